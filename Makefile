@@ -1,0 +1,40 @@
+# Two commands: `make demo` and `make test`. Both create .venv and install what they need.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test bench lint clean
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/lwr_torques.py --output out
+
+test: $(VENV)/.installed-test lint
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.installed-bench
+	$(BIN)/python -m benchmarks --output benchmarks/results
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+SOURCES := pyproject.toml setup.py src/flexjoint/compiler/_call.c
+
+$(VENV)/.installed: $(VENV)/bin/python $(SOURCES)
+	$(BIN)/pip install --quiet --editable .
+	touch $@
+
+$(VENV)/.installed-test: $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[test]'
+	touch $@
+
+$(VENV)/.installed-bench: $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[bench]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build out src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -o -name '*.so' -path './src/*' | xargs rm -rf

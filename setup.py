@@ -1,0 +1,16 @@
+"""The one compiled part, optional: without a C compiler flexjoint installs and calls its kernels through ctypes."""
+
+import numpy
+from setuptools import Extension, setup
+
+setup(
+    ext_modules=[
+        Extension(
+            "flexjoint.compiler._call",
+            ["src/flexjoint/compiler/_call.c"],
+            include_dirs=[numpy.get_include()],
+            define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
+            optional=True,
+        )
+    ]
+)

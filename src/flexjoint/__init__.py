@@ -1,0 +1,80 @@
+"""flexjoint: dynamics of robots whose joints are rigid, elastic, or any mix, exact and compiled.
+
+    import flexjoint as fj
+    robot = fj.load("kuka_lwr")
+    tau = fj.inverse_dynamics(robot, q, v, a, jerk, snap)
+
+Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is first compiled.
+"""
+
+from .algorithms.articulated_body import forward_dynamics
+from .algorithms.elastic import inverse_dynamics
+from .algorithms.energy import (
+    Momentum,
+    generalized_momentum,
+    kinetic_energy,
+    momentum,
+    potential_energy,
+)
+from .algorithms.kinematics import Pose, forward_kinematics, jacobian, jacobian_derivatives
+from .algorithms.mass_matrix import mass_matrix
+from .algorithms.newton_euler import (
+    BaseMotion,
+    bias_torque,
+    coriolis_torque,
+    gravity_torque,
+    joint_wrenches,
+    torque_derivatives,
+)
+from .api import Algorithm, compile, show_config
+from .compiler.kernel import Kernel
+from .drives import ElasticDrive, Motor, RigidDrive
+from .errors import FlexjointError, InputError, NonFiniteError, RobotError
+from .loading import builtin_robots, load
+from .loading.dh import from_dh
+from .loading.toml import read_robot, write_robot
+from .random_robots import random_robot
+from .robot import Joint, Limits, Link, Robot, parents_first
+
+__all__ = [
+    "Algorithm",
+    "BaseMotion",
+    "ElasticDrive",
+    "FlexjointError",
+    "InputError",
+    "Joint",
+    "Kernel",
+    "Limits",
+    "Link",
+    "Momentum",
+    "Motor",
+    "NonFiniteError",
+    "Pose",
+    "RigidDrive",
+    "Robot",
+    "RobotError",
+    "bias_torque",
+    "builtin_robots",
+    "compile",
+    "coriolis_torque",
+    "forward_dynamics",
+    "forward_kinematics",
+    "from_dh",
+    "generalized_momentum",
+    "gravity_torque",
+    "inverse_dynamics",
+    "jacobian",
+    "jacobian_derivatives",
+    "joint_wrenches",
+    "kinetic_energy",
+    "load",
+    "mass_matrix",
+    "momentum",
+    "parents_first",
+    "potential_energy",
+    "random_robot",
+    "read_robot",
+    "show_config",
+    "torque_derivatives",
+    "write_robot",
+]

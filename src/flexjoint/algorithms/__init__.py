@@ -1,0 +1,1 @@
+"""The mathematics: pure functions of a Robot and CasADi SX expressions, one idea a file."""

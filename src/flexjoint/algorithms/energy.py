@@ -1,0 +1,75 @@
+"""Kinetic and potential energy, momentum: sums over the bodies, in O(N)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..api import algorithm
+from ..robot import Robot
+from ..spatial import Inertia, ca, cross, sx, total, zeros
+from .bodies import bodies, moving_bodies
+from .kinematics import Velocity, joint_pose, poses, velocities
+from .mass_matrix import rigid_motor_inertia
+
+
+class Momentum(NamedTuple):
+    """Linear momentum, and angular momentum about the base origin, in base coordinates."""
+
+    linear: Any
+    angular: Any
+
+
+def body_momentum(inertia: Inertia, motion: Velocity) -> tuple[Any, Any]:
+    """Linear momentum and angular momentum about the body's frame: ∫ (v + ω × r) dm, ∫ r × (v + ω × r) dm."""
+    m, h, Sigma = inertia
+    omega, v = motion.omega, motion.v
+    linear = m * v + cross(omega, h)
+    angular = cross(h, v) + ca.trace(Sigma) * omega - Sigma @ omega
+    return linear, angular
+
+
+@algorithm("energy")
+def kinetic_energy(robot: Robot, q, v):
+    """Of the links, and of the motors that turn rigidly with them: ½ vᵀ M(q) v."""
+    tree = moving_bodies(robot)
+    energy = ca.dot(rigid_motor_inertia(robot) * v, v)
+    for body, motion in zip(tree, velocities(tree, q, v)):
+        linear, angular = body_momentum(body.inertia, motion)
+        energy += ca.dot(linear, motion.v) + ca.dot(angular, motion.omega)
+    return energy / 2
+
+
+@algorithm("energy")
+def potential_energy(robot: Robot, q):
+    """Of the links in gravity, zero where all mass lies in the base origin."""
+    tree = bodies(robot)
+    placed = zip(tree, poses(tree, q))
+    moments = [body.inertia.m * pose.position + pose.rotation @ body.inertia.h for body, pose in placed]
+    return -ca.dot(sx(robot.gravity), total(moments))
+
+
+@algorithm("momentum")
+def generalized_momentum(robot: Robot, q, v):
+    """p = M(q) v without M: one velocity and one momentum sweep."""
+    tree = moving_bodies(robot)
+    linear, angular = map(list, zip(*(body_momentum(b.inertia, x) for b, x in zip(tree, velocities(tree, q, v)))))
+    for i in range(len(tree) - 1, -1, -1):
+        up = tree[i].parent
+        if up >= 0:
+            R, p = joint_pose(tree[i], q)
+            passed = R @ linear[i]
+            linear[up] = linear[up] + passed
+            angular[up] = angular[up] + R @ angular[i] + cross(p, passed)
+    p = [(angular if body.kind == "revolute" else linear)[i][2] for i, body in enumerate(tree)]
+    return ca.vertcat(*p) + rigid_motor_inertia(robot) * v
+
+
+@algorithm(Momentum)
+def momentum(robot: Robot, q, v):
+    """Linear momentum of all links, and their angular momentum about the base origin, in base coordinates."""
+    tree = bodies(robot)
+    linear, angular = zeros(3), zeros(3)
+    for body, motion, pose in zip(tree, velocities(tree, q, v), poses(tree, q)):
+        l, k = (pose.rotation @ x for x in body_momentum(body.inertia, motion))
+        linear, angular = linear + l, angular + k + cross(pose.position, l)
+    return Momentum(linear, angular)

@@ -1,0 +1,244 @@
+"""`@algorithm`: one object for one public function.
+
+An algorithm is written once, as a pure function of a Robot and CasADi SX expressions.  The decorated object
+
+- called with SX returns SX, so algorithms compose and differentiate;
+- called with arrays compiles a kernel for that robot, keeps it, and calls it.
+
+The parameters of the function say what it takes: positional ones are arrays, `*higher` further derivatives
+of the last of them, keyword-only ones are either groups of stacks (`wrenches`, `base`) or options that select
+the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .compiler.calling import EXTENSION, AlgorithmBase, inherit_vectorcall
+from .compiler.kernel import Kernel, Result
+from .compiler.program import Array, Program
+from .compiler.trace import trace
+from .errors import InputError
+from .robot import Robot
+from .spatial import ca
+
+KERNELS_KEPT = 256  # by each algorithm; the least recently used is dropped
+
+
+class Signal(NamedTuple):
+    """Trailing shape ("n": moving joints, "links": all links) and unit (turning | sliding joint)."""
+
+    shape: tuple[int | str, ...]
+    unit: str
+
+
+SIGNALS = {
+    "q": Signal(("n",), "rad | m"),
+    "v": Signal(("n",), "rad/s | m/s"),
+    "a": Signal(("n",), "rad/s² | m/s²"),
+    "higher": Signal(("n",), "rad/sᵏ | m/sᵏ"),
+    "tau": Signal(("n",), "Nm | N"),
+    "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
+    "momentum": Signal(("n",), "kg m²/s | kg m/s"),
+    "rotation": Signal((3, 3), "1"),
+    "position": Signal((3,), "m"),
+    "jacobian": Signal((6, "n"), "m | 1, 1 | 0"),
+    "energy": Signal((), "J"),
+    "linear": Signal((3,), "kg m/s"),
+    "angular": Signal((3,), "kg m²/s"),
+    "joint_wrenches": Signal(("links", 6), "N, Nm"),
+}
+GROUPS = {
+    "wrenches": Signal((6,), "N/sᵏ, Nm/sᵏ"),
+    "base": Signal((3,), "rad/sᵏ⁺¹, m/sᵏ⁺²"),
+}
+
+
+class Structure(NamedTuple):
+    """All that decides which code a call needs, beside the robot."""
+
+    arrays: int
+    groups: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+@inherit_vectorcall
+class Algorithm(AlgorithmBase):
+    """A public function of flexjoint; see the module's docstring."""
+
+    def __init__(self, function: Callable, outputs: str | type, arrays: Callable[..., int] | None = None):
+        self.function = function
+        self.__name__ = function.__name__
+        self.__qualname__ = function.__qualname__
+        self.__module__ = function.__module__
+        self.__doc__ = function.__doc__
+        self.__wrapped__ = function
+        self.__signature__ = inspect.signature(function)
+        parameters = list(self.__signature__.parameters.values())[1:]
+        self._positional = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
+        self._variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+        self._keywords = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
+        self._outputs = outputs
+        self._arrays = arrays
+        self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
+
+    def __repr__(self) -> str:
+        return f"<algorithm {self.__name__}{self.__signature__}>"
+
+    def _call(self, robot: Robot, *args: Any, out: Any = None, **keywords: Any) -> Any:
+        if not isinstance(robot, Robot):
+            raise InputError(f"{self.__name__}: the first argument is the robot, not {type(robot).__name__}")
+        args, keywords = self._in_order(args, keywords)
+        if any(is_symbolic(x) for x in args):
+            return self.function(robot, *args, **keywords)
+        groups, leaves = flatten_groups(self.__name__, keywords)
+        options = {k: x for k, x in keywords.items() if k not in GROUPS and x is not None}
+        structure = Structure(len(args), groups, tuple(sorted(options.items())))
+        kernel = self.kernel(robot, structure)
+        if not keywords:
+            self._remember(robot, kernel)
+        return kernel(*args, *leaves, out=out) if out is not None else kernel(*args, *leaves)
+
+    def _in_order(self, args: tuple, keywords: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
+        """Arrays given by keyword moved to their place."""
+        keywords = dict(keywords)
+        named = [name for name in self._positional[len(args) :] if name in keywords]
+        given = (*args, *(keywords.pop(name) for name in named))
+        missing = self._positional[len(given) :]
+        if missing or named != self._positional[len(args) : len(given)]:
+            wanted = ", ".join(["robot", *self._positional])
+            raise InputError(f"{self.__name__} needs {wanted}; missing: {', '.join(missing) or 'an earlier one'}")
+        if len(given) > len(self._positional) and not self._variadic:
+            raise InputError(f"{self.__name__} takes {len(self._positional)} arrays, {len(given)} were given")
+        unknown = set(keywords) - set(self._keywords)
+        if unknown:
+            known = ", ".join([*self._keywords, "out"])
+            raise InputError(f"{self.__name__} has no keyword {', '.join(sorted(unknown))}; it knows {known}")
+        return given, keywords
+
+    def structure(self, robot: Robot, arrays: int | None = None, **keywords: Any) -> Structure:
+        """The structure of calls with so many arrays, groups given as {key: number of derivatives + 1}."""
+        options = {k: x for k, x in keywords.items() if k not in GROUPS}
+        if arrays is None:
+            arrays = self._arrays(robot, **options) if self._arrays else len(self._positional)
+        groups = tuple((g, tuple(keywords[g].items())) for g in GROUPS if g in keywords)
+        return Structure(arrays, groups, tuple(sorted(options.items())))
+
+    def kernel(self, robot: Robot, structure: Structure) -> Kernel:
+        """The compiled code, made at the first call."""
+        key = (robot, structure)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            program, result = self.trace(robot, structure)
+            kernel = self._kernels[key] = Kernel(program, result)
+            if len(self._kernels) > KERNELS_KEPT:
+                self._kernels.popitem(last=False)
+        self._kernels.move_to_end(key)
+        return kernel
+
+    def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
+        """Run the function on symbols and record what it does."""
+        names = [*self._positional, *(f"q{k}" for k in range(len(self._positional), structure.arrays))]
+        inputs = [
+            symbol(name, SIGNALS["higher" if k >= len(self._positional) else name], robot)
+            for k, name in enumerate(names)
+        ]
+        arguments = [x for _, x in inputs]
+        keywords: dict[str, Any] = dict(structure.options)
+        for group, members in structure.groups:
+            keywords[group] = {}
+            for key, count in members:
+                stack = [symbol(f"{group}.{key}[{k}]", GROUPS[group], robot) for k in range(count)]
+                keywords[group][key] = [x for _, x in stack]
+                inputs += stack
+        value = self.function(robot, *arguments, **keywords)
+        fields = [self._outputs] if isinstance(self._outputs, str) else self._outputs._fields  # type: ignore[attr-defined]
+        values = [value] if isinstance(self._outputs, str) else value
+        outputs = []
+        for name, x in zip(fields, values):
+            described = describe(name, SIGNALS[name], robot)
+            layers = x if isinstance(x, list) else [x]
+            outputs += [(described, layer) for layer in layers]
+        result = Result(
+            [len(x) if isinstance(x, list) else None for x in values],
+            None if isinstance(self._outputs, str) else self._outputs,
+        )
+        return trace(f"{self.__name__} of {robot.name}", inputs, outputs), result
+
+
+def algorithm(outputs: str | type, arrays: Callable[..., int] | None = None) -> Callable[[Callable], Algorithm]:
+    """Make a function of (robot, SX...) public.  `outputs` is a name in SIGNALS or a NamedTuple of such names;
+    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`."""
+    return lambda function: Algorithm(function, outputs, arrays)
+
+
+def compile(algorithm: Algorithm, robot: Robot, arrays: int | None = None, **keywords: Any) -> Kernel:
+    """The kernel of an algorithm for one robot, the fastest way to call it many times.
+
+    Options are passed as to the algorithm; groups by the number of derivatives in each stack, for example
+    `compile(fj.inverse_dynamics, robot, wrenches={"tool": 3})`.  The kernel takes the arrays in order, then the
+    group members in the order given.
+    """
+    if not isinstance(algorithm, Algorithm):
+        raise InputError(f"compile takes an algorithm such as fj.inverse_dynamics, not {algorithm!r}")
+    return algorithm.kernel(robot, algorithm.structure(robot, arrays, **keywords))
+
+
+def show_config() -> str:
+    """Which parts are in use on this computer: call path, versions, processor."""
+    import importlib.metadata as metadata
+    import platform
+
+    path = "C extension" if EXTENSION else "ctypes (the C extension was not built: install a C compiler and reinstall)"
+    lines = [f"flexjoint {metadata.version('flexjoint')}, Python {platform.python_version()}", f"calls: {path}"]
+    lines += [f"{name} {metadata.version(name)}" for name in ("numpy", "casadi", "llvmlite", "scipy")]
+    import llvmlite.binding as llvm
+
+    lines.append(f"LLVM {'.'.join(map(str, llvm.llvm_version_info))} for {llvm.get_host_cpu_name()}")
+    text = "\n".join(lines)
+    print(text)
+    return text
+
+
+def is_symbolic(x: Any) -> bool:
+    """Whether x is an SX, asked without importing CasADi for arrays."""
+    return not isinstance(x, np.ndarray | float | int | list | tuple) and type(x).__module__.startswith("casadi")
+
+
+def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[Any]]:
+    """Structure and leaves of the groups among the keywords: each a mapping (or NamedTuple) of stacks."""
+    groups, leaves = [], []
+    for group in GROUPS:
+        if (value := keywords.get(group)) is None:
+            continue
+        members = value._asdict() if hasattr(value, "_asdict") else value
+        if not isinstance(members, Mapping):
+            raise InputError(f"{name}: {group} must map names to stacks of derivatives, not {type(value).__name__}")
+        counts = []
+        for key, stack in members.items():
+            if not isinstance(stack, Sequence | np.ndarray) or len(stack) == 0 or np.ndim(stack[0]) == 0:
+                raise InputError(
+                    f"{name}: {group}[{key!r}] must be a stack [x, x', ...] of arrays (..., {GROUPS[group].shape[0]}); "
+                    "for a single one write [x]"
+                )
+            counts.append((key, len(stack)))
+            leaves += list(stack)
+        groups.append((group, tuple(counts)))
+    return tuple(groups), leaves
+
+
+def describe(name: str, signal: Signal, robot: Robot) -> Array:
+    sizes = {"n": robot.n, "links": len(robot.links)}
+    shape = tuple(sizes[x] if isinstance(x, str) else x for x in signal.shape)
+    labels = tuple(joint.name for joint in robot.joints) if signal.shape == ("n",) else ()
+    return Array(name, shape, signal.unit, labels)
+
+
+def symbol(name: str, signal: Signal, robot: Robot) -> tuple[Array, Any]:
+    array = describe(name, signal, robot)
+    return array, ca.SX.sym(name, *array.shape)

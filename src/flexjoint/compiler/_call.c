@@ -1,0 +1,436 @@
+/* Calling a compiled kernel from Python in well under 100 ns.
+
+   KernelBase: a callable that checks its arguments (float64, C-contiguous, exact shapes), collects their
+   addresses and calls machine code `int64_t kernel(double **in, double **out)`. Whatever does not fit the
+   fast path (other dtypes, lists, batches, overlapping buffers, errors) goes to the method `_call` of the
+   Python subclass.
+
+   AlgorithmBase: a callable `algorithm(robot, *arrays, out=...)` that remembers the kernel of the robot it
+   was called with last; anything else goes to its `_call`. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAX_ARRAYS 64
+
+typedef int64_t (*kernel_function)(const double *const *in, double *const *out);
+
+typedef struct {
+    int ndim;
+    npy_intp dims[4];
+    npy_intp size;
+} Shape;
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    kernel_function function;
+    int n_in;      /* argument arrays */
+    int n_out;     /* result arrays */
+    int n_layers;  /* pointers the kernel writes through: a stacked result has one a layer */
+    Shape *in;
+    Shape *out;
+    int *layers;
+    PyObject *result_type; /* NULL for a single array, else called with the arrays */
+} Kernel;
+
+static PyObject *out_name, *call_name;
+
+/* Fast path ---------------------------------------------------------------------------------------- */
+
+static int fits(PyObject *object, const Shape *shape, int writeable)
+{
+    if (!PyArray_CheckExact(object))
+        return 0;
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (PyArray_TYPE(array) != NPY_DOUBLE || PyArray_NDIM(array) != shape->ndim)
+        return 0;
+    if (writeable ? !PyArray_ISCARRAY(array) : !PyArray_ISCARRAY_RO(array))
+        return 0;
+    const npy_intp *dims = PyArray_DIMS(array);
+    for (int k = 0; k < shape->ndim; k++)
+        if (dims[k] != shape->dims[k])
+            return 0;
+    return 1;
+}
+
+static void fill_nan(PyObject *array, npy_intp size)
+{
+    double *x = (double *)PyArray_DATA((PyArrayObject *)array);
+    for (npy_intp k = 0; k < size; k++)
+        x[k] = Py_NAN;
+}
+
+/* 1: done, *result set (or NULL with an exception); 0: the arguments do not fit, nothing has happened. */
+static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
+{
+    const double *in[MAX_ARRAYS];
+    double *out[MAX_ARRAYS];
+    PyObject *arrays[MAX_ARRAYS];
+    PyObject *given = NULL;
+
+    if (n != self->n_in)
+        return 0;
+    if (kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0) {
+        if (PyTuple_GET_SIZE(kwnames) != 1 || self->n_out != 1)
+            return 0;
+        PyObject *name = PyTuple_GET_ITEM(kwnames, 0);
+        if (name != out_name && PyUnicode_Compare(name, out_name) != 0)
+            return 0;
+        given = args[n];
+        if (!fits(given, &self->out[0], 1))
+            return 0;
+    }
+    for (int k = 0; k < self->n_in; k++) {
+        if (!fits(args[k], &self->in[k], 0))
+            return 0;
+        in[k] = (const double *)PyArray_DATA((PyArrayObject *)args[k]);
+    }
+    if (given != NULL) {
+        const double *low = (const double *)PyArray_DATA((PyArrayObject *)given);
+        const double *high = low + self->out[0].size;
+        for (int k = 0; k < self->n_in; k++)
+            if (in[k] < high && low < in[k] + self->in[k].size)
+                return 0;
+    }
+
+    *result = NULL;
+    int pointer = 0;
+    for (int k = 0; k < self->n_out; k++) {
+        const Shape *shape = &self->out[k];
+        arrays[k] = given != NULL ? Py_NewRef(given) : PyArray_SimpleNew(shape->ndim, shape->dims, NPY_DOUBLE);
+        if (arrays[k] == NULL) {
+            while (k > 0)
+                Py_DECREF(arrays[--k]);
+            return 1;
+        }
+        double *data = (double *)PyArray_DATA((PyArrayObject *)arrays[k]);
+        npy_intp step = shape->size / self->layers[k];
+        for (int layer = 0; layer < self->layers[k]; layer++)
+            out[pointer++] = data + layer * step;
+    }
+
+    if (self->function(in, out) != 0) {
+        for (int k = 0; k < self->n_out; k++)
+            fill_nan(arrays[k], self->out[k].size);
+        PyObject *tuple = PyTuple_New(n);
+        if (tuple != NULL) {
+            for (Py_ssize_t k = 0; k < n; k++)
+                PyTuple_SET_ITEM(tuple, k, Py_NewRef(args[k]));
+            PyObject *none = PyObject_CallMethod((PyObject *)self, "_raise_non_finite", "N", tuple);
+            Py_XDECREF(none); /* it raises */
+        }
+        for (int k = 0; k < self->n_out; k++)
+            Py_DECREF(arrays[k]);
+        return 1;
+    }
+    if (self->result_type == NULL) {
+        *result = arrays[0];
+        return 1;
+    }
+    *result = PyObject_Vectorcall(self->result_type, arrays, self->n_out, NULL);
+    for (int k = 0; k < self->n_out; k++)
+        Py_DECREF(arrays[k]);
+    return 1;
+}
+
+/* self._call(*args, **kwargs), the road for everything unusual */
+static PyObject *slow_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *method = PyObject_GetAttr(self, call_name);
+    if (method == NULL)
+        return NULL;
+    PyObject *result = PyObject_Vectorcall(method, args, PyVectorcall_NARGS(nargsf), kwnames);
+    Py_DECREF(method);
+    return result;
+}
+
+static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    PyObject *result;
+    if (kernel_try((Kernel *)self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+        return result;
+    return slow_call(self, args, nargsf, kwnames);
+}
+
+/* Construction ------------------------------------------------------------------------------------- */
+
+static int read_shape(PyObject *tuple, Shape *shape)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) > 4) {
+        PyErr_SetString(PyExc_ValueError, "a shape is a tuple of at most four integers");
+        return -1;
+    }
+    shape->ndim = (int)PyTuple_GET_SIZE(tuple);
+    shape->size = 1;
+    for (int k = 0; k < shape->ndim; k++) {
+        shape->dims[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, k));
+        if (shape->dims[k] == -1 && PyErr_Occurred())
+            return -1;
+        shape->size *= shape->dims[k];
+    }
+    return 0;
+}
+
+/* KernelBase(address, input_shapes, output_shapes, layers, result_type) */
+static int kernel_init(Kernel *self, PyObject *args, PyObject *kwargs)
+{
+    unsigned long long address;
+    PyObject *in, *out, *layers, *result_type;
+    if (!PyArg_ParseTuple(args, "KO!O!O!O", &address, &PyTuple_Type, &in, &PyTuple_Type, &out, &PyTuple_Type,
+                          &layers, &result_type))
+        return -1;
+    Py_ssize_t n_in = PyTuple_GET_SIZE(in), n_out = PyTuple_GET_SIZE(out), total = 0;
+    if (self->in != NULL || n_out < 1 || n_in > MAX_ARRAYS || PyTuple_GET_SIZE(layers) != n_out) {
+        PyErr_SetString(PyExc_ValueError, "a kernel is set up once, with at most 64 arrays each way");
+        return -1;
+    }
+    self->in = PyMem_Calloc(n_in + 1, sizeof(Shape));
+    self->out = PyMem_Calloc(n_out, sizeof(Shape));
+    self->layers = PyMem_Calloc(n_out, sizeof(int));
+    if (self->in == NULL || self->out == NULL || self->layers == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < n_in; k++)
+        if (read_shape(PyTuple_GET_ITEM(in, k), &self->in[k]) < 0)
+            return -1;
+    for (Py_ssize_t k = 0; k < n_out; k++) {
+        long count = PyLong_AsLong(PyTuple_GET_ITEM(layers, k));
+        if (read_shape(PyTuple_GET_ITEM(out, k), &self->out[k]) < 0)
+            return -1;
+        if (count < 1 || (total += count) > MAX_ARRAYS) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "a kernel has at least one and at most 64 result layers");
+            return -1;
+        }
+        self->layers[k] = (int)count;
+    }
+    self->n_in = (int)n_in;
+    self->n_out = (int)n_out;
+    self->n_layers = (int)total;
+    self->result_type = result_type == Py_None ? NULL : Py_NewRef(result_type);
+    self->function = (kernel_function)(uintptr_t)address;
+    self->vectorcall = kernel_vectorcall;
+    return 0;
+}
+
+static void kernel_dealloc(Kernel *self)
+{
+    PyMem_Free(self->in);
+    PyMem_Free(self->out);
+    PyMem_Free(self->layers);
+    Py_XDECREF(self->result_type);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+/* _run(inputs, row_steps, outputs, rows): the loop over a batch. inputs[k] is the array of argument k with
+   row_steps[k] doubles from one row to the next (0 if it has no batch); outputs[k] is (layers, rows, ...).
+   Rows whose result is not finite are filled with NaN; returns how many there are. */
+static PyObject *kernel_run(Kernel *self, PyObject *args)
+{
+    PyObject *inputs, *steps, *outputs;
+    Py_ssize_t rows;
+    if (!PyArg_ParseTuple(args, "O!O!O!n", &PyTuple_Type, &inputs, &PyTuple_Type, &steps, &PyTuple_Type, &outputs,
+                          &rows))
+        return NULL;
+    if (PyTuple_GET_SIZE(inputs) != self->n_in || PyTuple_GET_SIZE(steps) != self->n_in ||
+        PyTuple_GET_SIZE(outputs) != self->n_out) {
+        PyErr_SetString(PyExc_ValueError, "wrong number of arrays");
+        return NULL;
+    }
+    const double *in[MAX_ARRAYS];
+    double *out[MAX_ARRAYS];
+    npy_intp in_step[MAX_ARRAYS], out_step[MAX_ARRAYS];
+    for (int k = 0; k < self->n_in; k++) {
+        PyObject *array = PyTuple_GET_ITEM(inputs, k);
+        in_step[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, k));
+        npy_intp needed = self->in[k].size + (rows > 0 ? (rows - 1) * in_step[k] : 0);
+        if (!PyArray_CheckExact(array) || PyArray_TYPE((PyArrayObject *)array) != NPY_DOUBLE ||
+            !PyArray_ISCARRAY_RO((PyArrayObject *)array) || in_step[k] < 0 ||
+            PyArray_SIZE((PyArrayObject *)array) < needed) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "a batch input does not hold its rows");
+            return NULL;
+        }
+        in[k] = (const double *)PyArray_DATA((PyArrayObject *)array);
+    }
+    int pointer = 0;
+    for (int k = 0; k < self->n_out; k++) {
+        PyObject *array = PyTuple_GET_ITEM(outputs, k);
+        if (!PyArray_CheckExact(array) || PyArray_TYPE((PyArrayObject *)array) != NPY_DOUBLE ||
+            !PyArray_ISCARRAY((PyArrayObject *)array) ||
+            PyArray_SIZE((PyArrayObject *)array) != rows * self->out[k].size) {
+            PyErr_SetString(PyExc_ValueError, "a batch output does not hold its rows");
+            return NULL;
+        }
+        npy_intp size = self->out[k].size / self->layers[k];
+        for (int layer = 0; layer < self->layers[k]; layer++, pointer++) {
+            out[pointer] = (double *)PyArray_DATA((PyArrayObject *)array) + layer * rows * size;
+            out_step[pointer] = size;
+        }
+    }
+    Py_ssize_t bad = 0;
+    Py_BEGIN_ALLOW_THREADS
+    for (Py_ssize_t row = 0; row < rows; row++) {
+        int64_t status = self->function(in, out);
+        bad += status != 0;
+        for (int k = 0; k < self->n_in; k++)
+            in[k] += in_step[k];
+        for (int k = 0; k < pointer; k++) {
+            if (status != 0)
+                for (npy_intp e = 0; e < out_step[k]; e++)
+                    out[k][e] = Py_NAN;
+            out[k] += out_step[k];
+        }
+    }
+    Py_END_ALLOW_THREADS
+    return PyLong_FromSsize_t(bad);
+}
+
+static PyMethodDef kernel_methods[] = {
+    {"_run", (PyCFunction)kernel_run, METH_VARARGS, "Evaluate a batch, row by row."},
+    {NULL, NULL, 0, NULL},
+};
+
+
+static PyTypeObject KernelType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "flexjoint.compiler._call.KernelBase",
+    .tp_basicsize = sizeof(Kernel),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL,
+    .tp_doc = "A callable over machine code.",
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)kernel_init,
+    .tp_dealloc = (destructor)kernel_dealloc,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Kernel, vectorcall),
+    .tp_methods = kernel_methods,
+};
+
+/* Algorithms --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *robot;
+    Kernel *kernel;
+} Algorithm;
+
+static PyObject *algorithm_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+{
+    Algorithm *self = (Algorithm *)object;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (n > 0 && self->kernel != NULL && args[0] == self->robot) {
+        PyObject *result;
+        Kernel *kernel = (Kernel *)Py_NewRef((PyObject *)self->kernel);
+        int done = kernel_try(kernel, args + 1, n - 1, kwnames, &result);
+        Py_DECREF(kernel);
+        if (done)
+            return result;
+    }
+    return slow_call(object, args, nargsf, kwnames);
+}
+
+static PyObject *algorithm_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    Algorithm *self = (Algorithm *)type->tp_alloc(type, 0);
+    if (self != NULL)
+        self->vectorcall = algorithm_vectorcall;
+    return (PyObject *)self;
+}
+
+static int algorithm_traverse(Algorithm *self, visitproc visit, void *arg)
+{
+    Py_VISIT(self->robot);
+    Py_VISIT((PyObject *)self->kernel);
+    return 0;
+}
+
+static int algorithm_clear(Algorithm *self)
+{
+    Py_CLEAR(self->robot);
+    Py_CLEAR(self->kernel);
+    return 0;
+}
+
+static void algorithm_dealloc(Algorithm *self)
+{
+    PyObject_GC_UnTrack(self);
+    algorithm_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyObject *algorithm_remember(Algorithm *self, PyObject *args)
+{
+    PyObject *robot, *kernel;
+    if (!PyArg_ParseTuple(args, "OO!", &robot, &KernelType, &kernel))
+        return NULL;
+    Py_XSETREF(self->robot, Py_NewRef(robot));
+    Py_XSETREF(self->kernel, (Kernel *)Py_NewRef(kernel));
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef algorithm_methods[] = {
+    {"_remember", (PyCFunction)algorithm_remember, METH_VARARGS, "Call this kernel directly for this robot."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject AlgorithmType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "flexjoint.compiler._call.AlgorithmBase",
+    .tp_basicsize = sizeof(Algorithm),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
+    .tp_doc = "A callable that remembers the kernel of the robot it was last called with.",
+    .tp_new = algorithm_new,
+    .tp_dealloc = (destructor)algorithm_dealloc,
+    .tp_traverse = (traverseproc)algorithm_traverse,
+    .tp_clear = (inquiry)algorithm_clear,
+    .tp_call = PyVectorcall_Call,
+    .tp_vectorcall_offset = offsetof(Algorithm, vectorcall),
+    .tp_methods = algorithm_methods,
+};
+
+/* Module ------------------------------------------------------------------------------------------- */
+
+/* Python 3.12 lets subclasses inherit the vectorcall protocol; 3.11 has to be told. */
+static PyObject *inherit_vectorcall(PyObject *module, PyObject *type)
+{
+    if (!PyType_Check(type) || (!PyType_IsSubtype((PyTypeObject *)type, &KernelType) &&
+                                !PyType_IsSubtype((PyTypeObject *)type, &AlgorithmType))) {
+        PyErr_SetString(PyExc_TypeError, "expected a subclass of KernelBase or AlgorithmBase");
+        return NULL;
+    }
+    ((PyTypeObject *)type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;
+    PyType_Modified((PyTypeObject *)type);
+    return Py_NewRef(type);
+}
+
+static PyMethodDef module_methods[] = {
+    {"inherit_vectorcall", inherit_vectorcall, METH_O, "Class decorator: call instances by vectorcall."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, .m_name = "_call", .m_doc = "Fast calls of compiled kernels.", .m_size = -1,
+    .m_methods = module_methods,
+};
+
+PyMODINIT_FUNC PyInit__call(void)
+{
+    import_array();
+    out_name = PyUnicode_InternFromString("out");
+    call_name = PyUnicode_InternFromString("_call");
+    if (out_name == NULL || call_name == NULL || PyType_Ready(&KernelType) < 0 || PyType_Ready(&AlgorithmType) < 0)
+        return NULL;
+    PyObject *m = PyModule_Create(&module);
+    if (m == NULL)
+        return NULL;
+    if (PyModule_AddObjectRef(m, "KernelBase", (PyObject *)&KernelType) < 0 ||
+        PyModule_AddObjectRef(m, "AlgorithmBase", (PyObject *)&AlgorithmType) < 0) {
+        Py_DECREF(m);
+        return NULL;
+    }
+    return m;
+}

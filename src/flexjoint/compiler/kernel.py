@@ -1,0 +1,201 @@
+"""A Kernel: a compiled Program, called with NumPy arrays.
+
+    kernel(q, v, a)            -> tau
+    kernel(q, v, a, out=tau)   -> tau, nothing allocated
+
+Each argument is (..., *shape) with the shape its Array declares; leading dimensions broadcast and make a batch.
+A single evaluation whose result is not finite raises NonFiniteError, naming the input; in a batch only the rows
+concerned are NaN.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, NonFiniteError
+from . import jit, llvm
+from .calling import KernelBase, inherit_vectorcall
+from .elementary import SIN_RANGE
+from .program import Array, Program
+
+
+class Result:
+    """How the outputs of a Program become the value of a call.
+
+    Each result array consists of one or more outputs of the Program: a stack of derivatives has one output an
+    order, and its leading axis counts them.  Several arrays are returned as `type`, a NamedTuple.
+    """
+
+    def __init__(self, layers: Sequence[int | None], type: Any = None):
+        self.layers = tuple(layers)  # None: a plain array
+        self.type = type
+
+    def shapes(self, outputs: Sequence[Array], batch: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
+        shapes, k = [], 0
+        for layers in self.layers:
+            shape = (*batch, *outputs[k].shape)
+            shapes.append(shape if layers is None else (layers, *shape))
+            k += layers or 1
+        return shapes
+
+
+@inherit_vectorcall
+class Kernel(KernelBase):
+    """Compiled code for one Program on this machine."""
+
+    def __init__(self, program: Program, result: Result | None = None):
+        self.program = program
+        self.result = result or Result([None] * len(program.outputs))
+        started = time.perf_counter()
+        self._code = jit.load_object(jit.compile_object(llvm.scalar_kernel(program)))
+        self.compile_time = time.perf_counter() - started
+        super().__init__(
+            self._code.address,
+            tuple(array.shape for array in program.inputs),
+            tuple(self.result.shapes(program.outputs)),
+            tuple(layers or 1 for layers in self.result.layers),
+            self.result.type,
+        )
+
+    @property
+    def inputs(self) -> tuple[Array, ...]:
+        return self.program.inputs
+
+    @property
+    def outputs(self) -> tuple[Array, ...]:
+        return self.program.outputs
+
+    @property
+    def operations(self) -> int:
+        """Additions and multiplications of one evaluation."""
+        return self.program.operations
+
+    @property
+    def code_size(self) -> int:
+        """Bytes of the object file."""
+        return len(self._code.object_code)
+
+    @cached_property
+    def ir(self) -> str:
+        return llvm.scalar_kernel(self.program)
+
+    @cached_property
+    def assembly(self) -> str:
+        return jit.assembly(self.ir)
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{a.name}{list(a.shape)}" for a in self.inputs)
+        return f"<Kernel {self.program.name}({arguments}), {self.operations} operations>"
+
+    # Calls that are not one sample in float64 arrays ----------------------------------------------------
+
+    def _call(self, *args: Any, out: Any = None) -> Any:
+        arrays = self._checked(args)
+        batch = self._batch(arrays)
+        shapes = self.result.shapes(self.outputs, batch)
+        results, targets = self._targets(out, shapes, arrays)
+        rows = math.prod(batch)
+        inputs, steps = zip(*(spread(x, array, batch) for x, array in zip(arrays, self.inputs))) if arrays else ((), ())
+        bad = self._run(inputs, steps, tuple(targets), rows)
+        for result, target in zip(results, targets):
+            if result is not target:
+                result[...] = target
+        if bad and not batch:
+            self._raise_non_finite(args)
+        return results[0] if self.result.type is None else self.result.type(*results)
+
+    def _checked(self, args: tuple) -> list[np.ndarray]:
+        name = self.program.name
+        if len(args) != len(self.inputs):
+            wanted = ", ".join(array.name for array in self.inputs)
+            raise InputError(f"{name} takes {len(self.inputs)} arrays ({wanted}), {len(args)} were given")
+        return [as_floats(x, array, name) for x, array in zip(args, self.inputs)]
+
+    def _batch(self, arrays: list[np.ndarray]) -> tuple[int, ...]:
+        leading = [x.shape[: x.ndim - len(array.shape)] for x, array in zip(arrays, self.inputs)]
+        try:
+            return np.broadcast_shapes(*leading)
+        except ValueError:
+            shown = ", ".join(f"{array.name}: {shape}" for array, shape in zip(self.inputs, leading))
+            raise InputError(f"{self.program.name}: the batch shapes do not broadcast ({shown})") from None
+
+    def _targets(self, out: Any, shapes: list[tuple[int, ...]], arrays: list[np.ndarray]) -> tuple[list, list]:
+        """The arrays to return, and contiguous ones to write to, the same wherever possible."""
+        if out is None:
+            results = [np.empty(shape) for shape in shapes]
+            return results, results
+        results = [out] if self.result.type is None else list(out)
+        if len(results) != len(shapes):
+            raise InputError(f"{self.program.name}: out must be {len(shapes)} arrays, not {len(results)}")
+        for result, shape in zip(results, shapes):
+            if not isinstance(result, np.ndarray) or result.dtype != np.float64 or result.shape != shape:
+                what = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else type(result).__name__
+                raise InputError(f"{self.program.name}: out must be a float64 array of shape {shape}, not {what}")
+            if not result.flags.writeable:
+                raise InputError(f"{self.program.name}: out is read-only")
+        plain = [x.flags.carray and not any(np.may_share_memory(x, y) for y in arrays) for x in results]
+        return results, [x if ok else np.empty(x.shape) for x, ok in zip(results, plain)]
+
+    def _raise_non_finite(self, args: tuple) -> None:
+        """Say which input made the result infinite or NaN."""
+        name = self.program.name
+        arrays = self._checked(args)
+        for x, array in zip(arrays, self.inputs):
+            bad = np.flatnonzero(~np.isfinite(x))
+            if bad.size:
+                raise NonFiniteError(f"{name} is not finite because {element(array, bad[0])} is {x.flat[bad[0]]}")
+        for k, e in self._angles:
+            if abs(arrays[k].flat[e]) > SIN_RANGE:
+                where = f"{element(self.inputs[k], e)} is {arrays[k].flat[e]:g} rad"
+                raise NonFiniteError(f"{name} is not finite because {where}: sine and cosine reach to {SIN_RANGE:g}")
+        sizes = [(float(np.max(np.abs(x), initial=0.0)), k) for k, x in enumerate(arrays)]
+        size, k = max(sizes, default=(0.0, 0))
+        where = element(self.inputs[k], int(np.argmax(np.abs(arrays[k])))) if arrays else "no input"
+        raise NonFiniteError(
+            f"{name} is not finite although its inputs are: it divided by zero or overflowed; the largest input "
+            f"is {where}, {size:g}"
+        )
+
+    @cached_property
+    def _angles(self) -> list[tuple[int, int]]:
+        """The input elements of which a sine or cosine is taken."""
+        code = self.program.code
+        leaves = {code[op.args[0]] for op in code if op.name in ("sin", "cos")}
+        return sorted(leaf.args for leaf in leaves if leaf.name == "input")  # type: ignore[misc]
+
+
+def as_floats(x: Any, array: Array, name: str) -> np.ndarray:
+    """`x` as float64, its trailing shape checked."""
+    try:
+        given = np.asarray(x)
+    except ValueError:
+        raise InputError(f"{name}: {array.name} is ragged; it must have shape (..., {shown(array.shape)})") from None
+    if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8:
+        raise InputError(f"{name}: {array.name} has dtype {given.dtype}; give real numbers (float64)")
+    if given.ndim < len(array.shape) or given.shape[given.ndim - len(array.shape) :] != array.shape:
+        raise InputError(f"{name}: {array.name} has shape {given.shape}, it must be (..., {shown(array.shape)})")
+    return np.ascontiguousarray(given, dtype=np.float64).reshape(given.shape)
+
+
+def spread(x: np.ndarray, array: Array, batch: tuple[int, ...]) -> tuple[np.ndarray, int]:
+    """A contiguous array of rows and the step from row to row: 0 where the array has no batch of its own."""
+    if x.ndim == len(array.shape):
+        return x, 0
+    return np.ascontiguousarray(np.broadcast_to(x, (*batch, *array.shape))), array.size
+
+
+def shown(shape: tuple[int, ...]) -> str:
+    return ", ".join(map(str, shape))
+
+
+def element(array: Array, index: int) -> str:
+    """Name of an element: q[3], or tau[3] (joint4) where the elements have names."""
+    place = ", ".join(str(i) for i in np.unravel_index(index, array.shape)) if array.shape else ""
+    label = f" ({array.labels[index]})" if array.labels else ""
+    return f"{array.name}[{place}]{label}"

@@ -1,0 +1,258 @@
+"""From a Program to LLVM IR text: one scalar function `i64 kernel(double **in, double **out)`.
+
+The function reads each input array through in[k], writes each output array through out[k], and returns 0, or
+1 if any result is not finite.  Inputs and outputs must not overlap (the caller sees to that), so loads are
+marked invariant.  No fast-math flag is used: the operations are exactly the Program's.
+
+Above `CHUNK` operations the code is cut into internal functions that pass values on through a scratch buffer:
+LLVM's time grows faster than the length of a block.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+
+from . import elementary
+from .program import ARITY, Op, Program, chunks
+from .reference import apply
+
+CHUNK = 2000  # operations a function; measured in docs/compiler.md
+ANGLE_LANES = 4  # sines and cosines of inputs are taken four at a time
+
+DECLARATIONS = """\
+declare {t} @llvm.fma.{s}({t}, {t}, {t})
+declare {t} @llvm.sqrt.{s}({t})
+declare {t} @llvm.fabs.{s}({t})
+declare {t} @llvm.floor.{s}({t})
+declare {t} @llvm.copysign.{s}({t}, {t})
+"""
+
+
+class Emitter:
+    """Arithmetic (see elementary.py) whose numbers are SSA names of `lanes` doubles; collects IR lines."""
+
+    def __init__(self, lines: list[str], lanes: int = 1):
+        self.lines = lines
+        self.lanes = lanes
+        self.double, self.suffix = ("double", "f64") if lanes == 1 else (f"<{lanes} x double>", f"v{lanes}f64")
+        self.i1 = "i1" if lanes == 1 else f"<{lanes} x i1>"
+        self.i64 = "i64" if lanes == 1 else f"<{lanes} x i64>"
+
+    def put(self, text: str) -> str:
+        name = f"%v{len(self.lines)}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def const(self, x: float) -> str:
+        literal = f"0x{struct.pack('>d', x).hex().upper()}"
+        return literal if self.lanes == 1 else f"splat (double {literal})"
+
+    def integer(self, x: int) -> str:
+        return str(x) if self.lanes == 1 else f"splat (i64 {x})"
+
+    def binary(self, instruction: str, a: str, b: str) -> str:
+        return self.put(f"{instruction} {self.double} {a}, {b}")
+
+    def intrinsic(self, name: str, *args: str) -> str:
+        typed = ", ".join(f"{self.double} {x}" for x in args)
+        return self.put(f"call {self.double} @llvm.{name}.{self.suffix}({typed})")
+
+    def add(self, a: str, b: str) -> str:
+        return self.binary("fadd", a, b)
+
+    def sub(self, a: str, b: str) -> str:
+        return self.binary("fsub", a, b)
+
+    def mul(self, a: str, b: str) -> str:
+        return self.binary("fmul", a, b)
+
+    def div(self, a: str, b: str) -> str:
+        return self.binary("fdiv", a, b)
+
+    def neg(self, a: str) -> str:
+        return self.put(f"fneg {self.double} {a}")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        return self.intrinsic("fma", a, b, c)
+
+    def sqrt(self, a: str) -> str:
+        return self.intrinsic("sqrt", a)
+
+    def abs(self, a: str) -> str:
+        return self.intrinsic("fabs", a)
+
+    def floor(self, a: str) -> str:
+        return self.intrinsic("floor", a)
+
+    def copysign(self, magnitude: str, sign: str) -> str:
+        return self.intrinsic("copysign", magnitude, sign)
+
+    def lt(self, a: str, b: str) -> str:
+        return self.binary("fcmp olt", a, b)
+
+    def le(self, a: str, b: str) -> str:
+        return self.binary("fcmp ole", a, b)
+
+    def eq(self, a: str, b: str) -> str:
+        return self.binary("fcmp oeq", a, b)
+
+    def select(self, mask: str, a: str, b: str) -> str:
+        return self.put(f"select {self.i1} {mask}, {self.double} {a}, {self.double} {b}")
+
+    # The three operations on the bits of a double.
+
+    def exponent(self, x: str) -> str:
+        shifted = self.put(f"lshr {self.i64} {self._bits(x)}, {self.integer(52)}")
+        field = self.put(f"and {self.i64} {shifted}, {self.integer(0x7FF)}")
+        return self.sub(self.put(f"sitofp {self.i64} {field} to {self.double}"), self.const(1023.0))
+
+    def mantissa(self, x: str) -> str:
+        fraction = self.put(f"and {self.i64} {self._bits(x)}, {self.integer((1 << 52) - 1)}")
+        one = self.put(f"or {self.i64} {fraction}, {self.integer(1023 << 52)}")
+        return self.put(f"bitcast {self.i64} {one} to {self.double}")
+
+    def pow2(self, k: str) -> str:
+        biased = self._bits(self.add(k, self.const(elementary.POW2_MAGIC)))
+        shifted = self.put(f"shl {self.i64} {biased}, {self.integer(52)}")
+        return self.put(f"bitcast {self.i64} {shifted} to {self.double}")
+
+    def _bits(self, x: str) -> str:
+        return self.put(f"bitcast {self.double} {x} to {self.i64}")
+
+
+def scalar_kernel(program: Program, symbol: str = "kernel") -> str:
+    """The module's IR."""
+    program, check = with_finite_check(program)
+    body = chunks(len(program.code), CHUNK)
+    functions = []
+    if len(body) == 1:
+        lines = ["entry:", *_function_body(program, body[0], {}, check)]
+        functions.append(_define(symbol, "i64", "ptr noalias %in, ptr noalias %out", lines))
+    else:
+        slots, size = scratch_slots(program, body)
+        calls = ["entry:", f"  %scratch = alloca [{size} x double], align 64"]
+        for k, run in enumerate(body):
+            lines = ["entry:", *_function_body(program, run, slots, check)]
+            parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %scratch"
+            functions.append(_define(f"{symbol}_{k}", "i64", parameters, lines, "internal ", " noinline"))
+            calls.append(f"  %status{k} = call i64 @{symbol}_{k}(ptr %in, ptr %out, ptr %scratch)")
+        calls.append(f"  ret i64 %status{len(body) - 1}")
+        functions.append(_define(symbol, "i64", "ptr noalias %in, ptr noalias %out", calls))
+    declarations = DECLARATIONS.format(t="double", s="f64")
+    vector = DECLARATIONS.format(t=f"<{ANGLE_LANES} x double>", s=f"v{ANGLE_LANES}f64")
+    return "\n".join([declarations, vector, *functions, "!0 = !{}", ""])
+
+
+def with_finite_check(program: Program) -> tuple[Program, int]:
+    """Append Σ 0·x over all results, kept in four sums: finite if and only if every result is."""
+    code = list(program.code)
+    zero = len(code)
+    code.append(Op("const", (), 0.0))
+    sums = [zero] * 4
+    for k, x in enumerate(dict.fromkeys(x for row in program.results for x in row)):
+        code.append(Op("fma", (x, zero, sums[k % 4])))
+        sums[k % 4] = len(code) - 1
+    for x in sums[1:]:
+        code.append(Op("add", (sums[0], x)))
+        sums[0] = len(code) - 1
+    extended = Program(program.name, program.inputs, program.outputs, tuple(code), program.results)
+    return extended, sums[0]
+
+
+def scratch_slots(program: Program, body: Iterable[range]) -> tuple[dict[int, int], int]:
+    """A slot of the scratch buffer for each value used in a later chunk than its own; slots are reused."""
+    chunk_of = {i: k for k, run in enumerate(body) for i in run}
+    last: dict[int, int] = {}
+    for i, op in enumerate(program.code):
+        if op.name in ARITY:
+            for x in op.args:
+                if program.code[x].name in ARITY and chunk_of[x] < chunk_of[i]:
+                    last[x] = chunk_of[i]
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    size = 0
+    for run in body:
+        k = chunk_of[run[0]]
+        for x in run:
+            if x in last:
+                if not free:
+                    free.append(size)
+                    size += 1
+                slots[x] = free.pop()
+        free.extend(slots[x] for x, end in last.items() if end == k and x in slots)
+    return slots, max(size, 1)
+
+
+def _function_body(program: Program, run: range, slots: dict[int, int], check: int) -> list[str]:
+    lines: list[str] = []
+    emit = Emitter(lines)
+    pointers: dict[tuple[str, int], str] = {}
+    value: dict[int, str] = {}
+
+    def pointer(table: str, k: int) -> str:
+        if (table, k) not in pointers:
+            address = emit.put(f"getelementptr ptr, ptr %{table}, i64 {k}")
+            pointers[table, k] = emit.put(f"load ptr, ptr {address}, align 8, !invariant.load !0")
+        return pointers[table, k]
+
+    def element(base: str, index: int) -> str:
+        return emit.put(f"getelementptr double, ptr {base}, i64 {index}") if index else base
+
+    def get(x: int) -> str:
+        if x not in value:
+            op = program.code[x]
+            if op.name == "const":
+                value[x] = emit.const(op.constant)
+            elif op.name == "input":
+                address = element(pointer("in", op.args[0]), op.args[1])
+                value[x] = emit.put(f"load double, ptr {address}, align 8, !invariant.load !0")
+            else:
+                value[x] = emit.put(f"load double, ptr {element('%scratch', slots[x])}, align 8")
+        return value[x]
+
+    _angles_first(program, run, emit, get, value)
+    stores: dict[int, list[tuple[int, int]]] = {}
+    for k, row in enumerate(program.results):
+        for e, x in enumerate(row):
+            stores.setdefault(x, []).append((k, e))
+    for i in run:
+        op = program.code[i]
+        if op.name in ARITY and i not in value:
+            value[i] = apply(emit, op.name, [get(x) for x in op.args])
+        if i in slots:
+            lines.append(f"  store double {value[i]}, ptr {element('%scratch', slots[i])}, align 8")
+        for k, e in stores.get(i, ()):
+            lines.append(f"  store double {get(i)}, ptr {element(pointer('out', k), e)}, align 8")
+    if check in run:
+        bad = emit.put(f"fcmp uno double {get(check)}, {emit.const(0.0)}")
+        lines.append(f"  ret i64 {emit.put(f'zext i1 {bad} to i64')}")
+    else:
+        lines.append("  ret i64 0")
+    return lines
+
+
+def _angles_first(program: Program, run: range, emit: Emitter, get, value: dict[int, str]) -> None:
+    """Sine and cosine of every input angle in the run, in SIMD lanes: they are half of a small kernel's time."""
+    wanted: dict[int, dict[str, int]] = {}
+    for i in run:
+        op = program.code[i]
+        if op.name in ("sin", "cos") and program.code[op.args[0]].name == "input":
+            wanted.setdefault(op.args[0], {})[op.name] = i
+    angles = list(wanted)
+    for start in range(0, len(angles), ANGLE_LANES):
+        group = angles[start : start + ANGLE_LANES]
+        wide = Emitter(emit.lines, ANGLE_LANES)
+        packed = f"<{ANGLE_LANES} x double> zeroinitializer"
+        for lane, x in enumerate(group):
+            packed = wide.double + " " + emit.put(f"insertelement {packed}, double {get(x)}, i32 {lane}")
+        both = elementary.sincos(wide, packed.removeprefix(wide.double + " "))
+        for lane, x in enumerate(group):
+            for name, result in zip(("sin", "cos"), both):
+                if name in wanted[x]:
+                    extracted = f"extractelement {wide.double} {result}, i32 {lane}"
+                    value[wanted[x][name]] = emit.put(extracted)
+
+
+def _define(name: str, result: str, parameters: str, lines: list[str], linkage: str = "", attributes: str = "") -> str:
+    return f"define {linkage}{result} @{name}({parameters}) nounwind{attributes} {{\n" + "\n".join(lines) + "\n}\n"

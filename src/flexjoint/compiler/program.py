@@ -1,0 +1,256 @@
+"""A Program: straight-line code over doubles, value-numbered, with its multiply-adds explicit.
+
+A Program is the one description that the reference interpreter, the LLVM and the C backends execute.  Each
+value is the result of one operation on earlier values; the operations and their meaning are listed in
+`ARITY` and defined in `reference.py`.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is x where c is not 0.
+
+`Builder` gives equal expressions one value and keeps negations out of the way (x + (−y) is x − y, −x·y is
+−(x·y)), so that they end in the sign of a fused multiply-add.  The passes after it are functions from Program
+to Program: `share_reciprocals`, `fuse`, `without_dead_code`; `optimise` runs them in order.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+ARITY = {
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "fma": 3, "sqrt": 1, "abs": 1, "floor": 1,
+    "lt": 2, "le": 2, "eq": 2, "select": 3,
+    "sin": 1, "cos": 1, "exp": 1, "log": 1, "atan2": 2, "tanh": 1, "cbrt": 1,
+}  # fmt: skip
+COMMUTATIVE = frozenset({"add", "mul", "eq"})
+COUNTED = {"add": 1, "sub": 1, "mul": 1, "div": 1, "fma": 2}
+
+
+class Array(NamedTuple):
+    """An input or output: its name, shape, unit and, where they exist, the names of its elements."""
+
+    name: str
+    shape: tuple[int, ...]
+    unit: str = ""
+    labels: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+
+class Op(NamedTuple):
+    """One value: `name` applied to earlier values, or a leaf: ("const", (), x) or ("input", (array, element))."""
+
+    name: str
+    args: tuple[int, ...] = ()
+    constant: float = 0.0
+
+
+@dataclass(frozen=True)
+class Program:
+    """`code[i]` computes value i; `results[k][e]` is the value of element e of output k."""
+
+    name: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    code: tuple[Op, ...]
+    results: tuple[tuple[int, ...], ...]
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each operation occurs, leaves left out."""
+        return Counter(op.name for op in self.code if op.name in ARITY)
+
+    @property
+    def operations(self) -> int:
+        """Additions and multiplications (and divisions), as before fusion: an fma counts as two."""
+        return sum(weight * self.counts[name] for name, weight in COUNTED.items())
+
+
+class Builder:
+    """Collects operations under value numbering: an expression met again is the value met before."""
+
+    def __init__(self) -> None:
+        self.code: list[Op] = []
+        self._number: dict[tuple, int] = {}
+
+    def constant(self, x: float) -> int:
+        return self._value(Op("const", (), x), ("const", struct.pack("<d", x)))
+
+    def input(self, array: int, element: int) -> int:
+        return self._value(Op("input", (array, element)))
+
+    def emit(self, name: str, *args: int) -> int:
+        """The value of an operation, in its normal form."""
+        rule = getattr(self, f"_{name}", None)
+        value = rule(*args) if rule else None
+        if value is not None:
+            return value
+        if name in COMMUTATIVE:
+            args = tuple(sorted(args))
+        return self._value(Op(name, args))
+
+    # Normal forms: each is exact up to the sign of a zero.
+
+    def _neg(self, x: int) -> int | None:
+        op = self.code[x]
+        if op.name == "neg":
+            return op.args[0]
+        if op.name == "const":
+            return self.constant(-op.constant)
+        return None
+
+    def _add(self, x: int, y: int) -> int | None:
+        if self._is("neg", y):
+            return self.emit("sub", x, self.code[y].args[0])
+        if self._is("neg", x):
+            return self.emit("sub", y, self.code[x].args[0])
+        return None
+
+    def _sub(self, x: int, y: int) -> int | None:
+        if self._is("neg", y):
+            return self.emit("add", x, self.code[y].args[0])
+        if self._is("neg", x):
+            return self.emit("neg", self.emit("add", self.code[x].args[0], y))
+        if (known := self._number.get(("sub", (y, x)))) is not None:
+            return self.emit("neg", known)
+        return None
+
+    def _mul(self, x: int, y: int) -> int | None:
+        for a, b in ((x, y), (y, x)):
+            op = self.code[a]
+            if op.name == "neg":
+                return self.emit("neg", self.emit("mul", op.args[0], b))
+            if op.name == "const" and math.copysign(1.0, op.constant) < 0:
+                return self.emit("neg", self.emit("mul", self.constant(-op.constant), b))
+            if op.name == "const" and op.constant == 1.0:
+                return b
+        return None
+
+    def _div(self, x: int, y: int) -> int | None:
+        if self._is("neg", x):
+            return self.emit("neg", self.emit("div", self.code[x].args[0], y))
+        if self._is("neg", y):
+            return self.emit("neg", self.emit("div", x, self.code[y].args[0]))
+        if self._is("const", y):
+            return self.emit("mul", x, self.constant(1.0 / self.code[y].constant))
+        return None
+
+    def _is(self, name: str, x: int) -> bool:
+        return self.code[x].name == name
+
+    def _value(self, op: Op, key: tuple | None = None) -> int:
+        key = key or (op.name, op.args)
+        value = self._number.get(key)
+        if value is None:
+            value = self._number[key] = len(self.code)
+            self.code.append(op)
+        return value
+
+
+def optimise(program: Program) -> Program:
+    return fuse(share_reciprocals(without_dead_code(program)))
+
+
+def without_dead_code(program: Program) -> Program:
+    live = [False] * len(program.code)
+    for row in program.results:
+        for value in row:
+            live[value] = True
+    for i in range(len(program.code) - 1, -1, -1):
+        op = program.code[i]
+        if live[i] and op.name in ARITY:
+            for x in op.args:
+                live[x] = True
+    renamed: dict[int, int] = {}
+    code = []
+    for i, op in enumerate(program.code):
+        if live[i]:
+            renamed[i] = len(code)
+            code.append(op._replace(args=tuple(renamed[x] for x in op.args)) if op.name in ARITY else op)
+    results = tuple(tuple(renamed[x] for x in row) for row in program.results)
+    return replace(program, code=tuple(code), results=results)
+
+
+def share_reciprocals(program: Program) -> Program:
+    """Where two or more divisions share a divisor, multiply by its reciprocal: a division costs about ten
+    multiplications.  (CasADi writes x·(1/d) as x/d.)"""
+    divisions = Counter(op.args[1] for op in program.code if op.name == "div")
+    return rebuild(
+        program,
+        lambda build, op, args: build.emit("mul", args[0], build.emit("div", build.constant(1.0), args[1]))
+        if op.name == "div" and divisions[op.args[1]] > 1
+        else build.emit(op.name, *args),
+    )
+
+
+def rebuild(program: Program, step) -> Program:
+    """Pass every operation through `step(builder, op, new_args) -> value`."""
+    build = Builder()
+    new: list[int] = []
+    for op in program.code:
+        if op.name == "const":
+            new.append(build.constant(op.constant))
+        elif op.name == "input":
+            new.append(build.input(*op.args))
+        else:
+            new.append(step(build, op, tuple(new[x] for x in op.args)))
+    results = tuple(tuple(new[x] for x in row) for row in program.results)
+    return without_dead_code(replace(program, code=tuple(build.code), results=results))
+
+
+def fuse(program: Program) -> Program:
+    """Turn a product that is only added to something into a fused multiply-add: one rounding instead of two,
+    the same bits in every backend, and a quarter of the time saved."""
+    uses = use_counts(program)
+    code: list[Op] = []
+    new: list[int] = []
+
+    def put(op: Op) -> int:
+        code.append(op)
+        return len(code) - 1
+
+    def product(x: int) -> tuple[int, int] | None:
+        op = program.code[x]
+        return (new[op.args[0]], new[op.args[1]]) if op.name == "mul" and uses[x] == 1 else None
+
+    for op in program.code:
+        if op.name not in ARITY:
+            new.append(put(op))
+            continue
+        args = tuple(new[x] for x in op.args)
+        if op.name == "add" and (ab := product(op.args[1])):
+            new.append(put(Op("fma", (*ab, args[0]))))
+        elif op.name == "add" and (ab := product(op.args[0])):
+            new.append(put(Op("fma", (*ab, args[1]))))
+        elif op.name == "sub" and (ab := product(op.args[1])):
+            new.append(put(Op("fma", (put(Op("neg", (ab[0],))), ab[1], args[0]))))
+        elif op.name == "sub" and (ab := product(op.args[0])):
+            new.append(put(Op("fma", (*ab, put(Op("neg", (args[1],)))))))
+        else:
+            new.append(put(op._replace(args=args)))
+    results = tuple(tuple(new[x] for x in row) for row in program.results)
+    return without_dead_code(replace(program, code=tuple(code), results=results))
+
+
+def use_counts(program: Program) -> list[int]:
+    uses = [0] * len(program.code)
+    for op in program.code:
+        if op.name in ARITY:
+            for x in op.args:
+                uses[x] += 1
+    for row in program.results:
+        for x in row:
+            uses[x] += 1
+    return uses
+
+
+def chunks(length: int, size: int) -> Sequence[range]:
+    """Split `length` items into runs of nearly equal length, none longer than `size`."""
+    count = max(1, math.ceil(length / size))
+    bounds = [length * k // count for k in range(count + 1)]
+    return [range(a, b) for a, b in pairwise(bounds)]

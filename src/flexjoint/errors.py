@@ -1,0 +1,17 @@
+"""All errors flexjoint raises share one root; each message names the culprit, its value and a remedy."""
+
+
+class FlexjointError(Exception):
+    """Root of every error raised on purpose by flexjoint."""
+
+
+class RobotError(FlexjointError, ValueError):
+    """A robot description is wrong: the message names the link or joint, the value and the remedy."""
+
+
+class InputError(FlexjointError, ValueError):
+    """An argument of an algorithm has a wrong shape, type or number; nothing was computed."""
+
+
+class NonFiniteError(FlexjointError, ArithmeticError):
+    """A single evaluation gave a result that is not finite; the message names the offending input."""

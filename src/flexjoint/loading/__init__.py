@@ -1,0 +1,31 @@
+"""File → Robot, and back.  `load` takes a built-in name or a path."""
+
+from __future__ import annotations
+
+import os
+from importlib import resources
+
+from ..errors import RobotError
+from ..robot import Robot
+from .dh import from_dh
+from .toml import parse_robot, read_robot, suggestion, write_robot
+
+__all__ = ["builtin_robots", "from_dh", "load", "read_robot", "write_robot"]
+
+_ROBOTS = resources.files("flexjoint") / "robots"
+
+
+def builtin_robots() -> list[str]:
+    """The names `load` knows, sorted."""
+    return sorted(entry.name.removesuffix(".toml") for entry in _ROBOTS.iterdir() if entry.name.endswith(".toml"))
+
+
+def load(robot: str | os.PathLike[str]) -> Robot:
+    """A built-in robot by name, or a robot file by path (with a separator in it, or ending in .toml)."""
+    name = os.fspath(robot)
+    if not isinstance(robot, str) or name.endswith(".toml") or "/" in name or os.sep in name:
+        return read_robot(name)
+    known = builtin_robots()
+    if name not in known:
+        raise RobotError(f"no built-in robot '{name}'; {suggestion(name, known)}; a file is given by its path, x.toml")
+    return parse_robot((_ROBOTS / f"{name}.toml").read_bytes(), name)

@@ -1,0 +1,156 @@
+"""Robots from Denavit-Hartenberg parameters, standard or modified.
+
+    standard    T(i−1 → i) = Rz(θ_i) Tz(d_i) Tx(a_i) Rx(α_i)          joint i about z_{i−1}, frame i at the far end
+    modified    T(i−1 → i) = Rx(α_{i−1}) Tx(a_{i−1}) Rz(θ_i) Tz(d_i)  [Craig]; row i holds α_{i−1}, a_{i−1}, d_i, θ_i
+
+The joint variable adds to θ_i (revolute) or to d_i (prismatic).  Bodies are given in DH frame i and stored in the
+frame on the joint axis, which is frame i−1 turned by θ_i in the standard convention and frame i in the modified
+one.  The last DH frame becomes the massless link "tool".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+
+from ..drives import Drive
+from ..errors import RobotError
+from ..robot import BASE, Joint, JointKind, Limits, Link, Robot
+from ..spatial import rotation_x, rotation_z
+
+CONVENTIONS = ("standard", "modified")
+KIND_OF = {"R": "revolute", "P": "prismatic", "revolute": "revolute", "prismatic": "prismatic"}
+
+
+class Pose(NamedTuple):
+    """A frame in another: its axes are the columns of R, its origin is p."""
+
+    R: np.ndarray
+    p: np.ndarray
+
+    def then(self, other: Pose) -> Pose:
+        return Pose(self.R @ other.R, self.p + self.R @ other.p)
+
+
+HERE = Pose(np.eye(3), np.zeros(3))
+
+
+def from_dh(
+    name: str,
+    alpha: Any,
+    a: Any,
+    d: Any,
+    theta: Any = None,
+    *,
+    kinds: str | Sequence[str] | None = None,
+    convention: Literal["standard", "modified"] = "standard",
+    mass: Any = 0.0,
+    com: Any = None,
+    inertia: Any = None,
+    viscous_friction: Any = 0.0,
+    limits: Sequence[Limits | None] | None = None,
+    drives: Sequence[Drive | None] | None = None,
+    gravity: Any = (0.0, 0.0, -9.81),
+    joint_names: Sequence[str] | None = None,
+    link_names: Sequence[str] | None = None,
+    allow_unphysical: bool = False,
+) -> Robot:
+    """A chain of N joints; every argument holds one entry a joint, and a single number serves them all.
+
+    `kinds` is a string of R and P, or a sequence of "revolute" and "prismatic"; all revolute by default.
+    `com` (N, 3) and the central `inertia` (N, 3, 3) are in DH frame i.  Angles in rad, quarter turns exact.
+    """
+    if convention not in CONVENTIONS:
+        raise RobotError(f"{name}: the DH convention {convention!r} is unknown: choose one of {', '.join(CONVENTIONS)}")
+    n = _joint_count(name, kinds, alpha, a, d, theta)
+    joint_names = _one_each(name, "joint_names", joint_names, n, [f"joint{i + 1}" for i in range(n)])
+    link_names = _one_each(name, "link_names", link_names, n, [f"link{i + 1}" for i in range(n)])
+    limits = _one_each(name, "limits", limits, n, [None] * n)
+    drives = _one_each(name, "drives", drives, n, [None] * n)
+    kind_of = _kinds(name, kinds, joint_names)
+
+    def numbers(what: str, value: Any, item: tuple[int, ...] = ()) -> np.ndarray:
+        return _numbers(name, what, value, joint_names, item)
+
+    alpha, a, d = numbers("alpha", alpha), numbers("a", a), numbers("d", d)
+    theta = numbers("theta", 0.0 if theta is None else theta)
+    mass, viscous_friction = numbers("mass", mass), numbers("viscous_friction", viscous_friction)
+    com = numbers("com", np.zeros(3) if com is None else com, (3,))
+    inertia = numbers("inertia", np.zeros((3, 3)) if inertia is None else inertia, (3, 3))
+
+    links = []
+    parent, end = BASE, HERE  # `end`: the last DH frame in its link's frame
+    for i in range(n):
+        turn, shift = rotation_z(theta[i]), np.array([0.0, 0.0, d[i]])
+        bend = Pose(rotation_x(alpha[i]), np.array([a[i], 0.0, 0.0]))
+        if convention == "modified":
+            mount, end = bend.then(Pose(turn, shift)), HERE
+        elif kind_of[i] == "prismatic":
+            mount, end = end.then(Pose(turn, shift)), bend
+        else:
+            mount, end = end.then(Pose(turn, np.zeros(3))), Pose(bend.R, bend.p + shift)
+        joint = Joint(
+            joint_names[i],
+            kind_of[i],
+            mount.p,
+            mount.R,
+            limits[i] or Limits(),
+            float(viscous_friction[i]),
+            drives[i],
+        )
+        I = end.R @ inertia[i] @ end.R.T
+        links.append(Link(link_names[i], joint, parent, float(mass[i]), end.p + end.R @ com[i], (I + I.T) / 2))
+        parent = link_names[i]
+    links.append(Link("tool", Joint("tool_mount", "fixed", end.p, end.R), parent))
+    return Robot(name, tuple(links), gravity, allow_unphysical=allow_unphysical)
+
+
+def _joint_count(name: str, kinds: Any, *parameters: Any) -> int:
+    """From `kinds`, else from the first parameter that is not a single number, else one."""
+    lists = [x for x in (kinds, *parameters) if hasattr(x, "__len__") and getattr(x, "ndim", 1) > 0]
+    n = len(lists[0]) if lists else 1
+    if n == 0:
+        raise RobotError(f"{name}: the DH parameters are empty: a robot needs at least one joint")
+    return n
+
+
+def _kinds(name: str, kinds: str | Sequence[str] | None, joint_names: Sequence[str]) -> list[JointKind]:
+    given = _one_each(name, "kinds", kinds, len(joint_names), "R" * len(joint_names))
+    for joint, kind in zip(joint_names, given):
+        if kind not in KIND_OF:
+            raise RobotError(
+                f"{name}: joint '{joint}' is of kind {kind!r}: use R or P, or 'revolute' or 'prismatic' in a list"
+            )
+    return [cast(JointKind, KIND_OF[kind]) for kind in given]
+
+
+def _one_each(name: str, what: str, given: Any, n: int, default: Any) -> Any:
+    if given is None:
+        return default
+    try:
+        count = len(given)
+    except TypeError:
+        raise RobotError(f"{name}: {what} must be a sequence of {n} entries, one a joint, not {given!r}") from None
+    if count != n:
+        raise RobotError(f"{name}: {what} has {count} entries for {n} joints: give one a joint")
+    return given
+
+
+def _numbers(name: str, what: str, value: Any, joints: Sequence[str], item: tuple[int, ...]) -> np.ndarray:
+    """One item a joint, finite; a single item is repeated."""
+    n, shape = len(joints), (len(joints), *item)
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise RobotError(f"{name}: {what} must be numbers of shape {shape}, not {value!r}") from None
+    if array.shape == item:
+        array = np.broadcast_to(array, shape)
+    if array.shape != shape:
+        single = f"one of shape {item}" if item else "a single number"
+        raise RobotError(f"{name}: {what} has shape {array.shape} for {n} joints: give {shape}, or {single} for all")
+    for joint, entry in zip(joints, array):
+        if not np.all(np.isfinite(entry)):
+            raise RobotError(f"{name}: {what} of joint '{joint}' is {entry.tolist()}: every number must be finite")
+    return array

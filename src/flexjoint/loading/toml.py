@@ -1,0 +1,357 @@
+"""Robot files: our own format, TOML, SI units.
+
+    name = "two_link"                      # also: description, source, gravity, tool, allow_unphysical
+    convention = "standard_dh"             # or "modified_dh", or "frames" for any tree
+
+    [[link]]                               # one a joint, in the order of q
+    alpha_deg = 90                         # or alpha, in rad; likewise theta; a, d, kind
+    mass = 2.7
+    com = [0.0, 0.1, 0.0]
+    inertia = {xx = 0.02, yy = 0.02, zz = 0.005}     # central; also xy, xz, yz, or a 3x3 matrix
+    drive = {kind = "elastic", stiffness = 1000, motor_inertia = 3.2}
+
+With `convention = "frames"` a link has a name, a parent, and its frame's position and rpy, rpy_deg or rotation in
+the parent's; body data are in the link's frame.  Files are data: nothing in them is executed, and an unknown key
+is an error.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import reprlib
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+
+from ..drives import Drive, ElasticDrive, Motor, RigidDrive
+from ..errors import RobotError
+from ..robot import BASE, Joint, JointKind, Limits, Link, Robot
+from ..spatial import rotation_rpy
+from .dh import from_dh
+
+MAX_BYTES = 10_000_000
+MAX_LINKS = 10_000
+MAX_DOTS = 100  # in one line: tomllib takes quadratic time over a dotted key, minutes over a long one
+
+TOP_KEYS = ("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical", "link")
+BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", "viscous_friction", "limits", "drive")
+DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
+FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
+INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
+LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
+DRIVE_KEYS = {"rigid": ("kind", "motor_inertia"), "elastic": ("kind", "stiffness", "motor_inertia")}
+CONVENTIONS = ("standard_dh", "modified_dh", "frames")
+
+
+def read_robot(path: str | os.PathLike[str]) -> Robot:
+    """The robot described by a TOML file."""
+    path = Path(path)
+    if not path.is_file():
+        raise RobotError(f"{path}: there is no such file: give the path of a robot file (.toml)")
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise RobotError(f"{path}: the robot file cannot be read: {error.strerror}") from error
+    return parse_robot(data, str(path))
+
+
+def parse_robot(data: bytes, place: str) -> Robot:
+    """The robot described by the contents of a file; `place` begins every error message."""
+    if len(data) > MAX_BYTES:
+        raise RobotError(f"{place}: the file is larger than {MAX_BYTES:,} bytes, which no robot file should be")
+    try:
+        if any(line.count(b".") > MAX_DOTS for line in data.splitlines()):
+            raise RecursionError
+        content = tomllib.loads(data.decode())
+    except RecursionError:
+        raise RobotError(f"{place}: the file is nested too deeply to be a robot file") from None
+    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, integers without end
+        raise RobotError(f"{place}: not valid TOML: {error}") from error
+    table = Table(content, place)
+    table.allow(TOP_KEYS)
+    links = [Table(x, f"{place}, link {i + 1}").named() for i, x in enumerate(table.tables("link"))]
+    read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
+    try:
+        robot = read[table.choice("convention", CONVENTIONS)](table, links)
+        return robot.replace(tool=table.text("tool")) if "tool" in table.data else robot
+    except RobotError as error:
+        if str(error).startswith(place):
+            raise
+        raise RobotError(f"{place}: {error}") from error
+
+
+def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
+    """Write any robot with `convention = "frames"`; reading it gives an equal robot, to the last bit."""
+    Path(path).write_bytes(robot_text(robot).encode())
+
+
+def robot_text(robot: Robot) -> str:
+    """The contents of a robot file."""
+    top = {
+        "name": robot.name,
+        "convention": "frames",
+        "gravity": robot.gravity,
+        "tool": robot.tool,
+        "allow_unphysical": robot.allow_unphysical,
+    }
+    blocks = [top, *map(_link_entries, robot.links)]
+    return "\n[[link]]\n".join("".join(f"{k} = {_toml(v)}\n" for k, v in block.items()) for block in blocks)
+
+
+# Reading --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A TOML table and its place in the file; whatever is taken from it has been checked for its type."""
+
+    data: dict[str, Any]
+    place: str
+
+    def named(self) -> Table:
+        name = self.data.get("name")
+        return Table(self.data, f"{self.place} '{name}'") if isinstance(name, str) else self
+
+    def wrong(self, key: str, expected: str) -> RobotError:
+        if key not in self.data:
+            return RobotError(f"{self.place}: the key '{key}' is missing: give {expected}")
+        return RobotError(f"{self.place}: {key} must be {expected}, not {reprlib.repr(self.data[key])}")
+
+    def allow(self, keys: Iterable[str]) -> None:
+        keys = tuple(keys)
+        for key in self.data:
+            if key not in keys:
+                raise RobotError(f"{self.place}: unknown key '{key}'; {suggestion(key, keys)}")
+
+    def number(self, key: str, default: float | None = None) -> float:
+        value = self.data.get(key, default)
+        if not _is_number(value):
+            raise self.wrong(key, "a number")
+        return float(value)
+
+    def text(self, key: str, default: str | None = None) -> str:
+        value = self.data.get(key, default)
+        if not isinstance(value, str):
+            raise self.wrong(key, "a string")
+        return value
+
+    def flag(self, key: str, default: bool) -> bool:
+        value = self.data.get(key, default)
+        if not isinstance(value, bool):
+            raise self.wrong(key, "true or false")
+        return value
+
+    def choice(self, key: str, choices: Iterable[str], default: str | None = None) -> str:
+        value = self.data.get(key, default)
+        if not isinstance(value, str) or value not in choices:
+            raise self.wrong(key, "one of " + ", ".join(f'"{x}"' for x in choices))
+        return value
+
+    def vector(self, key: str, default: Iterable[float] | None = None) -> np.ndarray:
+        value = self.data.get(key, default)
+        if not _is_triple(value) or not all(map(_is_number, value)):
+            raise self.wrong(key, "three numbers [x, y, z]")
+        return np.array(value, dtype=float)
+
+    def matrix(self, key: str) -> np.ndarray:
+        value = self.data.get(key)
+        if not _is_triple(value) or not all(_is_triple(row) and all(map(_is_number, row)) for row in value):
+            raise self.wrong(key, "a 3x3 matrix, three rows of three numbers")
+        return np.array(value, dtype=float)
+
+    def table(self, key: str) -> Table:
+        value = self.data.get(key, {})
+        if not isinstance(value, dict):
+            raise self.wrong(key, "a table {key = value, ...}")
+        return Table(value, f"{self.place}, {key}")
+
+    def tables(self, key: str) -> list[dict[str, Any]]:
+        value = self.data.get(key)
+        if not isinstance(value, list) or not value or any(not isinstance(x, dict) for x in value):
+            raise self.wrong(key, f"one [[{key}]] table or more")
+        if len(value) > MAX_LINKS:
+            raise RobotError(f"{self.place}: {len(value)} links; at most {MAX_LINKS} are read")
+        return value
+
+    def radians(self, key: str, default: float) -> float:
+        """The angle `key`, in rad, or `key_deg`, in degrees."""
+        self.only_one(key, f"{key}_deg")
+        return math.radians(self.number(f"{key}_deg")) if f"{key}_deg" in self.data else self.number(key, default)
+
+    def only_one(self, *keys: str) -> None:
+        if len(given := [key for key in keys if key in self.data]) > 1:
+            raise RobotError(f"{self.place}: {' and '.join(given)} are both given: keep one")
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The closest known words first, then all of them."""
+    known = sorted(known)
+    close = difflib.get_close_matches(word, known, n=1)
+    return (f"did you mean '{close[0]}'? " if close else "") + f"known are: {', '.join(known)}"
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    """A TOML integer or float, but no boolean and no integer beyond the floats."""
+    return isinstance(value, float) or (type(value) is int and abs(value) < 2**1000)
+
+
+def _is_triple(value: Any) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, list | tuple) and len(value) == 3
+
+
+def _read_dh(table: Table, links: list[Table]) -> Robot:
+    for link in links:
+        link.allow(DH_KEYS)
+    names = [link.text("name", f"link{i + 1}") for i, link in enumerate(links)]
+    return from_dh(
+        alpha=[link.radians("alpha", 0.0) for link in links],
+        a=[link.number("a", 0.0) for link in links],
+        d=[link.number("d", 0.0) for link in links],
+        theta=[link.radians("theta", 0.0) for link in links],
+        kinds=[link.choice("kind", ("revolute", "prismatic"), "revolute") for link in links],
+        convention="modified" if table.text("convention") == "modified_dh" else "standard",
+        mass=[link.number("mass", 0.0) for link in links],
+        com=[link.vector("com", (0.0, 0.0, 0.0)) for link in links],
+        inertia=[_inertia(link) for link in links],
+        viscous_friction=[link.number("viscous_friction", 0.0) for link in links],
+        limits=[_limits(link) for link in links],
+        drives=[_drive(link) for link in links],
+        joint_names=[link.text("joint", f"joint{i + 1}") for i, link in enumerate(links)],
+        link_names=names,
+        **_common(table),
+    )
+
+
+def _read_frames(table: Table, links: list[Table]) -> Robot:
+    return Robot(links=tuple(_link(link) for link in links), **_common(table))
+
+
+def _common(table: Table) -> dict[str, Any]:
+    table.text("description", "")
+    table.text("source", "")
+    return {
+        "name": table.text("name"),
+        "gravity": table.vector("gravity", (0.0, 0.0, -9.81)),
+        "allow_unphysical": table.flag("allow_unphysical", False),
+    }
+
+
+def _link(link: Table) -> Link:
+    link.allow(FRAME_KEYS)
+    link.only_one("rpy", "rpy_deg", "rotation")
+    name = link.text("name")
+    joint = Joint(
+        link.text("joint", f"{name}_joint"),
+        cast(JointKind, link.choice("kind", ("revolute", "prismatic", "fixed"), "revolute")),
+        link.vector("position", (0.0, 0.0, 0.0)),
+        _rotation(link),
+        _limits(link),
+        link.number("viscous_friction", 0.0),
+        _drive(link),
+    )
+    parent, com = link.text("parent", BASE), link.vector("com", (0.0, 0.0, 0.0))
+    return Link(name, joint, parent, link.number("mass", 0.0), com, _inertia(link))
+
+
+def _rotation(link: Table) -> np.ndarray:
+    if "rotation" in link.data:
+        return link.matrix("rotation")
+    if "rpy_deg" in link.data:
+        return rotation_rpy(*map(math.radians, _finite(link, "rpy_deg")))
+    return rotation_rpy(*_finite(link, "rpy")) if "rpy" in link.data else np.eye(3)
+
+
+def _finite(link: Table, key: str) -> list[float]:
+    angles = link.vector(key).tolist()
+    if not all(map(math.isfinite, angles)):
+        raise link.wrong(key, "three finite angles")
+    return angles
+
+
+def _inertia(link: Table) -> np.ndarray:
+    if "inertia" not in link.data:
+        return np.zeros((3, 3))
+    if isinstance(link.data["inertia"], list):
+        return link.matrix("inertia")
+    table = link.table("inertia")
+    table.allow(INERTIA_KEYS)
+    xx, yy, zz = (table.number(key) for key in ("xx", "yy", "zz"))
+    xy, xz, yz = (table.number(key, 0.0) for key in ("xy", "xz", "yz"))
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _limits(link: Table) -> Limits:
+    table, known = link.table("limits"), Limits()
+    table.allow(LIMIT_KEYS)
+    return Limits(**{key: table.number(key, getattr(known, key)) for key in LIMIT_KEYS})
+
+
+def _drive(link: Table) -> Drive | None:
+    if "drive" not in link.data:
+        return None
+    table = link.table("drive")
+    kind = table.choice("kind", DRIVE_KEYS)
+    table.allow(DRIVE_KEYS[kind])
+    if kind == "rigid":
+        return RigidDrive(Motor(table.number("motor_inertia", 0.0)))
+    return ElasticDrive(table.number("stiffness"), Motor(table.number("motor_inertia")))
+
+
+# Writing --------------------------------------------------------------------------------------------------
+
+
+def _link_entries(link: Link) -> dict[str, Any]:
+    """The keys of a link, without those that hold their default."""
+    joint, I = link.joint, link.inertia
+    symmetric = {"xx": I[0, 0], "xy": I[0, 1], "xz": I[0, 2], "yy": I[1, 1], "yz": I[1, 2], "zz": I[2, 2]}
+    limits = {key: getattr(joint.limits, key) for key in LIMIT_KEYS}
+    entries: dict[str, Any] = {
+        "name": link.name,
+        "parent": link.parent,
+        "joint": joint.name,
+        "kind": joint.kind,
+        "position": joint.position,
+        "rotation": joint.rotation,
+    }
+    if joint.viscous_friction:
+        entries["viscous_friction"] = joint.viscous_friction
+    if joint.limits != Limits():
+        entries["limits"] = {key: value for key, value in limits.items() if value != getattr(Limits(), key)}
+    if joint.drive is not None:
+        entries["drive"] = _drive_entries(joint)
+    if link.mass:
+        entries["mass"] = link.mass
+    if np.any(link.com):
+        entries["com"] = link.com
+    if np.any(I):
+        entries["inertia"] = symmetric if np.array_equal(I, I.T) else I
+    return entries
+
+
+def _drive_entries(joint: Joint) -> dict[str, Any]:
+    match joint.drive:
+        case RigidDrive(motor):
+            return {"kind": "rigid", "motor_inertia": motor.inertia}
+        case ElasticDrive(stiffness, motor):
+            return {"kind": "elastic", "stiffness": stiffness, "motor_inertia": motor.inertia}
+    raise RobotError(f"the drive of joint '{joint.name}', {joint.drive!r}, has no form in robot files yet")
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, np.ndarray | list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return repr(float(value))

@@ -1,0 +1,409 @@
+"""The robot: a frozen tree of links, each hanging on its parent by one joint.
+
+A joint turns or slides along the z axis of its link's frame, and the link's frame sits on the joint axis.
+Everything is data; algorithms live elsewhere.  A tool or sensor frame is a link without mass on a fixed joint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from .drives import Drive, ElasticDrive, RigidDrive
+from .errors import RobotError
+
+BASE = "base"
+JointKind = Literal["revolute", "prismatic", "fixed"]
+KINDS = ("revolute", "prismatic", "fixed")
+ROUNDING = 1e-9  # relative; below it a violated inequality is put down to rounded data
+
+
+def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise RobotError(f"{what} must be numbers of shape {shape}, not {value!r}") from None
+    if array.shape != shape:
+        raise RobotError(f"{what} must have shape {shape}, not {array.shape}")
+    array = array + 0.0  # −0.0 becomes 0.0: one robot, one digest
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of a joint in rad or m, rad/s or m/s, Nm or N; infinite where unknown."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """Where the link's frame stands in its parent's at q = 0, and how it moves along its own z axis."""
+
+    name: str
+    kind: JointKind = "revolute"
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    limits: Limits = field(default_factory=Limits)
+    viscous_friction: float = 0.0  # on the link side, Nm s/rad or N s/m
+    drive: Drive | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, position=(3,), rotation=(3, 3))
+
+    @property
+    def moves(self) -> bool:
+        return self.kind != "fixed"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """A rigid body: mass, centre of mass, and inertia about it, all in the link's frame."""
+
+    name: str
+    joint: Joint
+    parent: str = BASE
+    mass: float = 0.0
+    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self) -> None:
+        freeze(self, com=(3,), inertia=(3, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """Links in an order in which parents come first; q follows the moving joints in that order.
+
+    Gravity is in base coordinates.  `tool` names the link meant when none is given.  With
+    `allow_unphysical` an inertia that no rigid body can have (but still positive semidefinite) is accepted.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    tool: str = ""
+    allow_unphysical: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "links", tuple(self.links))
+        freeze(self, gravity=(3,))
+        if not self.tool and self.links:
+            object.__setattr__(self, "tool", self.links[-1].name)
+        validate(self)
+
+    # Structure ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def n(self) -> int:
+        """Number of moving joints, the length of q."""
+        return len(self.joints)
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """The moving joints, in the order of q."""
+        return tuple(link.joint for link in self.links if link.joint.moves)
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """For each link the index of its parent, −1 for the base."""
+        index = {link.name: i for i, link in enumerate(self.links)}
+        return tuple(index.get(link.parent, -1) for link in self.links)
+
+    @cached_property
+    def coordinates(self) -> tuple[int | None, ...]:
+        """For each link the index of its joint in q, None if fixed."""
+        counter = iter(range(len(self.links)))
+        return tuple(next(counter) if link.joint.moves else None for link in self.links)
+
+    def link_index(self, name: str | None = None) -> int:
+        """Index of a link by name; the tool by default."""
+        wanted = self.tool if name is None else name
+        for i, link in enumerate(self.links):
+            if link.name == wanted:
+                return i
+        raise RobotError(f"{self.name}: no link '{wanted}'; the links are {', '.join(x.name for x in self.links)}")
+
+    def path(self, link: int) -> list[int]:
+        """Links from the base to `link`, both ends included."""
+        path = []
+        while link >= 0:
+            path.append(link)
+            link = self.parents[link]
+        return path[::-1]
+
+    @cached_property
+    def elastic(self) -> tuple[bool, ...]:
+        """For each moving joint whether a spring separates motor and link."""
+        return tuple(isinstance(joint.drive, ElasticDrive) for joint in self.joints)
+
+    # Transforms -----------------------------------------------------------------------------------------
+
+    def replace(self, **changes: Any) -> Robot:
+        """A copy with some fields changed, validated anew."""
+        return dataclasses.replace(self, **changes)
+
+    def with_gravity(self, gravity: Sequence[float]) -> Robot:
+        return self.replace(gravity=gravity)
+
+    def with_drives(self, drives: Sequence[Drive | None]) -> Robot:
+        """One drive a moving joint, in the order of q."""
+        if len(drives) != self.n:
+            raise RobotError(f"{self.name}: {len(drives)} drives for {self.n} moving joints; give one each")
+        given = iter(drives)
+        return self.replace(
+            links=[
+                dataclasses.replace(link, joint=dataclasses.replace(link.joint, drive=next(given)))
+                if link.joint.moves
+                else link
+                for link in self.links
+            ]
+        )
+
+    def without_drives(self) -> Robot:
+        """The bare links: no motor inertia, no elasticity."""
+        return self.with_drives([None] * self.n)
+
+    def rigid(self) -> Robot:
+        """The limit of infinite stiffness: every motor turns with its link."""
+        return self.with_drives([j.drive and RigidDrive(j.drive.motor) for j in self.joints])
+
+    def with_payload(
+        self,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Any = None,
+        link: str | None = None,
+    ) -> Robot:
+        """A further body, rigidly held by `link` (the tool by default), in that link's coordinates."""
+        holder = self.links[self.link_index(link)].name
+        name = unused("payload", [x.name for x in self.links])
+        joint = Joint(unused(f"{name}_mount", [x.joint.name for x in self.links]), "fixed")
+        body = Link(name, joint, holder, mass, com, np.zeros((3, 3)) if inertia is None else inertia)  # type: ignore[arg-type]
+        point_mass = inertia is None
+        return self.replace(links=(*self.links, body), allow_unphysical=self.allow_unphysical or point_mass)
+
+    # Identity -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that enters a computation."""
+        return hashlib.sha256(json.dumps(self, default=_plain, sort_keys=True).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and (self is other or self.digest == other.digest)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        kinds = "".join({"revolute": "R", "prismatic": "P"}[j.kind] for j in self.joints)
+        return f"Robot({self.name!r}, {kinds or 'no joints'}, {len(self.links)} links, {self.digest[:8]})"
+
+
+def freeze(item: Any, **shapes: tuple[int, ...]) -> None:
+    """Turn array fields into read-only float arrays of the given shape."""
+    for name, shape in shapes.items():
+        what = f"{name} of {getattr(item, 'name', item)!r}"
+        object.__setattr__(item, name, frozen_array(getattr(item, name), shape, what))
+
+
+def unused(name: str, taken: Iterable[str]) -> str:
+    """`name`, or the first of name2, name3, ... that is not taken."""
+    names = set(taken)
+    return next(x for k in range(1, len(names) + 2) if (x := name if k == 1 else f"{name}{k}") not in names)
+
+
+def parents_first(links: Iterable[Link]) -> list[Link]:
+    """The links reordered as little as possible so that every parent precedes its children."""
+    waiting = list(links)
+    check_tree(waiting)
+    ordered: list[Link] = []
+    placed = {BASE}
+    while waiting:
+        link = next(x for x in waiting if x.parent in placed)
+        waiting.remove(link)
+        ordered.append(link)
+        placed.add(link.name)
+    return ordered
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if dataclasses.is_dataclass(value):
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {type(value).__name__: {k: float(x) + 0.0 if is_number(x) else x for k, x in fields.items()}}
+    raise TypeError(f"not plain data: {value!r}")
+
+
+# Validation: the one place ----------------------------------------------------------------------------------
+
+
+def validate(robot: Robot) -> None:
+    """Raise RobotError at the first thing no algorithm could use."""
+    check_tree(robot.links)
+    check_order(robot.links)
+    if robot.tool not in {link.name for link in robot.links}:
+        known = ", ".join(link.name for link in robot.links) or "none"
+        raise RobotError(f"{robot.name}: the tool link '{robot.tool}' does not exist; the links are: {known}")
+    check_finite("gravity", robot.name, robot.gravity)
+    for link in robot.links:
+        check_joint(link.joint)
+        check_body(link, robot.allow_unphysical)
+
+
+def check_tree(links: Sequence[Link]) -> None:
+    if not links:
+        raise RobotError("a robot needs at least one link")
+    for what, names in (("link", [x.name for x in links]), ("joint", [x.joint.name for x in links])):
+        seen: set[str] = set()
+        for i, name in enumerate(names):
+            if not isinstance(name, str) or not name:
+                raise RobotError(f"{what} {i} has the name {name!r}: give it a non-empty string")
+            if name in seen:
+                raise RobotError(f"the {what} name '{name}' is used twice: names must be unique")
+            seen.add(name)
+    parent = {link.name: link.parent for link in links}
+    if BASE in parent:
+        raise RobotError(f"a link is named '{BASE}', which is the fixed base: rename it")
+    for name, above in parent.items():
+        if above != BASE and above not in parent:
+            known = ", ".join([BASE, *parent])
+            raise RobotError(f"link '{name}' hangs on the unknown link '{above}'; known are: {known}")
+    rooted = {BASE}
+    for name in parent:
+        chain: dict[str, None] = {}  # ordered set: links on the way to the base
+        while name not in rooted:
+            if name in chain:
+                cycle = " -> ".join([*list(chain)[list(chain).index(name) :], name])
+                raise RobotError(f"the links form a cycle, {cycle}: one of them must hang on '{BASE}'")
+            chain[name] = None
+            name = parent[name]
+        rooted.update(chain)
+
+
+def check_order(links: Sequence[Link]) -> None:
+    seen = {BASE}
+    for link in links:
+        if link.parent not in seen:
+            raise RobotError(
+                f"link '{link.name}' is listed before its parent '{link.parent}': "
+                "list parents first, or sort with parents_first(links)"
+            )
+        seen.add(link.name)
+
+
+def check_finite(what: str, owner: str, value: Any) -> None:
+    array = np.asarray(value, dtype=float)
+    if not np.all(np.isfinite(array)):
+        raise RobotError(f"{what} of '{owner}' is {array.tolist()}: every number must be finite")
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def check_number(what: str, owner: str, value: Any) -> None:
+    if not is_number(value):
+        raise RobotError(f"{what} of '{owner}' is {value!r}: it must be a number")
+    check_finite(what, owner, value)
+
+
+def check_joint(joint: Joint) -> None:
+    name = joint.name
+    if joint.kind not in KINDS:
+        raise RobotError(f"joint '{name}' is of kind {joint.kind!r}: choose one of {', '.join(KINDS)}")
+    check_finite("position", name, joint.position)
+    check_finite("rotation", name, joint.rotation)
+    error = float(np.max(np.abs(joint.rotation @ joint.rotation.T - np.eye(3))))
+    if error > ROUNDING or np.linalg.det(joint.rotation) < 0:
+        raise RobotError(
+            f"the rotation of joint '{name}' is not a rotation matrix (|R Rᵀ − 1| = {error:.1e}, "
+            f"det R = {np.linalg.det(joint.rotation):.3g}): give an orthonormal, right-handed one"
+        )
+    check_number("viscous friction", name, joint.viscous_friction)
+    if joint.viscous_friction < 0:
+        raise RobotError(
+            f"the viscous friction of joint '{name}' is {joint.viscous_friction:g}: it must not be negative"
+        )
+    limits = dataclasses.astuple(joint.limits)
+    if any(not is_number(x) or math.isnan(x) for x in limits):
+        raise RobotError(f"a limit of joint '{name}' is no number, {joint.limits}: use infinity where unknown")
+    if joint.limits.lower > joint.limits.upper:
+        raise RobotError(
+            f"joint '{name}' has the lower limit {joint.limits.lower:g} above the upper {joint.limits.upper:g}"
+        )
+    if joint.limits.velocity < 0 or joint.limits.effort < 0:
+        raise RobotError(f"joint '{name}' has a negative velocity or effort limit, {joint.limits}")
+    check_drive(joint)
+
+
+def check_drive(joint: Joint) -> None:
+    drive = joint.drive
+    if drive is None:
+        return
+    if not joint.moves:
+        raise RobotError(f"joint '{joint.name}' is fixed but has a drive: remove one of the two")
+    check_number("motor inertia", joint.name, drive.motor.inertia)
+    if drive.motor.inertia < 0:
+        raise RobotError(f"the motor inertia of joint '{joint.name}' is {drive.motor.inertia:g}: must not be negative")
+    if isinstance(drive, ElasticDrive):
+        check_number("stiffness", joint.name, drive.stiffness)
+        if drive.stiffness <= 0:
+            raise RobotError(
+                f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
+                "a joint that does not yield has a RigidDrive"
+            )
+        if drive.motor.inertia == 0:
+            raise RobotError(
+                f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"
+            )
+
+
+def check_body(link: Link, allow_unphysical: bool) -> None:
+    name, mass, I = link.name, link.mass, link.inertia
+    check_number("mass", name, mass)
+    check_finite("centre of mass", name, link.com)
+    check_finite("inertia", name, I)
+    if mass < 0:
+        raise RobotError(f"the mass of link '{name}' is {mass:g} kg: it must not be negative")
+    if np.max(np.abs(I - I.T)) > ROUNDING * np.max(np.abs(I), initial=0.0):
+        raise RobotError(f"the inertia of link '{name}' is not symmetric: {I.tolist()}")
+    if mass == 0:
+        if np.any(I):
+            raise RobotError(f"link '{name}' has an inertia but no mass: give it a mass, or drop the inertia")
+        return
+    moments = np.linalg.eigvalsh(I)
+    shown = ", ".join(f"{x:.4g}" for x in moments)
+    scale = moments[-1]
+    if moments[0] < -ROUNDING * abs(scale):
+        raise RobotError(
+            f"the central inertia of link '{name}' is not positive definite (principal moments {shown} kg m²): "
+            "check the order of its elements and that it is taken about the centre of mass"
+        )
+    if moments[0] <= ROUNDING * abs(scale) and not allow_unphysical:
+        raise RobotError(
+            f"the central inertia of link '{name}' is not positive definite (principal moments {shown} kg m²): "
+            "give it some extent, or pass allow_unphysical=True for a point mass or a thin rod"
+        )
+    if moments[0] + moments[1] < moments[2] * (1 - ROUNDING) and not allow_unphysical:
+        raise RobotError(
+            f"the inertia of link '{name}' violates the triangle inequality by "
+            f"{moments[2] - moments[0] - moments[1]:.3g} kg m² (principal moments {shown}): no rigid body has it; "
+            "correct it, or pass allow_unphysical=True"
+        )

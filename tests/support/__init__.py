@@ -1,0 +1,1 @@
+"""Oracles and data shared by the tests."""

@@ -1,0 +1,66 @@
+"""Reference cases: robots and solutions computed without any Newton-Euler recursion.
+
+`robot`: standard DH, `type` R/P a joint, alpha, a, d, th (the offset the variable adds to), m, com and I (central,
+DH frame i), D (viscous friction of the link), B, K, g.  Where a case has `rotors`, m, com and I are the links
+without them.  `D[k][b]` is the k-th derivative of q in state b.  Compare max|x − ref| / max|ref| with `tol_rel`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from flexjoint.drives import ElasticDrive, Motor
+from flexjoint.loading.dh import from_dh
+from flexjoint.robot import Robot
+
+CASES = Path(__file__).parent.parent / "data" / "cases"
+
+
+def case_names() -> list[str]:
+    return sorted(path.stem for path in CASES.glob("*.json"))
+
+
+def load_case(name: str) -> dict[str, Any]:
+    """Numbers and nested lists as arrays, in `robot` too; texts and the list of rotors as they are."""
+    return _arrays(json.loads((CASES / f"{name}.json").read_text()))
+
+
+def robot_of_case(case: dict[str, Any], **options: Any) -> Robot:
+    """The case's links; an ElasticDrive where K and B are positive.  `options` go to from_dh."""
+    data = case["robot"]
+    n = len(data["type"])
+    K, B = data.get("K", np.zeros(n)), data.get("B", np.zeros(n))
+    drives = [ElasticDrive(float(k), Motor(float(b))) if k > 0 and b > 0 else None for k, b in zip(K, B)]
+    given = {
+        "kinds": data["type"],
+        "mass": data["m"],
+        "com": data["com"],
+        "inertia": data["I"],
+        "viscous_friction": data["D"],
+        "drives": drives,
+        "gravity": data["g"],
+    }
+    alpha = data["alpha"]
+    if "casa" in data:  # cosines and sines of alpha, exact
+        alpha = np.arctan2(data["casa"][:, 1], data["casa"][:, 0])
+    return from_dh(data["name"], alpha, data["a"], data["d"], data["th"], **{**given, **options})
+
+
+def relative_error(x: Any, reference: Any) -> float:
+    return float(np.max(np.abs(np.asarray(x) - reference)) / np.max(np.abs(reference)))
+
+
+def _arrays(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: _array(value) for key, value in table.items()}
+
+
+def _array(value: Any) -> Any:
+    if isinstance(value, dict):
+        return _arrays(value)
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [_arrays(item) for item in value]
+    return np.array(value) if isinstance(value, list) else value

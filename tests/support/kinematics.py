@@ -1,0 +1,50 @@
+"""Forward kinematics by plain 4x4 homogeneous transforms, independent of the library's algorithms."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flexjoint.robot import Robot
+
+
+def transform(R: np.ndarray | None = None, p: np.ndarray | None = None) -> np.ndarray:
+    T = np.eye(4)
+    if R is not None:
+        T[:3, :3] = R
+    if p is not None:
+        T[:3, 3] = p
+    return T
+
+
+def turn(axis: str, angle: float) -> np.ndarray:
+    c, s = np.cos(angle), np.sin(angle)
+    i, j = {"x": (1, 2), "y": (2, 0), "z": (0, 1)}[axis]
+    T = np.eye(4)
+    T[i, i], T[i, j], T[j, i], T[j, j] = c, -s, s, c
+    return T
+
+
+def shift(axis: str, distance: float) -> np.ndarray:
+    T = np.eye(4)
+    T["xyz".index(axis), 3] = distance
+    return T
+
+
+def joint_motion(kind: str, q: float) -> np.ndarray:
+    return turn("z", q) if kind == "revolute" else shift("z", q)
+
+
+def link_poses(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
+    """The pose of every link's frame in the base."""
+    poses: list[np.ndarray] = []
+    for link, parent, k in zip(robot.links, robot.parents, robot.coordinates):
+        above = np.eye(4) if parent < 0 else poses[parent]
+        T = above @ transform(link.joint.rotation, link.joint.position)
+        poses.append(T if k is None else T @ joint_motion(link.joint.kind, q[k]))
+    return poses
+
+
+def potential_energy(robot: Robot, q: np.ndarray) -> float:
+    """U = −Σ m gᵀ c."""
+    poses = link_poses(robot, q)
+    return -sum(x.mass * robot.gravity @ (T @ [*x.com, 1.0])[:3] for x, T in zip(robot.links, poses))

@@ -1,0 +1,72 @@
+"""The robots that come with the library are the papers' tables, as the reference cases hold them."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from flexjoint.drives import ElasticDrive, Motor, RigidDrive
+from flexjoint.loading import builtin_robots, load
+from flexjoint.robot import Robot
+from support.cases import load_case, robot_of_case
+from support.pinocchio_model import pinocchio_mass_matrix
+
+CASE_OF = {
+    "kuka_lwr": "ejnea_lwr",
+    "vsa_3r": "vsa_table1_cubic",
+    "hua_3r": "mixed003_table1",
+    "dlr_lwr3": "modne004_lwr3",
+}
+LWR_MOTORS = [3.20, 3.05, 1.98, 2.06, 0.801, 0.48, 0.381]
+
+
+def assert_same_links(robot: Robot, expected: Robot, rtol: float) -> None:
+    assert len(robot.links) == len(expected.links)
+    for link, wanted in zip(robot.links, expected.links):
+        for x, y in ((link, wanted), (link.joint, wanted.joint)):
+            for field in dataclasses.fields(x):
+                value, goal = getattr(x, field.name), getattr(y, field.name)
+                if isinstance(goal, np.ndarray | float):
+                    np.testing.assert_allclose(value, goal, rtol=rtol, atol=0, err_msg=f"{link.name} {field.name}")
+                elif field.name in ("name", "kind", "parent", "limits"):
+                    assert value == goal
+
+
+def test_every_robot_has_a_case():
+    assert set(builtin_robots()) == set(CASE_OF)
+
+
+@pytest.mark.parametrize("name", builtin_robots())
+def test_links_are_those_of_the_case(name):
+    robot = load(name)
+    expected = robot_of_case(load_case(CASE_OF[name]), allow_unphysical=name == "hua_3r")
+    assert robot.name == name
+    assert_same_links(robot, expected, rtol=4e-16 if name == "kuka_lwr" else 0)  # the case has 2.6958 / 100
+    assert np.array_equal(robot.gravity, expected.gravity)
+
+
+def test_only_the_published_unphysical_inertias_are_let_through():
+    assert [name for name in builtin_robots() if load(name).allow_unphysical] == ["hua_3r"]
+
+
+def test_drives():
+    assert [j.drive for j in load("kuka_lwr").joints] == [ElasticDrive(1000.0, Motor(b)) for b in LWR_MOTORS]
+    assert [j.drive for j in load("kuka_lwr").joints] == [j.drive for j in robot_of_case(load_case("ejnea_lwr")).joints]
+    assert [j.drive for j in load("dlr_lwr3").joints] == [RigidDrive(Motor(b)) for b in LWR_MOTORS]
+    assert [j.drive for j in load("vsa_3r").joints] == [None, None, None]
+    assert load("hua_3r").elastic == tuple(load_case("mixed003_table1")["elastic"].tolist())
+    for joint, rotor in zip(load("hua_3r").joints, load_case("mixed003_table1")["robot"]["rotors"]):
+        assert joint.drive.motor.inertia == pytest.approx(rotor["eta"] ** 2 * rotor["Iax"], rel=1e-15)
+    assert load("hua_3r").joints[2].drive.stiffness == 100.0
+
+
+def test_mass_matrix_of_the_kuka_lwr():
+    case = load_case("fblin_lwr")
+    for q, M in zip(case["q"], case["M"]):
+        np.testing.assert_allclose(pinocchio_mass_matrix(load("kuka_lwr"), q), M, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", builtin_robots())
+def test_quarter_turns_are_structural(name):
+    for link in load(name).links:
+        assert set(np.unique(link.joint.rotation)) <= {-1.0, 0.0, 1.0}
