@@ -13,8 +13,10 @@ the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
 from __future__ import annotations
 
 import inspect
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,60 +88,78 @@ class Algorithm(AlgorithmBase):
         self._outputs = outputs
         self._arrays = arrays
         self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
+        self._lock = threading.RLock()
 
     def __repr__(self) -> str:
         return f"<algorithm {self.__name__}{self.__signature__}>"
 
-    def _call(self, robot: Robot, *args: Any, out: Any = None, **keywords: Any) -> Any:
-        if not isinstance(robot, Robot):
-            raise InputError(f"{self.__name__}: the first argument is the robot, not {type(robot).__name__}")
+    def _call(self, robot: Any = None, *args: Any, out: Any = None, **keywords: Any) -> Any:
+        self._check_robot(robot)
         args, keywords = self._in_order(args, keywords)
-        if any(is_symbolic(x) for x in args):
-            return self.function(robot, *args, **keywords)
         groups, leaves = flatten_groups(self.__name__, keywords)
-        options = {k: x for k, x in keywords.items() if k not in GROUPS and x is not None}
-        structure = Structure(len(args), groups, tuple(sorted(options.items())))
+        if any(is_symbolic(x) for x in (*args, *leaves)):
+            if out is not None:
+                raise InputError(f"{self.__name__}: out= is for arrays, not for symbolic expressions")
+            return self.function(robot, *args, **keywords)
+        structure = Structure(len(args), groups, self._options(keywords))
         kernel = self.kernel(robot, structure)
         if not keywords:
             self._remember(robot, kernel)
         return kernel(*args, *leaves, out=out) if out is not None else kernel(*args, *leaves)
 
+    def _check_robot(self, robot: Any) -> None:
+        if not isinstance(robot, Robot):
+            raise InputError(f"{self.__name__}: the first argument is the robot, not {type(robot).__name__}")
+
     def _in_order(self, args: tuple, keywords: dict[str, Any]) -> tuple[tuple, dict[str, Any]]:
         """Arrays given by keyword moved to their place."""
         keywords = dict(keywords)
-        named = [name for name in self._positional[len(args) :] if name in keywords]
-        given = (*args, *(keywords.pop(name) for name in named))
-        missing = self._positional[len(given) :]
-        if missing or named != self._positional[len(args) : len(given)]:
+        named = self._positional[len(args) :]
+        if missing := [name for name in named if name not in keywords]:
             wanted = ", ".join(["robot", *self._positional])
-            raise InputError(f"{self.__name__} needs {wanted}; missing: {', '.join(missing) or 'an earlier one'}")
+            raise InputError(f"{self.__name__} needs {wanted}; missing: {', '.join(missing)}")
+        given = (*args, *(keywords.pop(name) for name in named))
         if len(given) > len(self._positional) and not self._variadic:
             raise InputError(f"{self.__name__} takes {len(self._positional)} arrays, {len(given)} were given")
-        unknown = set(keywords) - set(self._keywords)
-        if unknown:
+        return given, keywords
+
+    def _options(self, keywords: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+        """The keywords that select code, checked against the type of their default (None: a name)."""
+        if unknown := set(keywords) - set(self._keywords):
             known = ", ".join([*self._keywords, "out"])
             raise InputError(f"{self.__name__} has no keyword {', '.join(sorted(unknown))}; it knows {known}")
-        return given, keywords
+        options = []
+        for name, value in sorted(keywords.items()):
+            if name in GROUPS or value is None:
+                continue
+            kind = str if self._keywords[name] is None else Integral
+            if not isinstance(value, kind) or isinstance(value, bool):
+                what = "a name" if kind is str else "an integer"
+                raise InputError(f"{self.__name__}: {name} must be {what}, not {value!r}")
+            options.append((name, value if kind is str else int(value)))
+        return tuple(options)
 
     def structure(self, robot: Robot, arrays: int | None = None, **keywords: Any) -> Structure:
         """The structure of calls with so many arrays, groups given as {key: number of derivatives + 1}."""
-        options = {k: x for k, x in keywords.items() if k not in GROUPS}
+        self._check_robot(robot)
+        options = self._options(keywords)
         if arrays is None:
-            arrays = self._arrays(robot, **options) if self._arrays else len(self._positional)
-        groups = tuple((g, tuple(keywords[g].items())) for g in GROUPS if g in keywords)
-        return Structure(arrays, groups, tuple(sorted(options.items())))
+            arrays = self._arrays(robot, **dict(options)) if self._arrays else len(self._positional)
+        groups = tuple((g, tuple(keywords[g].items())) for g in GROUPS if keywords.get(g))
+        return Structure(arrays, groups, options)
 
     def kernel(self, robot: Robot, structure: Structure) -> Kernel:
         """The compiled code, made at the first call."""
         key = (robot, structure)
-        kernel = self._kernels.get(key)
-        if kernel is None:
-            program, result = self.trace(robot, structure)
-            kernel = self._kernels[key] = Kernel(program, result)
-            if len(self._kernels) > KERNELS_KEPT:
-                self._kernels.popitem(last=False)
-        self._kernels.move_to_end(key)
-        return kernel
+        with self._lock:
+            kernel = self._kernels.get(key)
+            if kernel is None:
+                program, result = self.trace(robot, structure)
+                kernel = self._kernels[key] = Kernel(program, result)
+                if len(self._kernels) > KERNELS_KEPT:
+                    self._kernels.popitem(last=False)
+            self._kernels.move_to_end(key)
+            return kernel
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""
@@ -206,8 +226,8 @@ def show_config() -> str:
 
 
 def is_symbolic(x: Any) -> bool:
-    """Whether x is an SX, asked without importing CasADi for arrays."""
-    return not isinstance(x, np.ndarray | float | int | list | tuple) and type(x).__module__.startswith("casadi")
+    """Whether x is an SX, asked without importing CasADi."""
+    return type(x).__name__ == "SX" and type(x).__module__.startswith("casadi")
 
 
 def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[Any]]:
@@ -221,7 +241,8 @@ def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[
             raise InputError(f"{name}: {group} must map names to stacks of derivatives, not {type(value).__name__}")
         counts = []
         for key, stack in members.items():
-            if not isinstance(stack, Sequence | np.ndarray) or len(stack) == 0 or np.ndim(stack[0]) == 0:
+            plain = isinstance(stack, Sequence | np.ndarray) and len(stack) > 0
+            if not plain or not (is_symbolic(stack[0]) or np.ndim(stack[0])):
                 raise InputError(
                     f"{name}: {group}[{key!r}] must be a stack [x, x', ...] of arrays (..., {GROUPS[group].shape[0]}); "
                     "for a single one write [x]"

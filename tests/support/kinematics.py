@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import casadi as ca
 import numpy as np
 
 from flexjoint.robot import Robot
@@ -48,3 +51,21 @@ def potential_energy(robot: Robot, q: np.ndarray) -> float:
     """U = −Σ m gᵀ c."""
     poses = link_poses(robot, q)
     return -sum(x.mass * robot.gravity @ (T @ [*x.com, 1.0])[:3] for x, T in zip(robot.links, poses))
+
+
+def symbolic_poses(robot: Robot, q: Any) -> list[Any]:
+    """The same poses as CasADi expressions of the symbols q."""
+    poses: list[Any] = []
+    for link, parent, k in zip(robot.links, robot.parents, robot.coordinates):
+        above = ca.SX.eye(4) if parent < 0 else poses[parent]
+        T = above @ ca.SX(ca.DM(transform(link.joint.rotation, link.joint.position)))
+        if k is not None:
+            moved = ca.SX.eye(4)
+            if link.joint.kind == "revolute":
+                c, s = ca.cos(q[k]), ca.sin(q[k])
+                moved[0, 0], moved[0, 1], moved[1, 0], moved[1, 1] = c, -s, s, c
+            else:
+                moved[2, 3] = q[k]
+            T = T @ moved
+        poses.append(T)
+    return poses

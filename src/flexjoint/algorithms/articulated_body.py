@@ -12,14 +12,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..api import algorithm
+from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, skew, sx, unit_z, zeros
 from .bodies import Body, frames, moving_bodies
 from .kinematics import joint_pose
-from .mass_matrix import by_factorization, check_inertia, rigid_motor_inertia
+from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia, rigid_motor_inertia
 from .newton_euler import Motion, base_motion, checked_base, checked_wrenches, external, forward
-
-FEW_JOINTS = 16  # above, articulated bodies always win (docs/compiler.md) and the other way is not even traced
 
 
 class ArticulatedInertia(NamedTuple):
@@ -65,10 +64,9 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
 
     friction = sx([joint.viscous_friction for joint in robot.joints])
     motor = rigid_motor_inertia(robot)
-    U: list[tuple[Vector, Vector]] = []
+    U: list[tuple[Vector, Vector]] = [(zeros(3), zeros(3))] * robot.n
     D: list[Any] = [None] * robot.n
     u: list[Any] = [None] * robot.n
-    U = [(zeros(3), zeros(3))] * robot.n
     for i in range(robot.n - 1, -1, -1):
         body, (I, H, M) = tree[i], inertia[i]
         n, f = bias[i]
@@ -141,10 +139,17 @@ def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, t
 
 @algorithm("a")
 def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
-    """Joint accelerations from positions, velocities and torques of a robot with rigid joints.
+    """Joint accelerations from positions, velocities and motor torques of a robot with rigid joints.
 
-    `wrenches` and `base` as in `torque_derivatives`.  For elastic joints `tau` is the elastic torque.
+    `wrenches` and `base` as in `torque_derivatives`.
     """
-    ways = [by_articulated_bodies] if robot.n > FEW_JOINTS else [by_factorization, by_articulated_bodies]
-    found = [way(robot, q, v, tau, wrenches, base) for way in ways]
-    return min(found, key=lambda x: ca.Function("f", ca.symvar(x), [x]).n_instructions())
+    if any(robot.elastic):
+        joint = robot.joints[robot.elastic.index(True)].name
+        raise InputError(
+            f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use robot.rigid() for "
+            "stiff joints, or robot.without_drives() with the elastic torques as tau"
+        )
+    if robot.n > FEW_JOINTS:
+        return by_articulated_bodies(robot, q, v, tau, wrenches, base)
+    ways = [by_factorization, by_articulated_bodies]
+    return cheapest([way(robot, q, v, tau, wrenches, base) for way in ways], lambda x: [x])

@@ -6,7 +6,7 @@ eliminates leaves first, which on a tree creates no fill-in.  L and D overwrite 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
@@ -15,8 +15,12 @@ from ..errors import RobotError
 from ..robot import Robot
 from ..spatial import ca, cross, identity, skew, sx, unit_z, zeros
 from .bodies import Body, moving_bodies
-from .kinematics import joint_pose
+from .kinematics import joint_pose, poses
 from .newton_euler import bias_torque
+
+FEW_JOINTS = 16  # up to here both ways of an algorithm are tried; beyond, the one that is linear in N has won
+
+Rows = list[dict[int, Any]]  # M[i][j] for joint i and j among its ancestors and itself; the rest is zero
 
 
 class Factors(NamedTuple):
@@ -31,39 +35,74 @@ def rigid_motor_inertia(robot: Robot) -> Any:
     return sx([j.drive.motor.inertia if isinstance(j.drive, RigidDrive) else 0.0 for j in robot.joints])
 
 
-def composite_rigid_body(tree: list[Body], q: Any) -> list[dict[int, Any]]:
-    """`M[i][j]` for joint i and each j among its ancestors and itself; all other elements are zero.
+def unit_forces(tree: list[Body], q: Any) -> list[tuple[Any, Any]]:
+    """Moment and force, in its own frame, that a unit acceleration of each joint asks for.
 
-    A unit acceleration of joint i moves its whole subtree as one composite body: A = S(z) or a = z.  The force
-    that needs, carried towards the base, shows at every joint on the way.
+    It moves the whole subtree as one composite body: A = S(z) or a = z.
     """
     composite = [body.inertia for body in tree]
-    placed = [joint_pose(body, q) for body in tree]
-    M: list[dict[int, Any]] = [{} for _ in tree]
+    forces: list[tuple[Any, Any]] = [(zeros(3), zeros(3))] * len(tree)
     for i in range(len(tree) - 1, -1, -1):
         body, inertia = tree[i], composite[i]
         if body.kind == "revolute":
             A, a = skew(unit_z()), zeros(3)
-            seen = inertia.turned(q[body.coordinate]).seen_from(body.R, body.p)
+            moved = inertia.turned(q[body.coordinate])
         else:
             A, a = zeros(3, 3), unit_z()
-            seen = inertia.seen_from(identity(), q[body.coordinate] * unit_z()).seen_from(body.R, body.p)
+            moved = inertia.seen_from(identity(), q[body.coordinate] * unit_z())
         if body.parent >= 0:
-            composite[body.parent] = composite[body.parent] + seen
-        f, n = inertia.force(A, a), inertia.moment(A, zeros(3, 3), a)
-        j = i
-        while True:
+            composite[body.parent] = composite[body.parent] + moved.seen_from(body.R, body.p)
+        forces[i] = (inertia.moment(A, zeros(3, 3), a), inertia.force(A, a))
+    return forces
+
+
+def by_walking(tree: list[Body], q: Any) -> Rows:
+    """M[i][j]: the force of joint i carried towards the base shows at every joint j on the way."""
+    placed = [joint_pose(body, q) for body in tree]
+    M: Rows = [{} for _ in tree]
+    for i, (n, f) in enumerate(unit_forces(tree, q)):
+        for j in [i, *ancestors(i, [body.parent for body in tree])]:
             M[i][j] = (n if tree[j].kind == "revolute" else f)[2]
-            if tree[j].parent < 0:
-                break
             R, p = placed[j]
             f = R @ f
             n = R @ n + cross(p, f)
-            j = tree[j].parent
     return M
 
 
-def link_mass_matrix(robot: Robot, q: Any) -> tuple[list[dict[int, Any]], list[int]]:
+def by_projection(tree: list[Body], q: Any) -> Rows:
+    """M[i][j]: the force of joint i about the base origin on the screw of joint j: eleven operations each, which
+    beats walking on long chains (69 000 operations at N = 100 instead of 221 000)."""
+    M: Rows = [{} for _ in tree]
+    screws = []
+    for i, ((n, f), (R, p)) in enumerate(zip(unit_forces(tree, q), poses(tree, q))):
+        z, f = R[:, 2], R @ f
+        n = R @ n + cross(p, f)
+        turning = tree[i].kind == "revolute"
+        screws.append(ca.vertcat(z, cross(p, z)) if turning else ca.vertcat(zeros(3), z))
+        path = [i, *ancestors(i, [body.parent for body in tree])]
+        row = ca.horzcat(*[screws[j] for j in path]).T @ ca.vertcat(n, f)
+        M[i] = {j: row[k] for k, j in enumerate(path)}
+    return M
+
+
+def composite_rigid_body(tree: list[Body], q: Any) -> Rows:
+    """The mass matrix of the bodies, the cheaper of two ways."""
+    if len(tree) > FEW_JOINTS:
+        return by_projection(tree, q)
+    return cheapest([by_walking(tree, q), by_projection(tree, q)], lambda M: [x for row in M for x in row.values()])
+
+
+def cheapest(found: list[Any], outputs: Callable[[Any], list[Any]]) -> Any:
+    """The result with the fewest operations."""
+
+    def operations(result: Any) -> int:
+        x = ca.vertcat(*outputs(result))
+        return ca.Function("f", ca.symvar(x), [x]).n_instructions()
+
+    return min(found, key=operations)
+
+
+def link_mass_matrix(robot: Robot, q: Any) -> tuple[Rows, list[int]]:
     """The mass matrix by rows, with rigidly coupled motors on its diagonal, and the tree of joints."""
     tree = moving_bodies(robot)
     M = composite_rigid_body(tree, q)
@@ -73,7 +112,7 @@ def link_mass_matrix(robot: Robot, q: Any) -> tuple[list[dict[int, Any]], list[i
     return M, [body.parent for body in tree]
 
 
-def factorize(M: Sequence[dict[int, Any]], parents: Sequence[int]) -> Factors:
+def factorize(M: Rows, parents: Sequence[int]) -> Factors:
     """M = LᵀDL, leaves first: row k is eliminated from the rows of its ancestors  [Featherstone table 6.3]."""
     M = [dict(row) for row in M]
     L: list[dict[int, Any]] = [{} for _ in M]

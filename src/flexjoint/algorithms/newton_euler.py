@@ -280,6 +280,8 @@ def checked_base(base: Any, order: int) -> Mapping[str, Sequence[Any]] | None:
     if base is None:
         return None
     stacks = base._asdict() if hasattr(base, "_asdict") else base
+    if unknown := set(stacks) - set(BaseMotion._fields):
+        raise InputError(f"base has no {', '.join(sorted(unknown))}; it knows {', '.join(BaseMotion._fields)}")
     for name, needed in (("angular_velocity", order + 2), ("acceleration", order + 1)):
         if len(stacks.get(name, ())) < needed:
             raise InputError(f"base.{name} needs {needed} entries for order {order}, {len(stacks.get(name, ()))} given")

@@ -120,7 +120,7 @@ static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObjec
         if (tuple != NULL) {
             for (Py_ssize_t k = 0; k < n; k++)
                 PyTuple_SET_ITEM(tuple, k, Py_NewRef(args[k]));
-            PyObject *none = PyObject_CallMethod((PyObject *)self, "_raise_non_finite", "N", tuple);
+            PyObject *none = PyObject_CallMethod((PyObject *)self, "_raise_non_finite", "(N)", tuple);
             Py_XDECREF(none); /* it raises */
         }
         for (int k = 0; k < self->n_out; k++)
@@ -248,7 +248,7 @@ static PyObject *kernel_run(Kernel *self, PyObject *args)
     for (int k = 0; k < self->n_in; k++) {
         PyObject *array = PyTuple_GET_ITEM(inputs, k);
         in_step[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, k));
-        npy_intp needed = self->in[k].size + (rows > 0 ? (rows - 1) * in_step[k] : 0);
+        npy_intp needed = rows > 0 ? self->in[k].size + (rows - 1) * in_step[k] : 0;
         if (!PyArray_CheckExact(array) || PyArray_TYPE((PyArrayObject *)array) != NPY_DOUBLE ||
             !PyArray_ISCARRAY_RO((PyArrayObject *)array) || in_step[k] < 0 ||
             PyArray_SIZE((PyArrayObject *)array) < needed) {

@@ -76,7 +76,7 @@ AlgorithmBase: Any = PythonAlgorithmBase
 inherit_vectorcall: Any = _unchanged
 if not os.environ.get("FLEXJOINT_NO_EXTENSION"):
     try:
-        from ._call import AlgorithmBase, KernelBase, inherit_vectorcall  # type: ignore[no-redef]
+        from ._call import AlgorithmBase, KernelBase, inherit_vectorcall  # type: ignore[import-not-found,no-redef,unused-ignore]
 
         EXTENSION = True
     except ImportError:

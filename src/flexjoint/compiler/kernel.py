@@ -95,7 +95,9 @@ class Kernel(KernelBase):
 
     # Calls that are not one sample in float64 arrays ----------------------------------------------------
 
-    def _call(self, *args: Any, out: Any = None) -> Any:
+    def _call(self, *args: Any, out: Any = None, **unknown: Any) -> Any:
+        if unknown:
+            raise InputError(f"{self.program.name} takes its arrays by position and out=, not {', '.join(unknown)}")
         arrays = self._checked(args)
         batch = self._batch(arrays)
         shapes = self.result.shapes(self.outputs, batch)
@@ -133,8 +135,10 @@ class Kernel(KernelBase):
         results = [out] if self.result.type is None else list(out)
         if len(results) != len(shapes):
             raise InputError(f"{self.program.name}: out must be {len(shapes)} arrays, not {len(results)}")
+        if len({id(x) for x in results}) < len(results):
+            raise InputError(f"{self.program.name}: out names an array twice; give {len(shapes)} different ones")
         for result, shape in zip(results, shapes):
-            if not isinstance(result, np.ndarray) or result.dtype != np.float64 or result.shape != shape:
+            if type(result) is not np.ndarray or result.dtype != np.float64 or result.shape != shape:
                 what = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else type(result).__name__
                 raise InputError(f"{self.program.name}: out must be a float64 array of shape {shape}, not {what}")
             if not result.flags.writeable:

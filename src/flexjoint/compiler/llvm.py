@@ -4,8 +4,8 @@ The function reads each input array through in[k], writes each output array thro
 1 if any result is not finite.  Inputs and outputs must not overlap (the caller sees to that), so loads are
 marked invariant.  No fast-math flag is used: the operations are exactly the Program's.
 
-Above `CHUNK` operations the code is cut into internal functions that pass values on through a scratch buffer:
-LLVM's time grows faster than the length of a block.
+Above `WHOLE` values the code is cut into internal functions that pass values on through a scratch buffer: LLVM's
+time grows faster than the length of a block (mass matrix at N = 100: 12 s in pieces of 2000, 5 s in pieces of 500).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from . import elementary
 from .program import ARITY, Op, Program, chunks
 from .reference import apply
 
-CHUNK = 2000  # operations a function; measured in docs/compiler.md
+WHOLE = 2500  # up to so many values one function
+CHUNK = 500  # values a function beyond
 ANGLE_LANES = 4  # sines and cosines of inputs are taken four at a time
 
 DECLARATIONS = """\
@@ -124,7 +125,8 @@ class Emitter:
 def scalar_kernel(program: Program, symbol: str = "kernel") -> str:
     """The module's IR."""
     program, check = with_finite_check(program)
-    body = chunks(len(program.code), CHUNK)
+    length = len(program.code)
+    body = chunks(length, length if length <= WHOLE else CHUNK)
     functions = []
     if len(body) == 1:
         lines = ["entry:", *_function_body(program, body[0], {}, check)]
@@ -134,9 +136,10 @@ def scalar_kernel(program: Program, symbol: str = "kernel") -> str:
         calls = ["entry:", f"  %scratch = alloca [{size} x double], align 64"]
         for k, run in enumerate(body):
             lines = ["entry:", *_function_body(program, run, slots, check)]
-            parameters = "ptr noalias %in, ptr noalias %out, ptr noalias %scratch"
+            parameters = "ptr noalias %in, ptr noalias %out, ptr noalias readonly %old, ptr noalias writeonly %new"
             functions.append(_define(f"{symbol}_{k}", "i64", parameters, lines, "internal ", " noinline"))
-            calls.append(f"  %status{k} = call i64 @{symbol}_{k}(ptr %in, ptr %out, ptr %scratch)")
+            arguments = "ptr %in, ptr %out, ptr %scratch, ptr %scratch"
+            calls.append(f"  %status{k} = call i64 @{symbol}_{k}({arguments})")
         calls.append(f"  ret i64 %status{len(body) - 1}")
         functions.append(_define(symbol, "i64", "ptr noalias %in, ptr noalias %out", calls))
     declarations = DECLARATIONS.format(t="double", s="f64")
@@ -161,7 +164,10 @@ def with_finite_check(program: Program) -> tuple[Program, int]:
 
 
 def scratch_slots(program: Program, body: Iterable[range]) -> tuple[dict[int, int], int]:
-    """A slot of the scratch buffer for each value used in a later chunk than its own; slots are reused."""
+    """A slot of the scratch buffer for each value used in a later chunk than its own.
+
+    Slots are reused, but no chunk writes a slot that it also reads.
+    """
     chunk_of = {i: k for k, run in enumerate(body) for i in run}
     last: dict[int, int] = {}
     for i, op in enumerate(program.code):
@@ -208,7 +214,7 @@ def _function_body(program: Program, run: range, slots: dict[int, int], check: i
                 address = element(pointer("in", op.args[0]), op.args[1])
                 value[x] = emit.put(f"load double, ptr {address}, align 8, !invariant.load !0")
             else:
-                value[x] = emit.put(f"load double, ptr {element('%scratch', slots[x])}, align 8")
+                value[x] = emit.put(f"load double, ptr {element('%old', slots[x])}, align 8")
         return value[x]
 
     _angles_first(program, run, emit, get, value)
@@ -221,7 +227,7 @@ def _function_body(program: Program, run: range, slots: dict[int, int], check: i
         if op.name in ARITY and i not in value:
             value[i] = apply(emit, op.name, [get(x) for x in op.args])
         if i in slots:
-            lines.append(f"  store double {value[i]}, ptr {element('%scratch', slots[i])}, align 8")
+            lines.append(f"  store double {value[i]}, ptr {element('%new', slots[i])}, align 8")
         for k, e in stores.get(i, ()):
             lines.append(f"  store double {get(i)}, ptr {element(pointer('out', k), e)}, align 8")
     if check in run:

@@ -6,15 +6,16 @@ value is the result of one operation on earlier values; the operations and their
 
 `Builder` gives equal expressions one value and keeps negations out of the way (x + (−y) is x − y, −x·y is
 −(x·y)), so that they end in the sign of a fused multiply-add.  The passes after it are functions from Program
-to Program: `share_reciprocals`, `fuse`, `without_dead_code`; `optimise` runs them in order.
+to Program: `without_dead_code`, `share_reciprocals`, `fuse`, `in_recursion_order`; `optimise` runs them.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -49,6 +50,10 @@ class Op(NamedTuple):
     args: tuple[int, ...] = ()
     constant: float = 0.0
 
+    def on(self, new: Mapping[int, int]) -> Op:
+        """The same operation on values called new[x]."""
+        return self._replace(args=tuple(new[x] for x in self.args)) if self.name in ARITY else self
+
 
 @dataclass(frozen=True)
 class Program:
@@ -59,6 +64,11 @@ class Program:
     outputs: tuple[Array, ...]
     code: tuple[Op, ...]
     results: tuple[tuple[int, ...], ...]
+
+    def renamed(self, code: Sequence[Op], new: Mapping[int, int]) -> Program:
+        """The same program with other code, in which value x is called new[x]."""
+        results = tuple(tuple(new[x] for x in row) for row in self.results)
+        return replace(self, code=tuple(code), results=results)
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -94,7 +104,7 @@ class Builder:
             args = tuple(sorted(args))
         return self._value(Op(name, args))
 
-    # Normal forms: each is exact up to the sign of a zero.
+    # Normal forms: each is exact up to the sign of a zero, but for the reciprocal of a constant.
 
     def _neg(self, x: int) -> int | None:
         op = self.code[x]
@@ -136,8 +146,9 @@ class Builder:
             return self.emit("neg", self.emit("div", self.code[x].args[0], y))
         if self._is("neg", y):
             return self.emit("neg", self.emit("div", x, self.code[y].args[0]))
-        if self._is("const", y):
-            return self.emit("mul", x, self.constant(1.0 / self.code[y].constant))
+        divisor = self.code[y].constant
+        if self._is("const", y) and sys.float_info.min <= abs(divisor) <= 1 / sys.float_info.min:
+            return self.emit("mul", x, self.constant(1.0 / divisor))
         return None
 
     def _is(self, name: str, x: int) -> bool:
@@ -153,7 +164,7 @@ class Builder:
 
 
 def optimise(program: Program) -> Program:
-    return fuse(share_reciprocals(without_dead_code(program)))
+    return in_recursion_order(fuse(share_reciprocals(without_dead_code(program))))
 
 
 def without_dead_code(program: Program) -> Program:
@@ -167,13 +178,12 @@ def without_dead_code(program: Program) -> Program:
             for x in op.args:
                 live[x] = True
     renamed: dict[int, int] = {}
-    code = []
+    code: list[Op] = []
     for i, op in enumerate(program.code):
         if live[i]:
             renamed[i] = len(code)
-            code.append(op._replace(args=tuple(renamed[x] for x in op.args)) if op.name in ARITY else op)
-    results = tuple(tuple(renamed[x] for x in row) for row in program.results)
-    return replace(program, code=tuple(code), results=results)
+            code.append(op.on(renamed))
+    return program.renamed(code, renamed)
 
 
 def share_reciprocals(program: Program) -> Program:
@@ -191,16 +201,15 @@ def share_reciprocals(program: Program) -> Program:
 def rebuild(program: Program, step) -> Program:
     """Pass every operation through `step(builder, op, new_args) -> value`."""
     build = Builder()
-    new: list[int] = []
-    for op in program.code:
+    new: dict[int, int] = {}
+    for i, op in enumerate(program.code):
         if op.name == "const":
-            new.append(build.constant(op.constant))
+            new[i] = build.constant(op.constant)
         elif op.name == "input":
-            new.append(build.input(*op.args))
+            new[i] = build.input(*op.args)
         else:
-            new.append(step(build, op, tuple(new[x] for x in op.args)))
-    results = tuple(tuple(new[x] for x in row) for row in program.results)
-    return without_dead_code(replace(program, code=tuple(build.code), results=results))
+            new[i] = step(build, op, tuple(new[x] for x in op.args))
+    return without_dead_code(program.renamed(build.code, new))
 
 
 def fuse(program: Program) -> Program:
@@ -208,7 +217,7 @@ def fuse(program: Program) -> Program:
     the same bits in every backend, and a quarter of the time saved."""
     uses = use_counts(program)
     code: list[Op] = []
-    new: list[int] = []
+    new: dict[int, int] = {}
 
     def put(op: Op) -> int:
         code.append(op)
@@ -218,23 +227,50 @@ def fuse(program: Program) -> Program:
         op = program.code[x]
         return (new[op.args[0]], new[op.args[1]]) if op.name == "mul" and uses[x] == 1 else None
 
-    for op in program.code:
+    for i, op in enumerate(program.code):
         if op.name not in ARITY:
-            new.append(put(op))
+            new[i] = put(op)
             continue
         args = tuple(new[x] for x in op.args)
         if op.name == "add" and (ab := product(op.args[1])):
-            new.append(put(Op("fma", (*ab, args[0]))))
+            new[i] = put(Op("fma", (*ab, args[0])))
         elif op.name == "add" and (ab := product(op.args[0])):
-            new.append(put(Op("fma", (*ab, args[1]))))
+            new[i] = put(Op("fma", (*ab, args[1])))
         elif op.name == "sub" and (ab := product(op.args[1])):
-            new.append(put(Op("fma", (put(Op("neg", (ab[0],))), ab[1], args[0]))))
+            new[i] = put(Op("fma", (put(Op("neg", (ab[0],))), ab[1], args[0])))
         elif op.name == "sub" and (ab := product(op.args[0])):
-            new.append(put(Op("fma", (*ab, put(Op("neg", (args[1],)))))))
+            new[i] = put(Op("fma", (*ab, put(Op("neg", (args[1],))))))
         else:
-            new.append(put(op._replace(args=args)))
-    results = tuple(tuple(new[x] for x in row) for row in program.results)
-    return without_dead_code(replace(program, code=tuple(code), results=results))
+            new[i] = put(op._replace(args=args))
+    return without_dead_code(program.renamed(code, new))
+
+
+def in_recursion_order(program: Program) -> Program:
+    """Operations sorted by the last joint they depend on, then by the last joint they act on, that one first.
+
+    On a recursion over links this is link after link outwards, then inwards, where CasADi's order by depth from the
+    outputs goes up and down once for every order of derivative: half as many values are alive at a time (198 -> 112
+    for the elastic 7R), which gains 7 to 14 % of the time.  Joints are elements of inputs and outputs.  An operand
+    depends on no more and acts on no less than its user, so the order is always a valid one.
+    """
+    code = program.code
+    depends, acts = [-1] * len(code), [-1] * len(code)
+    for i, op in enumerate(code):
+        depends[i] = op.args[1] if op.name == "input" else max((depends[x] for x in op.args), default=-1)
+    for row in program.results:
+        for element, x in enumerate(row):
+            acts[x] = max(acts[x], element)
+    for i in range(len(code) - 1, -1, -1):
+        if code[i].name in ARITY:
+            for x in code[i].args:
+                acts[x] = max(acts[x], acts[i])
+    order = sorted(range(len(code)), key=lambda i: (depends[i], -acts[i], i))
+    new: dict[int, int] = {}
+    sorted_code: list[Op] = []
+    for i in order:
+        new[i] = len(sorted_code)
+        sorted_code.append(code[i].on(new))
+    return program.renamed(sorted_code, new)
 
 
 def use_counts(program: Program) -> list[int]:

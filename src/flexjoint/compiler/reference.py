@@ -138,7 +138,7 @@ class NumpyArithmetic:
 
     add, sub, mul, div = np.add, np.subtract, np.multiply, np.divide
     neg, sqrt, abs, floor = np.negative, np.sqrt, np.abs, np.floor
-    lt, le, eq, select, copysign = np.less, np.less_equal, np.equal, np.where, np.copysign
+    lt, le, eq, select, copysign = np.less, np.less_equal, np.equal, staticmethod(np.where), np.copysign
 
     def const(self, value: float) -> np.float64:
         return np.float64(value)

@@ -75,11 +75,12 @@ def _rules(ca: Any) -> dict[int, Callable[..., int]]:
 
     def power(b: Builder, x: int, y: int) -> int:
         exponent = b.code[y]
-        if exponent.name == "const" and exponent.constant == int(exponent.constant) and abs(exponent.constant) <= 64:
+        if exponent.name == "const" and abs(exponent.constant) <= 64 and exponent.constant == int(exponent.constant):
             value = repeated_squares(b, x, abs(int(exponent.constant)))
             return b.emit("div", one(b), value) if exponent.constant < 0 else value
         if exponent.name == "const" and exponent.constant == 1 / 3:  # the real root, of negative numbers too
             return b.emit("cbrt", x)
+        # of positive bases only; NaN otherwise
         return b.emit("exp", b.emit("mul", y, b.emit("log", x)))
 
     def square(b: Builder, x: int) -> int:

@@ -1,0 +1,186 @@
+"""What is measured.  Inputs come from a fixed seed; the LWR is the built-in `kuka_lwr`, with bare links where rigid."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import mujoco
+import numpy as np
+import pinocchio as pin
+
+import flexjoint as fj
+
+from .peers import check, mujoco_chain, pinocchio
+from .timing import Effort, Row, in_new_processes, interleaved
+
+RNEA = "pin.rnea(model, data, q, v, a)"
+CHAINS = (7, 12, 20, 30)
+ORDERS = range(7)
+BATCH = 4096
+
+FIRST_CALL = """
+import time, numpy as np, flexjoint as fj
+robot, x = fj.load("kuka_lwr"), np.zeros(7)
+start = time.perf_counter(); fj.inverse_dynamics(robot, x, x, x, x, x)
+first = time.perf_counter(); fj.inverse_dynamics(robot, x, x, x, x, x)
+print(first - start, time.perf_counter() - first)
+"""
+IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
+
+
+def all_rows(effort: Effort) -> Iterator[Row]:
+    for part in (lwr, orders, chains, batches, calls, compilation, imports):
+        yield from part(effort)
+
+
+def inputs(robot: fj.Robot, derivatives: int = 8) -> dict[str, Any]:
+    """Names for the statements: one state, and the robot in Pinocchio."""
+    stack = np.random.default_rng(0).uniform(-1.0, 1.0, (derivatives + 1, robot.n))
+    model, data = pinocchio(robot)
+    q, v, a, jerk, snap = (np.ascontiguousarray(x) for x in stack[:5])
+    names = {"q": q, "v": v, "a": a, "jerk": jerk, "snap": snap, "tau": stack[5].copy(), "model": model, "data": data}
+    return {**names, "pin": pin, "fj": fj, "robot": robot, "out": np.empty(robot.n)}
+
+
+def lwr(effort: Effort) -> Iterator[Row]:
+    elastic = fj.load("kuka_lwr")
+    rigid = elastic.without_drives()
+    names = inputs(rigid) | {"elastic": elastic, "M": np.empty((rigid.n, rigid.n))}
+    kernels = {
+        "inverse": fj.compile(fj.inverse_dynamics, rigid),
+        "ejnea": fj.compile(fj.inverse_dynamics, elastic),
+        "forward": fj.compile(fj.forward_dynamics, rigid),
+        "mass": fj.compile(fj.mass_matrix, rigid),
+    }
+    names |= kernels
+    q, v, a, tau, model, data = (names[x] for x in ("q", "v", "a", "tau", "model", "data"))
+    check("inverse dynamics", kernels["inverse"](q, v, a), pin.rnea(model, data, q, v, a))
+    check("forward dynamics", kernels["forward"](q, v, tau), pin.aba(model, data, q, v, tau))
+    check("mass matrix", np.triu(kernels["mass"](q)), np.triu(pin.crba(model, data, q)))
+    mj_model, mj_data = mujoco_chain(rigid)
+    mj_data.qpos[:], mj_data.qvel[:], mj_data.qacc[:] = q, v, a
+    mujoco.mj_inverse(mj_model, mj_data)
+    check("inverse dynamics (MuJoCo)", kernels["inverse"](q, v, a), mj_data.qfrc_inverse)
+    names |= {"mujoco": mujoco, "mj_model": mj_model, "mj_data": mj_data}
+
+    aba, crba = "pin.aba(model, data, q, v, tau)", "pin.crba(model, data, q)"
+    mj_inverse = "mujoco.mj_inverse(mj_model, mj_data)"
+    for label, kernel, statement, peer, target in (
+        ("rigid inverse dynamics, kernel", "inverse", "inverse(q, v, a, out=out)", RNEA, 0.12),
+        ("elastic inverse dynamics, kernel", "ejnea", "ejnea(q, v, a, jerk, snap, out=out)", RNEA, 0.20),
+        ("forward dynamics, kernel", "forward", "forward(q, v, tau, out=out)", aba, 0.08),
+        ("mass matrix, kernel", "mass", "mass(q, out=M)", crba, None),
+        ("rigid inverse dynamics, function", "inverse", "fj.inverse_dynamics(robot, q, v, a, out=out)", RNEA, 0.12),
+        (
+            "elastic inverse dynamics, function",
+            "ejnea",
+            "fj.inverse_dynamics(elastic, q, v, a, jerk, snap, out=out)",
+            RNEA,
+            0.20,
+        ),
+        ("forward dynamics, function", "forward", "fj.forward_dynamics(robot, q, v, tau, out=out)", aba, 0.08),
+        ("mass matrix, function", "mass", "fj.mass_matrix(robot, q, out=M)", crba, None),
+        ("rigid inverse dynamics, new array", "inverse", "inverse(q, v, a)", RNEA, None),
+        ("rigid inverse dynamics, kernel", "inverse", "inverse(q, v, a, out=out)", mj_inverse, None),
+    ):
+        ours, theirs = interleaved([statement, peer], names, effort)
+        peer_name = peer.split("(")[0].removeprefix("mujoco.")
+        yield Row("7R LWR", label, ours, theirs, peer_name, target, kernels[kernel].operations, rigid.n)
+
+
+def orders(effort: Effort) -> Iterator[Row]:
+    """How the cost of torque derivatives grows with their order."""
+    robot = fj.load("kuka_lwr").without_drives()
+    for order in ORDERS:
+        kernel = fj.compile(fj.torque_derivatives, robot, order=order)
+        stack = np.random.default_rng(0).uniform(-1.0, 1.0, (order + 3, robot.n))
+        arrays = {f"x{k}": np.ascontiguousarray(x) for k, x in enumerate(stack)}
+        names = inputs(robot) | arrays | {"kernel": kernel, "stack": np.empty((order + 1, robot.n))}
+        statement = f"kernel({', '.join(arrays)}, out=stack)"
+        ours, theirs = interleaved([statement, RNEA], names, effort)
+        label = f"τ ... τ⁽ᵏ⁾, k = {order}"
+        yield Row("torque derivatives", label, ours, theirs, "pin.rnea", None, kernel.operations, robot.n, order)
+
+
+def chains(effort: Effort) -> Iterator[Row]:
+    """Random chains of turning joints in general position."""
+    for n in CHAINS:
+        elastic = fj.random_robot(n, seed=n, prismatic=0.0, elastic=1.0)
+        rigid = elastic.without_drives()
+        names = inputs(rigid)
+        names |= {"inverse": fj.compile(fj.inverse_dynamics, rigid), "ejnea": fj.compile(fj.inverse_dynamics, elastic)}
+        q, v, a = names["q"], names["v"], names["a"]
+        check(f"chain of {n}", names["inverse"](q, v, a), pin.rnea(names["model"], names["data"], q, v, a))
+        statements = ["inverse(q, v, a, out=out)", "ejnea(q, v, a, jerk, snap, out=out)", RNEA]
+        first, second, theirs = interleaved(statements, names, effort)
+        for label, kernel, ours, order, target in (
+            ("rigid", "inverse", first, 0, None),
+            ("elastic", "ejnea", second, 2, 0.7 if n == 30 else None),
+        ):
+            operations = names[kernel].operations
+            yield Row("random chains", f"{label}, N = {n}", ours, theirs, "pin.rnea", target, operations, n, order)
+
+
+def batches(effort: Effort) -> Iterator[Row]:
+    """Per element of one call with many rows; the rows are evaluated one after the other."""
+    elastic = fj.load("kuka_lwr")
+    rigid = elastic.without_drives()
+    names = inputs(rigid)
+    rng = np.random.default_rng(0)
+    names |= {f"X{k}": rng.uniform(-1.0, 1.0, (BATCH, rigid.n)) for k in range(5)} | {"Y": np.empty((BATCH, rigid.n))}
+    names |= {
+        "inverse": fj.compile(fj.inverse_dynamics, rigid),
+        "ejnea": fj.compile(fj.inverse_dynamics, elastic),
+        "forward": fj.compile(fj.forward_dynamics, rigid),
+    }
+    for label, kernel, count, peer in (
+        ("rigid inverse dynamics", "inverse", 3, RNEA),
+        ("elastic inverse dynamics", "ejnea", 5, RNEA),
+        ("forward dynamics", "forward", 3, "pin.aba(model, data, q, v, tau)"),
+    ):
+        statement = f"{kernel}({', '.join(f'X{k}' for k in range(count))}, out=Y)"
+        ours, theirs = interleaved([statement, peer], names, effort)
+        operations = names[kernel].operations
+        peer_name = peer.split("(")[0]
+        yield Row("batches, row loop", label, ours / BATCH, theirs, peer_name, None, operations, rigid.n)
+
+
+def calls(effort: Effort) -> Iterator[Row]:
+    """A kernel with next to nothing to compute: what the call itself costs."""
+    robot = fj.random_robot(1, seed=0, prismatic=0.0)
+    kernel = fj.compile(fj.gravity_torque, robot)
+    names = inputs(robot) | {"kernel": kernel}
+    times = interleaved(["kernel(q, out=out)", "kernel(q)", "fj.gravity_torque(robot, q, out=out)"], names, effort)
+    for label, ours in zip(("kernel, out=", "kernel, new array", "function, out="), times):
+        yield Row("call of a 1-joint kernel", label, ours, operations=kernel.operations, joints=1)
+
+
+def compilation(effort: Effort) -> Iterator[Row]:
+    """Processor time of tracing and of LLVM, which use one core; wall-clock time of calls in a new process."""
+    elastic = fj.load("kuka_lwr")
+    large = fj.random_robot(100, seed=100, prismatic=0.0)
+    for label, algorithm, robot, target in (
+        ("elastic inverse dynamics of the LWR", fj.inverse_dynamics, elastic, 0.25),
+        ("mass matrix, N = 100", fj.mass_matrix, large, None),
+    ):
+        times = []
+        for _ in range(effort.compilations if robot is elastic else 1):
+            start = time.process_time()
+            program, result = algorithm.trace(robot, algorithm.structure(robot))
+            traced = time.process_time()
+            fj.Kernel(program, result)
+            times.append((traced - start, time.process_time() - traced))
+        trace, llvm = (min(x) for x in zip(*times))
+        yield Row("compilation", f"{label}: trace", trace, operations=program.operations)
+        yield Row("compilation", f"{label}: LLVM", llvm, target=target, operations=program.operations)
+    ((first, second),) = in_new_processes([FIRST_CALL], min(effort.processes, 5))
+    yield Row("compilation", "first call in a new process, imports included", first)
+    yield Row("compilation", "second call", second)
+
+
+def imports(effort: Effort) -> Iterator[Row]:
+    scripts = [IMPORT.format(x) for x in ("flexjoint", "numpy")]
+    (ours,), (theirs,) = in_new_processes(scripts, effort.processes)
+    yield Row("import", "import flexjoint", ours, theirs, "import numpy", 1.5)

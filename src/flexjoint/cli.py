@@ -1,0 +1,163 @@
+"""The command line: what robots there are, what is in one, what this installation uses.
+
+Everything but typer is imported inside the commands, so that `flexjoint --help` answers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from .robot import Link, Robot
+
+app = typer.Typer(
+    name="flexjoint",
+    help="Dynamics of robots with rigid and elastic joints.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+def clean_errors(command: Callable[..., None]) -> Callable[..., None]:
+    """An error raised on purpose is one line on stderr and exit code 1, without a traceback."""
+
+    @wraps(command)
+    def run(*args: Any, **kwargs: Any) -> None:
+        from .errors import FlexjointError
+
+        try:
+            command(*args, **kwargs)
+        except FlexjointError as error:
+            typer.echo(f"flexjoint: {' '.join(str(error).split())}", err=True)
+            raise typer.Exit(1) from None
+
+    return run
+
+
+def print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"flexjoint {version('flexjoint')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", callback=print_version, is_eager=True, help="Version.")] = False,
+) -> None:
+    pass
+
+
+@app.command()
+@clean_errors
+def robots() -> None:
+    """List the built-in robots."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from .loading import builtin_robots, load
+
+    table = Table("name", "joints", "drives")
+    for name in builtin_robots():
+        robot = load(name)
+        table.add_row(name, joint_letters(robot), ", ".join(sorted({drive_kind(x.drive) for x in robot.joints})))
+    Console().print(table)
+
+
+@app.command()
+@clean_errors
+def info(
+    robot: Annotated[str, typer.Argument(help="A built-in robot, or the path of a robot file.")],
+    operations: Annotated[bool, typer.Option("--operations", help="Count those of the main algorithms.")] = False,
+) -> None:
+    """Show the links, joints, masses and drives of a robot."""
+    from rich.console import Console
+
+    from .loading import load
+
+    found = load(robot)
+    console = Console()
+    mass = sum(link.mass for link in found.links)
+    gravity = ", ".join(f"{x:g}" for x in found.gravity)
+    console.print(f"{found.name}: {joint_letters(found)}, {mass:.4g} kg, gravity ({gravity}) m/s², tool '{found.tool}'")
+    console.print(link_table(found))
+    if operations:
+        console.print(operation_table(found))
+
+
+@app.command()
+@clean_errors
+def config() -> None:
+    """Show versions, processor and call path of this installation."""
+    from .api import show_config
+
+    show_config()
+
+
+def link_table(robot: Robot) -> Table:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    columns = ["link", "parent", "joint", "kind", "mass, kg", "drive", "B", "K", "D"]
+    if not any(drive_kind(link.joint.drive) == "elastic" for link in robot.links):
+        columns.remove("K")
+    if not any(link.joint.viscous_friction for link in robot.links):
+        columns.remove("D")
+    table = Table(box=SIMPLE)
+    for column in columns:
+        table.add_column(column, justify="right" if column in ("mass, kg", "B", "K", "D") else "left")
+    for link in robot.links:
+        cells = link_cells(link)
+        table.add_row(*(cells[column] for column in columns))
+    units = {"B": "kg m² (sliding: kg)", "K": "Nm/rad (N/m)", "D": "Nm s/rad (N s/m)"}
+    table.caption = ", ".join(f"{column} in {units[column]}" for column in columns if column in units)
+    return table
+
+
+def link_cells(link: Link) -> dict[str, str]:
+    from .drives import ElasticDrive
+
+    joint = link.joint
+    return {
+        "link": link.name,
+        "parent": link.parent,
+        "joint": joint.name,
+        "kind": joint.kind,
+        "mass, kg": f"{link.mass:g}",
+        "drive": drive_kind(joint.drive) if joint.moves else "",
+        "B": f"{joint.drive.motor.inertia:g}" if joint.drive else "",
+        "K": f"{joint.drive.stiffness:g}" if isinstance(joint.drive, ElasticDrive) else "",
+        "D": f"{joint.viscous_friction:g}" if joint.moves else "",
+    }
+
+
+def operation_table(robot: Robot) -> Table:
+    """Additions and multiplications of one evaluation."""
+    from rich.table import Table
+
+    from . import forward_dynamics, inverse_dynamics, jacobian, mass_matrix
+
+    table = Table("algorithm", "operations")
+    stiff = robot.rigid()
+    rows = [("inverse_dynamics", inverse_dynamics, robot), ("mass_matrix", mass_matrix, robot)]
+    rows += [("forward_dynamics, rigid joints", forward_dynamics, stiff), ("jacobian", jacobian, robot)]
+    for name, algorithm, subject in rows:
+        program, _ = algorithm.trace(subject, algorithm.structure(subject))
+        table.add_row(name, str(program.operations))
+    return table
+
+
+def drive_kind(drive: Any) -> str:
+    return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
+
+
+def joint_letters(robot: Robot) -> str:
+    return "".join("R" if joint.kind == "revolute" else "P" for joint in robot.joints) or "no joints"

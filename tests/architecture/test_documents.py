@@ -1,0 +1,94 @@
+"""Exports are documented, citations exist, examples run."""
+
+import inspect
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+import pytest
+
+import flexjoint as fj
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCES = sorted((ROOT / "src" / "flexjoint").rglob("*.py"))
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+CITATION = re.compile(r"\[([A-Z]\w+)(?:\]| \(| sec\.| ch\.| table)")
+
+
+# Exports --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", fj.__all__)
+def test_exports_exist_and_are_documented(name):
+    thing = getattr(fj, name)
+    text = inspect.getdoc(thing) or ""
+    assert len(text.split()) >= 3, f"{name} needs a docstring"
+    generated = rf"{name}\(.*\)"  # what dataclasses and NamedTuples say about themselves
+    assert not re.fullmatch(generated, text), f"{name} has only its generated docstring"
+
+
+def test_exports_are_sorted_and_complete():
+    assert fj.__all__ == sorted(fj.__all__)
+    algorithms = {name for name, value in vars(fj).items() if isinstance(value, fj.Algorithm)}
+    assert algorithms <= set(fj.__all__)
+    assert "inverse_dynamics" in algorithms
+
+
+@pytest.mark.parametrize("name", [x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm)])
+def test_algorithms_have_signals_for_all_they_take(name):
+    """Every positional array and every output is described in SIGNALS, or tracing would fail at a user's."""
+    from flexjoint.api import GROUPS, SIGNALS
+
+    algorithm = getattr(fj, name)
+    kinds = inspect.Parameter
+    parameters = list(inspect.signature(algorithm).parameters.values())
+    assert parameters[0].name == "robot"
+    for parameter in parameters[1:]:
+        if parameter.kind is kinds.POSITIONAL_OR_KEYWORD:
+            assert parameter.name in SIGNALS
+        elif parameter.kind is kinds.KEYWORD_ONLY:
+            assert parameter.name in GROUPS or parameter.name in ("order", "link")
+
+
+# Citations --------------------------------------------------------------------------------------------------------
+
+
+def prose(text):
+    """Comments and strings of a module."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return "\n".join(x.string for x in tokens if x.type in (tokenize.COMMENT, tokenize.STRING))
+
+
+def keys_of_bibliography():
+    return set(re.findall(r"^@\w+\{\s*([^,\s]+)\s*,", (ROOT / "references.bib").read_text(), re.MULTILINE))
+
+
+def test_citations_are_found():
+    text = '# A [EJNEA (39)], [Featherstone ch. 6]\nx = y[Any]\n"""See [Hoepler] and [Craig table 2.1]; [q, v], [x]."""'
+    assert CITATION.findall(prose(text)) == ["EJNEA", "Featherstone", "Hoepler", "Craig"]
+    assert sum(len(CITATION.findall(prose(path.read_text()))) for path in SOURCES) > 5
+
+
+@pytest.mark.parametrize("path", [*SOURCES, *EXAMPLES], ids=lambda path: str(path.relative_to(ROOT)))
+def test_cited_works_are_in_the_bibliography(path):
+    cited = set(CITATION.findall(prose(path.read_text())))
+    if cited:
+        assert cited - keys_of_bibliography() == set()
+
+
+# Examples ---------------------------------------------------------------------------------------------------------
+
+
+def test_there_are_examples():
+    assert EXAMPLES
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_examples_run(path, tmp_path):
+    command = [sys.executable, str(path), "--output", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() or any(tmp_path.iterdir()), "an example shows or writes something"

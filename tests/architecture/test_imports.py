@@ -1,0 +1,116 @@
+"""What may import what, and what importing flexjoint loads."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import flexjoint
+
+PACKAGE = Path(flexjoint.__file__).parent
+LAYERS = [
+    "errors",
+    "spatial",
+    "drives",
+    "robot",
+    "loading",
+    "random_robots",
+    "compiler",
+    "api",
+    "algorithms",
+    "trajectory",
+    "cli",
+]  # a module imports from its own layer and those before it
+LEAVES = ["cli"]  # nothing imports them; they alone may import flexjoint as its users do
+DATA = ["robots"]  # files, no modules
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+
+def layer(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(path, source=None):
+    """Layers of flexjoint a module imports from, anywhere in its text; "" for the package itself."""
+    package = ("flexjoint", *path.relative_to(PACKAGE).parent.parts)
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text() if source is None else source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name.split(".") for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else ()
+            base = [*above, *(node.module.split(".") if node.module else [])]
+            names = [[*base, alias.name] for alias in node.names]
+        else:
+            continue
+        ours = [name[1] if len(name) > 1 else "" for name in names if name[0] == "flexjoint"]
+        found |= {"" if x in flexjoint.__all__ else x for x in ours}
+    return found
+
+
+def forbidden(path, source=None):
+    own = layer(path)
+    allowed = set(LAYERS[: LAYERS.index(own) + 1]) - set(LEAVES) | {own}
+    return imported(path, source) - (allowed | {""} if own in LEAVES else allowed)
+
+
+def test_every_module_has_a_layer():
+    assert {layer(path) for path in MODULES} - {"__init__"} <= set(LAYERS) | set(DATA)
+    assert not any(path.suffix == ".py" for name in DATA for path in (PACKAGE / name).rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    "path", [x for x in MODULES if layer(x) != "__init__"], ids=lambda x: str(x.relative_to(PACKAGE))
+)
+def test_imports_go_one_way(path):
+    assert forbidden(path) == set()
+
+
+def test_nothing_imports_a_leaf():
+    assert not imported(PACKAGE / "__init__.py") & set(LEAVES)
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "bad"),
+    [
+        ("robot.py", "from .api import algorithm", {"api"}),
+        ("robot.py", "import flexjoint.algorithms.energy", {"algorithms"}),
+        ("robot.py", "import flexjoint", {""}),
+        ("compiler/kernel.py", "from ..robot import Robot\nfrom .. import algorithms", {"algorithms"}),
+        ("compiler/kernel.py", "def f():\n    from ..api import compile", {"api"}),
+        ("compiler/kernel.py", "from .program import Program\nfrom . import jit", set()),
+        ("algorithms/energy.py", "from ..cli import app", {"cli"}),
+        ("robot.py", "from . import mass_matrix", {""}),
+        ("cli.py", "import flexjoint as fj\nfrom . import mass_matrix", set()),
+    ],
+)
+def test_a_wrong_import_would_be_seen(module, source, bad):
+    assert forbidden(PACKAGE / module, source) == bad
+
+
+def modules_after(statement):
+    code = f"{statement}; import sys; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+HEAVY = {"casadi", "llvmlite", "scipy", "matplotlib", "rich", "typer", "pinocchio", "mujoco"}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["import flexjoint", "import flexjoint.trajectory", "import flexjoint; flexjoint.load('kuka_lwr')"],
+)
+def test_importing_loads_numpy_only(statement):
+    loaded = modules_after(statement)
+    assert {"flexjoint", "flexjoint.algorithms.newton_euler", "numpy"} <= loaded
+    assert not HEAVY & loaded
+
+
+def test_a_kernel_loads_casadi_and_llvm():
+    """... so the test above would see them."""
+    loaded = modules_after("import flexjoint as fj; fj.gravity_torque(fj.random_robot(1, 0), [0.1])")
+    assert {"casadi", "llvmlite"} <= loaded
+    assert not (HEAVY - {"casadi", "llvmlite"}) & loaded

@@ -1,0 +1,341 @@
+"""One Program, the same bits everywhere: float interpreter, NumPy interpreter, compiled code, with and without C."""
+
+import ctypes
+import json
+import math
+import os
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+
+import casadi as ca
+import mpmath
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.compiler import jit, llvm
+from flexjoint.compiler.elementary import SIN_RANGE
+from flexjoint.compiler.kernel import Kernel
+from flexjoint.compiler.program import ARITY, Array
+from flexjoint.compiler.reference import MpmathArithmetic, NumpyArithmetic, evaluate, interpret
+from flexjoint.compiler.trace import trace
+from support import calls
+
+TESTS = Path(__file__).parent.parent
+ROBOTS = {
+    "lwr": fj.load("kuka_lwr"),
+    "hua": fj.load("hua_3r"),
+    "chain": fj.random_robot(4, 5, prismatic=0.5, elastic=0.5, friction=True, fixed=0.3, name="chain"),
+    "tree": fj.random_robot(6, 6, prismatic=0.3, tree=True, name="tree"),
+}
+ALGORITHMS = {
+    "inverse_dynamics": (fj.inverse_dynamics, {}),
+    "torque_derivatives": (fj.torque_derivatives, {"order": 1}),
+    "forward_dynamics": (fj.forward_dynamics, {}),
+    "mass_matrix": (fj.mass_matrix, {}),
+    "forward_kinematics": (fj.forward_kinematics, {}),
+    "generalized_momentum": (fj.generalized_momentum, {}),
+}
+SPECIAL = [0.0, -0.0, 5e-324, -2e-310, 2.2250738585072014e-308, 1e-200, 1.0, -math.pi / 2, 1e8, -1e150, 1e308]
+
+
+@cache
+def kernel_of(algorithm, robot):
+    function, options = ALGORITHMS[algorithm]
+    return fj.compile(function, ROBOTS[robot], **options)
+
+
+def inputs_of(program, count=40):
+    """Ordinary numbers, then ever more zeros, denormals, huge numbers and angles out of range."""
+    rng = np.random.default_rng(0)
+    sets = []
+    for k in range(count):
+        arrays = []
+        for array in program.inputs:
+            x = rng.normal(size=array.shape) * 10.0 ** rng.integers(-3, 4)
+            strange = rng.random(array.shape) < k / (2 * count)
+            x[strange] = rng.choice([*SPECIAL, 2 * SIN_RANGE], size=array.shape)[strange]
+            arrays.append(x)
+        sets.append(arrays)
+    sets += [[np.full(a.shape, x) for a in program.inputs] for x in (*SPECIAL, math.inf, math.nan)]
+    return sets
+
+
+def raw(address, program, arrays):
+    """What the machine code writes, non-finite results included, and its status."""
+    results = [np.full(array.shape, 7.0) for array in program.outputs]
+    pointers = [(ctypes.c_void_p * max(len(x), 1))(*(y.ctypes.data for y in x)) for x in (arrays, results)]
+    function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
+    status = function(*pointers)
+    return results, status
+
+
+def same_bits(x, y):
+    """Equal bit for bit, zeros with their sign; NaN anywhere is one value."""
+    x, y = np.ravel(x), np.ravel(y)
+    nan = np.isnan(x)
+    return np.array_equal(nan, np.isnan(y)) and np.array_equal(x[~nan].view(np.int64), y[~nan].view(np.int64))
+
+
+def test_same_bits_is_strict():
+    assert same_bits([1.0, math.nan], [1.0, -math.nan])
+    assert not same_bits([0.0], [-0.0])
+    assert not same_bits([1.0], [math.nextafter(1.0, 2.0)])
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_compiled_code_is_the_float_interpreter(algorithm, robot):
+    kernel = kernel_of(algorithm, robot)
+    finite = 0
+    for arrays in inputs_of(kernel.program):
+        expected = evaluate(kernel.program, *arrays)
+        found, status = raw(kernel._code.address, kernel.program, arrays)
+        assert all(same_bits(x, y) for x, y in zip(found, expected))
+        good = all(np.all(np.isfinite(x)) for x in expected)
+        assert status == (0 if good else 1)
+        finite += good
+    assert finite > 20  # and not all: infinity and NaN are among the inputs
+
+
+@pytest.mark.parametrize("robot", ["lwr", "chain"])
+@pytest.mark.parametrize("algorithm", ["inverse_dynamics", "forward_dynamics"])
+def test_numpy_interpreter_is_the_float_interpreter(algorithm, robot):
+    program = kernel_of(algorithm, robot).program
+    sets = inputs_of(program)
+    columns = [[np.array([s[k].flat[e] for s in sets]) for e in range(a.size)] for k, a in enumerate(program.inputs)]
+    with np.errstate(all="ignore"):
+        found = interpret(program, columns, NumpyArithmetic())
+    for b, arrays in enumerate(sets):
+        for row, expected in zip(found, evaluate(program, *arrays)):
+            assert same_bits([np.broadcast_to(x, len(sets))[b] for x in row], expected)
+
+
+@pytest.mark.parametrize("robot", ["lwr", "chain"])
+@pytest.mark.parametrize("algorithm", ["inverse_dynamics", "mass_matrix", "forward_kinematics"])
+def test_rounding_of_a_program(algorithm, robot):
+    """The same operations at 200 bits: what is left is the rounding of each."""
+    kernel = kernel_of(algorithm, robot)
+    program, m = kernel.program, MpmathArithmetic(200)
+    rng = np.random.default_rng(3)
+    worst = 0.0
+    for _ in range(5):
+        arrays = [rng.uniform(-2.0, 2.0, size=array.shape) for array in program.inputs]
+        exact = interpret(program, [[m.const(float(x)) for x in array] for array in arrays], m)
+        found, _ = raw(kernel._code.address, program, arrays)
+        for x, y in zip(found, exact):
+            error = max(abs(m.const(float(u)) - v) for u, v in zip(np.ravel(x), y)) / max(map(abs, y))
+            worst = max(worst, float(error))
+    print(f"worst rounding {worst:.1e}")
+    assert 0.0 < worst < 1e-14
+
+
+@pytest.mark.parametrize("robot", ["lwr", "tree"])
+@pytest.mark.parametrize("algorithm", ["inverse_dynamics", "forward_dynamics", "forward_kinematics"])
+def test_code_in_chunks_gives_the_same_bits(algorithm, robot, monkeypatch):
+    whole = kernel_of(algorithm, robot)
+    assert "define internal" not in llvm.scalar_kernel(whole.program)
+    monkeypatch.setattr(llvm, "CHUNK", 50)
+    ir = llvm.scalar_kernel(whole.program)
+    assert ir.count("define internal") >= 2
+    code = jit.load_object(jit.compile_object(ir))
+    for arrays in inputs_of(whole.program, 10):
+        (x, status_x), (y, status_y) = (raw(a, whole.program, arrays) for a in (whole._code.address, code.address))
+        assert all(same_bits(u, v) for u, v in zip(x, y))
+        assert status_x == status_y
+
+
+def test_two_compilations_give_the_same_code():
+    program = kernel_of("inverse_dynamics", "hua").program
+    assert jit.compile_object(llvm.scalar_kernel(program)) == jit.compile_object(llvm.scalar_kernel(program))
+
+
+# Every operation ------------------------------------------------------------------------------------------------
+
+
+def traced(function, count):
+    symbols = [ca.SX.sym(f"x{k}") for k in range(count)]
+    inputs = [(Array(f"x{k}", ()), symbol) for k, symbol in enumerate(symbols)]
+    return trace("expression", inputs, [(Array("y", ()), ca.SX(function(*symbols)))])
+
+
+def exact_fma(a, b, c):
+    if not all(map(math.isfinite, (a, b, c))):
+        return a * b + c
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+    if exact == 0:
+        return a * b + c  # the sign of a zero follows the same rule
+    try:
+        return float(exact)
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+def quotient(a, b):
+    with np.errstate(all="ignore"):
+        return float(np.float64(a) / np.float64(b))
+
+
+def root(a):
+    return math.sqrt(a) if not a < 0 else math.nan
+
+
+def floor(a):
+    return math.copysign(math.floor(a), a) if math.isfinite(a) else a
+
+
+EXACT = {  # operation: (expression, meaning)
+    "add": (lambda a, b: a + b, lambda a, b: a + b),
+    "sub": (lambda a, b: a - b, lambda a, b: a - b),
+    "mul": (lambda a, b: a * b, lambda a, b: a * b),
+    "div": (lambda a, b: a / b, quotient),
+    "neg": (lambda a: -a, lambda a: -a),
+    "fma": (lambda a, b, c: a * b + c, exact_fma),
+    "sqrt": (ca.sqrt, root),
+    "abs": (ca.fabs, abs),
+    "floor": (ca.floor, floor),
+    "lt": (lambda a, b: a < b, lambda a, b: float(a < b)),
+    "le": (lambda a, b: a <= b, lambda a, b: float(a <= b)),
+    "eq": (lambda a, b: a == b, lambda a, b: float(a == b)),
+    "select": (lambda a, b: ca.if_else(a, b, 0), lambda a, b: b if a != 0 else 0.0),
+}
+NEAR = {  # operation: (expression, mpmath's function, smallest and largest argument)
+    "sin": (ca.sin, mpmath.sin, (-1e3, 1e3)),
+    "cos": (ca.cos, mpmath.cos, (-1e3, 1e3)),
+    "exp": (ca.exp, mpmath.exp, (-700, 700)),
+    "log": (ca.log, mpmath.log, (1e-6, 1e6)),
+    "atan2": (ca.atan2, mpmath.atan2, (-10, 10)),
+    "tanh": (ca.tanh, mpmath.tanh, (-5, 5)),
+    "cbrt": (lambda x: x ** (1 / 3), lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), (-1e6, 1e6)),
+}
+
+
+def test_every_operation_is_tested():
+    assert {*EXACT, *NEAR} == set(ARITY)
+
+
+def samples(count, seed):
+    rng = np.random.default_rng(seed)
+    values = [*SPECIAL, math.inf, -math.inf, math.nan, 0.5, -1.5, 3.0]
+    ordinary = rng.normal(size=(100, count)) * 10.0 ** rng.integers(-5, 6, size=(100, count))
+    return [*ordinary.tolist(), *rng.choice(values, size=(200, count)).tolist()]
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_operation(name):
+    expression, meaning = EXACT[name]
+    program = traced(expression, ARITY[name] if name != "select" else 2)
+    assert program.counts[name] == 1
+    kernel = Kernel(program)
+    for x in samples(len(program.inputs), ARITY[name]):
+        expected = meaning(*x)
+        assert same_bits(evaluate(program, *x)[0], expected), (x, expected)
+        assert same_bits(raw(kernel._code.address, program, [np.array(y) for y in x])[0][0], expected), (x, expected)
+
+
+@pytest.mark.parametrize("name", NEAR)
+def test_elementary_function(name):
+    expression, exact, (low, high) = NEAR[name]
+    program = traced(expression, ARITY[name])
+    assert program.counts[name] == 1
+    kernel = Kernel(program)
+    for x in np.random.default_rng(1).uniform(low, high, size=(300, ARITY[name])).tolist():
+        value = float(kernel(*x))
+        assert same_bits(evaluate(program, *x)[0], value)
+        with mpmath.workprec(200):
+            expected = exact(*map(mpmath.mpf, x))
+            assert abs(mpmath.mpf(value) - expected) <= 2 * math.ulp(float(expected))
+
+
+def unit(x):
+    return (x > 0) - (x < 0) if not math.isnan(x) else x
+
+
+COMPOSED = {  # expressions that become several operations, with Python's meaning and a tolerance in ulp
+    "ceil": (ca.ceil, lambda x: -floor(-x), 0),
+    "sign": (ca.sign, lambda x: float(unit(x)) if x else x, 0),
+    "square": (lambda x: x**2, lambda x: x * x, 0),
+    "inverse": (lambda x: 1 / x, lambda x: quotient(1.0, x), 0),
+    "cube": (lambda x: x**3, lambda x: x * x * x, 1),
+    "tenth power": (lambda x: x**10, lambda x: float(mpmath.mpf(x) ** 10), 8),
+    "minus second power": (lambda x: x**-2, lambda x: float(1 / mpmath.mpf(x) ** 2), 2),
+    "zeroth power": (lambda x: x**0, lambda x: 1.0, 0),
+    "square root": (lambda x: ca.fabs(x) ** 0.5, lambda x: math.sqrt(abs(x)), 0),
+    "power": (lambda x: ca.fabs(x) ** 2.5, lambda x: abs(x) ** 2.5, 100),
+    "tangent": (ca.tan, math.tan, 4),
+    "arctangent": (ca.atan, math.atan, 2),
+    "arcsine": (lambda x: ca.asin(ca.sin(x)), lambda x: math.asin(math.sin(x)), 1e6),
+    "arccosine": (lambda x: ca.acos(ca.cos(x)), lambda x: math.acos(math.cos(x)), 1e6),
+    "not": (lambda x: ca.logic_not(x > 1), lambda x: float(not x > 1), 0),
+    "unequal": (lambda x: x != 1, lambda x: float(x != 1), 0),
+    "and": (lambda x: ca.logic_and(x > 0, x < 1), lambda x: float(0 < x < 1), 0),
+    "or": (lambda x: ca.logic_or(x < 0, x > 1), lambda x: float(x < 0 or x > 1), 0),
+    "if": (lambda x: ca.if_else(x > 0, x, -2 * x), lambda x: x if x > 0 else -2 * x, 0),
+    "min": (lambda x: ca.fmin(x, 0.5), lambda x: min(x, 0.5), 0),
+    "max": (lambda x: ca.fmax(x, 0.5), lambda x: max(x, 0.5), 0),
+    "by a constant": (lambda x: x / 3, lambda x: x / 3, 1),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_composed_expression(name):
+    expression, meaning, ulps = COMPOSED[name]
+    program = traced(expression, 1)
+    for x in [0.25, -0.75, 1.0, 1.5, -3.25, *np.random.default_rng(2).normal(size=50).tolist()]:
+        found, expected = float(evaluate(program, x)[0]), meaning(x)
+        assert abs(found - expected) <= ulps * math.ulp(expected), x
+
+
+@pytest.mark.parametrize("expression", [ca.fmin, ca.fmax])
+def test_minimum_and_maximum_keep_nan(expression):
+    program = traced(expression, 2)
+    for x in ([math.nan, 1.0], [1.0, math.nan]):
+        assert math.isnan(evaluate(program, *x)[0])
+
+
+def test_an_operation_without_meaning_is_named():
+    with pytest.raises(fj.FlexjointError, match="expression: CasADi operation OP_ERF is not supported"):
+        traced(ca.erf, 1)
+
+
+def test_matrices_are_stored_by_rows():
+    x, y = ca.SX.sym("x", 2, 3), ca.SX.sym("y", 3)
+    inputs = [(Array("x", (2, 3)), x), (Array("y", (3,)), y)]
+    program = trace("matrices", inputs, [(Array("xy", (2,)), x @ y), (Array("xt", (3, 2)), 2 * x.T)])
+    X, Y = np.arange(6.0).reshape(2, 3), np.array([1.0, 10.0, 100.0])
+    kernel = Kernel(program)
+    for xy, xt in (evaluate(program, X, Y), raw(kernel._code.address, program, [X, Y])[0]):
+        assert np.array_equal(xy, X @ Y)
+        assert np.array_equal(xt, 2 * X.T)
+
+
+# Without the C extension ----------------------------------------------------------------------------------------
+
+
+def run_python(*command, **environment):
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), os.environ.get("PYTHONPATH", "")]), **environment}
+    done = subprocess.run([sys.executable, *command], env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_same_results_and_errors_without_the_extension():
+    plain = json.loads(run_python("-m", "support.calls", FLEXJOINT_NO_EXTENSION="1"))
+    here = json.loads(json.dumps(calls.outcomes()))
+    assert plain.pop("extension") is False
+    here.pop("extension")
+    assert plain == here
+    errors = {name for name, result in here.items() if isinstance(result[0], str)}
+    named = {"nan", "huge", "overflow"}
+    assert errors == named | {"shape", "dtype", "missing", "batch shapes", "wrong out", "no robot"}
+
+
+def test_the_extension_is_built_where_a_compiler_is():
+    if not (shutil.which("cc") or shutil.which("gcc")):
+        pytest.skip("no C compiler")
+    code = "from flexjoint.compiler.calling import EXTENSION; print(EXTENSION)"
+    assert run_python("-c", code, FLEXJOINT_NO_EXTENSION="").strip() == "True"

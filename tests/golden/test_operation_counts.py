@@ -1,0 +1,85 @@
+"""How many additions and multiplications each algorithm costs: no change goes unannounced.
+
+After a change that is meant: FLEXJOINT_UPDATE_GOLDEN=1 pytest tests/golden, and say why in the commit.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+import flexjoint as fj
+
+GOLDEN = Path(__file__).with_name("operation_counts.json")
+UPDATE = bool(os.environ.get("FLEXJOINT_UPDATE_GOLDEN"))
+ROBOTS = {
+    **{name: fj.load(name) for name in fj.builtin_robots()},
+    "chain_6": fj.random_robot(6, 1, prismatic=0.3, elastic=0.5, friction=True),
+    "orthogonal_12": fj.random_robot(12, 2, prismatic=0.2, orthogonal=True),
+    "tree_9": fj.random_robot(9, 3, prismatic=0.3, tree=True, fixed=0.4),
+    "chain_30": fj.random_robot(30, 4, prismatic=0.2),
+}
+ALGORITHMS = {
+    "inverse_dynamics": (fj.inverse_dynamics, {}),
+    "inverse_dynamics, wrench": (fj.inverse_dynamics, {"wrenches": 3}),
+    "torque_derivatives, order 0": (fj.torque_derivatives, {"order": 0}),
+    "torque_derivatives, order 2": (fj.torque_derivatives, {"order": 2}),
+    "torque_derivatives, order 4": (fj.torque_derivatives, {"order": 4}),
+    "joint_wrenches": (fj.joint_wrenches, {}),
+    "bias_torque": (fj.bias_torque, {}),
+    "coriolis_torque": (fj.coriolis_torque, {}),
+    "gravity_torque": (fj.gravity_torque, {}),
+    "mass_matrix": (fj.mass_matrix, {}),
+    "forward_dynamics": (fj.forward_dynamics, {}),
+    "generalized_momentum": (fj.generalized_momentum, {}),
+    "momentum": (fj.momentum, {}),
+    "kinetic_energy": (fj.kinetic_energy, {}),
+    "potential_energy": (fj.potential_energy, {}),
+    "forward_kinematics": (fj.forward_kinematics, {}),
+    "jacobian": (fj.jacobian, {}),
+    "jacobian_derivatives": (fj.jacobian_derivatives, {}),
+}
+
+
+def operations(algorithm, robot, options):
+    options = dict(options)
+    if algorithm is fj.forward_dynamics:  # of rigid joints only
+        robot = robot.rigid()
+    if "wrenches" in options:
+        options["wrenches"] = {robot.tool: options["wrenches"]}
+    program, _ = algorithm.trace(robot, algorithm.structure(robot, **options))
+    return program.operations
+
+
+def counted(name):
+    """Counts of one robot; order 4 and N = 30 together would take longer than all the rest."""
+    robot = ROBOTS[name]
+    wanted = [key for key in ALGORITHMS if robot.n <= 12 or key != "torque_derivatives, order 4"]
+    return {key: operations(*ALGORITHMS[key][:1], robot, ALGORITHMS[key][1]) for key in wanted}
+
+
+@pytest.mark.skipif(UPDATE, reason="the counts are being updated")
+@pytest.mark.parametrize("name", ROBOTS)
+def test_operation_counts(name):
+    golden = json.loads(GOLDEN.read_text())
+    assert set(golden) == set(ROBOTS)
+    assert counted(name) == golden[name], f"if meant: FLEXJOINT_UPDATE_GOLDEN=1 pytest {Path(__file__).parent}"
+
+
+@pytest.mark.skipif(not UPDATE, reason="set FLEXJOINT_UPDATE_GOLDEN=1 to write the counts anew")
+def test_update():
+    GOLDEN.write_text(json.dumps({name: counted(name) for name in ROBOTS}, indent=2) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "robot", "most"),
+    [
+        (fj.inverse_dynamics, fj.load("kuka_lwr").without_drives(), 500),
+        (fj.inverse_dynamics, fj.load("kuka_lwr"), 1960),
+        (fj.forward_dynamics, fj.load("kuka_lwr").without_drives(), 935),
+    ],
+    ids=["rigid", "elastic", "forward"],
+)
+def test_bounds(algorithm, robot, most):
+    assert operations(algorithm, robot, {}) <= most

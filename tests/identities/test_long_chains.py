@@ -1,0 +1,46 @@
+"""A hundred joints: the cost grows as it should, and the compiler keeps up."""
+
+import time
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from support.evaluate import relative
+from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_rnea
+
+
+def chain(n):
+    return fj.random_robot(n, 100, prismatic=0.1)
+
+
+def operations(algorithm, n, **options):
+    robot = chain(n)
+    return algorithm.trace(robot, algorithm.structure(robot, **options))[0].operations
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "options"),
+    [(fj.inverse_dynamics, {}), (fj.forward_dynamics, {}), (fj.generalized_momentum, {})],
+    ids=["inverse_dynamics", "forward_dynamics", "generalized_momentum"],
+)
+def test_operations_grow_linearly(algorithm, options):
+    """A joint more costs the same in a long chain as in a short one, within what sliding joints save."""
+    counts = {n: operations(algorithm, n, **options) for n in (20, 50, 100)}
+    each = [(counts[50] - counts[20]) / 30, (counts[100] - counts[50]) / 50]
+    assert each[1] == pytest.approx(each[0], rel=0.1)
+
+
+def test_a_mass_matrix_of_a_hundred_joints():
+    robot = chain(100)
+    started = time.perf_counter()
+    kernel = fj.compile(fj.mass_matrix, robot)
+    assert time.perf_counter() - started < 60
+    q = np.random.default_rng(0).normal(size=100)
+    assert relative(kernel(q), pinocchio_mass_matrix(robot, q)) < 1e-12
+
+
+def test_inverse_dynamics_of_a_hundred_joints():
+    robot = chain(100)
+    q, v, a = np.random.default_rng(1).normal(size=(3, 100))
+    assert relative(fj.inverse_dynamics(robot, q, v, a), pinocchio_rnea(robot, q, v, a)) < 1e-12

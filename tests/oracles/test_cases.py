@@ -1,0 +1,94 @@
+"""Reference cases computed without any Newton-Euler recursion (see support/cases.py)."""
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from support.cases import load_case, robot_of_case
+from support.evaluate import Symbolic, relative
+
+TOLERANCE = 1e-12
+ELASTIC = ["ejnea_lwr", "ejnea_randRP4", "ejnea_wrench_randRP3"]
+RIGID = ["modne004_lwr3", "modne004_randRPRPR"]
+
+
+def wrenches_of(case, state):
+    if "W_on_EE_world" not in case:
+        return {}
+    return {"wrenches": {"tool": [w[state] for w in case["W_on_EE_world"]]}}
+
+
+def states(case):
+    return range(case["D"].shape[1])
+
+
+@pytest.mark.parametrize("name", ELASTIC)
+def test_torque_derivatives(name):
+    case = load_case(name)
+    robot = robot_of_case(case)
+    assert all(robot.elastic)
+    f = Symbolic(fj.torque_derivatives, robot, *case["D"][:, 0], order=2, **wrenches_of(case, 0))
+    for b in states(case):
+        found = f(*case["D"][:, b], **wrenches_of(case, b))
+        for tau, key in zip(found, ("tau_e", "tau_e_d", "tau_e_dd"), strict=True):
+            assert relative(tau, case[key][b]) < TOLERANCE, key
+
+
+@pytest.mark.parametrize("name", ELASTIC)
+def test_elastic_inverse_dynamics(name):
+    case = load_case(name)
+    robot = robot_of_case(case)
+    f = Symbolic(fj.inverse_dynamics, robot, *case["D"][:, 0], **wrenches_of(case, 0))
+    for b in states(case):
+        found = f(*case["D"][:, b], **wrenches_of(case, b))
+        assert relative(found, case["tau"][b]) < TOLERANCE
+        assert relative(found, case["tau_e"][b]) > 1e-3, "the motor's share is missing or too small to be seen"
+
+
+def test_elastic_inverse_dynamics_compiled():
+    """All states as one batch, through the kernel."""
+    case = load_case("ejnea_lwr")
+    found = fj.inverse_dynamics(robot_of_case(case), *case["D"])
+    assert relative(found, case["tau"]) < TOLERANCE
+
+
+def test_wrench_of_a_case_matters():
+    """Without the derivatives of the wrench the torques are far off: the test above can fail."""
+    case = load_case("ejnea_wrench_randRP3")
+    robot = robot_of_case(case)
+    w = [case["W_on_EE_world"][0][0], np.zeros(6), np.zeros(6)]
+    f = Symbolic(fj.torque_derivatives, robot, *case["D"][:, 0], order=2, wrenches={"tool": w})
+    found = f(*case["D"][:, 0], wrenches={"tool": w})
+    assert relative(found[0], case["tau_e"][0]) < TOLERANCE
+    assert relative(found[1], case["tau_e_d"][0]) > 1e-2
+
+
+def test_mass_matrix_of_the_feedback_linearization_case():
+    case = load_case("fblin_lwr")
+    robot = robot_of_case(case)
+    f = Symbolic(fj.mass_matrix, robot, case["q"][0])
+    for q, M in zip(case["q"], case["M"], strict=True):
+        assert relative(f(q), M) < TOLERANCE
+
+
+def test_accelerations_of_the_feedback_linearization_case():
+    """q'' from the elastic torque; M is ill conditioned, so the case's own tolerance is the measure."""
+    case = load_case("fblin_lwr")
+    robot = robot_of_case(case).without_drives()
+    f = Symbolic(fj.forward_dynamics, robot, case["q"][0], case["qd"][0], case["tau_e_in"][0])
+    for q, v, tau, a in zip(case["q"], case["qd"], case["tau_e_in"], case["q2"], strict=True):
+        assert relative(f(q, v, tau), a) < case["tol_rel"]
+
+
+@pytest.mark.parametrize("name", RIGID)
+def test_rigid_quantities(name):
+    case = load_case(name)
+    robot = robot_of_case(case).without_drives()
+    q0, v0 = case["q"][0], case["qd"][0]
+    M, g = Symbolic(fj.mass_matrix, robot, q0), Symbolic(fj.gravity_torque, robot, q0)
+    c, p = Symbolic(fj.coriolis_torque, robot, q0, v0), Symbolic(fj.generalized_momentum, robot, q0, v0)
+    for b, (q, v) in enumerate(zip(case["q"], case["qd"], strict=True)):
+        assert relative(M(q), case["M"][b]) < TOLERANCE
+        assert relative(g(q), case["g"][b]) < TOLERANCE
+        assert relative(c(q, v), case["c"][b]) < TOLERANCE
+        assert relative(p(q, v), case["p"][b]) < TOLERANCE

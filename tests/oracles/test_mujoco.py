@@ -1,0 +1,80 @@
+"""Two random chains against MuJoCo, built through its model specification."""
+
+import mujoco
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from support.evaluate import evaluate, relative
+
+TOLERANCE = 1e-9
+ROBOTS = [
+    fj.random_robot(6, 31, prismatic=0.4, friction=True, name="chain_6"),
+    fj.random_robot(7, 32, prismatic=0.0, fixed=0.5, friction=True, name="chain_7"),
+]
+KIND = {"revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE}
+
+
+def quaternion(R):
+    found = np.empty(4)
+    mujoco.mju_mat2Quat(found, np.ascontiguousarray(R).ravel())
+    return found
+
+
+def mujoco_model(robot, motors=None):
+    spec = mujoco.MjSpec()
+    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+    spec.option.gravity = robot.gravity
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    body = {"base": spec.worldbody}
+    for link in robot.links:
+        joint = link.joint
+        child = body[link.parent].add_body(name=link.name, pos=joint.position, quat=quaternion(joint.rotation))
+        if joint.moves:
+            child.add_joint(
+                name=joint.name,
+                type=KIND[joint.kind],
+                axis=[0, 0, 1],
+                damping=np.atleast_1d(joint.viscous_friction),
+                armature=0.0 if motors is None else motors[joint.name],
+            )
+        if link.mass:
+            I = link.inertia
+            child.mass, child.ipos, child.explicitinertial = link.mass, link.com, True
+            child.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
+        body[link.name] = child
+    return spec.compile()
+
+
+@pytest.mark.parametrize("robot", ROBOTS, ids=[robot.name for robot in ROBOTS])
+def test_inverse_dynamics_and_mass_matrix(robot):
+    model = mujoco_model(robot)
+    data = mujoco.MjData(model)
+    assert [model.joint(k).name for k in range(model.njnt)] == [joint.name for joint in robot.joints]
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        q, v, a = rng.normal(size=(3, robot.n))
+        data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
+        mujoco.mj_inverse(model, data)
+        # MuJoCo counts damping among the passive forces, which the inverse dynamics subtract
+        assert relative(evaluate(fj.inverse_dynamics, robot, q, v, a), data.qfrc_inverse) < TOLERANCE
+        M = np.zeros((robot.n, robot.n))
+        mujoco.mj_fullM(model, data, M)
+        assert relative(evaluate(fj.mass_matrix, robot, q), M) < TOLERANCE
+
+
+def test_robots_have_both_kinds_of_joints_and_fixed_links():
+    assert {joint.kind for joint in ROBOTS[0].joints} == {"revolute", "prismatic"}
+    assert len(ROBOTS[1].links) > ROBOTS[1].n
+
+
+def test_rigid_motors_are_armatures():
+    robot = ROBOTS[0]
+    inertia = np.random.default_rng(2).uniform(0.1, 2.0, robot.n)
+    driven = robot.with_drives([fj.RigidDrive(fj.Motor(float(b))) for b in inertia])
+    model = mujoco_model(robot, {joint.name: b for joint, b in zip(robot.joints, inertia)})
+    data = mujoco.MjData(model)
+    q, v, a = np.random.default_rng(3).normal(size=(3, robot.n))
+    data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
+    mujoco.mj_inverse(model, data)
+    assert relative(evaluate(fj.inverse_dynamics, driven, q, v, a), data.qfrc_inverse) < TOLERANCE

@@ -1,0 +1,89 @@
+"""The command line: what it prints, and what a mistake gets."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import flexjoint as fj
+from flexjoint.cli import app
+
+
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def test_lists_the_built_in_robots(run):
+    result = run("robots")
+    assert result.exit_code == 0
+    assert all(name in result.output for name in fj.builtin_robots())
+    assert "RRRRRRR" in result.output
+
+
+def test_info_shows_links_and_drives(run):
+    result = run("info", "kuka_lwr")
+    assert result.exit_code == 0
+    robot = fj.load("kuka_lwr")
+    assert all(link.name in result.output and link.joint.name in result.output for link in robot.links)
+    for text in ("RRRRRRR", "14.4 kg", "elastic", "1000", "3.05", "0.381"):
+        assert text in result.output
+    assert "N s/m" not in result.output  # no joint has friction
+
+
+def test_info_reads_a_file(run, tmp_path):
+    robot = fj.random_robot(3, seed=1, friction=True, prismatic=1.0)
+    fj.write_robot(robot, tmp_path / "mine.toml")
+    result = run("info", str(tmp_path / "mine.toml"))
+    assert result.exit_code == 0
+    assert "PPP" in result.output and "N s/m" in result.output and "prismatic" in result.output
+
+
+def test_info_counts_operations(run):
+    result = run("info", "kuka_lwr", "--operations")
+    assert result.exit_code == 0
+    program, _ = fj.mass_matrix.trace(lwr := fj.load("kuka_lwr"), fj.mass_matrix.structure(lwr))
+    assert str(program.operations) in result.output
+    assert "forward_dynamics" in result.output
+
+
+@pytest.mark.parametrize("robot, message", [("kuka_lvr", "kuka_lwr"), ("missing.toml", "no such file")])
+def test_a_mistake_is_one_line_and_exit_code_1(run, robot, message):
+    result = run("info", robot)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("flexjoint: ") and message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.output
+
+
+def test_config(run):
+    result = run("config")
+    assert result.exit_code == 0
+    assert "calls:" in result.output and "LLVM" in result.output
+
+
+def test_version(run):
+    result = run("--version")
+    assert result.exit_code == 0
+    assert result.output.split()[0] == "flexjoint"
+
+
+def test_help_names_the_commands(run):
+    result = run("--help")
+    assert result.exit_code == 0
+    assert all(name in result.output for name in ("robots", "info", "config", "--version"))
+
+
+def test_help_imports_neither_casadi_nor_llvm():
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from flexjoint.cli import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "assert not {'casadi', 'llvmlite', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
