@@ -368,8 +368,12 @@ static PyObject *algorithm_remember(Algorithm *self, PyObject *args)
     PyObject *robot, *kernel;
     if (!PyArg_ParseTuple(args, "OO!", &robot, &KernelType, &kernel))
         return NULL;
-    Py_XSETREF(self->robot, Py_NewRef(robot));
-    Py_XSETREF(self->kernel, (Kernel *)Py_NewRef(kernel));
+    /* Both change before anything of the old pair dies: a finalizer may call this algorithm. */
+    PyObject *old_robot = self->robot, *old_kernel = (PyObject *)self->kernel;
+    self->robot = Py_NewRef(robot);
+    self->kernel = (Kernel *)Py_NewRef(kernel);
+    Py_XDECREF(old_robot);
+    Py_XDECREF(old_kernel);
     Py_RETURN_NONE;
 }
 

@@ -1,6 +1,6 @@
 """The bases of Kernel and Algorithm: the C extension where it was built, plain Python otherwise.
 
-The Python versions call machine code through ctypes: the same results, some microseconds slower a call.
+The Python versions call machine code through ctypes: the same results, tens of microseconds slower a call.
 """
 
 from __future__ import annotations

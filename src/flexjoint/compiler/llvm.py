@@ -14,7 +14,7 @@ import struct
 from collections.abc import Iterable
 
 from . import elementary
-from .program import ARITY, Op, Program, chunks
+from .program import ARITY, Op, Program, chunks, in_recursion_order
 from .reference import apply
 
 WHOLE = 2500  # up to so many values one function
@@ -124,9 +124,9 @@ class Emitter:
 
 def scalar_kernel(program: Program, symbol: str = "kernel") -> str:
     """The module's IR."""
-    program, check = with_finite_check(program)
-    length = len(program.code)
-    body = chunks(length, length if length <= WHOLE else CHUNK)
+    whole = len(program.code) <= WHOLE
+    program, check = with_finite_check(in_recursion_order(program) if whole else program)
+    body = chunks(len(program.code), len(program.code) if whole else CHUNK)
     functions = []
     if len(body) == 1:
         lines = ["entry:", *_function_body(program, body[0], {}, check)]

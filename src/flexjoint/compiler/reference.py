@@ -8,8 +8,6 @@ as many bits as wanted and takes elementary functions from mpmath itself.
 
 from __future__ import annotations
 
-import ctypes
-import ctypes.util
 import math
 import struct
 from collections.abc import Sequence
@@ -59,6 +57,8 @@ def evaluate(program: Program, *arrays: Any) -> list[np.ndarray]:
 @cache
 def fused_multiply_add() -> Any:
     """libm's fma: one rounding.  (Python has math.fma from 3.13 on.)"""
+    import ctypes.util
+
     function = ctypes.CDLL(ctypes.util.find_library("m")).fma
     function.restype = ctypes.c_double
     function.argtypes = [ctypes.c_double] * 3

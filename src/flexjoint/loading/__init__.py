@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from importlib import resources
+from pathlib import Path
 
 from ..errors import RobotError
 from ..robot import Robot
@@ -12,12 +12,12 @@ from .toml import parse_robot, read_robot, suggestion, write_robot
 
 __all__ = ["builtin_robots", "from_dh", "load", "read_robot", "write_robot"]
 
-_ROBOTS = resources.files("flexjoint") / "robots"
+_ROBOTS = Path(__file__).parent.parent / "robots"
 
 
 def builtin_robots() -> list[str]:
     """The names `load` knows, sorted."""
-    return sorted(entry.name.removesuffix(".toml") for entry in _ROBOTS.iterdir() if entry.name.endswith(".toml"))
+    return sorted(path.stem for path in _ROBOTS.glob("*.toml"))
 
 
 def load(robot: str | os.PathLike[str]) -> Robot:
