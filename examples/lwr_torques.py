@@ -14,7 +14,6 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
-from flexjoint.trajectory import RestToRest
 
 matplotlib.use("Agg")
 SWEEP = np.deg2rad([165, 174, 183, -192, 201, 210, 219])  # from −SWEEP/2 to SWEEP/2
@@ -23,7 +22,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 
 def main(output: Path) -> None:
     robot = fj.load("kuka_lwr")
-    motion = RestToRest(start=-SWEEP / 2, goal=SWEEP / 2, duration=4.0)
+    motion = fj.RestToRest(start=-SWEEP / 2, goal=SWEEP / 2, duration=4.0)
     t = np.linspace(0.0, motion.duration, 401)
     stack = motion(t)  # q and its first four derivatives, (5, 401, 7)
 

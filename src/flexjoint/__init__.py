@@ -35,6 +35,7 @@ from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
+from .trajectory import RestToRest
 
 __all__ = [
     "Algorithm",
@@ -50,6 +51,7 @@ __all__ = [
     "Motor",
     "NonFiniteError",
     "Pose",
+    "RestToRest",
     "RigidDrive",
     "Robot",
     "RobotError",
