@@ -90,6 +90,9 @@ class Algorithm(AlgorithmBase):
         self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
         self._lock = threading.RLock()
 
+    def __reduce__(self) -> str:
+        return self.__name__  # pickled by name, like a function
+
     def __repr__(self) -> str:
         return f"<algorithm {self.__name__}{self.__signature__}>"
 
@@ -100,6 +103,10 @@ class Algorithm(AlgorithmBase):
         if any(is_symbolic(x) for x in (*args, *leaves)):
             if out is not None:
                 raise InputError(f"{self.__name__}: out= is for arrays, not for symbolic expressions")
+            self._options(keywords)
+            for name, x in zip(self._names(len(args)), args):
+                if is_symbolic(x) and x.shape != (robot.n, 1):
+                    raise InputError(f"{self.__name__}: {name} has shape {x.shape}, as SX it must be ({robot.n}, 1)")
             return self.function(robot, *args, **keywords)
         structure = Structure(len(args), groups, self._options(keywords))
         kernel = self.kernel(robot, structure)
@@ -143,10 +150,19 @@ class Algorithm(AlgorithmBase):
         """The structure of calls with so many arrays, groups given as {key: number of derivatives + 1}."""
         self._check_robot(robot)
         options = self._options(keywords)
+        least = len(self._positional)
         if arrays is None:
-            arrays = self._arrays(robot, **dict(options)) if self._arrays else len(self._positional)
-        groups = tuple((g, tuple(keywords[g].items())) for g in GROUPS if keywords.get(g))
-        return Structure(arrays, groups, options)
+            arrays = self._arrays(robot, **dict(options)) if self._arrays else least
+        if not isinstance(arrays, Integral) or arrays < least or (arrays > least and not self._variadic):
+            raise InputError(f"{self.__name__}: arrays is {arrays!r}; it takes {least}{' or more' * self._variadic}")
+        given = {group: keywords[group] for group in GROUPS if keywords.get(group)}
+        for group, counts in given.items():
+            if not isinstance(counts, Mapping) or not all(isinstance(x, Integral) and x > 0 for x in counts.values()):
+                raise InputError(f"{self.__name__}: {group} must map names to lengths of stacks here, not {counts!r}")
+        return Structure(int(arrays), tuple((g, tuple(x.items())) for g, x in given.items()), options)
+
+    def _names(self, arrays: int) -> list[str]:
+        return [*self._positional, *(f"q{k}" for k in range(len(self._positional), arrays))]
 
     def kernel(self, robot: Robot, structure: Structure) -> Kernel:
         """The compiled code, made at the first call."""
@@ -163,10 +179,9 @@ class Algorithm(AlgorithmBase):
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""
-        names = [*self._positional, *(f"q{k}" for k in range(len(self._positional), structure.arrays))]
         inputs = [
             symbol(name, SIGNALS["higher" if k >= len(self._positional) else name], robot)
-            for k, name in enumerate(names)
+            for k, name in enumerate(self._names(structure.arrays))
         ]
         arguments = [x for _, x in inputs]
         keywords: dict[str, Any] = dict(structure.options)

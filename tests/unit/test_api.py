@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import math
+import pickle
 import re
 import resource
 import threading
@@ -184,7 +185,7 @@ def test_inputs_are_left_alone(motion):
         (([0, 0, 0], ["x", "y", "z"], [0, 0, 0]), r"v has dtype"),
         (([0, 0, 0], [0, 0, 0], [0j, 0j, 0j]), r"a has dtype complex128"),
         (([0, 0, 0], [0, 0, 0], None), r"a has dtype object"),
-        (([0, 0, 0], [[0, 0, 0], [0, 0]], [0, 0, 0]), r"v is ragged"),
+        (([0, 0, 0], [[0, 0, 0], [0, 0]], [0, 0, 0]), r"v is no regular array"),
         ((np.zeros((2, 3)), np.zeros((3, 3)), np.zeros(3)), r"do not broadcast \(q: \(2,\), v: \(3,\), a: \(\)\)"),
         (([0, 0, 0], [0, 0, 0]), r"missing: a"),
         ((), r"missing: q, v, a"),
@@ -629,3 +630,45 @@ def test_show_config(capsys):
     assert capsys.readouterr().out.strip() == text
     for word in ("flexjoint", "numpy", "casadi", "llvmlite", "LLVM", "calls:"):
         assert word in text
+
+
+def test_outputs_must_not_overlap():
+    R = np.zeros((3, 3))
+    with pytest.raises(fj.InputError, match="overlap"):
+        fj.forward_kinematics(RIGID, np.zeros(3), out=(R, R[0]))
+    with pytest.raises(fj.InputError, match="out must be 2 arrays, not int"):
+        fj.forward_kinematics(RIGID, np.zeros(3), out=3)
+
+
+@pytest.mark.parametrize(
+    "keywords", [{"arrays": 1}, {"arrays": 2.5}, {"wrenches": ["link1"]}, {"wrenches": {"link1": 0}}, {"ordr": 2}]
+)
+def test_compile_refuses_what_it_cannot_mean(keywords):
+    with pytest.raises(fj.InputError, match="inverse_dynamics"):
+        fj.compile(fj.inverse_dynamics, RIGID, **keywords)
+
+
+def test_symbolic_arguments_of_wrong_size():
+    q = ca.SX.sym("q", 4)
+    with pytest.raises(fj.InputError, match=r"q has shape \(4, 1\)"):
+        fj.mass_matrix(RIGID, q)
+
+
+def test_a_robot_without_moving_joints():
+    robot = fj.Robot("post", (fj.Link("post", fj.Joint("bolt", "fixed"), mass=1.0, inertia=np.eye(3)),))
+    none = np.empty(0)
+    assert fj.mass_matrix(robot, none).shape == (0, 0)
+    for result in (
+        fj.inverse_dynamics(robot, none, none, none),
+        fj.forward_dynamics(robot, none, none, none),
+        fj.generalized_momentum(robot, none, none),
+    ):
+        assert result.shape == (0,)
+    assert fj.kinetic_energy(robot, none, none) == 0.0
+
+
+def test_algorithms_and_kernels_survive_pickling():
+    assert pickle.loads(pickle.dumps(fj.mass_matrix)) is fj.mass_matrix
+    kernel = fj.compile(fj.mass_matrix, RIGID)
+    q = np.array([0.1, 0.2, 0.3])
+    assert np.array_equal(pickle.loads(pickle.dumps(kernel))(q), kernel(q))

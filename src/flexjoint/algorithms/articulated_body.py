@@ -15,9 +15,9 @@ from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, skew, sx, unit_z, zeros
-from .bodies import Body, frames, moving_bodies
+from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, viscous_friction
 from .kinematics import joint_pose
-from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia, rigid_motor_inertia
+from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia
 from .newton_euler import Motion, base_motion, checked_base, checked_wrenches, external, forward
 
 
@@ -62,8 +62,7 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
             n, f = bias[frame.body]
             bias[frame.body] = (n - moment[0], f - force[0])
 
-    friction = sx([joint.viscous_friction for joint in robot.joints])
-    motor = rigid_motor_inertia(robot)
+    friction, motor = viscous_friction(robot), rigid_motor_inertia(robot)
     U: list[tuple[Vector, Vector]] = [(zeros(3), zeros(3))] * robot.n
     D: list[Any] = [None] * robot.n
     u: list[Any] = [None] * robot.n

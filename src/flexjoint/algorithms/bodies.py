@@ -7,13 +7,15 @@ parent whatever of a link's inertia its own joint cannot feel (the base paramete
     a revolute link hands over m, h_z and Σ_zz, which turn with neither;
     a prismatic link hands over all of Σ, which turns with the parent, and keeps m and h.
 
-Internal wrenches do change, so joint wrenches are computed from `bodies` alone.
+Internal wrenches do change, so joint wrenches are computed from `bodies` alone.  What the joints themselves add
+along their axes, friction and rigidly coupled motors, comes as vectors.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ..drives import RigidDrive
 from ..robot import JointKind, Robot
 from ..spatial import Inertia, Matrix, Vector, identity, second_moment, sx, zeros
 
@@ -125,3 +127,13 @@ def along_z(h: Vector, Sigma: Matrix) -> tuple[Any, Any]:
     given_h, given_Sigma = zeros(3), zeros(3, 3)
     given_h[2], given_Sigma[2, 2] = h[2], Sigma[2, 2]
     return given_h, given_Sigma
+
+
+def viscous_friction(robot: Robot) -> Any:
+    """D, on the link side."""
+    return sx([joint.viscous_friction for joint in robot.joints])
+
+
+def rigid_motor_inertia(robot: Robot) -> Any:
+    """B of the motors that turn with their links, zero for the others."""
+    return sx([j.drive.motor.inertia if isinstance(j.drive, RigidDrive) else 0.0 for j in robot.joints])

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..robot import Robot
 from ..spatial import Inertia, ca, cross, sx, total, zeros
-from .bodies import bodies, moving_bodies
+from .bodies import bodies, moving_bodies, rigid_motor_inertia
 from .kinematics import Velocity, joint_pose, poses, velocities
-from .mass_matrix import rigid_motor_inertia
 
 
 class Momentum(NamedTuple):
@@ -52,7 +51,8 @@ def potential_energy(robot: Robot, q):
 def generalized_momentum(robot: Robot, q, v):
     """p = M(q) v without M: one velocity and one momentum sweep."""
     tree = moving_bodies(robot)
-    linear, angular = map(list, zip(*(body_momentum(b.inertia, x) for b, x in zip(tree, velocities(tree, q, v)))))
+    momenta = [body_momentum(body.inertia, motion) for body, motion in zip(tree, velocities(tree, q, v))]
+    linear, angular = [x for x, _ in momenta], [x for _, x in momenta]
     for i in range(len(tree) - 1, -1, -1):
         up = tree[i].parent
         if up >= 0:

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
-from ..drives import RigidDrive
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import (
@@ -33,7 +32,16 @@ from ..spatial import (
     unit_z,
     zeros,
 )
-from .bodies import Body, Frame, bodies, frames, moving_bodies, own_frame
+from .bodies import (
+    Body,
+    Frame,
+    bodies,
+    frames,
+    moving_bodies,
+    own_frame,
+    rigid_motor_inertia,
+    viscous_friction,
+)
 
 
 class Motion(NamedTuple):
@@ -213,8 +221,7 @@ def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, b
             f"torque_derivatives of order {order} needs q and its first {order + 2} derivatives, "
             f"{len(q) - 1} derivatives were given"
         )
-    D = sx([joint.viscous_friction for joint in robot.joints])
-    B = sx([joint.drive.motor.inertia if isinstance(joint.drive, RigidDrive) else 0.0 for joint in robot.joints])
+    D, B = viscous_friction(robot), rigid_motor_inertia(robot)
     tau = link_torques(robot, q, sx(robot.gravity), order, wrenches, base)
     return [tau[k] + D * q[k + 1] + B * q[k + 2] for k in range(order + 1)]
 

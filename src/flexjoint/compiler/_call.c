@@ -237,7 +237,7 @@ static PyObject *kernel_run(Kernel *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O!O!n", &PyTuple_Type, &inputs, &PyTuple_Type, &steps, &PyTuple_Type, &outputs,
                           &rows))
         return NULL;
-    if (PyTuple_GET_SIZE(inputs) != self->n_in || PyTuple_GET_SIZE(steps) != self->n_in ||
+    if (self->function == NULL || PyTuple_GET_SIZE(inputs) != self->n_in || PyTuple_GET_SIZE(steps) != self->n_in ||
         PyTuple_GET_SIZE(outputs) != self->n_out) {
         PyErr_SetString(PyExc_ValueError, "wrong number of arrays");
         return NULL;

@@ -14,6 +14,7 @@ import math
 import time
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from . import jit, llvm
 from .calling import KernelBase, inherit_vectorcall
 from .elementary import SIN_RANGE
 from .program import Array, Program
+
+MAX_ARRAYS = 64  # each way; also in _call.c
 
 
 class Result:
@@ -50,6 +53,8 @@ class Kernel(KernelBase):
     """Compiled code for one Program on this machine."""
 
     def __init__(self, program: Program, result: Result | None = None):
+        if max(len(program.inputs), len(program.outputs)) > MAX_ARRAYS:
+            raise InputError(f"{program.name} has more than {MAX_ARRAYS} arrays in or out; ask for fewer derivatives")
         self.program = program
         self.result = result or Result([None] * len(program.outputs))
         started = time.perf_counter()
@@ -88,6 +93,9 @@ class Kernel(KernelBase):
     @cached_property
     def assembly(self) -> str:
         return jit.assembly(self.ir)
+
+    def __reduce__(self) -> tuple:
+        return Kernel, (self.program, self.result)  # compiled anew where it is unpickled
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{a.name}{list(a.shape)}" for a in self.inputs)
@@ -132,17 +140,19 @@ class Kernel(KernelBase):
         if out is None:
             results = [np.empty(shape) for shape in shapes]
             return results, results
+        if self.result.type is not None and not isinstance(out, tuple | list):
+            raise InputError(f"{self.program.name}: out must be {len(shapes)} arrays, not {type(out).__name__}")
         results = [out] if self.result.type is None else list(out)
         if len(results) != len(shapes):
             raise InputError(f"{self.program.name}: out must be {len(shapes)} arrays, not {len(results)}")
-        if len({id(x) for x in results}) < len(results):
-            raise InputError(f"{self.program.name}: out names an array twice; give {len(shapes)} different ones")
         for result, shape in zip(results, shapes):
             if type(result) is not np.ndarray or result.dtype != np.float64 or result.shape != shape:
                 what = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else type(result).__name__
                 raise InputError(f"{self.program.name}: out must be a float64 array of shape {shape}, not {what}")
             if not result.flags.writeable:
                 raise InputError(f"{self.program.name}: out is read-only")
+        if any(np.may_share_memory(x, y) for x, y in combinations(results, 2)):
+            raise InputError(f"{self.program.name}: the arrays in out overlap; give {len(shapes)} separate ones")
         plain = [x.flags.carray and not any(np.may_share_memory(x, y) for y in arrays) for x in results]
         return results, [x if ok else np.empty(x.shape) for x, ok in zip(results, plain)]
 
@@ -178,8 +188,9 @@ def as_floats(x: Any, array: Array, name: str) -> np.ndarray:
     """`x` as float64, its trailing shape checked."""
     try:
         given = np.asarray(x)
-    except ValueError:
-        raise InputError(f"{name}: {array.name} is ragged; it must have shape (..., {shown(array.shape)})") from None
+    except Exception:
+        what = f"{array.name} is no regular array of numbers"
+        raise InputError(f"{name}: {what}; it must have shape (..., {shown(array.shape)})") from None
     if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8:
         raise InputError(f"{name}: {array.name} has dtype {given.dtype}; give real numbers (float64)")
     if given.ndim < len(array.shape) or given.shape[given.ndim - len(array.shape) :] != array.shape:
