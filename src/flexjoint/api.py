@@ -96,7 +96,9 @@ class Algorithm(AlgorithmBase):
     def __repr__(self) -> str:
         return f"<algorithm {self.__name__}{self.__signature__}>"
 
-    def _call(self, robot: Any = None, *args: Any, out: Any = None, **keywords: Any) -> Any:
+    def _call(
+        self, robot: Any = None, *args: Any, out: Any = None, finite: Any = None, threads: int = 1, **keywords: Any
+    ) -> Any:
         self._check_robot(robot)
         args, keywords = self._in_order(args, keywords)
         groups, leaves = flatten_groups(self.__name__, keywords)
@@ -112,7 +114,8 @@ class Algorithm(AlgorithmBase):
         kernel = self.kernel(robot, structure)
         if not keywords:
             self._remember(robot, kernel)
-        return kernel(*args, *leaves, out=out) if out is not None else kernel(*args, *leaves)
+        given = {"out": out, "finite": finite, "threads": threads if threads != 1 else None}
+        return kernel(*args, *leaves, **{name: x for name, x in given.items() if x is not None})
 
     def _check_robot(self, robot: Any) -> None:
         if not isinstance(robot, Robot):
@@ -133,7 +136,7 @@ class Algorithm(AlgorithmBase):
     def _options(self, keywords: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
         """The keywords that select code, checked against the type of their default (None: a name)."""
         if unknown := set(keywords) - set(self._keywords):
-            known = ", ".join([*self._keywords, "out"])
+            known = ", ".join([*self._keywords, "out", "finite", "threads"])
             raise InputError(f"{self.__name__} has no keyword {', '.join(sorted(unknown))}; it knows {known}")
         options = []
         for name, value in sorted(keywords.items()):

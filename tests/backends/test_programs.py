@@ -139,10 +139,10 @@ def test_rounding_of_a_program(algorithm, robot):
 @pytest.mark.parametrize("algorithm", ["inverse_dynamics", "forward_dynamics", "forward_kinematics"])
 def test_code_in_chunks_gives_the_same_bits(algorithm, robot, monkeypatch):
     whole = kernel_of(algorithm, robot)
-    assert "define internal" not in llvm.scalar_kernel(whole.program)
+    assert "define internal" not in llvm.kernel_ir(whole.program)
     monkeypatch.setattr(llvm, "WHOLE", 50)
     monkeypatch.setattr(llvm, "CHUNK", 50)
-    ir = llvm.scalar_kernel(whole.program)
+    ir = llvm.kernel_ir(whole.program)
     assert ir.count("define internal") >= 2
     code = jit.load_object(jit.compile_object(ir))
     for arrays in inputs_of(whole.program, 10):
@@ -153,7 +153,7 @@ def test_code_in_chunks_gives_the_same_bits(algorithm, robot, monkeypatch):
 
 def test_two_compilations_give_the_same_code():
     program = kernel_of("inverse_dynamics", "hua").program
-    assert jit.compile_object(llvm.scalar_kernel(program)) == jit.compile_object(llvm.scalar_kernel(program))
+    assert jit.compile_object(llvm.kernel_ir(program)) == jit.compile_object(llvm.kernel_ir(program))
 
 
 # Every operation ------------------------------------------------------------------------------------------------

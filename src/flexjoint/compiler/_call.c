@@ -3,7 +3,7 @@
    KernelBase: a callable that checks its arguments (float64, C-contiguous, exact shapes), collects their
    addresses and calls machine code `int64_t kernel(double **in, double **out)`. Whatever does not fit the
    fast path (other dtypes, lists, batches, overlapping buffers, errors) goes to the method `_call` of the
-   Python subclass.
+   Python subclass, which brings batches back to `_run`.
 
    AlgorithmBase: a callable `algorithm(robot, *arrays, out=...)` that remembers the kernel of the robot it
    was called with last; anything else goes to its `_call`. */
@@ -13,8 +13,10 @@
 #include <numpy/arrayobject.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define MAX_ARRAYS 64
+#define FEW_ROWS 32 /* fewer are done before another thread could take the GIL */
 
 typedef int64_t (*kernel_function)(const double *const *in, double *const *out);
 
@@ -27,7 +29,11 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    kernel_function function;
+    kernel_function function; /* one row */
+    kernel_function block;    /* `lanes` rows, or NULL */
+    int lanes;
+    Py_ssize_t blocks_from; /* rows from which on `block` is wanted */
+    int stacked;            /* whether the first result is a stack, its first dimension counting layers */
     int n_in;      /* argument arrays */
     int n_out;     /* result arrays */
     int n_layers;  /* pointers the kernel writes through: a stacked result has one a layer */
@@ -38,6 +44,57 @@ typedef struct {
 } Kernel;
 
 static PyObject *out_name, *call_name;
+
+/* Batches ------------------------------------------------------------------------------------------- */
+
+/* One input or output of a batch: where its next row is, and how many doubles lie between rows. */
+typedef struct {
+    double *row;
+    npy_intp step;
+    npy_intp size;
+} Rows;
+
+/* Rows first .. first + count - 1: blocks of `lanes` rows by the SIMD code, what is left by the scalar code. */
+static Py_ssize_t run_rows(const Kernel *self, const Rows *in, const Rows *out, Py_ssize_t count, double *copies,
+                           unsigned char *finite)
+{
+    const double *from[MAX_ARRAYS], *spread[MAX_ARRAYS];
+    double *to[MAX_ARRAYS];
+    Py_ssize_t bad = 0, row = 0;
+    for (int k = 0; k < self->n_in; k++) {
+        from[k] = spread[k] = in[k].row;
+        if (in[k].step == 0 && copies != NULL) { /* a row shared by all lanes is laid out once for each */
+            spread[k] = copies;
+            for (int lane = 0; lane < self->lanes; lane++, copies += in[k].size)
+                memcpy(copies, in[k].row, in[k].size * sizeof(double));
+        }
+    }
+    for (int k = 0; k < self->n_layers; k++)
+        to[k] = out[k].row;
+    while (row < count) {
+        int wide = self->block != NULL && count - row >= self->lanes;
+        int rows = wide ? self->lanes : 1;
+        uint64_t status = (uint64_t)(wide ? self->block(spread, to) : self->function(from, to));
+        if (finite != NULL)
+            for (int r = 0; r < rows; r++)
+                finite[row + r] = !(status >> r & 1);
+        for (int r = 0; status >> r != 0; r++)
+            if (status >> r & 1) {
+                bad++;
+                for (int k = 0; k < self->n_layers; k++)
+                    for (npy_intp e = 0; e < out[k].size; e++)
+                        to[k][r * out[k].size + e] = Py_NAN;
+            }
+        for (int k = 0; k < self->n_in; k++) {
+            from[k] += rows * in[k].step;
+            spread[k] += rows * in[k].step;
+        }
+        for (int k = 0; k < self->n_layers; k++)
+            to[k] += rows * out[k].step;
+        row += rows;
+    }
+    return bad;
+}
 
 /* Fast path ---------------------------------------------------------------------------------------- */
 
@@ -137,6 +194,92 @@ static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObjec
     return 1;
 }
 
+/* The same for batches: every argument has the same leading dimensions, or none. */
+static int kernel_try_batch(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
+{
+    Rows in[MAX_ARRAYS], out[MAX_ARRAYS];
+    npy_intp batch[NPY_MAXDIMS], rows = 1, shared = 0;
+    int depth = 0;
+
+    if (n != self->n_in || self->n_out != 1)
+        return 0;
+    PyObject *given = NULL;
+    if (kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0) {
+        if (PyTuple_GET_SIZE(kwnames) != 1 || PyUnicode_Compare(PyTuple_GET_ITEM(kwnames, 0), out_name) != 0)
+            return 0;
+        given = args[n];
+    }
+    for (int k = 0; k < self->n_in; k++) {
+        PyArrayObject *array = (PyArrayObject *)args[k];
+        const Shape *shape = &self->in[k];
+        if (!PyArray_CheckExact(args[k]) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(array))
+            return 0;
+        int extra = PyArray_NDIM(array) - shape->ndim;
+        const npy_intp *dims = PyArray_DIMS(array);
+        if (extra < 0 || (extra > 0 && depth > 0 && extra != depth))
+            return 0;
+        for (int d = 0; d < shape->ndim; d++)
+            if (dims[extra + d] != shape->dims[d])
+                return 0;
+        for (int d = 0; d < extra; d++) {
+            if (depth > 0 && dims[d] != batch[d])
+                return 0;
+            if (depth == 0)
+                rows *= dims[d];
+        }
+        if (extra > 0 && depth == 0)
+            memcpy(batch, dims, (depth = extra) * sizeof(npy_intp));
+        in[k] = (Rows){(double *)PyArray_DATA(array), extra > 0 ? shape->size : 0, shape->size};
+        shared += extra > 0 ? 0 : shape->size;
+    }
+    if (depth == 0 || depth + self->out[0].ndim > NPY_MAXDIMS - 1 ||
+        (self->block == NULL && rows >= self->blocks_from))
+        return 0;
+
+    int stacked = self->stacked, ndim = depth + self->out[0].ndim;
+    npy_intp dims[NPY_MAXDIMS];
+    if (stacked)
+        dims[0] = self->out[0].dims[0];
+    memcpy(dims + stacked, batch, depth * sizeof(npy_intp));
+    memcpy(dims + stacked + depth, self->out[0].dims + stacked, (self->out[0].ndim - stacked) * sizeof(npy_intp));
+    if (given != NULL) {
+        PyArrayObject *array = (PyArrayObject *)given;
+        if (!PyArray_CheckExact(given) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY(array) ||
+            PyArray_NDIM(array) != ndim || memcmp(PyArray_DIMS(array), dims, ndim * sizeof(npy_intp)) != 0)
+            return 0;
+        const double *low = (const double *)PyArray_DATA(array), *high = low + rows * self->out[0].size;
+        for (int k = 0; k < self->n_in; k++) {
+            npy_intp length = in[k].step ? rows * in[k].size : in[k].size;
+            if (in[k].row < high && low < in[k].row + length)
+                return 0;
+        }
+        Py_INCREF(given);
+    }
+    double *copies = NULL;
+    *result = NULL;
+    if (self->block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * self->lanes * sizeof(double))) == NULL) {
+        Py_XDECREF(given);
+        PyErr_NoMemory();
+        return 1;
+    }
+    PyObject *array = given != NULL ? given : PyArray_SimpleNew(ndim, dims, NPY_DOUBLE);
+    if (array != NULL) {
+        npy_intp size = self->out[0].size / self->layers[0];
+        for (int layer = 0; layer < self->layers[0]; layer++)
+            out[layer] = (Rows){(double *)PyArray_DATA((PyArrayObject *)array) + layer * rows * size, size, size};
+        if (rows < FEW_ROWS) {
+            run_rows(self, in, out, rows, copies, NULL);
+        } else {
+            Py_BEGIN_ALLOW_THREADS
+            run_rows(self, in, out, rows, copies, NULL);
+            Py_END_ALLOW_THREADS
+        }
+    }
+    PyMem_Free(copies);
+    *result = array;
+    return 1;
+}
+
 /* self._call(*args, **kwargs), the road for everything unusual */
 static PyObject *slow_call(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
@@ -151,7 +294,8 @@ static PyObject *slow_call(PyObject *self, PyObject *const *args, size_t nargsf,
 static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     PyObject *result;
-    if (kernel_try((Kernel *)self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+    if (kernel_try((Kernel *)self, args, PyVectorcall_NARGS(nargsf), kwnames, &result) ||
+        kernel_try_batch((Kernel *)self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
         return result;
     return slow_call(self, args, nargsf, kwnames);
 }
@@ -175,13 +319,13 @@ static int read_shape(PyObject *tuple, Shape *shape)
     return 0;
 }
 
-/* KernelBase(address, input_shapes, output_shapes, layers, result_type) */
+/* KernelBase(address, input_shapes, output_shapes, layers, result_type, stacked, blocks_from) */
 static int kernel_init(Kernel *self, PyObject *args, PyObject *kwargs)
 {
     unsigned long long address;
     PyObject *in, *out, *layers, *result_type;
-    if (!PyArg_ParseTuple(args, "KO!O!O!O", &address, &PyTuple_Type, &in, &PyTuple_Type, &out, &PyTuple_Type,
-                          &layers, &result_type))
+    if (!PyArg_ParseTuple(args, "KO!O!O!Opn", &address, &PyTuple_Type, &in, &PyTuple_Type, &out, &PyTuple_Type,
+                          &layers, &result_type, &self->stacked, &self->blocks_from))
         return -1;
     Py_ssize_t n_in = PyTuple_GET_SIZE(in), n_out = PyTuple_GET_SIZE(out), total = 0;
     if (self->in != NULL || n_out < 1 || n_in > MAX_ARRAYS || PyTuple_GET_SIZE(layers) != n_out) {
@@ -227,72 +371,100 @@ static void kernel_dealloc(Kernel *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
-/* _run(inputs, row_steps, outputs, rows): the loop over a batch. inputs[k] is the array of argument k with
-   row_steps[k] doubles from one row to the next (0 if it has no batch); outputs[k] is (layers, rows, ...).
-   Rows whose result is not finite are filled with NaN; returns how many there are. */
+static int rows_of(PyObject *array, npy_intp needed, int writeable, double **data)
+{
+    if (!PyArray_CheckExact(array) || PyArray_TYPE((PyArrayObject *)array) != NPY_DOUBLE ||
+        (writeable ? !PyArray_ISCARRAY((PyArrayObject *)array) : !PyArray_ISCARRAY_RO((PyArrayObject *)array)) ||
+        PyArray_SIZE((PyArrayObject *)array) < needed) {
+        PyErr_SetString(PyExc_ValueError, "a batch array does not hold its rows");
+        return -1;
+    }
+    *data = (double *)PyArray_DATA((PyArrayObject *)array);
+    return 0;
+}
+
+/* _run(inputs, row_steps, outputs, rows, first, count, finite): rows first .. first + count - 1 of a batch of `rows`.
+   inputs[k] is the array of argument k with row_steps[k] doubles from one row to the next, its size or 0 if it has no
+   batch; outputs[k] is (layers, rows, ...); finite is None or `rows` bytes. Rows whose result is not finite are filled
+   with NaN; returns how many there are. The GIL is released, so several threads may each run a part. */
 static PyObject *kernel_run(Kernel *self, PyObject *args)
 {
-    PyObject *inputs, *steps, *outputs;
-    Py_ssize_t rows;
-    if (!PyArg_ParseTuple(args, "O!O!O!n", &PyTuple_Type, &inputs, &PyTuple_Type, &steps, &PyTuple_Type, &outputs,
-                          &rows))
+    PyObject *inputs, *steps, *outputs, *mask;
+    Py_ssize_t rows, first, count;
+    if (!PyArg_ParseTuple(args, "O!O!O!nnnO", &PyTuple_Type, &inputs, &PyTuple_Type, &steps, &PyTuple_Type, &outputs,
+                          &rows, &first, &count, &mask))
         return NULL;
     if (self->function == NULL || PyTuple_GET_SIZE(inputs) != self->n_in || PyTuple_GET_SIZE(steps) != self->n_in ||
-        PyTuple_GET_SIZE(outputs) != self->n_out) {
-        PyErr_SetString(PyExc_ValueError, "wrong number of arrays");
+        PyTuple_GET_SIZE(outputs) != self->n_out || first < 0 || count < 0 || first > rows - count) {
+        PyErr_SetString(PyExc_ValueError, "wrong number of arrays or rows");
         return NULL;
     }
-    const double *in[MAX_ARRAYS];
-    double *out[MAX_ARRAYS];
-    npy_intp in_step[MAX_ARRAYS], out_step[MAX_ARRAYS];
+    Rows in[MAX_ARRAYS], out[MAX_ARRAYS];
+    npy_intp shared = 0;
     for (int k = 0; k < self->n_in; k++) {
-        PyObject *array = PyTuple_GET_ITEM(inputs, k);
-        in_step[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, k));
-        npy_intp needed = rows > 0 ? self->in[k].size + (rows - 1) * in_step[k] : 0;
-        if (!PyArray_CheckExact(array) || PyArray_TYPE((PyArrayObject *)array) != NPY_DOUBLE ||
-            !PyArray_ISCARRAY_RO((PyArrayObject *)array) || in_step[k] < 0 ||
-            PyArray_SIZE((PyArrayObject *)array) < needed) {
+        npy_intp size = self->in[k].size, step = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, k));
+        if (step != 0 && step != size) {
             if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_ValueError, "a batch input does not hold its rows");
+                PyErr_SetString(PyExc_ValueError, "the rows of a batch follow each other, or there is one for all");
             return NULL;
         }
-        in[k] = (const double *)PyArray_DATA((PyArrayObject *)array);
+        npy_intp needed = count > 0 ? size + (rows - 1) * step : 0;
+        if (rows_of(PyTuple_GET_ITEM(inputs, k), needed, 0, &in[k].row) < 0)
+            return NULL;
+        in[k].row += first * step;
+        in[k].step = step;
+        in[k].size = size;
+        shared += step == 0 ? size : 0;
     }
     int pointer = 0;
     for (int k = 0; k < self->n_out; k++) {
-        PyObject *array = PyTuple_GET_ITEM(outputs, k);
-        if (!PyArray_CheckExact(array) || PyArray_TYPE((PyArrayObject *)array) != NPY_DOUBLE ||
-            !PyArray_ISCARRAY((PyArrayObject *)array) ||
-            PyArray_SIZE((PyArrayObject *)array) != rows * self->out[k].size) {
-            PyErr_SetString(PyExc_ValueError, "a batch output does not hold its rows");
+        double *data;
+        if (rows_of(PyTuple_GET_ITEM(outputs, k), rows * self->out[k].size, 1, &data) < 0)
+            return NULL;
+        npy_intp size = self->out[k].size / self->layers[k];
+        for (int layer = 0; layer < self->layers[k]; layer++, pointer++)
+            out[pointer] = (Rows){data + (layer * rows + first) * size, size, size};
+    }
+    unsigned char *finite = NULL;
+    if (mask != Py_None) {
+        PyArrayObject *array = (PyArrayObject *)mask;
+        if (!PyArray_CheckExact(mask) || PyArray_TYPE(array) != NPY_BOOL || !PyArray_ISCARRAY(array) ||
+            PyArray_SIZE(array) != rows) {
+            PyErr_SetString(PyExc_ValueError, "finite must be a boolean for each row");
             return NULL;
         }
-        npy_intp size = self->out[k].size / self->layers[k];
-        for (int layer = 0; layer < self->layers[k]; layer++, pointer++) {
-            out[pointer] = (double *)PyArray_DATA((PyArrayObject *)array) + layer * rows * size;
-            out_step[pointer] = size;
-        }
+        finite = (unsigned char *)PyArray_DATA(array) + first;
     }
-    Py_ssize_t bad = 0;
+    double *copies = NULL;
+    if (self->block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * self->lanes * sizeof(double))) == NULL)
+        return PyErr_NoMemory();
+    Py_ssize_t bad;
     Py_BEGIN_ALLOW_THREADS
-    for (Py_ssize_t row = 0; row < rows; row++) {
-        int64_t status = self->function(in, out);
-        bad += status != 0;
-        for (int k = 0; k < self->n_in; k++)
-            in[k] += in_step[k];
-        for (int k = 0; k < pointer; k++) {
-            if (status != 0)
-                for (npy_intp e = 0; e < out_step[k]; e++)
-                    out[k][e] = Py_NAN;
-            out[k] += out_step[k];
-        }
-    }
+    bad = run_rows(self, in, out, count, copies, finite);
     Py_END_ALLOW_THREADS
+    PyMem_Free(copies);
     return PyLong_FromSsize_t(bad);
 }
 
+/* _use_block(address, lanes): code that evaluates `lanes` rows at once. */
+static PyObject *kernel_use_block(Kernel *self, PyObject *args)
+{
+    unsigned long long address;
+    int lanes;
+    if (!PyArg_ParseTuple(args, "Ki", &address, &lanes))
+        return NULL;
+    if (lanes < 1 || lanes > 64) {
+        PyErr_SetString(PyExc_ValueError, "a block has 1 to 64 rows");
+        return NULL;
+    }
+    self->lanes = lanes;
+    self->block = (kernel_function)(uintptr_t)address;
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef kernel_methods[] = {
-    {"_run", (PyCFunction)kernel_run, METH_VARARGS, "Evaluate a batch, row by row."},
+    {"_run", (PyCFunction)kernel_run, METH_VARARGS, "Evaluate rows of a batch."},
+    {"_use_block", (PyCFunction)kernel_use_block, METH_VARARGS, "Set the code that evaluates several rows at once."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -326,7 +498,8 @@ static PyObject *algorithm_vectorcall(PyObject *object, PyObject *const *args, s
     if (n > 0 && self->kernel != NULL && args[0] == self->robot) {
         PyObject *result;
         Kernel *kernel = (Kernel *)Py_NewRef((PyObject *)self->kernel);
-        int done = kernel_try(kernel, args + 1, n - 1, kwnames, &result);
+        int done = kernel_try(kernel, args + 1, n - 1, kwnames, &result) ||
+                   kernel_try_batch(kernel, args + 1, n - 1, kwnames, &result);
         Py_DECREF(kernel);
         if (done)
             return result;

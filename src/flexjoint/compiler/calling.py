@@ -27,6 +27,8 @@ class PythonKernelBase:
         outputs: tuple[Shape, ...],
         layers: tuple[int, ...],
         result_type: Any,
+        stacked: bool,
+        blocks_from: int,
     ):
         self._function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
         self._output_shapes, self._layers = outputs, layers
@@ -34,10 +36,20 @@ class PythonKernelBase:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)  # type: ignore[attr-defined]
 
+    def _use_block(self, address: int, lanes: int) -> None:
+        """Blocks gain nothing here: the call itself takes longer than a row."""
+
     def _run(
-        self, inputs: tuple[np.ndarray, ...], steps: tuple[int, ...], outputs: tuple[np.ndarray, ...], rows: int
+        self,
+        inputs: tuple[np.ndarray, ...],
+        steps: tuple[int, ...],
+        outputs: tuple[np.ndarray, ...],
+        rows: int,
+        first: int,
+        count: int,
+        finite: np.ndarray | None,
     ) -> int:
-        """Evaluate a batch; see kernel_run in _call.c."""
+        """Evaluate rows of a batch; see kernel_run in _call.c."""
         starts = [array.ctypes.data for array in inputs]
         layers = [
             (array.ctypes.data + 8 * layer * rows * size, size)
@@ -46,10 +58,13 @@ class PythonKernelBase:
             for layer in range(count)
         ]
         bad = 0
-        for row in range(rows):
+        for row in range(first, first + count):
             sources = (ctypes.c_void_p * len(inputs))(*(p + 8 * row * step for p, step in zip(starts, steps)))
             targets = [p + 8 * row * size for p, size in layers]
-            if self._function(sources, (ctypes.c_void_p * len(targets))(*targets)):
+            status = self._function(sources, (ctypes.c_void_p * len(targets))(*targets))
+            if finite is not None:
+                finite.flat[row] = not status
+            if status:
                 bad += 1
                 for target, (_, size) in zip(targets, layers):
                     (ctypes.c_double * size).from_address(target)[:] = [math.nan] * size

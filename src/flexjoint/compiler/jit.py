@@ -42,6 +42,14 @@ def _llvm() -> tuple[Any, Any]:
 
 
 @cache
+def simd_lanes() -> int:
+    """How many doubles a vector register of this machine holds."""
+    llvm, _ = _llvm()
+    features = llvm.get_host_cpu_features()
+    return 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+
+
+@cache
 def _linker() -> Any:
     llvm, machine = _llvm()
     return llvm.create_lljit_compiler(machine)

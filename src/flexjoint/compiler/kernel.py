@@ -3,9 +3,10 @@
     kernel(q, v, a)            -> tau
     kernel(q, v, a, out=tau)   -> tau, nothing allocated
 
-Each argument is (..., *shape) with the shape its Array declares; leading dimensions broadcast and make a batch.
-A single evaluation whose result is not finite raises NonFiniteError, naming the input; in a batch only the rows
-concerned are NaN.
+Each argument is (..., *shape) with the shape its Array declares; leading dimensions broadcast and make a batch, which
+runs in the lanes of vector registers and, with `threads=`, on several cores, to the same bits.  A single evaluation
+whose result is not finite raises NonFiniteError, naming the input; in a batch only the rows concerned are NaN, and
+the boolean array `finite=` tells which are not.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from functools import cached_property
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, cached_property
 from itertools import combinations
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -26,6 +29,7 @@ from .elementary import SIN_RANGE
 from .program import Array, Program
 
 MAX_ARRAYS = 64  # each way; also in _call.c
+BLOCKS_FROM = 64  # rows; for fewer, compiling code for vector registers does not pay
 
 
 class Result:
@@ -58,7 +62,7 @@ class Kernel(KernelBase):
         self.program = program
         self.result = result or Result([None] * len(program.outputs))
         started = time.perf_counter()
-        self._code = jit.load_object(jit.compile_object(llvm.scalar_kernel(program)))
+        self._code = jit.load_object(jit.compile_object(llvm.kernel_ir(program)))
         self.compile_time = time.perf_counter() - started
         super().__init__(
             self._code.address,
@@ -66,6 +70,8 @@ class Kernel(KernelBase):
             tuple(self.result.shapes(program.outputs)),
             tuple(layers or 1 for layers in self.result.layers),
             self.result.type,
+            self.result.layers[0] is not None,
+            BLOCKS_FROM,
         )
 
     @property
@@ -88,7 +94,7 @@ class Kernel(KernelBase):
 
     @cached_property
     def ir(self) -> str:
-        return llvm.scalar_kernel(self.program)
+        return llvm.kernel_ir(self.program)
 
     @cached_property
     def assembly(self) -> str:
@@ -103,22 +109,57 @@ class Kernel(KernelBase):
 
     # Calls that are not one sample in float64 arrays ----------------------------------------------------
 
-    def _call(self, *args: Any, out: Any = None, **unknown: Any) -> Any:
+    def _call(self, *args: Any, out: Any = None, finite: Any = None, threads: int = 1, **unknown: Any) -> Any:
         if unknown:
-            raise InputError(f"{self.program.name} takes its arrays by position and out=, not {', '.join(unknown)}")
+            known = "its arrays by position, out=, finite= and threads="
+            raise InputError(f"{self.program.name} takes {known}, not {', '.join(unknown)}")
         arrays = self._checked(args)
         batch = self._batch(arrays)
         shapes = self.result.shapes(self.outputs, batch)
         results, targets = self._targets(out, shapes, arrays)
         rows = math.prod(batch)
         inputs, steps = zip(*(spread(x, array, batch) for x, array in zip(arrays, self.inputs))) if arrays else ((), ())
-        bad = self._run(inputs, steps, tuple(targets), rows)
+        mask = self._mask(finite, batch)
+        bad = self._run_parts((inputs, steps, tuple(targets), rows), rows, mask, threads)
+        if finite is not None and finite is not mask:
+            finite[...] = mask
         for result, target in zip(results, targets):
             if result is not target:
                 result[...] = target
         if bad and not batch:
             self._raise_non_finite(args)
         return results[0] if self.result.type is None else self.result.type(*results)
+
+    def _mask(self, finite: Any, batch: tuple[int, ...]) -> np.ndarray | None:
+        if finite is None:
+            return None
+        if type(finite) is not np.ndarray or finite.dtype != bool or finite.shape != batch:
+            raise InputError(f"{self.program.name}: finite must be a boolean array of shape {batch}")
+        if not finite.flags.writeable:
+            raise InputError(f"{self.program.name}: finite is read-only")
+        return finite if finite.flags.carray else np.empty(batch, dtype=bool)
+
+    def _run_parts(self, arrays: tuple, rows: int, mask: np.ndarray | None, threads: int) -> int:
+        """The rows of a batch, split among threads in whole blocks."""
+        if not isinstance(threads, Integral) or threads < 1:
+            raise InputError(f"{self.program.name}: threads is {threads!r}, it must be a positive integer")
+        if rows >= BLOCKS_FROM:
+            self._block  # noqa: B018  (compiled now)
+        lanes = jit.simd_lanes() if rows >= BLOCKS_FROM else 1
+        part = -(-rows // (int(threads) * lanes)) * lanes
+        starts = range(0, rows, max(part, 1))
+        if len(starts) <= 1:
+            return self._run(*arrays, 0, rows, mask)
+        parts = pool(len(starts)).map(lambda first: self._run(*arrays, first, min(part, rows - first), mask), starts)
+        return sum(parts)
+
+    @cached_property
+    def _block(self) -> jit.MachineCode:
+        """Code for as many rows as a vector register has lanes."""
+        lanes = jit.simd_lanes()
+        code = jit.load_object(jit.compile_object(llvm.kernel_ir(self.program, lanes)))
+        self._use_block(code.address, lanes)
+        return code
 
     def _checked(self, args: tuple) -> list[np.ndarray]:
         name = self.program.name
@@ -182,6 +223,12 @@ class Kernel(KernelBase):
         code = self.program.code
         leaves = {code[op.args[0]] for op in code if op.name in ("sin", "cos")}
         return sorted(leaf.args for leaf in leaves if leaf.name == "input")  # type: ignore[misc]
+
+
+@cache
+def pool(threads: int) -> ThreadPoolExecutor:
+    """Threads that are started once."""
+    return ThreadPoolExecutor(threads, thread_name_prefix="flexjoint")
 
 
 def as_floats(x: Any, array: Array, name: str) -> np.ndarray:

@@ -1,8 +1,10 @@
-"""From a Program to LLVM IR text: one scalar function `i64 kernel(double **in, double **out)`.
+"""From a Program to LLVM IR text: one function `i64 kernel(double **in, double **out)`.
 
-The function reads each input array through in[k], writes each output array through out[k], and returns 0, or
-1 if any result is not finite.  Inputs and outputs must not overlap (the caller sees to that), so loads are
-marked invariant.  No fast-math flag is used: the operations are exactly the Program's.
+The function evaluates `lanes` rows at once, one in the scalar kernel, else one in each lane of the vector registers.
+It reads each input array through in[k] and writes each output array through out[k], row after row, and returns a
+word whose bit r is set if a result of row r is not finite.  Inputs and outputs must not overlap (the caller sees to
+that), so loads are marked invariant.  No fast-math flag is used: the operations are exactly the Program's, in every
+lane.
 
 Above `WHOLE` values the code is cut into internal functions that pass values on through a scratch buffer: LLVM's
 time grows faster than the length of a block (mass matrix at N = 100: 12 s in pieces of 2000, 5 s in pieces of 500).
@@ -11,10 +13,10 @@ time grows faster than the length of a block (mass matrix at N = 100: 12 s in pi
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from . import elementary
-from .program import ARITY, Op, Program, chunks, in_recursion_order
+from .program import ARITY, Op, Program, by_critical_path, chunks, in_recursion_order
 from .reference import apply
 
 WHOLE = 2500  # up to so many values one function
@@ -101,6 +103,16 @@ class Emitter:
     def select(self, mask: str, a: str, b: str) -> str:
         return self.put(f"select {self.i1} {mask}, {self.double} {a}, {self.double} {b}")
 
+    def gather(self, scalars: Sequence[str]) -> str:
+        """A register with these scalars in its first lanes, zero in the others."""
+        register = "zeroinitializer"
+        for lane, x in enumerate(scalars):
+            register = self.put(f"insertelement {self.double} {register}, double {x}, i32 {lane}")
+        return register
+
+    def extract(self, register: str, lane: int) -> str:
+        return self.put(f"extractelement {self.double} {register}, i32 {lane}")
+
     # The three operations on the bits of a double.
 
     def exponent(self, x: str) -> str:
@@ -122,29 +134,31 @@ class Emitter:
         return self.put(f"bitcast {self.double} {x} to {self.i64}")
 
 
-def scalar_kernel(program: Program, symbol: str = "kernel") -> str:
+def kernel_ir(program: Program, lanes: int = 1, symbol: str = "kernel") -> str:
     """The module's IR."""
     whole = len(program.code) <= WHOLE
-    program, check = with_finite_check(in_recursion_order(program) if whole else program)
+    if whole:
+        program = in_recursion_order(program) if lanes == 1 else by_critical_path(program)
+    program, check = with_finite_check(program)
     body = chunks(len(program.code), len(program.code) if whole else CHUNK)
     functions = []
     if len(body) == 1:
-        lines = ["entry:", *_function_body(program, body[0], {}, check)]
-        functions.append(_define(symbol, "i64", "ptr noalias %in, ptr noalias %out", lines))
+        lines = ["entry:", *_function_body(program, body[0], {}, check, lanes)]
+        functions.append(_define(symbol, "ptr noalias %in, ptr noalias %out", lines, lanes))
     else:
         slots, size = scratch_slots(program, body)
-        calls = ["entry:", f"  %scratch = alloca [{size} x double], align 64"]
+        calls = ["entry:", f"  %scratch = alloca [{size} x {Emitter([], lanes).double}], align 64"]
         for k, run in enumerate(body):
-            lines = ["entry:", *_function_body(program, run, slots, check)]
+            lines = ["entry:", *_function_body(program, run, slots, check, lanes)]
             parameters = "ptr noalias %in, ptr noalias %out, ptr noalias readonly %old, ptr noalias writeonly %new"
-            functions.append(_define(f"{symbol}_{k}", "i64", parameters, lines, "internal ", " noinline"))
+            functions.append(_define(f"{symbol}_{k}", parameters, lines, lanes, internal=True))
             arguments = "ptr %in, ptr %out, ptr %scratch, ptr %scratch"
             calls.append(f"  %status{k} = call i64 @{symbol}_{k}({arguments})")
         calls.append(f"  ret i64 %status{len(body) - 1}")
-        functions.append(_define(symbol, "i64", "ptr noalias %in, ptr noalias %out", calls))
-    declarations = DECLARATIONS.format(t="double", s="f64")
-    vector = DECLARATIONS.format(t=f"<{ANGLE_LANES} x double>", s=f"v{ANGLE_LANES}f64")
-    return "\n".join([declarations, vector, *functions, "!0 = !{}", ""])
+        functions.append(_define(symbol, "ptr noalias %in, ptr noalias %out", calls, lanes))
+    widths = sorted({lanes, ANGLE_LANES} if lanes == 1 else {lanes})
+    declarations = [DECLARATIONS.format(t=e.double, s=e.suffix) for e in (Emitter([], width) for width in widths)]
+    return "\n".join([*declarations, *functions, "!0 = !{}", ""])
 
 
 def with_finite_check(program: Program) -> tuple[Program, int]:
@@ -190,9 +204,9 @@ def scratch_slots(program: Program, body: Iterable[range]) -> tuple[dict[int, in
     return slots, max(size, 1)
 
 
-def _function_body(program: Program, run: range, slots: dict[int, int], check: int) -> list[str]:
+def _function_body(program: Program, run: range, slots: dict[int, int], check: int, lanes: int) -> list[str]:
     lines: list[str] = []
-    emit = Emitter(lines)
+    emit = Emitter(lines, lanes)
     pointers: dict[tuple[str, int], str] = {}
     value: dict[int, str] = {}
 
@@ -202,8 +216,23 @@ def _function_body(program: Program, run: range, slots: dict[int, int], check: i
             pointers[table, k] = emit.put(f"load ptr, ptr {address}, align 8, !invariant.load !0")
         return pointers[table, k]
 
-    def element(base: str, index: int) -> str:
-        return emit.put(f"getelementptr double, ptr {base}, i64 {index}") if index else base
+    def element(base: str, index: int, of: str = "double") -> str:
+        return emit.put(f"getelementptr {of}, ptr {base}, i64 {index}") if index else base
+
+    def load(array: int, index: int) -> str:
+        """Element `index` of an input: of one row, or of each lane's."""
+        base, size = pointer("in", array), program.inputs[array].size
+        rows = [
+            emit.put(f"load double, ptr {element(base, row * size + index)}, align 8, !invariant.load !0")
+            for row in range(lanes)
+        ]
+        return rows[0] if lanes == 1 else emit.gather(rows)
+
+    def store(x: str, array: int, index: int) -> None:
+        base, size = pointer("out", array), program.outputs[array].size
+        for row in range(lanes):
+            scalar = x if lanes == 1 else emit.extract(x, row)
+            lines.append(f"  store double {scalar}, ptr {element(base, row * size + index)}, align 8")
 
     def get(x: int) -> str:
         if x not in value:
@@ -211,13 +240,13 @@ def _function_body(program: Program, run: range, slots: dict[int, int], check: i
             if op.name == "const":
                 value[x] = emit.const(op.constant)
             elif op.name == "input":
-                address = element(pointer("in", op.args[0]), op.args[1])
-                value[x] = emit.put(f"load double, ptr {address}, align 8, !invariant.load !0")
+                value[x] = load(*op.args)
             else:
-                value[x] = emit.put(f"load double, ptr {element('%old', slots[x])}, align 8")
+                value[x] = emit.put(f"load {emit.double}, ptr {element('%old', slots[x], emit.double)}")
         return value[x]
 
-    _angles_first(program, run, emit, get, value)
+    if lanes == 1:
+        _angles_first(program, run, emit, get, value)
     stores: dict[int, list[tuple[int, int]]] = {}
     for k, row in enumerate(program.results):
         for e, x in enumerate(row):
@@ -227,12 +256,13 @@ def _function_body(program: Program, run: range, slots: dict[int, int], check: i
         if op.name in ARITY and i not in value:
             value[i] = apply(emit, op.name, [get(x) for x in op.args])
         if i in slots:
-            lines.append(f"  store double {value[i]}, ptr {element('%new', slots[i])}, align 8")
+            lines.append(f"  store {emit.double} {value[i]}, ptr {element('%new', slots[i], emit.double)}")
         for k, e in stores.get(i, ()):
-            lines.append(f"  store double {get(i)}, ptr {element(pointer('out', k), e)}, align 8")
+            store(get(i), k, e)
     if check in run:
-        bad = emit.put(f"fcmp uno double {get(check)}, {emit.const(0.0)}")
-        lines.append(f"  ret i64 {emit.put(f'zext i1 {bad} to i64')}")
+        bad = emit.binary("fcmp uno", get(check), emit.const(0.0))
+        bits = bad if lanes == 1 else emit.put(f"bitcast {emit.i1} {bad} to i{lanes}")
+        lines.append(f"  ret i64 {emit.put(f'zext i{lanes} {bits} to i64')}")
     else:
         lines.append("  ret i64 0")
     return lines
@@ -249,16 +279,16 @@ def _angles_first(program: Program, run: range, emit: Emitter, get, value: dict[
     for start in range(0, len(angles), ANGLE_LANES):
         group = angles[start : start + ANGLE_LANES]
         wide = Emitter(emit.lines, ANGLE_LANES)
-        packed = f"<{ANGLE_LANES} x double> zeroinitializer"
-        for lane, x in enumerate(group):
-            packed = wide.double + " " + emit.put(f"insertelement {packed}, double {get(x)}, i32 {lane}")
-        both = elementary.sincos(wide, packed.removeprefix(wide.double + " "))
+        both = elementary.sincos(wide, wide.gather([get(x) for x in group]))
         for lane, x in enumerate(group):
             for name, result in zip(("sin", "cos"), both):
                 if name in wanted[x]:
-                    extracted = f"extractelement {wide.double} {result}, i32 {lane}"
-                    value[wanted[x][name]] = emit.put(extracted)
+                    value[wanted[x][name]] = wide.extract(result, lane)
 
 
-def _define(name: str, result: str, parameters: str, lines: list[str], linkage: str = "", attributes: str = "") -> str:
-    return f"define {linkage}{result} @{name}({parameters}) nounwind{attributes} {{\n" + "\n".join(lines) + "\n}\n"
+def _define(name: str, parameters: str, lines: list[str], lanes: int, internal: bool = False) -> str:
+    linkage, inlining = ("internal ", " noinline") if internal else ("", "")
+    # LLVM does not realign the stack for spilled vector registers by itself.
+    aligned = f" alignstack({8 * lanes})" if lanes > 1 else ""
+    head = f"define {linkage}i64 @{name}({parameters}) nounwind{inlining}{aligned}"
+    return head + " {\n" + "\n".join(lines) + "\n}\n"
