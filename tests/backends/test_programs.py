@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
 
 import casadi as ca
@@ -18,52 +17,14 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.compiler import jit, llvm
-from flexjoint.compiler.elementary import SIN_RANGE
 from flexjoint.compiler.kernel import Kernel
 from flexjoint.compiler.program import ARITY, Array
 from flexjoint.compiler.reference import MpmathArithmetic, NumpyArithmetic, evaluate, interpret
 from flexjoint.compiler.trace import trace
 from support import calls
+from support.programs import ALGORITHMS, ROBOTS, SPECIAL, inputs_of, kernel_of, same_bits
 
 TESTS = Path(__file__).parent.parent
-ROBOTS = {
-    "lwr": fj.load("kuka_lwr"),
-    "hua": fj.load("hua_3r"),
-    "chain": fj.random_robot(4, 5, prismatic=0.5, elastic=0.5, friction=True, fixed=0.3, name="chain"),
-    "tree": fj.random_robot(6, 6, prismatic=0.3, tree=True, name="tree"),
-}
-ALGORITHMS = {
-    "inverse_dynamics": (fj.inverse_dynamics, {}),
-    "torque_derivatives": (fj.torque_derivatives, {"order": 1}),
-    "forward_dynamics": (fj.forward_dynamics, {}),
-    "mass_matrix": (fj.mass_matrix, {}),
-    "forward_kinematics": (fj.forward_kinematics, {}),
-    "generalized_momentum": (fj.generalized_momentum, {}),
-}
-SPECIAL = [0.0, -0.0, 5e-324, -2e-310, 2.2250738585072014e-308, 1e-200, 1.0, -math.pi / 2, 1e8, -1e150, 1e308]
-
-
-@cache
-def kernel_of(algorithm, robot):
-    function, options = ALGORITHMS[algorithm]
-    rigid = function is fj.forward_dynamics  # elastic joints have more state than it takes
-    return fj.compile(function, ROBOTS[robot].rigid() if rigid else ROBOTS[robot], **options)
-
-
-def inputs_of(program, count=40):
-    """Ordinary numbers, then ever more zeros, denormals, huge numbers and angles out of range."""
-    rng = np.random.default_rng(0)
-    sets = []
-    for k in range(count):
-        arrays = []
-        for array in program.inputs:
-            x = rng.normal(size=array.shape) * 10.0 ** rng.integers(-3, 4)
-            strange = rng.random(array.shape) < k / (2 * count)
-            x[strange] = rng.choice([*SPECIAL, 2 * SIN_RANGE], size=array.shape)[strange]
-            arrays.append(x)
-        sets.append(arrays)
-    sets += [[np.full(a.shape, x) for a in program.inputs] for x in (*SPECIAL, math.inf, math.nan)]
-    return sets
 
 
 def raw(address, program, arrays):
@@ -73,13 +34,6 @@ def raw(address, program, arrays):
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(address)
     status = function(*pointers)
     return results, status
-
-
-def same_bits(x, y):
-    """Equal bit for bit, zeros with their sign; NaN anywhere is one value."""
-    x, y = np.ravel(x), np.ravel(y)
-    nan = np.isnan(x)
-    return np.array_equal(nan, np.isnan(y)) and np.array_equal(x[~nan].view(np.int64), y[~nan].view(np.int64))
 
 
 def test_same_bits_is_strict():

@@ -1,0 +1,139 @@
+"""A batch gives every row the bits of a single evaluation: at every width, with tails, broadcasting and threads."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.compiler import jit, llvm
+from flexjoint.compiler.kernel import BLOCKS_FROM, Kernel
+from support.programs import ALGORITHMS, ROBOTS, inputs_of, kernel_of, same_bits
+
+WIDTHS = [2, 4, 8]  # LLVM splits what is wider than the machine
+ROBOT = ROBOTS["chain"]
+
+
+@cache
+def wide_kernel(algorithm, robot, lanes):
+    """A kernel that uses blocks of so many rows, whatever the machine has."""
+    kernel = Kernel(kernel_of(algorithm, robot).program, kernel_of(algorithm, robot).result)
+    kernel.code = jit.load_object(jit.compile_object(llvm.kernel_ir(kernel.program, lanes)))
+    kernel._use_block(kernel.code.address, lanes)
+    return kernel
+
+
+def rows_of(result):
+    """The arrays of a result, the batch first."""
+    return list(result) if isinstance(result, tuple) else [result]
+
+
+def single(kernel, arrays, row):
+    try:
+        return rows_of(kernel(*(x[row] for x in arrays)))
+    except fj.NonFiniteError:
+        return None
+
+
+@pytest.mark.parametrize("lanes", WIDTHS)
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_every_lane_and_tail_has_the_bits_of_the_scalar_kernel(algorithm, robot, lanes):
+    kernel = wide_kernel(algorithm, robot, lanes)
+    sets = inputs_of(kernel.program, 24)
+    arrays = [np.array(column) for column in zip(*sets)]
+    rows = len(sets)
+    stacked = kernel.result.layers[0] is not None
+    expected = [single(kernel, arrays, row) for row in range(rows)]
+    for count in {1, lanes - 1, lanes, lanes + 1, 2 * lanes + 1, rows}:
+        finite = np.empty(count, dtype=bool)
+        found = rows_of(kernel(*(x[rows - count :] for x in arrays), finite=finite))
+        plain = rows_of(kernel(*(x[rows - count :] for x in arrays)))
+        for row in range(count):
+            wanted = expected[rows - count + row]
+            assert finite[row] == (wanted is not None)
+            for k, (x, y) in enumerate(zip(found, plain)):
+                x, y = (x[:, row], y[:, row]) if stacked else (x[row], y[row])
+                assert np.all(np.isnan(x)) if wanted is None else same_bits(x, wanted[k])
+                assert same_bits(x, y)
+    good = sum(x is not None for x in expected)
+    assert 10 < good < rows or (robot == "hinge" and good == rows)  # a hinge's mass matrix is constant
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 7])
+def test_threads_change_no_bit(threads):
+    kernel = fj.compile(fj.inverse_dynamics, ROBOT)
+    rng = np.random.default_rng(1)
+    arrays = rng.normal(size=(len(kernel.inputs), 1003, ROBOT.n))
+    arrays[2, 500, 1] = math.nan
+    once = kernel(*arrays)
+    finite = np.empty(1003, dtype=bool)
+    assert same_bits(kernel(*arrays, threads=threads, finite=finite), once)
+    assert np.array_equal(np.flatnonzero(~finite), [500])
+    assert np.array_equal(np.flatnonzero(np.isnan(once).any(axis=1)), [500])
+
+
+def test_broadcasting_over_leading_dimensions():
+    rng = np.random.default_rng(2)
+    q, v, a = rng.normal(size=(12, 1, 4)), rng.normal(size=(13, 4)), rng.normal(size=4)
+    robot = ROBOT.without_drives()
+    found = fj.inverse_dynamics(robot, q, v, a)
+    assert found.shape == (12, 13, 4)
+    for i, j in ((0, 0), (5, 12), (11, 7)):
+        assert same_bits(found[i, j], fj.inverse_dynamics(robot, q[i, 0], v[j], a))
+    shared = fj.inverse_dynamics(robot, q[0, 0], np.broadcast_to(v[0], (200, 4)), rng.normal(size=(200, 4)))
+    assert shared.shape == (200, 4)
+
+
+def test_a_shared_row_beside_a_batch():
+    """Arguments without a batch are used for all rows, in the fast path too."""
+    robot = ROBOT.without_drives()
+    kernel = fj.compile(fj.inverse_dynamics, robot)
+    rng = np.random.default_rng(3)
+    q, v, a = rng.normal(size=4), rng.normal(size=(2 * BLOCKS_FROM + 3, 4)), rng.normal(size=4)
+    found = [kernel(q, v, a) for _ in range(2)]  # the first compiles the block, the second uses it
+    for row in (0, 1, 2 * BLOCKS_FROM, 2 * BLOCKS_FROM + 2):
+        assert same_bits(found[0][row], kernel(q, v[row], a))
+    assert same_bits(*found)
+
+
+def test_stacks_put_their_derivatives_first():
+    robot = ROBOT.without_drives()
+    rng = np.random.default_rng(4)
+    stack = rng.normal(size=(5, 3, 50, 4))
+    for _ in range(2):
+        tau = fj.torque_derivatives(robot, *stack, order=2)
+        assert tau.shape == (3, 3, 50, 4)
+        assert same_bits(tau[:, 2, 7], fj.torque_derivatives(robot, *stack[:, 2, 7], order=2))
+    kernel = fj.compile(fj.torque_derivatives, robot, order=2)
+    out = np.empty((3, 3, 50, 4))
+    assert kernel(*np.ascontiguousarray(stack), out=out) is out
+    assert same_bits(out, tau)
+
+
+def test_outputs_of_any_layout():
+    robot = ROBOT.without_drives()
+    rng = np.random.default_rng(5)
+    arrays = rng.normal(size=(3, 100, 4))
+    expected = fj.inverse_dynamics(robot, *arrays)
+    strided = np.empty((100, 8))[:, ::2]
+    assert fj.inverse_dynamics(robot, *arrays, out=strided) is strided
+    assert same_bits(strided, expected)
+    overlapping = arrays.copy()
+    assert fj.inverse_dynamics(robot, *overlapping, out=overlapping[1]).base is overlapping
+    assert same_bits(overlapping[1], expected)
+    assert fj.inverse_dynamics(robot, *np.empty((3, 0, 4))).shape == (0, 4)
+
+
+def test_what_a_batch_refuses():
+    arrays = np.zeros((3, 10, 4))
+    robot = ROBOT.without_drives()
+    for finite in (np.empty(9, dtype=bool), np.empty(10), True):
+        with pytest.raises(fj.InputError, match="finite must be a boolean array"):
+            fj.inverse_dynamics(robot, *arrays, finite=finite)
+    for threads in (0, -1, 1.5, "2"):
+        with pytest.raises(fj.InputError, match="threads"):
+            fj.inverse_dynamics(robot, *arrays, threads=threads)
+    with pytest.raises(fj.InputError, match=r"out must be a float64 array of shape \(10, 4\)"):
+        fj.inverse_dynamics(robot, *arrays, out=np.empty((11, 4)))
