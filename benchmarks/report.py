@@ -17,7 +17,7 @@ from flexjoint.compiler.calling import EXTENSION
 from .timing import Effort, Row
 
 OURS, ELASTIC, PEER, MARK = "#0072B2", "#E69F00", "#555555", "#D55E00"
-PLOTTED = ("7R LWR", "batches, row loop")
+PLOTTED = ("7R LWR", "batches")
 
 
 def shown(seconds: float) -> str:
@@ -108,7 +108,7 @@ def bars(axis: Any, rows: Sequence[Row]) -> None:
     goals = [(k, row.target) for k, row in enumerate(rows) if row.target is not None]
     lines, low, high = [x for _, x in goals], [k - 0.42 for k, _ in goals], [k + 0.42 for k, _ in goals]
     axis.vlines(lines, low, high, color=MARK, linewidth=2.5, label="target: at most")
-    suffix = {"batches, row loop": ", a row of a batch"}
+    suffix = {"batches": ", a row of a batch"}
     labels = [f"{x.name}{suffix.get(x.section, '')} / {x.peer_name}" for x in rows]
     axis.set_yticks(range(len(rows)), labels, fontsize=9)
     axis.invert_yaxis()

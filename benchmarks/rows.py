@@ -19,6 +19,7 @@ RNEA = "pin.rnea(model, data, q, v, a)"
 CHAINS = (7, 12, 20, 30)
 ORDERS = range(7)
 BATCH = 4096
+MANY = 200_000
 
 FIRST_CALL = """
 import time, numpy as np, flexjoint as fj
@@ -124,7 +125,7 @@ def chains(effort: Effort) -> Iterator[Row]:
 
 
 def batches(effort: Effort) -> Iterator[Row]:
-    """Per element of one call with many rows; the rows are evaluated one after the other."""
+    """Per element of one call with many rows, in SIMD lanes on one core; the same on two; and a batch of one row."""
     elastic = fj.load("kuka_lwr")
     rigid = elastic.without_drives()
     names = inputs(rigid)
@@ -135,16 +136,27 @@ def batches(effort: Effort) -> Iterator[Row]:
         "ejnea": fj.compile(fj.inverse_dynamics, elastic),
         "forward": fj.compile(fj.forward_dynamics, rigid),
     }
-    for label, kernel, count, peer in (
-        ("rigid inverse dynamics", "inverse", 3, RNEA),
-        ("elastic inverse dynamics", "ejnea", 5, RNEA),
-        ("forward dynamics", "forward", 3, "pin.aba(model, data, q, v, tau)"),
+    for label, kernel, count, peer, target in (
+        ("rigid inverse dynamics", "inverse", 3, RNEA, 0.014),
+        ("elastic inverse dynamics", "ejnea", 5, RNEA, 0.035),
+        ("forward dynamics", "forward", 3, "pin.aba(model, data, q, v, tau)", 0.010),
     ):
         statement = f"{kernel}({', '.join(f'X{k}' for k in range(count))}, out=Y)"
         ours, theirs = interleaved([statement, peer], names, effort)
         operations = names[kernel].operations
         peer_name = peer.split("(")[0]
-        yield Row("batches, row loop", label, ours / BATCH, theirs, peer_name, None, operations, rigid.n)
+        yield Row("batches", label, ours / BATCH, theirs, peer_name, target, operations, rigid.n)
+    many = {f"Z{k}": rng.uniform(-1.0, 1.0, (MANY, rigid.n)) for k in range(5)} | {"W": np.empty((MANY, rigid.n))}
+    statement = "ejnea(Z0, Z1, Z2, Z3, Z4, out=W, threads=THREADS)"
+    one, two = interleaved([statement.replace("THREADS", x) for x in "12"], names | many, effort)
+    label = f"elastic inverse dynamics, {MANY} rows, 2 threads"
+    yield Row("batches", label, two / MANY, one / MANY, "1 thread", 1 / 1.7, names["ejnea"].operations, rigid.n)
+    single = {"T": np.empty((1, rigid.n))}
+    for k in range(3):
+        single |= {f"S{k}": names[f"X{k}"][:1].copy(), f"s{k}": names[f"X{k}"][0].copy()}
+    batch, scalar = interleaved(["inverse(S0, S1, S2, out=T)", "inverse(s0, s1, s2, out=out)"], names | single, effort)
+    label = "rigid inverse dynamics, a batch of one row"
+    yield Row("batches", label, batch, scalar, "scalar call", 1.5, names["inverse"].operations, rigid.n)
 
 
 def calls(effort: Effort) -> Iterator[Row]:

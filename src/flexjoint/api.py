@@ -173,12 +173,18 @@ class Algorithm(AlgorithmBase):
         with self._lock:
             kernel = self._kernels.get(key)
             if kernel is None:
-                program, result = self.trace(robot, structure)
-                kernel = self._kernels[key] = Kernel(program, result)
+                result_type = None if isinstance(self._outputs, str) else self._outputs
+                kernel = Kernel(lambda: self.trace(robot, structure), key=self._key(robot, structure), type=result_type)
+                self._kernels[key] = kernel
                 if len(self._kernels) > KERNELS_KEPT:
                     self._kernels.popitem(last=False)
             self._kernels.move_to_end(key)
             return kernel
+
+    def _key(self, robot: Robot, structure: Structure) -> str | None:
+        """What names a kernel on disk; only flexjoint's own algorithms, whose sources the cache knows, have one."""
+        own = self.__module__.startswith("flexjoint.")
+        return f"{self.__module__}.{self.__name__} {robot.digest} {structure}" if own else None
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""

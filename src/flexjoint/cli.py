@@ -102,6 +102,27 @@ def config() -> None:
     show_config()
 
 
+kept = typer.Typer(help="Compiled kernels kept on disk.", no_args_is_help=True)
+app.add_typer(kept, name="cache")
+
+
+@kept.command("info")
+def cache_info() -> None:
+    """Where kernels are kept, how many, and how much room they take."""
+    from .compiler.cache import info
+
+    place, count, size = info()
+    typer.echo(f"{place}: {count} kernels, {size / 1e6:.1f} MB" if place else "no kernels are kept")
+
+
+@kept.command("clear")
+def cache_clear() -> None:
+    """Remove all of them."""
+    from .compiler.cache import clear
+
+    typer.echo(f"removed {clear()} kernels")
+
+
 def link_table(robot: Robot) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table

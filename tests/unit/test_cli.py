@@ -87,3 +87,14 @@ def test_help_imports_neither_casadi_nor_llvm():
         "assert not {'casadi', 'llvmlite', 'matplotlib', 'scipy'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_cache_commands(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path / "kernels"))
+    (tmp_path / "kernels").mkdir(mode=0o700)
+    (tmp_path / "kernels" / "0.kernel").write_bytes(b"x" * 1000)
+    assert "1 kernels, 0.0 MB" in run("cache", "info").output
+    assert "removed 1 kernels" in run("cache", "clear").output
+    assert "0 kernels" in run("cache", "info").output
+    monkeypatch.setenv("FLEXJOINT_CACHE", "off")
+    assert "no kernels are kept" in run("cache", "info").output

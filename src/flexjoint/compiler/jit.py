@@ -42,6 +42,16 @@ def _llvm() -> tuple[Any, Any]:
 
 
 @cache
+def processor() -> str:
+    """What object code depends on beside its source: LLVM, llvmlite and the processor."""
+    llvm, machine = _llvm()
+    import llvmlite
+
+    features = llvm.get_host_cpu_features().flatten()
+    return f"{llvmlite.__version__} {llvm.llvm_version_info} {machine.triple} {llvm.get_host_cpu_name()} {features}"
+
+
+@cache
 def simd_lanes() -> int:
     """How many doubles a vector register of this machine holds."""
     llvm, _ = _llvm()

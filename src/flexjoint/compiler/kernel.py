@@ -11,19 +11,20 @@ the boolean array `finite=` tells which are not.
 
 from __future__ import annotations
 
+import functools
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import combinations
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import InputError, NonFiniteError
-from . import jit, llvm
+from . import cache, jit, llvm
 from .calling import KernelBase, inherit_vectorcall
 from .elementary import SIN_RANGE
 from .program import Array, Program
@@ -52,40 +53,110 @@ class Result:
         return shapes
 
 
+class Description(NamedTuple):
+    """What a call needs to know of a Program."""
+
+    name: str
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    layers: tuple[int | None, ...]
+    operations: int
+    angles: tuple[tuple[int, int], ...]  # input elements of which a sine or cosine is taken
+
+    @classmethod
+    def of(cls, program: Program, result: Result) -> Description:
+        code = program.code
+        leaves = {code[op.args[0]] for op in code if op.name in ("sin", "cos")}
+        angles = tuple(sorted((leaf.args[0], leaf.args[1]) for leaf in leaves if leaf.name == "input"))
+        return cls(program.name, program.inputs, program.outputs, result.layers, program.operations, angles)
+
+    @classmethod
+    def from_json(cls, data: dict) -> Description:
+        inputs, outputs = (
+            tuple(Array(name, tuple(shape), unit, tuple(labels)) for name, shape, unit, labels in data[side])
+            for side in ("inputs", "outputs")
+        )
+        angles = tuple((k, e) for k, e in data["angles"])
+        return cls(data["name"], inputs, outputs, tuple(data["layers"]), data["operations"], angles)
+
+
 @inherit_vectorcall
 class Kernel(KernelBase):
-    """Compiled code for one Program on this machine."""
+    """Compiled code for one Program on this machine.
 
-    def __init__(self, program: Program, result: Result | None = None):
-        if max(len(program.inputs), len(program.outputs)) > MAX_ARRAYS:
-            raise InputError(f"{program.name} has more than {MAX_ARRAYS} arrays in or out; ask for fewer derivatives")
-        self.program = program
-        self.result = result or Result([None] * len(program.outputs))
+    With a `key` the code is taken from the cache where it is there; then the Program is traced only if asked for.
+    """
+
+    def __init__(
+        self,
+        program: Program | Callable[[], tuple[Program, Result]],
+        result: Result | None = None,
+        key: str | None = None,
+        type: Any = None,
+    ):
+        self._source = program
+        self._key = key
+        entry = cache.load(self._cache_key(1)) if key else None
+        if entry is None:
+            if isinstance(program, Program):
+                result = result or Result([None] * len(program.outputs))
+            else:
+                program, result = program()
+                self._source = program
+            self.description = Description.of(program, result)
+        else:
+            self.description = Description.from_json(entry.description)
+            result = Result(self.description.layers, type)
+        self.result = result
+        if max(len(self.inputs), len(self.outputs)) > MAX_ARRAYS:
+            raise InputError(f"{self.name} has more than {MAX_ARRAYS} arrays in or out; ask for fewer derivatives")
         started = time.perf_counter()
-        self._code = jit.load_object(jit.compile_object(llvm.kernel_ir(program)))
+        self._code = self._compiled(1, entry)
         self.compile_time = time.perf_counter() - started
         super().__init__(
             self._code.address,
-            tuple(array.shape for array in program.inputs),
-            tuple(self.result.shapes(program.outputs)),
+            tuple(array.shape for array in self.inputs),
+            tuple(self.result.shapes(self.outputs)),
             tuple(layers or 1 for layers in self.result.layers),
             self.result.type,
             self.result.layers[0] is not None,
             BLOCKS_FROM,
         )
 
+    def _cache_key(self, lanes: int) -> str:
+        return cache.key_of(self._key, lanes, jit.processor())
+
+    def _compiled(self, lanes: int, entry: cache.Entry | None) -> jit.MachineCode:
+        """Machine code for `lanes` rows at once, from the cache or newly made."""
+        if entry is not None:
+            return jit.load_object(entry.object_code)
+        object_code = jit.compile_object(llvm.kernel_ir(self.program, lanes))
+        if self._key:
+            cache.store(self._cache_key(lanes), cache.Entry(self.description._asdict(), object_code))
+        return jit.load_object(object_code)
+
+    @property
+    def program(self) -> Program:
+        if not isinstance(self._source, Program):
+            self._source, _ = self._source()
+        return self._source
+
+    @property
+    def name(self) -> str:
+        return self.description.name
+
     @property
     def inputs(self) -> tuple[Array, ...]:
-        return self.program.inputs
+        return self.description.inputs
 
     @property
     def outputs(self) -> tuple[Array, ...]:
-        return self.program.outputs
+        return self.description.outputs
 
     @property
     def operations(self) -> int:
         """Additions and multiplications of one evaluation."""
-        return self.program.operations
+        return self.description.operations
 
     @property
     def code_size(self) -> int:
@@ -105,14 +176,14 @@ class Kernel(KernelBase):
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{a.name}{list(a.shape)}" for a in self.inputs)
-        return f"<Kernel {self.program.name}({arguments}), {self.operations} operations>"
+        return f"<Kernel {self.name}({arguments}), {self.operations} operations>"
 
     # Calls that are not one sample in float64 arrays ----------------------------------------------------
 
     def _call(self, *args: Any, out: Any = None, finite: Any = None, threads: int = 1, **unknown: Any) -> Any:
         if unknown:
             known = "its arrays by position, out=, finite= and threads="
-            raise InputError(f"{self.program.name} takes {known}, not {', '.join(unknown)}")
+            raise InputError(f"{self.name} takes {known}, not {', '.join(unknown)}")
         arrays = self._checked(args)
         batch = self._batch(arrays)
         shapes = self.result.shapes(self.outputs, batch)
@@ -134,15 +205,15 @@ class Kernel(KernelBase):
         if finite is None:
             return None
         if type(finite) is not np.ndarray or finite.dtype != bool or finite.shape != batch:
-            raise InputError(f"{self.program.name}: finite must be a boolean array of shape {batch}")
+            raise InputError(f"{self.name}: finite must be a boolean array of shape {batch}")
         if not finite.flags.writeable:
-            raise InputError(f"{self.program.name}: finite is read-only")
+            raise InputError(f"{self.name}: finite is read-only")
         return finite if finite.flags.carray else np.empty(batch, dtype=bool)
 
     def _run_parts(self, arrays: tuple, rows: int, mask: np.ndarray | None, threads: int) -> int:
         """The rows of a batch, split among threads in whole blocks."""
         if not isinstance(threads, Integral) or threads < 1:
-            raise InputError(f"{self.program.name}: threads is {threads!r}, it must be a positive integer")
+            raise InputError(f"{self.name}: threads is {threads!r}, it must be a positive integer")
         if rows >= BLOCKS_FROM:
             self._block  # noqa: B018  (compiled now)
         lanes = jit.simd_lanes() if rows >= BLOCKS_FROM else 1
@@ -157,12 +228,12 @@ class Kernel(KernelBase):
     def _block(self) -> jit.MachineCode:
         """Code for as many rows as a vector register has lanes."""
         lanes = jit.simd_lanes()
-        code = jit.load_object(jit.compile_object(llvm.kernel_ir(self.program, lanes)))
+        code = self._compiled(lanes, cache.load(self._cache_key(lanes)) if self._key else None)
         self._use_block(code.address, lanes)
         return code
 
     def _checked(self, args: tuple) -> list[np.ndarray]:
-        name = self.program.name
+        name = self.name
         if len(args) != len(self.inputs):
             wanted = ", ".join(array.name for array in self.inputs)
             raise InputError(f"{name} takes {len(self.inputs)} arrays ({wanted}), {len(args)} were given")
@@ -174,7 +245,7 @@ class Kernel(KernelBase):
             return np.broadcast_shapes(*leading)
         except ValueError:
             shown = ", ".join(f"{array.name}: {shape}" for array, shape in zip(self.inputs, leading))
-            raise InputError(f"{self.program.name}: the batch shapes do not broadcast ({shown})") from None
+            raise InputError(f"{self.name}: the batch shapes do not broadcast ({shown})") from None
 
     def _targets(self, out: Any, shapes: list[tuple[int, ...]], arrays: list[np.ndarray]) -> tuple[list, list]:
         """The arrays to return, and contiguous ones to write to, the same wherever possible."""
@@ -182,30 +253,30 @@ class Kernel(KernelBase):
             results = [np.empty(shape) for shape in shapes]
             return results, results
         if self.result.type is not None and not isinstance(out, tuple | list):
-            raise InputError(f"{self.program.name}: out must be {len(shapes)} arrays, not {type(out).__name__}")
+            raise InputError(f"{self.name}: out must be {len(shapes)} arrays, not {type(out).__name__}")
         results = [out] if self.result.type is None else list(out)
         if len(results) != len(shapes):
-            raise InputError(f"{self.program.name}: out must be {len(shapes)} arrays, not {len(results)}")
+            raise InputError(f"{self.name}: out must be {len(shapes)} arrays, not {len(results)}")
         for result, shape in zip(results, shapes):
             if type(result) is not np.ndarray or result.dtype != np.float64 or result.shape != shape:
                 what = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else type(result).__name__
-                raise InputError(f"{self.program.name}: out must be a float64 array of shape {shape}, not {what}")
+                raise InputError(f"{self.name}: out must be a float64 array of shape {shape}, not {what}")
             if not result.flags.writeable:
-                raise InputError(f"{self.program.name}: out is read-only")
+                raise InputError(f"{self.name}: out is read-only")
         if any(np.may_share_memory(x, y) for x, y in combinations(results, 2)):
-            raise InputError(f"{self.program.name}: the arrays in out overlap; give {len(shapes)} separate ones")
+            raise InputError(f"{self.name}: the arrays in out overlap; give {len(shapes)} separate ones")
         plain = [x.flags.carray and not any(np.may_share_memory(x, y) for y in arrays) for x in results]
         return results, [x if ok else np.empty(x.shape) for x, ok in zip(results, plain)]
 
     def _raise_non_finite(self, args: tuple) -> None:
         """Say which input made the result infinite or NaN."""
-        name = self.program.name
+        name = self.name
         arrays = self._checked(args)
         for x, array in zip(arrays, self.inputs):
             bad = np.flatnonzero(~np.isfinite(x))
             if bad.size:
                 raise NonFiniteError(f"{name} is not finite because {element(array, bad[0])} is {x.flat[bad[0]]}")
-        for k, e in self._angles:
+        for k, e in self.description.angles:
             if abs(arrays[k].flat[e]) > SIN_RANGE:
                 where = f"{element(self.inputs[k], e)} is {arrays[k].flat[e]:g} rad"
                 raise NonFiniteError(f"{name} is not finite because {where}: sine and cosine reach to {SIN_RANGE:g}")
@@ -217,15 +288,8 @@ class Kernel(KernelBase):
             f"is {where}, {size:g}"
         )
 
-    @cached_property
-    def _angles(self) -> list[tuple[int, int]]:
-        """The input elements of which a sine or cosine is taken."""
-        code = self.program.code
-        leaves = {code[op.args[0]] for op in code if op.name in ("sin", "cos")}
-        return sorted(leaf.args for leaf in leaves if leaf.name == "input")  # type: ignore[misc]
 
-
-@cache
+@functools.cache
 def pool(threads: int) -> ThreadPoolExecutor:
     """Threads that are started once."""
     return ThreadPoolExecutor(threads, thread_name_prefix="flexjoint")
