@@ -18,6 +18,7 @@ from .timing import Effort, Row
 
 OURS, ELASTIC, PEER, MARK = "#0072B2", "#E69F00", "#555555", "#D55E00"
 PLOTTED = ("7R LWR", "batches")
+PEERS = ("pin.rnea", "pin.aba", "pin.crba", "mj_inverse")
 
 
 def shown(seconds: float) -> str:
@@ -93,7 +94,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, (left, right) = plt.subplots(1, 2, figsize=(13, 6), layout="constrained", width_ratios=[3, 2])
-    bars(left, [x for x in rows if x.section in PLOTTED])
+    bars(left, [x for x in rows if x.section in PLOTTED and x.peer_name in PEERS])
     growth(right, [x for x in rows if x.section == "random chains"])
     figure.suptitle(f"flexjoint against its peers, {processor()}")
     figure.savefig(path, dpi=150)

@@ -74,9 +74,13 @@ def loop_length(timer: timeit.Timer) -> int:
     return max(1, int(BLOCK / min(timer.timeit(10) / 10 for _ in range(5))))
 
 
-def in_new_processes(scripts: list[str], times: int) -> list[list[float]]:
-    """The numbers each script prints in a fresh interpreter, the least of several runs; the scripts take turns."""
-    environment = {name: x for name, x in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}  # as installed
+def in_new_processes(scripts: list[str], times: int, kernels: str = "off") -> list[list[float]]:
+    """The numbers each script prints in a fresh interpreter, the least of several runs; the scripts take turns.
+
+    Python runs from byte code, as installed; `kernels` is the folder of kept kernels.
+    """
+    environment = {name: x for name, x in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    environment["FLEXJOINT_CACHE"] = kernels
     runs: list[list[list[float]]] = [[] for _ in scripts]
     for _ in range(times):
         for found, script in zip(runs, scripts):

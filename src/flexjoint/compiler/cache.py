@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 import warnings
 from contextlib import suppress
 from functools import cache
@@ -104,6 +103,8 @@ def store(key: str, entry: Entry) -> None:
     """Keep a kernel; what fails is said and changes nothing."""
     if (place := folder()) is None:
         return
+    import tempfile
+
     temporary = None
     try:
         with tempfile.NamedTemporaryFile(dir=place, suffix=".part", delete=False) as file:

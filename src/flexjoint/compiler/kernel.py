@@ -15,7 +15,6 @@ import functools
 import math
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from itertools import combinations
 from numbers import Integral
@@ -290,8 +289,10 @@ class Kernel(KernelBase):
 
 
 @functools.cache
-def pool(threads: int) -> ThreadPoolExecutor:
+def pool(threads: int) -> Any:
     """Threads that are started once."""
+    from concurrent.futures import ThreadPoolExecutor
+
     return ThreadPoolExecutor(threads, thread_name_prefix="flexjoint")
 
 

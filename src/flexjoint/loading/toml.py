@@ -17,12 +17,10 @@ is an error.
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import os
 import reprlib
-import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +65,8 @@ def parse_robot(data: bytes, place: str) -> Robot:
     """The robot described by the contents of a file; `place` begins every error message."""
     if len(data) > MAX_BYTES:
         raise RobotError(f"{place}: the file is larger than {MAX_BYTES:,} bytes, which no robot file should be")
+    import tomllib
+
     try:
         if any(line.count(b".") > MAX_DOTS for line in data.splitlines()):
             raise RecursionError
@@ -194,6 +194,8 @@ class Table:
 def suggestion(word: str, known: Iterable[str]) -> str:
     """The closest known words first, then all of them."""
     known = sorted(known)
+    import difflib
+
     close = difflib.get_close_matches(word, known, n=1)
     return (f"did you mean '{close[0]}'? " if close else "") + f"known are: {', '.join(known)}"
 
