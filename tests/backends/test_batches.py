@@ -1,6 +1,9 @@
 """A batch gives every row the bits of a single evaluation: at every width, with tails, broadcasting and threads."""
 
 import math
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -72,6 +75,31 @@ def test_threads_change_no_bit(threads):
     assert same_bits(kernel(*arrays, threads=threads, finite=finite), once)
     assert np.array_equal(np.flatnonzero(~finite), [500])
     assert np.array_equal(np.flatnonzero(np.isnan(once).any(axis=1)), [500])
+
+
+def test_threads_of_the_caller_that_meet_in_the_first_batch():
+    """One compiles the block while others run without it: a shared row must not be read as several."""
+    robot = fj.random_robot(3, 21, prismatic=0.0)
+    rng = np.random.default_rng(6)
+    q, v, a = rng.normal(size=3), rng.normal(size=(500, 3)), rng.normal(size=3)
+    expected = np.array([fj.inverse_dynamics(robot, q, x, a) for x in v])
+    for _ in range(5):
+        kernel = Kernel(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
+        with ThreadPoolExecutor(8) as pool:
+            results = list(pool.map(lambda _, kernel=kernel: kernel(q, v, a), range(16)))
+        assert all(same_bits(x, expected) for x in results)
+
+
+def test_threads_after_a_fork():
+    script = (
+        "import os, numpy as np, flexjoint as fj\n"
+        "robot, x = fj.random_robot(2, 1), np.ones((400, 2))\n"
+        "fj.gravity_torque(robot, x, threads=2)\n"
+        "child = os.fork()\n"
+        "fj.gravity_torque(robot, x, threads=2)\n"
+        "os._exit(0) if child == 0 else os.waitpid(child, 0)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def test_broadcasting_over_leading_dimensions():

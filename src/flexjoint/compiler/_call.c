@@ -54,9 +54,10 @@ typedef struct {
     npy_intp size;
 } Rows;
 
-/* Rows first .. first + count - 1: blocks of `lanes` rows by the SIMD code, what is left by the scalar code. */
-static Py_ssize_t run_rows(const Kernel *self, const Rows *in, const Rows *out, Py_ssize_t count, double *copies,
-                           unsigned char *finite)
+/* `count` rows: blocks of `lanes` rows by the SIMD code, if there is any, what is left by the scalar code. The block is
+   an argument because another thread may set the kernel's while this one runs without the GIL. */
+static Py_ssize_t run_rows(const Kernel *self, kernel_function block, int lanes, const Rows *in, const Rows *out,
+                           Py_ssize_t count, double *copies, unsigned char *finite)
 {
     const double *from[MAX_ARRAYS], *spread[MAX_ARRAYS];
     double *to[MAX_ARRAYS];
@@ -65,16 +66,16 @@ static Py_ssize_t run_rows(const Kernel *self, const Rows *in, const Rows *out, 
         from[k] = spread[k] = in[k].row;
         if (in[k].step == 0 && copies != NULL) { /* a row shared by all lanes is laid out once for each */
             spread[k] = copies;
-            for (int lane = 0; lane < self->lanes; lane++, copies += in[k].size)
+            for (int lane = 0; lane < lanes; lane++, copies += in[k].size)
                 memcpy(copies, in[k].row, in[k].size * sizeof(double));
         }
     }
     for (int k = 0; k < self->n_layers; k++)
         to[k] = out[k].row;
     while (row < count) {
-        int wide = self->block != NULL && count - row >= self->lanes;
-        int rows = wide ? self->lanes : 1;
-        uint64_t status = (uint64_t)(wide ? self->block(spread, to) : self->function(from, to));
+        int wide = block != NULL && count - row >= lanes;
+        int rows = wide ? lanes : 1;
+        uint64_t status = (uint64_t)(wide ? block(spread, to) : self->function(from, to));
         if (finite != NULL)
             for (int r = 0; r < rows; r++)
                 finite[row + r] = !(status >> r & 1);
@@ -255,9 +256,11 @@ static int kernel_try_batch(Kernel *self, PyObject *const *args, Py_ssize_t n, P
         }
         Py_INCREF(given);
     }
+    kernel_function block = self->block;
+    int lanes = self->lanes;
     double *copies = NULL;
     *result = NULL;
-    if (self->block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * self->lanes * sizeof(double))) == NULL) {
+    if (block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * lanes * sizeof(double))) == NULL) {
         Py_XDECREF(given);
         PyErr_NoMemory();
         return 1;
@@ -268,10 +271,10 @@ static int kernel_try_batch(Kernel *self, PyObject *const *args, Py_ssize_t n, P
         for (int layer = 0; layer < self->layers[0]; layer++)
             out[layer] = (Rows){(double *)PyArray_DATA((PyArrayObject *)array) + layer * rows * size, size, size};
         if (rows < FEW_ROWS) {
-            run_rows(self, in, out, rows, copies, NULL);
+            run_rows(self, block, lanes, in, out, rows, copies, NULL);
         } else {
             Py_BEGIN_ALLOW_THREADS
-            run_rows(self, in, out, rows, copies, NULL);
+            run_rows(self, block, lanes, in, out, rows, copies, NULL);
             Py_END_ALLOW_THREADS
         }
     }
@@ -435,12 +438,14 @@ static PyObject *kernel_run(Kernel *self, PyObject *args)
         }
         finite = (unsigned char *)PyArray_DATA(array) + first;
     }
+    kernel_function block = self->block;
+    int lanes = self->lanes;
     double *copies = NULL;
-    if (self->block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * self->lanes * sizeof(double))) == NULL)
+    if (block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * lanes * sizeof(double))) == NULL)
         return PyErr_NoMemory();
     Py_ssize_t bad;
     Py_BEGIN_ALLOW_THREADS
-    bad = run_rows(self, in, out, count, copies, finite);
+    bad = run_rows(self, block, lanes, in, out, count, copies, finite);
     Py_END_ALLOW_THREADS
     PyMem_Free(copies);
     return PyLong_FromSsize_t(bad);

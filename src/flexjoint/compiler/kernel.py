@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import functools
 import math
+import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
@@ -29,6 +31,7 @@ from .elementary import SIN_RANGE
 from .program import Array, Program
 
 MAX_ARRAYS = 64  # each way; also in _call.c
+_compiling = threading.RLock()
 BLOCKS_FROM = 64  # rows; for fewer, compiling code for vector registers does not pay
 
 
@@ -95,6 +98,7 @@ class Kernel(KernelBase):
     ):
         self._source = program
         self._key = key
+        self._block: jit.MachineCode | None = None
         entry = cache.load(self._cache_key(1)) if key else None
         if entry is None:
             if isinstance(program, Program):
@@ -213,9 +217,10 @@ class Kernel(KernelBase):
         """The rows of a batch, split among threads in whole blocks."""
         if not isinstance(threads, Integral) or threads < 1:
             raise InputError(f"{self.name}: threads is {threads!r}, it must be a positive integer")
+        lanes = 1
         if rows >= BLOCKS_FROM:
-            self._block  # noqa: B018  (compiled now)
-        lanes = jit.simd_lanes() if rows >= BLOCKS_FROM else 1
+            lanes = jit.simd_lanes()
+            self._compile_block(lanes)
         part = -(-rows // (int(threads) * lanes)) * lanes
         starts = range(0, rows, max(part, 1))
         if len(starts) <= 1:
@@ -223,13 +228,13 @@ class Kernel(KernelBase):
         parts = pool(len(starts)).map(lambda first: self._run(*arrays, first, min(part, rows - first), mask), starts)
         return sum(parts)
 
-    @cached_property
-    def _block(self) -> jit.MachineCode:
-        """Code for as many rows as a vector register has lanes."""
-        lanes = jit.simd_lanes()
-        code = self._compiled(lanes, cache.load(self._cache_key(lanes)) if self._key else None)
-        self._use_block(code.address, lanes)
-        return code
+    def _compile_block(self, lanes: int) -> None:
+        """Have code for `lanes` rows at once; made once, whichever thread asks first."""
+        with _compiling:
+            if self._block is None:
+                entry = cache.load(self._cache_key(lanes)) if self._key else None
+                self._block = self._compiled(lanes, entry)
+                self._use_block(self._block.address, lanes)
 
     def _checked(self, args: tuple) -> list[np.ndarray]:
         name = self.name
@@ -294,6 +299,10 @@ def pool(threads: int) -> Any:
     from concurrent.futures import ThreadPoolExecutor
 
     return ThreadPoolExecutor(threads, thread_name_prefix="flexjoint")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)  # threads do not survive a fork
 
 
 def as_floats(x: Any, array: Array, name: str) -> np.ndarray:
