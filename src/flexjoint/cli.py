@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -100,6 +101,38 @@ def config() -> None:
     from .api import show_config
 
     show_config()
+
+
+@app.command("export-c")
+@clean_errors
+def export_c(
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
+    algorithm: Annotated[str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    name: Annotated[str, typer.Option(help="The name of the C function; made from algorithm and robot by default.")] = "",
+    order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
+    link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
+) -> None:
+    """Write an algorithm for one robot as a C99 function with a self-checking example (run `make check` there)."""
+    import re
+    from importlib.metadata import version
+
+    import flexjoint as fj
+
+    from .compiler.c import export
+
+    model = fj.load(robot)
+    function = getattr(fj, algorithm, None)
+    if not isinstance(function, fj.Algorithm):
+        known = ", ".join(x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm))
+        raise fj.InputError(f"no algorithm '{algorithm}'; there are {known}")
+    options: dict[str, Any] = {key: x for key, x in (("order", order), ("link", link)) if x is not None}
+    kernel = fj.compile(function, model, **options)
+    about = f"{algorithm} of the robot {model.name}\nrobot digest {model.digest}\n{kernel.operations} operations"
+    about += f"\nwritten by flexjoint {version('flexjoint')}; all quantities on the link side, in SI units\n"
+    chosen = name or re.sub(r"[^A-Za-z0-9_]+", "_", f"{algorithm}_{model.name}")
+    for path in export(kernel, chosen, output, about):
+        typer.echo(str(path))
 
 
 kept = typer.Typer(help="Compiled kernels kept on disk.", no_args_is_help=True)
