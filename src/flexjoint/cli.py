@@ -109,7 +109,7 @@ def export_c(
     robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
     algorithm: Annotated[str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
-    name: Annotated[str, typer.Option(help="The name of the C function; made from algorithm and robot by default.")] = "",
+    name: Annotated[str, typer.Option(help="The name of the C function; by default of algorithm and robot.")] = "",
     order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
     link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
 ) -> None:
