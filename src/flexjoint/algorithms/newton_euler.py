@@ -25,6 +25,7 @@ from ..spatial import (
     ca,
     cross,
     identity,
+    in_frame_about_z,
     in_turning_frame,
     leibniz,
     outer_square,
@@ -55,11 +56,11 @@ class Motion(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Jets of a joint's motion: rotation about z, its angular velocity, displacement along z."""
+    """A joint's motion: the rotation about z with its rates [q', q'', ...], and the jet of a displacement along z."""
 
     R: Matrix
-    omega: Jet
-    d: Jet
+    rates: Jet  # empty if the joint does not turn
+    d: Jet  # empty if it does not slide
 
 
 class JointForces(NamedTuple):
@@ -98,7 +99,7 @@ def forward(tree: list[Body], q: Sequence[Any], order: int, base: Motion) -> tup
         up = motions[body.parent] if body.parent >= 0 else base
         step = joint_step(body, q, order)
         omega = turn(step, [body.R.T @ w for w in up.omega])
-        omega = [w + s for w, s in zip(omega, step.omega)]  # ω = Rᵀω_parent + q' z
+        omega = [w + rate * unit_z() for w, rate in zip(omega, step.rates)] or omega  # ω = Rᵀω_parent + q' z
         A, W = acceleration_matrix(omega, order)
         a = turn(step, [body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])  # a = Rᵀ(a_parent + A_parent p)
         if body.kind == "prismatic":  # ... + A d + 2 ω × d' + d''
@@ -157,22 +158,23 @@ def base_motion(gravity: Vector, order: int, base: Mapping[str, Sequence[Any]] |
 
 def joint_step(body: Body, q: Sequence[Any], order: int) -> Step:
     if body.coordinate is None:
-        return Step(identity(), [zeros(3)] * (order + 2), [])
+        return Step(identity(), [], [])
     jet = [x[body.coordinate] for x in q[: order + 3]]
-    along_z = [x * unit_z() for x in jet]
     if body.kind == "revolute":
-        return Step(about_z(jet[0]), along_z[1:], [])
-    return Step(identity(), [zeros(3)] * (order + 2), along_z)
+        return Step(about_z(jet[0]), jet[1:], [])
+    return Step(identity(), [], [x * unit_z() for x in jet])
 
 
 def turn(step: Step, u: Sequence[Vector]) -> Jet:
     """Components of a vector in the frame behind the joint."""
-    return in_turning_frame([step.R.T @ x for x in u], step.omega)
+    r = [step.R.T @ x for x in u]
+    return in_frame_about_z(r, step.rates) if step.rates else r
 
 
 def turn_back(step: Step, u: Sequence[Vector]) -> Jet:
     """... and in the frame before it."""
-    return in_turning_frame([step.R @ x for x in u], [-w for w in step.omega])
+    r = [step.R @ x for x in u]
+    return in_frame_about_z(r, [-rate for rate in step.rates]) if step.rates else r
 
 
 def acceleration_matrix(omega: Jet, order: int) -> tuple[Jet, Jet]:
