@@ -1,10 +1,9 @@
 """How many additions and multiplications each algorithm costs: no change goes unannounced.
 
-After a change that is meant: FLEXJOINT_UPDATE_GOLDEN=1 pytest tests/golden, and say why in the commit.
+After a change that is meant: python tests/golden/test_operation_counts.py, and say why in the commit.
 """
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ import pytest
 import flexjoint as fj
 
 GOLDEN = Path(__file__).with_name("operation_counts.json")
-UPDATE = bool(os.environ.get("FLEXJOINT_UPDATE_GOLDEN"))
 ROBOTS = {
     **{name: fj.load(name) for name in fj.builtin_robots()},
     "chain_6": fj.random_robot(6, 1, prismatic=0.3, elastic=0.5, friction=True),
@@ -59,17 +57,11 @@ def counted(name):
     return {key: operations(*ALGORITHMS[key][:1], robot, ALGORITHMS[key][1]) for key in wanted}
 
 
-@pytest.mark.skipif(UPDATE, reason="the counts are being updated")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_operation_counts(name):
     golden = json.loads(GOLDEN.read_text())
     assert set(golden) == set(ROBOTS)
-    assert counted(name) == golden[name], f"if meant: FLEXJOINT_UPDATE_GOLDEN=1 pytest {Path(__file__).parent}"
-
-
-@pytest.mark.skipif(not UPDATE, reason="set FLEXJOINT_UPDATE_GOLDEN=1 to write the counts anew")
-def test_update():
-    GOLDEN.write_text(json.dumps({name: counted(name) for name in ROBOTS}, indent=2) + "\n")
+    assert counted(name) == golden[name], "if meant: python tests/golden/test_operation_counts.py"
 
 
 @pytest.mark.parametrize(
@@ -83,3 +75,7 @@ def test_update():
 )
 def test_bounds(algorithm, robot, most):
     assert operations(algorithm, robot, {}) <= most
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(json.dumps({name: counted(name) for name in ROBOTS}, indent=2) + "\n")
