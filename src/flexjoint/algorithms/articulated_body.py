@@ -18,7 +18,7 @@ from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, skew, sx, un
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, viscous_friction
 from .kinematics import joint_pose
 from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia
-from .newton_euler import Motion, base_motion, checked_base, checked_wrenches, external, forward
+from .newton_euler import Motion, assemble, base_motion, checked_base, checked_wrenches, external, forward
 
 
 class ArticulatedInertia(NamedTuple):
@@ -51,7 +51,7 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
     tree = moving_bodies(robot)
     base_now = base_motion(sx(robot.gravity), 0, checked_base(base, 0))
     motions, _ = forward(tree, [q, v, zeros(robot.n)], 0, base_now)
-    drift = drifts(tree, motions, q, base_now)
+    drift = drifts(tree, motions, q, v, base_now)
     inertia = [of_body(body.inertia) for body in tree]
     bias = velocity_forces(tree, motions)
     place = frames(robot)
@@ -99,15 +99,15 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
     return ca.vertcat(*acceleration)
 
 
-def drifts(tree: list[Body], motions: list[Motion], q: Any, base: Motion) -> list[tuple[Vector, Vector]]:
+def drifts(tree: list[Body], motions: list[Motion], q: Any, v: Any, base: Motion) -> list[tuple[Vector, Vector]]:
     """What a body accelerates (angular, linear) beyond its parent's acceleration when q'' = 0."""
     found = []
     for body, motion in zip(tree, motions):
         up = motions[body.parent] if body.parent >= 0 else base
         R, p = joint_pose(body, q)
-        alpha = motion.omega[1] - R.T @ up.omega[1]
-        a = motion.a[0] - R.T @ (up.a[0] + cross(up.omega[1], p))
-        found.append((alpha, a))
+        carried = R.T @ (centripetal(up.W[0]) @ p)
+        coriolis = cross(motion.omega[0], v[body.coordinate] * unit_z())
+        found.append((coriolis, carried) if body.kind == "revolute" else (zeros(3), carried + 2 * coriolis))
     return found
 
 
@@ -117,9 +117,14 @@ def velocity_forces(tree: list[Body], motions: list[Motion]) -> list[tuple[Vecto
     found = []
     for body, motion in zip(tree, motions):
         W = motion.W[0]
-        A = W - ca.trace(W) * identity()
+        A = centripetal(W)
         found.append((body.inertia.moment(A, W, still), body.inertia.force(A, still)))
     return found
+
+
+def centripetal(W: Matrix) -> Matrix:
+    """ωωᵀ − |ω|² 1, the acceleration matrix of a body that turns steadily."""
+    return assemble(zeros(3), W)
 
 
 def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, turning: bool, motor: Any):
