@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from support.evaluate import evaluate, relative
+from support.errors import relative_error
+from support.evaluate import evaluate
 
 TOLERANCE = 1e-13
 G = 9.81
@@ -41,9 +42,9 @@ def test_pendulum():
     robot = arm(friction=(D,))
     for q, v, a in states(1, 3):
         tau = (I + m * c**2) * a + D * v + m * G * c * np.cos(q)
-        assert relative(evaluate(fj.inverse_dynamics, robot, q, v, a), tau) < TOLERANCE
+        assert relative_error(evaluate(fj.inverse_dynamics, robot, q, v, a), tau) < TOLERANCE
         assert np.allclose(evaluate(fj.forward_dynamics, robot, q, v, tau).ravel(), a, rtol=0, atol=1e-13)
-        assert relative(evaluate(fj.kinetic_energy, robot, q, v), (I + m * c**2) * v**2 / 2) < TOLERANCE
+        assert relative_error(evaluate(fj.kinetic_energy, robot, q, v), (I + m * c**2) * v**2 / 2) < TOLERANCE
         assert evaluate(fj.potential_energy, robot, q).item() == pytest.approx(m * G * c * np.sin(q[0]), abs=1e-14)
 
 
@@ -57,7 +58,7 @@ def test_pendulum_torque_derivatives():
             J * j + D * a - w * np.sin(q) * v,
             J * s + D * j - w * (np.cos(q) * v**2 + np.sin(q) * a),
         ]
-        assert relative(evaluate(fj.torque_derivatives, robot, q, v, a, j, s, order=2), expected) < TOLERANCE
+        assert relative_error(evaluate(fj.torque_derivatives, robot, q, v, a, j, s, order=2), expected) < TOLERANCE
 
 
 def test_one_elastic_joint():
@@ -69,8 +70,8 @@ def test_one_elastic_joint():
         tau_e = J * a + D * v + w * np.cos(q)
         tau_e2 = J * s + D * j - w * (np.cos(q) * v**2 + np.sin(q) * a)
         tau = B * (a + tau_e2 / K) + tau_e
-        assert relative(evaluate(fj.inverse_dynamics, robot, q, v, a, j, s), tau) < TOLERANCE
-        assert relative(fj.inverse_dynamics(robot, q, v, a, j, s), tau) < TOLERANCE
+        assert relative_error(evaluate(fj.inverse_dynamics, robot, q, v, a, j, s), tau) < TOLERANCE
+        assert relative_error(fj.inverse_dynamics(robot, q, v, a, j, s), tau) < TOLERANCE
         bare = robot.without_drives()
         assert np.allclose(evaluate(fj.forward_dynamics, bare, q, v, tau_e).ravel(), a, rtol=0, atol=1e-13)
 
@@ -80,7 +81,7 @@ def test_rigid_drive_adds_its_inertia():
     robot = arm(drives=(fj.RigidDrive(fj.Motor(B)),))
     for q, v, a in states(1, 3):
         tau = (I + m * c**2 + B) * a + m * G * c * np.cos(q)
-        assert relative(evaluate(fj.inverse_dynamics, robot, q, v, a), tau) < TOLERANCE
+        assert relative_error(evaluate(fj.inverse_dynamics, robot, q, v, a), tau) < TOLERANCE
 
 
 def test_a_stiff_spring_tends_to_the_rigid_joint():
@@ -112,10 +113,10 @@ def test_double_pendulum():
         c = np.array([h * (2 * v[0] * v[1] + v[1] ** 2), -h * v[0] ** 2])
         far = m2 * c2 * G * np.cos(q[0] + q[1])
         g = np.array([(m1 * c1 + m2 * l1) * G * np.cos(q[0]) + far, far])
-        assert relative(evaluate(fj.mass_matrix, robot, q), M) < TOLERANCE
-        assert relative(evaluate(fj.coriolis_torque, robot, q, v), c) < TOLERANCE
-        assert relative(evaluate(fj.gravity_torque, robot, q), g) < TOLERANCE
-        assert relative(evaluate(fj.inverse_dynamics, robot, q, v, a), M @ a + c + g) < TOLERANCE
+        assert relative_error(evaluate(fj.mass_matrix, robot, q), M) < TOLERANCE
+        assert relative_error(evaluate(fj.coriolis_torque, robot, q, v), c) < TOLERANCE
+        assert relative_error(evaluate(fj.gravity_torque, robot, q), g) < TOLERANCE
+        assert relative_error(evaluate(fj.inverse_dynamics, robot, q, v, a), M @ a + c + g) < TOLERANCE
         tip = l1 * np.array([np.cos(q[0]), np.sin(q[0])])
         assert np.allclose(evaluate(fj.forward_kinematics, robot, q).position, [tip[0], 0, tip[1]], atol=1e-15)
 
@@ -134,8 +135,9 @@ def test_cart_pole():
             (M + m) * a[0] + m * l * (a[1] * c - v[1] ** 2 * s),
             (I + m * l**2) * a[1] + m * l * a[0] * c + m * G * l * s,
         ]
-        assert relative(evaluate(fj.inverse_dynamics, robot, q, v, a), tau) < TOLERANCE
-        assert relative(evaluate(fj.mass_matrix, robot, q), [[M + m, m * l * c], [m * l * c, I + m * l**2]]) < TOLERANCE
+        assert relative_error(evaluate(fj.inverse_dynamics, robot, q, v, a), tau) < TOLERANCE
+        inertia = [[M + m, m * l * c], [m * l * c, I + m * l**2]]
+        assert relative_error(evaluate(fj.mass_matrix, robot, q), inertia) < TOLERANCE
         assert np.allclose(evaluate(fj.forward_dynamics, robot, q, v, np.array(tau)).ravel(), a, rtol=0, atol=1e-13)
 
 
@@ -152,10 +154,10 @@ def test_sliding_mass():
 
     for x, v, a, j, s in states(1, 5):
         force = m * a + D * v + m * G / 2
-        assert relative(evaluate(fj.inverse_dynamics, mass_on_slope(None), x, v, a), force) < TOLERANCE
+        assert relative_error(evaluate(fj.inverse_dynamics, mass_on_slope(None), x, v, a), force) < TOLERANCE
         spring = mass_on_slope(fj.ElasticDrive(K, fj.Motor(B)))
         driven = force + B * (a + (m * s + D * j) / K)
-        assert relative(evaluate(fj.inverse_dynamics, spring, x, v, a, j, s), driven) < TOLERANCE
+        assert relative_error(evaluate(fj.inverse_dynamics, spring, x, v, a, j, s), driven) < TOLERANCE
 
 
 def test_spinning_disc_on_a_turning_arm():

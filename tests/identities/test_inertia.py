@@ -11,7 +11,8 @@ from flexjoint.algorithms.bodies import lump_fixed, moving_bodies
 from flexjoint.algorithms.newton_euler import newton_euler
 from flexjoint.random_robots import random_body, random_rotation
 from flexjoint.spatial import sx
-from support.evaluate import Symbolic, evaluate, relative
+from support.errors import relative_error
+from support.evaluate import Symbolic, evaluate
 
 TOLERANCE = 1e-12
 ROBOTS = [
@@ -59,9 +60,9 @@ def test_regrouping_leaves_torques_alone(robot, order, moving):
     plain = evaluate(joint_forces(lump_fixed, order), robot, *stack, **groups)
     regrouped = evaluate(joint_forces(moving_bodies, order), robot, *stack, **groups)
     for x, y in zip(regrouped, plain):
-        assert relative(x[: robot.n], y[: robot.n]) < TOLERANCE
+        assert relative_error(x[: robot.n], y[: robot.n]) < TOLERANCE
         if moving or any(joint.kind == "revolute" for joint in robot.joints):  # else no body ever turns
-            assert relative(x[robot.n :], y[robot.n :]) > 1e-6
+            assert relative_error(x[robot.n :], y[robot.n :]) > 1e-6
 
 
 @each()
@@ -123,7 +124,7 @@ def test_fixed_links_are_part_of_their_carrier(robot):
         (fj.generalized_momentum, (q, v)),
     ]
     for algorithm, arrays in pairs:
-        assert relative(evaluate(algorithm, robot, *arrays), evaluate(algorithm, other, *arrays)) < TOLERANCE
+        assert relative_error(evaluate(algorithm, robot, *arrays), evaluate(algorithm, other, *arrays)) < TOLERANCE
 
 
 @each()
@@ -136,9 +137,9 @@ def test_payload_is_a_link_more(robot):
     by_hand = without_fixed_links(added)
     state = random_state(robot)
     found = evaluate(fj.inverse_dynamics, loaded, *state)
-    assert relative(found, evaluate(fj.inverse_dynamics, added, *state)) == 0
-    assert relative(found, evaluate(fj.inverse_dynamics, by_hand, *state)) < TOLERANCE
-    assert relative(found, evaluate(fj.inverse_dynamics, robot, *state)) > 1e-3
+    assert relative_error(found, evaluate(fj.inverse_dynamics, added, *state)) == 0
+    assert relative_error(found, evaluate(fj.inverse_dynamics, by_hand, *state)) < TOLERANCE
+    assert relative_error(found, evaluate(fj.inverse_dynamics, robot, *state)) > 1e-3
 
 
 @each()
@@ -151,7 +152,7 @@ def test_point_payload_is_a_force(robot):
     weight = 2.0 * robot.gravity
     wrench = np.concatenate([weight, np.cross(pose.rotation @ com, weight)])
     found = evaluate(fj.gravity_torque, loaded, q)
-    assert relative(found, evaluate(fj.gravity_torque, robot, q) - J.T @ wrench) < TOLERANCE
+    assert relative_error(found, evaluate(fj.gravity_torque, robot, q) - J.T @ wrench) < TOLERANCE
 
 
 # Gravity and frames -----------------------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ def test_gravity_is_an_acceleration_upwards(robot, order):
         order=order,
         base=fj.BaseMotion(list(still), list(lifted)),
     )
-    assert relative(found, evaluate(fj.torque_derivatives, robot, *stack, order=order)) < TOLERANCE
+    assert relative_error(found, evaluate(fj.torque_derivatives, robot, *stack, order=order)) < TOLERANCE
 
 
 @each()
@@ -182,7 +183,7 @@ def test_a_tilted_base_is_a_tilted_gravity(robot):
     mounted = robot.replace(links=(foot, *hung))
     state = random_state(robot)
     expected = evaluate(fj.inverse_dynamics, robot.with_gravity(R.T @ robot.gravity), *state)
-    assert relative(evaluate(fj.inverse_dynamics, mounted, *state), expected) < TOLERANCE
+    assert relative_error(evaluate(fj.inverse_dynamics, mounted, *state), expected) < TOLERANCE
     q = state[0]
     there, here = evaluate(fj.forward_kinematics, mounted, q), evaluate(fj.forward_kinematics, robot, q)
     assert np.allclose(there.position, R @ here.position + [1.0, 2.0, 3.0], atol=1e-13)
@@ -200,11 +201,11 @@ def test_the_order_of_branches_does_not_matter(robot):
     assert order != sorted(order)
     q, v, a = random_state(robot)
     tau = evaluate(fj.inverse_dynamics, robot, q, v, a)
-    assert relative(evaluate(fj.inverse_dynamics, other, q[order], v[order], a[order]), tau[order]) < TOLERANCE
+    assert relative_error(evaluate(fj.inverse_dynamics, other, q[order], v[order], a[order]), tau[order]) < TOLERANCE
     M = evaluate(fj.mass_matrix, robot, q)
-    assert relative(evaluate(fj.mass_matrix, other, q[order]), M[np.ix_(order, order)]) < TOLERANCE
+    assert relative_error(evaluate(fj.mass_matrix, other, q[order]), M[np.ix_(order, order)]) < TOLERANCE
     found = evaluate(fj.forward_dynamics, other, q[order], v[order], tau[order])
-    assert relative(found, a[order]) < 1e-9
+    assert relative_error(found, a[order]) < 1e-9
 
 
 # Drives -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ import pytest
 import flexjoint as fj
 from flexjoint.algorithms.articulated_body import by_articulated_bodies
 from flexjoint.algorithms.mass_matrix import by_factorization
-from support.evaluate import evaluate, relative
+from support.errors import relative_error
+from support.evaluate import evaluate
 from support.kinematics import symbolic_poses
 
 TOLERANCE = 1e-12
@@ -71,7 +72,7 @@ def values(expressions, symbols, seed=0):
 def same(x, y, symbols, tolerance=TOLERANCE, seed=0):
     found, expected = values([x, y], symbols, seed)
     assert np.max(np.abs(expected)) > 0
-    assert relative(found, expected) < tolerance
+    assert relative_error(found, expected) < tolerance
 
 
 def test_robots_are_various():
@@ -244,7 +245,7 @@ def test_torque_derivatives_are_derivatives(robot, loaded):
     given = [*stack, *leaves(groups)]
     found = values([*tau, *expected], given)
     for k in range(top + 1):
-        assert relative(found[k], found[k + top + 1]) < TOLERANCE, f"order {k}"
+        assert relative_error(found[k], found[k + top + 1]) < TOLERANCE, f"order {k}"
 
 
 def test_lower_orders_are_the_first_rows():
@@ -254,7 +255,7 @@ def test_lower_orders_are_the_first_rows():
     for order in range(3):
         part = evaluate(fj.torque_derivatives, robot, *stack, order=order)
         assert part.shape == (order + 1, robot.n)
-        assert relative(part, full[: order + 1]) < TOLERANCE
+        assert relative_error(part, full[: order + 1]) < TOLERANCE
 
 
 @each()

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from support.evaluate import evaluate, relative
+from support.errors import relative_error
+from support.evaluate import evaluate
 
 TOLERANCE = 1e-9
 ROBOTS = [
@@ -57,10 +58,10 @@ def test_inverse_dynamics_and_mass_matrix(robot):
         data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
         mujoco.mj_inverse(model, data)
         # MuJoCo counts damping among the passive forces, which the inverse dynamics subtract
-        assert relative(evaluate(fj.inverse_dynamics, robot, q, v, a), data.qfrc_inverse) < TOLERANCE
+        assert relative_error(evaluate(fj.inverse_dynamics, robot, q, v, a), data.qfrc_inverse) < TOLERANCE
         M = np.zeros((robot.n, robot.n))
         mujoco.mj_fullM(model, data, M)
-        assert relative(evaluate(fj.mass_matrix, robot, q), M) < TOLERANCE
+        assert relative_error(evaluate(fj.mass_matrix, robot, q), M) < TOLERANCE
 
 
 def test_robots_have_both_kinds_of_joints_and_fixed_links():
@@ -77,4 +78,4 @@ def test_rigid_motors_are_armatures():
     q, v, a = np.random.default_rng(3).normal(size=(3, robot.n))
     data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
     mujoco.mj_inverse(model, data)
-    assert relative(evaluate(fj.inverse_dynamics, driven, q, v, a), data.qfrc_inverse) < TOLERANCE
+    assert relative_error(evaluate(fj.inverse_dynamics, driven, q, v, a), data.qfrc_inverse) < TOLERANCE

@@ -50,10 +50,6 @@ def robot_of_case(case: dict[str, Any], **options: Any) -> Robot:
     return from_dh(data["name"], alpha, data["a"], data["d"], data["th"], **{**given, **options})
 
 
-def relative_error(x: Any, reference: Any) -> float:
-    return float(np.max(np.abs(np.asarray(x) - reference)) / np.max(np.abs(reference)))
-
-
 def _arrays(table: dict[str, Any]) -> dict[str, Any]:
     return {key: _array(value) for key, value in table.items()}
 

@@ -52,10 +52,3 @@ def plain(x: Any) -> np.ndarray:
 def evaluate(function: Any, robot: Any, *arrays: Any, **keywords: Any) -> Any:
     """The value of an algorithm at one state."""
     return Symbolic(function, robot, *arrays, **keywords)(*arrays, **keywords)
-
-
-def relative(x: Any, reference: Any) -> float:
-    """max|x − ref| / max|ref|; of one number or many."""
-    x, reference = np.asarray(x, dtype=float), np.asarray(reference, dtype=float)
-    assert x.size == reference.size, f"{x.shape} and {reference.shape}"
-    return float(np.max(np.abs(x.reshape(reference.shape) - reference)) / np.max(np.abs(reference)))

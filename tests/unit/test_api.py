@@ -15,7 +15,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint import api
-from support.cases import relative_error
+from support.errors import relative_error
 from support.evaluate import evaluate
 
 RIGID = fj.random_robot(3, 1, prismatic=0.4, fixed=0.5, name="rigid")
