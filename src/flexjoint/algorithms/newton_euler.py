@@ -98,11 +98,13 @@ def forward(tree: list[Body], q: Sequence[Any], order: int, base: Motion) -> tup
     for body in tree:
         up = motions[body.parent] if body.parent >= 0 else base
         step = joint_step(body, q, order)
+        # ω = Rᵀω_parent + q' z and its derivatives  [EJNEA (17)-(20)]
         omega = turn(step, [body.R.T @ w for w in up.omega])
-        omega = [w + rate * unit_z() for w, rate in zip(omega, step.rates)] or omega  # ω = Rᵀω_parent + q' z
+        omega = [w + rate * unit_z() for w, rate in zip(omega, step.rates)] or omega
         A, W = acceleration_matrix(omega, order)
-        a = turn(step, [body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])  # a = Rᵀ(a_parent + A_parent p)
-        if body.kind == "prismatic":  # ... + A d + 2 ω × d' + d''
+        # a = Rᵀ(a_parent + A_parent p), sliding joints + A d + 2 ω × d' + d''  [EJNEA (21), (23), (25)]
+        a = turn(step, [body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])
+        if body.kind == "prismatic":
             d = step.d
             carried = leibniz(lambda x, y: x @ y, A, d, order)
             coriolis = leibniz(cross, omega, d[1:], order)
@@ -123,7 +125,8 @@ def backward(
     F: list[Jet] = []
     N: list[Jet] = []
     for body, motion in zip(tree, motions):
-        F.append([body.inertia.force(A, a) for A, a in zip(motion.A, motion.a)])  # f = m a + A h
+        # f = m a + A h  [EJNEA (22), (24), (26)-(29)];  n = vee(AΣ − ΣAᵀ) + h × a  [EJNEA (30)-(32)]
+        F.append([body.inertia.force(A, a) for A, a in zip(motion.A, motion.a)])
         N.append([body.inertia.moment(A, W, a) for A, W, a in zip(motion.A, motion.W, motion.a)])
     for frame, (force, moment) in external_forces:
         if frame.body >= 0:
@@ -133,6 +136,7 @@ def backward(
         body, step = tree[i], steps[i]
         if body.parent < 0:
             continue
+        # F_parent += R F,  N_parent += R (N + d × F) + p × R F, and their derivatives  [EJNEA (33)-(38)]
         lever = leibniz(cross, step.d, F[i], order) if body.kind == "prismatic" else []
         moment = [n + x for n, x in zip(N[i], lever)] or N[i]
         force_up = [body.R @ f for f in turn_back(step, F[i])]
