@@ -24,6 +24,7 @@ import numpy as np
 from .compiler.calling import EXTENSION, AlgorithmBase, inherit_vectorcall
 from .compiler.kernel import Kernel, Result
 from .compiler.program import Array, Program
+from .compiler.scan import tracing
 from .compiler.trace import trace
 from .errors import InputError
 from .robot import Robot
@@ -200,7 +201,8 @@ class Algorithm(AlgorithmBase):
                 stack = [symbol(f"{group}.{key}[{k}]", GROUPS[group], robot) for k in range(count)]
                 keywords[group][key] = [x for _, x in stack]
                 inputs += stack
-        value = self.function(robot, *arguments, **keywords)
+        with tracing() as definitions:
+            value = self.function(robot, *arguments, **keywords)
         fields = [self._outputs] if isinstance(self._outputs, str) else self._outputs._fields  # type: ignore[attr-defined]
         values = [value] if isinstance(self._outputs, str) else value
         outputs = []
@@ -212,7 +214,7 @@ class Algorithm(AlgorithmBase):
             [len(x) if isinstance(x, list) else None for x in values],
             None if isinstance(self._outputs, str) else self._outputs,
         )
-        return trace(f"{self.__name__} of {robot.name}", inputs, outputs), result
+        return trace(f"{self.__name__} of {robot.name}", inputs, outputs, definitions), result
 
 
 def algorithm(outputs: str | type, arrays: Callable[..., int] | None = None) -> Callable[[Callable], Algorithm]:

@@ -16,7 +16,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from . import elementary
-from .program import ARITY, Op, Program, by_critical_path, chunks, in_recursion_order
+from .program import Loop, Op, Program, by_critical_path, chunks, in_recursion_order
 from .reference import apply
 
 WHOLE = 2500  # up to so many values one function
@@ -110,6 +110,15 @@ class Emitter:
             register = self.put(f"insertelement {self.double} {register}, double {x}, i32 {lane}")
         return register
 
+    def splat(self, x: str) -> str:
+        """A register with this scalar in every lane."""
+        first = self.put(f"insertelement {self.double} poison, double {x}, i32 0")
+        return self.put(f"shufflevector {self.double} {first}, {self.double} poison, <{self.lanes} x i32> zeroinitializer")
+
+    def element(self, base: str, index: int, kind: str = "") -> str:
+        """Pointer to element `index` of an array."""
+        return self.put(f"getelementptr {kind or self.double}, ptr {base}, i64 {index}") if index else base
+
     def extract(self, register: str, lane: int) -> str:
         return self.put(f"extractelement {self.double} {register}, i32 {lane}")
 
@@ -136,29 +145,140 @@ class Emitter:
 
 def kernel_ir(program: Program, lanes: int = 1, symbol: str = "kernel") -> str:
     """The module's IR."""
-    whole = len(program.code) <= WHOLE
-    if whole:
+    if len(program.code) <= WHOLE:
         program = in_recursion_order(program) if lanes == 1 else by_critical_path(program)
     program, check = with_finite_check(program)
-    body = chunks(len(program.code), len(program.code) if whole else CHUNK)
-    functions = []
-    if len(body) == 1:
-        lines = ["entry:", *_function_body(program, body[0], {}, check, lanes)]
-        functions.append(_define(symbol, "ptr noalias %in, ptr noalias %out", lines, lanes))
-    else:
-        slots, size = scratch_slots(program, body)
-        calls = ["entry:", f"  %scratch = alloca [{size} x {Emitter([], lanes).double}], align 64"]
-        for k, run in enumerate(body):
-            lines = ["entry:", *_function_body(program, run, slots, check, lanes)]
-            parameters = "ptr noalias %in, ptr noalias %out, ptr noalias readonly %old, ptr noalias writeonly %new"
-            functions.append(_define(f"{symbol}_{k}", parameters, lines, lanes, internal=True))
-            arguments = "ptr %in, ptr %out, ptr %scratch, ptr %scratch"
-            calls.append(f"  %status{k} = call i64 @{symbol}_{k}({arguments})")
-        calls.append(f"  ret i64 %status{len(body) - 1}")
-        functions.append(_define(symbol, "ptr noalias %in, ptr noalias %out", calls, lanes))
+    functions = Functions(lanes)
+    functions.add(symbol, program, check)
     widths = sorted({lanes, ANGLE_LANES} if lanes == 1 else {lanes})
     declarations = [DECLARATIONS.format(t=e.double, s=e.suffix) for e in (Emitter([], width) for width in widths)]
-    return "\n".join([*declarations, *functions, "!0 = !{}", ""])
+    return "\n".join([*declarations, *functions.text, "!0 = !{}", ""])
+
+
+class Functions:
+    """The functions of one module: a Program's own, those it is cut into, and those of its loops."""
+
+    def __init__(self, lanes: int):
+        self.lanes = lanes
+        self.double = Emitter([], lanes).double
+        self.text: list[str] = []
+
+    def add(self, symbol: str, program: Program, check: int | None = None) -> None:
+        """`i64 symbol(ptr in, ptr out)`; without a `check` it is a step of a loop, and its arrays lie in lanes."""
+        whole = len(program.code) <= WHOLE
+        body = chunks(len(program.code), len(program.code) if whole else CHUNK)
+        frame = Frame(program, symbol)
+        for at, loop in frame.loops.items():
+            self.add_loop(frame.symbol(at), loop)
+        buffers = [f"  %frame = alloca [{frame.size} x {self.double}], align 64"] if frame.loops else []
+        if len(body) == 1:
+            lines = ["entry:", *buffers, *_function_body(program, body[0], {}, frame, check, self.lanes)]
+            self.define(symbol, "ptr noalias %in, ptr noalias %out", lines, internal=check is None)
+            return
+        slots, size = scratch_slots(program, body)
+        calls = ["entry:", *buffers, f"  %scratch = alloca [{size} x {self.double}], align 64"]
+        for k, run in enumerate(body):
+            lines = ["entry:", *_function_body(program, run, slots, frame, check, self.lanes)]
+            parameters = "ptr noalias %in, ptr noalias %out, ptr noalias readonly %old, ptr noalias writeonly %new"
+            self.define(f"{symbol}_{k}", f"{parameters}, ptr %frame", lines, internal=True)
+            arguments = f"ptr %in, ptr %out, ptr %scratch, ptr %scratch, ptr {'%frame' if frame.loops else 'null'}"
+            calls.append(f"  %status{k} = call i64 @{symbol}_{k}({arguments})")
+        calls.append(f"  ret i64 %status{len(body) - 1}")
+        self.define(symbol, "ptr noalias %in, ptr noalias %out", calls, internal=check is None)
+
+    def add_loop(self, symbol: str, loop: Loop) -> None:
+        """`i64 symbol(ptr args, ptr results)`: calls the step for one row after the other.
+
+        The carry goes to and fro between two buffers, since a step must not write what it reads.
+        """
+        self.add(f"{symbol}_step", loop.body)
+        carry, x, table, shared, y = (loop.sizes[name] for name in ("carry", "x", "table", "shared", "y"))
+        constants = ", ".join(f"double {Emitter([]).const(value)}" for row in loop.table for value in row)
+        length = loop.count * table
+        value = f"[{constants}]" if length else "zeroinitializer"
+        self.text.append(f"@{symbol}_table = internal constant [{length} x double] {value}, align 64\n")
+        T = self.double
+        first, turn = (loop.count - 1, -1) if loop.reverse else (0, 1)
+        lines = [
+            "entry:",
+            f"  %a = alloca [{carry} x {T}], align 64",
+            f"  %b = alloca [{carry} x {T}], align 64",
+            "  %in = alloca [4 x ptr]",
+            "  %out = alloca [2 x ptr]",
+            f"  %xs = getelementptr {T}, ptr %args, i64 {carry}",
+            f"  %shared = getelementptr {T}, ptr %xs, i64 {loop.count * x}",
+            f"  %ys = getelementptr {T}, ptr %results, i64 {carry}",
+            *_set_pointer("in", 3, "%shared"),
+            "  br label %turn",
+            "turn:",
+            "  %k = phi i64 [0, %entry], [%k.next, %turn]",
+            f"  %row = phi i64 [{first}, %entry], [%row.next, %turn]",
+            "  %now = phi ptr [%args, %entry], [%then, %turn]",
+            "  %then = phi ptr [%a, %entry], [%after, %turn]",
+            "  %after = phi ptr [%b, %entry], [%then, %turn]",
+            *_row("x", T, "%xs", x),
+            *_row("table", "double", f"@{symbol}_table", table),
+            *_row("y", T, "%ys", y),
+            *_set_pointer("in", 0, "%now"),
+            *_set_pointer("in", 1, "%x"),
+            *_set_pointer("in", 2, "%table"),
+            *_set_pointer("out", 0, "%then"),
+            *_set_pointer("out", 1, "%y"),
+            f"  %status = call i64 @{symbol}_step(ptr %in, ptr %out)",
+            "  %k.next = add i64 %k, 1",
+            f"  %row.next = add i64 %row, {turn}",
+            f"  %more = icmp ult i64 %k.next, {loop.count}",
+            "  br i1 %more, label %turn, label %end",
+            "end:",
+        ]
+        emit = Emitter(lines, self.lanes)
+        for k in range(carry):
+            last = emit.put(f"load {T}, ptr {emit.element('%then', k)}")
+            lines.append(f"  store {T} {last}, ptr {emit.element('%results', k)}")
+        self.define(symbol, "ptr %args, ptr noalias %results", [*lines, "  ret i64 0"], internal=True)
+
+    def define(self, name: str, parameters: str, lines: list[str], internal: bool) -> None:
+        linkage, inlining = ("internal ", " noinline") if internal else ("", "")
+        # LLVM does not realign the stack for spilled vector registers by itself.
+        aligned = f" alignstack({8 * self.lanes})" if self.lanes > 1 else ""
+        head = f"define {linkage}i64 @{name}({parameters}) nounwind{inlining}{aligned}"
+        self.text.append(head + " {\n" + "\n".join(lines) + "\n}\n")
+
+
+def _set_pointer(table: str, k: int, pointer: str) -> list[str]:
+    name = f"%{table}.{k}"
+    return [f"  {name} = getelementptr ptr, ptr %{table}, i64 {k}", f"  store ptr {pointer}, ptr {name}"]
+
+
+def _row(name: str, kind: str, base: str, size: int) -> list[str]:
+    """Pointer to a row of an array, the one of this turn."""
+    return [
+        f"  %{name}.index = mul i64 %row, {size}",
+        f"  %{name} = getelementptr {kind}, ptr {base}, i64 %{name}.index",
+    ]
+
+
+class Frame:
+    """Where the loops of a Program find their arguments and leave their results: one buffer, part after part."""
+
+    def __init__(self, program: Program, symbol: str):
+        self.loops = {i: op.loop for i, op in enumerate(program.code) if op.loop}
+        self._symbol = symbol
+        self._start: dict[int, int] = {}
+        self._arguments = {i: len(program.code[i].args) for i in self.loops}
+        self.size = 0
+        for i, loop in self.loops.items():
+            self._start[i] = self.size
+            self.size += self._arguments[i] + loop.results
+
+    def symbol(self, scan: int) -> str:
+        return f"{self._symbol}_loop{scan}"
+
+    def argument(self, scan: int, k: int) -> int:
+        return self._start[scan] + k
+
+    def result(self, scan: int, k: int) -> int:
+        return self._start[scan] + self._arguments[scan] + k
 
 
 def with_finite_check(program: Program) -> tuple[Program, int]:
@@ -185,10 +305,9 @@ def scratch_slots(program: Program, body: Iterable[range]) -> tuple[dict[int, in
     chunk_of = {i: k for k, run in enumerate(body) for i in run}
     last: dict[int, int] = {}
     for i, op in enumerate(program.code):
-        if op.name in ARITY:
-            for x in op.args:
-                if program.code[x].name in ARITY and chunk_of[x] < chunk_of[i]:
-                    last[x] = chunk_of[i]
+        for x in op.operands:
+            if program.code[x].computed and chunk_of[x] < chunk_of[i]:
+                last[x] = chunk_of[i]
     slots: dict[int, int] = {}
     free: list[int] = []
     size = 0
@@ -204,11 +323,14 @@ def scratch_slots(program: Program, body: Iterable[range]) -> tuple[dict[int, in
     return slots, max(size, 1)
 
 
-def _function_body(program: Program, run: range, slots: dict[int, int], check: int, lanes: int) -> list[str]:
+def _function_body(
+    program: Program, run: range, slots: dict[int, int], frame: Frame, check: int | None, lanes: int
+) -> list[str]:
     lines: list[str] = []
     emit = Emitter(lines, lanes)
     pointers: dict[tuple[str, int], str] = {}
     value: dict[int, str] = {}
+    rows = lanes if check is not None else 1  # a loop's arrays have all lanes of an element side by side
 
     def pointer(table: str, k: int) -> str:
         if (table, k) not in pointers:
@@ -216,23 +338,25 @@ def _function_body(program: Program, run: range, slots: dict[int, int], check: i
             pointers[table, k] = emit.put(f"load ptr, ptr {address}, align 8, !invariant.load !0")
         return pointers[table, k]
 
-    def element(base: str, index: int, of: str = "double") -> str:
-        return emit.put(f"getelementptr {of}, ptr {base}, i64 {index}") if index else base
-
     def load(array: int, index: int) -> str:
         """Element `index` of an input: of one row, or of each lane's."""
         base, size = pointer("in", array), program.inputs[array].size
-        rows = [
-            emit.put(f"load double, ptr {element(base, row * size + index)}, align 8, !invariant.load !0")
-            for row in range(lanes)
+        if check is None and program.inputs[array].name != "table":
+            return emit.put(f"load {emit.double}, ptr {emit.element(base, index)}")
+        found = [
+            emit.put(f"load double, ptr {emit.element(base, row * size + index, 'double')}, align 8, !invariant.load !0")
+            for row in range(rows)
         ]
-        return rows[0] if lanes == 1 else emit.gather(rows)
+        return found[0] if lanes == 1 else emit.gather(found) if rows == lanes else emit.splat(found[0])
 
     def store(x: str, array: int, index: int) -> None:
         base, size = pointer("out", array), program.outputs[array].size
+        if check is None:
+            lines.append(f"  store {emit.double} {x}, ptr {emit.element(base, index)}")
+            return
         for row in range(lanes):
             scalar = x if lanes == 1 else emit.extract(x, row)
-            lines.append(f"  store double {scalar}, ptr {element(base, row * size + index)}, align 8")
+            lines.append(f"  store double {scalar}, ptr {emit.element(base, row * size + index, 'double')}, align 8")
 
     def get(x: int) -> str:
         if x not in value:
@@ -241,8 +365,10 @@ def _function_body(program: Program, run: range, slots: dict[int, int], check: i
                 value[x] = emit.const(op.constant)
             elif op.name == "input":
                 value[x] = load(*op.args)
+            elif op.name == "item":
+                value[x] = emit.put(f"load {emit.double}, ptr {emit.element('%frame', frame.result(*op.args))}")
             else:
-                value[x] = emit.put(f"load {emit.double}, ptr {element('%old', slots[x], emit.double)}")
+                value[x] = emit.put(f"load {emit.double}, ptr {emit.element('%old', slots[x])}")
         return value[x]
 
     if lanes == 1:
@@ -253,13 +379,18 @@ def _function_body(program: Program, run: range, slots: dict[int, int], check: i
             stores.setdefault(x, []).append((k, e))
     for i in run:
         op = program.code[i]
-        if op.name in ARITY and i not in value:
+        if op.loop:
+            for k, x in enumerate(op.args):
+                lines.append(f"  store {emit.double} {get(x)}, ptr {emit.element('%frame', frame.argument(i, k))}")
+            arguments = (emit.element("%frame", at) for at in (frame.argument(i, 0), frame.result(i, 0)))
+            emit.put(f"call i64 @{frame.symbol(i)}({', '.join(f'ptr {x}' for x in arguments)})")
+        elif op.computed and i not in value:
             value[i] = apply(emit, op.name, [get(x) for x in op.args])
         if i in slots:
-            lines.append(f"  store {emit.double} {value[i]}, ptr {element('%new', slots[i], emit.double)}")
+            lines.append(f"  store {emit.double} {value[i]}, ptr {emit.element('%new', slots[i])}")
         for k, e in stores.get(i, ()):
             store(get(i), k, e)
-    if check in run:
+    if check is not None and check in run:
         bad = emit.binary("fcmp uno", get(check), emit.const(0.0))
         bits = bad if lanes == 1 else emit.put(f"bitcast {emit.i1} {bad} to i{lanes}")
         lines.append(f"  ret i64 {emit.put(f'zext i{lanes} {bits} to i64')}")
@@ -284,11 +415,3 @@ def _angles_first(program: Program, run: range, emit: Emitter, get, value: dict[
             for name, result in zip(("sin", "cos"), both):
                 if name in wanted[x]:
                     value[wanted[x][name]] = wide.extract(result, lane)
-
-
-def _define(name: str, parameters: str, lines: list[str], lanes: int, internal: bool = False) -> str:
-    linkage, inlining = ("internal ", " noinline") if internal else ("", "")
-    # LLVM does not realign the stack for spilled vector registers by itself.
-    aligned = f" alignstack({8 * lanes})" if lanes > 1 else ""
-    head = f"define {linkage}i64 @{name}({parameters}) nounwind{inlining}{aligned}"
-    return head + " {\n" + "\n".join(lines) + "\n}\n"

@@ -3,6 +3,7 @@
 A Program is the one description that the reference interpreter, the LLVM and the C backends execute.  Each
 value is the result of one operation on earlier values; the operations and their meaning are listed in
 `ARITY` and defined in `reference.py`.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is x where c is not 0.
+One structured operation, `scan`, repeats a Program of its own a fixed number of times; each of its results is an `item`.
 
 `Builder` gives equal expressions one value and keeps negations out of the way (x + (−y) is x − y, −x·y is
 −(x·y)), so that they end in the sign of a fused multiply-add.  The passes after it are functions from Program
@@ -16,18 +17,19 @@ import math
 import struct
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ARITY = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "fma": 3, "sqrt": 1, "abs": 1, "floor": 1,
     "lt": 2, "le": 2, "eq": 2, "select": 3,
     "sin": 1, "cos": 1, "exp": 1, "log": 1, "atan2": 2, "tanh": 1, "cbrt": 1,
 }  # fmt: skip
+LEAVES = frozenset({"const", "input"})
 COMMUTATIVE = frozenset({"add", "mul", "eq"})
 COUNTED = {"add": 1, "sub": 1, "mul": 1, "div": 1, "fma": 2}
 
@@ -46,23 +48,71 @@ class Array(NamedTuple):
 
 
 class Op(NamedTuple):
-    """One value: `name` applied to earlier values, or a leaf: ("const", (), x) or ("input", (array, element))."""
+    """One value: `name` applied to earlier values, or a leaf: ("const", (), x) or ("input", (array, element)).
+
+    A scan's args are its loop's start, xs row by row and shared values; ("item", (scan, k)) is its k-th result.
+    """
 
     name: str
     args: tuple[int, ...] = ()
     constant: float = 0.0
+    loop: Loop | None = None
 
     @property
     def operands(self) -> tuple[int, ...]:
-        return self.args if self.name in ARITY else ()
+        return () if self.name in LEAVES else self.args[:1] if self.name == "item" else self.args
+
+    @property
+    def computed(self) -> bool:
+        """By an operation of `ARITY`: neither found in memory, as a leaf or an item, nor a scan."""
+        return self.name in ARITY
 
     @property
     def latency(self) -> int:
-        return LATENCY.get(self.name, 4) if self.name in ARITY else 0
+        return LATENCY.get(self.name, 4) if self.computed else self.loop.latency if self.loop else 0
 
     def on(self, new: Mapping[int, int]) -> Op:
         """The same operation on values called new[x]."""
-        return self._replace(args=tuple(new[x] for x in self.args)) if self.name in ARITY else self
+        if not self.operands:
+            return self
+        return self._replace(args=(*(new[x] for x in self.operands), *self.args[len(self.operands) :]))
+
+
+class Loop(NamedTuple):
+    """`count` turns of body(carry, x, table, shared) -> (carry, y), from the last row to the first if `reverse`.
+
+    Turn k reads row k of the xs, computed before the loop, and of the table of constants, and writes row k of the ys.
+    The results of the scan are the last carry and then the ys, row by row.
+    """
+
+    count: int
+    body: Program
+    table: tuple[tuple[float, ...], ...]
+    reverse: bool = False
+
+    @property
+    def rows(self) -> Sequence[int]:
+        """In the order of the turns."""
+        return range(self.count)[::-1] if self.reverse else range(self.count)
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Elements of carry, x, table, shared and y."""
+        return {array.name: array.size for array in (*self.body.inputs, *self.body.outputs)}
+
+    @property
+    def results(self) -> int:
+        return self.sizes["carry"] + self.count * self.sizes["y"]
+
+    @property
+    def latency(self) -> int:
+        return self.count * max(len(self.body.code), 1)
+
+    def split(self, args: Sequence[Any]) -> tuple[Sequence[Any], list[Sequence[Any]], Sequence[Any]]:
+        """start, xs by rows, shared."""
+        n, m = self.sizes["carry"], self.sizes["x"]
+        end = n + self.count * m
+        return args[:n], [args[n + k * m : n + (k + 1) * m] for k in range(self.count)], args[end:]
 
 
 @dataclass(frozen=True)
@@ -82,8 +132,12 @@ class Program:
 
     @cached_property
     def counts(self) -> Counter[str]:
-        """How often each operation occurs, leaves left out."""
-        return Counter(op.name for op in self.code if op.name in ARITY)
+        """How often each operation runs; those of a loop in every turn."""
+        counts = Counter(op.name for op in self.code if op.computed)
+        for op in self.code:
+            if op.loop:
+                counts.update({name: op.loop.count * count for name, count in op.loop.body.counts.items()})
+        return counts
 
     @property
     def operations(self) -> int:
@@ -103,6 +157,20 @@ class Builder:
 
     def input(self, array: int, element: int) -> int:
         return self._value(Op("input", (array, element)))
+
+    def add(self, op: Op, new: Mapping[int, int]) -> int:
+        """Any operation of another program, whose value x is called new[x] here."""
+        if op.name == "const":
+            return self.constant(op.constant)
+        if op.loop:
+            return self.scan(op.loop, [new[x] for x in op.args])
+        return self.emit(op.name, *(new[x] for x in op.args)) if op.computed else self._value(op.on(new))
+
+    def scan(self, loop: Loop, args: Sequence[int]) -> int:
+        return self._value(Op("scan", tuple(args), loop=loop), ("scan", id(loop), tuple(args)))
+
+    def item(self, scan: int, k: int) -> int:
+        return self._value(Op("item", (scan, k)))
 
     def emit(self, name: str, *args: int) -> int:
         """The value of an operation, in its normal form."""
@@ -174,26 +242,88 @@ class Builder:
 
 
 def optimise(program: Program) -> Program:
-    return fuse(share_reciprocals(without_dead_code(program)))
+    return fuse(share_reciprocals(without_dead_code(trim_loops(program))))
 
 
 def without_dead_code(program: Program) -> Program:
-    live = [False] * len(program.code)
-    for row in program.results:
-        for value in row:
-            live[value] = True
-    for i in range(len(program.code) - 1, -1, -1):
-        op = program.code[i]
-        if live[i] and op.name in ARITY:
-            for x in op.args:
-                live[x] = True
     renamed: dict[int, int] = {}
     code: list[Op] = []
-    for i, op in enumerate(program.code):
-        if live[i]:
-            renamed[i] = len(code)
-            code.append(op.on(renamed))
+    for i in needed(program.code, (x for row in program.results for x in row)):
+        renamed[i] = len(code)
+        code.append(program.code[i].on(renamed))
     return program.renamed(code, renamed)
+
+
+def trim_loops(program: Program) -> Program:
+    """Take out of every loop what no result needs: ys, carries, and the xs and shared values that only they used."""
+    used: dict[int, set[int]] = {i: set() for i, op in enumerate(program.code) if op.loop}
+    for i in needed(program.code, (x for row in program.results for x in row)):
+        op = program.code[i]
+        if op.name == "item":
+            used[op.args[0]].add(op.args[1])
+    trimmed = {i: trimmed_loop(program.code[i].loop, items) for i, items in used.items() if items}
+    build = Builder()
+    new: dict[int, int] = {}
+    for i, op in enumerate(program.code):
+        if op.name == "item" and op.args[1] in used[op.args[0]]:
+            new[i] = build.item(new[op.args[0]], trimmed[op.args[0]].items[op.args[1]])
+        elif op.loop and i in trimmed:
+            new[i] = build.scan(trimmed[i].loop, [new[op.args[k]] for k in trimmed[i].args])
+        elif op.name not in ("item", "scan"):
+            new[i] = build.add(op, new)
+    return program.renamed(build.code, new)
+
+
+class Trimmed(NamedTuple):
+    """A shorter loop, which of the old args it takes, and where the old results are among its own."""
+
+    loop: Loop
+    args: list[int]
+    items: dict[int, int]
+
+
+def trimmed_loop(loop: Loop, used: set[int]) -> Trimmed:
+    body, sizes = loop.body, loop.sizes
+    results = dict(zip(("carry", "y"), body.results))
+    carry = {k for k in used if k < sizes["carry"]}
+    y = sorted({(k - sizes["carry"]) % sizes["y"] for k in used if k >= sizes["carry"]})
+    while True:  # a carry is needed if a result of the step that is needed depends on it
+        wanted = [*(results["carry"][k] for k in carry), *(results["y"][k] for k in y)]
+        leaves = {body.code[i].args for i in needed(body.code, wanted) if body.code[i].name == "input"}
+        grown = carry | {element for array, element in leaves if array == 0}
+        if grown == carry:
+            break
+        carry = grown
+    kept = [sorted(carry), *([e for e in range(a.size) if (k, e) in leaves] for k, a in enumerate(body.inputs) if k)]
+    place = {(k, e): new for k, row in enumerate(kept) for new, e in enumerate(row)}
+    code = [Op("input", (x.args[0], place.get(x.args, 0))) if x.name == "input" else x for x in body.code]
+    rows = tuple(results["carry"][k] for k in kept[0]), tuple(results["y"][k] for k in y)
+    resized = [a._replace(shape=(len(row),)) for a, row in zip((*body.inputs, *body.outputs), (*kept, kept[0], y))]
+    shorter = without_dead_code(
+        Program(body.name, tuple(resized[:4]), tuple(resized[4:]), tuple(code), rows)
+    )
+    table = tuple(tuple(row[j] for j in kept[2]) for row in loop.table)
+    start, xs, shared = loop.split(range(sizes["carry"] + loop.count * sizes["x"] + sizes["shared"]))
+    args = [*(start[k] for k in kept[0]), *(row[k] for row in xs for k in kept[1]), *(shared[k] for k in kept[3])]
+    items = {k: new for new, k in enumerate(kept[0])}
+    items |= {
+        sizes["carry"] + row * sizes["y"] + k: len(kept[0]) + row * len(y) + new
+        for row in range(loop.count)
+        for new, k in enumerate(y)
+    }
+    return Trimmed(Loop(loop.count, shorter, table, loop.reverse), args, items)
+
+
+def needed(code: Sequence[Op], results: Iterable[int]) -> list[int]:
+    """The values that the results depend on, in order."""
+    live = [False] * len(code)
+    for x in results:
+        live[x] = True
+    for i in range(len(code) - 1, -1, -1):
+        if live[i]:
+            for x in code[i].operands:
+                live[x] = True
+    return [i for i, needed in enumerate(live) if needed]
 
 
 def share_reciprocals(program: Program) -> Program:
@@ -213,12 +343,7 @@ def rebuild(program: Program, step) -> Program:
     build = Builder()
     new: dict[int, int] = {}
     for i, op in enumerate(program.code):
-        if op.name == "const":
-            new[i] = build.constant(op.constant)
-        elif op.name == "input":
-            new[i] = build.input(*op.args)
-        else:
-            new[i] = step(build, op, tuple(new[x] for x in op.args))
+        new[i] = step(build, op, tuple(new[x] for x in op.args)) if op.computed else build.add(op, new)
     return without_dead_code(program.renamed(build.code, new))
 
 
@@ -238,8 +363,8 @@ def fuse(program: Program) -> Program:
         return (new[op.args[0]], new[op.args[1]]) if op.name == "mul" and uses[x] == 1 else None
 
     for i, op in enumerate(program.code):
-        if op.name not in ARITY:
-            new[i] = put(op)
+        if not op.computed:
+            new[i] = put(op.on(new))
             continue
         args = tuple(new[x] for x in op.args)
         if op.name == "add" and (ab := product(op.args[1])):
@@ -267,14 +392,13 @@ def in_recursion_order(program: Program) -> Program:
     code = program.code
     depends, acts = [-1] * len(code), [-1] * len(code)
     for i, op in enumerate(code):
-        depends[i] = op.args[1] if op.name == "input" else max((depends[x] for x in op.args), default=-1)
+        depends[i] = op.args[1] if op.name == "input" else max((depends[x] for x in op.operands), default=-1)
     for row in program.results:
         for element, x in enumerate(row):
             acts[x] = max(acts[x], element)
     for i in range(len(code) - 1, -1, -1):
-        if code[i].name in ARITY:
-            for x in code[i].args:
-                acts[x] = max(acts[x], acts[i])
+        for x in code[i].operands:
+            acts[x] = max(acts[x], acts[i])
     order = sorted(range(len(code)), key=lambda i: (depends[i], -acts[i], i))
     new: dict[int, int] = {}
     sorted_code: list[Op] = []
@@ -334,9 +458,8 @@ def by_critical_path(program: Program) -> Program:
 def use_counts(program: Program) -> list[int]:
     uses = [0] * len(program.code)
     for op in program.code:
-        if op.name in ARITY:
-            for x in op.args:
-                uses[x] += 1
+        for x in op.operands:
+            uses[x] += 1
     for row in program.results:
         for x in row:
             uses[x] += 1

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .elementary import FUNCTIONS, POW2_MAGIC
-from .program import ARITY, Program
+from .program import ARITY, Loop, Program
 
 
 def apply(m: Any, name: str, args: Sequence[Any]) -> Any:
@@ -41,10 +41,25 @@ def interpret(program: Program, inputs: Sequence[Any], m: Any) -> list[list[Any]
         elif op.name == "input":
             array, element = op.args
             values.append(inputs[array][element])
+        elif op.name == "item":
+            scan, k = op.args
+            values.append(values[scan][k])
+        elif op.loop:
+            values.append(repeat(op.loop, [values[x] for x in op.args], m))
         else:
             assert len(op.args) == ARITY[op.name]
             values.append(apply(m, op.name, [values[x] for x in op.args]))
     return [[values[x] for x in row] for row in program.results]
+
+
+def repeat(loop: Loop, args: Sequence[Any], m: Any) -> list[Any]:
+    """The results of a scan: the last carry, then the ys row by row."""
+    carry, xs, shared = loop.split(args)
+    ys: list[list[Any]] = [[]] * loop.count
+    for k in loop.rows:
+        table = [m.const(x) for x in loop.table[k]]
+        carry, ys[k] = interpret(loop.body, [carry, xs[k], table, shared], m)
+    return [*carry, *(y for row in ys for y in row)]
 
 
 def evaluate(program: Program, *arrays: Any) -> list[np.ndarray]:

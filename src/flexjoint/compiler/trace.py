@@ -1,55 +1,154 @@
-"""From a CasADi SX function to a Program: each SX instruction becomes one operation, or a few."""
+"""From CasADi SX expressions to a Program: each SX instruction becomes one operation, or a few.
+
+A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` puts the loop that computes them in their place.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from ..errors import FlexjointError
-from .program import Array, Builder, Program, optimise
+from .program import Array, Builder, Loop, Program, optimise
+from .scan import Definition
 
 
-def trace(name: str, inputs: Sequence[tuple[Array, Any]], outputs: Sequence[tuple[Array, Any]]) -> Program:
+def trace(
+    name: str,
+    inputs: Sequence[tuple[Array, Any]],
+    outputs: Sequence[tuple[Array, Any]],
+    definitions: Mapping[int, Definition] | None = None,
+) -> Program:
     """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`.
 
-    Matrices are stored row by row, as NumPy does; CasADi stores columns.
+    Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way.
     """
     import casadi as ca
 
-    function = ca.Function(
-        "traced",
-        [ca.vec(symbol.T) for _, symbol in inputs],
-        [ca.vec(ca.densify(expression).T) for _, expression in outputs],
-    )
-    build = Builder()
-    rules = _rules(ca)
-    work: dict[int, int] = {}
-    results = [[build.constant(0.0)] * array.size for array, _ in outputs]
-    for k in range(function.n_instructions()):
-        code = function.instruction_id(k)
-        into, args = function.instruction_output(k), function.instruction_input(k)
-        if code == ca.OP_CONST:
-            work[into[0]] = build.constant(function.instruction_constant(k))
-        elif code == ca.OP_INPUT:
-            work[into[0]] = build.input(*args)
-        elif code == ca.OP_OUTPUT:
-            results[into[0]][into[1]] = work[args[0]]
-        elif code in rules:
-            work[into[0]] = rules[code](build, *(work[x] for x in args))
-        else:
-            raise FlexjointError(f"{name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
-    program = Program(
-        name,
-        tuple(array for array, _ in inputs),
-        tuple(array for array, _ in outputs),
-        tuple(build.code),
-        tuple(tuple(row) for row in results),
-    )
-    return optimise(program)
+    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {})
+    results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
+    return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
 
 
-def _rules(ca: Any) -> dict[int, Callable[..., int]]:
+def by_rows(ca: Any, matrix: Any) -> list[Any]:
+    return ca.densify(matrix).T.nonzeros()
+
+
+class Recorder:
+    """Records expressions of known symbols, one operation after the other."""
+
+    def __init__(self, name: str, inputs: Sequence[Sequence[Any]], definitions: Mapping[int, Definition]):
+        self.name = name
+        self.definitions = definitions
+        self.build = Builder()
+        self.symbols: list[Any] = []  # those with a value
+        self.value: list[int] = []
+        for k, symbols in enumerate(inputs):
+            self.bind(symbols, [self.build.input(k, e) for e in range(len(symbols))])
+
+    def program(self, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[Sequence[int]]) -> Program:
+        code, rows = tuple(self.build.code), tuple(tuple(row) for row in results)
+        return optimise(Program(self.name, tuple(inputs), tuple(outputs), code, rows))
+
+    def bind(self, symbols: Sequence[Any], values: Sequence[int]) -> None:
+        self.symbols += symbols
+        self.value += values
+
+    def values(self, outputs: Sequence[Sequence[Any]]) -> list[list[int]]:
+        """The values of lists of scalar expressions."""
+        import casadi as ca
+
+        outputs = [ca.vertcat(*row) for row in outputs]
+        self.link(outputs)
+        function = ca.Function("traced", [ca.vertcat(*self.symbols)], outputs)
+        rules = _rules()
+        work: dict[int, int] = {}
+        results = [[self.build.constant(0.0)] * row.numel() for row in outputs]
+        for k in range(function.n_instructions()):
+            code = function.instruction_id(k)
+            into, args = function.instruction_output(k), function.instruction_input(k)
+            if code == ca.OP_CONST:
+                work[into[0]] = self.build.constant(function.instruction_constant(k))
+            elif code == ca.OP_INPUT:
+                work[into[0]] = self.value[args[1]]
+            elif code == ca.OP_OUTPUT:
+                results[into[0]][into[1]] = work[args[0]]
+            elif code in rules:
+                work[into[0]] = rules[code](self.build, *(work[x] for x in args))
+            else:
+                raise FlexjointError(f"{self.name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
+        return results
+
+    def link(self, expressions: Sequence[Any]) -> None:
+        """Give a value to the symbols in the expressions that are results of loops."""
+        known = {symbol.element_hash() for symbol in self.symbols}
+        for symbol in symbols_of(expressions):
+            if symbol.element_hash() not in known and (found := self.definitions.get(symbol.element_hash())):
+                self.bind(found.results, self.loop(found))
+                known.update(x.element_hash() for x in found.results)
+
+    def loop(self, scan: Definition) -> list[int]:
+        """The values of a scan's results."""
+        shared = self.shared(scan)
+        constant = [j for j, column in enumerate(zip(*scan.xs)) if all(x.is_constant() for x in column)]
+        varying = [j for j in range(len(scan.x)) if j not in constant]
+        table = tuple(tuple(float(row[j]) for j in constant) for row in scan.xs)
+        inputs = {
+            "carry": scan.carry,
+            "x": [scan.x[j] for j in varying],
+            "table": [scan.x[j] for j in constant],
+            "shared": shared,
+        }
+        outputs = {"carry": scan.carry_out, "y": scan.y}
+        body = Recorder(self.name, list(inputs.values()), self.definitions)
+        arrays = [[Array(name, (len(x),)) for name, x in side.items()] for side in (inputs, outputs)]
+        loop = Loop(len(scan.xs), body.program(*arrays, body.values(list(outputs.values()))), table, scan.reverse)
+        rows = [[row[j] for j in varying] for row in scan.xs]
+        args = self.values([scan.start, [x for row in rows for x in row], shared])
+        value = self.build.scan(loop, [x for part in args for x in part])
+        return [self.build.item(value, k) for k in range(loop.results)]
+
+    def shared(self, scan: Definition) -> list[Any]:
+        """Symbols from outside the loop that its step uses; loops inside it that do not depend on it are outside."""
+        own = {symbol.element_hash() for symbol in (*scan.carry, *scan.x)}
+
+        @cache
+        def inner(key: int) -> bool:
+            if key in own:
+                return True
+            found = self.definitions.get(key)
+            return found is not None and any(inner(x.element_hash()) for x in self.needs(found))
+
+        found: dict[int, Any] = {}
+        waiting = symbols_of([*scan.carry_out, *scan.y])
+        while waiting:
+            symbol = waiting.pop()
+            key = symbol.element_hash()
+            if not inner(key):
+                found[key] = symbol
+            elif key not in own:
+                waiting += self.needs(self.definitions[key])
+        return list(found.values())
+
+    @staticmethod
+    def needs(scan: Definition) -> list[Any]:
+        """Symbols that a loop's results depend on."""
+        own = {symbol.element_hash() for symbol in (*scan.carry, *scan.x)}
+        every = [*scan.start, *(x for row in scan.xs for x in row), *scan.carry_out, *scan.y]
+        return [symbol for symbol in symbols_of(every) if symbol.element_hash() not in own]
+
+
+def symbols_of(expressions: Sequence[Any]) -> list[Any]:
+    import casadi as ca
+
+    return ca.symvar(ca.veccat(*expressions))
+
+
+@cache
+def _rules() -> dict[int, Callable[..., int]]:
     """One expansion for every SX operation that has a meaning here."""
+    import casadi as ca
 
     def op(name: str) -> Callable[..., int]:
         return lambda b, *x: b.emit(name, *x)
