@@ -18,6 +18,7 @@ LAYERS = [
     "loading",
     "random_robots",
     "compiler",
+    "roots",
     "api",
     "algorithms",
     "trajectory",

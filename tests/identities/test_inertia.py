@@ -37,7 +37,7 @@ def joint_forces(tree_of, order):
     def function(robot, *stack, base=None):
         tree = tree_of(robot)
         groups = base._asdict() if base is not None else None
-        F, N = newton_euler(tree, stack, sx(robot.gravity), order, groups)
+        F, N = zip(*newton_euler(tree, stack, sx(robot.gravity), order, groups))
         rows = []
         for k in range(order + 1):
             torque = [(N if b.kind == "revolute" else F)[i][k][2] for i, b in enumerate(tree)]

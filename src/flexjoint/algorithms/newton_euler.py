@@ -11,10 +11,13 @@ Forces and moments refer to the origin of the body's frame, which lies on the jo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ..api import algorithm
+from ..compiler.scan import scan, unrolled
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import (
@@ -44,6 +47,8 @@ from .bodies import (
     viscous_friction,
 )
 
+LOOP_FROM = 180  # joints times (order + 1)²: straight code of order 2 is as fast up to 20 joints, of order 0 beyond 100
+
 
 class Motion(NamedTuple):
     """Jets of a body's motion, in its own frame; R turns them into base coordinates."""
@@ -63,11 +68,14 @@ class Step(NamedTuple):
     d: Jet  # empty if it does not slide
 
 
-class JointForces(NamedTuple):
-    """For each body, jets of the force and moment its joint passes to it, in its own frame."""
+class Load(NamedTuple):
+    """Jets of a force and a moment, in a body's frame."""
 
-    F: list[Jet]
-    N: list[Jet]
+    F: Jet
+    N: Jet
+
+    def __add__(self, other: Load) -> Load:  # type: ignore[override]
+        return Load([x + y for x, y in zip(self.F, other.F)], [x + y for x, y in zip(self.N, other.N)])
 
 
 class BaseMotion(NamedTuple):
@@ -85,65 +93,106 @@ def newton_euler(
     order: int,
     base: Mapping[str, Sequence[Any]] | None = None,
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
-) -> JointForces:
-    """Joint forces and moments with their first `order` derivatives, from the stack [q, q', ...]."""
-    motions, steps = forward(tree, q, order, base_motion(gravity, order, base))
-    return backward(tree, motions, steps, order, [(frame, external(motions, frame, w, order)) for frame, w in wrenches])
-
-
-def forward(tree: list[Body], q: Sequence[Any], order: int, base: Motion) -> tuple[list[Motion], list[Step]]:
-    """From the base outwards: velocities and accelerations."""
-    motions: list[Motion] = []
-    steps: list[Step] = []
-    for body in tree:
-        up = motions[body.parent] if body.parent >= 0 else base
-        step = joint_step(body, q, order)
-        # ω = Rᵀω_parent + q' z and its derivatives  [EJNEA (17)-(20)]
-        omega = turn(step, [body.R.T @ w for w in up.omega])
-        omega = [w + rate * unit_z() for w, rate in zip(omega, step.rates)] or omega
-        A, W = acceleration_matrix(omega, order)
-        # a = Rᵀ(a_parent + A_parent p), sliding joints + A d + 2 ω × d' + d''  [EJNEA (21), (23), (25)]
-        a = turn(step, [body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])
-        if body.kind == "prismatic":
-            d = step.d
-            carried = leibniz(lambda x, y: x @ y, A, d, order)
-            coriolis = leibniz(cross, omega, d[1:], order)
-            a = [x + y + 2 * z + s for x, y, z, s in zip(a, carried, coriolis, d[2:])]
-        motions.append(Motion(up.R @ body.R @ step.R, omega, a, A, W))
-        steps.append(step)
-    return motions, steps
-
-
-def backward(
-    tree: list[Body],
-    motions: list[Motion],
-    steps: list[Step],
-    order: int,
-    external_forces: Sequence[tuple[Frame, tuple[Jet, Jet]]] = (),
-) -> JointForces:
-    """From the tips inwards: forces and moments."""
-    F: list[Jet] = []
-    N: list[Jet] = []
-    for body, motion in zip(tree, motions):
-        # f = m a + A h  [EJNEA (22), (24), (26)-(29)];  n = vee(AΣ − ΣAᵀ) + h × a  [EJNEA (30)-(32)]
-        F.append([body.inertia.force(A, a) for A, a in zip(motion.A, motion.a)])
-        N.append([body.inertia.moment(A, W, a) for A, W, a in zip(motion.A, motion.W, motion.a)])
-    for frame, (force, moment) in external_forces:
+) -> list[Load]:
+    """What each joint passes to its body, with the first `order` derivatives, from the stack [q, q', ...]."""
+    steps = [joint_step(body, q, order) for body in tree]
+    motions, loads = forward(tree, steps, order, base_motion(gravity, order, base))
+    for frame, wrench in wrenches:
         if frame.body >= 0:
-            F[frame.body] = [x - y for x, y in zip(F[frame.body], force)]
-            N[frame.body] = [x - y for x, y in zip(N[frame.body], moment)]
-    for i in range(len(tree) - 1, -1, -1):
-        body, step = tree[i], steps[i]
-        if body.parent < 0:
-            continue
-        # F_parent += R F,  N_parent += R (N + d × F) + p × R F, and their derivatives  [EJNEA (33)-(38)]
-        lever = leibniz(cross, step.d, F[i], order) if body.kind == "prismatic" else []
-        moment = [n + x for n, x in zip(N[i], lever)] or N[i]
-        force_up = [body.R @ f for f in turn_back(step, F[i])]
-        moment_up = [body.R @ n for n in turn_back(step, moment)]
-        F[body.parent] = [x + f for x, f in zip(F[body.parent], force_up)]
-        N[body.parent] = [x + n + cross(body.p, f) for x, n, f in zip(N[body.parent], moment_up, force_up)]
-    return JointForces(F, N)
+            loads[frame.body] += external(motions[frame.body], frame, wrench, order)
+    return backward(tree, steps, loads, order)
+
+
+def forward(tree: list[Body], steps: list[Step], order: int, base: Motion) -> tuple[list[Motion], list[Load]]:
+    """From the base outwards: how each body moves, and the load that takes."""
+    motions: list[Motion] = []
+    loads: list[Load] = []
+
+    def outwards(up: Motion, x: tuple[Body, Step]) -> tuple[Motion, tuple[Motion, Load]]:
+        motion = carried_on(up, *x, order)
+        return motion, (motion, inertial_load(x[0], motion))
+
+    for run in runs(tree):
+        parent = tree[run[0]].parent
+        up = motions[parent] if parent >= 0 else base
+        _, found = repeated(run, order)(outwards, up, [(anywhere(tree[i]), steps[i]) for i in run])
+        motions += [motion for motion, _ in found]
+        loads += [load for _, load in found]
+    return motions, loads
+
+
+def carried_on(up: Motion, body: Body, step: Step, order: int) -> Motion:
+    """The motion of a body from its parent's."""
+    # ω = Rᵀω_parent + q' z and its derivatives  [EJNEA (17)-(20)]
+    omega = turn(step, [body.R.T @ w for w in up.omega])
+    omega = [w + rate * unit_z() for w, rate in zip(omega, step.rates)] or omega
+    A, W = acceleration_matrix(omega, order)
+    # a = Rᵀ(a_parent + A_parent p), sliding joints + A d + 2 ω × d' + d''  [EJNEA (21), (23), (25)]
+    a = turn(step, [body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])
+    if body.kind == "prismatic":
+        d = step.d
+        carried = leibniz(lambda x, y: x @ y, A, d, order)
+        coriolis = leibniz(cross, omega, d[1:], order)
+        a = [x + y + 2 * z + s for x, y, z, s in zip(a, carried, coriolis, d[2:])]
+    return Motion(up.R @ body.R @ step.R, omega, a, A, W)
+
+
+def inertial_load(body: Body, motion: Motion) -> Load:
+    """f = m a + A h  [EJNEA (22), (24), (26)-(29)];  n = vee(AΣ − ΣAᵀ) + h × a  [EJNEA (30)-(32)]"""
+    return Load(
+        [body.inertia.force(A, a) for A, a in zip(motion.A, motion.a)],
+        [body.inertia.moment(A, W, a) for A, W, a in zip(motion.A, motion.W, motion.a)],
+    )
+
+
+def backward(tree: list[Body], steps: list[Step], loads: list[Load], order: int) -> list[Load]:
+    """From the tips inwards: the load of a body and all that it carries."""
+    loads = list(loads)
+    none = Load([zeros(3)] * (order + 1), [zeros(3)] * (order + 1))
+
+    def inwards(carried: Load, x: tuple[Body, Step, Load]) -> tuple[Load, Load]:
+        body, step, own = x
+        load = own + carried
+        return handed_on(body, step, load, order), load
+
+    for run in reversed(runs(tree)):
+        xs = [(anywhere(tree[i]), steps[i], loads[i]) for i in run]
+        rest, loads[run[0] : run[-1] + 1] = repeated(run, order)(inwards, none, xs, reverse=True)
+        parent = tree[run[0]].parent
+        if parent >= 0:
+            loads[parent] += rest
+    return loads
+
+
+def handed_on(body: Body, step: Step, load: Load, order: int) -> Load:
+    """What a body's load is to its parent: R F and R (N + d × F) + p × R F, and their derivatives  [EJNEA (33)-(38)]"""
+    F, N = load
+    if body.kind == "prismatic":
+        N = [n + x for n, x in zip(N, leibniz(cross, step.d, F, order))]
+    force = [body.R @ f for f in turn_back(step, F)]
+    moment = [body.R @ n for n in turn_back(step, N)]
+    return Load(force, [n + cross(body.p, f) for n, f in zip(moment, force)])
+
+
+def runs(tree: list[Body]) -> list[range]:
+    """The tree cut into chains of like joints: each body but the last of a run has one child, the next in the run."""
+    children = Counter(body.parent for body in tree)
+    starts = [
+        i
+        for i, body in enumerate(tree)
+        if i == 0 or body.parent != i - 1 or children[i - 1] > 1 or body.kind != tree[i - 1].kind
+    ]
+    return [range(a, b) for a, b in pairwise([*starts, len(tree)])]
+
+
+def repeated(run: range, order: int) -> Callable[..., Any]:
+    """Long runs become loops: their straight code leaves the instruction cache, and takes long to compile."""
+    return scan if len(run) * (order + 1) ** 2 >= LOOP_FROM else unrolled
+
+
+def anywhere(body: Body) -> Body:
+    """The body without its place in the tree, in which all bodies of a run differ."""
+    return body._replace(parent=-1, coordinate=None)
 
 
 def base_motion(gravity: Vector, order: int, base: Mapping[str, Sequence[Any]] | None) -> Motion:
@@ -197,14 +246,11 @@ def assemble(alpha: Vector, W: Matrix) -> Matrix:
     )
 
 
-def external(motions: list[Motion], frame: Frame, wrench: Sequence[Any], order: int) -> tuple[Jet, Jet]:
-    """Jets, in the body's frame, of a wrench given at `frame` by its absolute derivatives in base coordinates."""
-    if frame.body < 0:
-        return [], []
-    motion = motions[frame.body]
+def external(motion: Motion, frame: Frame, wrench: Sequence[Any], order: int) -> Load:
+    """What a wrench, given at `frame` by its absolute derivatives in base coordinates, takes off the body's load."""
     force = in_turning_frame([motion.R.T @ w[:3] for w in wrench[: order + 1]], motion.omega)
     moment = in_turning_frame([motion.R.T @ w[3:] for w in wrench[: order + 1]], motion.omega)
-    return force, [n + cross(frame.p, f) for n, f in zip(moment, force)]
+    return Load([-f for f in force], [-(n + cross(frame.p, f)) for n, f in zip(moment, force)])
 
 
 # Public functions -------------------------------------------------------------------------------------------
@@ -239,8 +285,8 @@ def joint_wrenches(robot: Robot, q, v, a, *, wrenches=None, base=None):
     One row a link, fixed ones included; the row of a link on the base is the base's reaction.
     """
     at = [(own_frame(link), stack) for link, stack in checked_wrenches(robot, wrenches, 0)]
-    F, N = newton_euler(bodies(robot), [q, v, a], sx(robot.gravity), 0, checked_base(base, 0), at)
-    return ca.vertcat(*[ca.horzcat(f[0].T, n[0].T) for f, n in zip(F, N)])
+    loads = newton_euler(bodies(robot), [q, v, a], sx(robot.gravity), 0, checked_base(base, 0), at)
+    return ca.vertcat(*[ca.horzcat(F[0].T, N[0].T) for F, N in loads])
 
 
 @algorithm("tau")
@@ -273,8 +319,8 @@ def link_torques(
     tree = moving_bodies(robot)
     place = frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
-    F, N = newton_euler(tree, q, gravity, order, checked_base(base, order), at)
-    along = [(N if body.kind == "revolute" else F)[i] for i, body in enumerate(tree)]
+    loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at)
+    along = [load.N if body.kind == "revolute" else load.F for body, load in zip(tree, loads)]
     return [ca.vertcat(*[jet[k][2] for jet in along]) for k in range(order + 1)]
 
 

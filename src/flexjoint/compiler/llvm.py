@@ -113,7 +113,9 @@ class Emitter:
     def splat(self, x: str) -> str:
         """A register with this scalar in every lane."""
         first = self.put(f"insertelement {self.double} poison, double {x}, i32 0")
-        return self.put(f"shufflevector {self.double} {first}, {self.double} poison, <{self.lanes} x i32> zeroinitializer")
+        return self.put(
+            f"shufflevector {self.double} {first}, {self.double} poison, <{self.lanes} x i32> zeroinitializer"
+        )
 
     def element(self, base: str, index: int, kind: str = "") -> str:
         """Pointer to element `index` of an array."""
@@ -192,13 +194,13 @@ class Functions:
         The carry goes to and fro between two buffers, since a step must not write what it reads.
         """
         self.add(f"{symbol}_step", loop.body)
-        carry, x, table, shared, y = (loop.sizes[name] for name in ("carry", "x", "table", "shared", "y"))
+        carry, x, table, y = (loop.sizes[name] for name in ("carry", "x", "table", "y"))
         constants = ", ".join(f"double {Emitter([]).const(value)}" for row in loop.table for value in row)
-        length = loop.count * table
+        length = loop.turns * table
         value = f"[{constants}]" if length else "zeroinitializer"
         self.text.append(f"@{symbol}_table = internal constant [{length} x double] {value}, align 64\n")
         T = self.double
-        first, turn = (loop.count - 1, -1) if loop.reverse else (0, 1)
+        first, turn = (loop.turns - 1, -1) if loop.reverse else (0, 1)
         lines = [
             "entry:",
             f"  %a = alloca [{carry} x {T}], align 64",
@@ -206,7 +208,7 @@ class Functions:
             "  %in = alloca [4 x ptr]",
             "  %out = alloca [2 x ptr]",
             f"  %xs = getelementptr {T}, ptr %args, i64 {carry}",
-            f"  %shared = getelementptr {T}, ptr %xs, i64 {loop.count * x}",
+            f"  %shared = getelementptr {T}, ptr %xs, i64 {loop.turns * x}",
             f"  %ys = getelementptr {T}, ptr %results, i64 {carry}",
             *_set_pointer("in", 3, "%shared"),
             "  br label %turn",
@@ -227,7 +229,7 @@ class Functions:
             f"  %status = call i64 @{symbol}_step(ptr %in, ptr %out)",
             "  %k.next = add i64 %k, 1",
             f"  %row.next = add i64 %row, {turn}",
-            f"  %more = icmp ult i64 %k.next, {loop.count}",
+            f"  %more = icmp ult i64 %k.next, {loop.turns}",
             "  br i1 %more, label %turn, label %end",
             "end:",
         ]
@@ -344,7 +346,9 @@ def _function_body(
         if check is None and program.inputs[array].name != "table":
             return emit.put(f"load {emit.double}, ptr {emit.element(base, index)}")
         found = [
-            emit.put(f"load double, ptr {emit.element(base, row * size + index, 'double')}, align 8, !invariant.load !0")
+            emit.put(
+                f"load double, ptr {emit.element(base, row * size + index, 'double')}, align 8, !invariant.load !0"
+            )
             for row in range(rows)
         ]
         return found[0] if lanes == 1 else emit.gather(found) if rows == lanes else emit.splat(found[0])

@@ -3,7 +3,7 @@
 A Program is the one description that the reference interpreter, the LLVM and the C backends execute.  Each
 value is the result of one operation on earlier values; the operations and their meaning are listed in
 `ARITY` and defined in `reference.py`.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is x where c is not 0.
-One structured operation, `scan`, repeats a Program of its own a fixed number of times; each of its results is an `item`.
+One structured operation, `scan`, repeats a Program of its own a fixed number of times; its results are `item`s.
 
 `Builder` gives equal expressions one value and keeps negations out of the way (x + (−y) is x − y, −x·y is
 −(x·y)), so that they end in the sign of a fused multiply-add.  The passes after it are functions from Program
@@ -79,13 +79,13 @@ class Op(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """`count` turns of body(carry, x, table, shared) -> (carry, y), from the last row to the first if `reverse`.
+    """`turns` times body(carry, x, table, shared) -> (carry, y), from the last row to the first if `reverse`.
 
     Turn k reads row k of the xs, computed before the loop, and of the table of constants, and writes row k of the ys.
     The results of the scan are the last carry and then the ys, row by row.
     """
 
-    count: int
+    turns: int
     body: Program
     table: tuple[tuple[float, ...], ...]
     reverse: bool = False
@@ -93,7 +93,7 @@ class Loop(NamedTuple):
     @property
     def rows(self) -> Sequence[int]:
         """In the order of the turns."""
-        return range(self.count)[::-1] if self.reverse else range(self.count)
+        return range(self.turns)[::-1] if self.reverse else range(self.turns)
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -102,17 +102,17 @@ class Loop(NamedTuple):
 
     @property
     def results(self) -> int:
-        return self.sizes["carry"] + self.count * self.sizes["y"]
+        return self.sizes["carry"] + self.turns * self.sizes["y"]
 
     @property
     def latency(self) -> int:
-        return self.count * max(len(self.body.code), 1)
+        return self.turns * max(len(self.body.code), 1)
 
     def split(self, args: Sequence[Any]) -> tuple[Sequence[Any], list[Sequence[Any]], Sequence[Any]]:
         """start, xs by rows, shared."""
         n, m = self.sizes["carry"], self.sizes["x"]
-        end = n + self.count * m
-        return args[:n], [args[n + k * m : n + (k + 1) * m] for k in range(self.count)], args[end:]
+        end = n + self.turns * m
+        return args[:n], [args[n + k * m : n + (k + 1) * m] for k in range(self.turns)], args[end:]
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Program:
         counts = Counter(op.name for op in self.code if op.computed)
         for op in self.code:
             if op.loop:
-                counts.update({name: op.loop.count * count for name, count in op.loop.body.counts.items()})
+                counts.update({name: op.loop.turns * count for name, count in op.loop.body.counts.items()})
         return counts
 
     @property
@@ -197,6 +197,17 @@ class Builder:
             return self.emit("sub", x, self.code[y].args[0])
         if self._is("neg", x):
             return self.emit("sub", y, self.code[x].args[0])
+        if self._is("select", x) and self._is("select", y):
+            return self._either(self.code[x].args, self.code[y].args)
+        return None
+
+    def _either(self, x: tuple[int, ...], y: tuple[int, ...]) -> int | None:
+        """(c ? x : 0) + (not c ? y : 0), which is how CasADi writes a choice, as c ? x : y."""
+        zero = self.constant(0.0)
+        if x[2] == y[2] == zero:
+            for one, other in ((x, y), (y, x)):
+                if self.code[other[0]] == Op("eq", tuple(sorted((one[0], zero)))):
+                    return self.emit("select", one[0], one[1], other[1])
         return None
 
     def _sub(self, x: int, y: int) -> int | None:
@@ -261,7 +272,7 @@ def trim_loops(program: Program) -> Program:
         op = program.code[i]
         if op.name == "item":
             used[op.args[0]].add(op.args[1])
-    trimmed = {i: trimmed_loop(program.code[i].loop, items) for i, items in used.items() if items}
+    trimmed = {i: trimmed_loop(op.loop, used[i]) for i, op in enumerate(program.code) if op.loop and used[i]}
     build = Builder()
     new: dict[int, int] = {}
     for i, op in enumerate(program.code):
@@ -296,22 +307,23 @@ def trimmed_loop(loop: Loop, used: set[int]) -> Trimmed:
         carry = grown
     kept = [sorted(carry), *([e for e in range(a.size) if (k, e) in leaves] for k, a in enumerate(body.inputs) if k)]
     place = {(k, e): new for k, row in enumerate(kept) for new, e in enumerate(row)}
-    code = [Op("input", (x.args[0], place.get(x.args, 0))) if x.name == "input" else x for x in body.code]
+    code = [
+        Op("input", (op.args[0], place.get((op.args[0], op.args[1]), 0))) if op.name == "input" else op
+        for op in body.code
+    ]
     rows = tuple(results["carry"][k] for k in kept[0]), tuple(results["y"][k] for k in y)
     resized = [a._replace(shape=(len(row),)) for a, row in zip((*body.inputs, *body.outputs), (*kept, kept[0], y))]
-    shorter = without_dead_code(
-        Program(body.name, tuple(resized[:4]), tuple(resized[4:]), tuple(code), rows)
-    )
+    shorter = without_dead_code(Program(body.name, tuple(resized[:4]), tuple(resized[4:]), tuple(code), rows))
     table = tuple(tuple(row[j] for j in kept[2]) for row in loop.table)
-    start, xs, shared = loop.split(range(sizes["carry"] + loop.count * sizes["x"] + sizes["shared"]))
+    start, xs, shared = loop.split(range(sizes["carry"] + loop.turns * sizes["x"] + sizes["shared"]))
     args = [*(start[k] for k in kept[0]), *(row[k] for row in xs for k in kept[1]), *(shared[k] for k in kept[3])]
     items = {k: new for new, k in enumerate(kept[0])}
     items |= {
         sizes["carry"] + row * sizes["y"] + k: len(kept[0]) + row * len(y) + new
-        for row in range(loop.count)
+        for row in range(loop.turns)
         for new, k in enumerate(y)
     }
-    return Trimmed(Loop(loop.count, shorter, table, loop.reverse), args, items)
+    return Trimmed(Loop(loop.turns, shorter, table, loop.reverse), args, items)
 
 
 def needed(code: Sequence[Op], results: Iterable[int]) -> list[int]:
@@ -332,9 +344,11 @@ def share_reciprocals(program: Program) -> Program:
     divisions = Counter(op.args[1] for op in program.code if op.name == "div")
     return rebuild(
         program,
-        lambda build, op, args: build.emit("mul", args[0], build.emit("div", build.constant(1.0), args[1]))
-        if op.name == "div" and divisions[op.args[1]] > 1
-        else build.emit(op.name, *args),
+        lambda build, op, args: (
+            build.emit("mul", args[0], build.emit("div", build.constant(1.0), args[1]))
+            if op.name == "div" and divisions[op.args[1]] > 1
+            else build.emit(op.name, *args)
+        ),
     )
 
 

@@ -55,7 +55,7 @@ def interpret(program: Program, inputs: Sequence[Any], m: Any) -> list[list[Any]
 def repeat(loop: Loop, args: Sequence[Any], m: Any) -> list[Any]:
     """The results of a scan: the last carry, then the ys row by row."""
     carry, xs, shared = loop.split(args)
-    ys: list[list[Any]] = [[]] * loop.count
+    ys: list[list[Any]] = [[]] * loop.turns
     for k in loop.rows:
         table = [m.const(x) for x in loop.table[k]]
         carry, ys[k] = interpret(loop.body, [carry, xs[k], table, shared], m)

@@ -5,10 +5,10 @@
 CasADi's SX has no loop.  While an algorithm is traced for a kernel, `scan` therefore runs the step once, on symbols,
 keeps it in a `Definition` and returns fresh symbols for its results; the tracer, which knows the definitions, links
 them.  Anywhere else `scan` simply runs the step for every x, and what it returns is plain SX, as it must be where
-derivatives are taken (`unrolled`).
+derivatives are taken (see `unrolled`).
 
 Carry, x and y are SX or any nesting of tuples, lists and NamedTuples of SX; other members, such as the kind of a
-joint, must be equal in all xs.  What is the same number in all xs, a structural zero above all, stays a number in the step.
+joint, must be equal in all xs.  A number equal in all xs, a structural zero above all, stays one in the step.
 """
 
 from __future__ import annotations
@@ -68,10 +68,7 @@ def scan(
     """
     scope = _scope.get()
     if scope is None or not (scope.loops or opaque):
-        ys: list[Any] = [None] * len(xs)
-        for k in range(len(xs))[::-1] if reverse else range(len(xs)):
-            carry, ys[k] = step(carry, xs[k])
-        return carry, ys
+        return unrolled(step, carry, xs, reverse)
     carry, xs = dense(carry), [dense(x) for x in xs]
     check_alike(xs)
     start, rows = elements(carry), [elements(x) for x in xs]
@@ -98,6 +95,14 @@ def scan(
     return last, ys
 
 
+def unrolled(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Sequence[Any], reverse: bool = False) -> Any:
+    """The same, turn by turn."""
+    ys: list[Any] = [None] * len(xs)
+    for k in range(len(xs))[::-1] if reverse else range(len(xs)):
+        carry, ys[k] = step(carry, xs[k])
+    return carry, ys
+
+
 # Nested tuples, lists and NamedTuples of SX ----------------------------------------------------------------
 
 
@@ -120,7 +125,11 @@ def elements(tree: Any) -> list[Any]:
 
 def filled(tree: Any, numbers: Iterator[Any]) -> Any:
     """Other numbers in place of its own; zeros among them become structural."""
-    return mapped(tree, lambda x: ca.sparsify(ca.SX(x.sparsity(), ca.vertcat(*[next(numbers) for _ in range(x.nnz())]))))
+
+    def fill(x: Any) -> Any:
+        return ca.sparsify(ca.SX(x.sparsity(), ca.vertcat(*[next(numbers) for _ in range(x.nnz())])))
+
+    return mapped(tree, fill)
 
 
 def dense(tree: Any) -> Any:

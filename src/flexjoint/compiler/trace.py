@@ -1,6 +1,6 @@
 """From CasADi SX expressions to a Program: each SX instruction becomes one operation, or a few.
 
-A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` puts the loop that computes them in their place.
+A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` puts the loop that computes them there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Recorder:
         self.name = name
         self.definitions = definitions
         self.build = Builder()
-        self.symbols: list[Any] = []  # those with a value
+        self.symbols: dict[int, Any] = {}  # those with a value
         self.value: list[int] = []
         for k, symbols in enumerate(inputs):
             self.bind(symbols, [self.build.input(k, e) for e in range(len(symbols))])
@@ -52,19 +52,19 @@ class Recorder:
         return optimise(Program(self.name, tuple(inputs), tuple(outputs), code, rows))
 
     def bind(self, symbols: Sequence[Any], values: Sequence[int]) -> None:
-        self.symbols += symbols
+        self.symbols |= {symbol.element_hash(): symbol for symbol in symbols}
         self.value += values
 
     def values(self, outputs: Sequence[Sequence[Any]]) -> list[list[int]]:
         """The values of lists of scalar expressions."""
         import casadi as ca
 
-        outputs = [ca.vertcat(*row) for row in outputs]
-        self.link(outputs)
-        function = ca.Function("traced", [ca.vertcat(*self.symbols)], outputs)
+        expressions = [ca.vertcat(*row) for row in outputs]
+        self.link(expressions)
+        function = ca.Function("traced", [ca.vertcat(*self.symbols.values())], expressions)
         rules = _rules()
         work: dict[int, int] = {}
-        results = [[self.build.constant(0.0)] * row.numel() for row in outputs]
+        results = [[self.build.constant(0.0)] * len(row) for row in outputs]
         for k in range(function.n_instructions()):
             code = function.instruction_id(k)
             into, args = function.instruction_output(k), function.instruction_input(k)
@@ -82,11 +82,10 @@ class Recorder:
 
     def link(self, expressions: Sequence[Any]) -> None:
         """Give a value to the symbols in the expressions that are results of loops."""
-        known = {symbol.element_hash() for symbol in self.symbols}
-        for symbol in symbols_of(expressions):
-            if symbol.element_hash() not in known and (found := self.definitions.get(symbol.element_hash())):
+        for key in (symbol.element_hash() for symbol in symbols_of(expressions)):
+            if key not in self.symbols and key in self.definitions:
+                found = self.definitions[key]
                 self.bind(found.results, self.loop(found))
-                known.update(x.element_hash() for x in found.results)
 
     def loop(self, scan: Definition) -> list[int]:
         """The values of a scan's results."""
@@ -102,8 +101,9 @@ class Recorder:
         }
         outputs = {"carry": scan.carry_out, "y": scan.y}
         body = Recorder(self.name, list(inputs.values()), self.definitions)
-        arrays = [[Array(name, (len(x),)) for name, x in side.items()] for side in (inputs, outputs)]
-        loop = Loop(len(scan.xs), body.program(*arrays, body.values(list(outputs.values()))), table, scan.reverse)
+        results = body.values(list(outputs.values()))
+        into, out_of = ([Array(name, (len(x),)) for name, x in side.items()] for side in (inputs, outputs))
+        loop = Loop(len(scan.xs), body.program(into, out_of, results), table, scan.reverse)
         rows = [[row[j] for j in varying] for row in scan.xs]
         args = self.values([scan.start, [x for row in rows for x in row], shared])
         value = self.build.scan(loop, [x for part in args for x in part])

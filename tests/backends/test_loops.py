@@ -1,0 +1,163 @@
+"""Loops: what `scan` computes is what its steps written out compute, with the same bits in every backend."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.algorithms import newton_euler
+from flexjoint.compiler import jit, llvm
+from flexjoint.compiler.kernel import Kernel
+from flexjoint.compiler.program import Array
+from flexjoint.compiler.reference import evaluate
+from flexjoint.compiler.scan import scan, tracing
+from flexjoint.compiler.trace import trace
+from support.errors import relative_error
+from support.programs import same_bits
+
+
+def sums(a, b):
+    """A plain loop, forwards: running sums, with values from outside the loop."""
+    total, ys = scan(lambda s, x: (s + b[0] * x, s * b[1]), ca.SX(0.0), [a[k] for k in range(3)])
+    return ca.vertcat(total, *ys)
+
+
+def nested(a, b):
+    """A loop in a loop, backwards, with constants that differ from turn to turn and some that do not."""
+
+    def step(carry, x):
+        s, t = carry
+        u, w, kind = x
+        assert kind == "same in every turn"
+        inner, _ = scan(lambda d, z: (d * z + t[1], d), ca.SX(1.0), [u, w[0], ca.SX(3.0)])
+        return (s * u + t[0] + b[0], t + w + inner), (s - w[0], ca.vertcat(t, s), b[1] * a[0])
+
+    xs = [(a[k], ca.vertcat(ca.SX(float(k)), 0), "same in every turn") for k in range(3)]
+    (s, t), ys = scan(step, (a[0], a[1:3]), xs, reverse=True)
+    return ca.vertcat(s, t, ys[0][0], ys[2][1], ys[1][2])
+
+
+def chained(a, b):
+    """A loop over the results of another, one of whose carries nobody asks for."""
+
+    def step(carry, x):
+        p, unused = carry
+        return (p * x + b[0], unused + ca.sin(x)), ca.vertcat(p, x)
+
+    _, ys = scan(step, (a[0], a[1]), [a[k] for k in range(3)])
+    last, _ = scan(lambda c, y: (c + y[0] * y[1], ()), b[1], ys, reverse=True)
+    return ca.vertcat(last, ys[1])
+
+
+LOOPS = [sums, nested, chained]
+
+
+def program_of(function, loops=True):
+    a, b = ca.SX.sym("a", 3), ca.SX.sym("b", 2)
+    if loops:
+        with tracing() as definitions:
+            value = function(a, b)
+    else:
+        definitions, value = {}, function(a, b)
+    inputs = [(Array("a", (3,)), a), (Array("b", (2,)), b)]
+    return trace(function.__name__, inputs, [(Array("y", (value.numel(),)), value)], definitions)
+
+
+@pytest.fixture(params=["whole", "in pieces"])
+def pieces(request, monkeypatch):
+    if request.param == "in pieces":
+        monkeypatch.setattr(llvm, "WHOLE", 4)
+        monkeypatch.setattr(llvm, "CHUNK", 3)
+
+
+@pytest.mark.parametrize("function", LOOPS)
+def test_a_loop_is_its_turns_written_out(function):
+    looped, straight = program_of(function), program_of(function, loops=False)
+    assert any(op.loop for op in looped.code) and not any(op.loop for op in straight.code)
+    for a, b in np.random.default_rng(0).normal(size=(20, 2, 3)):
+        ours, expected = (evaluate(program, a, b[:2])[0] for program in (looped, straight))
+        np.testing.assert_allclose(ours, expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("function", LOOPS)
+def test_every_backend_gives_the_bits_of_the_interpreter(function, pieces):
+    kernel = Kernel(program_of(function))
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(131, 3)), rng.normal(size=(131, 2))
+    a[:9:2], b[1:9:2] = -0.0, 1e-310
+    expected = np.array([evaluate(kernel.program, *row)[0] for row in zip(a, b)])
+    assert same_bits(kernel(a, b), expected)
+    assert same_bits(kernel(a, b, threads=2), expected)
+    assert same_bits([kernel(*row) for row in zip(a, b)], expected)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+def test_any_number_of_lanes_compiles(lanes):
+    if lanes <= jit.simd_lanes():
+        jit.compile_object(llvm.kernel_ir(program_of(nested), lanes))
+    assert f"<{lanes} x double>" in llvm.kernel_ir(program_of(nested), lanes)
+
+
+def test_what_nobody_asks_for_is_not_computed():
+    (loop, _) = (op.loop for op in program_of(chained).code if op.loop)
+    assert loop.sizes == {"carry": 1, "x": 1, "table": 0, "shared": 1, "y": 2}
+    assert "sin" not in loop.body.counts
+
+
+def test_operations_are_those_of_all_turns():
+    assert program_of(sums).operations == 3 * 3
+    assert program_of(nested).counts["fma"] >= 9
+
+
+def test_numbers_equal_in_all_turns_stay_numbers():
+    (loop,) = (op.loop for op in program_of(nested).code if op.loop)
+    assert loop.sizes["table"] == 1 and [row[0] for row in loop.table] == [0.0, 1.0, 2.0]
+
+
+def test_turns_that_differ_in_more_than_numbers_are_refused():
+    with tracing(), pytest.raises(ValueError, match="alike but for their numbers"):
+        scan(lambda c, x: (c, ()), ca.SX(0.0), [(ca.SX(1.0), "revolute"), (ca.SX(1.0), "prismatic")])
+    with tracing(), pytest.raises(ValueError, match="carry of 2 numbers from 1"):
+        scan(lambda c, x: (ca.vertcat(c, c), ()), ca.SX(0.0), [ca.SX(1.0)])
+
+
+# The loop over links ---------------------------------------------------------------------------------------
+
+
+def robots():
+    return {
+        "turning": fj.random_robot(9, 1, prismatic=0.0, elastic=1.0, friction=True),
+        "sliding": fj.random_robot(5, 2, prismatic=1.0),
+        "mixed": fj.random_robot(12, 3, prismatic=0.2, elastic=0.5),
+        "tree": fj.random_robot(14, 4, prismatic=0.1, tree=True, fixed=0.2),
+    }
+
+
+@pytest.mark.parametrize("name", robots())
+@pytest.mark.parametrize("order", [0, 2])
+@pytest.mark.parametrize("disturbed", [False, True])
+def test_the_loop_over_links_gives_the_torques_of_straight_code(name, order, disturbed, monkeypatch):
+    robot = robots()[name]
+    rng = np.random.default_rng(0)
+    stack = rng.normal(size=(order + 3, robot.n))
+    groups = {}
+    if disturbed:
+        groups["wrenches"] = {robot.links[k].name: rng.normal(size=(order + 1, 6)) for k in (1, len(robot.links) - 1)}
+        groups["base"] = fj.BaseMotion(rng.normal(size=(order + 2, 3)), rng.normal(size=(order + 1, 3)))
+    algorithm = fj.torque_derivatives
+    structure = algorithm.structure(
+        robot,
+        order=order,
+        **{
+            group: {key: len(stack) for key, stack in (x._asdict() if hasattr(x, "_asdict") else x).items()}
+            for group, x in groups.items()
+        },
+    )
+    leaves = [y for x in groups.values() for stack in (x if isinstance(x, tuple) else x.values()) for y in stack]
+    results = {}
+    for loop_from in (2, 10**9):
+        monkeypatch.setattr(newton_euler, "LOOP_FROM", loop_from)
+        program, _ = algorithm.trace(robot, structure)
+        assert any(op.loop for op in program.code) == (loop_from == 2)
+        results[loop_from] = np.array(evaluate(program, *stack, *leaves))
+    assert relative_error(results[2], results[10**9]) < 1e-13
