@@ -4,6 +4,24 @@
 """
 
 from .base import Trajectory, require_smoothness
+from .files import load_trajectory
+from .filtered_step import FilteredStep
 from .polynomial import RestToRest
+from .retiming import Joined, Retimed, Scaled
+from .samples import Samples
+from .sinusoid import Sinusoid
+from .spline import Spline
 
-__all__ = ["RestToRest", "Trajectory", "require_smoothness"]
+__all__ = [
+    "FilteredStep",
+    "Joined",
+    "RestToRest",
+    "Retimed",
+    "Samples",
+    "Scaled",
+    "Sinusoid",
+    "Spline",
+    "Trajectory",
+    "load_trajectory",
+    "require_smoothness",
+]

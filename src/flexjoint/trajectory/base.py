@@ -25,9 +25,10 @@ class Trajectory(ABC):
     """A motion of n joints over `duration` seconds, from t = 0.
 
     Called with t, a number or an array, it returns q and its first `order` derivatives as one array
-    (order + 1, ..., n), the dimensions of t in the middle, so that `fj.inverse_dynamics(robot, *trajectory(t))` unpacks.
-    The first `smoothness` derivatives are continuous wherever the trajectory can be called, the next one is bounded and
-    piecewise continuous; where a derivative jumps, its value is the one after the jump, at the end the one before.
+    (order + 1, ..., n), the dimensions of t in the middle: `fj.inverse_dynamics(robot, *trajectory(t))` unpacks it.
+
+    The first `smoothness` derivatives are continuous wherever the trajectory can be called, the next one is bounded
+    and piecewise continuous.  Where a derivative jumps, its value is the one after the jump, at the end the one before.
     """
 
     n: int

@@ -89,8 +89,8 @@ def settling(order: int, remainder: float) -> float:
 def pulse_derivative(x: np.ndarray, m: int, r: int) -> np.ndarray:
     """The r-th derivative of xᵐ e⁻ˣ/m!, the filter's impulse response, by Rodrigues' formula  [DLMF sec. 18.5].
 
-    With a = |m − r| it is r!/m! xᵃ e⁻ˣ L_r(x) up to r = m and (−1)ᵃ e⁻ˣ L_m(x) beyond, L being Laguerre polynomials with
-    the parameter a.  Differences of xʲ e⁻ˣ/j!, the textbook way, lose seven digits at r = m = 15.
+    With a = |m − r| it is r!/m! xᵃ e⁻ˣ L_r(x) up to r = m and (−1)ᵃ e⁻ˣ L_m(x) beyond, L being Laguerre polynomials
+    with the parameter a.  Differences of xʲ e⁻ˣ/j!, the textbook way, lose five digits at m = 15, r = 14.
     """
     a = abs(m - r)
     x = np.minimum(x, 2000.0)  # where e⁻ˣ is zero and the polynomials are finite

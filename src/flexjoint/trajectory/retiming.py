@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import comb
 
 import numpy as np
@@ -91,10 +92,12 @@ class Joined(Trajectory):
     def __post_init__(self) -> None:
         pieces = tuple(a_trajectory("Joined", x) for x in self.pieces)
         if not pieces or len({x.n for x in pieces}) > 1:
-            raise InputError(f"Joined: trajectories of {[x.n for x in pieces]} joints; give one or more, all of the same")
+            raise InputError(
+                f"Joined: trajectories of {[x.n for x in pieces]} joints; give one or more, all of the same"
+            )
         ends = np.cumsum([x.duration for x in pieces])
         inside = min(x.smoothness for x in pieces)
-        smoothness = min([inside, *(continuity(a, b, i) for i, (a, b) in enumerate(zip(pieces, pieces[1:])))])
+        smoothness = min([inside, *(continuity(a, b, i) for i, (a, b) in enumerate(pairwise(pieces)))])
         starts = np.concatenate([[0.0], ends[:-1]])
         set_fields(self, pieces=pieces, n=pieces[0].n, duration=float(ends[-1]), smoothness=smoothness, starts=starts)
 

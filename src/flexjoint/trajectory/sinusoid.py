@@ -35,7 +35,9 @@ class Sinusoid(Trajectory):
             terms = np.broadcast_shapes(*(x.shape for x in given.values()), (1, 1))
         except ValueError:
             shapes = ", ".join(f"{name} {x.shape}" for name, x in given.items())
-            raise InputError(f"Sinusoid: {shapes} do not fit together; write each as (m, n), m terms of n joints") from None
+            raise InputError(
+                f"Sinusoid: {shapes} do not fit together; write each as (m, n), m terms of n joints"
+            ) from None
         offset = finite("Sinusoid", "offset", self.offset)
         n = offset.size if terms[1] == 1 and offset.ndim == 1 else terms[1]
         if len(terms) != 2 or offset.shape not in ((), (n,)):
@@ -53,7 +55,7 @@ class Sinusoid(Trajectory):
     def fourier(
         cls, frequency: float, cosine: Any, sine: Any, offset: Any = 0.0, duration: float | None = None
     ) -> Sinusoid:
-        """q(t) = offset + Σ_h cosine[h−1] cos(2πh·frequency·t) + sine[h−1] sin(2πh·frequency·t), both (harmonics, n)."""
+        """q(t) = offset + Σ_h cosine[h−1] cos(hωt) + sine[h−1] sin(hωt), ω = 2π·frequency, both (harmonics, n)."""
         a, b = finite("Sinusoid", "cosine", cosine), finite("Sinusoid", "sine", sine)
         if a.ndim != 2 or a.shape != b.shape:
             raise InputError(f"Sinusoid: cosine has shape {a.shape} and sine {b.shape}; both must be (harmonics, n)")
