@@ -77,6 +77,7 @@ class Spline(Trajectory):
         if self.ends == "periodic":
             return self.curve.derivatives(np.mod(t, self.duration), order)
         stack = self.curve.derivatives(np.clip(t, 0.0, self.duration), order)
+        stack[0, t <= 0.0], stack[0, t >= self.duration] = self.points[0], self.points[-1]
         stack[1:, (t < 0.0) | (t > self.duration)] = 0.0
         return stack
 
