@@ -104,9 +104,17 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
 # Checks of what a trajectory is made from; `owner` begins every message ---------------------------------------------
 
 
+def real(value: Any) -> np.ndarray:
+    """A new array of doubles; unlike `np.array(x, dtype=float)` this takes neither texts nor complex arrays."""
+    array = np.array(value)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{array.dtype} is no kind of real number")
+    return array.astype(float)
+
+
 def finite(owner: str, what: str, value: Any) -> np.ndarray:
     try:
-        array = np.array(value, dtype=float)
+        array = real(value)
     except (TypeError, ValueError):
         raise InputError(f"{owner}: {what} must be real numbers, not {reprlib.repr(value)}") from None
     if not np.all(np.isfinite(array)):

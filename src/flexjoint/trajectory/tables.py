@@ -18,6 +18,7 @@ import numpy as np
 from ..errors import InputError
 from ..loading.toml import read_bytes
 from ..robot import Robot
+from .base import real
 
 MAX_TABLE_BYTES = 500_000_000
 TIME_NAMES = ("t", "time")
@@ -105,7 +106,7 @@ def npz_arrays(data: bytes, place: str) -> dict[str, np.ndarray]:
             if sum(entry.file_size for entry in archive.infolist()) > MAX_TABLE_BYTES:
                 raise InputError(f"{place}: the arrays are larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return {name: np.array(file[name], dtype=float) for name in file.files}
+            return {name: real(file[name]) for name in file.files}
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, OSError, EOFError, MemoryError, ArithmeticError, RuntimeError) as error:
