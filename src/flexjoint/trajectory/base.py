@@ -81,7 +81,7 @@ class Trajectory(ABC):
 
 def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: Robot | None = None) -> None:
     """Refuse a trajectory without `order` bounded derivatives; by default as many as the robot's torque needs."""
-    name = type(trajectory).__name__
+    name = type(a_trajectory("require_smoothness", trajectory)).__name__
     if order is None and robot is None:
         raise InputError("require_smoothness: give the order needed, or the robot that needs it")
     if robot is not None and trajectory.n != robot.n:
@@ -94,14 +94,19 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
         elastic = [joint.name for joint, springy in zip(robot.joints, robot.elastic) if springy]
         who = f"{robot.name}, where joint '{elastic[0]}' is elastic," if elastic else robot.name
     s = trajectory.smoothness
-    jumps = f"it is C^{s} only, its derivative {s + 1} jumps" if s >= 0 else "it jumps"
     raise InputError(
-        f"{name} is not smooth enough: {jumps}; {who} needs C^{needed - 1} with a bounded derivative {needed}: "
-        f"{trajectory.remedy(needed)}"
+        f"{name} is not smooth enough: it is C^{s} only, its derivative {s + 1} jumps; {who} needs C^{needed - 1} with "
+        f"a bounded derivative {needed}: {trajectory.remedy(needed)}"
     )
 
 
 # Checks of what a trajectory is made from; `owner` begins every message ---------------------------------------------
+
+
+def a_trajectory(owner: str, value: object) -> Trajectory:
+    if not isinstance(value, Trajectory):
+        raise InputError(f"{owner} takes trajectories, not {type(value).__name__}")
+    return value
 
 
 def real(value: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..spatial import total
-from .base import Trajectory, positive, set_fields
+from .base import Trajectory, a_trajectory, positive, set_fields
 
 MATCH = 1e-9  # of its largest value: derivatives that differ by less at a joint count as continuous
 MAX_MATCH = 20  # so many derivatives are compared
@@ -107,7 +107,7 @@ class Joined(Trajectory):
         for i, (piece, start) in enumerate(zip(self.pieces, self.starts)):
             here = which == i
             s = t[here] - start
-            last = piece is self.pieces[-1] and i == len(self.pieces) - 1
+            last = i == len(self.pieces) - 1  # the last one goes on beyond its end
             s = np.where(t[here] == self.duration, piece.duration, s) if last else np.minimum(s, piece.duration)
             stack[:, here] = piece.derivatives(s, order)
         return stack
@@ -133,9 +133,3 @@ def continuity(a: Trajectory, b: Trajectory, i: int) -> int:
             f"beginning of the next; let each begin where the one before ends"
         )
     return int(np.argmax(jump)) - 1 if np.any(jump) else order
-
-
-def a_trajectory(owner: str, value: object) -> Trajectory:
-    if not isinstance(value, Trajectory):
-        raise InputError(f"{owner} takes trajectories, not {type(value).__name__}")
-    return value

@@ -200,6 +200,8 @@ def test_following_the_remedy_is_enough():
 def test_what_the_check_needs(robot):
     with pytest.raises(fj.InputError, match="give the order needed, or the robot"):
         fj.require_smoothness(REST)
+    with pytest.raises(fj.InputError, match="require_smoothness takes trajectories, not ndarray"):
+        fj.require_smoothness(np.zeros(2), robot=robot)
     with pytest.raises(fj.InputError, match=r"RestToRest moves 1 joints; .* has 2"):
         fj.require_smoothness(fj.RestToRest([0.0], [1.0], 1.0), robot=robot)
 
