@@ -29,7 +29,7 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 
 from ..drives import Drive, ElasticDrive, Motor, RigidDrive
-from ..errors import RobotError
+from ..errors import FlexjointError, RobotError
 from ..robot import BASE, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
 from .dh import from_dh
@@ -50,32 +50,12 @@ CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 def read_robot(path: str | os.PathLike[str]) -> Robot:
     """The robot described by a TOML file."""
-    path = Path(path)
-    if not path.is_file():
-        raise RobotError(f"{path}: there is no such file: give the path of a robot file (.toml)")
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise RobotError(f"{path}: the robot file cannot be read: {error.strerror}") from error
-    return parse_robot(data, str(path))
+    return parse_robot(read_bytes(path, "robot file (.toml)"), os.fspath(path))
 
 
 def parse_robot(data: bytes, place: str) -> Robot:
     """The robot described by the contents of a file; `place` begins every error message."""
-    if len(data) > MAX_BYTES:
-        raise RobotError(f"{place}: the file is larger than {MAX_BYTES:,} bytes, which no robot file should be")
-    import tomllib
-
-    try:
-        if any(line.count(b".") > MAX_DOTS for line in data.splitlines()):
-            raise RecursionError
-        content = tomllib.loads(data.decode())
-    except RecursionError:
-        raise RobotError(f"{place}: the file is nested too deeply to be a robot file") from None
-    except ValueError as error:  # TOMLDecodeError, UnicodeDecodeError, integers without end
-        raise RobotError(f"{place}: not valid TOML: {error}") from error
-    table = Table(content, place)
+    table = parse_table(data, place, "robot file")
     table.allow(TOP_KEYS)
     links = [Table(x, f"{place}, link {i + 1}").named() for i, x in enumerate(table.tables("link"))]
     read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
@@ -109,27 +89,58 @@ def robot_text(robot: Robot) -> str:
 # Reading --------------------------------------------------------------------------------------------------
 
 
+def read_bytes(
+    path: str | os.PathLike[str], what: str, error: type[FlexjointError] = RobotError, most: int = MAX_BYTES
+) -> bytes:
+    """The contents of a file; one byte beyond `most` says that there is more."""
+    path = Path(path)
+    if not path.is_file():
+        raise error(f"{path}: there is no such file: give the path of a {what}")
+    try:
+        with path.open("rb") as file:
+            return file.read(most + 1)
+    except OSError as problem:
+        raise error(f"{path}: the {what.split(' (')[0]} cannot be read: {problem.strerror}") from problem
+
+
+def parse_table(data: bytes, place: str, what: str, error: type[FlexjointError] = RobotError) -> Table:
+    """The contents of a TOML file; `place` begins every error message."""
+    if len(data) > MAX_BYTES:
+        raise error(f"{place}: the file is larger than {MAX_BYTES:,} bytes, which no {what} should be")
+    import tomllib
+
+    try:
+        if any(line.count(b".") > MAX_DOTS for line in data.splitlines()):
+            raise RecursionError
+        return Table(tomllib.loads(data.decode()), place, error)
+    except RecursionError:
+        raise error(f"{place}: the file is nested too deeply to be a {what}") from None
+    except ValueError as problem:  # TOMLDecodeError, UnicodeDecodeError, integers without end
+        raise error(f"{place}: not valid TOML: {problem}") from problem
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A TOML table and its place in the file; whatever is taken from it has been checked for its type."""
 
     data: dict[str, Any]
     place: str
+    error: type[FlexjointError] = RobotError
 
     def named(self) -> Table:
         name = self.data.get("name")
-        return Table(self.data, f"{self.place} '{name}'") if isinstance(name, str) else self
+        return Table(self.data, f"{self.place} '{name}'", self.error) if isinstance(name, str) else self
 
-    def wrong(self, key: str, expected: str) -> RobotError:
+    def wrong(self, key: str, expected: str) -> FlexjointError:
         if key not in self.data:
-            return RobotError(f"{self.place}: the key '{key}' is missing: give {expected}")
-        return RobotError(f"{self.place}: {key} must be {expected}, not {reprlib.repr(self.data[key])}")
+            return self.error(f"{self.place}: the key '{key}' is missing: give {expected}")
+        return self.error(f"{self.place}: {key} must be {expected}, not {reprlib.repr(self.data[key])}")
 
     def allow(self, keys: Iterable[str]) -> None:
         keys = tuple(keys)
         for key in self.data:
             if key not in keys:
-                raise RobotError(f"{self.place}: unknown key '{key}'; {suggestion(key, keys)}")
+                raise self.error(f"{self.place}: unknown key '{key}'; {suggestion(key, keys)}")
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self.data.get(key, default)
@@ -167,18 +178,28 @@ class Table:
             raise self.wrong(key, "a 3x3 matrix, three rows of three numbers")
         return np.array(value, dtype=float)
 
+    def array(self, key: str, expected: str) -> np.ndarray:
+        """A number, or lists of numbers, or lists of them."""
+        value = self.data.get(key)
+        try:
+            if not _is_nested(value, depth=2):
+                raise ValueError
+            return np.array(value, dtype=float)
+        except ValueError:  # also for rows of different length
+            raise self.wrong(key, expected) from None
+
     def table(self, key: str) -> Table:
         value = self.data.get(key, {})
         if not isinstance(value, dict):
             raise self.wrong(key, "a table {key = value, ...}")
-        return Table(value, f"{self.place}, {key}")
+        return Table(value, f"{self.place}, {key}", self.error)
 
     def tables(self, key: str) -> list[dict[str, Any]]:
         value = self.data.get(key)
         if not isinstance(value, list) or not value or any(not isinstance(x, dict) for x in value):
             raise self.wrong(key, f"one [[{key}]] table or more")
         if len(value) > MAX_LINKS:
-            raise RobotError(f"{self.place}: {len(value)} links; at most {MAX_LINKS} are read")
+            raise self.error(f"{self.place}: {len(value)} links; at most {MAX_LINKS} are read")
         return value
 
     def radians(self, key: str, default: float) -> float:
@@ -188,7 +209,7 @@ class Table:
 
     def only_one(self, *keys: str) -> None:
         if len(given := [key for key in keys if key in self.data]) > 1:
-            raise RobotError(f"{self.place}: {' and '.join(given)} are both given: keep one")
+            raise self.error(f"{self.place}: {' and '.join(given)} are both given: keep one")
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
@@ -203,6 +224,10 @@ def suggestion(word: str, known: Iterable[str]) -> str:
 def _is_number(value: Any) -> TypeGuard[float]:
     """A TOML integer or float, but no boolean and no integer beyond the floats."""
     return isinstance(value, float) or (type(value) is int and abs(value) < 2**1000)
+
+
+def _is_nested(value: Any, depth: int) -> bool:
+    return _is_number(value) or (depth > 0 and isinstance(value, list) and all(_is_nested(x, depth - 1) for x in value))
 
 
 def _is_triple(value: Any) -> TypeGuard[Sequence[Any]]:

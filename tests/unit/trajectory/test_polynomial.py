@@ -33,7 +33,7 @@ def test_degree_7_is_the_known_polynomial():
     assert exact_profile(3) == [0, 0, 0, 0, 35, -84, 70, -20]
 
 
-@pytest.mark.parametrize("smoothness", [0, 1, 2, 3, 5, 10, MAX_SMOOTHNESS])
+@pytest.mark.parametrize("smoothness", [0, 1, 2, 3, 5, 10, 20])
 def test_agrees_with_rational_arithmetic(smoothness):
     duration = 2.5
     t = np.random.default_rng(1).uniform(0.0, duration, 100)

@@ -1,0 +1,197 @@
+"""What every trajectory is: q and its derivatives as functions of time, with a known smoothness.
+
+A drive that needs q up to its k-th derivative needs a motion with k − 1 continuous derivatives and a k-th one that is
+bounded and piecewise continuous: four for an elastic joint  [EJNEA sec. II-A], two for a rigid one.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import reprlib
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.elastic import needed_order
+from ..errors import InputError, NonFiniteError
+from ..robot import Robot
+
+MAX_ORDER = 100
+
+
+class Trajectory(ABC):
+    """A motion of n joints over `duration` seconds, from t = 0.
+
+    Called with t, a number or an array, it returns q and its first `order` derivatives as one array
+    (order + 1, ..., n), the dimensions of t in the middle: `fj.inverse_dynamics(robot, *trajectory(t))` unpacks it.
+
+    The first `smoothness` derivatives are continuous wherever the trajectory can be called, the next one is bounded
+    and piecewise continuous.  Where a derivative jumps, its value is the one after the jump, at the end the one before.
+    """
+
+    n: int
+    duration: float
+    smoothness: float  # a whole number, or infinite
+
+    def __call__(self, t: Any, order: int = 4) -> np.ndarray:
+        name = type(self).__name__
+        order = whole(name, "order", order, largest=MAX_ORDER)
+        t = finite(name, "t", t)
+        with np.errstate(over="ignore", invalid="ignore"):
+            stack = self.derivatives(t, order)
+        if not np.all(np.isfinite(stack)):
+            k = next(k for k in range(order + 1) if not np.all(np.isfinite(stack[k])))
+            raise NonFiniteError(f"{name}: derivative {k} exceeds the range of doubles; ask for a lower order")
+        return stack
+
+    @abstractmethod
+    def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
+        """The stack (order + 1, ..., n) at finite times t."""
+
+    @abstractmethod
+    def remedy(self, order: int) -> str:
+        """What to change for `order` bounded derivatives."""
+
+    # Other motions made of this one ---------------------------------------------------------------------------
+
+    def scaled(self, factor: float) -> Trajectory:
+        """The same path, `factor` times as long: derivative k shrinks by factorᵏ."""
+        from .retiming import Scaled
+
+        return Scaled(self, factor)
+
+    def lasting(self, duration: float) -> Trajectory:
+        """The same path in `duration` seconds."""
+        return self.scaled(positive(type(self).__name__, "duration", duration) / self.duration)
+
+    def retimed(self, law: Trajectory) -> Trajectory:
+        """The same path at the times s(t) that `law`, a trajectory of one joint, prescribes."""
+        from .retiming import Retimed
+
+        return Retimed(self, law)
+
+    def then(self, *others: Trajectory) -> Trajectory:
+        """This motion, then the others, each beginning where the one before ends."""
+        from .retiming import Joined
+
+        return Joined((self, *others))
+
+
+def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: Robot | None = None) -> None:
+    """Refuse a trajectory without `order` bounded derivatives; by default as many as the robot's torque needs."""
+    name = type(a_trajectory("require_smoothness", trajectory)).__name__
+    if order is None and robot is None:
+        raise InputError("require_smoothness: give the order needed, or the robot that needs it")
+    if robot is not None and trajectory.n != robot.n:
+        raise InputError(f"{name} moves {trajectory.n} joints; {robot.name} has {robot.n}")
+    needed = needed_order(robot) if order is None and robot is not None else whole(name, "order", order)
+    if trajectory.smoothness >= needed - 1:
+        return
+    who = "the motion asked for"
+    if order is None and robot is not None:
+        elastic = [joint.name for joint, springy in zip(robot.joints, robot.elastic) if springy]
+        who = f"{robot.name}, where joint '{elastic[0]}' is elastic," if elastic else robot.name
+    s = trajectory.smoothness
+    raise InputError(
+        f"{name} is not smooth enough: it is C^{s} only, its derivative {s + 1} jumps; {who} needs C^{needed - 1} with "
+        f"a bounded derivative {needed}: {trajectory.remedy(needed)}"
+    )
+
+
+# Checks of what a trajectory is made from; `owner` begins every message ---------------------------------------------
+
+
+def a_trajectory(owner: str, value: object) -> Trajectory:
+    if not isinstance(value, Trajectory):
+        raise InputError(f"{owner} takes trajectories, not {type(value).__name__}")
+    return value
+
+
+def real(value: Any) -> np.ndarray:
+    """A new array of doubles; unlike `np.array(x, dtype=float)` this takes neither texts nor complex arrays."""
+    array = np.array(value)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{array.dtype} is no kind of real number")
+    return array.astype(float)
+
+
+def finite(owner: str, what: str, value: Any) -> np.ndarray:
+    try:
+        array = real(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{owner}: {what} must be real numbers, not {reprlib.repr(value)}") from None
+    if not np.all(np.isfinite(array)):
+        if array.size > 10:
+            index = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+            raise InputError(f"{owner}: {what}{list(index)} is {array[index]}; every number must be finite")
+        raise InputError(f"{owner}: {what} is {array.tolist()}; every number must be finite")
+    return array
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def point(owner: str, what: str, value: Any) -> np.ndarray:
+    """One number a joint, (n,)."""
+    array = finite(owner, what, value)
+    if array.ndim != 1:
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number a joint")
+    return frozen(array)
+
+
+def two_points(owner: str, start: Any, goal: Any) -> tuple[np.ndarray, np.ndarray]:
+    start, goal = point(owner, "start", start), point(owner, "goal", goal)
+    if start.shape != goal.shape:
+        raise InputError(f"{owner}: start has {start.size} joints and goal {goal.size}; give both the same")
+    return start, goal
+
+
+def rows(owner: str, what: str, value: Any, least: int) -> np.ndarray:
+    """One point a row, (m, n), at least so many."""
+    array = finite(owner, what, value)
+    if array.ndim != 2:
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), a row a point")
+    if len(array) < least:
+        raise InputError(f"{owner}: {what} has {len(array)} rows; {least} are the least")
+    return frozen(array)
+
+
+def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
+    """`length` times, each later than the one before."""
+    array = finite(owner, what, value)
+    if array.shape != (length,):
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time a row")
+    late = np.flatnonzero(np.diff(array) <= 0)
+    if late.size:
+        i = int(late[0])
+        raise InputError(f"{owner}: {what}[{i + 1}] = {array[i + 1]} does not come after {what}[{i}] = {array[i]}")
+    return frozen(array)
+
+
+def positive(owner: str, what: str, value: Any, unit: str = " of seconds") -> float:
+    array = finite(owner, what, value)
+    if array.ndim or array <= 0:
+        raise InputError(f"{owner}: {what} is {value!r}; it must be a positive number{unit}")
+    return float(array)
+
+
+def whole(owner: str, what: str, value: Any, least: int = 0, largest: float = math.inf) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{owner}: {what} is {value!r}; it must be {least}, {least + 1}, {least + 2}, ...")
+    if number > largest:
+        raise InputError(f"{owner}: {what} is {number}; the largest is {largest}")
+    return number
+
+
+def set_fields(trajectory: Trajectory, **values: Any) -> None:
+    """Fill the fields of a frozen trajectory while it is made."""
+    for name, value in values.items():
+        object.__setattr__(trajectory, name, value)

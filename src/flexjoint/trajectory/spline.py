@@ -1,0 +1,134 @@
+"""B-splines through waypoints  [DeBoor ch. 9, 13]: any degree, at rest or periodic at the ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from .base import Trajectory, finite, frozen, increasing, positive, rows, set_fields, whole
+
+MAX_SMOOTHNESS = 15
+ENDS = ("rest", "periodic")
+
+
+class Curve(NamedTuple):
+    """A B-spline over time measured in `unit` seconds, so that coefficients of derivatives keep their size."""
+
+    pieces: tuple[Any, ...]  # the spline and its derivatives, scipy.interpolate.BSpline
+    unit: float
+
+    def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
+        u = t / self.unit
+        stack = np.zeros((order + 1, *t.shape, self.pieces[0].c.shape[1]))
+        for k, piece in enumerate(self.pieces[: order + 1]):
+            stack[k] = piece(u) / self.unit**k
+        return stack
+
+
+def curve(spline: Any, unit: float) -> Curve:
+    """Derivatives are made of differences of coefficients: where those are equal, as at rest, exact zeros."""
+    pieces = [spline]
+    for _ in range(spline.k):
+        pieces.append(pieces[-1].derivative())
+    return Curve(tuple(pieces), unit)
+
+
+@dataclass(frozen=True, eq=False)
+class Spline(Trajectory):
+    """A spline through `points`, (m, n), with `smoothness` continuous derivatives.
+
+    `times` are those of the points, (m,), from 0; or one number, the duration, in which the points are passed at times
+    proportional to the distances between them (chord length).  With `ends="rest"` the first `smoothness` derivatives
+    vanish at both ends, before and after which it rests; with "periodic" the last point equals the first and the motion
+    repeats itself.  `degree` is by default the least odd number beyond `smoothness`: higher ones overshoot more.
+    """
+
+    points: np.ndarray
+    times: np.ndarray
+    smoothness: int = 3
+    ends: str = "rest"
+    degree: int = None  # type: ignore[assignment]
+    n: int = field(init=False)
+    duration: float = field(init=False)
+    curve: Curve = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.ends not in ENDS:
+            raise InputError(f"Spline: ends is {self.ends!r}; it must be one of {', '.join(ENDS)}")
+        s = whole("Spline", "smoothness", self.smoothness, largest=MAX_SMOOTHNESS)
+        p = whole("Spline", "degree", (s + 1) | 1 if self.degree is None else self.degree)
+        most = 2 * s + 1 if self.ends == "rest" else MAX_SMOOTHNESS + 1
+        if not s < p <= most:
+            raise InputError(
+                f"Spline: degree is {p}; with {s} continuous derivatives and ends={self.ends!r} it must be "
+                f"from {s + 1} to {most}"
+            )
+        points = rows("Spline", "points", self.points, least=2 if self.ends == "rest" else 3)
+        times = passing_times(points, self.times)
+        unit = float(times[-1]) / (len(times) - 1)
+        spline = resting(times / unit, points, p, s) if self.ends == "rest" else periodic(times / unit, points, p)
+        set_fields(self, points=points, times=times, smoothness=s if self.ends == "rest" else p - 1, degree=p)
+        set_fields(self, n=points.shape[1], duration=float(times[-1]), curve=curve(spline, unit))
+
+    def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
+        if self.ends == "periodic":
+            return self.curve.derivatives(np.mod(t, self.duration), order)
+        stack = self.curve.derivatives(np.clip(t, 0.0, self.duration), order)
+        stack[0, t <= 0.0], stack[0, t >= self.duration] = self.points[0], self.points[-1]
+        stack[1:, (t < 0.0) | (t > self.duration)] = 0.0
+        return stack
+
+    def remedy(self, order: int) -> str:
+        return f"give smoothness={order - 1} or more"
+
+
+def passing_times(points: np.ndarray, times: Any) -> np.ndarray:
+    if finite("Spline", "times", times).ndim == 0:
+        chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        if not np.all(chords > 0):
+            i = int(np.argmin(chords))
+            raise InputError(f"Spline: points {i} and {i + 1} are equal, so their distance gives no time; give `times`")
+        passed = np.concatenate([[0.0], np.cumsum(chords)])
+        return frozen(positive("Spline", "times", times) * (passed / passed[-1]))
+    times = increasing("Spline", "times", times, len(points))
+    if times[0] != 0.0:
+        raise InputError(f"Spline: times begin at {times[0]}; a trajectory begins at 0")
+    return times
+
+
+def resting(u: np.ndarray, points: np.ndarray, p: int, s: int) -> Any:
+    """The spline of degree p whose first s + 1 coefficients are the first point, and whose last the last one.
+
+    So s derivatives vanish at either end.  This takes s − (p−1)//2 knots inside the first and the last segment;
+    otherwise the points are knots where p is odd, and the middles between them where p is even.  With two points and
+    p = 2s + 1 it is `RestToRest`.
+    """
+    from scipy.interpolate import BSpline
+    from scipy.sparse.linalg import splu
+
+    if len(u) == 2:
+        inner = [np.linspace(u[0], u[1], 2 * s + 3 - p)[1:-1]]
+    else:
+        crowd = np.arange(1, s - (p - 1) // 2 + 1) / (s - (p - 1) // 2 + 1)
+        between = u[1:-1] if p % 2 else (u[1:-2] + u[2:-1]) / 2
+        inner = [u[0] + (u[1] - u[0]) * crowd, between, u[-1] - (u[-1] - u[-2]) * crowd[::-1]]
+    knots = np.concatenate([np.full(p + 1, u[0]), *inner, np.full(p + 1, u[-1])])
+    c = np.zeros((len(knots) - p - 1, points.shape[1]))
+    c[: s + 1], c[-s - 1 :] = points[0], points[-1]
+    if len(u) > 2:
+        A = BSpline.design_matrix(u[1:-1], knots, p).tocsc()
+        c[s + 1 : -s - 1] = splu(A[:, s + 1 : -s - 1]).solve(points[1:-1] - A @ c)
+    return BSpline(knots, c, p)
+
+
+def periodic(u: np.ndarray, points: np.ndarray, p: int) -> Any:
+    from scipy.interpolate import make_interp_spline
+
+    if not np.array_equal(points[0], points[-1]):
+        raise InputError(
+            f"Spline: a periodic motion ends where it begins, at {points[0].tolist()}, not {points[-1].tolist()}"
+        )
+    return make_interp_spline(u, points, k=p, bc_type="periodic")

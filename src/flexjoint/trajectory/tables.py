@@ -1,0 +1,137 @@
+"""Files of samples: CSV with the columns t, q1, ..., qn, or NPZ with the arrays t and q.
+
+A header is optional; if it names the robot's joints, columns may stand in any order.  In an NPZ file `q` is (m, n); or
+there is one array a joint, by name.  Files are data: nothing in them is executed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import zipfile
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..loading.toml import read_bytes
+from ..robot import Robot
+from .base import real
+
+MAX_TABLE_BYTES = 500_000_000
+TIME_NAMES = ("t", "time")
+
+
+class Columns(NamedTuple):
+    """Sampled times, (m,), and positions, (m, n)."""
+
+    times: np.ndarray
+    positions: np.ndarray
+
+
+def read_columns(path: str | os.PathLike[str], robot: Robot) -> Columns:
+    """The samples in a CSV or NPZ file, in the order of the robot's joints."""
+    place = os.fspath(path)
+    data = read_bytes(path, "file of samples (.csv or .npz)", InputError, MAX_TABLE_BYTES)
+    if len(data) > MAX_TABLE_BYTES:
+        raise InputError(f"{place}: the file is larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
+    names, table = (parse_npz if place.lower().endswith(".npz") else parse_csv)(data, place, robot.n)
+    bad = np.argwhere(~np.isfinite(table))
+    if len(bad):
+        i, j = bad[0].tolist()
+        raise InputError(
+            f"{place}: sample {i + 1} of column {j + 1} ('{names[j]}') is {table[i, j]}; remove or replace it"
+        )
+    late = np.flatnonzero(np.diff(table[:, 0]) <= 0)
+    if late.size:
+        i = int(late[0])
+        raise InputError(
+            f"{place}: the time of sample {i + 2}, {table[i + 1, 0]}, does not come after that of sample {i + 1}, "
+            f"{table[i, 0]}; times must increase"
+        )
+    return Columns(table[:, 0], table[:, 1:][:, joint_order(names[1:], robot, place)])
+
+
+def parse_csv(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
+    """Names and columns; separated by commas, semicolons or blanks."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{place}: not a text file: {error}") from None
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not lines:
+        raise InputError(f"{place}: the file is empty; give a row t, q1, ..., qn for each sample")
+    mark = next((x for x in ",;" if x in lines[0]), None)
+    names = [cell.strip().strip('"') for cell in lines[0].split(mark)]
+    headed = not all(is_number(cell) for cell in names)
+    if len(names) != n + 1:
+        raise InputError(
+            f"{place}: {len(names)} columns; there must be {n + 1}: the time and one for each of {n} joints"
+        )
+    if headed and len(lines) == 1:
+        raise InputError(f"{place}: there is a header but no sample")
+    try:
+        table = np.loadtxt(lines[headed:], delimiter=mark, comments=None, ndmin=2)
+    except ValueError as error:
+        raise InputError(f"{place}: not a table of numbers: {str(error).split(';')[0]}") from None
+    if table.shape[1] != n + 1:
+        raise InputError(f"{place}: the header has {n + 1} columns and the samples {table.shape[1]}")
+    return (names if headed else ["t", *(f"q{j + 1}" for j in range(n))]), table
+
+
+def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
+    arrays = npz_arrays(data, place)
+    time = next((name for name in TIME_NAMES if name in arrays), None)
+    if time is None:
+        raise InputError(f"{place}: no array 't'; the file holds {', '.join(sorted(arrays)) or 'nothing'}")
+    t = arrays.pop(time)
+    named = "q" not in arrays
+    if not named and arrays["q"].ndim != 2:
+        raise InputError(f"{place}: q has shape {arrays['q'].shape}; it must be ({t.size}, {n}), a row a sample")
+    columns = list(arrays.values()) if named else list(arrays["q"].T)
+    names = list(arrays) if named else [f"q{j + 1}" for j in range(len(columns))]
+    if len(columns) != n:
+        raise InputError(f"{place}: {len(columns)} columns beside {time}; there must be {n}, one for each joint")
+    for name, column in zip([time, *names], [t, *columns]):
+        if column.shape != (t.size,):
+            raise InputError(f"{place}: {name} has shape {column.shape}; it must be ({t.size},), one number a sample")
+    return [time, *names], np.column_stack([t, *columns])
+
+
+def npz_arrays(data: bytes, place: str) -> dict[str, np.ndarray]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > MAX_TABLE_BYTES:
+                raise InputError(f"{place}: the arrays are larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            return {name: real(file[name]) for name in file.files}
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, OSError, EOFError, MemoryError, ArithmeticError, RuntimeError) as error:
+        raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
+    except (zipfile.BadZipFile, zlib.error, struct.error, SyntaxError, AttributeError) as error:
+        raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
+
+
+def joint_order(names: list[str], robot: Robot, place: str) -> list[int]:
+    """Which column belongs to which joint: by name if the names are those of joints, else as they stand."""
+    joints = [joint.name for joint in robot.joints]
+    if sorted(names) == sorted(joints):
+        return [names.index(joint) for joint in joints]
+    if set(names) & set(joints):
+        strange = [name for name in names if name not in joints] or names
+        raise InputError(
+            f"{place}: some columns are named after joints of {robot.name} and some are not: {', '.join(strange)}; "
+            f"the joints are {', '.join(joints)}"
+        )
+    return list(range(robot.n))
+
+
+def is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,316 @@
+"""Trajectories from files: each kind is what its class gives, and what is wrong is named with its place and key."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.trajectory import tables
+
+ROBOT = fj.load("hua_3r")  # the third joint is elastic
+ELASTIC = fj.load("kuka_lwr")
+NAMES = [joint.name for joint in ROBOT.joints]
+STAMPS = 5.0 + np.linspace(0.0, 2.0, 41)
+RECORD = np.column_stack([np.sin(STAMPS), np.cos(STAMPS), 0.1 * STAMPS])
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="motion.toml"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def csv(rows, header=None):
+    buffer = io.StringIO()
+    np.savetxt(buffer, rows, delimiter=",", fmt="%.17g", header=header or "", comments="")
+    return buffer.getvalue().lstrip("\n")
+
+
+def npz(**arrays):
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def same(a, b):
+    assert type(a) is type(b)
+    assert a.duration == b.duration
+    assert a.smoothness == b.smoothness
+    t = a.duration * np.linspace(0.0, 1.0, 9)
+    assert np.array_equal(a(t), b(t))
+
+
+# Kinds ------------------------------------------------------------------------------------------------------------
+
+SINES = np.array([[0.1, 0.2, 0.3], [0.0, 0.1, 0.0]])
+KINDS = [
+    (
+        'kind = "rest_to_rest"\ngoal = [0.1, 0.2, 0.3]\nduration = 2',
+        fj.RestToRest(np.zeros(3), [0.1, 0.2, 0.3], 2.0),
+    ),
+    (
+        'kind = "rest_to_rest"\nstart = -1\ngoal_deg = [90, 0, -90]\nduration = 2.5\nsmoothness = 5',
+        fj.RestToRest(np.full(3, -1.0), [np.pi / 2, 0.0, -np.pi / 2], 2.5, 5),
+    ),
+    (
+        'kind = "sinusoid"\namplitude = 0.4\nfrequency = [0.5, 1, 1]\nphase = 0.1\noffset = [1, 2, 3]\nduration = 4',
+        fj.Sinusoid(np.full(3, 0.4), [0.5, 1.0, 1.0], 0.1, [1.0, 2.0, 3.0], 4.0),
+    ),
+    (
+        'kind = "sinusoid"\namplitude = [[0.4, 0.1, 0.2], [0.1, 0.1, 0.1]]\nfrequency = [[0.5], [1.5]]',
+        fj.Sinusoid([[0.4, 0.1, 0.2], [0.1, 0.1, 0.1]], [[0.5], [1.5]]),
+    ),
+    (
+        'kind = "fourier"\nfrequency = 0.2\ncosine = [[0, 0, 0], [0.1, 0, 0]]\nsine = [[0.1, 0.2, 0.3], [0, 0.1, 0]]',
+        fj.Sinusoid.fourier(0.2, [[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]], SINES),
+    ),
+    (
+        'kind = "spline"\npoints = [[0, 0, 0], [1, 0, 1], [0, 1, 2]]\nduration = 3',
+        fj.Spline([[0.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]], 3.0),
+    ),
+    (
+        'kind = "spline"\npoints = [[0, 0, 0], [1, 0, 1], [0, 1, 2], [0, 0, 0]]\ntimes = [0, 1, 3, 4]\n'
+        'ends = "periodic"\nsmoothness = 4',
+        fj.Spline([[0, 0, 0], [1, 0, 1], [0, 1, 2], [0, 0, 0]], [0, 1, 3, 4], 4, "periodic"),
+    ),
+    (
+        'kind = "filtered_step"\ngoal = 2\nduration = 2.5',
+        fj.FilteredStep.settled(np.zeros(3), np.full(3, 2.0), 2.5),
+    ),
+    (
+        'kind = "filtered_step"\nstart = 1\ngoal = 2\ntime_constant = 0.1\norder = 6',
+        fj.FilteredStep(np.ones(3), np.full(3, 2.0), 0.1, 6),
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), KINDS, ids=lambda x: x.split('"')[1] if isinstance(x, str) else "")
+def test_kinds(text, wanted, write):
+    same(fj.load_trajectory(write(text), ROBOT), wanted)
+    same(fj.load_trajectory(str(write(text)), ROBOT), wanted)
+    inline = text.replace("\n", ", ")
+    same(fj.load_trajectory(f" {{{inline}}} ", ROBOT), wanted)
+
+
+def test_defaults_are_smooth_enough_for_the_robot():
+    """Four derivatives for elastic joints, whatever the kind."""
+    kinds = ['rest_to_rest", goal = 1, duration = 1', 'filtered_step", goal = 1, duration = 1']
+    kinds.append(f'spline", points = [{[0] * 7}, {[1] * 7}], duration = 1')
+    for kind in kinds:
+        assert fj.load_trajectory(f'{{kind = "{kind}}}', ELASTIC).smoothness >= 3
+
+
+def test_a_motion_too_rough_is_refused_with_its_place(write):
+    path = write('kind = "rest_to_rest"\ngoal = 1\nduration = 1\nsmoothness = 2')
+    with pytest.raises(fj.InputError, match=r"motion.toml: RestToRest is not smooth enough: .* give smoothness=3"):
+        fj.load_trajectory(path, ELASTIC)
+    assert fj.load_trajectory(path, ELASTIC.rigid()).smoothness == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the key 'kind' is missing: give one of .*rest_to_rest"),
+        ('kind = "ramp"', "kind must be one of .* not 'ramp'"),
+        ('kind = "rest_to_rest"\nduration = 1', "the key 'goal' is missing: give one number for all joints or 3"),
+        ('kind = "rest_to_rest"\ngoal = [1, 2]\nduration = 1', r"goal must be .* not \[1, 2\]"),
+        ('kind = "rest_to_rest"\ngoal = [1, 2, "x"]\nduration = 1', "goal must be"),
+        ('kind = "rest_to_rest"\ngoal = [1, 2, true]\nduration = 1', "goal must be"),
+        ('kind = "rest_to_rest"\ngoal = [1, 2, nan]\nduration = 1', "goal is .*nan"),
+        ('kind = "rest_to_rest"\ngoal = 1\ngoal_deg = 1\nduration = 1', "goal and goal_deg are both given"),
+        ('kind = "rest_to_rest"\ngoal = 1', "the key 'duration' is missing"),
+        ('kind = "rest_to_rest"\ngoal = 1\nduration = "long"', "duration must be a number, not 'long'"),
+        ('kind = "rest_to_rest"\ngoal = 1\nduration = -1', "duration is -1.0"),
+        ('kind = "rest_to_rest"\ngoal = 1\nduration = 1\nsmoothness = 2.5', "smoothness is 2.5"),
+        ('kind = "rest_to_rest"\ngaol = 1\nduration = 1', "unknown key 'gaol'; did you mean 'goal'"),
+        ('kind = "rest_to_rest"\ngoal = 1\nduration = 1\nduration_deg = 1', "unknown key 'duration_deg'"),
+        ('kind = "sinusoid"\nfrequency = 1', "the key 'amplitude' is missing"),
+        ('kind = "sinusoid"\namplitude = 1\nfrequency = 0', "frequency is 0.0; every one must be positive"),
+        ('kind = "sinusoid"\namplitude = [1, 2]\nfrequency = 1', "offset of shape"),
+        ('kind = "sinusoid"\namplitude = [[1], [1, 2]]\nfrequency = 1', "amplitude must be"),
+        ('kind = "sinusoid"\namplitude = [[[1]]]\nfrequency = 1', "amplitude must be"),
+        ('kind = "fourier"\nfrequency = 1\nsine = [[1, 1, 1]]', "the key 'cosine' is missing"),
+        ('kind = "fourier"\nfrequency = 1\nsine = [[1, 1]]\ncosine = [[1, 1]]', "cosine must be rows of 3 numbers"),
+        ('kind = "spline"\nduration = 1', "the key 'points' is missing: give rows of 3 numbers"),
+        ('kind = "spline"\npoints_deg = [[0, 0]]\nduration = 1', "points_deg must be rows of 3"),
+        ('kind = "spline"\npoints = [[0, 0, 0], [1, 1, 1]]', "the key 'duration' is missing"),
+        (
+            'kind = "spline"\npoints = [[0, 0, 0], [1, 1, 1]]\nduration = 1\ntimes = [0, 1]',
+            "times and duration are both",
+        ),
+        ('kind = "spline"\npoints = [[0, 0, 0], [1, 1, 1]]\ntimes = [1, 0]', r"times\[1\] = 0.0 does not come after"),
+        ('kind = "spline"\npoints = [[0, 0, 0], [1, 1, 1]]\nduration = 1\nends = "free"', "ends must be one of"),
+        ('kind = "filtered_step"\ngoal = 1', "the key 'duration' is missing"),
+        ('kind = "filtered_step"\ngoal = 1\ntime_constant = 0', "time_constant is 0.0"),
+        ('kind = "samples"', "the key 'file' is missing"),
+        ('kind = "samples"\nfile = "nowhere.csv"', "nowhere.csv: there is no such file"),
+        ("kind = ", "not valid TOML"),
+        ("x = " + "[" * 9999, "nested too deeply"),
+    ],
+)
+def test_wrong_files_are_refused_with_place_and_key(text, message, write):
+    with pytest.raises(fj.InputError, match=message) as error:
+        fj.load_trajectory(write(text), ROBOT)
+    assert "motion.toml" in str(error.value) or "nowhere.csv" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("motion.txt", "a trajectory is a .toml, .csv or .npz file"),
+        ("nowhere.toml", "nowhere.toml: there is no such file: give the path of a trajectory file"),
+        ("nowhere.npz", "nowhere.npz: there is no such file: give the path of a file of samples"),
+        ("{kind = 3}", "trajectory: kind must be one of"),
+        ('{kind = "rest_to_rest"', "not valid TOML"),
+        ('{kind = "rest_to_rest"}\nx = 1', "not valid TOML"),
+    ],
+)
+def test_wrong_sources_are_refused(source, message):
+    with pytest.raises(fj.InputError, match=message):
+        fj.load_trajectory(source, ROBOT)
+
+
+def test_degrees_are_for_turning_joints():
+    slide = fj.from_dh("slide", [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], kinds="RP")
+    with pytest.raises(fj.InputError, match=r"goal_deg is in degrees, but joint 'joint2' slides: give goal"):
+        fj.load_trajectory('{kind = "rest_to_rest", goal_deg = 1, duration = 1}', slide)
+
+
+# Samples ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("header", [None, "t,q1,q2,q3", "time [s], a, b, c", ",".join(["t", *NAMES])])
+def test_csv(header, write):
+    path = write(csv(np.column_stack([STAMPS, RECORD]), header), "record.csv")
+    same(fj.load_trajectory(path, ROBOT), fj.Samples(STAMPS, RECORD))
+    found = fj.load_trajectory(path, ROBOT)
+    assert found.first_time == 5.0
+    assert found.max_error.shape == (3,)
+
+
+@pytest.mark.parametrize("mark", [",", ";", " ", "\t", " ,  "])
+def test_separators_comments_and_byte_order_marks(mark, write):
+    rows = "\n".join(mark.join(repr(float(x)) for x in row) for row in np.column_stack([STAMPS, RECORD]))
+    path = write("\ufeff# recorded today\n\n" + rows + "\n\n", "record.csv")
+    same(fj.load_trajectory(path, ROBOT), fj.Samples(STAMPS, RECORD))
+
+
+def test_columns_named_after_joints_may_stand_in_any_order(write):
+    turned = [2, 0, 1]
+    names = [NAMES[i] for i in turned]
+    text = csv(np.column_stack([STAMPS, RECORD[:, turned]]), ",".join(["t", *names]))
+    same(fj.load_trajectory(write(text, "record.csv"), ROBOT), fj.Samples(STAMPS, RECORD))
+    data = npz(**{name: RECORD[:, i] for name, i in zip(names, turned)}, t=STAMPS)
+    same(fj.load_trajectory(write(data, "record.npz"), ROBOT), fj.Samples(STAMPS, RECORD))
+
+
+def test_npz(write):
+    same(fj.load_trajectory(write(npz(t=STAMPS, q=RECORD), "a.npz"), ROBOT), fj.Samples(STAMPS, RECORD))
+    same(
+        fj.load_trajectory(write(npz(time=STAMPS, q=RECORD, v=0.0), "a.npz"), ROBOT),
+        fj.Samples(STAMPS, RECORD),
+    )
+
+
+def test_samples_from_toml(write):
+    write(csv(np.column_stack([STAMPS, RECORD])), "record.csv")
+    path = write('kind = "samples"\nfile = "record.csv"\norder = 4\ncutoff = 3')
+    same(fj.load_trajectory(path, ROBOT), fj.Samples(STAMPS, RECORD, 4, 3.0))
+
+
+ROWS = np.column_stack([STAMPS, RECORD])
+
+
+def broken(i, j, value):
+    rows = ROWS.copy()
+    rows[i, j] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "the file is empty"),
+        ("# only a comment", "the file is empty"),
+        ("t,a,b,c", "there is a header but no sample"),
+        (csv(ROWS[:, :3]), "3 columns; there must be 4: the time and one for each of 3 joints"),
+        (csv(np.column_stack([ROWS, RECORD])), "7 columns; there must be 4"),
+        ("t,a,b,c\n" + csv(ROWS[:, :3]), "the header has 4 columns and the samples 3"),
+        (csv(ROWS) + "1,2,3\n", "not a table of numbers: the number of columns changed"),
+        (csv(ROWS) + "8,x,3,4\n", "not a table of numbers: could not convert string 'x'"),
+        (csv(ROWS) + "8,,3,4\n", "not a table of numbers"),
+        (csv(broken(3, 2, np.nan)), r"sample 4 of column 3 \('q2'\) is nan"),
+        (csv(broken(3, 2, np.inf), "t,left,right,up"), r"sample 4 of column 3 \('right'\) is inf"),
+        (csv(broken(3, 0, np.nan)), r"sample 4 of column 1 \('t'\) is nan"),
+        (csv(broken(7, 0, STAMPS[6])), "the time of sample 8, 5.3, does not come after that of sample 7, 5.3"),
+        (csv(ROWS[::-1]), "the time of sample 2, 6.95, does not come after that of sample 1, 7.0"),
+        (csv(ROWS[:3]), "positions has 3 rows; 6 are the least"),
+        (csv(ROWS, f"t,{NAMES[0]},{NAMES[1]},elbow"), "some columns are named after joints .* elbow"),
+        (csv(ROWS, f"t,{NAMES[0]},{NAMES[1]},{NAMES[1]}"), "some columns are named after joints"),
+        (b"\xff\xfe\x00", "not a text file"),
+    ],
+)
+def test_wrong_csv_is_refused(text, message, write):
+    with pytest.raises(fj.InputError, match=message) as error:
+        fj.load_trajectory(write(text, "record.csv"), ROBOT)
+    assert "record.csv" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "not an NPZ file"),
+        (b"PK\x03\x04 but no more", "not an NPZ file"),
+        (npz(q=RECORD), "no array 't'; the file holds q"),
+        (npz(), "no array 't'; the file holds nothing"),
+        (npz(t=STAMPS, q=RECORD[:, :2]), "2 columns beside t; there must be 3"),
+        (npz(t=STAMPS, q=RECORD[:, 0]), r"q has shape \(41,\); it must be \(41, 3\)"),
+        (npz(t=STAMPS[:-1], q=RECORD), r"q1 has shape \(41,\); it must be \(40,\)"),
+        (npz(t=STAMPS[:, None], q=RECORD), r"t has shape \(41, 1\)"),
+        (npz(t=STAMPS, a=RECORD, b=STAMPS, c=STAMPS), r"a has shape \(41, 3\)"),
+        (npz(t=STAMPS, q=np.where(RECORD[2, 1] == RECORD, np.nan, RECORD)), r"sample 3 of column 3 \('q2'\) is nan"),
+        (npz(t=np.array(["a"]), q=RECORD), "not an NPZ file of numbers"),
+        (npz(t=np.array([{}], dtype=object), q=RECORD), "not an NPZ file of numbers"),
+        (npz(t=STAMPS.astype(complex), q=RECORD), "not an NPZ file of numbers"),
+    ],
+)
+def test_wrong_npz_is_refused(data, message, write):
+    with pytest.raises(fj.InputError, match=message) as error:
+        fj.load_trajectory(write(data, "record.npz"), ROBOT)
+    assert "record.npz" in str(error.value)
+
+
+def test_files_without_end_are_refused(write, monkeypatch):
+    monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 1000)
+    with pytest.raises(fj.InputError, match=r"record.csv: the file is larger than 1,000 bytes"):
+        fj.load_trajectory(write(csv(ROWS), "record.csv"), ROBOT)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, t=np.zeros(10000), q=np.zeros((10000, 3)))
+    assert len(buffer.getvalue()) < 1000
+    with pytest.raises(fj.InputError, match=r"record.npz: the arrays are larger than 1,000 bytes"):
+        fj.load_trajectory(write(buffer.getvalue(), "record.npz"), ROBOT)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_files_give_errors_of_ours(write):
+    """Bytes changed at random: a motion, or an error that names the file; never anything else."""
+    random = np.random.default_rng(8)
+    files = {"a.csv": csv(ROWS).encode(), "a.npz": npz(t=STAMPS, q=RECORD), "a.toml": KINDS[1][0].encode()}
+    for name, data in files.items():
+        for _ in range(150):
+            damaged = bytearray(data)
+            for place in random.integers(0, len(data), random.integers(1, 6)):
+                damaged[place] = random.integers(256)
+            if random.random() < 0.2:
+                damaged = damaged[: random.integers(len(damaged))]
+            try:
+                fj.load_trajectory(write(bytes(damaged), name), ROBOT)
+            except fj.InputError as error:
+                assert name in str(error)
