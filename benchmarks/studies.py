@@ -1,11 +1,13 @@
 """The measurements behind constants of the code: `python -m benchmarks.studies`.
 
 FEW_JOINTS (algorithms/mass_matrix.py): operations of the mass matrix and of forward dynamics by either way.
+LOOP_FROM (algorithms/newton_euler.py): straight code against the loop over links.
 CHUNK (compiler/llvm.py): compile and run time of one mass matrix for several lengths of a function.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
+from flexjoint.algorithms import newton_euler
 from flexjoint.algorithms.articulated_body import by_articulated_bodies
 from flexjoint.algorithms.bodies import moving_bodies
 from flexjoint.algorithms.mass_matrix import by_factorization, by_projection, by_walking
@@ -27,6 +30,7 @@ from flexjoint.compiler.trace import trace
 from .timing import FULL, interleaved
 
 JOINTS = (2, 4, 7, 10, 12, 14, 16, 20, 30)
+CHAINS = (7, 14, 20, 30, 60, 100)
 CHUNKS = (500, 1000, 2000, 4000, 8000)
 
 
@@ -74,6 +78,36 @@ def chunk_lengths(n: int = 60) -> Table:
     return table
 
 
+def loops_over_links() -> Table:
+    """Inverse dynamics of random chains of turning joints, rigid and elastic, one sample and a row of a batch."""
+    table = Table("joints", "order", "code", "operations", "compile, s", "call, µs", "row of 256, µs")
+    table.title = "Straight code and loops"
+    default = newton_euler.LOOP_FROM
+    for n in CHAINS:
+        for order, elastic in ((0, 0.0), (2, 1.0)):
+            robot = fj.random_robot(n, seed=n, prismatic=0.0, elastic=elastic)
+            names: dict[str, Any] = {}
+            compiled = {}
+            for way, from_there in (("straight", math.inf), ("loop", 0)):
+                newton_euler.LOOP_FROM = from_there
+                start = time.process_time()
+                names[way] = fj.Kernel(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
+                compiled[way] = time.process_time() - start
+            stack = np.random.default_rng(0).uniform(-1.0, 1.0, (order + 3, 256, n))
+            names |= {f"x{k}": x[0].copy() for k, x in enumerate(stack)} | {f"X{k}": x for k, x in enumerate(stack)}
+            names |= {"y": np.empty(n), "Y": np.empty((256, n))}
+            one, row = (", ".join(f"{x}{k}" for k in range(order + 3)) for x in "xX")
+            calls = [f"{way}({a}, out={y})" for way in compiled for a, y in ((one, "y"), (row, "Y"))]
+            times = iter(interleaved(calls, names, FULL))
+            for way in compiled:
+                call, batch = next(times) * 1e6, next(times) * 1e6 / 256
+                operations = names[way].operations
+                shown = f"{compiled[way]:.2f}", f"{call:.2f}", f"{batch:.3f}"
+                table.add_row(str(n), str(order), way, str(operations), *shown)
+    newton_euler.LOOP_FROM = default
+    return table
+
+
 if __name__ == "__main__":
-    for study in (two_ways, chunk_lengths):
+    for study in (two_ways, chunk_lengths, loops_over_links):
         Console().print(study())
