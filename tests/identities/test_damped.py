@@ -136,6 +136,17 @@ def test_the_state_is_explicit():
         assert np.array_equal(x, y[18])
 
 
+def test_a_step_back_undoes_a_step():
+    robot = pendulum(6.0)
+    before, after = MOTION(0.7, order=3), MOTION(0.8, order=3)
+    start = fj.damped_inverse_dynamics(robot, [0.2], [0.0], [0.0], 0.0, *before)
+    for h in (0.01, 0.1):  # shorter and longer than D/K
+        there = fj.damped_inverse_dynamics(robot, start.deflection_v, start.tau_e, start.tau_e_v, h, *after)
+        back = fj.damped_inverse_dynamics(robot, there.deflection_v, there.tau_e, there.tau_e_v, -h, *before)
+        assert relative_error(back.deflection_v, [0.2]) < 1e-13
+        assert relative_error(back.tau, start.tau) < 1e-13
+
+
 def test_no_time_no_change():
     robot = pendulum(6.0)
     stack = MOTION(0.7, order=3)
@@ -178,7 +189,7 @@ def test_weights_have_all_their_digits():
     """Against 50 digits, from steps far shorter than D/K to far longer ones."""
     z = ca.SX.sym("z")
     f = ca.Function("f", [z], [ca.vertcat(*weights(z))])
-    for value in (1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.999, 1.0, 1.001, 2.0, 10.0, 50.0, 1e3, 1e8):
+    for value in (1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.999, 1.0, 1.001, 2.0, 10.0, 50.0, 1e3, 1e8, -0.3, -0.99):
         with mpmath.workdps(50):
             x = mpmath.mpf(value)
             first = 1 - mpmath.exp(-x)

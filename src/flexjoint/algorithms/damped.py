@@ -4,9 +4,10 @@ The links ask for τ_e(t); the deflection follows from D φ' = τ_e − K φ, an
 
     θ' = q' + φ',   θ'' = q'' + φ'',   φ'' = (τ_e' − K φ')/D,
 
-so the relative degree falls from 4 to 3.  The state is φ' rather than φ, which are the same thing, φ = (τ_e − D φ')/K:
-in D φ'' + K φ' = τ_e' no digits are lost when D is small.  A step is exact for the torque that runs between two samples
-as the cubic with their values and rates: stable for every step, of fourth order in it.
+so the relative degree falls from 4 to 3.  The state is φ' rather than φ, which is the same thing, φ = (τ_e − D φ')/K:
+from φ the rounding of τ_e would enter φ'' with K/D², from φ' that of τ_e' enters with 1/D.  A step is exact for the
+torque that runs between two samples as the cubic with their values and rates: stable for every step, of fourth order
+in it.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def stepped_rate(K: float, D: float, h: Any, rate: Any, before: tuple[Any, Any],
 
 def weights(z: Any) -> tuple[Any, Any, Any]:
     """g_j = z ∫₀¹ e^(−z(1−s)) sʲ⁻¹/(j−1)! ds, that is 1 − e⁻ᶻ, 1 − g₁/z, 1/2 − g₂/z; by the series where z is small."""
-    small, large = ca.fmin(z, 1), ca.fmax(z, 1)
+    few = ca.fabs(z) < 1
+    small, large = ca.if_else(few, z, 0), ca.if_else(few, 1, z)
     p3 = 1 / math.factorial(TERMS + 2)
     for i in range(TERMS + 1, 2, -1):
         p3 = 1 / math.factorial(i) - small * p3
@@ -91,7 +93,7 @@ def weights(z: Any) -> tuple[Any, Any, Any]:
     f1 = 1 - ca.exp(-large)
     f2 = 1 - f1 / large
     f3 = 1 / 2 - f2 / large
-    g1, g2, g3 = (ca.if_else(z < 1, z * p, f) for p, f in ((p1, f1), (p2, f2), (p3, f3)))
+    g1, g2, g3 = (ca.if_else(few, z * p, f) for p, f in ((p1, f1), (p2, f2), (p3, f3)))
     return g1, g2, g3
 
 
