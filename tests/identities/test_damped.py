@@ -199,6 +199,15 @@ def test_weights_have_all_their_digits():
                 assert abs((mpmath.mpf(float(found)) - g) / g) < 1e-15
 
 
+def test_a_constant_wrench_is_a_wrench_at_every_time():
+    robot, t = pendulum(6.0), np.linspace(0.0, 1.5, 16)
+    w = np.array([1.0, 2.0, 3.0, 0.0, 0.5, 0.0])
+    constant = fj.damped_motion(robot, MOTION, t, wrenches={"leg": [w, np.zeros(6)]})
+    sampled = fj.damped_motion(robot, MOTION, t, wrenches={"leg": [np.tile(w, (16, 1)), np.zeros((16, 6))]})
+    assert np.array_equal(constant.tau, sampled.tau)
+    assert relative_error(constant.tau, fj.damped_motion(robot, MOTION, t).tau) > 1e-2
+
+
 # What is refused ---------------------------------------------------------------------------------------------------
 
 
@@ -214,6 +223,10 @@ def test_refused_calls():
     for t in ([], [0.0, 0.0], [1.0, 0.0], [0.0, np.nan], 0.0):
         with pytest.raises(fj.InputError, match="increasing, finite times"):
             fj.damped_motion(robot, MOTION, t)
+    with pytest.raises(fj.InputError, match=r"gave \(4, 1, 2\), it must be \(k \+ 1, 1, 1\)"):
+        fj.damped_motion(robot, fj.RestToRest([0.0, 0.0], [1.0, 1.0], 1.0), [0.0])
+    with pytest.raises(fj.InputError, match=r"wrench or base motion has shape \(3, 6\) for 2 times"):
+        fj.damped_motion(robot, MOTION, [0.0, 0.1], wrenches={"leg": [np.zeros((3, 6))] * 2})
     law = fj.ElasticDrive(fj.CubicSpring(1.0, 1.0), MOTOR, damping=1.0)
     with pytest.raises(fj.InputError, match=r"'hip'.*CubicSpring.*linear spring"):
         fj.damped_motion(robot.with_drives([law]), MOTION, [0.0, 1.0])
