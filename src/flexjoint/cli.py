@@ -177,8 +177,6 @@ def link_table(robot: Robot) -> Table:
 
 
 def link_cells(link: Link) -> dict[str, str]:
-    from .drives import ElasticDrive
-
     joint = link.joint
     return {
         "link": link.name,
@@ -188,7 +186,7 @@ def link_cells(link: Link) -> dict[str, str]:
         "mass, kg": f"{link.mass:g}",
         "drive": drive_kind(joint.drive) if joint.moves else "",
         "B": f"{joint.drive.motor.inertia:g}" if joint.drive else "",
-        "K": f"{joint.drive.stiffness:g}" if isinstance(joint.drive, ElasticDrive) else "",
+        "K": stiffness_of(joint.drive),
         "D": f"{joint.viscous_friction:g}" if joint.moves else "",
     }
 
@@ -197,11 +195,12 @@ def operation_table(robot: Robot) -> Table:
     """Additions and multiplications of one evaluation."""
     from rich.table import Table
 
-    from . import forward_dynamics, inverse_dynamics, jacobian, mass_matrix
+    from . import damped_inverse_dynamics, forward_dynamics, inverse_dynamics, jacobian, mass_matrix
 
     table = Table("algorithm", "operations")
     stiff = robot.rigid()
-    rows = [("inverse_dynamics", inverse_dynamics, robot), ("mass_matrix", mass_matrix, robot)]
+    inverse = damped_inverse_dynamics if any(robot.damped) else inverse_dynamics
+    rows = [(inverse.__name__, inverse, robot), ("mass_matrix", mass_matrix, robot)]
     rows += [("forward_dynamics, rigid joints", forward_dynamics, stiff), ("jacobian", jacobian, robot)]
     for name, algorithm, subject in rows:
         program, _ = algorithm.trace(subject, algorithm.structure(subject))
@@ -211,6 +210,12 @@ def operation_table(robot: Robot) -> Table:
 
 def drive_kind(drive: Any) -> str:
     return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
+
+
+def stiffness_of(drive: Any) -> str:
+    """Of a linear spring its number, of another law its name."""
+    stiffness = getattr(drive, "stiffness", "")
+    return f"{stiffness:g}" if isinstance(stiffness, int | float) else getattr(stiffness, "name", "")
 
 
 def joint_letters(robot: Robot) -> str:
