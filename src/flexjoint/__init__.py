@@ -33,6 +33,7 @@ from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
+from .parameters import Parameter, parameters
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .trajectory import RestToRest
@@ -50,6 +51,7 @@ __all__ = [
     "Momentum",
     "Motor",
     "NonFiniteError",
+    "Parameter",
     "Pose",
     "RestToRest",
     "RigidDrive",
@@ -72,6 +74,7 @@ __all__ = [
     "load",
     "mass_matrix",
     "momentum",
+    "parameters",
     "parents_first",
     "potential_energy",
     "random_robot",
