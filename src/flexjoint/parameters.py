@@ -5,17 +5,18 @@ A path is the name of a link or a joint, then field names as in the data, then, 
     link7.mass   link7.com   link7.com.z   link7.inertia.xy   joint3.position.x   joint3.drive.motor.inertia   gravity
 
 The paths are found by walking the dataclasses: a new field of a drive is a parameter without a line here, but for its
-unit.  An inertia counts as its six elements xx, xy, xz, yy, yz, zz.  A pattern with *, ? or [...] stands for all paths it
-matches, one after the other in one vector; elements are looked at only where no whole path matches, so that
-`link7.*` is mass, centre of mass and inertia, and `*.com.z` the heights of all centres of mass.
+unit.  An inertia counts as its six elements xx, xy, xz, yy, yz, zz.  A pattern with *, ? or [...] stands for all paths
+it matches, one after the other in one vector; elements are looked at only where no whole path matches, so that
+`link7.*` is mass, centre of mass and inertia, and `*.com.z` one coordinate of all centres of mass.
 
-`with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is for tracing alone: no check could judge it.
+`with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is for tracing alone: it is not validated.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,11 @@ def parameters(robot: Robot) -> dict[str, Parameter]:
     """All numbers of a robot that may be free in a kernel, by path: `parameters(robot)["link7.mass"].value`."""
     if not isinstance(robot, Robot):
         raise InputError(f"parameters: the argument is a robot, not {type(robot).__name__}")
+    return dict(found_in(robot))
+
+
+@lru_cache(maxsize=64)
+def found_in(robot: Robot) -> Mapping[str, Parameter]:
     found: dict[str, Parameter] = {}
 
     def note(path: str, value: Any, sliding: bool) -> Any:
@@ -71,7 +77,7 @@ def select(robot: Robot, pattern: str) -> Parameter:
     """The parameter at a path, or all that match a pattern as one vector."""
     from fnmatch import fnmatchcase
 
-    known = parameters(robot)
+    known = found_in(robot)
     if pattern in known:
         return known[pattern]
     elements = {
@@ -105,7 +111,7 @@ def select_all(robot: Robot, patterns: tuple[str, ...]) -> tuple[Parameter, ...]
 
 
 def with_symbols(robot: Robot, symbols: Mapping[str, Any]) -> Robot:
-    """The robot with SX symbols, given by the paths of elements, in place of numbers; not validated, so never public."""
+    """The robot with SX symbols, by the paths of elements, in place of numbers; unchecked, so never handed out."""
 
     def change(path: str, value: Any, _: bool) -> Any:
         elements = element_paths(path, value)
@@ -120,7 +126,7 @@ def with_symbols(robot: Robot, symbols: Mapping[str, Any]) -> Robot:
 
 
 def rebuilt(item: Any, change: Callable[[str, Any, bool], Any], prefix: str = "", sliding: bool = False) -> Any:
-    """A robot, or a part of one, with change(path, value, of a sliding joint?) for every parameter; nothing is checked."""
+    """A robot, or a part of one, with change(path, value, sliding) for every parameter; nothing is checked."""
     copy = object.__new__(type(item))
     for field in dataclasses.fields(item):
         value, path = getattr(item, field.name), prefix + field.name
@@ -156,7 +162,10 @@ def is_parameter(value: Any) -> bool:
 def flat(value: Any) -> np.ndarray:
     """A number, a vector, or the six elements of a symmetric matrix."""
     array = np.array(value, dtype=float)
-    return np.array([array[place] for place in SYMMETRIC]) if array.ndim == 2 else array
+    if array.ndim == 2:
+        array = np.array([array[place] for place in SYMMETRIC])
+    array.flags.writeable = False
+    return array
 
 
 def element_paths(path: str, value: Any) -> tuple[str, ...]:

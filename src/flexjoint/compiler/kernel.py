@@ -292,7 +292,8 @@ class Kernel(KernelBase):
                 raise NonFiniteError(f"{name} is not finite because {where}: sine and cosine reach to {SIN_RANGE:g}")
         for k, e in self.description.divisors:
             if arrays[k].flat[e] == 0:
-                raise NonFiniteError(f"{name} is not finite because {element(self.inputs[k], e)} is 0: it is divided by")
+                where = element(self.inputs[k], e)
+                raise NonFiniteError(f"{name} is not finite because {where} is 0, and it divides by that")
         sizes = [(float(np.max(np.abs(x), initial=0.0)), k) for k, x in enumerate(arrays)]
         size, k = max(sizes, default=(0.0, 0))
         where = element(self.inputs[k], int(np.argmax(np.abs(arrays[k])))) if arrays else "no input"
