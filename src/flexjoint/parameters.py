@@ -32,6 +32,7 @@ UNITS = {
     "position": ("m", "m"),
     "viscous_friction": ("Nm s/rad", "N s/m"),
     "coulomb_friction": ("Nm", "N"),
+    "coulomb_velocity": ("rad/s", "m/s"),
     "stiffness": ("Nm/rad", "N/m"),
     "damping": ("Nm s/rad", "N s/m"),
     "gravity": ("m/s²", "m/s²"),
