@@ -1,6 +1,9 @@
 """Paths and patterns: what they find, what they refuse, and that symbols stay inside."""
 
 import dataclasses
+import pickle
+import subprocess
+import sys
 
 import casadi as ca
 import numpy as np
@@ -170,3 +173,95 @@ def test_a_robot_with_symbols_cannot_be_made_by_hand():
         robot_of(fj.Link("a", fj.Joint("j"), mass=x[0]))
     with pytest.raises(fj.RobotError, match="com of 'a'"):
         fj.Link("a", fj.Joint("j"), com=x)
+
+
+# Kernels ----------------------------------------------------------------------------------------------------------
+
+TWO = fj.random_robot(2, 11, prismatic=0.0, elastic=0.5, name="two")
+SCRIPT = """
+import sys
+import numpy as np
+import flexjoint as fj
+robot = fj.random_robot(2, 11, prismatic=0.0, elastic=0.5, name="two")
+kernel = fj.compile(fj.gravity_torque, robot, free=("link2.*",))
+slope = fj.compile(fj.gravity_torque, robot, free=("gravity",), derivatives=[("tau", "q"), ("tau", "link2.mass")])
+q = np.array([0.3, -0.7])
+results = [kernel(q, *kernel.nominal), *slope(q, *slope.nominal)]
+print("".join(x.tobytes().hex() for x in results), "casadi" in sys.modules)
+"""
+
+
+def test_inputs_are_described():
+    kernel = fj.compile(fj.inverse_dynamics, TWO, free=("*.drive.stiffness", "link2.com", "link1.mass"))
+    stiffness, com, mass = kernel.inputs[-3:]
+    assert stiffness == ("*.drive.stiffness", (1,), "Nm/rad", ("link2_joint.drive.stiffness",))
+    assert com == ("link2.com", (3,), "m", ("link2.com.x", "link2.com.y", "link2.com.z"))
+    assert mass == ("link1.mass", (), "kg", ())
+    assert [x.shape for x in kernel.nominal] == [(1,), (3,), ()]
+    assert fj.compile(fj.inverse_dynamics, TWO).nominal == ()
+
+
+def test_one_path_need_not_be_a_tuple():
+    one = fj.compile(fj.gravity_torque, TWO, free="link2.mass")
+    assert one is fj.compile(fj.gravity_torque, TWO, free=("link2.mass",))
+    assert one is not fj.compile(fj.gravity_torque, TWO)
+
+
+def test_a_number_may_be_a_float_or_an_array():
+    kernel = fj.compile(fj.gravity_torque, TWO, free="link2.mass")
+    q, out = np.array([0.3, -0.7]), np.empty(2)
+    expected = kernel(q, 2.5)
+    assert np.array_equal(kernel(q, np.array(2.5), out=out), expected)
+    assert np.array_equal(kernel(q, np.array([1.0, 2.5]))[1], expected)
+
+
+def test_the_second_process_neither_traces_nor_imports_casadi(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path / "kernels"))
+
+    def run():
+        return subprocess.run([sys.executable, "-c", SCRIPT], check=True, capture_output=True, text=True).stdout.split()
+
+    first, second = run(), run()
+    assert first[0] == second[0]
+    assert (first[1], second[1]) == ("True", "False")
+
+
+def test_a_kernel_with_free_parameters_can_be_pickled():
+    kernel = fj.compile(fj.gravity_torque, TWO, free="link2.mass", derivatives=[("tau", "q"), ("tau", "link2.mass")])
+    other = pickle.loads(pickle.dumps(kernel))
+    q = np.array([0.3, -0.7])
+    assert other.nominal == kernel.nominal
+    assert all(np.array_equal(x, y) for x, y in zip(other(q, 2.0), kernel(q, 2.0)))
+
+
+def test_values_are_the_users():
+    """Nothing checks them: a negative mass is one, and a spring that is none is named."""
+    kernel = fj.compile(fj.gravity_torque, TWO, free="*.mass")
+    q = np.array([0.3, -0.7])
+    assert np.allclose(kernel(q, [-1.0, -1.0]), -kernel(q, [1.0, 1.0]))
+    stiff = fj.compile(fj.inverse_dynamics, TWO, free="*.stiffness")
+    with pytest.raises(fj.NonFiniteError, match=r"stiffness\[0\] \(link2_joint.drive.stiffness\) is 0"):
+        stiff(*np.ones((5, 2)), [0.0])
+    finite = np.empty(3, dtype=bool)
+    rows = stiff(*np.ones((5, 2)), [[1.0], [0.0], [2.0]], finite=finite)
+    assert list(finite) == [True, False, True] and np.isnan(rows[1]).all()
+    with pytest.raises(fj.NonFiniteError, match=r"because link1.mass is nan"):
+        fj.compile(fj.gravity_torque, TWO, free="link1.mass")(q, np.nan)
+
+
+@pytest.mark.parametrize(
+    ("free", "message"),
+    [
+        (("link9.mass",), "no parameter 'link9.mass'; did you mean link"),
+        ((3,), "free takes paths such as 'link1.mass', not 3"),
+        (("*.mass", "link1.mass"), "free twice"),
+    ],
+)
+def test_a_mistake_is_named(free, message):
+    with pytest.raises(fj.InputError, match=message):
+        fj.compile(fj.inverse_dynamics, TWO, free=free)
+
+
+def test_an_algorithm_is_called_without_free():
+    with pytest.raises(fj.InputError, match="no keyword free"):
+        fj.gravity_torque(TWO, np.zeros(2), free="link1.mass")
