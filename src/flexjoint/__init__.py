@@ -33,7 +33,7 @@ from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
-from .parameters import Parameter, parameters
+from .paths import Parameter, parameters
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .trajectory import RestToRest

@@ -27,7 +27,7 @@ from .compiler.program import Array, Program
 from .compiler.trace import trace
 from .derivatives import Output, at_values, derivative, in_a_tuple
 from .errors import InputError
-from .parameters import Parameter, select, select_all, with_symbols
+from .paths import Parameter, select, select_all, with_symbols
 from .robot import Robot
 from .spatial import ca
 

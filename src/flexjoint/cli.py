@@ -218,7 +218,7 @@ def parameter_table(robot: Robot) -> Table:
     from rich.box import SIMPLE
     from rich.table import Table
 
-    from .parameters import parameters
+    from .paths import parameters
 
     table = Table("path", "value", "unit", box=SIMPLE)
     for parameter in parameters(robot).values():

@@ -15,7 +15,7 @@ LAYERS = [
     "spatial",
     "drives",
     "robot",
-    "parameters",
+    "paths",
     "loading",
     "random_robots",
     "compiler",

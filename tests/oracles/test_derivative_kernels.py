@@ -7,7 +7,7 @@ import pytest
 import flexjoint as fj
 from flexjoint.compiler.reference import MpmathArithmetic, interpret
 from flexjoint.compiler.reference import evaluate as interpreted
-from flexjoint.parameters import select
+from flexjoint.paths import select
 from support.errors import relative_error
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 
@@ -145,7 +145,7 @@ def test_stiffness_of_an_elastic_pendulum():
     joint = fj.Joint("hinge", drive=fj.ElasticDrive(K, fj.Motor(B)))
     link = fj.Link("rod", joint, mass=m, com=[0.0, -l, 0.0], inertia=np.diag([I, I, I]))
     robot = fj.Robot("pendulum", (link,), gravity=[0.0, -g, 0.0])
-    q, v, a, jerk, snap = state = np.random.default_rng(4).normal(size=(5, 1))
+    q, v, a, _, snap = state = np.random.default_rng(4).normal(size=(5, 1))
     pairs = [("tau", f"hinge.drive.{x}") for x in ("stiffness", "motor.inertia")] + [("tau", "rod.mass"), ("tau", "a")]
     kernel = fj.compile(fj.inverse_dynamics, robot, derivatives=pairs)
     rate2 = (I + m * l**2) * snap + m * g * l * (np.cos(q) * a - np.sin(q) * v**2)

@@ -1,4 +1,4 @@
-"""A robot with other numbers, written out field by field: nothing of flexjoint.parameters is used."""
+"""A robot with other numbers, written out field by field: nothing of flexjoint.paths is used."""
 
 import dataclasses
 

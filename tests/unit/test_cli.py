@@ -60,12 +60,12 @@ def test_info_lists_parameters(run):
 
 
 def test_exported_c_may_keep_parameters_free(run, tmp_path):
-    arguments = ["export-c", "hua_3r", "gravity_torque", "-o", str(tmp_path), "--free", "tool.mass", "--free", "gravity"]
-    result = run(*arguments)
+    command = f"export-c hua_3r gravity_torque -o {tmp_path} --free tool.mass --free gravity"
+    result = run(*command.split())
     assert result.exit_code == 0
     header = next(tmp_path.glob("*.h")).read_text()
     assert "tool_mass" in header and "gravity.z" in header
-    result = run(*arguments[:-1], "gravty")
+    result = run(*command.split()[:-1], "gravty")
     assert result.exit_code == 1 and "did you mean gravity" in result.stderr
 
 

@@ -23,7 +23,8 @@ def test_matrices_are_stored_by_rows():
 
 def test_elements_of_derivatives_have_names_where_both_sides_have():
     x = ca.SX.sym("x")
-    found = derivative(Output(Array("y", (2,), "N", ("u", "v")), [ca.vertcat(x, 2 * x)], False), Array("x", (), "kg"), x)
+    y = Output(Array("y", (2,), "N", ("u", "v")), [ca.vertcat(x, 2 * x)], False)
+    found = derivative(y, Array("x", (), "kg"), x)
     assert found.array == ("dy/dx", (2,), "N / kg", ("u / x", "v / x"))
 
 
