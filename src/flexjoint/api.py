@@ -15,7 +15,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -175,18 +175,18 @@ class Algorithm(AlgorithmBase):
             if not isinstance(counts, Mapping) or not all(isinstance(x, Integral) and x > 0 for x in counts.values()):
                 raise InputError(f"{self.__name__}: {group} must map names to lengths of stacks here, not {counts!r}")
         groups = tuple((g, tuple(x.items())) for g, x in given.items())
-        structure = Structure(int(arrays), groups, options, self._checked_free(robot, free))
-        return structure._replace(derivatives=self._checked_derivatives(robot, structure, derivatives))
+        structure = Structure(int(arrays), groups, options, self._checked_free(robot, free or ()))
+        return structure._replace(derivatives=self._checked_derivatives(robot, structure, derivatives or ()))
 
     def _checked_free(self, robot: Robot, free: Any) -> tuple[str, ...]:
-        patterns = (free,) if isinstance(free, str) else tuple(free)
+        patterns = listed(free)
         if wrong := [x for x in patterns if not isinstance(x, str)]:
             raise InputError(f"{self.__name__}: free takes paths such as 'link1.mass', not {wrong[0]!r}")
         select_all(robot, patterns)
         return patterns
 
     def _checked_derivatives(self, robot: Robot, structure: Structure, derivatives: Any) -> tuple[tuple[str, str], ...]:
-        pairs = tuple(tuple(x) if isinstance(x, Sequence) and not isinstance(x, str) else (x,) for x in derivatives)
+        pairs = tuple(listed(pair) for pair in listed(derivatives))
         inputs = self._input_names(structure)
         for pair in pairs:
             if len(pair) != 2 or not all(isinstance(x, str) for x in pair):
@@ -373,6 +373,11 @@ def describe(name: str, signal: Signal, robot: Robot) -> Array:
 def symbol(name: str, signal: Signal, robot: Robot) -> tuple[Array, Any]:
     array = describe(name, signal, robot)
     return array, ca.SX.sym(name, *array.shape)
+
+
+def listed(x: Any) -> tuple:
+    """Several as a tuple; a string, or what is no collection, is one."""
+    return tuple(x) if isinstance(x, Iterable) and not isinstance(x, str) else (x,)
 
 
 def member_name(group: str, key: str, order: int) -> str:

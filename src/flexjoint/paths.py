@@ -41,6 +41,7 @@ NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
     "limits": "limits enter no computation",
 }
+NONE_AT_ZERO = ("damping", "coulomb_friction", "coulomb_velocity")  # 0 selects other equations: parameters if not 0
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 SHOWN = 12  # paths in an error message
 
@@ -131,7 +132,7 @@ def rebuilt(item: Any, change: Callable[[str, Any, bool], Any], prefix: str = ""
     copy = object.__new__(type(item))
     for field in dataclasses.fields(item):
         value, path = getattr(item, field.name), prefix + field.name
-        if field.name not in NEVER_FREE and is_used(item, field.name):
+        if is_used(item, field.name, value):
             if dataclasses.is_dataclass(value):
                 value = part(value, change, path, sliding)
             elif is_parameter(value):
@@ -150,8 +151,10 @@ def part(item: Any, change: Callable[[str, Any, bool], Any], path: str, sliding:
     return rebuilt(item, change, f"{path}.", sliding) if dataclasses.is_dataclass(item) else item
 
 
-def is_used(item: Any, field: str) -> bool:
-    """A joint that does not move has a place and nothing else."""
+def is_used(item: Any, field: str, value: Any) -> bool:
+    """Whether a field enters the equations; a joint that does not move has a place and nothing else."""
+    if field in NEVER_FREE or (field in NONE_AT_ZERO and not value):
+        return False
     return not isinstance(item, Joint) or item.moves or field == "position"
 
 
@@ -186,6 +189,8 @@ def advice(robot: Robot, pattern: str, paths: list[str], elements: list[str]) ->
     for name, reason in NEVER_FREE.items():
         if f".{name}" in pattern:
             return f"{name} cannot be free: {reason}"
+    if pattern.rsplit(".", 1)[-1] in NONE_AT_ZERO:
+        return "it is a parameter only where it is not 0: a robot without it has other equations"
     own_names = {f"{link.name}.joint.": f"{link.joint.name}." for link in robot.links}
     start = next((x for x in own_names if pattern.startswith(x)), None)
     close = [own_names[start] + pattern.removeprefix(start)] if start else []

@@ -64,6 +64,8 @@ def test_fields_of_a_tuple_and_members_of_groups():
         (["tau"], r"pairs of names such as \[\('tau', 'q'\)\], not \('tau',\)"),
         (("tau", "q"), r"pairs of names such as \[\('tau', 'q'\)\], not \('tau',\)"),
         ([("tau", 1)], "pairs of names"),
+        ("tau", "pairs of names"),
+        (1, "pairs of names"),
         ([("tau", "joint1.rotation")], "rotation cannot be free"),
     ],
 )

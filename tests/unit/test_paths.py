@@ -77,6 +77,7 @@ class Law:
 class Pair:
     laws: tuple[Law, ...]
     axis: np.ndarray
+    damping: float = 0.0
     stiff: bool = False
 
 
@@ -89,7 +90,9 @@ def test_fields_that_are_not_known_yet_are_found():
         return 0.0
 
     copy = rebuilt(pair, note, "drive.")
-    assert found.keys() == {f"drive.laws.{k}.{x}" for k in "01" for x in ("coefficients", "preload")} | {"drive.axis"}
+    assert set(found) == {f"drive.laws.{k}.{x}" for k in "01" for x in ("coefficients", "preload")} | {"drive.axis"}
+    rebuilt(dataclasses.replace(pair, damping=1.0), note, "damped.")
+    assert "damped.damping" in found  # without damping the equations are others
     assert copy.laws[1].preload == 0.0 and pair.laws[1].preload == 5.0
 
 
@@ -255,6 +258,8 @@ def test_values_are_the_users():
     [
         (("link9.mass",), "no parameter 'link9.mass'; did you mean link"),
         ((3,), "free takes paths such as 'link1.mass', not 3"),
+        (3, "free takes paths such as 'link1.mass', not 3"),
+        (("*.damping",), "only where it is not 0"),
         (("*.mass", "link1.mass"), "free twice"),
     ],
 )
