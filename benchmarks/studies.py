@@ -78,7 +78,7 @@ def chunk_lengths(n: int = 60) -> Table:
 FREE = (
     (),
     ("*.drive.stiffness",),
-    ("*.viscous_friction",),
+    ("joint?.viscous_friction",),
     ("tool.mass",),
     ("link7.mass", "link7.com"),
     ("link7.*",),

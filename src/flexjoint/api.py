@@ -29,7 +29,7 @@ from .derivatives import Output, at_values, derivative, in_a_tuple
 from .errors import InputError
 from .paths import Parameter, select, select_all, with_symbols
 from .robot import Robot
-from .spatial import ca
+from .spatial import ca, is_symbolic
 
 KERNELS_KEPT = 256  # by each algorithm; the least recently used is dropped
 
@@ -333,11 +333,6 @@ def show_config() -> str:
     text = "\n".join(lines)
     print(text)
     return text
-
-
-def is_symbolic(x: Any) -> bool:
-    """Whether x is an SX, asked without importing CasADi."""
-    return type(x).__name__ == "SX" and type(x).__module__.startswith("casadi")
 
 
 def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[Any]]:

@@ -34,6 +34,10 @@ UNITS = {
     "coulomb_friction": ("Nm", "N"),
     "coulomb_velocity": ("rad/s", "m/s"),
     "stiffness": ("Nm/rad", "N/m"),
+    "stiffnesses": ("Nm/rad", "N/m"),
+    "cubic": ("Nm/rad³", "N/m³"),
+    "limit": ("rad", "m"),
+    "deflections": ("rad", "m"),
     "damping": ("Nm s/rad", "N s/m"),
     "gravity": ("m/s²", "m/s²"),
 }  # of a turning and of a sliding joint
