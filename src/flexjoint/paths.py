@@ -45,7 +45,7 @@ NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
     "limits": "limits enter no computation",
 }
-NONE_AT_ZERO = ("damping", "coulomb_friction", "coulomb_velocity")  # 0 selects other equations: parameters if not 0
+NONE_AT_ZERO = ("damping", "coulomb_friction", "coulomb_velocity", "cubic")  # 0 selects other equations
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 SHOWN = 12  # paths in an error message
 

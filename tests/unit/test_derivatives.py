@@ -1,5 +1,7 @@
 """How derivatives are asked for and described; their values are judged in tests/oracles/test_derivative_kernels.py."""
 
+import sys
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -72,3 +74,40 @@ def test_fields_of_a_tuple_and_members_of_groups():
 def test_a_mistake_is_named(pairs, message):
     with pytest.raises(fj.InputError, match=message):
         fj.compile(fj.inverse_dynamics, TWO, derivatives=pairs)
+
+
+def test_several_results_written_to_out():
+    """Overlapping memory of any kind, wrong containers and results that are not finite."""
+    kernel = fj.compile(fj.gravity_torque, TWO, derivatives=[("tau", "q"), ("tau", "gravity")])
+    q = np.array([0.3, -0.7])
+    expected = kernel(q)
+    memory = np.full(20, 5.0)
+    for start in range(6):  # the second array behind the first, ever less inside it
+        out = memory[:4].reshape(2, 2), memory[start : start + 6].reshape(2, 3)
+        if start < 4:
+            with pytest.raises(fj.InputError, match="overlap"):
+                kernel(q, out=out)
+        else:
+            found = kernel(q, out=out)
+            assert all(x is y for x, y in zip(found, out))
+            assert all(np.array_equal(x, y) for x, y in zip(found, expected))
+    for start in range(8):  # the argument inside one result, between both, inside the other
+        memory[start : start + 2] = q
+        found = kernel(memory[start : start + 2], out=(memory[:4].reshape(2, 2), memory[4:10].reshape(2, 3)))
+        assert all(np.array_equal(x, y) for x, y in zip(found, expected))
+    for wrong in ([*expected, expected[0]], expected[:1], expected[0], (expected[1], expected[0])):
+        with pytest.raises(fj.InputError, match="out must be"):
+            kernel(q, out=wrong)
+    out = np.zeros((2, 2)), np.zeros((2, 3))
+    with pytest.raises(fj.NonFiniteError, match=r"q\[1\]"):
+        kernel(np.array([0.0, np.inf]), out=out)
+    assert all(np.isnan(x).all() for x in out)
+
+
+def test_out_of_several_results_holds_no_references():
+    kernel = fj.compile(fj.gravity_torque, TWO, derivatives=[("tau", "q"), ("tau", "gravity")])
+    q, out = np.array([0.3, -0.7]), (np.empty((2, 2)), np.empty((2, 3)))
+    before = [sys.getrefcount(x) for x in (out, *out)]
+    for _ in range(100):
+        kernel(q, out=out)
+    assert [sys.getrefcount(x) for x in (out, *out)] == before

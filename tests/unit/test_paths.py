@@ -215,7 +215,9 @@ def test_a_number_may_be_a_float_or_an_array():
     kernel = fj.compile(fj.gravity_torque, TWO, free="link2.mass")
     q, out = np.array([0.3, -0.7]), np.empty(2)
     expected = kernel(q, 2.5)
-    assert np.array_equal(kernel(q, np.array(2.5), out=out), expected)
+    for mass in (np.array(2.5), np.float64(2.5), np.float32(2.5), [1.0, 2.5][1]):
+        assert np.array_equal(kernel(q, mass, out=out), expected)
+    assert np.array_equal(kernel(q, 2), kernel(q, 2.0))
     assert np.array_equal(kernel(q, np.array([1.0, 2.5]))[1], expected)
 
 
