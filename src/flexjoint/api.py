@@ -25,7 +25,7 @@ from .compiler.calling import EXTENSION, AlgorithmBase, inherit_vectorcall
 from .compiler.kernel import Kernel, Result
 from .compiler.program import Array, Program
 from .compiler.trace import trace
-from .derivatives import Output, at_values, derivative, in_a_tuple
+from .derivatives import Output, at_values, derivatives, in_a_tuple
 from .errors import InputError
 from .paths import Parameter, select, select_all, with_symbols
 from .robot import Robot
@@ -261,8 +261,8 @@ class Algorithm(AlgorithmBase):
                 inputs += stack
 
         free = select_all(robot, structure.free)
-        by = dict.fromkeys(x for _, x in structure.derivatives)
-        held = [select(robot, x) for x in by if x not in self._input_names(structure)]
+        wanted = dict.fromkeys(by for _, by in structure.derivatives)
+        held = [select(robot, by) for by in wanted if by not in self._input_names(structure)]
         leaves = {path: ca.SX.sym(path) for parameter in (*free, *held) for path in parameter.elements}
         inputs += [gathered(parameter, leaves) for parameter in free]
 
@@ -272,16 +272,17 @@ class Algorithm(AlgorithmBase):
             Output(describe(name, SIGNALS[name], robot), x if isinstance(x, list) else [x], isinstance(x, list))
             for name, x in zip(self._fields, values)
         ]
+        name = f"{self.__name__} of {robot.name}"
         if structure.derivatives:
-            ys = dict(zip(self._fields, outputs))
-            xs = {array.name: (array, x) for array, x in [*inputs, *(gathered(x, leaves) for x in held)]}
-            outputs = [derivative(ys[of], *xs[by]) for of, by in structure.derivatives]
+            by = [*inputs, *(gathered(parameter, leaves) for parameter in held)]
+            outputs = derivatives(outputs, by, structure.derivatives)
             given = {path for parameter in free for path in parameter.elements}
-            numbers = {p: float(x) for h in held for p, x in zip(h.elements, h.value.flat) if p not in given}
+            numbers = {path: x for parameter in held for path, x in parameter.numbers.items() if path not in given}
             outputs = at_values(outputs, [leaves[path] for path in numbers], list(numbers.values()))
+            name = f"{', '.join(x.array.name for x in outputs)} of {name}"
         layers = [(output.array, layer) for output in outputs for layer in output.layers]
         result = Result([len(x.layers) if x.stacked else None for x in outputs], self._result_type(structure))
-        return trace(f"{self.__name__} of {robot.name}", inputs, layers), result
+        return trace(name, inputs, layers), result
 
 
 def algorithm(outputs: str | type, arrays: Callable[..., int] | None = None) -> Callable[[Callable], Algorithm]:

@@ -6,6 +6,7 @@ whichever are fewer, several columns in one sweep where the Jacobian's zeros all
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from .compiler.program import Array
@@ -18,6 +19,15 @@ class Output(NamedTuple):
     array: Array
     layers: list[Any]
     stacked: bool
+
+
+def derivatives(
+    outputs: Sequence[Output], inputs: Sequence[tuple[Array, Any]], wanted: Sequence[tuple[str, str]]
+) -> list[Output]:
+    """Those wanted, as pairs of names (of an output, by an input)."""
+    y = {output.array.name: output for output in outputs}
+    x = {array.name: (array, symbol) for array, symbol in inputs}
+    return [derivative(y[of], *x[by]) for of, by in wanted]
 
 
 def derivative(y: Output, x: Array, symbol: Any) -> Output:

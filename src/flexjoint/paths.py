@@ -58,6 +58,11 @@ class Parameter(NamedTuple):
     unit: str
     elements: tuple[str, ...]
 
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Each element's value by its path."""
+        return dict(zip(self.elements, self.value.ravel().tolist()))
+
 
 def parameters(robot: Robot) -> dict[str, Parameter]:
     """All numbers of a robot that may be free in a kernel, by path: `parameters(robot)["link7.mass"].value`."""
@@ -87,9 +92,9 @@ def select(robot: Robot, pattern: str) -> Parameter:
     if pattern in known:
         return known[pattern]
     elements = {
-        path: Parameter(path, np.array(x), parameter.unit, (path,))
+        path: Parameter(path, flat(x), parameter.unit, (path,))
         for parameter in known.values()
-        for path, x in zip(parameter.elements, parameter.value.flat)
+        for path, x in parameter.numbers.items()
     }
     if pattern in elements:
         return elements[pattern]
@@ -97,7 +102,7 @@ def select(robot: Robot, pattern: str) -> Parameter:
         if matched := [x for path, x in among.items() if fnmatchcase(path, pattern)]:
             return Parameter(
                 pattern,
-                np.concatenate([np.ravel(x.value) for x in matched]),
+                flat(np.concatenate([np.ravel(x.value) for x in matched])),
                 ", ".join(dict.fromkeys(x.unit for x in matched)),
                 tuple(path for x in matched for path in x.elements),
             )
@@ -168,7 +173,7 @@ def is_parameter(value: Any) -> bool:
 
 
 def flat(value: Any) -> np.ndarray:
-    """A number, a vector, or the six elements of a symmetric matrix."""
+    """A number, a vector, or the six elements of a symmetric matrix; read-only."""
     array = np.array(value, dtype=float)
     if array.ndim == 2:
         array = np.array([array[place] for place in SYMMETRIC])

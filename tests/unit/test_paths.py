@@ -99,6 +99,7 @@ def test_fields_that_are_not_known_yet_are_found():
 def test_values_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
         fj.parameters(LWR)["link7.com"].value[0] = 1.0
+    assert not any(select(LWR, x).value.flags.writeable for x in ("link7.mass", "link7.com.x", "*.mass"))
     fj.parameters(LWR).clear()
     assert fj.parameters(LWR)
 
