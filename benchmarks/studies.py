@@ -3,6 +3,7 @@
 FEW_JOINTS (algorithms/mass_matrix.py): operations of the mass matrix and of forward dynamics by either way.
 LOOP_FROM (algorithms/newton_euler.py): straight code against the loop over links.
 CHUNK (compiler/llvm.py): compile and run time of one mass matrix for several lengths of a function.
+docs/parameters.md: what free parameters cost, and derivatives beside Pinocchio's.
 """
 
 from __future__ import annotations
@@ -108,6 +109,58 @@ def loops_over_links() -> Table:
     return table
 
 
+FREE = (
+    (),
+    ("*.drive.stiffness",),
+    ("joint?.viscous_friction",),
+    ("tool.mass",),
+    ("link7.mass", "link7.com"),
+    ("link7.*",),
+    ("*.mass", "*.com", "link?.inertia"),
+    ("*",),
+)
+
+
+def free_parameters(rows: int = 4096) -> Table:
+    robot = fj.load("kuka_lwr")
+    table = Table("free", "numbers", "operations", "one call, ns", "a row of a batch, ns")
+    table.title = "Elastic inverse dynamics of the 7R LWR with free parameters"
+    stack = np.random.default_rng(0).normal(size=(5, rows, robot.n))
+    names: dict[str, Any] = {"one": np.empty(robot.n), "all": np.empty((rows, robot.n))}
+    statements = []
+    kernels = [fj.compile(fj.inverse_dynamics, robot, free=free) for free in FREE]
+    for k, kernel in enumerate(kernels):
+        names |= {f"k{k}": kernel, f"x{k}": [*stack[:, 0], *kernel.nominal], f"y{k}": [*stack, *kernel.nominal]}
+        statements += [f"k{k}(*x{k}, out=one)", f"k{k}(*y{k}, out=all)"]
+    times = interleaved(statements, names, FULL)
+    for free, kernel, one, batch in zip(FREE, kernels, times[::2], times[1::2]):
+        numbers = sum(x.size for x in kernel.nominal)
+        cells = (str(numbers), str(kernel.operations), f"{one * 1e9:.0f}", f"{batch / rows * 1e9:.0f}")
+        table.add_row(", ".join(free) or "none", *cells)
+    return table
+
+
+def derivatives() -> Table:
+    """Three Jacobians at once beside Pinocchio's."""
+    import pinocchio as pin
+
+    from .peers import pinocchio
+
+    robot = fj.load("kuka_lwr").without_drives()
+    inverse = fj.compile(fj.inverse_dynamics, robot, derivatives=[("tau", x) for x in ("q", "v", "a")])
+    forward = fj.compile(fj.forward_dynamics, robot, derivatives=[("a", x) for x in ("q", "v", "tau")])
+    model, data = pinocchio(robot)
+    names = {"pin": pin, "model": model, "data": data, "inverse": inverse, "forward": forward}
+    names |= {"x": list(np.random.default_rng(0).normal(size=(3, 7)))}
+    statements = ["inverse(*x)", "pin.computeRNEADerivatives(model, data, *x)"]
+    statements += ["forward(*x)", "pin.computeABADerivatives(model, data, *x)"]
+    times = [f"{x * 1e6:.2f}" for x in interleaved(statements, names, FULL)]
+    table = Table("derivatives of the 7R LWR", "operations", "flexjoint, µs", "Pinocchio, µs")
+    table.add_row("∂τ/∂(q, v, a)", str(inverse.operations), *times[:2])
+    table.add_row("∂a/∂(q, v, τ)", str(forward.operations), *times[2:])
+    return table
+
+
 if __name__ == "__main__":
-    for study in (two_ways, chunk_lengths, loops_over_links):
+    for study in (two_ways, chunk_lengths, loops_over_links, free_parameters, derivatives):
         Console().print(study())

@@ -35,6 +35,7 @@ from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
+from .paths import Parameter, parameters
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
@@ -72,6 +73,7 @@ __all__ = [
     "Motor",
     "MotorMotion",
     "NonFiniteError",
+    "Parameter",
     "PiecewiseSpring",
     "Pose",
     "RestToRest",
@@ -107,6 +109,7 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "motor_motion",
+    "parameters",
     "parents_first",
     "potential_energy",
     "random_robot",

@@ -78,6 +78,7 @@ def robots() -> None:
 def info(
     robot: Annotated[str, typer.Argument(help="A built-in robot, or the path of a robot file.")],
     operations: Annotated[bool, typer.Option("--operations", help="Count those of the main algorithms.")] = False,
+    parameters: Annotated[bool, typer.Option("--parameters", help="List the paths of all its numbers.")] = False,
 ) -> None:
     """Show the links, joints, masses and drives of a robot."""
     from rich.console import Console
@@ -92,6 +93,8 @@ def info(
     console.print(link_table(found))
     if operations:
         console.print(operation_table(found))
+    if parameters:
+        console.print(parameter_table(found))
 
 
 @app.command()
@@ -112,6 +115,7 @@ def export_c(
     name: Annotated[str, typer.Option(help="The name of the C function; by default of algorithm and robot.")] = "",
     order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
     link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
+    free: Annotated[list[str] | None, typer.Option(help="A parameter that stays an input, such as tool.mass.")] = None,
 ) -> None:
     """Write an algorithm for one robot as a C99 function with a self-checking example (run `make check` there)."""
     import re
@@ -127,7 +131,7 @@ def export_c(
         known = ", ".join(x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm))
         raise fj.InputError(f"no algorithm '{algorithm}'; there are {known}")
     options: dict[str, Any] = {key: x for key, x in (("order", order), ("link", link)) if x is not None}
-    kernel = fj.compile(function, model, **options)
+    kernel = fj.compile(function, model, free=free or (), **options)
     about = f"{algorithm} of the robot {model.name}\nrobot digest {model.digest}\n{kernel.operations} operations"
     about += f"\nwritten by flexjoint {version('flexjoint')}; all quantities on the link side, in SI units\n"
     chosen = name or re.sub(r"[^A-Za-z0-9_]+", "_", f"{algorithm}_{model.name}")
@@ -205,6 +209,20 @@ def operation_table(robot: Robot) -> Table:
     for name, algorithm, subject in rows:
         program, _ = algorithm.trace(subject, algorithm.structure(subject))
         table.add_row(name, str(program.operations))
+    return table
+
+
+def parameter_table(robot: Robot) -> Table:
+    """What may be free in a kernel."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from .paths import parameters
+
+    table = Table("path", "value", "unit", box=SIMPLE)
+    for parameter in parameters(robot).values():
+        value = ", ".join(f"{x:g}" for x in parameter.value.flat)
+        table.add_row(parameter.path, value, parameter.unit)
     return table
 
 

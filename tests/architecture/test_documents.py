@@ -79,6 +79,18 @@ def test_cited_works_are_in_the_bibliography(path):
         assert cited - keys_of_bibliography() == set()
 
 
+# Documentation ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["parameters.md"])
+def test_code_in_the_documentation_runs(name, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
+    assert blocks
+    exec("\n".join(blocks), {})
+    printed = capsys.readouterr().out.split()
+    assert printed[0].startswith("138.")  # the number the page shows
+
+
 # Examples ---------------------------------------------------------------------------------------------------------
 
 

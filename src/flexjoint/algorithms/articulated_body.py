@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, skew, sx, unit_z, zeros
+from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia
 from .friction import link_friction
 from .kinematics import joint_pose
@@ -135,7 +135,7 @@ def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, t
     rest = ArticulatedInertia(
         upper(inertia.I - n @ (n / D).T), inertia.H - n @ (f / D).T, upper(inertia.M - f @ (f / D).T)
     )
-    if ca.SX(motor).is_zero():  # no inertia is left along the joint; say so exactly
+    if is_zero(motor):  # no inertia is left along the joint; say so exactly
         free = sx([1.0, 1.0, 0.0])
         if turning:
             return ArticulatedInertia(rest.I * (free @ free.T), rest.H * (free @ sx([1.0, 1.0, 1.0]).T), rest.M)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..drives import RigidDrive
 from ..robot import JointKind, Robot
-from ..spatial import Inertia, Matrix, Vector, identity, second_moment, sx, zeros
+from ..spatial import Inertia, Matrix, Vector, identity, sx, zeros
 
 
 class Body(NamedTuple):
@@ -48,11 +48,7 @@ def bodies(robot: Robot) -> list[Body]:
             coordinate,
             sx(link.joint.rotation),
             sx(link.joint.position),
-            Inertia(
-                sx(link.mass),
-                sx(link.mass * link.com),
-                sx(second_moment(link.mass, link.com, link.inertia)),
-            ),
+            Inertia.of(link.mass, link.com, link.inertia),
         )
         for link, parent, coordinate in zip(robot.links, robot.parents, robot.coordinates)
     ]

@@ -18,7 +18,7 @@ from ..api import algorithm
 from ..drives import ElasticDrive, Motor
 from ..errors import InputError
 from ..robot import Joint, Robot
-from ..spatial import Jet, ca, sx, zeros
+from ..spatial import Jet, ca, is_zero, sx, zeros
 from .friction import coulomb_command, friction, joint_friction
 from .newton_euler import link_torques
 
@@ -38,7 +38,7 @@ def joint_order(joint: Joint) -> int:
     """Highest derivative of q that the joint's motor torque depends on: its relative degree."""
     if not isinstance(joint.drive, ElasticDrive):
         return 2
-    return 3 if joint.drive.damping else 4
+    return 4 if is_zero(joint.drive.damping) else 3
 
 
 def needed_order(robot: Robot) -> int:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import RobotError
 from ..robot import Robot
-from ..spatial import ca, cross, identity, skew, unit_z, zeros
+from ..spatial import ca, cross, identity, is_zero, skew, unit_z, zeros
 from .bodies import Body, moving_bodies, rigid_motor_inertia
 from .kinematics import joint_pose, poses
 from .newton_euler import bias_torque
@@ -144,7 +144,7 @@ def ancestors(k: int, parents: Sequence[int]) -> list[int]:
 
 def check_inertia(robot: Robot, D: Sequence[Any]) -> None:
     for joint, d in zip(robot.joints, D):
-        if ca.SX(d).is_zero():
+        if is_zero(d):
             raise RobotError(
                 f"{robot.name}: joint '{joint.name}' moves no inertia, so no torque determines its acceleration; "
                 "give its link a mass off the axis or its drive a motor"

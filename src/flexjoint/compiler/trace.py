@@ -19,14 +19,17 @@ def trace(
     inputs: Sequence[tuple[Array, Any]],
     outputs: Sequence[tuple[Array, Any]],
     definitions: Mapping[int, Definition] | None = None,
+    known: Sequence[tuple[Any, float]] = (),
 ) -> Program:
     """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`.
 
-    Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way.
+    Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way;
+    `known` are symbols in them that stand for numbers.
     """
     import casadi as ca
 
     recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {})
+    recorder.bind([symbol for symbol, _ in known], [recorder.build.constant(number) for _, number in known])
     results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
     return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
 
