@@ -5,7 +5,7 @@ A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` put
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -62,9 +62,9 @@ class Recorder:
         """The values of lists of scalar expressions."""
         import casadi as ca
 
-        expressions = [ca.vertcat(*row) for row in outputs]
+        expressions = [column(row) for row in outputs]
         self.link(expressions)
-        function = ca.Function("traced", [ca.vertcat(*self.symbols.values())], expressions)
+        function = ca.Function("traced", [column(self.symbols.values())], expressions)
         rules = _rules()
         work: dict[int, int] = {}
         results = [[self.build.constant(0.0)] * len(row) for row in outputs]
@@ -146,6 +146,13 @@ def symbols_of(expressions: Sequence[Any]) -> list[Any]:
     import casadi as ca
 
     return ca.symvar(ca.veccat(*expressions))
+
+
+def column(scalars: Iterable[Any]) -> Any:
+    """A vector, of no elements if there are none."""
+    import casadi as ca
+
+    return ca.vertcat(ca.SX(0, 1), *scalars)
 
 
 @cache
