@@ -11,52 +11,20 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import InputError
-from .elementary import POW2_MAGIC
+from .c_helpers import needed
+from .formats import DOUBLE, SINGLE, Format
 from .kernel import Kernel
 from .llvm import with_finite_check
 from .program import ARITY, Array
-from .reference import apply
+from .reference import SingleArithmetic, apply, evaluate_rows
+from .rounding import error_bounds
 
-HELPERS = """\
-typedef union { double x; uint64_t u; } fj_bits;
-
-static inline double fj_select(int c, double x, double y)
-{
-    fj_bits a, b;
-    const uint64_t mask = UINT64_C(0) - (uint64_t)(c != 0);
-    a.x = x;
-    b.x = y;
-    a.u = (a.u & mask) | (b.u & ~mask);
-    return a.x;
-}
-
-static inline double fj_exponent(double x)
-{
-    fj_bits a;
-    a.x = x;
-    return (double)(int64_t)((a.u >> 52) & 0x7FF) - 1023.0;
-}
-
-static inline double fj_mantissa(double x)
-{
-    fj_bits a;
-    a.x = x;
-    a.u = (a.u & UINT64_C(0x000FFFFFFFFFFFFF)) | UINT64_C(0x3FF0000000000000);
-    return a.x;
-}
-
-static inline double fj_pow2(double k)
-{
-    fj_bits a;
-    a.x = k + @MAGIC@;
-    a.u <<= 52;
-    return a.x;
-}
-"""
+SLACK = 1.000001  # the kernel's own rounding, in double, beside that of single precision
 
 MAKEFILE = """\
 CC ?= cc
@@ -68,31 +36,86 @@ FLAGS = -std=c99 -Wall -Wextra -Wpedantic -Werror -ffp-contract=off
 check: example
 \t./example
 
-example: example.c @NAME@.c @NAME@.h
-\t$(CC) $(CFLAGS) $(FLAGS) -o $@ example.c @NAME@.c -lm
+example: example.c @NAME@.h @NAME@.o
+\t$(CC) $(CFLAGS) $(FLAGS) -o $@ example.c @NAME@.o@LIBRARIES@
+
+@NAME@.o: @NAME@.c @NAME@.h
+\t$(CC) $(CFLAGS) $(FLAGS)@FLAGS@ -c -o $@ @NAME@.c
 
 clean:
-\trm -f example
+\trm -f example @NAME@.o
 """
+
+HEAD = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include "@NAME@.h"
+
+#if FLT_EVAL_METHOD @EXTENDED@ || defined(__FAST_MATH__)
+#error "IEEE 754 arithmetic is needed: no extended precision (-mfpmath=sse), no -ffast-math"
+#endif
+"""
+
+
+class Target(NamedTuple):
+    """What the C is written for: a number format, and a machine with or without a C library."""
+
+    format: Format = DOUBLE
+    freestanding: bool = False
+
+    @property
+    def single(self) -> bool:
+        return self.format is SINGLE
+
+    @property
+    def number(self) -> type[np.floating]:
+        return np.float32 if self.single else np.float64
+
+    def literal(self, x: float) -> str:
+        """A number as C writes it, rounded once."""
+        value = float(self.number(x))
+        if math.isfinite(x) and not math.isfinite(value):
+            raise InputError(f"the constant {x:g} is beyond single precision; export in double")
+        if not math.isfinite(value):
+            return self._not_finite(value)
+        text = value.hex() + "f" * self.single
+        return text if math.copysign(1.0, value) > 0 else f"({text})"
+
+    def _not_finite(self, x: float) -> str:
+        if self.freestanding:
+            word = 32 if self.single else 64
+            return f"fj_number(UINT{word}_C(0x{self.number(x).tobytes()[::-1].hex().upper()}))"
+        return f"({self.format.name}){'NAN' if math.isnan(x) else 'INFINITY' if x > 0 else '-INFINITY'}"
+
+    def function(self, name: str) -> str:
+        """The C name of a function of <math.h>, or of what replaces it."""
+        return f"fj_{name}" if self.freestanding else name + "f" * self.single
 
 
 class Emitter:
     """Arithmetic (see elementary.py) whose numbers are names of C variables; collects statements."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: Target) -> None:
         self.lines: list[str] = []
+        self.target = target
+        self.format = target.format
 
-    def put(self, expression: str, kind: str = "double") -> str:
+    def put(self, expression: str, kind: str = "") -> str:
         name = f"v{len(self.lines)}"
-        self.lines.append(f"    const {kind} {name} = {expression};")
+        self.lines.append(f"    const {kind or self.format.name} {name} = {expression};")
         return name
 
+    def call(self, name: str, *args: str) -> str:
+        return self.put(f"{self.target.function(name)}({', '.join(args)})")
+
     def const(self, x: float) -> str:
-        if math.isnan(x):
-            return "(double)NAN"
-        if math.isinf(x):
-            return f"{'-' if x < 0 else ''}(double)INFINITY"
-        return float(x).hex() if math.copysign(1.0, x) > 0 else f"({float(x).hex()})"
+        return self.target.literal(x)
 
     def add(self, a: str, b: str) -> str:
         return self.put(f"{a} + {b}")
@@ -110,19 +133,19 @@ class Emitter:
         return self.put(f"-{a}")
 
     def fma(self, a: str, b: str, c: str) -> str:
-        return self.put(f"fma({a}, {b}, {c})")
+        return self.call("fma", a, b, c)
 
     def sqrt(self, a: str) -> str:
-        return self.put(f"sqrt({a})")
+        return self.call("sqrt", a)
 
     def abs(self, a: str) -> str:
-        return self.put(f"fabs({a})")
+        return self.call("fabs", a)
 
     def floor(self, a: str) -> str:
-        return self.put(f"floor({a})")
+        return self.call("floor", a)
 
     def copysign(self, magnitude: str, sign: str) -> str:
-        return self.put(f"copysign({magnitude}, {sign})")
+        return self.call("copysign", magnitude, sign)
 
     def lt(self, a: str, b: str) -> str:
         return self.put(f"{a} < {b}", "int")
@@ -146,26 +169,31 @@ class Emitter:
         return self.put(f"fj_pow2({k})")
 
 
-def export(kernel: Kernel, name: str, folder: Path, about: str) -> list[Path]:
+def export(
+    kernel: Kernel, name: str, folder: Path, about: str, *, float32: bool = False, freestanding: bool = False
+) -> list[Path]:
     """Write NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise InputError(f"{name!r} is no name of a C function; use letters, digits and underscores")
-    folder.mkdir(parents=True, exist_ok=True)
+    target = Target(SINGLE if float32 else DOUBLE, freestanding)
+    makefile = MAKEFILE.replace("@NAME@", name).replace("@LIBRARIES@", "" if freestanding else " -lm")
     files = {
-        f"{name}.h": header(kernel, name, about),
-        f"{name}.c": source(kernel, name),
-        "example.c": example(kernel, name),
-        "Makefile": MAKEFILE.replace("@NAME@", name),
+        f"{name}.h": header(kernel, name, about, target),
+        f"{name}.c": source(kernel, name, target),
+        "example.c": example(kernel, name, target),
+        "Makefile": makefile.replace("@FLAGS@", " -ffreestanding -fno-math-errno" if freestanding else ""),
     }
+    folder.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
         (folder / file).write_text(text)
     return [folder / file for file in files]
 
 
-def parameters(kernel: Kernel) -> list[tuple[Array, str, str]]:
+def parameters(kernel: Kernel, target: Target) -> list[tuple[Array, str, str]]:
     """(array, C name, declaration) of every parameter; several outputs of one name are numbered."""
     found, taken = [], set()
-    for array, kind in [(x, "const double") for x in kernel.inputs] + [(x, "double") for x in kernel.outputs]:
+    real = target.format.name
+    for array, kind in [(x, f"const {real}") for x in kernel.inputs] + [(x, real) for x in kernel.outputs]:
         base = re.sub(r"[^A-Za-z0-9_]+", "_", array.name).strip("_")
         name = next(x for x in [base, *(f"{base}_{k}" for k in range(1, 200))] if x not in taken)
         taken.add(name)
@@ -173,14 +201,14 @@ def parameters(kernel: Kernel) -> list[tuple[Array, str, str]]:
     return found
 
 
-def signature(kernel: Kernel, name: str) -> str:
-    return f"int {name}(" + ", ".join(declaration for _, _, declaration in parameters(kernel)) + ")"
+def signature(kernel: Kernel, name: str, target: Target) -> str:
+    return f"int {name}(" + ", ".join(declaration for _, _, declaration in parameters(kernel, target)) + ")"
 
 
-def header(kernel: Kernel, name: str, about: str) -> str:
+def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
     guard = f"{name.upper()}_H"
     lines = [f" * {line}".rstrip() for line in about.splitlines()]
-    for k, (array, c_name, _) in enumerate(parameters(kernel)):
+    for k, (array, c_name, _) in enumerate(parameters(kernel, target)):
         side = "in " if k < len(kernel.inputs) else "out"
         order = ", ".join(array.labels) if array.labels else "row by row"
         shape = " x ".join(map(str, array.shape)) or "1"
@@ -189,14 +217,15 @@ def header(kernel: Kernel, name: str, about: str) -> str:
     return (
         f"#ifndef {guard}\n#define {guard}\n\n/*\n{body}\n *\n"
         " * Returns 0, or 1 if a result is not finite. Arrays must not overlap.\n"
-        f" */\n{signature(kernel, name)};\n\n#endif\n"
+        f" * Sines and cosines reach to {target.format.sin_range:g} rad; beyond they are not finite.\n"
+        f" */\n{signature(kernel, name, target)};\n\n#endif\n"
     )
 
 
-def source(kernel: Kernel, name: str) -> str:
+def source(kernel: Kernel, name: str, target: Target) -> str:
     program, check = with_finite_check(kernel.program)
-    names = [c_name for _, c_name, _ in parameters(kernel)]
-    emit = Emitter()
+    names = [c_name for _, c_name, _ in parameters(kernel, target)]
+    emit = Emitter(target)
     value: dict[int, str] = {}
     for i, op in enumerate(program.code):
         if op.name == "const":
@@ -213,53 +242,54 @@ def source(kernel: Kernel, name: str) -> str:
     ]
     used = {i for op in program.code if op.name == "input" for i in op.args[:1]}
     unused = [f"    (void){names[k]};" for k in range(len(kernel.inputs)) if k not in used]
-    return "\n".join(
-        [
-            "#if defined(__GNUC__) && !defined(__clang__)",
-            '#pragma GCC optimize("fp-contract=off")',
-            "#else",
-            "#pragma STDC FP_CONTRACT OFF",
-            "#endif",
-            "#include <math.h>",
-            "#include <stdint.h>",
-            f'#include "{name}.h"',
-            "",
-            needed_helpers("\n".join(emit.lines)),
-            signature(kernel, name),
-            "{",
-            *unused,
-            *emit.lines,
-            *stores,
-            f"    return !({value[check]} == 0.0);",
-            "}",
-            "",
-        ]
-    )
+    finite = f"    return !({value[check]} == {target.literal(0.0)});"
+    head = HEAD.replace("@NAME@", name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
+    if target.freestanding:
+        head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno")')
+    body = "\n".join([signature(kernel, name, target), "{", *unused, *emit.lines, *stores, finite, "}", ""])
+    return "\n".join([head, needed(body, target.format) + body])
 
 
-def needed_helpers(body: str) -> str:
-    """The helper functions that the body calls: an unused static function would be a warning."""
-    typedef, *functions = HELPERS.replace("@MAGIC@", float(POW2_MAGIC).hex()).split("\n\n")
-    used = [f for f in functions if re.search(r"(fj_\w+)\(", f).group(1) + "(" in body]  # type: ignore[union-attr]
-    return "\n\n".join([typedef, *used, ""]) if used else ""
+def example(kernel: Kernel, name: str, target: Target, count: int = 8) -> str:
+    """A program that compares the function with results of Python.
 
-
-def example(kernel: Kernel, name: str, count: int = 8) -> str:
-    """A program that compares the function with results of the Python kernel, bit for bit."""
+    In double precision these are the kernel's, bit for bit.  In single precision they are the reference
+    interpreter's, bit for bit, and beside them the kernel's, which are met within the bounds of rounding.py.
+    """
     rng = np.random.default_rng(0)
-    inputs = [rng.uniform(-1.0, 1.0, (count, *array.shape)) for array in kernel.inputs]
-    value = kernel(*inputs)
-    results = list(value) if kernel.result.type is not None else [value]
-    outputs: list[np.ndarray] = []
-    for layers, result in zip(kernel.result.layers, results):
-        outputs += [result] if layers is None else list(result)
-    every = parameters(kernel)
-    tables = [
-        f"static const double {c_name}_table[{count}][{max(array.size, 1)}] = {{\n{rows(data)}\n}};"
-        for (array, c_name, _), data in zip(every, [*inputs, *outputs])
-    ]
+    inputs = [rng.uniform(-1.0, 1.0, (count, *array.shape)).astype(target.number) for array in kernel.inputs]
+    exact = kernel_outputs(kernel, inputs)
+    every = parameters(kernel, target)
     results_at = every[len(kernel.inputs) :]
+    outputs, tables, checks = exact, [], []
+    if target.single:
+        outputs = evaluate_rows(kernel.program, inputs, SingleArithmetic())
+        if not all(np.all(np.isfinite(x)) for x in outputs):
+            raise InputError(f"{kernel.name} overflows in single precision; export in double")
+        bounds = [SLACK * x for x in error_bounds(kernel.program, inputs)]
+        for (array, c_name, _), x, bound in zip(results_at, exact, bounds):
+            for kind, data in (("exact", x), ("bound", bound)):
+                tables.append(table("double", f"{c_name}_{kind}", array, data, Target()))
+            checks += [
+                f"        for (int e = 0; e < {array.size}; e++) {{",
+                f"            const double error = (double){c_name}[e] - {c_name}_exact[k][e];",
+                "            const double size = error < 0.0 ? -error : error;",
+                f"            bad += !(size <= {c_name}_bound[k][e]);",
+                f"            if (size > worst * {c_name}_bound[k][e])",
+                f"                worst = size / {c_name}_bound[k][e];",
+                "        }",
+            ]
+    real = target.format.name
+    tables = [
+        *(table(real, f"{x}_table", array, data, target) for (array, x, _), data in zip(every, [*inputs, *outputs])),
+        *tables,
+    ]
     arguments = [f"{c_name}_table[k]" for _, c_name, _ in every[: len(kernel.inputs)]]
+    closing = f'    printf("{name}: {count} states, %d differences\\n", bad);'
+    if target.single:
+        closing = (
+            f'    printf("{name}: {count} states, %d differences, errors up to %.2f of their bounds\\n", bad, worst);'
+        )
     lines = [
         "#include <stdio.h>",
         "#include <string.h>",
@@ -270,15 +300,17 @@ def example(kernel: Kernel, name: str, count: int = 8) -> str:
         "int main(void)",
         "{",
         "    int bad = 0;",
+        *["    double worst = 0.0;"] * target.single,
         f"    for (int k = 0; k < {count}; k++) {{",
-        *(f"        double {c_name}[{max(array.size, 1)}];" for array, c_name, _ in results_at),
+        *(f"        {real} {c_name}[{max(array.size, 1)}];" for array, c_name, _ in results_at),
         f"        bad += {name}({', '.join([*arguments, *(c_name for _, c_name, _ in results_at)])});",
         *(
-            f"        bad += memcmp({c_name}, {c_name}_table[k], {array.size} * sizeof(double)) != 0;"
+            f"        bad += memcmp({c_name}, {c_name}_table[k], {array.size} * sizeof({real})) != 0;"
             for array, c_name, _ in results_at
         ),
+        *checks,
         "    }",
-        f'    printf("{name}: {count} states, %d differences\\n", bad);',
+        closing,
         "    return bad != 0;",
         "}",
         "",
@@ -286,6 +318,18 @@ def example(kernel: Kernel, name: str, count: int = 8) -> str:
     return "\n".join(lines)
 
 
-def rows(data: np.ndarray) -> str:
-    """C initialisers, one row a state."""
-    return ",\n".join("    {" + ", ".join(float(x).hex() for x in np.ravel(row)) + "}" for row in data)
+def kernel_outputs(kernel: Kernel, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    """The outputs of the Program for a batch, stacks of derivatives taken apart."""
+    value = kernel(*inputs)
+    results = list(value) if kernel.result.type is not None else [value]
+    outputs: list[np.ndarray] = []
+    for layers, result in zip(kernel.result.layers, results):
+        outputs += [result] if layers is None else list(result)
+    return outputs
+
+
+def table(kind: str, name: str, array: Array, data: np.ndarray, target: Target) -> str:
+    """A constant C array, one row a state."""
+    rows = ("    {" + ", ".join(map(target.literal, np.ravel(row))) + "}" for row in data)
+    joined = ",\n".join(rows)
+    return f"static const {kind} {name}[{len(data)}][{max(array.size, 1)}] = {{\n{joined}\n}};"
