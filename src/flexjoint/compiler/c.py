@@ -1,30 +1,31 @@
 """From a Program to C99: one function without allocation, global state, loops or branches, for use without Python.
 
-The file needs `fma`, `sqrt`, `floor`, `fabs` and `copysign` of <math.h> and nothing else.  Constants are written as
-hexadecimal floats, selections are masks on bits, and contraction is switched off, so the function computes the bits
-of the compiled kernel, with the same instructions whatever its input.  (GCC ignores the standard pragma; use
--ffp-contract=off with other compilers.)
+The file needs `fma`, `sqrt`, `floor`, `fabs` and `copysign` of <math.h> and nothing else; freestanding, it needs no
+library at all (c_target.py).  Constants are written as hexadecimal floats, selections are masks on bits, and
+contraction is switched off, so the function computes the bits of the compiled kernel, with the same instructions
+whatever its input.  (GCC ignores the standard pragma; use -ffp-contract=off with other compilers.)  With `float32`
+every operation and constant is rounded to float instead: the bits are those of `reference.SingleArithmetic`.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
 
 from ..errors import InputError
-from .c_helpers import needed
-from .formats import DOUBLE, SINGLE, Format
+from .c_example import example
+from .c_target import Target
+from .formats import DOUBLE, SINGLE
 from .kernel import Kernel
 from .llvm import with_finite_check
 from .program import ARITY, Array
-from .reference import SingleArithmetic, apply, evaluate_rows
-from .rounding import error_bounds
+from .reference import apply
 
-SLACK = 1.000001  # the kernel's own rounding, in double, beside that of single precision
+TAKEN = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+    "fma sqrt fabs floor copysign fmaf sqrtf fabsf floorf copysignf".split()
+)  # names that parameters cannot have
 
 MAKEFILE = """\
 CC ?= cc
@@ -61,41 +62,6 @@ HEAD = """\
 #error "IEEE 754 arithmetic is needed: no extended precision (-mfpmath=sse), no -ffast-math"
 #endif
 """
-
-
-class Target(NamedTuple):
-    """What the C is written for: a number format, and a machine with or without a C library."""
-
-    format: Format = DOUBLE
-    freestanding: bool = False
-
-    @property
-    def single(self) -> bool:
-        return self.format is SINGLE
-
-    @property
-    def number(self) -> type[np.floating]:
-        return np.float32 if self.single else np.float64
-
-    def literal(self, x: float) -> str:
-        """A number as C writes it, rounded once."""
-        value = float(self.number(x))
-        if math.isfinite(x) and not math.isfinite(value):
-            raise InputError(f"the constant {x:g} is beyond single precision; export in double")
-        if not math.isfinite(value):
-            return self._not_finite(value)
-        text = value.hex() + "f" * self.single
-        return text if math.copysign(1.0, value) > 0 else f"({text})"
-
-    def _not_finite(self, x: float) -> str:
-        if self.freestanding:
-            word = 32 if self.single else 64
-            return f"fj_number(UINT{word}_C(0x{self.number(x).tobytes()[::-1].hex().upper()}))"
-        return f"({self.format.name}){'NAN' if math.isnan(x) else 'INFINITY' if x > 0 else '-INFINITY'}"
-
-    def function(self, name: str) -> str:
-        """The C name of a function of <math.h>, or of what replaces it."""
-        return f"fj_{name}" if self.freestanding else name + "f" * self.single
 
 
 class Emitter:
@@ -180,7 +146,7 @@ def export(
     files = {
         f"{name}.h": header(kernel, name, about, target),
         f"{name}.c": source(kernel, name, target),
-        "example.c": example(kernel, name, target),
+        "example.c": example(kernel, name, target, parameters(kernel, target)),
         "Makefile": makefile.replace("@FLAGS@", " -ffreestanding -fno-math-errno" if freestanding else ""),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -190,11 +156,12 @@ def export(
 
 
 def parameters(kernel: Kernel, target: Target) -> list[tuple[Array, str, str]]:
-    """(array, C name, declaration) of every parameter; several outputs of one name are numbered."""
-    found, taken = [], set()
+    """(array, C name, declaration) of every parameter; names that are taken are numbered."""
+    found, taken = [], set(TAKEN)
     real = target.format.name
     for array, kind in [(x, f"const {real}") for x in kernel.inputs] + [(x, real) for x in kernel.outputs]:
-        base = re.sub(r"[^A-Za-z0-9_]+", "_", array.name).strip("_")
+        base = re.sub(r"[^A-Za-z0-9_]+", "_", array.name).strip("_") or "x"
+        base = f"x_{base}" if re.match(r"\d|v\d|fj_", base) else base  # v0, v1, ... are the values
         name = next(x for x in [base, *(f"{base}_{k}" for k in range(1, 200))] if x not in taken)
         taken.add(name)
         found.append((array, name, f"{kind} {name}[{max(array.size, 1)}]"))
@@ -247,89 +214,4 @@ def source(kernel: Kernel, name: str, target: Target) -> str:
     if target.freestanding:
         head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno")')
     body = "\n".join([signature(kernel, name, target), "{", *unused, *emit.lines, *stores, finite, "}", ""])
-    return "\n".join([head, needed(body, target.format) + body])
-
-
-def example(kernel: Kernel, name: str, target: Target, count: int = 8) -> str:
-    """A program that compares the function with results of Python.
-
-    In double precision these are the kernel's, bit for bit.  In single precision they are the reference
-    interpreter's, bit for bit, and beside them the kernel's, which are met within the bounds of rounding.py.
-    """
-    rng = np.random.default_rng(0)
-    inputs = [rng.uniform(-1.0, 1.0, (count, *array.shape)).astype(target.number) for array in kernel.inputs]
-    exact = kernel_outputs(kernel, inputs)
-    every = parameters(kernel, target)
-    results_at = every[len(kernel.inputs) :]
-    outputs, tables, checks = exact, [], []
-    if target.single:
-        outputs = evaluate_rows(kernel.program, inputs, SingleArithmetic())
-        if not all(np.all(np.isfinite(x)) for x in outputs):
-            raise InputError(f"{kernel.name} overflows in single precision; export in double")
-        bounds = [SLACK * x for x in error_bounds(kernel.program, inputs)]
-        for (array, c_name, _), x, bound in zip(results_at, exact, bounds):
-            for kind, data in (("exact", x), ("bound", bound)):
-                tables.append(table("double", f"{c_name}_{kind}", array, data, Target()))
-            checks += [
-                f"        for (int e = 0; e < {array.size}; e++) {{",
-                f"            const double error = (double){c_name}[e] - {c_name}_exact[k][e];",
-                "            const double size = error < 0.0 ? -error : error;",
-                f"            bad += !(size <= {c_name}_bound[k][e]);",
-                f"            if (size > worst * {c_name}_bound[k][e])",
-                f"                worst = size / {c_name}_bound[k][e];",
-                "        }",
-            ]
-    real = target.format.name
-    tables = [
-        *(table(real, f"{x}_table", array, data, target) for (array, x, _), data in zip(every, [*inputs, *outputs])),
-        *tables,
-    ]
-    arguments = [f"{c_name}_table[k]" for _, c_name, _ in every[: len(kernel.inputs)]]
-    closing = f'    printf("{name}: {count} states, %d differences\\n", bad);'
-    if target.single:
-        closing = (
-            f'    printf("{name}: {count} states, %d differences, errors up to %.2f of their bounds\\n", bad, worst);'
-        )
-    lines = [
-        "#include <stdio.h>",
-        "#include <string.h>",
-        f'#include "{name}.h"',
-        "",
-        *tables,
-        "",
-        "int main(void)",
-        "{",
-        "    int bad = 0;",
-        *["    double worst = 0.0;"] * target.single,
-        f"    for (int k = 0; k < {count}; k++) {{",
-        *(f"        {real} {c_name}[{max(array.size, 1)}];" for array, c_name, _ in results_at),
-        f"        bad += {name}({', '.join([*arguments, *(c_name for _, c_name, _ in results_at)])});",
-        *(
-            f"        bad += memcmp({c_name}, {c_name}_table[k], {array.size} * sizeof({real})) != 0;"
-            for array, c_name, _ in results_at
-        ),
-        *checks,
-        "    }",
-        closing,
-        "    return bad != 0;",
-        "}",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def kernel_outputs(kernel: Kernel, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    """The outputs of the Program for a batch, stacks of derivatives taken apart."""
-    value = kernel(*inputs)
-    results = list(value) if kernel.result.type is not None else [value]
-    outputs: list[np.ndarray] = []
-    for layers, result in zip(kernel.result.layers, results):
-        outputs += [result] if layers is None else list(result)
-    return outputs
-
-
-def table(kind: str, name: str, array: Array, data: np.ndarray, target: Target) -> str:
-    """A constant C array, one row a state."""
-    rows = ("    {" + ", ".join(map(target.literal, np.ravel(row))) + "}" for row in data)
-    joined = ",\n".join(rows)
-    return f"static const {kind} {name}[{len(data)}][{max(array.size, 1)}] = {{\n{joined}\n}};"
+    return "\n".join([head, target.helpers(body) + body])

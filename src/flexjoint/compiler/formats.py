@@ -1,8 +1,7 @@
 """The two number formats of compiled code, each with the constants that elementary functions need in it.
 
-The functions themselves are in elementary.py, written once for both.  Polynomials are minimax, coefficients in
-ascending order, each rounded to the format before the next was fitted; what is said of an error is the polynomial's own,
-before the rounding of its evaluation.
+The functions themselves are in elementary.py, written once for both.  Polynomials are minimax, with coefficients in
+ascending order; the errors given are the polynomials' own, before any rounding of their evaluation.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def evaluate(program: Program, *arrays: Any) -> list[np.ndarray]:
 def evaluate_rows(program: Program, arrays: Sequence[Any], m: NumpyArithmetic) -> list[np.ndarray]:
     """A Program on batches (rows, *shape) of its inputs, by a NumPy interpreter."""
     columns = [np.asarray(x, dtype=m.number).reshape(len(x), -1).T for x in arrays]
-    rows = len(arrays[0]) if arrays else 1
+    rows = len(arrays[0])
     with np.errstate(all="ignore"):
         results = interpret(program, columns, m)
     return [

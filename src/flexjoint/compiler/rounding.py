@@ -19,6 +19,7 @@ from .reference import interpret
 
 UNIT = 2.0**-SINGLE.digits  # half a unit in the last place of 1
 SMALLEST = SINGLE.min_normal * UNIT  # the same of a denormal number
+LARGEST = float(np.finfo(np.float32).max)
 
 
 class Bounded(NamedTuple):
@@ -34,11 +35,10 @@ class Truth(NamedTuple):
 
 
 def error_bounds(program: Program, arrays: list[np.ndarray]) -> list[np.ndarray]:
-    """For float32 inputs (rows, *shape): bounds (rows, *shape) on |single precision − exact| of every output."""
-    rows = len(arrays[0]) if arrays else 1
-    columns = [
-        [Bounded(column, 0.0) for column in np.asarray(x, dtype=np.float64).reshape(rows, -1).T] for x in arrays
-    ]
+    """For float32 inputs (rows, *shape): bounds (rows, *shape) on |single precision − exact| of every output;
+    infinite where single precision may overflow or leave the range of a function."""
+    rows = len(arrays[0])
+    columns = [[Bounded(column, 0.0) for column in np.asarray(x, dtype=np.float64).reshape(rows, -1).T] for x in arrays]
     with np.errstate(all="ignore"):
         results = interpret(program, columns, ErrorArithmetic())
     return [
@@ -49,7 +49,8 @@ def error_bounds(program: Program, arrays: list[np.ndarray]) -> list[np.ndarray]
 
 def rounded(value: Any, error: Any, units: int = 1) -> Bounded:
     """What an operation yields whose operands make it err by `error`, before it rounds."""
-    return Bounded(value, error + units * np.maximum(UNIT * (np.abs(value) + error), SMALLEST))
+    reached = np.abs(value) + error
+    return Bounded(value, np.where(reached < LARGEST, error + units * np.maximum(UNIT * reached, SMALLEST), np.inf))
 
 
 def product_error(a: Bounded, b: Bounded) -> Any:
@@ -100,10 +101,14 @@ class ErrorArithmetic:
         return Bounded(np.abs(a.value), a.error)
 
     def sin(self, a: Bounded) -> Bounded:
-        return rounded(np.sin(a.value), np.minimum(a.error, 2.0), FUNCTION)
+        return rounded(np.sin(a.value), self._turned(a), FUNCTION)
 
     def cos(self, a: Bounded) -> Bounded:
-        return rounded(np.cos(a.value), np.minimum(a.error, 2.0), FUNCTION)
+        return rounded(np.cos(a.value), self._turned(a), FUNCTION)
+
+    def _turned(self, a: Bounded) -> Any:
+        """By how much an angle can err, infinitely out of the range of sin and cos."""
+        return np.where(np.abs(a.value) + a.error <= SINGLE.sin_range, np.minimum(a.error, 2.0), np.inf)
 
     def atan2(self, a: Bounded, b: Bounded) -> Bounded:
         radius, error = np.hypot(a.value, b.value), np.hypot(a.error, b.error)

@@ -1,9 +1,9 @@
-"""The small C functions that exported code stands on, written for one format at a time.
+"""What C is written for: a format, with or without a library; and the small functions that the code stands on.
 
-The first four are operations on bits that C has no name for.  The others replace <math.h> in freestanding code:
+The first of them are operations on bits that C has no name for.  The others replace <math.h> in freestanding code:
 absolute value, sign and floor in plain C99, fma and sqrt as instructions where the compiler says the processor has
-them, else in integers, rounded once as IEEE 754 asks.  Conditions are masks: whatever the arguments, the same
-instructions run.
+them (-DFJ_HARDWARE_FMA=0 or 1 and -DFJ_HARDWARE_SQRT overrule it), else in integers, rounded once as IEEE 754 asks.
+Conditions are masks: whatever the arguments, the same instructions run.
 
 In the texts REAL is the number type and WORD the unsigned integer of its size, `_f` ends a constant or builtin of
 the format, and names in capitals between @ are numbers of the format.
@@ -11,9 +11,14 @@ the format, and names in capitals between @ are numbers of the format.
 
 from __future__ import annotations
 
+import math
 import re
+from typing import NamedTuple
 
-from .formats import SINGLE, Format
+import numpy as np
+
+from ..errors import InputError
+from .formats import DOUBLE, SINGLE, Format
 
 PLAIN = {
     "fj_bits": """\
@@ -116,7 +121,7 @@ static REAL fj_sqrt(REAL x)
 {
     const int denormal = x < @MIN_NORMAL@_f;
     fj_bits a;
-    a.x = x * (REAL)(WORD_C(1) << (@LIFT@ * denormal));
+    a.x = x * (REAL)((int64_t)1 << (@LIFT@ * denormal));
     const int32_t exponent = (int32_t)((a.u >> @FRACTION@) & @FIELD@) - @BIAS@ - @LIFT@ * denormal;
     const int32_t odd = exponent & 1;
     /* the significand, in [1, 4), with two digits before the point */
@@ -156,6 +161,11 @@ static inline REAL fj_fma(REAL x, REAL y, REAL z)
     return __builtin_fma_f(x, y, z);
 }
 #else
+#ifdef __GNUC__
+#define FJ_NOINLINE __attribute__((noinline))
+#else
+#define FJ_NOINLINE
+#endif
 @SOFTWARE_FMA@#endif
 """,
 }
@@ -163,6 +173,12 @@ static inline REAL fj_fma(REAL x, REAL y, REAL z)
 DOUBLE_FMA = """\
 /* hi 2^64 + lo */
 typedef struct { uint64_t hi, lo; } fj_wide;
+
+/* 1 if any bit is set: of a comparison the compiler might make a jump. */
+static inline uint64_t fj_any(uint64_t u)
+{
+    return (u | (UINT64_C(0) - u)) >> 63;
+}
 
 /* To the right by 0 to 127 places; what is lost leaves its trace in the last place. */
 static inline fj_wide fj_right(fj_wide a, int64_t places)
@@ -175,19 +191,19 @@ static inline fj_wide fj_right(fj_wide a, int64_t places)
     lost |= a.lo & ((UINT64_C(1) << near) - 1);
     a.lo = (a.lo >> near) | ((a.hi << 1) << (63 - near));
     a.hi >>= near;
-    a.lo |= (uint64_t)(lost != 0);
+    a.lo |= fj_any(lost);
     return a;
 }
 
 /* To the left until the first bit is set; returns by how many places. */
 static inline int64_t fj_left(fj_wide *a)
 {
-    uint64_t step = UINT64_C(0) - (uint64_t)(a->hi == 0);
+    uint64_t step = fj_any(a->hi) - 1;
     int64_t places = (int64_t)(step & 64);
     a->hi = (a->lo & step) | (a->hi & ~step);
     a->lo &= ~step;
     for (int k = 32; k; k >>= 1) {
-        step = UINT64_C(0) - (uint64_t)((a->hi >> (64 - k)) == 0);
+        step = fj_any(a->hi >> (64 - k)) - 1;
         a->hi = (((a->hi << k) | (a->lo >> (64 - k))) & step) | (a->hi & ~step);
         a->lo = ((a->lo << k) & step) | (a->lo & ~step);
         places += (int64_t)(step & (uint64_t)k);
@@ -198,22 +214,24 @@ static inline int64_t fj_left(fj_wide *a)
 /* |x| as a 64-bit integer whose first bit is set, and the exponent that belongs to it, far down for 0. */
 static inline uint64_t fj_significand(uint64_t u, int64_t *exponent)
 {
-    const int64_t field = (int64_t)((u >> 52) & 0x7FF);
+    const uint64_t field = (u >> 52) & 0x7FF, normal = (field + 0x7FF) >> 11;
     fj_wide a;
-    a.hi = (u & ((UINT64_C(1) << 52) - 1)) | ((uint64_t)(field != 0) << 52);
+    a.hi = (u & ((UINT64_C(1) << 52) - 1)) | (normal << 52);
     a.lo = 0;
-    *exponent = field + (field == 0) - 1075 - 8192 * (a.hi == 0);
+    *exponent = (int64_t)(field + 1 - normal) - 1075 - (8192 - 8192 * (int64_t)fj_any(a.hi));
     *exponent -= fj_left(&a);
     return a.hi;
 }
 
+/* The number between 0 and most that is nearest to places. */
 static inline int64_t fj_within(int64_t places, int64_t most)
 {
-    const int64_t low = places & -(int64_t)(places > 0);
-    return (low & -(int64_t)(low < most)) | (most & -(int64_t)(low >= most));
+    const uint64_t low = (uint64_t)places & (((uint64_t)places >> 63) - 1);
+    const uint64_t more = UINT64_C(0) - (((uint64_t)most - low) >> 63);
+    return (int64_t)((low & ~more) | ((uint64_t)most & more));
 }
 
-static double fj_fma(double x, double y, double z)
+FJ_NOINLINE static double fj_fma(double x, double y, double z)
 {
     fj_bits a, b, c, r;
     a.x = x;
@@ -240,20 +258,20 @@ static double fj_fma(double x, double y, double z)
     q = fj_right(q, fj_within(apart, 127));
     const uint64_t minus = UINT64_C(0) - (sign ^ other);
     q.lo = (q.lo ^ minus) + (minus & 1);
-    q.hi = (q.hi ^ minus) + (minus & (uint64_t)(q.lo == 0));
+    q.hi = (q.hi ^ minus) + (minus & (1 - fj_any(q.lo)));
     p.lo += q.lo;
     p.hi += q.hi + (uint64_t)(p.lo < q.lo);
     const uint64_t negative = UINT64_C(0) - (p.hi >> 63);
     p.lo = (p.lo ^ negative) + (negative & 1);
-    p.hi = (p.hi ^ negative) + (negative & (uint64_t)(p.lo == 0));
-    const uint64_t zero = (uint64_t)((p.hi | p.lo) == 0);
+    p.hi = (p.hi ^ negative) + (negative & (1 - fj_any(p.lo)));
+    const uint64_t zero = 1 - fj_any(p.hi | p.lo);
     const uint64_t turned = (zero & sign & other) | (~zero & 1 & (sign ^ (negative & 1)));
 
     /* one rounding, to nearest, ties to even; denormal numbers have fewer places */
-    e += 127 + 1023 - fj_left(&p);
+    e += 127 + 1023 - fj_left(&p) - 8192 * (int64_t)zero;
     fj_wide h;
     h.hi = 0;
-    h.lo = p.hi | (uint64_t)(p.lo != 0);
+    h.lo = p.hi | fj_any(p.lo);
     h = fj_right(h, fj_within(1 - e, 63));
     r.u = h.lo >> 11;
     r.u += (uint64_t)((h.lo & 0x7FF) + (r.u & 1) > 0x400);
@@ -262,7 +280,8 @@ static double fj_fma(double x, double y, double z)
     r.u = (r.u & ~over) | (UINT64_C(0x7FF0000000000000) & over) | (turned << 63);
 
     /* infinite or NaN */
-    const uint64_t factors = UINT64_C(0) - (uint64_t)((((a.u >> 52) & 0x7FF) == 0x7FF) | (((b.u >> 52) & 0x7FF) == 0x7FF));
+    const int strange_a = ((a.u >> 52) & 0x7FF) == 0x7FF, strange_b = ((b.u >> 52) & 0x7FF) == 0x7FF;
+    const uint64_t factors = UINT64_C(0) - (uint64_t)(strange_a | strange_b);
     const uint64_t addend = UINT64_C(0) - (uint64_t)(((c.u >> 52) & 0x7FF) == 0x7FF);
     a.x = x * y + z;
     r.u = (a.u & factors) | (((c.u & addend) | (r.u & ~addend)) & ~factors);
@@ -273,7 +292,7 @@ static double fj_fma(double x, double y, double z)
 SINGLE_FMA = """\
 /* The product is exact in double. The sum is rounded to odd there, which keeps what it lost visible to the last
    rounding, the only one to nearest. */
-static float fj_fma(float x, float y, float z)
+FJ_NOINLINE static float fj_fma(float x, float y, float z)
 {
     union { double x; uint64_t u; } sum, lost;
     const double p = (double)x * (double)y, c = (double)z;
@@ -295,14 +314,49 @@ HAS = {  # instructions, as far as compilers tell
 }
 
 
-def needed(body: str, form: Format) -> str:
-    """The helpers that the body calls, and those that they call: an unused static function would be a warning."""
-    known = {name: written(text, form) for name, text in {**PLAIN, **FREESTANDING}.items()}
-    wanted: set[str] = set()
-    for name in reversed(known):
-        if re.search(rf"\b{name}\b", "\n".join([body, *(known[x] for x in wanted)])):
-            wanted.add(name)
-    return "\n".join(known[name] for name in known if name in wanted) + "\n" * bool(wanted)
+class Target(NamedTuple):
+    """What the C is written for: a number format, and a machine with or without a C library."""
+
+    format: Format = DOUBLE
+    freestanding: bool = False
+
+    @property
+    def single(self) -> bool:
+        return self.format is SINGLE
+
+    @property
+    def number(self) -> type[np.floating]:
+        return np.float32 if self.single else np.float64
+
+    def literal(self, x: float) -> str:
+        """A number as C writes it, rounded once."""
+        with np.errstate(over="ignore", under="ignore"):
+            value = float(self.number(x))
+        if math.isfinite(x) and not math.isfinite(value):
+            raise InputError(f"the constant {x:g} is beyond single precision; export in double")
+        if not math.isfinite(value):
+            return self._not_finite(value)
+        text = value.hex() + "f" * self.single
+        return text if math.copysign(1.0, value) > 0 else f"({text})"
+
+    def _not_finite(self, x: float) -> str:
+        if self.freestanding:
+            word = 32 if self.single else 64
+            return f"fj_number(UINT{word}_C(0x{self.number(x).tobytes()[::-1].hex().upper()}))"
+        return f"({self.format.name}){'NAN' if math.isnan(x) else 'INFINITY' if x > 0 else '-INFINITY'}"
+
+    def function(self, name: str) -> str:
+        """The C name of a function of <math.h>, or of what replaces it."""
+        return f"fj_{name}" if self.freestanding else name + "f" * self.single
+
+    def helpers(self, body: str) -> str:
+        """The functions above that the body calls, and those that they call: an unused one would be a warning."""
+        known = {name: written(text, self.format) for name, text in {**PLAIN, **FREESTANDING}.items()}
+        wanted: set[str] = set()
+        for name in reversed(known):
+            if re.search(rf"\b{name}\b", "\n".join([body, *(known[x] for x in wanted)])):
+                wanted.add(name)
+        return "\n".join(known[name] for name in known if name in wanted) + "\n" * bool(wanted)
 
 
 def written(text: str, form: Format) -> str:
