@@ -326,12 +326,9 @@ def test_the_robot_is_clean_too(lwr):
     subprocess.run(["gcc", *FLAGS, "-O1", *checks, "-o", "checked", *sources, "-lm"], cwd=lwr, check=True)
     subprocess.run(["./checked"], cwd=lwr, check=True, capture_output=True)
     for compiler in COMPILERS:
-        flags = [
-            *FLAGS,
-            *([*FREESTANDING, "-mfma"] if freestanding else []),
-            *(["-fanalyzer"] if compiler == "gcc" else []),
-        ]
-        command = [compiler, *flags, "-O1", "-c", f"{NAME}.c", "-o", "analyzed.o"]
+        flags = [*FREESTANDING, "-mfma"] if freestanding else []
+        flags += ["-fanalyzer"] if compiler == "gcc" else []
+        command = [compiler, *FLAGS, *flags, "-O1", "-c", f"{NAME}.c", "-o", "analyzed.o"]
         analyzed = subprocess.run(command, cwd=lwr, check=True, capture_output=True, text=True)
         assert analyzed.stderr == ""
 

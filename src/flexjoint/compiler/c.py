@@ -21,10 +21,10 @@ from .llvm import with_finite_check
 from .program import ARITY, Array
 from .reference import apply
 
-TAKEN = frozenset(
+TAKEN = (
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
-    "fma sqrt fabs floor copysign fmaf sqrtf fabsf floorf copysignf".split()
+    "fma sqrt fabs floor copysign fmaf sqrtf fabsf floorf copysignf"
 )  # names that parameters cannot have
 
 MAKEFILE = """\
@@ -157,7 +157,7 @@ def export(
 
 def parameters(kernel: Kernel, target: Target) -> list[tuple[Array, str, str]]:
     """(array, C name, declaration) of every parameter; names that are taken are numbered."""
-    found, taken = [], set(TAKEN)
+    found, taken = [], set(TAKEN.split())
     real = target.format.name
     for array, kind in [(x, f"const {real}") for x in kernel.inputs] + [(x, real) for x in kernel.outputs]:
         base = re.sub(r"[^A-Za-z0-9_]+", "_", array.name).strip("_") or "x"
