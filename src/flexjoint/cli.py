@@ -104,6 +104,31 @@ def config() -> None:
     show_config()
 
 
+@app.command()
+@clean_errors
+def kernel(
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
+    algorithm: Annotated[str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.")],
+    program: Annotated[bool, typer.Option("--program", help="List its operations.")] = False,
+    ir: Annotated[bool, typer.Option("--ir", help="Print its LLVM IR.")] = False,
+    assembly: Annotated[bool, typer.Option("--assembly", help="Print its machine code as text.")] = False,
+    order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
+    link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
+) -> None:
+    """Show what a compiled algorithm takes, returns and costs, or the code itself."""
+    import flexjoint as fj
+
+    found = fj.compile(known_algorithm(algorithm), fj.load(robot), **given_options(order, link))
+    if not (program or ir or assembly):
+        typer.echo(found.describe())
+    if program:
+        typer.echo(str(found.program))
+    if ir:
+        typer.echo(found.ir)
+    if assembly:
+        typer.echo(found.assembly)
+
+
 @app.command("export-c")
 @clean_errors
 def export_c(
@@ -119,11 +144,14 @@ def export_c(
     """Write an algorithm for one robot as a C99 function with a self-checking example (run `make check` there)."""
     import flexjoint as fj
 
-    options: dict[str, Any] = {key: x for key, x in (("order", order), ("link", link)) if x is not None}
-    function, model = known_algorithm(algorithm), fj.load(robot)
+    function, model, options = known_algorithm(algorithm), fj.load(robot), given_options(order, link)
     paths = fj.export_c(function, model, output, name, float32=float32, freestanding=freestanding, **options)
     for path in paths:
         typer.echo(str(path))
+
+
+def given_options(order: int | None, link: str | None) -> dict[str, Any]:
+    return {key: x for key, x in (("order", order), ("link", link)) if x is not None}
 
 
 def known_algorithm(name: str) -> Algorithm:

@@ -5,12 +5,19 @@ Each function is written once, against an `Arithmetic` that supplies the primiti
 nearest, ties to even, denormals kept, nothing contracted or reassociated) therefore yields the same bits, whether it
 computes with Python floats or emits machine code.
 
-                double                                   single
-    function    range         error       operations     range         error       operations
-@TABLE@
+                double                                     single
+    function    range         error, ulp     operations    range         error, ulp     operations
+    sin         |x| <= 1e9    1.51           32            |x| <= 1e5    1.55           26
+    cos         |x| <= 1e9    1.50           31            |x| <= 1e5    1.54           25
+    sincos      |x| <= 1e9    as sin, cos    34            |x| <= 1e5    as sin, cos    28
+    exp         all           1.01           27            all           1.02           22
+    log         all           0.89           35            all           0.92           31
+    atan2       all pairs     1.57           41            all pairs     1.49           31
+    tanh        all           1.43           31            all           1.43           27
+    cbrt        all           0.74           38            all           0.74           38
 
 The errors are the largest found: in double among over 2e7 random points per function on the whole range, in single
-among all floats (atan2: 1e9 random pairs).  They are in ulp of the correctly rounded result, denormal results included.
+among all floats (atan2: 3e8 random pairs).  They are in ulp of the correctly rounded result, denormal results included.
 Zeros, infinities and NaN are treated as in C99 Annex F, except that sin and cos give NaN outside their range.  The sign
 and payload of a NaN are unspecified.
 """
