@@ -28,7 +28,7 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
-from .api import Algorithm, compile, show_config
+from .api import Algorithm, compile, export_c, show_config
 from .compiler.kernel import Kernel
 from .drives import ElasticDrive, Motor, RigidDrive
 from .errors import FlexjointError, InputError, NonFiniteError, RobotError
@@ -94,6 +94,7 @@ __all__ = [
     "coulomb_command",
     "damped_inverse_dynamics",
     "damped_motion",
+    "export_c",
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",

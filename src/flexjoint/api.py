@@ -13,10 +13,12 @@ the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
 from __future__ import annotations
 
 import inspect
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -334,6 +336,36 @@ def compile(
         raise InputError(f"compile takes an algorithm such as fj.inverse_dynamics, not {algorithm!r}")
     structure = algorithm.structure(robot, arrays, free=free, derivatives=derivatives, **keywords)
     return algorithm.kernel(robot, structure)
+
+
+def export_c(
+    algorithm: Algorithm,
+    robot: Robot,
+    folder: str | Path,
+    name: str = "",
+    *,
+    float32: bool = False,
+    freestanding: bool = False,
+    arrays: int | None = None,
+    **keywords: Any,
+) -> list[Path]:
+    """Write an algorithm for one robot as a C99 function, with a header, an example that checks it and a Makefile.
+
+    `make check` in the folder compiles and runs the example.  `float32` computes in single precision; `freestanding`
+    uses no C library.  The function is called after algorithm and robot unless it is given a name; the other keywords
+    are those of `compile`.  Returns the paths written.
+    """
+    from importlib.metadata import version
+
+    from .compiler.c import export
+
+    kernel = compile(algorithm, robot, arrays, **keywords)
+    chosen = name or re.sub(r"[^A-Za-z0-9_]+", "_", f"{algorithm.__name__}_{robot.name}")
+    about = (
+        f"{algorithm.__name__} of the robot {robot.name}\nrobot digest {robot.digest}\n{kernel.operations} operations\n"
+        f"written by flexjoint {version('flexjoint')}; all quantities on the link side, in SI units\n"
+    )
+    return export(kernel, chosen, Path(folder), about, float32=float32, freestanding=freestanding)
 
 
 def show_config() -> str:

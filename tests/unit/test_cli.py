@@ -125,3 +125,15 @@ def test_cache_commands(run, tmp_path, monkeypatch):
     assert "0 kernels" in run("cache", "info").output
     monkeypatch.setenv("FLEXJOINT_CACHE", "off")
     assert "no kernels are kept" in run("cache", "info").output
+
+
+def test_kernel_describes_itself_and_shows_its_code(run):
+    described = run("kernel", "hua_3r", "gravity_torque")
+    assert described.exit_code == 0
+    assert described.output.rstrip("\n") == fj.compile(fj.gravity_torque, fj.load("hua_3r")).describe()
+    listed = run("kernel", "hua_3r", "torque_derivatives", "--order", "1", "--program").output
+    assert "%0 = " in listed and listed.count("out tau[3]") == 2
+    assert "define i64 @kernel" in run("kernel", "hua_3r", "gravity_torque", "--ir").output
+    assert "ret" in run("kernel", "hua_3r", "gravity_torque", "--assembly").output
+    mistake = run("kernel", "hua_3r", "gravity")
+    assert mistake.exit_code == 1 and "no algorithm 'gravity'; there are bias_torque" in mistake.stderr

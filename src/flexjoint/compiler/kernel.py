@@ -180,6 +180,16 @@ class Kernel(KernelBase):
     def assembly(self) -> str:
         return jit.assembly(self.ir)
 
+    def describe(self) -> str:
+        """What goes in and comes out, by name, shape, unit and order, and what it costs: for people to read."""
+        counts = ", ".join(f"{count} {name}" for name, count in sorted(self.program.counts.items()))
+        lines = [f"{self.name}: {self.operations} additions and multiplications, {self.code_size} bytes of object code"]
+        for side, arrays in (("in", self.inputs), ("out", self.outputs)):
+            for array in arrays:
+                order = ", ".join(array.labels) or "row by row"
+                lines.append(f"  {side:<4}{array.name:<16}{shown(array.shape) or '1':<8}{array.unit:<20}{order}")
+        return "\n".join([*lines, f"  operations: {counts}"])
+
     def __reduce__(self) -> tuple:
         return Kernel, (self.program, self.result, None, None, self.nominal)  # compiled anew where it is unpickled
 

@@ -16,6 +16,7 @@ import struct
 from collections.abc import Iterable, Sequence
 
 from . import elementary
+from .formats import DOUBLE
 from .program import Loop, Op, Program, by_critical_path, chunks, in_recursion_order
 from .reference import apply
 
@@ -34,6 +35,8 @@ declare {t} @llvm.copysign.{s}({t}, {t})
 
 class Emitter:
     """Arithmetic (see elementary.py) whose numbers are SSA names of `lanes` doubles; collects IR lines."""
+
+    format = DOUBLE
 
     def __init__(self, lines: list[str], lanes: int = 1):
         self.lines = lines

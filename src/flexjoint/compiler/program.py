@@ -144,6 +144,26 @@ class Program:
         """Additions and multiplications (and divisions), as before fusion: an fma counts as two."""
         return sum(weight * self.counts[name] for name, weight in COUNTED.items())
 
+    def __str__(self) -> str:
+        """A listing: inputs and outputs, then one line a value, with the elements of outputs named on the right."""
+        arrays = [("in ", x) for x in self.inputs] + [("out", x) for x in self.outputs]
+        lines = [self.name, *(f"{side} {x.name}{list(x.shape)}  {x.unit}".rstrip() for side, x in arrays)]
+        places: dict[int, list[str]] = {}
+        for array, row in zip(self.outputs, self.results):
+            for element, x in enumerate(row):
+                places.setdefault(x, []).append(f"{array.name}[{element}]")
+        for i, op in enumerate(self.code):
+            text = f"%{i} = {op.name} {', '.join(self._operands(op))}"
+            lines.append(f"{text:<36}-> {', '.join(places[i])}" if i in places else text)
+        return "\n".join(lines)
+
+    def _operands(self, op: Op) -> list[str]:
+        if op.name == "const":
+            return [repr(op.constant)]
+        if op.name == "input":
+            return [f"{self.inputs[op.args[0]].name}[{op.args[1]}]"]
+        return [f"%{x}" for x in op.args]
+
 
 class Builder:
     """Collects operations under value numbering: an expression met again is the value met before."""
