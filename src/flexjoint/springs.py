@@ -1,7 +1,8 @@
 """Spring laws: the torque τ_e of a deflection φ = θ − q, and its inverse.
 
 A law is a frozen dataclass with `torque(phi)`, one SX expression, from which stiffness k = dτ_e/dφ and its slope are
-derived; `deflection(tau)` is its inverse, where that has a closed form.  Inverse dynamics differentiates φ twice,
+derived; `deflection(tau)` is its inverse, where that has a closed form; where not, it is searched for within `reach`.
+Inverse dynamics differentiates φ twice,
 
     φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,
 
@@ -69,6 +70,11 @@ class Spring(ABC):
     def deflection(self, tau: Any) -> Any:
         """φ with τ_e(φ) = τ, as an SX expression."""
         raise NotImplementedError
+
+    @property
+    def reach(self) -> float:
+        """The largest deflection looked for where the inverse has no closed form, in rad or m."""
+        return 1.0
 
     @property
     def invertible(self) -> bool:

@@ -15,12 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 import flexjoint as fj
+from flexjoint.algorithms import newton_euler
 from flexjoint.cli import app
 from flexjoint.compiler import c
 from flexjoint.compiler.kernel import Kernel
 from flexjoint.compiler.program import ARITY, Array
 from flexjoint.compiler.reference import SingleArithmetic, evaluate, evaluate_rows
 from flexjoint.compiler.trace import trace
+from support.loops import LOOPS, program_of
 from support.programs import (
     ALGORITHMS,
     ROBOTS,
@@ -68,6 +70,33 @@ def assert_single_bits(functions, kernel, sets):
             assert all(same_bits(x, y[k]) for x, y in zip(found, expected))
             assert status == (not all(np.isfinite(y[k]).all() for y in expected))
     return expected
+
+
+@pytest.mark.parametrize("function", LOOPS)
+def test_loops_have_the_bits_of_the_kernel(function, tmp_path):
+    kernel = Kernel(program_of(function))
+    sets = inputs_of(kernel.program, 20)
+    for k, level in enumerate(LEVELS):
+        exported = compiled(kernel, tmp_path / level, level, freestanding=k == 1)
+        for arrays in sets:
+            expected, bad = raw(kernel._code.address, kernel.program, arrays)
+            found, status = run(exported, kernel, arrays)
+            assert status == bad and all(same_bits(x, y) for x, y in zip(found, expected))
+    single = compiled(kernel, tmp_path / "single", "-O2", float32=True)
+    assert_single_bits([single], kernel, inputs_of(kernel.program, 20, SPECIAL_SINGLE))
+
+
+def test_the_loop_over_links_is_exported(tmp_path, monkeypatch):
+    """... cleanly: no warning, no finding of the analyzer, nothing from the library where freestanding."""
+    monkeypatch.setattr(newton_euler, "LOOP_FROM", 0)
+    robot = fj.random_robot(5, 1, prismatic=0.0, elastic=1.0)
+    program, result = fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot))
+    kernel = Kernel(program, result)
+    exported = compiled(kernel, tmp_path, "-O2", "-fanalyzer", freestanding=True)
+    undefined = subprocess.run(["nm", "-uD", tmp_path / "function.so"], capture_output=True, text=True, check=True)
+    assert "mem" not in undefined.stdout
+    for arrays in np.random.default_rng(0).normal(size=(5, 5, 5)):
+        assert same_bits(run(exported, kernel, list(arrays))[0][0], kernel(*arrays))
 
 
 @pytest.mark.parametrize("robot", ROBOTS)

@@ -10,6 +10,7 @@ a rigid joint by θ = q.  A damped spring has no such formula: see `damped.py`.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,9 +19,14 @@ from ..api import algorithm
 from ..drives import ElasticDrive, Motor
 from ..errors import InputError
 from ..robot import Joint, Robot
+from ..roots import root_of_increasing
 from ..spatial import Jet, ca, is_zero, sx, zeros
+from ..springs import Spring
 from .friction import coulomb_command, friction, joint_friction
 from .newton_euler import link_torques
+
+FOUND = 1e-9  # of a law's reach: a deflection known less well was not found
+BEYOND = 1e200  # Nm/rad: the slope of a torque where its law is not defined, which counts as too large
 
 
 class MotorMotion(NamedTuple):
@@ -96,15 +102,23 @@ def spring_motion(joint: Joint, tau: Sequence[Any]) -> Jet:
     if not isinstance(joint.drive, ElasticDrive):
         return [zeros(1)] * 3
     spring = joint.drive.spring
-    if not spring.invertible:
-        raise InputError(
-            f"the spring of joint '{joint.name}', {spring!r}, has no closed inverse: inverse dynamics needs its "
-            "deflection from its torque; give the law a method deflection(tau)"
-        )
-    phi = spring.deflection(tau[0])
+    phi = spring.deflection(tau[0]) if spring.invertible else sought_deflection(spring, tau[0])
     k, slope = spring.gradients(phi)
     phi_v = (1 / k) * tau[1]  # φ' = τ_e'/k
     return [phi, phi_v, (1 / k) * (tau[2] - slope * phi_v**2)]  # φ'' = (τ_e'' − k' φ'²)/k
+
+
+def sought_deflection(spring: Spring, tau: Any) -> Any:
+    """φ with τ_e(φ) = τ of a law without a closed inverse; NaN where none was found within its reach."""
+    reach = ca.SX(spring.reach)
+
+    def excess(phi: Any) -> Any:
+        torque = spring.torque(phi)
+        return ca.if_else(torque == torque, torque, BEYOND * phi) - tau
+
+    phi = root_of_increasing(excess, -reach, reach)
+    k, _ = spring.gradients(phi)
+    return ca.if_else(ca.fabs(excess(phi)) <= FOUND * reach * k, phi, math.nan)
 
 
 # Checks -----------------------------------------------------------------------------------------------------

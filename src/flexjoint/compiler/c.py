@@ -1,4 +1,4 @@
-"""From a Program to C99: one function without allocation, global state, loops or branches, for use without Python.
+"""From a Program to C99: one function without allocation, global state or branches on data, for use without Python.
 
 The file needs `fma`, `sqrt`, `floor`, `fabs` and `copysign` of <math.h> and nothing else; freestanding, it needs no
 library at all (c_target.py).  Constants are written as hexadecimal floats, selections are masks on bits, and
@@ -10,6 +10,7 @@ every operation and constant is rounded to float instead: the bits are those of 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import InputError
@@ -18,7 +19,7 @@ from .c_target import Target
 from .formats import DOUBLE, SINGLE
 from .kernel import Kernel
 from .llvm import with_finite_check
-from .program import ARITY, Array
+from .program import Array, Loop, Program
 from .reference import apply
 
 TAKEN = (
@@ -192,26 +193,94 @@ def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
 def source(kernel: Kernel, name: str, target: Target) -> str:
     program, check = with_finite_check(kernel.program)
     names = [c_name for _, c_name, _ in parameters(kernel, target)]
+    loops: list[str] = []
+    lines, value = statements(program, names, target, name, loops)
+    finite = f"    return !({value[check]} == {target.literal(0.0)});"
+    head = HEAD.replace("@NAME@", name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
+    if target.freestanding:
+        head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno", @COPIES@)')
+        head = head.replace("@COPIES@", '"no-tree-loop-distribute-patterns"')  # no memcpy in place of a loop
+    body = "\n".join([*loops, signature(kernel, name, target), "{", *lines, finite, "}", ""])
+    return "\n".join([head, target.helpers(body) + body])
+
+
+def statements(
+    program: Program, names: Sequence[str], target: Target, symbol: str, loops: list[str]
+) -> tuple[list[str], dict[int, str]]:
+    """The body of a function with arrays of these names, and what its values are called.
+
+    The functions of its loops are added to `loops`; a loop's arguments and results lie in one array, fj_loopN.
+    """
     emit = Emitter(target)
     value: dict[int, str] = {}
+    used = {op.args[0] for op in program.code if op.name == "input"}
+    emit.lines += [f"    (void){names[k]};" for k in range(len(program.inputs)) if k not in used]
     for i, op in enumerate(program.code):
         if op.name == "const":
             value[i] = emit.const(op.constant)
         elif op.name == "input":
             value[i] = f"{names[op.args[0]]}[{op.args[1]}]"
+        elif op.name == "item":
+            scan, k = op.args
+            value[i] = f"fj_loop{scan}[{len(program.code[scan].args) + k}]"
+        elif op.loop:
+            loops.append(loop_functions(op.loop, f"{symbol}_loop{i}", target, loops))
+            emit.lines.append(f"    {target.format.name} fj_loop{i}[{len(op.args) + op.loop.results}];")
+            emit.lines += [f"    fj_loop{i}[{k}] = {value[x]};" for k, x in enumerate(op.args)]
+            emit.lines.append(f"    {symbol}_loop{i}(fj_loop{i}, fj_loop{i} + {len(op.args)});")
         else:
-            assert op.name in ARITY
             value[i] = apply(emit, op.name, [value[x] for x in op.args])
     stores = [
-        f"    {names[len(kernel.inputs) + k]}[{e}] = {value[x]};"
+        f"    {names[len(program.inputs) + k]}[{e}] = {value[x]};"
         for k, row in enumerate(program.results)
         for e, x in enumerate(row)
     ]
-    used = {i for op in program.code if op.name == "input" for i in op.args[:1]}
-    unused = [f"    (void){names[k]};" for k in range(len(kernel.inputs)) if k not in used]
-    finite = f"    return !({value[check]} == {target.literal(0.0)});"
-    head = HEAD.replace("@NAME@", name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
-    if target.freestanding:
-        head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno")')
-    body = "\n".join([signature(kernel, name, target), "{", *unused, *emit.lines, *stores, finite, "}", ""])
-    return "\n".join([head, target.helpers(body) + body])
+    return [*emit.lines, *stores], value
+
+
+LOOP = """\
+static void @SYMBOL@_step(const REAL *carry, const REAL *x, const REAL *table, const REAL *shared, REAL *next, REAL *y)
+{
+@STEP@
+}
+
+static void @SYMBOL@(const REAL *args, REAL *results)
+{
+    static const REAL table[] = {@TABLE@};
+    REAL carry[2][@CARRY@];
+    const REAL *now = args;
+    for (int k = 0; k < @TURNS@; k++) {
+        const int row = @ROW@;
+        REAL *next = carry[k & 1];
+        @SYMBOL@_step(now, args + @START@ + row * @X@, table + row * @COLUMNS@, args + @START@ + @TURNS@ * @X@, next,
+                      results + @START@ + row * @Y@);
+        now = next;
+    }
+    for (int k = 0; k < @START@; k++)
+        results[k] = now[k];
+}
+"""
+
+
+def loop_functions(loop: Loop, symbol: str, target: Target, loops: list[str]) -> str:
+    """A loop and its step; the carry goes to and fro between two arrays."""
+    sizes = loop.sizes
+    lines, _ = statements(loop.body, ["carry", "x", "table", "shared", "next", "y"], target, f"{symbol}_step", loops)
+    unused = [f"    (void){name};" for name, array in zip(("next", "y"), loop.body.outputs) if not array.size]
+    table = [target.literal(x) for row in loop.table for x in row] or [target.literal(0.0)]
+    numbers = {
+        "SYMBOL": symbol,
+        "STEP": "\n".join([*unused, *lines]),
+        "TABLE": ", ".join(table),
+        "CARRY": max(sizes["carry"], 1),
+        "START": sizes["carry"],
+        "X": sizes["x"],
+        "COLUMNS": sizes["table"],
+        "Y": sizes["y"],
+        "TURNS": loop.turns,
+        "ROW": f"{loop.turns - 1} - k" if loop.reverse else "k",
+    }
+    text = LOOP.replace("REAL", target.format.name)
+    for name, number in numbers.items():
+        text = text.replace(f"@{name}@", str(number))
+    return text

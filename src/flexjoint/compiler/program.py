@@ -155,6 +155,8 @@ class Program:
         for i, op in enumerate(self.code):
             text = f"%{i} = {op.name} {', '.join(self._operands(op))}"
             lines.append(f"{text:<36}-> {', '.join(places[i])}" if i in places else text)
+            if op.loop:
+                lines += [f"    {line}" for line in str(op.loop.body).splitlines()[1:]]
         return "\n".join(lines)
 
     def _operands(self, op: Op) -> list[str]:
@@ -162,6 +164,10 @@ class Program:
             return [repr(op.constant)]
         if op.name == "input":
             return [f"{self.inputs[op.args[0]].name}[{op.args[1]}]"]
+        if op.name == "item":
+            return [f"%{op.args[0]}[{op.args[1]}]"]
+        if op.loop:
+            return [f"{op.loop.turns} times", *(f"%{x}" for x in op.args)]
         return [f"%{x}" for x in op.args]
 
 
