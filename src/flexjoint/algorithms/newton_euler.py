@@ -85,10 +85,12 @@ def newton_euler(
     order: int,
     base: Mapping[str, Sequence[Any]] | None = None,
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
+    known: Sequence[Any] = (),
 ) -> JointForces:
     """Joint forces and moments with their first `order` derivatives, from the stack [q, q', ...]."""
     motions, steps = forward(tree, q, order, base_motion(gravity, order, base))
-    return backward(tree, motions, steps, order, [(frame, external(motions, frame, w, order)) for frame, w in wrenches])
+    at = [(frame, external(motions, frame, w, order)) for frame, w in wrenches]
+    return backward(tree, motions, steps, order, at, known)
 
 
 def forward(tree: list[Body], q: Sequence[Any], order: int, base: Motion) -> tuple[list[Motion], list[Step]]:
@@ -120,8 +122,9 @@ def backward(
     steps: list[Step],
     order: int,
     external_forces: Sequence[tuple[Frame, tuple[Jet, Jet]]] = (),
+    known: Sequence[Any] = (),
 ) -> JointForces:
-    """From the tips inwards: forces and moments."""
+    """From the tips inwards: forces and moments; `known` are joint torques and derivatives that need no computing."""
     F: list[Jet] = []
     N: list[Jet] = []
     for body, motion in zip(tree, motions):
@@ -134,6 +137,8 @@ def backward(
             N[frame.body] = [x - y for x, y in zip(N[frame.body], moment)]
     for i in range(len(tree) - 1, -1, -1):
         body, step = tree[i], steps[i]
+        along = (N if body.kind == "revolute" else F)[i]
+        along[: len(known)] = [ca.vertcat(x[:2], tau[i]) for x, tau in zip(along, known)]
         if body.parent < 0:
             continue
         # F_parent += R F,  N_parent += R (N + d × F) + p × R F, and their derivatives  [EJNEA (33)-(38)]
@@ -268,14 +273,27 @@ def link_torques(
     order: int,
     wrenches: Mapping[str, Sequence[Any]] | None = None,
     base: Mapping[str, Sequence[Any]] | None = None,
+    known: Sequence[Any] = (),
 ) -> Jet:
     """Jet of what the links alone ask of the joints: τ = N_z of a turning, F_z of a sliding one  [EJNEA (39)]."""
     tree = moving_bodies(robot)
     place = frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
-    F, N = newton_euler(tree, q, gravity, order, checked_base(base, order), at)
+    F, N = newton_euler(tree, q, gravity, order, checked_base(base, order), at, known)
     along = [(N if body.kind == "revolute" else F)[i] for i, body in enumerate(tree)]
     return [ca.vertcat(*[jet[k][2] for jet in along]) for k in range(order + 1)]
+
+
+def next_torque(robot: Robot, q: Sequence[Any], known: Sequence[Any], wrenches: Any = None, base: Any = None) -> Any:
+    """τ⁽ᵏ⁾ of `torque_derivatives` where `known` = [τ, ... τ⁽ᵏ⁻¹⁾] belong to the motion [q, ... q⁽ᵏ⁺²⁾] already.
+
+    Their components along the joints need no computing: 4 % of the feedback linearization of the 7R.
+    """
+    k = len(known)
+    D, B = viscous_friction(robot), rigid_motor_inertia(robot)
+    joints = [D * q[l + 1] + B * q[l + 2] for l in range(k + 1)]
+    links = [tau - x for tau, x in zip(known, joints)]
+    return link_torques(robot, q, sx(robot.gravity), k, wrenches, base, links)[k] + joints[k]
 
 
 def checked_wrenches(robot: Robot, wrenches: Mapping | None, order: int) -> list[tuple[int, Sequence[Any]]]:
