@@ -39,12 +39,14 @@ MAX_LINKS = 10_000
 MAX_DOTS = 100  # in one line: tomllib takes quadratic time over a dotted key, minutes over a long one
 
 TOP_KEYS = ("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical", "link")
-BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", "viscous_friction", "limits", "drive")
+FRICTION_KEYS = ("viscous_friction", "coulomb_friction", "coulomb_velocity")
+BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", *FRICTION_KEYS, "limits", "drive")
 DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
 FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
-DRIVE_KEYS = {"rigid": ("kind", "motor_inertia"), "elastic": ("kind", "stiffness", "motor_inertia")}
+MOTOR_KEYS = ("motor_inertia", *(f"motor_{key}" for key in FRICTION_KEYS))
+DRIVE_KEYS = {"rigid": ("kind", *MOTOR_KEYS), "elastic": ("kind", "stiffness", "damping", *MOTOR_KEYS)}
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
@@ -224,6 +226,8 @@ def _read_dh(table: Table, links: list[Table]) -> Robot:
         com=[link.vector("com", (0.0, 0.0, 0.0)) for link in links],
         inertia=[_inertia(link) for link in links],
         viscous_friction=[link.number("viscous_friction", 0.0) for link in links],
+        coulomb_friction=[link.number("coulomb_friction", 0.0) for link in links],
+        coulomb_velocity=[link.number("coulomb_velocity", 0.0) for link in links],
         limits=[_limits(link) for link in links],
         drives=[_drive(link) for link in links],
         joint_names=[link.text("joint", f"joint{i + 1}") for i, link in enumerate(links)],
@@ -256,8 +260,8 @@ def _link(link: Table) -> Link:
         link.vector("position", (0.0, 0.0, 0.0)),
         _rotation(link),
         _limits(link),
-        link.number("viscous_friction", 0.0),
-        _drive(link),
+        drive=_drive(link),
+        **{key: link.number(key, 0.0) for key in FRICTION_KEYS},
     )
     parent, com = link.text("parent", BASE), link.vector("com", (0.0, 0.0, 0.0))
     return Link(name, joint, parent, link.number("mass", 0.0), com, _inertia(link))
@@ -302,9 +306,11 @@ def _drive(link: Table) -> Drive | None:
     table = link.table("drive")
     kind = table.choice("kind", DRIVE_KEYS)
     table.allow(DRIVE_KEYS[kind])
+    inertia = table.number("motor_inertia", 0.0 if kind == "rigid" else None)
+    motor = Motor(inertia, **{key: table.number(f"motor_{key}", 0.0) for key in FRICTION_KEYS})
     if kind == "rigid":
-        return RigidDrive(Motor(table.number("motor_inertia", 0.0)))
-    return ElasticDrive(table.number("stiffness"), Motor(table.number("motor_inertia")))
+        return RigidDrive(motor)
+    return ElasticDrive(table.number("stiffness"), motor, table.number("damping", 0.0))
 
 
 # Writing --------------------------------------------------------------------------------------------------
@@ -323,8 +329,7 @@ def _link_entries(link: Link) -> dict[str, Any]:
         "position": joint.position,
         "rotation": joint.rotation,
     }
-    if joint.viscous_friction:
-        entries["viscous_friction"] = joint.viscous_friction
+    entries |= {key: value for key in FRICTION_KEYS if (value := getattr(joint, key))}
     if joint.limits != Limits():
         entries["limits"] = {key: value for key, value in limits.items() if value != getattr(Limits(), key)}
     if joint.drive is not None:
@@ -341,10 +346,16 @@ def _link_entries(link: Link) -> dict[str, Any]:
 def _drive_entries(joint: Joint) -> dict[str, Any]:
     match joint.drive:
         case RigidDrive(motor):
-            return {"kind": "rigid", "motor_inertia": motor.inertia}
-        case ElasticDrive(stiffness, motor):
-            return {"kind": "elastic", "stiffness": stiffness, "motor_inertia": motor.inertia}
+            return {"kind": "rigid", **_motor_entries(motor)}
+        case ElasticDrive(stiffness, motor, damping):
+            damped = {"damping": damping} if damping else {}
+            return {"kind": "elastic", "stiffness": stiffness, **damped, **_motor_entries(motor)}
     raise RobotError(f"the drive of joint '{joint.name}', {joint.drive!r}, has no form in robot files yet")
+
+
+def _motor_entries(motor: Motor) -> dict[str, Any]:
+    friction = {f"motor_{key}": value for key in FRICTION_KEYS if (value := getattr(motor, key))}
+    return {"motor_inertia": motor.inertia, **friction}
 
 
 def _toml(value: Any) -> str:
