@@ -9,12 +9,23 @@ Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is
 
 from .algorithms.articulated_body import forward_dynamics
 from .algorithms.elastic import inverse_dynamics
+from .algorithms.elastic_forward import Accelerations, elastic_forward_dynamics
 from .algorithms.energy import (
     Momentum,
     generalized_momentum,
     kinetic_energy,
     momentum,
     potential_energy,
+)
+from .algorithms.feedback_linearization import (
+    LinearizingTorque,
+    LinkMotion,
+    chain_length,
+    feedback_linearization,
+    feedback_linearization_from_positions,
+    feedback_linearization_from_torques,
+    linearizing_control,
+    link_motion,
 )
 from .algorithms.kinematics import Pose, forward_kinematics, jacobian, jacobian_derivatives
 from .algorithms.mass_matrix import mass_matrix
@@ -26,6 +37,7 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
+from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
 from .api import Algorithm, compile, show_config
 from .compiler.kernel import Kernel
 from .drives import ElasticDrive, Motor, RigidDrive
@@ -38,6 +50,7 @@ from .robot import Joint, Limits, Link, Robot, parents_first
 from .trajectory import RestToRest
 
 __all__ = [
+    "Accelerations",
     "Algorithm",
     "BaseMotion",
     "ElasticDrive",
@@ -46,7 +59,10 @@ __all__ = [
     "Joint",
     "Kernel",
     "Limits",
+    "LinearizingTorque",
     "Link",
+    "LinkMotion",
+    "LinkState",
     "Momentum",
     "Motor",
     "NonFiniteError",
@@ -55,10 +71,16 @@ __all__ = [
     "RigidDrive",
     "Robot",
     "RobotError",
+    "SpringTorque",
     "bias_torque",
     "builtin_robots",
+    "chain_length",
     "compile",
     "coriolis_torque",
+    "elastic_forward_dynamics",
+    "feedback_linearization",
+    "feedback_linearization_from_positions",
+    "feedback_linearization_from_torques",
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",
@@ -69,6 +91,9 @@ __all__ = [
     "jacobian_derivatives",
     "joint_wrenches",
     "kinetic_energy",
+    "linearizing_control",
+    "link_motion",
+    "link_state",
     "load",
     "mass_matrix",
     "momentum",
@@ -76,7 +101,9 @@ __all__ = [
     "potential_energy",
     "random_robot",
     "read_robot",
+    "relative_degree",
     "show_config",
+    "spring_torques",
     "torque_derivatives",
     "write_robot",
 ]

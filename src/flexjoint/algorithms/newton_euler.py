@@ -290,8 +290,8 @@ def next_torque(robot: Robot, q: Sequence[Any], known: Sequence[Any], wrenches: 
     Their components along the joints need no computing: 4 % of the feedback linearization of the 7R.
     """
     k = len(known)
-    D, B = viscous_friction(robot), rigid_motor_inertia(robot)
-    joints = [D * q[l + 1] + B * q[l + 2] for l in range(k + 1)]
+    B, friction = rigid_motor_inertia(robot), link_friction(robot, q[1:], k)
+    joints = [friction[l] + B * q[l + 2] for l in range(k + 1)]
     links = [tau - x for tau, x in zip(known, joints)]
     return link_torques(robot, q, sx(robot.gravity), k, wrenches, base, links)[k] + joints[k]
 

@@ -202,9 +202,11 @@ def share_reciprocals(program: Program) -> Program:
     divisions = Counter(op.args[1] for op in program.code if op.name == "div")
     return rebuild(
         program,
-        lambda build, op, args: build.emit("mul", args[0], build.emit("div", build.constant(1.0), args[1]))
-        if op.name == "div" and divisions[op.args[1]] > 1
-        else build.emit(op.name, *args),
+        lambda build, op, args: (
+            build.emit("mul", args[0], build.emit("div", build.constant(1.0), args[1]))
+            if op.name == "div" and divisions[op.args[1]] > 1
+            else build.emit(op.name, *args)
+        ),
     )
 
 
