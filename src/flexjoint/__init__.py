@@ -8,7 +8,8 @@ Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is
 """
 
 from .algorithms.articulated_body import forward_dynamics
-from .algorithms.elastic import inverse_dynamics
+from .algorithms.damped import DampedMotion, damped_inverse_dynamics, damped_motion
+from .algorithms.elastic import MotorMotion, inverse_dynamics, motor_motion
 from .algorithms.elastic_forward import Accelerations, elastic_forward_dynamics
 from .algorithms.energy import (
     Momentum,
@@ -27,6 +28,7 @@ from .algorithms.feedback_linearization import (
     linearizing_control,
     link_motion,
 )
+from .algorithms.friction import coulomb_command
 from .algorithms.kinematics import Pose, forward_kinematics, jacobian, jacobian_derivatives
 from .algorithms.mass_matrix import mass_matrix
 from .algorithms.newton_euler import (
@@ -47,36 +49,47 @@ from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
+from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
 from .trajectory import RestToRest
 
 __all__ = [
     "Accelerations",
     "Algorithm",
     "BaseMotion",
+    "CubicSpring",
+    "DampedMotion",
     "ElasticDrive",
     "FlexjointError",
+    "HardeningSpring",
     "InputError",
     "Joint",
     "Kernel",
     "Limits",
+    "LinearSpring",
     "LinearizingTorque",
     "Link",
     "LinkMotion",
     "LinkState",
     "Momentum",
     "Motor",
+    "MotorMotion",
     "NonFiniteError",
+    "PiecewiseSpring",
     "Pose",
     "RestToRest",
     "RigidDrive",
     "Robot",
     "RobotError",
+    "Spring",
     "SpringTorque",
     "bias_torque",
     "builtin_robots",
     "chain_length",
     "compile",
     "coriolis_torque",
+    "coulomb_command",
+    "damped_inverse_dynamics",
+    "damped_motion",
     "elastic_forward_dynamics",
     "feedback_linearization",
     "feedback_linearization_from_positions",
@@ -97,6 +110,7 @@ __all__ = [
     "load",
     "mass_matrix",
     "momentum",
+    "motor_motion",
     "parents_first",
     "potential_energy",
     "random_robot",

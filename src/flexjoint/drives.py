@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .springs import LinearSpring, Spring
+
 
 @dataclass(frozen=True, slots=True)
 class Motor:
@@ -34,12 +36,17 @@ class RigidDrive:
 class ElasticDrive:
     """A spring between motor and link: τ_e = K (θ − q) + D (θ' − q'), B θ'' + τ_e = τ  [EJNEA (4b), (7)].
 
-    `damping` is D of the spring, in Nm s/rad or N s/m.
+    `stiffness` is K of a linear spring, or another spring law; `damping` is D, in Nm s/rad or N s/m.
     """
 
-    stiffness: float
+    stiffness: float | Spring
     motor: Motor = Motor(0.0)
     damping: float = 0.0
+
+    @property
+    def spring(self) -> Spring:
+        """The law of the spring, linear or not."""
+        return self.stiffness if isinstance(self.stiffness, Spring) else LinearSpring(self.stiffness)
 
 
 Drive = RigidDrive | ElasticDrive

@@ -20,6 +20,7 @@ import numpy as np
 
 from .drives import Drive, ElasticDrive, Motor, RigidDrive
 from .errors import RobotError
+from .springs import Spring
 
 BASE = "base"
 JointKind = Literal["revolute", "prismatic", "fixed"]
@@ -245,6 +246,8 @@ def parents_first(links: Iterable[Link]) -> list[Link]:
 
 def _plain(value: Any) -> Any:
     """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0."""
+    if isinstance(value, Spring):
+        return value.plain()
     if isinstance(value, np.ndarray):
         return value.tolist()
     if dataclasses.is_dataclass(value):
@@ -382,12 +385,13 @@ def check_drive(joint: Joint) -> None:
         raise RobotError(f"the motor inertia of joint '{joint.name}' is {drive.motor.inertia:g}: must not be negative")
     check_friction(joint.name, "motor ", drive.motor)
     if isinstance(drive, ElasticDrive):
-        check_number("stiffness", joint.name, drive.stiffness)
-        if drive.stiffness <= 0:
-            raise RobotError(
-                f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
-                "a joint that does not yield has a RigidDrive"
-            )
+        if not isinstance(drive.stiffness, Spring):  # a law has checked itself
+            check_number("stiffness", joint.name, drive.stiffness)
+            if drive.stiffness <= 0:
+                raise RobotError(
+                    f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
+                    "a joint that does not yield has a RigidDrive"
+                )
         check_number("damping", joint.name, drive.damping)
         if drive.damping < 0:
             raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")

@@ -13,7 +13,7 @@ from support.errors import recorded, relative_error
 from support.evaluate import evaluate
 from support.lagrange import kinetic, potential, rate
 
-KINDS = ["spring", "damped", "rigid", "none"]
+KINDS = ["cubic", "damped", "rigid", "none", "spring"]
 
 
 def with_drives(robot, kinds, seed=0):
@@ -30,6 +30,8 @@ def with_drives(robot, kinds, seed=0):
             "spring": lambda: fj.ElasticDrive(stiffness, motor()),
             "damped": lambda: fj.ElasticDrive(stiffness, motor(), damping=damping),
             "rigid": lambda: fj.RigidDrive(motor()),
+            "cubic": lambda: fj.ElasticDrive(fj.CubicSpring(stiffness, 300.0), motor()),
+            "damped cubic": lambda: fj.ElasticDrive(fj.CubicSpring(stiffness, 300.0), motor(), damping=damping),
             "none": lambda: None,
         }[kind]()
 
@@ -37,11 +39,12 @@ def with_drives(robot, kinds, seed=0):
 
 
 CHAIN = fj.random_robot(3, 11, prismatic=0.4, friction=True)
-TREE = fj.random_robot(4, 12, prismatic=0.3, tree=True, fixed=0.4, friction=True)
+TREE = fj.random_robot(5, 12, prismatic=0.3, tree=True, fixed=0.4, friction=True)
 ROBOTS = {
     "springs": with_drives(CHAIN, ["spring"]),
     "springs in a tree": with_drives(TREE, ["spring"]),
-    "damped": with_drives(CHAIN, ["damped"]),
+    "springs of two laws": with_drives(CHAIN, ["spring", "cubic"]),
+    "damped": with_drives(CHAIN, ["damped", "damped cubic"]),
     "damped, rigid": with_drives(CHAIN, ["damped", "rigid"]),
     "rigid": with_drives(CHAIN, ["rigid", "none"]),
     "springs, rigid": with_drives(CHAIN, ["rigid", "spring"]),
@@ -59,14 +62,22 @@ def motor_value(joint, name, kind):
     return getattr(joint.drive.motor, name) if isinstance(joint.drive, kind) else 0.0
 
 
+def spring_torques(robot, q, theta, v, theta_v):
+    """K φ + K_c φ³ + D φ' of each joint, zero at rigid ones."""
+    torques = []
+    for i, joint in enumerate(robot.joints):
+        law, phi = getattr(joint.drive, "stiffness", 0.0), theta[i] - q[i]
+        K, cubic = (law.stiffness, law.cubic) if isinstance(law, fj.CubicSpring) else (law, 0.0)
+        torques.append(K * phi + cubic * phi**3 + getattr(joint.drive, "damping", 0.0) * (theta_v[i] - v[i]))
+    return torques
+
+
 def model(robot, q, theta, v, theta_v, tau):
     """q'' and θ'' from M q'' + c + g + friction = τ_e, B θ'' + friction + τ_e = τ; θ'' = 0 at rigid joints."""
     T, V = kinetic(robot, q, v), potential(robot, q)
     momentum = ca.gradient(T, v)
     rigid, elastic = fj.RigidDrive, fj.ElasticDrive
-    K = numbers(robot, lambda j: j.drive.stiffness if isinstance(j.drive, elastic) else 0.0)
-    D = numbers(robot, lambda j: j.drive.damping if isinstance(j.drive, elastic) else 0.0)
-    tau_e = K * (theta - q) + D * (theta_v - v)
+    tau_e = ca.vertcat(*spring_torques(robot, q, theta, v, theta_v))
 
     def friction(speed, get):
         Fc, vc = (
@@ -129,21 +140,17 @@ def test_a_motor_position_is_ignored_at_rigid_joints():
 def test_wrenches_and_base_motion(robot):
     """The torques that belong to the motion found are the torques given."""
     rng = np.random.default_rng(1)
-    q, v, tau_e, tau_e_rate = state(robot, 4)
+    q, v, tau_e, tau_e_v = state(robot, 4)
     extras = {
         "wrenches": {robot.tool: list(rng.normal(size=(2, 6)))},
         "base": fj.BaseMotion(list(rng.normal(size=(3, 3))), list(rng.normal(size=(2, 3)))),
     }
-    a, jerk = evaluate(fj.link_motion, robot, q, v, tau_e, tau_e_rate, **extras)
+    a, jerk = evaluate(fj.link_motion, robot, q, v, tau_e, tau_e_v, **extras)
     found = evaluate(lambda *x, **y: fj.torque_derivatives(*x, order=1, **y), robot, q, v, a, jerk, **extras)
-    assert relative_error(found, [tau_e, tau_e_rate]) < 1e-11
+    assert relative_error(found, [tau_e, tau_e_v]) < 1e-11
     theta, theta_v, tau = state(robot, 3, seed=5)
     a, _ = evaluate(fj.elastic_forward_dynamics, robot, q, theta, v, theta_v, tau, **extras)
-    drives = [joint.drive if elastic else None for joint, elastic in zip(robot.joints, robot.elastic)]
-    tau_e = [
-        d.stiffness * (t - x) + d.damping * (w - y) if d else u
-        for d, t, x, w, y, u in zip(drives, theta, q, theta_v, v, tau)
-    ]
+    tau_e = np.where(robot.elastic, spring_torques(robot, q, theta, v, theta_v), tau)
     found = evaluate(fj.torque_derivatives, robot, q, v, a, **extras)
     assert relative_error(found, tau_e) < 1e-11
 
@@ -162,10 +169,20 @@ def test_link_motion_is_the_derivative_of_the_acceleration(robot):
     assert relative_error(found.jerk, expected[1]) < 1e-10
 
 
+def test_long_chains_take_articulated_bodies():
+    """... and the torques that belong to the motion found are the torques given."""
+    robot = fj.random_robot(18, 3, prismatic=0.2, friction=True)
+    q, v, tau_e, tau_e_v = state(robot, 4)
+    a, jerk = evaluate(fj.link_motion, robot, q, v, tau_e, tau_e_v)
+    found = evaluate(lambda *x: fj.torque_derivatives(*x, order=1), robot, q, v, a, jerk)
+    terms = np.max(np.abs(evaluate(fj.mass_matrix, robot, q)) @ np.abs([a, jerk]).T)
+    assert recorded(np.max(np.abs(found - [tau_e, tau_e_v])) / terms) < 1e-12
+
+
 # Feedback linearization -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["springs", "springs in a tree", "damped"])
+@pytest.mark.parametrize("name", ["springs", "springs in a tree", "springs of two laws", "damped"])
 def test_the_command_is_what_the_model_does(name):
     """q'''' (q''' with damped springs) of Lagrange's model under the torque is the command."""
     robot = ROBOTS[name]
@@ -188,15 +205,15 @@ def test_the_command_is_what_the_model_does(name):
 def test_states_from_different_sensors_give_one_torque():
     robot = ROBOTS["springs in a tree"]
     q, theta, v, theta_v, command = state(robot, 5)
-    tau_e, tau_e_rate = evaluate(fj.spring_torques, robot, q, v, theta, theta_v)
+    tau_e, tau_e_v = evaluate(fj.spring_torques, robot, q, v, theta, theta_v)
     K = np.array([joint.drive.stiffness for joint in robot.joints])
     assert relative_error(tau_e, K * (theta - q)) < 1e-15
-    assert relative_error(tau_e_rate, K * (theta_v - v)) < 1e-15
-    found = evaluate(fj.link_state, robot, theta, theta_v, tau_e, tau_e_rate)
+    assert relative_error(tau_e_v, K * (theta_v - v)) < 1e-15
+    found = evaluate(fj.link_state, robot, theta, theta_v, tau_e, tau_e_v)
     assert relative_error(found, [q, v]) < 1e-14
-    torque = evaluate(fj.feedback_linearization, robot, q, v, tau_e, tau_e_rate, command)
+    torque = evaluate(fj.feedback_linearization, robot, q, v, tau_e, tau_e_v, command)
     both = evaluate(fj.feedback_linearization_from_positions, robot, q, v, theta, theta_v, command)
-    sensed = evaluate(fj.feedback_linearization_from_torques, robot, theta, theta_v, tau_e, tau_e_rate, command)
+    sensed = evaluate(fj.feedback_linearization_from_torques, robot, theta, theta_v, tau_e, tau_e_v, command)
     assert relative_error(both, torque) < 1e-12
     assert relative_error(sensed, torque) < 1e-12
 
@@ -206,7 +223,7 @@ def test_every_mix_becomes_chains_of_integrators(robot):
     """Robot and controller as one system: its r-th derivative of q is the tracking law, exactly."""
     length = fj.chain_length(robot)
     assert length == max(fj.relative_degree(robot))
-    q, theta, v, theta_v, held, held_rate = x = symbols(robot, "q theta v theta_v tau_e tau_e_rate")
+    q, theta, v, theta_v, held, held_rate = x = symbols(robot, "q theta v theta_v tau_e tau_e_v")
     stacks = {name: symbols(robot, "r " * count) for name, count in (("reference", length + 1), ("gains", length))}
     tau, top = fj.linearizing_control.function(robot, q, v, theta, theta_v, held, held_rate, tracking=stacks)
     a, theta_a = model(robot, q, theta, v, theta_v, tau)
@@ -233,10 +250,10 @@ def test_the_lwr_obeys_its_command():
     f = ca.Function("snap", x, [snap])
     rng = np.random.default_rng(0)
     K = np.array([joint.drive.stiffness for joint in robot.joints])
-    for scale in (0.0, 1.0, 1e3, 1e5):
+    for scale in (0.0, 1.0, 1e3, 1e5):  # of the command
         q, v, a, jerk, command = rng.uniform(-1.0, 1.0, (5, 7)) * np.array([[2.0], [2.0], [10.0], [100.0], [scale]])
-        tau_e, tau_e_rate = fj.torque_derivatives(robot, q, v, a, jerk, order=1)
-        theta, theta_v = q + tau_e / K, v + tau_e_rate / K
+        tau_e, tau_e_v = fj.torque_derivatives(robot, q, v, a, jerk, order=1)
+        theta, theta_v = q + tau_e / K, v + tau_e_v / K
         torque = fj.feedback_linearization_from_positions(robot, q, v, theta, theta_v, command)
         found = np.array(f(q, theta, v, theta_v, torque))[:, 0]
         assert recorded(np.max(np.abs(found - command)) / max(np.max(np.abs(command)), 1e3)) < 1e-9
@@ -268,7 +285,7 @@ def test_joints_that_do_not_fit_are_named(algorithm, name, message):
 @pytest.mark.parametrize("algorithm", [fj.spring_torques, fj.link_state])
 def test_a_damped_spring_has_no_torque_rate_in_its_state(algorithm):
     robot = ROBOTS["damped"]
-    with pytest.raises(fj.InputError, match=r"damping.*theta_v"):
+    with pytest.raises(fj.InputError, match=r"'link1_joint' is damped.*theta_v"):
         algorithm(robot, *state(robot, 4))
 
 
@@ -292,7 +309,7 @@ def test_what_is_not_finite_is_named():
     robot = fj.load("kuka_lwr")
     x = state(robot, 5)
     x[3][2] = np.nan
-    with pytest.raises(fj.NonFiniteError, match="tau_e_rate"):
+    with pytest.raises(fj.NonFiniteError, match="tau_e_v"):
         fj.feedback_linearization(robot, *x)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..api import algorithm
+from ..drives import ElasticDrive
 from ..robot import Robot
 from ..spatial import ca
 from .articulated_body import joint_accelerations
 from .friction import motor_friction
-from .transmission import Deflection, elastic_motor_inertia, spring_torque
+from .transmission import spring_torque
 
 
 class Accelerations(NamedTuple):
@@ -29,10 +30,15 @@ def elastic_forward_dynamics(robot: Robot, q, theta, v, theta_v, tau, *, wrenche
 
     At a rigid joint `theta` and `theta_v` are ignored and θ'' = q''.  `wrenches` and `base` as in `torque_derivatives`.
     """
-    tau_e = spring_torque(robot, Deflection(theta - q, theta_v - v))
-    driving = ca.vertcat(*[tau_e[i] if elastic else tau[i] for i, elastic in enumerate(robot.elastic)])
-    a = joint_accelerations(robot, q, v, driving, wrenches, base)
-    rest = tau - tau_e - motor_friction(robot, theta_v)  # B θ'' = τ − τ_e − friction  [EJNEA (4b)]
-    B = elastic_motor_inertia(robot)
-    theta_a = ca.vertcat(*[rest[i] / B[i] if elastic else a[i] for i, elastic in enumerate(robot.elastic)])
-    return Accelerations(a, theta_a)
+    phi, phi_v, friction = theta - q, theta_v - v, motor_friction(robot, theta_v)
+    springs = [spring_torque(joint, phi[i], phi_v[i])[0] for i, joint in enumerate(robot.joints)]
+    driving = [springs[i] if elastic else tau[i] for i, elastic in enumerate(robot.elastic)]
+    a = joint_accelerations(robot, q, v, ca.vertcat(*driving), wrenches, base)
+    # B θ'' = τ − τ_e − friction  [EJNEA (4b)]
+    theta_a = [
+        (tau[i] - springs[i] - friction[i]) / joint.drive.motor.inertia
+        if isinstance(joint.drive, ElasticDrive)
+        else a[i]
+        for i, joint in enumerate(robot.joints)
+    ]
+    return Accelerations(a, ca.vertcat(*theta_a))

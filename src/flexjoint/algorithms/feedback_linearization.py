@@ -17,20 +17,12 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, total, zeros
+from ..spatial import Jet, ca, total, zeros
 from .articulated_body import by_articulated_bodies
+from .elastic import motor_side, needed_order, spring_motion
 from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
 from .newton_euler import checked_base, checked_wrenches, next_torque
-from .transmission import (
-    Deflection,
-    deflection_acceleration,
-    deflection_of,
-    link_state,
-    motor_torque,
-    relative_degree,
-    spring_torque,
-    spring_torque_rate,
-)
+from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
 
 
 class LinkMotion(NamedTuple):
@@ -76,44 +68,44 @@ def link_derivatives(robot: Robot, q: Any, v: Any, torques: Sequence[Any], wrenc
 
 
 @algorithm(LinkMotion)
-def link_motion(robot: Robot, q, v, tau_e, tau_e_rate, *, wrenches=None, base=None):
+def link_motion(robot: Robot, q, v, tau_e, tau_e_v, *, wrenches=None, base=None):
     """q'' and q''' of the links from the torque on them and its rate  [EJNEA (14), (15)].
 
     Of an elastic joint that is the torque of the spring, of a rigid one the motor torque.  `wrenches` and `base` as in
     `torque_derivatives`, with one derivative.
     """
-    return LinkMotion(*link_derivatives(robot, q, v, [tau_e, tau_e_rate], wrenches, base))
+    return LinkMotion(*link_derivatives(robot, q, v, [tau_e, tau_e_v], wrenches, base))
 
 
 def linearized(
     robot: Robot,
     q: Any,
     v: Any,
-    deflection: Deflection,
     torques: Sequence[Any],
     command: Callable[[Sequence[Any]], Any],
     wrenches: Any = None,
     base: Any = None,
-) -> LinearizingTorque:
-    """Motor torque from torques = [τ_e, τ_e'] on the links (chains of 4), [τ_e] (chains of 3) or [] (rigid joints).
+) -> tuple[list[Any], Jet]:
+    """The motion [q, ... q⁽ʳ⁾] and torques on the links [τ_e, ... τ_e⁽ʳ⁻²⁾], from the state and the last of the motion.
 
-    `command` gives the next derivative of q from the stack of those below it.
+    `torques` = [τ_e, τ_e'] for chains of 4, [τ_e] for chains of 3, [] for rigid joints; `command` gives q⁽ʳ⁾ from the
+    derivatives below it.
     """
     checked_wrenches(robot, wrenches, len(torques))
     checked_base(base, len(torques))
     motion = [q, v, *link_derivatives(robot, q, v, torques, wrenches, base)]
-    top = next_torque(robot, [*motion, command(motion)], torques, wrenches, base)
-    if not torques:
-        return LinearizingTorque(top, top)
-    tau = [*torques, top]
-    phi_a = deflection_acceleration(robot, deflection, tau[1], tau[-1])
-    behind_springs = motor_torque(robot, v, motion[2], deflection, phi_a, tau[0])
-    driving = [(behind_springs if elastic else tau[0])[i] for i, elastic in enumerate(robot.elastic)]
-    return LinearizingTorque(ca.vertcat(*driving), top)
+    motion.append(command(motion))
+    return motion, [*torques, next_torque(robot, motion, torques, wrenches, base)]
+
+
+def driving_torque(robot: Robot, motion: Sequence[Any], tau_e: Jet, deflections: Sequence[Jet]) -> Any:
+    """Motor torque: behind springs τ_e + B θ'' + friction, at rigid joints the torque on the link itself."""
+    behind_springs = motor_side(robot, motion, tau_e[0], deflections).tau
+    return ca.vertcat(*[(behind_springs if elastic else tau_e[0])[i] for i, elastic in enumerate(robot.elastic)])
 
 
 @algorithm("tau")
-def feedback_linearization(robot: Robot, q, v, tau_e, tau_e_rate, command, *, wrenches=None, base=None):
+def feedback_linearization(robot: Robot, q, v, tau_e, tau_e_v, command, *, wrenches=None, base=None):
     """Motor torque that gives the links q'''' = command, whatever their motion  [EJNEA (12), (45)].
 
     The state is q, q' and the torques of the springs with their rates; `feedback_linearization_from_positions` and
@@ -121,73 +113,90 @@ def feedback_linearization(robot: Robot, q, v, tau_e, tau_e_rate, command, *, wr
     too.  `wrenches` and `base` as in `torque_derivatives`, with two derivatives.
     """
     check_joints(robot, "feedback_linearization", {4})
-    deflection = deflection_of(robot, tau_e, tau_e_rate)
-    return linearized(robot, q, v, deflection, [tau_e, tau_e_rate], lambda _: command, wrenches, base).tau
+    motion, tau = linearized(robot, q, v, [tau_e, tau_e_v], lambda _: command, wrenches, base)
+    phi = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
+    return driving_torque(robot, motion, tau, phi)
 
 
 @algorithm("tau")
 def feedback_linearization_from_positions(robot: Robot, q, v, theta, theta_v, command, *, wrenches=None, base=None):
     """`feedback_linearization` from positions and velocities on both sides of the springs: link and motor encoders.
 
-    If all springs are damped the command is q''': damping passes the motor torque on one derivative earlier.
+    If all springs are damped the command is the jerk: damping passes the motor torque on one derivative earlier.
     """
     check_joints(robot, "feedback_linearization_from_positions", {3, 4})
-    deflection = Deflection(theta - q, theta_v - v)
-    torques = torques_on_links(robot, deflection, zeros(robot.n), zeros(robot.n))
-    return linearized(robot, q, v, deflection, torques, lambda _: command, wrenches, base).tau
+    held = zeros(robot.n)
+    return from_positions(robot, q, v, theta, theta_v, held, held, lambda _: command, wrenches, base).tau
 
 
 @algorithm("tau")
 def feedback_linearization_from_torques(
-    robot: Robot, theta, theta_v, tau_e, tau_e_rate, command, *, wrenches=None, base=None
+    robot: Robot, theta, theta_v, tau_e, tau_e_v, command, *, wrenches=None, base=None
 ):
     """`feedback_linearization` from motor encoders and joint torque sensors, as on iiwa and Franka  [EJNEA sec. II-B].
 
     q = θ − τ_e/K and its rate replace link encoders.
     """
     check_joints(robot, "feedback_linearization_from_torques", {4})
-    q, v = link_state.function(robot, theta, theta_v, tau_e, tau_e_rate)
-    return feedback_linearization.function(robot, q, v, tau_e, tau_e_rate, command, wrenches=wrenches, base=base)
+    q, v = link_state.function(robot, theta, theta_v, tau_e, tau_e_v)
+    return feedback_linearization.function(robot, q, v, tau_e, tau_e_v, command, wrenches=wrenches, base=base)
 
 
 @algorithm(LinearizingTorque)
-def linearizing_control(
-    robot: Robot, q, v, theta, theta_v, tau_e, tau_e_rate, *, tracking=None, wrenches=None, base=None
-):
+def linearizing_control(robot: Robot, q, v, theta, theta_v, tau_e, tau_e_v, *, tracking=None, wrenches=None, base=None):
     """Linearization and tracking law in one, for any mix of joints  [EJNEA (12), (13)].
 
     All joints become chains of `chain_length(robot)` integrators.  Those that would answer their motor earlier are held
-    back by integrators in the controller: `tau_e` and `tau_e_rate` are the torques of rigid joints and their rates, and
-    `tau_e_rate` also that of damped springs beside undamped ones; other entries are ignored.  The second result is the
+    back by integrators in the controller: `tau_e` and `tau_e_v` are the torques of rigid joints and their rates, and
+    `tau_e_v` also that of damped springs beside undamped ones; other entries are ignored.  The second result is the
     derivative of these torques that the controller integrates.  At a rigid joint `theta` and `theta_v` are ignored.
 
     `tracking` has "reference" = [q_d, q_d', ...], one more than the chain is long, and "gains" = [K₀, K₁, ...].
     """
     length = chain_length(robot)
     reference, gains = checked_tracking(tracking, length)
-    deflection = Deflection(theta - q, theta_v - v)
-    torques = torques_on_links(robot, deflection, tau_e, tau_e_rate)
 
     def command(motion: Sequence[Any]) -> Any:
         # q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾)  [EJNEA (13)]
         return reference[length] + total(K * (d - x) for K, d, x in zip(gains, reference, motion))
 
-    return linearized(robot, q, v, deflection, torques, command, wrenches, base)
+    return from_positions(robot, q, v, theta, theta_v, tau_e, tau_e_v, command, wrenches, base)
 
 
-def torques_on_links(robot: Robot, deflection: Deflection, tau_e: Any, tau_e_rate: Any) -> list[Any]:
-    """[τ_e, τ_e'] as far as the chain needs them: what the deflection gives, else what the controller holds."""
-    springs = (spring_torque(robot, deflection), spring_torque_rate(robot, deflection))
-    found = [
-        ca.vertcat(*[(spring if degree > 2 + k else held)[i] for i, degree in enumerate(relative_degree(robot))])
-        for k, (spring, held) in enumerate(zip(springs, (tau_e, tau_e_rate)))
+def from_positions(
+    robot: Robot,
+    q: Any,
+    v: Any,
+    theta: Any,
+    theta_v: Any,
+    tau_e: Any,
+    tau_e_v: Any,
+    command: Callable[[Sequence[Any]], Any],
+    wrenches: Any,
+    base: Any,
+) -> LinearizingTorque:
+    """The linearizing torque from deflections and from the torques that the controller holds."""
+    phi, phi_v = theta - q, theta_v - v
+    motion, tau = linearized(robot, q, v, torques_on_links(robot, phi, phi_v, tau_e, tau_e_v), command, wrenches, base)
+    deflections = [
+        [phi[i], phi_v[i], deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in tau])]
+        for i, joint in enumerate(robot.joints)
     ]
-    return found[: chain_length(robot) - 2]
+    return LinearizingTorque(driving_torque(robot, motion, tau, deflections), tau[-1])
+
+
+def torques_on_links(robot: Robot, phi: Any, phi_v: Any, tau_e: Any, tau_e_v: Any) -> list[Any]:
+    """[τ_e, τ_e'] as far as the chain needs them: what the deflection gives, else what the controller holds."""
+    springs = [spring_torque(joint, phi[i], phi_v[i]) for i, joint in enumerate(robot.joints)]
+    return [
+        ca.vertcat(*[springs[i][k] if degree > 2 + k else held[i] for i, degree in enumerate(relative_degree(robot))])
+        for k, held in enumerate([tau_e, tau_e_v][: chain_length(robot) - 2])
+    ]
 
 
 def chain_length(robot: Robot) -> int:
     """How many integrators each joint becomes: 4 with an undamped spring in the robot, 3 with damped ones, else 2."""
-    return max(relative_degree(robot), default=2)
+    return needed_order(robot)
 
 
 def check_joints(robot: Robot, caller: str, allowed: set[int]) -> None:

@@ -70,7 +70,7 @@ def coulomb_command(robot: Robot, acceleration: Any = 1.0, jerk: Any = 0.0) -> n
 
     At the given |q''| and |q'''|, numbers or one a joint, the share of F_c tanh(q'/v_c) in B τ_e''/K is at most
 
-        B/K · F_c (4/√27 · q''²/v_c² + |q'''|/v_c):
+        B/K · F_c (4/√27 · q''²/v_c² + |q'''|/v_c),  K the stiffness at rest:
 
     123 Nm at 1 rad/s² from 5 Nm with v_c = 0.01 rad/s, B = 3.2 kg m² and K = 1000 Nm/rad.  On the motor's side the same
     friction costs 5 Nm.
@@ -81,5 +81,6 @@ def coulomb_command(robot: Robot, acceleration: Any = 1.0, jerk: Any = 0.0) -> n
         if joint.coulomb_friction and isinstance(joint.drive, ElasticDrive):
             v = joint.coulomb_velocity
             share = STEEPEST * (q2[i] / v) ** 2 + q3[i] / v
-            command[i] = joint.drive.motor.inertia / joint.drive.stiffness * joint.coulomb_friction * share
+            K = float(joint.drive.spring.curve(0.0).stiffness)
+            command[i] = joint.drive.motor.inertia / K * joint.coulomb_friction * share
     return command

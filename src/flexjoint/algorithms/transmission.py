@@ -1,8 +1,13 @@
 """Between motor and link: the torque of a spring from its deflection φ = θ − q, and back  [EJNEA (7), (8)].
 
-With damping the torque on the link is τ_e = K φ + D φ', and its rate depends on the motor's acceleration: such a joint
-answers its motor one derivative earlier than an undamped one.  Rigid joints have neither spring nor deflection; their
-entries here are zero.
+Which quantities come from which sensors  [EJNEA sec. II-B]:
+
+    link and motor encoders            q, θ       τ_e = τ(θ − q)        `spring_torques`
+    motor encoder and torque sensor    θ, τ_e     q = θ − φ(τ_e)        `link_state`
+
+and their rates likewise, from one numerical differentiation of what is sensed (`flexjoint.observers`).  With damping
+the torque on the link is τ_e = τ(φ) + D φ', and its rate depends on the motor's acceleration: such a joint answers its
+motor one derivative earlier than an undamped one.
 """
 
 from __future__ import annotations
@@ -12,16 +17,16 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..drives import ElasticDrive
 from ..errors import InputError
-from ..robot import Robot
-from ..spatial import ca, sx
-from .friction import motor_friction
+from ..robot import Joint, Robot
+from ..spatial import Jet, ca
+from .elastic import joint_order, spring_motion
 
 
 class SpringTorque(NamedTuple):
     """Torque of the springs on the links, and its rate."""
 
     tau_e: Any
-    tau_e_rate: Any
+    tau_e_v: Any
 
 
 class LinkState(NamedTuple):
@@ -31,94 +36,54 @@ class LinkState(NamedTuple):
     v: Any
 
 
-class Deflection(NamedTuple):
-    """φ = θ − q and φ'."""
-
-    phi: Any
-    phi_v: Any
-
-
 def relative_degree(robot: Robot) -> tuple[int, ...]:
     """For each joint, which derivative of q its motor torque reaches first: 2 rigid, 3 a damped spring, 4 a spring."""
-    drives = [joint.drive for joint in robot.joints]
-    return tuple((3 if d.damping else 4) if isinstance(d, ElasticDrive) else 2 for d in drives)
+    return tuple(joint_order(joint) for joint in robot.joints)
 
 
-def elastic_values(robot: Robot, name: str) -> Any:
-    """A number of every elastic drive, zero at the other joints."""
-    return sx([getattr(j.drive, name) if isinstance(j.drive, ElasticDrive) else 0.0 for j in robot.joints])
+def spring_torque(joint: Joint, phi: Any, phi_v: Any) -> Jet:
+    """[τ_e, τ_e'] of a deflection, the rate without damping's share; zero if there is no spring."""
+    if not isinstance(joint.drive, ElasticDrive):
+        return [0.0, 0.0]
+    k, _ = joint.drive.spring.gradients(phi)
+    return [joint.drive.spring.torque(phi) + joint.drive.damping * phi_v, k * phi_v]
 
 
-def elastic_motor_inertia(robot: Robot) -> Any:
-    """B of the motors behind springs, zero for the others."""
-    return sx([j.drive.motor.inertia if isinstance(j.drive, ElasticDrive) else 0.0 for j in robot.joints])
-
-
-def spring_torque(robot: Robot, deflection: Deflection) -> Any:
-    """τ_e = K φ + D φ'."""
-    phi, phi_v = deflection
-    return elastic_values(robot, "stiffness") * phi + elastic_values(robot, "damping") * phi_v
-
-
-def spring_torque_rate(robot: Robot, deflection: Deflection) -> Any:
-    """τ_e' = K φ' of undamped springs."""
-    return elastic_values(robot, "stiffness") * deflection.phi_v
-
-
-def deflection_of(robot: Robot, tau_e: Any, tau_e_rate: Any) -> Deflection:
-    """φ and φ' from the torque of undamped springs and its rate."""
-    K = elastic_values(robot, "stiffness")
-    return Deflection(*[at_elastic_joints(robot, lambda i, x=x: x[i] / K[i]) for x in (tau_e, tau_e_rate)])
-
-
-def deflection_acceleration(robot: Robot, deflection: Deflection, tau_e_rate: Any, tau_e_second: Any) -> Any:
-    """φ'', of a damped joint from τ_e' = K φ' + D φ'', of an undamped one from τ_e'' = K φ''."""
-    K, D = elastic_values(robot, "stiffness"), elastic_values(robot, "damping")
-
-    def of_joint(i: int) -> Any:
-        if relative_degree(robot)[i] == 3:
-            return (tau_e_rate[i] - K[i] * deflection.phi_v[i]) / D[i]
-        return tau_e_second[i] / K[i]
-
-    return at_elastic_joints(robot, of_joint)
-
-
-def motor_torque(robot: Robot, v: Any, a: Any, deflection: Deflection, phi_a: Any, tau_e: Any) -> Any:
-    """τ = B θ'' + friction + τ_e behind springs  [EJNEA (10)]; zero at rigid joints."""
-    theta_v = v + deflection.phi_v
-    tau = elastic_motor_inertia(robot) * (a + phi_a) + motor_friction(robot, theta_v) + tau_e
-    return at_elastic_joints(robot, lambda i: tau[i])
-
-
-def at_elastic_joints(robot: Robot, value: Any) -> Any:
-    return ca.vertcat(*[value(i) if elastic else 0.0 for i, elastic in enumerate(robot.elastic)])
+def deflection_acceleration(joint: Joint, phi: Any, phi_v: Any, tau_e: Jet) -> Any:
+    """φ'' of a spring, damped: τ_e' = k φ' + D φ'', undamped: τ_e'' = k φ'' + k' φ'²; zero if there is no spring."""
+    if not isinstance(joint.drive, ElasticDrive):
+        return 0.0
+    k, slope = joint.drive.spring.gradients(phi)
+    if joint.drive.damping:
+        return (tau_e[1] - k * phi_v) / joint.drive.damping
+    return (tau_e[2] - slope * phi_v**2) / k
 
 
 @algorithm(SpringTorque)
 def spring_torques(robot: Robot, q, v, theta, theta_v):
-    """τ_e = K (θ − q) and its rate from encoders on both sides of the joint  [EJNEA (7), (8)]; zero at rigid joints."""
-    refuse_damping(robot, "spring_torques", "its rate depends on the motor's acceleration")
-    deflection = Deflection(theta - q, theta_v - v)
-    return SpringTorque(spring_torque(robot, deflection), spring_torque_rate(robot, deflection))
+    """τ_e and its rate from encoders on both sides of the joint  [EJNEA (7), (8)]; zero at rigid joints."""
+    refuse_damping(robot, "spring_torques", "its torque rate depends on the motor's acceleration")
+    phi, phi_v = theta - q, theta_v - v
+    jets = [spring_torque(joint, phi[i], phi_v[i]) for i, joint in enumerate(robot.joints)]
+    return SpringTorque(*(ca.vertcat(*x) for x in zip(*jets)))
 
 
 @algorithm(LinkState)
-def link_state(robot: Robot, theta, theta_v, tau_e, tau_e_rate):
-    """q = θ − τ_e/K and q' from motor encoders and joint torque sensors, as on iiwa and Franka  [EJNEA (7)].
+def link_state(robot: Robot, theta, theta_v, tau_e, tau_e_v):
+    """q = θ − φ(τ_e) and q' from motor encoders and joint torque sensors, as on iiwa and Franka  [EJNEA (7)].
 
-    A rigid joint turns with its motor, and its entries of `tau_e` and `tau_e_rate` are ignored.
+    A rigid joint turns with its motor, and its entries of `tau_e` and `tau_e_v` are ignored.
     """
-    refuse_damping(robot, "link_state", "the sensed torque contains D (θ' − q')")
-    phi, phi_v = deflection_of(robot, tau_e, tau_e_rate)
+    refuse_damping(robot, "link_state", "its torque does not tell its deflection")
+    jets = [spring_motion(joint, [tau_e[i], tau_e_v[i], 0.0]) for i, joint in enumerate(robot.joints)]
+    phi, phi_v, _ = (ca.vertcat(*x) for x in zip(*jets))
     return LinkState(theta - phi, theta_v - phi_v)
 
 
 def refuse_damping(robot: Robot, caller: str, reason: str) -> None:
-    degrees = relative_degree(robot)
-    if 3 in degrees:
-        joint = robot.joints[degrees.index(3)]
-        assert isinstance(joint.drive, ElasticDrive)
-        raise InputError(
-            f"{caller}: the spring of joint '{joint.name}' has the damping {joint.drive.damping:g} and {reason}; "
-            "give the state as (q, v, theta, theta_v)"
-        )
+    for joint in robot.joints:
+        if joint_order(joint) == 3:
+            raise InputError(
+                f"{caller}: the spring of joint '{joint.name}' is damped, so {reason}; describe its state by "
+                "(q, v, theta, theta_v)"
+            )

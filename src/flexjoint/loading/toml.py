@@ -8,7 +8,9 @@
     mass = 2.7
     com = [0.0, 0.1, 0.0]
     inertia = {xx = 0.02, yy = 0.02, zz = 0.005}     # central; also xy, xz, yz, or a 3x3 matrix
-    drive = {kind = "elastic", stiffness = 1000, motor_inertia = 3.2}
+    drive = {kind = "elastic", stiffness = 1000, motor_inertia = 3.2}    # also: damping, motor_viscous_friction, ...
+
+A spring that is not linear stands in place of its stiffness: spring = {kind = "cubic", stiffness = 900, cubic = 4e4}.
 
 With `convention = "frames"` a link has a name, a parent, and its frame's position and rpy, rpy_deg or rotation in
 the parent's; body data are in the link's frame.  Files are data: nothing in them is executed, and an unknown key
@@ -17,6 +19,7 @@ is an error.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -32,6 +35,7 @@ from ..drives import Drive, ElasticDrive, Motor, RigidDrive
 from ..errors import RobotError
 from ..robot import BASE, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
+from ..springs import SPRINGS, Spring
 from .dh import from_dh
 
 MAX_BYTES = 10_000_000
@@ -46,7 +50,7 @@ FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MOTOR_KEYS = ("motor_inertia", *(f"motor_{key}" for key in FRICTION_KEYS))
-DRIVE_KEYS = {"rigid": ("kind", *MOTOR_KEYS), "elastic": ("kind", "stiffness", "damping", *MOTOR_KEYS)}
+DRIVE_KEYS = {"rigid": ("kind", *MOTOR_KEYS), "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS)}
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
@@ -310,7 +314,20 @@ def _drive(link: Table) -> Drive | None:
     motor = Motor(inertia, **{key: table.number(f"motor_{key}", 0.0) for key in FRICTION_KEYS})
     if kind == "rigid":
         return RigidDrive(motor)
-    return ElasticDrive(table.number("stiffness"), motor, table.number("damping", 0.0))
+    table.only_one("stiffness", "spring")
+    spring = _spring(table) if "spring" in table.data else table.number("stiffness")
+    return ElasticDrive(spring, motor, table.number("damping", 0.0))
+
+
+def _spring(drive: Table) -> Spring:
+    table = drive.table("spring")
+    law = SPRINGS[table.choice("kind", SPRINGS)]
+    names = [field.name for field in dataclasses.fields(law)]
+    table.allow(["kind", *names])
+    for name in names:
+        if name not in table.data:
+            raise table.wrong(name, f"the {name} of a {law.__name__}")
+    return law(**{name: table.data[name] for name in names})
 
 
 # Writing --------------------------------------------------------------------------------------------------
@@ -348,9 +365,17 @@ def _drive_entries(joint: Joint) -> dict[str, Any]:
         case RigidDrive(motor):
             return {"kind": "rigid", **_motor_entries(motor)}
         case ElasticDrive(stiffness, motor, damping):
+            spring = _spring_entries(joint, stiffness) if isinstance(stiffness, Spring) else {"stiffness": stiffness}
             damped = {"damping": damping} if damping else {}
-            return {"kind": "elastic", "stiffness": stiffness, **damped, **_motor_entries(motor)}
+            return {"kind": "elastic", **spring, **damped, **_motor_entries(motor)}
     raise RobotError(f"the drive of joint '{joint.name}', {joint.drive!r}, has no form in robot files yet")
+
+
+def _spring_entries(joint: Joint, spring: Spring) -> dict[str, Any]:
+    for kind, law in SPRINGS.items():
+        if type(spring) is law:
+            return {"spring": {"kind": kind, **dataclasses.asdict(spring)}}
+    raise RobotError(f"the spring of joint '{joint.name}', {spring!r}, has no form in robot files")
 
 
 def _motor_entries(motor: Motor) -> dict[str, Any]:
@@ -365,6 +390,6 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, np.ndarray | list):
+    if isinstance(value, np.ndarray | list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return repr(float(value))
