@@ -42,11 +42,29 @@ from .algorithms.newton_euler import (
 from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
 from .api import Algorithm, compile, show_config
 from .compiler.kernel import Kernel
+from .control import (
+    ControllerState,
+    FeedbackLinearization,
+    JointModes,
+    JointState,
+    gains_from_poles,
+    joint_modes,
+    routh_period_limit,
+    runge_kutta_limit,
+    sampling_period_limit,
+)
 from .drives import ElasticDrive, Motor, RigidDrive
 from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
+from .observers import (
+    DerivativeState,
+    FilteredDerivative,
+    KalmanDifferentiator,
+    MotionEstimate,
+    output_covariance,
+)
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
@@ -56,13 +74,20 @@ __all__ = [
     "Accelerations",
     "Algorithm",
     "BaseMotion",
+    "ControllerState",
     "CubicSpring",
     "DampedMotion",
+    "DerivativeState",
     "ElasticDrive",
+    "FeedbackLinearization",
+    "FilteredDerivative",
     "FlexjointError",
     "HardeningSpring",
     "InputError",
     "Joint",
+    "JointModes",
+    "JointState",
+    "KalmanDifferentiator",
     "Kernel",
     "Limits",
     "LinearSpring",
@@ -71,6 +96,7 @@ __all__ = [
     "LinkMotion",
     "LinkState",
     "Momentum",
+    "MotionEstimate",
     "Motor",
     "MotorMotion",
     "NonFiniteError",
@@ -97,11 +123,13 @@ __all__ = [
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",
+    "gains_from_poles",
     "generalized_momentum",
     "gravity_torque",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivatives",
+    "joint_modes",
     "joint_wrenches",
     "kinetic_energy",
     "linearizing_control",
@@ -111,11 +139,15 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "motor_motion",
+    "output_covariance",
     "parents_first",
     "potential_energy",
     "random_robot",
     "read_robot",
     "relative_degree",
+    "routh_period_limit",
+    "runge_kutta_limit",
+    "sampling_period_limit",
     "show_config",
     "spring_torques",
     "torque_derivatives",

@@ -194,6 +194,13 @@ def torques_on_links(robot: Robot, phi: Any, phi_v: Any, tau_e: Any, tau_e_v: An
     ]
 
 
+def held_torques(robot: Robot) -> tuple[list[int], list[int]]:
+    """The joints whose torque, and those whose torque rate, the controller holds."""
+    degrees, length = relative_degree(robot), chain_length(robot)
+    torques, rates = ([i for i, x in enumerate(degrees) if x <= 2 + k < length] for k in range(2))
+    return torques, rates
+
+
 def chain_length(robot: Robot) -> int:
     """How many integrators each joint becomes: 4 with an undamped spring in the robot, 3 with damped ones, else 2."""
     return needed_order(robot)
