@@ -218,6 +218,21 @@ def test_states_from_different_sensors_give_one_torque():
     assert relative_error(sensed, torque) < 1e-12
 
 
+def test_linearization_under_wrenches_and_base_motion():
+    """The torque is that of inverse dynamics for the motion found, with all derivatives of wrench and base."""
+    robot = ROBOTS["springs of two laws"]
+    rng = np.random.default_rng(2)
+    wrench, omega, acceleration = rng.normal(size=(3, 6)), rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
+    extras = {"wrenches": {robot.tool: list(wrench)}, "base": fj.BaseMotion(list(omega), list(acceleration))}
+    q, v, tau_e, tau_e_v, command = state(robot, 5)
+    a, jerk = evaluate(fj.link_motion, robot, q, v, tau_e, tau_e_v, **extras)
+    found = evaluate(fj.feedback_linearization, robot, q, v, tau_e, tau_e_v, command, **extras)
+    expected = evaluate(fj.inverse_dynamics, robot, q, v, a, jerk, command, **extras)
+    assert relative_error(found, expected) < 1e-11
+    without = evaluate(fj.feedback_linearization, robot, q, v, tau_e, tau_e_v, command)
+    assert relative_error(without, expected) > 1e-3, "the wrench and the base are too weak to be seen"
+
+
 @each
 def test_every_mix_becomes_chains_of_integrators(robot):
     """Robot and controller as one system: its r-th derivative of q is the tracking law, exactly."""
