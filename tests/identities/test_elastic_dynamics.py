@@ -11,7 +11,7 @@ import pytest
 import flexjoint as fj
 from support.errors import recorded, relative_error
 from support.evaluate import evaluate
-from support.lagrange import kinetic, potential, rate
+from support.lagrange import lagrange, rate, smooth_friction
 
 KINDS = ["cubic", "damped", "rigid", "none", "spring"]
 
@@ -53,15 +53,6 @@ ROBOTS = {
 each = pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS.keys())
 
 
-def numbers(robot, function):
-    """`function(joint)` of each joint, as a column."""
-    return ca.DM([function(joint) for joint in robot.joints])
-
-
-def motor_value(joint, name, kind):
-    return getattr(joint.drive.motor, name) if isinstance(joint.drive, kind) else 0.0
-
-
 def spring_torques(robot, q, theta, v, theta_v):
     """K φ + K_c φ³ + D φ' of each joint, zero at rigid ones."""
     torques = []
@@ -74,29 +65,14 @@ def spring_torques(robot, q, theta, v, theta_v):
 
 def model(robot, q, theta, v, theta_v, tau):
     """q'' and θ'' from M q'' + c + g + friction = τ_e, B θ'' + friction + τ_e = τ; θ'' = 0 at rigid joints."""
-    T, V = kinetic(robot, q, v), potential(robot, q)
-    momentum = ca.gradient(T, v)
-    rigid, elastic = fj.RigidDrive, fj.ElasticDrive
-    tau_e = ca.vertcat(*spring_torques(robot, q, theta, v, theta_v))
-
-    def friction(speed, get):
-        Fc, vc = (
-            numbers(robot, lambda j: get(j, "coulomb_friction")),
-            numbers(robot, lambda j: get(j, "coulomb_velocity")),
-        )
-        vc = ca.DM([x or 1.0 for x in np.array(vc)[:, 0]])
-        return numbers(robot, lambda j: get(j, "viscous_friction")) * speed + Fc * ca.tanh(speed / vc)
-
-    on_link = friction(v, getattr) + friction(v, lambda j, name: motor_value(j, name, rigid))
-    on_motor = friction(theta_v, lambda j, name: motor_value(j, name, elastic))
-    springs = ca.DM([float(x) for x in robot.elastic])
-    driving = springs * tau_e + (1 - springs) * tau
-    M = ca.jacobian(momentum, v) + ca.diag(numbers(robot, lambda j: motor_value(j, "inertia", rigid)))
-    c = ca.jtimes(momentum, q, v) - ca.gradient(T, q)
-    a = ca.solve(M, driving - c - ca.gradient(V, q) - on_link)
-    B = numbers(robot, lambda j: motor_value(j, "inertia", elastic))
-    B = ca.DM([x or 1.0 for x in np.array(B)[:, 0]])
-    return a, springs * (tau - tau_e - on_motor) / B
+    a = ca.SX.sym("a", robot.n)
+    asked = lagrange(robot, q, v, a)
+    springs = spring_torques(robot, q, theta, v, theta_v)
+    driving = ca.vertcat(*[springs[i] if elastic else tau[i] for i, elastic in enumerate(robot.elastic)])
+    found = ca.solve(ca.jacobian(asked, a), driving - ca.substitute(asked, a, 0 * a))
+    motors = [joint.drive.motor if elastic else None for joint, elastic in zip(robot.joints, robot.elastic)]
+    rest = [tau[i] - springs[i] - smooth_friction(motor, theta_v[i]) for i, motor in enumerate(motors)]
+    return found, ca.vertcat(*[x / motor.inertia if motor else 0 for x, motor in zip(rest, motors)])
 
 
 def symbols(robot, names):
