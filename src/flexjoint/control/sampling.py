@@ -9,6 +9,7 @@ eigenvalue of robot, hold and controller, linearized at rest, leaves the unit ci
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -31,7 +32,8 @@ from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from .gains import check_gains
 
-STEP = 1.05  # by which the period grows in the search for the first one that is unstable
+TERMS = 19  # of the series of φ(Z) = Σ Zᵏ/(k + 1)!, |Z| ≤ 1
+STEP = 1.1  # by which the period grows in the search for the first one that is unstable
 RUNGE_KUTTA = [1.0, 1.0, 1 / 2, 1 / 6, 1 / 24]  # growth of a mode in one step of the classic method
 
 
@@ -186,14 +188,24 @@ def slopes(symbols: list[Any], expressions: list[Any], at: list[np.ndarray]) -> 
     return [np.array(x).T for x in zip(*columns)]
 
 
+def mean_response(A: np.ndarray, h: float) -> np.ndarray:
+    """∫₀ʰ e^(A s) ds/h by its series for a fraction of h, then doubled: φ(2Z) = (1 + e^Z) φ(Z)/2, e^Z = 1 + Z φ(Z)."""
+    doublings = max(0, math.ceil(math.log2(max(h * float(np.linalg.norm(A, 1)), 1e-300))))
+    one, Z = np.eye(len(A)), A * (h / 2**doublings)
+    phi = one
+    for k in range(TERMS, 1, -1):
+        phi = one + Z @ phi / k
+    for _ in range(doublings):
+        phi, Z = phi + Z @ phi @ phi / 2, 2 * Z
+    return phi
+
+
 def linear_loop(robot: Robot, q: Any, gains: Any) -> Callable[[float], np.ndarray]:
     """h -> the matrix (Z − 1)/h of the sampled loop x⁺ = Z x, in (q, q', ... q⁽ʳ⁻¹⁾, φ of damped springs).
 
     With robot and controller x' = [A x + B τ(x); u(x)] in continuous time, holding τ turns A x + B τ into its mean over
     the response of the robot alone, ∫ e^(A s) ds/h, and the controller's integrators into polynomials in h.
     """
-    from scipy.linalg import expm
-
     n, length = robot.n, chain_length(robot)
     gains = check_gains(gains, length, n)
     symbols = [ca.SX.sym(name, n) for name in ("q", "theta", "v", "theta_v", "tau_e", "tau_e_v")]
@@ -215,8 +227,7 @@ def linear_loop(robot: Robot, q: Any, gains: Any) -> Callable[[float], np.ndarra
     first, second = (held_rate, F_top) if length == 4 else (F_top, np.zeros_like(F_top))  # rates of the torques held
 
     def loop(h: float) -> np.ndarray:
-        integral = expm(np.block([[A, np.eye(p)], [np.zeros((p, 2 * p))]]) * h)[:p, p:]  # ∫₀ʰ e^(A s) ds
-        rows = [integral @ drift / h, (first + h / 2 * second)[held[0]], second[held[1]]]
+        rows = [mean_response(A, h) @ drift, (first + h / 2 * second)[held[0]], second[held[1]]]
         return T @ np.vstack(rows) @ np.linalg.inv(T)
 
     return loop

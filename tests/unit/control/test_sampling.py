@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from scipy.linalg import eigh
+from scipy.linalg import eigh, expm
 from scipy.optimize import brentq
 from scipy.signal import cont2discrete
 
 import flexjoint as fj
+from flexjoint.control.sampling import mean_response
+from support.errors import relative_error
 
 LWR = fj.load("kuka_lwr")
 Q = np.full(7, 0.3)
@@ -121,6 +123,13 @@ def test_the_lwr_needs_60_microseconds():
     assert abs(limit / rule - 1) < 0.005
     # K₃ = 40 may grow to 120 + √12800, where s⁴ + K₃ s³ + 600 s² + 4000 s + 10⁴ has a pair on the axis
     assert np.isclose(fj.routh_period_limit(2.0, gains), (120 + np.sqrt(12800) - 40) / 2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("h", [1e-6, 1e-2, 3.0])
+def test_mean_response(h):
+    A = np.random.default_rng(0).normal(size=(5, 5))
+    exact = expm(np.block([[A, np.eye(5)], [np.zeros((5, 10))]]) * h)[:5, 5:] / h
+    assert relative_error(mean_response(A, h), exact) < 1e-13
 
 
 @pytest.mark.parametrize("q", [np.zeros(3), np.zeros((2, 7)), np.full(7, np.nan)])
