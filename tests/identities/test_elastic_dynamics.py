@@ -304,6 +304,23 @@ def test_what_is_not_finite_is_named():
         fj.feedback_linearization(robot, *x)
 
 
+def test_steep_friction_on_a_link_is_warned_of():
+    robot = fj.from_dh(
+        "bar",
+        [0.0],
+        [0.5],
+        [0.0],
+        mass=[1.0],
+        com=[[-0.2, 0.0, 0.0]],
+        inertia=[0.1 * np.eye(3)],
+        coulomb_friction=5.0,
+        coulomb_velocity=0.01,
+        drives=[fj.ElasticDrive(1000.0, fj.Motor(3.2))],
+    )
+    with pytest.warns(UserWarning, match="differentiated twice"):
+        evaluate(fj.feedback_linearization, robot, *state(robot, 5))
+
+
 def test_a_wrench_needs_its_derivatives():
     robot = ROBOTS["springs"]
     with pytest.raises(fj.InputError, match="first 2 derivatives"):

@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Jet, ca, total, zeros
 from .articulated_body import by_articulated_bodies
-from .elastic import motor_side, needed_order, spring_motion
+from .elastic import motor_side, needed_order, spring_motion, warn_of_friction
 from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
 from .newton_euler import checked_base, checked_wrenches, next_torque
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
@@ -93,6 +93,7 @@ def linearized(
     """
     checked_wrenches(robot, wrenches, len(torques))
     checked_base(base, len(torques))
+    warn_of_friction(robot)
     motion = [q, v, *link_derivatives(robot, q, v, torques, wrenches, base)]
     motion.append(command(motion))
     return motion, [*torques, next_torque(robot, motion, torques, wrenches, base)]

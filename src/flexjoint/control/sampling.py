@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithms.elastic import spring_motion
 from ..algorithms.elastic_forward import elastic_forward_dynamics
 from ..algorithms.feedback_linearization import (
     chain_length,
@@ -150,8 +151,7 @@ def deflection_at_rest(robot: Robot, q: Any) -> np.ndarray:
     phi = np.zeros(robot.n)
     for i, (joint, tau) in enumerate(zip(robot.joints, gravity_torque(robot, q))):
         if isinstance(joint.drive, ElasticDrive):
-            x = ca.SX.sym("tau")
-            phi[i] = float(ca.Function("deflection", [x], [joint.drive.spring.deflection(x)])(tau))
+            phi[i] = float(ca.evalf(spring_motion(joint, [ca.SX(tau), 0.0, 0.0])[0]))
     return phi
 
 
