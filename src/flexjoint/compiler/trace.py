@@ -6,7 +6,7 @@ A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` put
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from ..errors import FlexjointError
@@ -29,7 +29,7 @@ def trace(
     import casadi as ca
 
     recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {})
-    recorder.bind([symbol for symbol, _ in known], [recorder.build.constant(number) for _, number in known])
+    recorder.bind([symbol for symbol, _ in known], [partial(recorder.build.constant, x) for _, x in known])
     results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
     return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
 
@@ -46,15 +46,16 @@ class Recorder:
         self.definitions = definitions
         self.build = Builder()
         self.symbols: dict[int, Any] = {}  # those with a value
-        self.value: list[int] = []
+        self.value: list[Callable[[], int]] = []
         for k, symbols in enumerate(inputs):
-            self.bind(symbols, [self.build.input(k, e) for e in range(len(symbols))])
+            self.bind(symbols, [partial(self.build.input, k, e) for e in range(len(symbols))])
 
     def program(self, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[Sequence[int]]) -> Program:
         code, rows = tuple(self.build.code), tuple(tuple(row) for row in results)
         return optimise(Program(self.name, tuple(inputs), tuple(outputs), code, rows))
 
-    def bind(self, symbols: Sequence[Any], values: Sequence[int]) -> None:
+    def bind(self, symbols: Sequence[Any], values: Sequence[Callable[[], int]]) -> None:
+        """Give symbols the values that these functions record, when they are first needed."""
         self.symbols |= {symbol.element_hash(): symbol for symbol in symbols}
         self.value += values
 
@@ -74,7 +75,7 @@ class Recorder:
             if code == ca.OP_CONST:
                 work[into[0]] = self.build.constant(function.instruction_constant(k))
             elif code == ca.OP_INPUT:
-                work[into[0]] = self.value[args[1]]
+                work[into[0]] = self.value[args[1]]()
             elif code == ca.OP_OUTPUT:
                 results[into[0]][into[1]] = work[args[0]]
             elif code in rules:
@@ -90,8 +91,8 @@ class Recorder:
                 found = self.definitions[key]
                 self.bind(found.results, self.loop(found))
 
-    def loop(self, scan: Definition) -> list[int]:
-        """The values of a scan's results."""
+    def loop(self, scan: Definition) -> list[Callable[[], int]]:
+        """A scan, and the values of its results."""
         shared = self.shared(scan)
         constant = [j for j, column in enumerate(zip(*scan.xs)) if all(x.is_constant() for x in column)]
         varying = [j for j in range(len(scan.x)) if j not in constant]
@@ -110,7 +111,7 @@ class Recorder:
         rows = [[row[j] for j in varying] for row in scan.xs]
         args = self.values([scan.start, [x for row in rows for x in row], shared])
         value = self.build.scan(loop, [x for part in args for x in part])
-        return [self.build.item(value, k) for k in range(loop.results)]
+        return [partial(self.build.item, value, k) for k in range(loop.results)]
 
     def shared(self, scan: Definition) -> list[Any]:
         """Symbols from outside the loop that its step uses; loops inside it that do not depend on it are outside."""
