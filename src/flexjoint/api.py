@@ -16,11 +16,13 @@ import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .compiler import packing
 from .compiler.calling import EXTENSION, AlgorithmBase, inherit_vectorcall
 from .compiler.kernel import Kernel, Result
 from .compiler.program import Array, Program
@@ -73,7 +75,9 @@ class Structure(NamedTuple):
 class Algorithm(AlgorithmBase):
     """A public function of flexjoint; see the module's docstring."""
 
-    def __init__(self, function: Callable, outputs: str | type, arrays: Callable[..., int] | None = None):
+    def __init__(
+        self, function: Callable, outputs: str | type, arrays: Callable[..., int] | None = None, packs: bool = False
+    ):
         self.function = function
         self.__name__ = function.__name__
         self.__qualname__ = function.__qualname__
@@ -87,6 +91,7 @@ class Algorithm(AlgorithmBase):
         self._keywords = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         self._outputs = outputs
         self._arrays = arrays
+        self._packs = packs
         self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -200,7 +205,8 @@ class Algorithm(AlgorithmBase):
                 stack = [symbol(f"{group}.{key}[{k}]", GROUPS[group], robot) for k in range(count)]
                 keywords[group][key] = [x for _, x in stack]
                 inputs += stack
-        value = self.function(robot, *arguments, **keywords)
+        with packing.recording() if self._packs else nullcontext(()) as definitions:
+            value = self.function(robot, *arguments, **keywords)
         fields = [self._outputs] if isinstance(self._outputs, str) else self._outputs._fields  # type: ignore[attr-defined]
         values = [value] if isinstance(self._outputs, str) else value
         outputs = []
@@ -212,13 +218,16 @@ class Algorithm(AlgorithmBase):
             [len(x) if isinstance(x, list) else None for x in values],
             None if isinstance(self._outputs, str) else self._outputs,
         )
-        return trace(f"{self.__name__} of {robot.name}", inputs, outputs), result
+        return trace(f"{self.__name__} of {robot.name}", inputs, outputs, definitions), result
 
 
-def algorithm(outputs: str | type, arrays: Callable[..., int] | None = None) -> Callable[[Callable], Algorithm]:
+def algorithm(
+    outputs: str | type, arrays: Callable[..., int] | None = None, packs: bool = False
+) -> Callable[[Callable], Algorithm]:
     """Make a function of (robot, SX...) public.  `outputs` is a name in SIGNALS or a NamedTuple of such names;
-    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`."""
-    return lambda function: Algorithm(function, outputs, arrays)
+    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`; `packs`
+    allows packed values (compiler/packing.py) in the function's own kernels."""
+    return lambda function: Algorithm(function, outputs, arrays, packs)
 
 
 def compile(algorithm: Algorithm, robot: Robot, arrays: int | None = None, **keywords: Any) -> Kernel:

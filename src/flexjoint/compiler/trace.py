@@ -3,33 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..errors import FlexjointError
-from .program import Array, Builder, Program, optimise
+from .packing import Definition, unpacked, with_positive_zeros
+from .program import Array, Builder, Program, joint_by_joint, optimise
 
 
-def trace(name: str, inputs: Sequence[tuple[Array, Any]], outputs: Sequence[tuple[Array, Any]]) -> Program:
+def trace(
+    name: str,
+    inputs: Sequence[tuple[Array, Any]],
+    outputs: Sequence[tuple[Array, Any]],
+    definitions: Sequence[Definition] = (),
+) -> Program:
     """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`.
 
-    Matrices are stored row by row, as NumPy does; CasADi stores columns.
+    Matrices are stored row by row, as NumPy does; CasADi stores columns.  It works through the outputs in their order:
+    definitions come first, so that each is known where its symbol is met.
     """
     import casadi as ca
 
     function = ca.Function(
         "traced",
-        [ca.vec(symbol.T) for _, symbol in inputs],
-        [ca.vec(ca.densify(expression).T) for _, expression in outputs],
+        [*(ca.vec(symbol.T) for _, symbol in inputs), *(d.symbol for d in definitions)],
+        [
+            *(ca.densify(ca.vertcat(*d.args)) for d in definitions),
+            *(ca.vec(ca.densify(expression).T) for _, expression in outputs),
+        ],
     )
     build = Builder()
     rules = _rules(ca)
     work: dict[int, int] = {}
-    results = [[build.constant(0.0)] * array.size for array, _ in outputs]
+    results: list[dict[int, int]] = [{} for _ in range(function.n_out())]
     for k in range(function.n_instructions()):
         code = function.instruction_id(k)
         into, args = function.instruction_output(k), function.instruction_input(k)
         if code == ca.OP_CONST:
             work[into[0]] = build.constant(function.instruction_constant(k))
+        elif code == ca.OP_INPUT and args[0] >= len(inputs):
+            d = args[0] - len(inputs)
+            work[into[0]] = build.emit(definitions[d].name, *(results[d][k] for k in range(len(definitions[d].args))))
         elif code == ca.OP_INPUT:
             work[into[0]] = build.input(*args)
         elif code == ca.OP_OUTPUT:
@@ -43,9 +57,12 @@ def trace(name: str, inputs: Sequence[tuple[Array, Any]], outputs: Sequence[tupl
         tuple(array for array, _ in inputs),
         tuple(array for array, _ in outputs),
         tuple(build.code),
-        tuple(tuple(row) for row in results),
+        tuple(tuple(row[e] for e in range(len(row))) for row in results[len(definitions) :]),
     )
-    return optimise(program)
+    program = optimise(program)
+    if not definitions:
+        return program
+    return replace(joint_by_joint(with_positive_zeros(unpacked(program))), packed=with_positive_zeros(program))
 
 
 def _rules(ca: Any) -> dict[int, Callable[..., int]]:
