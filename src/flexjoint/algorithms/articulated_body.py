@@ -18,7 +18,7 @@ from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, skew, sx, un
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, viscous_friction
 from .kinematics import joint_pose
 from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia
-from .newton_euler import Motion, assemble, base_motion, checked_base, checked_wrenches, external, forward
+from .newton_euler import Motion, assemble, base_motion, checked_base, checked_wrenches, external, forward, joint_step
 
 
 class ArticulatedInertia(NamedTuple):
@@ -50,7 +50,8 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
     """q'' in three sweeps over the tree."""
     tree = moving_bodies(robot)
     base_now = base_motion(sx(robot.gravity), 0, checked_base(base, 0))
-    motions, _ = forward(tree, [q, v, zeros(robot.n)], 0, base_now)
+    steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
+    motions = forward(tree, steps, base_now)
     drift = drifts(tree, motions, q, v, base_now)
     inertia = [of_body(body.inertia) for body in tree]
     bias = velocity_forces(tree, motions)

@@ -15,7 +15,7 @@ def needed_order(robot: Robot) -> int:
     return 4 if any(robot.elastic) else 2
 
 
-@algorithm("tau", arrays=lambda robot: needed_order(robot) + 1)
+@algorithm("tau", arrays=lambda robot: needed_order(robot) + 1, packs=True)
 def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     """Motor torque for a motion of the links, from [q, v, a] or, with elastic joints, [q, v, a, q''', q''''].
 

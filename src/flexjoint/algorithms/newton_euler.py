@@ -11,10 +11,11 @@ Forces and moments refer to the origin of the body's frame, which lies on the jo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from ..api import algorithm
+from ..compiler import packing
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import (
@@ -33,6 +34,7 @@ from ..spatial import (
     unit_z,
     zeros,
 )
+from . import packed_jets
 from .bodies import (
     Body,
     Frame,
@@ -62,6 +64,44 @@ class Step(NamedTuple):
     rates: Jet  # empty if the joint does not turn
     d: Jet  # empty if it does not slide
 
+    def turn(self, u: Jet) -> Jet:
+        """Components of a vector in the frame behind the joint."""
+        r = [self.R.T @ x for x in u]
+        return in_frame_about_z(r, self.rates) if self.rates else r
+
+    def turn_back(self, u: Jet) -> Jet:
+        """... and in the frame before it."""
+        r = [self.R @ x for x in u]
+        return in_frame_about_z(r, [-rate for rate in self.rates]) if self.rates else r
+
+    def carried(self, A: Jet, omega: Jet) -> Jet:
+        """A d + 2 ω × d' + d''."""
+        order = len(A) - 1
+        turning, coriolis = leibniz(lambda x, y: x @ y, A, self.d, order), leibniz(cross, omega, self.d[1:], order)
+        return [x + 2 * y + z for x, y, z in zip(turning, coriolis, self.d[2:])]
+
+    def lever(self, F: Jet) -> Jet:
+        """d × F."""
+        return leibniz(cross, self.d, F, len(F) - 1)
+
+
+class JointStep(Protocol):
+    """What the recursion asks of a joint, however its jets are kept."""
+
+    @property
+    def R(self) -> Matrix: ...
+
+    @property
+    def rates(self) -> Jet: ...
+
+    def turn(self, u: Jet) -> Jet: ...
+
+    def turn_back(self, u: Jet) -> Jet: ...
+
+    def carried(self, A: Jet, omega: Jet) -> Jet: ...
+
+    def lever(self, F: Jet) -> Jet: ...
+
 
 class JointForces(NamedTuple):
     """For each body, jets of the force and moment its joint passes to it, in its own frame."""
@@ -87,38 +127,41 @@ def newton_euler(
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
 ) -> JointForces:
     """Joint forces and moments with their first `order` derivatives, from the stack [q, q', ...]."""
-    motions, steps = forward(tree, q, order, base_motion(gravity, order, base))
-    return backward(tree, motions, steps, order, [(frame, external(motions, frame, w, order)) for frame, w in wrenches])
+    steps = [joint_step(body, q, order) for body in tree]
+    motions = forward(tree, steps, base_motion(gravity, order, base))
+    return backward(tree, motions, steps, [(frame, external(motions, frame, w, order)) for frame, w in wrenches])
 
 
-def forward(tree: list[Body], q: Sequence[Any], order: int, base: Motion) -> tuple[list[Motion], list[Step]]:
+def packed_newton_euler(tree: list[Body], q: Sequence[Any], gravity: Vector) -> JointForces:
+    """The same of order 2, without wrenches and on a resting base, in packed jets."""
+    steps = [packed_jets.joint_step(body, q) for body in tree]
+    rest = Motion(identity(), [zeros(3)] * 2, [packed_jets.constant(-gravity)], [zeros(3, 3)], [zeros(3, 3)])
+    return backward(tree, forward(tree, steps, rest, packed_jets.outer_square), steps)
+
+
+def forward(
+    tree: list[Body], steps: Sequence[JointStep], base: Motion, square: Callable[[Jet], Jet] = outer_square
+) -> list[Motion]:
     """From the base outwards: velocities and accelerations."""
     motions: list[Motion] = []
-    steps: list[Step] = []
-    for body in tree:
+    for body, step in zip(tree, steps):
         up = motions[body.parent] if body.parent >= 0 else base
-        step = joint_step(body, q, order)
         # ω = Rᵀω_parent + q' z and its derivatives  [EJNEA (17)-(20)]
-        omega = turn(step, [body.R.T @ w for w in up.omega])
+        omega = step.turn([body.R.T @ w for w in up.omega])
         omega = [w + rate * unit_z() for w, rate in zip(omega, step.rates)] or omega
-        A, W = acceleration_matrix(omega, order)
+        A, W = acceleration_matrix(omega, square)
         # a = Rᵀ(a_parent + A_parent p), sliding joints + A d + 2 ω × d' + d''  [EJNEA (21), (23), (25)]
-        a = turn(step, [body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])
+        a = step.turn([body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])
         if body.kind == "prismatic":
-            d = step.d
-            carried = leibniz(lambda x, y: x @ y, A, d, order)
-            coriolis = leibniz(cross, omega, d[1:], order)
-            a = [x + y + 2 * z + s for x, y, z, s in zip(a, carried, coriolis, d[2:])]
+            a = [x + y for x, y in zip(a, step.carried(A, omega))]
         motions.append(Motion(up.R @ body.R @ step.R, omega, a, A, W))
-        steps.append(step)
-    return motions, steps
+    return motions
 
 
 def backward(
     tree: list[Body],
     motions: list[Motion],
-    steps: list[Step],
-    order: int,
+    steps: Sequence[JointStep],
     external_forces: Sequence[tuple[Frame, tuple[Jet, Jet]]] = (),
 ) -> JointForces:
     """From the tips inwards: forces and moments."""
@@ -137,10 +180,9 @@ def backward(
         if body.parent < 0:
             continue
         # F_parent += R F,  N_parent += R (N + d × F) + p × R F, and their derivatives  [EJNEA (33)-(38)]
-        lever = leibniz(cross, step.d, F[i], order) if body.kind == "prismatic" else []
-        moment = [n + x for n, x in zip(N[i], lever)] or N[i]
-        force_up = [body.R @ f for f in turn_back(step, F[i])]
-        moment_up = [body.R @ n for n in turn_back(step, moment)]
+        moment = [n + x for n, x in zip(N[i], step.lever(F[i]))] if body.kind == "prismatic" else N[i]
+        force_up = [body.R @ f for f in step.turn_back(F[i])]
+        moment_up = [body.R @ n for n in step.turn_back(moment)]
         F[body.parent] = [x + f for x, f in zip(F[body.parent], force_up)]
         N[body.parent] = [x + n + cross(body.p, f) for x, n, f in zip(N[body.parent], moment_up, force_up)]
     return JointForces(F, N)
@@ -156,7 +198,7 @@ def base_motion(gravity: Vector, order: int, base: Mapping[str, Sequence[Any]] |
         for k in range(order + 2):
             omega.append(in_turning_frame(base["angular_velocity"][: k + 1], omega)[k])
         a = in_turning_frame([x + y for x, y in zip(base["acceleration"], fall)], omega)
-    A, W = acceleration_matrix(omega, order)
+    A, W = acceleration_matrix(omega)
     return Motion(identity(), omega, a, A, W)
 
 
@@ -169,22 +211,10 @@ def joint_step(body: Body, q: Sequence[Any], order: int) -> Step:
     return Step(identity(), [], [x * unit_z() for x in jet])
 
 
-def turn(step: Step, u: Sequence[Vector]) -> Jet:
-    """Components of a vector in the frame behind the joint."""
-    r = [step.R.T @ x for x in u]
-    return in_frame_about_z(r, step.rates) if step.rates else r
-
-
-def turn_back(step: Step, u: Sequence[Vector]) -> Jet:
-    """... and in the frame before it."""
-    r = [step.R @ x for x in u]
-    return in_frame_about_z(r, [-rate for rate in step.rates]) if step.rates else r
-
-
-def acceleration_matrix(omega: Jet, order: int) -> tuple[Jet, Jet]:
+def acceleration_matrix(omega: Jet, square: Callable[[Jet], Jet] = outer_square) -> tuple[Jet, Jet]:
     """Jets of A = S(ω') + ωωᵀ − |ω|² 1 and of W = ωωᵀ."""
-    W = outer_square(omega, order)
-    return [assemble(omega[k + 1], W[k]) for k in range(order + 1)], W
+    W = square(omega)
+    return [assemble(alpha, Wk) for alpha, Wk in zip(omega[1:], W)], W
 
 
 def assemble(alpha: Vector, W: Matrix) -> Matrix:
@@ -210,7 +240,7 @@ def external(motions: list[Motion], frame: Frame, wrench: Sequence[Any], order: 
 # Public functions -------------------------------------------------------------------------------------------
 
 
-@algorithm("tau", arrays=lambda robot, order=0: order + 3)
+@algorithm("tau", arrays=lambda robot, order=0: order + 3, packs=True)
 def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, base=None):
     """Joint torques on the link side and their time derivatives, [τ, τ', ... τ⁽ᵒʳᵈᵉʳ⁾].
 
@@ -273,9 +303,14 @@ def link_torques(
     tree = moving_bodies(robot)
     place = frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
-    F, N = newton_euler(tree, q, gravity, order, checked_base(base, order), at)
-    along = [(N if body.kind == "revolute" else F)[i] for i, body in enumerate(tree)]
-    return [ca.vertcat(*[jet[k][2] for jet in along]) for k in range(order + 1)]
+    orders: Callable[[Jet], Jet] = list
+    if packing.allowed() and order == packed_jets.ORDER and len(tree) > 1 and not at and base is None:
+        forces, orders = packed_newton_euler(tree, q, gravity), packed_jets.orders
+    else:
+        forces = newton_euler(tree, q, gravity, order, checked_base(base, order), at)
+    along = [(forces.N if body.kind == "revolute" else forces.F)[i] for i, body in enumerate(tree)]
+    tau = [orders([x[2] for x in jet]) for jet in along]
+    return [ca.vertcat(*[jet[k] for jet in tau]) for k in range(order + 1)]
 
 
 def checked_wrenches(robot: Robot, wrenches: Mapping | None, order: int) -> list[tuple[int, Sequence[Any]]]:
