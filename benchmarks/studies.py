@@ -80,17 +80,20 @@ def chunk_lengths(n: int = 60) -> Table:
 
 
 def loops_over_links() -> Table:
-    """Inverse dynamics of random chains of turning joints, rigid and elastic, one sample and a row of a batch."""
+    """Inverse dynamics of random chains, rigid and elastic: a sample and a row of a batch, in all forms of the code."""
     table = Table("joints", "order", "code", "operations", "compile, s", "call, µs", "row of 256, µs")
-    table.title = "Straight code and loops"
-    default = newton_euler.LOOP_FROM
+    table.title = "Straight code, loops and packed jets"
+    default, packed = newton_euler.LOOP_FROM, newton_euler.PACKED_JOINTS
     for n in CHAINS:
         for order, elastic in ((0, 0.0), (2, 1.0)):
             robot = fj.random_robot(n, seed=n, prismatic=0.0, elastic=elastic)
             names: dict[str, Any] = {}
             compiled = {}
-            for way, from_there in (("straight", math.inf), ("loop", 0)):
-                newton_euler.LOOP_FROM = from_there
+            ways = {"straight": (math.inf, 0), "loop": (0, 0), "packed": (math.inf, math.inf)}
+            for way, constants in ways.items():
+                newton_euler.LOOP_FROM, newton_euler.PACKED_JOINTS = constants
+                if way == "packed" and order != 2:
+                    continue
                 start = time.process_time()
                 names[way] = fj.Kernel(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
                 compiled[way] = time.process_time() - start
@@ -105,7 +108,7 @@ def loops_over_links() -> Table:
                 operations = names[way].operations
                 shown = f"{compiled[way]:.2f}", f"{call:.2f}", f"{batch:.3f}"
                 table.add_row(str(n), str(order), way, str(operations), *shown)
-    newton_euler.LOOP_FROM = default
+    newton_euler.LOOP_FROM, newton_euler.PACKED_JOINTS = default, packed
     return table
 
 

@@ -17,12 +17,14 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from numbers import Integral
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .compiler import packing
 from .compiler.calling import EXTENSION, AlgorithmBase, inherit_vectorcall
 from .compiler.kernel import Kernel, Result
 from .compiler.program import Array, Program
@@ -92,7 +94,9 @@ class Structure(NamedTuple):
 class Algorithm(AlgorithmBase):
     """A public function of flexjoint; see the module's docstring."""
 
-    def __init__(self, function: Callable, outputs: str | type, arrays: Callable[..., int] | None = None):
+    def __init__(
+        self, function: Callable, outputs: str | type, arrays: Callable[..., int] | None = None, packs: bool = False
+    ):
         self.function = function
         self.__name__ = function.__name__
         self.__qualname__ = function.__qualname__
@@ -106,6 +110,7 @@ class Algorithm(AlgorithmBase):
         self._keywords = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         self._outputs = outputs
         self._arrays = arrays
+        self._packs = packs
         self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -284,7 +289,8 @@ class Algorithm(AlgorithmBase):
         leaves = {path: ca.SX.sym(path) for parameter in (*free, *held) for path in parameter.elements}
         inputs += [gathered(parameter, leaves) for parameter in free]
 
-        with tracing(loops=not structure.derivatives) as definitions:
+        packs = packing.recording() if self._packs and not structure.derivatives else nullcontext(())
+        with tracing(loops=not structure.derivatives) as definitions, packs as packed:
             value = self.function(with_symbols(robot, leaves), *arguments, **keywords)
         values = [value] if isinstance(self._outputs, str) else value
         outputs = [
@@ -303,13 +309,16 @@ class Algorithm(AlgorithmBase):
             name = f"{', '.join(x.array.name for x in outputs)} of {name}"
         layers = [(output.array, layer) for output in outputs for layer in output.layers]
         result = Result([len(x.layers) if x.stacked else None for x in outputs], self._result_type(structure))
-        return trace(name, inputs, layers, definitions, known), result
+        return trace(name, inputs, layers, definitions, known, packed), result
 
 
-def algorithm(outputs: str | type, arrays: Callable[..., int] | None = None) -> Callable[[Callable], Algorithm]:
+def algorithm(
+    outputs: str | type, arrays: Callable[..., int] | None = None, packs: bool = False
+) -> Callable[[Callable], Algorithm]:
     """Make a function of (robot, SX...) public.  `outputs` is a name in SIGNALS or a NamedTuple of such names;
-    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`."""
-    return lambda function: Algorithm(function, outputs, arrays)
+    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`; `packs`
+    allows packed values (compiler/packing.py) in the function's own kernels."""
+    return lambda function: Algorithm(function, outputs, arrays, packs)
 
 
 def compile(

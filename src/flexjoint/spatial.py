@@ -192,10 +192,10 @@ def leibniz(product: Callable[[Any, Any], Any], a: Sequence[Any], b: Sequence[An
     return [total(comb(k, l) * product(a[l], b[k - l]) for l in range(k + 1)) for k in range(order + 1)]
 
 
-def outer_square(w: Sequence[Vector], order: int) -> Jet:
-    """Jet of w wᵀ, each product of two different orders taken once: (w⁽ˡ⁾w⁽ᵐ⁾ᵀ) + its transpose."""
+def outer_square(w: Sequence[Vector]) -> Jet:
+    """Jet of w wᵀ to one order less, each product of two different orders taken once: (w⁽ˡ⁾w⁽ᵐ⁾ᵀ) + its transpose."""
     jet = []
-    for k in range(order + 1):
+    for k in range(len(w) - 1):
         pairs = [(comb(k, l) * w[l]) @ w[k - l].T for l in range((k + 1) // 2)]
         square = [(comb(k, k // 2) * w[k // 2]) @ w[k // 2].T] if k % 2 == 0 else []
         jet.append(total([*(P + P.T for P in pairs), *square]))

@@ -89,6 +89,7 @@ def test_loops_have_the_bits_of_the_kernel(function, tmp_path):
 def test_the_loop_over_links_is_exported(tmp_path, monkeypatch):
     """... cleanly: no warning, no finding of the analyzer, nothing from the library where freestanding."""
     monkeypatch.setattr(newton_euler, "LOOP_FROM", 0)
+    monkeypatch.setattr(newton_euler, "PACKED_JOINTS", 0)
     robot = fj.random_robot(5, 1, prismatic=0.0, elastic=1.0)
     program, result = fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot))
     kernel = Kernel(program, result)

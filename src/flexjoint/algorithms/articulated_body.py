@@ -52,7 +52,7 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
     tree = moving_bodies(robot)
     base_now = base_motion(sx(robot.gravity), 0, checked_base(base, 0))
     steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
-    motions, _ = forward(tree, steps, 0, base_now)
+    motions, _ = forward(tree, steps, base_now)
     drift = drifts(tree, motions, q, v, base_now)
     inertia = [of_body(body.inertia) for body in tree]
     bias = velocity_forces(tree, motions)

@@ -25,6 +25,7 @@ from ..springs import Spring
 from .friction import coulomb_command, friction, joint_friction
 from .newton_euler import link_torques
 
+SEARCH = 40  # steps: a law may be undefined on most of its reach
 FOUND = 1e-9  # of a law's reach: a deflection known less well was not found
 BEYOND = 1e200  # Nm/rad: the slope of a torque where its law is not defined, which counts as too large
 
@@ -52,7 +53,7 @@ def needed_order(robot: Robot) -> int:
     return max([2, *map(joint_order, robot.joints)])
 
 
-@algorithm("tau", arrays=lambda robot: needed_order(robot) + 1)
+@algorithm("tau", arrays=lambda robot: needed_order(robot) + 1, packs=True)
 def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     """Motor torque for a motion of the links, from [q, v, a] or, with elastic joints, [q, v, a, q''', q''''].
 
@@ -116,7 +117,7 @@ def sought_deflection(spring: Spring, tau: Any) -> Any:
         torque = spring.torque(phi)
         return ca.if_else(torque == torque, torque, BEYOND * phi) - tau
 
-    phi = root_of_increasing(excess, -reach, reach)
+    phi = root_of_increasing(excess, -reach, reach, steps=SEARCH)
     k, _ = spring.gradients(phi)
     return ca.if_else(ca.fabs(excess(phi)) <= FOUND * reach * k, phi, math.nan)
 

@@ -28,7 +28,7 @@ from ..errors import InputError, NonFiniteError
 from . import cache, jit, llvm
 from .calling import KernelBase, inherit_vectorcall
 from .elementary import SIN_RANGE
-from .program import Array, Program
+from .program import LANES, Array, Program
 
 MAX_ARRAYS = 64  # each way; also in _call.c
 _compiling = threading.RLock()
@@ -139,10 +139,15 @@ class Kernel(KernelBase):
         """Machine code for `lanes` rows at once, from the cache or newly made."""
         if entry is not None:
             return jit.load_object(entry.object_code)
-        object_code = jit.compile_object(llvm.kernel_ir(self.program, lanes))
+        object_code = jit.compile_object(llvm.kernel_ir(self._program_for(lanes), lanes))
         if self._key:
             cache.store(self._cache_key(lanes), cache.Entry(self.description._asdict(), object_code))
         return jit.load_object(object_code)
+
+    def _program_for(self, rows: int) -> Program:
+        """The packed Program for one row, if there is one and a vector register holds a pack."""
+        packed = self.program.packed if rows == 1 and jit.simd_lanes() >= len(LANES) else None
+        return packed or self.program
 
     @property
     def program(self) -> Program:
@@ -174,7 +179,7 @@ class Kernel(KernelBase):
 
     @cached_property
     def ir(self) -> str:
-        return llvm.kernel_ir(self.program)
+        return llvm.kernel_ir(self._program_for(1))
 
     @cached_property
     def assembly(self) -> str:

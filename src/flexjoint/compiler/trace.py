@@ -6,11 +6,13 @@ A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` put
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
 from ..errors import FlexjointError
-from .program import Array, Builder, Loop, Program, optimise
+from . import packing
+from .program import Array, Builder, Loop, Program, joint_by_joint, optimise
 from .scan import Definition
 
 
@@ -20,18 +22,23 @@ def trace(
     outputs: Sequence[tuple[Array, Any]],
     definitions: Mapping[int, Definition] | None = None,
     known: Sequence[tuple[Any, float]] = (),
+    packs: Sequence[packing.Definition] = (),
 ) -> Program:
     """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`.
 
     Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way;
-    `known` are symbols in them that stand for numbers.
+    `known` are symbols in them that stand for numbers; `packs` define packed values and lanes of them.
     """
     import casadi as ca
 
-    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {})
+    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {}, packs)
     recorder.bind([symbol for symbol, _ in known], [partial(recorder.build.constant, x) for _, x in known])
     results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
-    return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
+    program = recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
+    if not program.packs:
+        return program
+    positive = packing.with_positive_zeros
+    return replace(joint_by_joint(positive(packing.unpacked(program))), packed=positive(program))
 
 
 def by_rows(ca: Any, matrix: Any) -> list[Any]:
@@ -41,9 +48,16 @@ def by_rows(ca: Any, matrix: Any) -> list[Any]:
 class Recorder:
     """Records expressions of known symbols, one operation after the other."""
 
-    def __init__(self, name: str, inputs: Sequence[Sequence[Any]], definitions: Mapping[int, Definition]):
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Sequence[Any]],
+        definitions: Mapping[int, Definition],
+        packs: Sequence[packing.Definition] = (),
+    ):
         self.name = name
         self.definitions = definitions
+        self.packs = packs
         self.build = Builder()
         self.symbols: dict[int, Any] = {}  # those with a value
         self.value: list[Callable[[], int]] = []
@@ -60,20 +74,30 @@ class Recorder:
         self.value += values
 
     def values(self, outputs: Sequence[Sequence[Any]]) -> list[list[int]]:
-        """The values of lists of scalar expressions."""
+        """The values of lists of scalar expressions.
+
+        CasADi works through them in their order: what packs are made of comes first, so that each is known where its
+        symbol is met.  Packs must not depend on loops.
+        """
         import casadi as ca
 
-        expressions = [column(row) for row in outputs]
+        rows = [*(pack.args for pack in self.packs), *outputs]
+        expressions = [column(row) for row in rows]
         self.link(expressions)
-        function = ca.Function("traced", [column(self.symbols.values())], expressions)
+        known = len(self.symbols)
+        symbols = column([*self.symbols.values(), *(pack.symbol for pack in self.packs)])
+        function = ca.Function("traced", [symbols], expressions)
         rules = _rules()
         work: dict[int, int] = {}
-        results = [[self.build.constant(0.0)] * len(row) for row in outputs]
+        results = [[self.build.constant(0.0)] * len(row) for row in rows]
         for k in range(function.n_instructions()):
             code = function.instruction_id(k)
             into, args = function.instruction_output(k), function.instruction_input(k)
             if code == ca.OP_CONST:
                 work[into[0]] = self.build.constant(function.instruction_constant(k))
+            elif code == ca.OP_INPUT and args[1] >= known:
+                pack = args[1] - known
+                work[into[0]] = self.build.emit(self.packs[pack].name, *results[pack])
             elif code == ca.OP_INPUT:
                 work[into[0]] = self.value[args[1]]()
             elif code == ca.OP_OUTPUT:
@@ -82,7 +106,7 @@ class Recorder:
                 work[into[0]] = rules[code](self.build, *(work[x] for x in args))
             else:
                 raise FlexjointError(f"{self.name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
-        return results
+        return results[len(self.packs) :]
 
     def link(self, expressions: Sequence[Any]) -> None:
         """Give a value to the symbols in the expressions that are results of loops."""
@@ -153,7 +177,7 @@ def column(scalars: Iterable[Any]) -> Any:
     """A vector, of no elements if there are none."""
     import casadi as ca
 
-    return ca.vertcat(ca.SX(0, 1), *scalars)
+    return ca.densify(ca.vertcat(ca.SX(0, 1), *scalars))
 
 
 @cache
