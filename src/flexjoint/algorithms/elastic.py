@@ -115,7 +115,7 @@ def sought_deflection(spring: Spring, tau: Any) -> Any:
 
     def excess(phi: Any) -> Any:
         torque = spring.torque(phi)
-        return ca.if_else(torque == torque, torque, BEYOND * phi) - tau
+        return ca.if_else(ca.fabs(torque) < math.inf, torque, BEYOND * phi) - tau
 
     phi = root_of_increasing(excess, -reach, reach, steps=SEARCH)
     k, _ = spring.gradients(phi)
