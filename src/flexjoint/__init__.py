@@ -8,6 +8,13 @@ Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is
 """
 
 from .algorithms.articulated_body import forward_dynamics
+from .algorithms.coriolis import (
+    coriolis_matrix,
+    coriolis_product,
+    coriolis_transpose_product,
+    mass_matrix_rate,
+    modified_newton_euler,
+)
 from .algorithms.elastic import inverse_dynamics
 from .algorithms.energy import (
     Momentum,
@@ -78,7 +85,10 @@ __all__ = [
     "bias_torque",
     "builtin_robots",
     "compile",
+    "coriolis_matrix",
+    "coriolis_product",
     "coriolis_torque",
+    "coriolis_transpose_product",
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",
@@ -92,6 +102,8 @@ __all__ = [
     "load",
     "load_trajectory",
     "mass_matrix",
+    "mass_matrix_rate",
+    "modified_newton_euler",
     "momentum",
     "parents_first",
     "potential_energy",

@@ -7,7 +7,7 @@ An algorithm is written once, as a pure function of a Robot and CasADi SX expres
 
 The parameters of the function say what it takes: positional ones are arrays, `*higher` further derivatives
 of the last of them, keyword-only ones are either groups of stacks (`wrenches`, `base`) or options that select
-the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
+the code (`order`, `link`, `variant`).  Shapes and units come from `SIGNALS`, by name.
 """
 
 from __future__ import annotations
@@ -43,10 +43,13 @@ class Signal(NamedTuple):
 SIGNALS = {
     "q": Signal(("n",), "rad | m"),
     "v": Signal(("n",), "rad/s | m/s"),
+    "v_a": Signal(("n",), "rad/s | m/s"),
     "a": Signal(("n",), "rad/s² | m/s²"),
     "higher": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "tau": Signal(("n",), "Nm | N"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
+    "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),
+    "coriolis_matrix": Signal(("n", "n"), "kg m²/s | kg/s"),
     "momentum": Signal(("n",), "kg m²/s | kg m/s"),
     "rotation": Signal((3, 3), "1"),
     "position": Signal((3,), "m"),
@@ -143,7 +146,7 @@ class Algorithm(AlgorithmBase):
         for name, value in sorted(keywords.items()):
             if name in GROUPS or value is None:
                 continue
-            kind = str if self._keywords[name] is None else Integral
+            kind = Integral if isinstance(self._keywords[name], int) else str
             if not isinstance(value, kind) or isinstance(value, bool):
                 what = "a name" if kind is str else "an integer"
                 raise InputError(f"{self.__name__}: {name} must be {what}, not {value!r}")
