@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 
 from ..api import algorithm
 from ..errors import InputError
-from ..robot import Robot
-from ..spatial import Inertia, Matrix, Vector, ca, cross, skew, sx, unit_z, zeros
+from ..robot import JointKind, Robot
+from ..spatial import Inertia, Matrix, Vector, ca, cross, skew, sx, time_derivative, unit_z, zeros
 from .bodies import Body, lump_fixed, moving_bodies, rigid_motor_inertia, viscous_friction
 from .energy import subtree_momenta
 from .kinematics import Velocity, along_joints, carried, joint_pose, poses, velocities
-from .mass_matrix import ancestors
+from .mass_matrix import FEW_JOINTS, ancestors, cheapest, handed_on, mass_matrix
 
 VARIANTS = {"christoffel": 0.0, "0001": -1.0, "1110": 1.0}  # how often X is added
 
@@ -131,39 +131,31 @@ class Flow(NamedTuple):
 
 
 class Column(NamedTuple):
-    """What a unit velocity of joint j asks of all that it carries, in base coordinates and about the base origin.
+    """What a unit velocity of joint j asks of all that it carries, in the joint's frame.
 
-    With J_j = ∂x/∂q_j of each point x:  u = ∫ (x, 1) × J_j dm and its companion c = ∫ (x, 1) × J_j' dm as (moment, force),
-    and k = ∫ x' × J_j dm.  S, S' are the joint's screw and its rate.
+    With J = ∂x/∂q_j of each point x: u and c are force and moment, ∫ (1, r ×) J dm and ∫ (1, r ×) J' dm; k = ∫ x' × J dm.
     """
 
-    S: Vector
-    S1: Vector
-    u: Vector
-    c: Vector
+    u: tuple[Vector, Vector]
+    c: tuple[Vector, Vector]
     k: Vector
 
 
-def columns(robot: Robot, q: Any, v: Any, variant: str) -> list[Column]:
+def columns(robot: Robot, tree: list[Body], q: Any, motions: list[Velocity], variant: str) -> list[Column]:
     """Composite bodies as in the mass matrix, with the moments of their velocities beside those of their masses."""
-    tree = moving_bodies(robot)
-    motions = velocities(tree, q, v)
     inertias = [body.inertia for body in tree]
     flows = [
         Flow(*flow_of(inertia, motion), extra * motion.omega)
         for inertia, motion, extra in zip(inertias, motions, gyration(robot, variant))
     ]
+    found = []
     for i in range(len(tree) - 1, -1, -1):
-        up = tree[i].parent
-        if up >= 0:
-            R, p = joint_pose(tree[i], q)
-            inertias[up] = inertias[up] + inertias[i].seen_from(R, p)
-            flows[up] = flows[up] + flows[i].seen_from(R, p)
-    grounded = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # C knows no base
-    return [
-        column(body, inertia, flow, motion, R, p)
-        for body, inertia, flow, motion, (R, p) in zip(tree, inertias, flows, motions, poses(grounded, q))
-    ]
+        body = tree[i]
+        found.append(column(body.kind, inertias[i], flows[i], motions[i]))
+        if body.parent >= 0:
+            inertias[body.parent] = inertias[body.parent] + handed_on(body, inertias[i], q)
+            flows[body.parent] = flows[body.parent] + flows[i].seen_from(*joint_pose(body, q))
+    return found[::-1]
 
 
 def flow_of(inertia: Inertia, motion: Velocity) -> tuple[Vector, Matrix]:
@@ -172,29 +164,64 @@ def flow_of(inertia: Inertia, motion: Velocity) -> tuple[Vector, Matrix]:
     return m * motion.v + cross(motion.omega, h), motion.v @ h.T + skew(motion.omega) @ Sigma
 
 
-def column(body: Body, inertia: Inertia, flow: Flow, motion: Velocity, R: Matrix, p: Vector) -> Column:
+def column(kind: JointKind, inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
     m, h, Sigma = inertia
     l, P, L = flow
+    z = unit_z()
+    z1 = cross(motion.omega, z)
+    if kind == "prismatic":  # J = z,  J' = z'
+        return Column((m * z, cross(h, z)), (m * z1, cross(h, z1)), cross(l, z))
+    # J = z × r,  J' = z' × r + z × (x' − v),  and ∫ r × (z × y) dm = tr(Y) z − Y z with Y = ∫ y rᵀ dm
+    Q, twist = P - motion.v @ h.T, cross(L, z)
+    n = ca.trace(Sigma) * z1 - Sigma @ z1 + ca.trace(Q) * z - Q @ z + twist
+    f = cross(z1, h) + cross(z, l - m * motion.v)
+    k = ca.trace(P) * z - P.T @ z - twist
+    return Column((cross(z, h), ca.trace(Sigma) * z - Sigma @ z), (f, n), k)
+
+
+def by_walking(tree: list[Body], q: Any, motions: list[Velocity], found: list[Column]) -> Any:
+    """C: the forces of joint j carried towards the base show at every joint i on the way, and C_ji beside C_ij."""
+    placed = [joint_pose(body, q) for body in tree]
+    parents = [body.parent for body in tree]
+    C = zeros(len(tree), len(tree))
+    for j, (u, c, k) in enumerate(found):
+        for i in [j, *ancestors(j, parents)]:
+            S, S1 = screws(tree[i], motions[i])
+            C[i, j] = ca.dot(S, ca.vertcat(*c))  # ∫ J_i·J_j' dm
+            if i != j:
+                C[j, i] = ca.dot(S1, ca.vertcat(*u)) + ca.dot(S[3:], k)
+            u, c, k = moved(*placed[i], *u), moved(*placed[i], *c), placed[i][0] @ k
+    return C
+
+
+def by_projection(tree: list[Body], q: Any, motions: list[Velocity], found: list[Column]) -> Any:
+    """C: the same on the screws of the joints, all about the first joint: less on long chains."""
+    tree = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # C knows no base
+    parents = [body.parent for body in tree]
+    C = zeros(len(tree), len(tree))
+    rows, rates = [], []
+    for j, ((R, p), (u, c, k)) in enumerate(zip(poses(tree, q), found)):
+        for screw, known in zip(screws(tree[j], motions[j]), (rows, rates)):
+            known.append(ca.vertcat(*moved(R, p, screw[3:], screw[:3])[::-1]))
+        u, c, k = ca.vertcat(*moved(R, p, *u)), ca.vertcat(*moved(R, p, *c)), R @ k
+        for i in [j, *ancestors(j, parents)]:
+            C[i, j] = ca.dot(rows[i], c)
+            if i != j:
+                C[j, i] = ca.dot(rates[i], u) + ca.dot(rows[i][3:], k)
+    return C
+
+
+def screws(body: Body, motion: Velocity) -> tuple[Vector, Vector]:
+    """Velocity (of the origin, angular) that a unit velocity of the joint gives its body, and its rate."""
     z, still = unit_z(), zeros(3)
     z1 = cross(motion.omega, z)
-    if body.kind == "revolute":  # J = z × r,  J' = z' × r + z × (x' − v)
-        Q = P - motion.v @ h.T
-        u = (inertia.moment(skew(z), zeros(3, 3), still), cross(z, h))
-        n = ca.trace(Sigma) * z1 - Sigma @ z1 + ca.trace(Q) * z - Q @ z
-        f = cross(z1, h) + cross(z, l - m * motion.v)
-        k = ca.trace(P) * z - P.T @ z
-        twist = cross(L, z)
-        n, k = n + twist, k - twist
-        S, S1 = (z, still), (z1, cross(motion.v, z))
-    else:  # J = z,  J' = z'
-        u, (n, f), k = (cross(h, z), m * z), (cross(h, z1), m * z1), cross(l, z)
-        S, S1 = (still, z), (still, z1)
-    placed = [moved(R, p, *x) for x in (S, S1, u[::-1], (f, n))]
-    return Column(*(ca.vertcat(*x) for x in placed[:2]), *(ca.vertcat(*x[::-1]) for x in placed[2:]), R @ k)
+    if body.kind == "revolute":
+        return ca.vertcat(still, z), ca.vertcat(cross(motion.v, z), z1)
+    return ca.vertcat(z, still), ca.vertcat(z1, still)
 
 
 def moved(R: Matrix, p: Vector, free: Vector, bound: Vector) -> tuple[Vector, Vector]:
-    """A screw (direction, moment) in the frame in which its own stands at p, turned by R."""
+    """A force and its moment, or a rotation and its velocity, in the frame in which theirs stands at p, turned by R."""
     free = R @ free
     return free, R @ bound + cross(p, free)
 
@@ -242,29 +269,18 @@ def coriolis_transpose_product(robot: Robot, q, v):
 @algorithm("coriolis_matrix")
 def coriolis_matrix(robot: Robot, q, v, *, variant="christoffel"):
     """C(q, v) with C v = c and Ṁ = C + Cᵀ  [DeLuca (2), (4), (19)]; `variant` as in `modified_newton_euler`."""
-    C = zeros(robot.n, robot.n)
-    found = columns(robot, q, v, variant)
-    for j, path in enumerate(paths(robot)):
-        for i in path:
-            C[i, j] = ca.dot(found[i].S, found[j].c)  # ∫ J_i·J_j' dm
-            if i != j:
-                C[j, i] = ca.dot(found[i].S1, found[j].u) + ca.dot(found[i].S[:3], found[j].k)
-    return C
+    tree = moving_bodies(robot)
+    motions = velocities(tree, q, v)
+    found = columns(robot, tree, q, motions, variant)
+    if robot.n > FEW_JOINTS:
+        return by_projection(tree, q, motions, found)
+    return cheapest([way(tree, q, motions, found) for way in (by_walking, by_projection)], lambda C: [ca.vec(C)])
 
 
 @algorithm("mass_matrix_rate")
 def mass_matrix_rate(robot: Robot, q, v):
-    """Ṁ = C + Cᵀ along a motion  [DeLuca (4)]."""
-    rate = zeros(robot.n, robot.n)
-    found = columns(robot, q, v, "christoffel")
-    for j, path in enumerate(paths(robot)):
-        c = found[j].c + ca.vertcat(found[j].k, zeros(3))
-        for i in path:
-            rate[i, j] = rate[j, i] = ca.dot(found[i].S, c) + ca.dot(found[i].S1, found[j].u)
-    return rate
+    """Ṁ = C + Cᵀ along a motion  [DeLuca (4)].
 
-
-def paths(robot: Robot) -> list[list[int]]:
-    """For each joint, itself and those between it and the base."""
-    parents = [body.parent for body in lump_fixed(robot)]
-    return [[j, *ancestors(j, parents)] for j in range(robot.n)]
+    The mass matrix differentiated: a third of the operations of C + Cᵀ on the LWR, as many on long chains.
+    """
+    return time_derivative(mass_matrix.function(robot, q), [q, v])
