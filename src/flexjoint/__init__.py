@@ -33,8 +33,17 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
+from .algorithms.passivity import AdaptiveTorque, adaptive_torque, passivity_torque
+from .algorithms.regressor import (
+    BaseParameters,
+    base_parameters,
+    base_regressor,
+    regressor,
+    standard_parameters,
+)
 from .api import Algorithm, compile, show_config
 from .compiler.kernel import Kernel
+from .control import AdaptiveControl, AdaptiveState, LinkState, PassivityControl
 from .drives import ElasticDrive, Motor, RigidDrive
 from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
@@ -57,8 +66,12 @@ from .trajectory import (
 )
 
 __all__ = [
+    "AdaptiveControl",
+    "AdaptiveState",
+    "AdaptiveTorque",
     "Algorithm",
     "BaseMotion",
+    "BaseParameters",
     "ElasticDrive",
     "FilteredStep",
     "FlexjointError",
@@ -68,9 +81,11 @@ __all__ = [
     "Kernel",
     "Limits",
     "Link",
+    "LinkState",
     "Momentum",
     "Motor",
     "NonFiniteError",
+    "PassivityControl",
     "Pose",
     "RestToRest",
     "Retimed",
@@ -82,6 +97,9 @@ __all__ = [
     "Sinusoid",
     "Spline",
     "Trajectory",
+    "adaptive_torque",
+    "base_parameters",
+    "base_regressor",
     "bias_torque",
     "builtin_robots",
     "compile",
@@ -106,11 +124,14 @@ __all__ = [
     "modified_newton_euler",
     "momentum",
     "parents_first",
+    "passivity_torque",
     "potential_energy",
     "random_robot",
     "read_robot",
+    "regressor",
     "require_smoothness",
     "show_config",
+    "standard_parameters",
     "torque_derivatives",
     "write_robot",
 ]

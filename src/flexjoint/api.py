@@ -34,22 +34,37 @@ KERNELS_KEPT = 256  # by each algorithm; the least recently used is dropped
 
 
 class Signal(NamedTuple):
-    """Trailing shape ("n": moving joints, "links": all links) and unit (turning | sliding joint)."""
+    """Trailing shape (numbers, or names in `SIZES`) and unit (turning | sliding joint)."""
 
     shape: tuple[int | str, ...]
     unit: str
 
 
+SIZES: dict[str, Callable[[Robot], int]] = {
+    "n": lambda robot: robot.n,  # moving joints
+    "links": lambda robot: len(robot.links),
+}
 SIGNALS = {
     "q": Signal(("n",), "rad | m"),
     "v": Signal(("n",), "rad/s | m/s"),
     "v_a": Signal(("n",), "rad/s | m/s"),
     "a": Signal(("n",), "rad/s² | m/s²"),
     "higher": Signal(("n",), "rad/sᵏ | m/sᵏ"),
+    "q_d": Signal(("n",), "rad | m"),
+    "v_d": Signal(("n",), "rad/s | m/s"),
+    "a_d": Signal(("n",), "rad/s² | m/s²"),
+    "Lambda": Signal(("n",), "1/s"),
+    "K_P": Signal(("n",), "Nm/rad | N/m"),
+    "K_D": Signal(("n",), "Nm s/rad | N s/m"),
     "tau": Signal(("n",), "Nm | N"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),
     "coriolis_matrix": Signal(("n", "n"), "kg m²/s | kg/s"),
+    "regressor": Signal(("n", "parameters"), "Nm/kg, Nm/(kg m), 1/s² | N/kg, N/(kg m), N/(kg m²)"),
+    "base_regressor": Signal(("n", "base parameters"), "as of the regressor"),
+    "estimate": Signal(("base parameters",), "kg, kg m, kg m²"),
+    "estimate_rate": Signal(("base parameters",), "kg/s, kg m/s, kg m²/s"),
+    "Gamma": Signal(("base parameters",), "of parameter² / J"),
     "momentum": Signal(("n",), "kg m²/s | kg m/s"),
     "rotation": Signal((3, 3), "1"),
     "position": Signal((3,), "m"),
@@ -111,8 +126,9 @@ class Algorithm(AlgorithmBase):
                 raise InputError(f"{self.__name__}: out= is for arrays, not for symbolic expressions")
             self._options(keywords)
             for name, x in zip(self._names(len(args)), args):
-                if is_symbolic(x) and x.shape != (robot.n, 1):
-                    raise InputError(f"{self.__name__}: {name} has shape {x.shape}, as SX it must be ({robot.n}, 1)")
+                wanted = (*describe(name, self._signal(name), robot).shape, 1, 1)[:2]
+                if is_symbolic(x) and x.shape != wanted:
+                    raise InputError(f"{self.__name__}: {name} has shape {x.shape}, as SX it must be {wanted}")
             return self.function(robot, *args, **keywords)
         structure = Structure(len(args), groups, self._options(keywords))
         kernel = self.kernel(robot, structure)
@@ -171,6 +187,9 @@ class Algorithm(AlgorithmBase):
     def _names(self, arrays: int) -> list[str]:
         return [*self._positional, *(f"q{k}" for k in range(len(self._positional), arrays))]
 
+    def _signal(self, name: str) -> Signal:
+        return SIGNALS[name if name in self._positional else "higher"]
+
     def kernel(self, robot: Robot, structure: Structure) -> Kernel:
         """The compiled code, made at the first call."""
         key = (robot, structure)
@@ -192,10 +211,7 @@ class Algorithm(AlgorithmBase):
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""
-        inputs = [
-            symbol(name, SIGNALS["higher" if k >= len(self._positional) else name], robot)
-            for k, name in enumerate(self._names(structure.arrays))
-        ]
+        inputs = [symbol(name, self._signal(name), robot) for name in self._names(structure.arrays)]
         arguments = [x for _, x in inputs]
         keywords: dict[str, Any] = dict(structure.options)
         for group, members in structure.groups:
@@ -283,8 +299,7 @@ def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[
 
 
 def describe(name: str, signal: Signal, robot: Robot) -> Array:
-    sizes = {"n": robot.n, "links": len(robot.links)}
-    shape = tuple(sizes[x] if isinstance(x, str) else x for x in signal.shape)
+    shape = tuple(SIZES[x](robot) if isinstance(x, str) else x for x in signal.shape)
     labels = tuple(joint.name for joint in robot.joints) if signal.shape == ("n",) else ()
     return Array(name, shape, signal.unit, labels)
 

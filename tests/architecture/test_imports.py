@@ -22,6 +22,7 @@ LAYERS = [
     "api",
     "algorithms",
     "trajectory",
+    "control",
     "cli",
 ]  # a module imports from its own layer and those before it
 LEAVES = ["cli"]  # nothing imports them; they alone may import flexjoint as its users do

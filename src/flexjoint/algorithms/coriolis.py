@@ -2,21 +2,21 @@
 
 The modified recursion NE*(q, v, v_a, a) = M a + C(q, v) v_a + g splits each product of velocities of the Newton-Euler
 recursion between v and v_a.  Of the paper's sixteen ways (`sixteen.py`) two give Ṁ = C + Cᵀ, 0001 and 1110.  Both move
-alike: their angular accelerations differ by ω × ω_a, their centripetal terms by −S(ω × ω_a), so that a point r of a
-body accelerates with a + A r, where
+alike: their angular accelerations differ by ω × ω_a, their centripetal terms by the opposite, S(ω_a × ω).  So in both a
+point r of a body accelerates with a + A r, where
 
     A = S(α) + ω_a ωᵀ − (ω·ω_a) 1,    α = α_parent + q'' z + q' ω_a,parent × z     (AAR'_0, LAR'_0, LAR_0)
 
-is the polarized form of the acceleration, symmetric in v and v_a, in every variant.  Its force on the joints is therefore
-Christoffel's, and the variants differ from it in the moment of each body alone:
+This is the polarized acceleration, symmetric in v and v_a.  Its torques are Christoffel's, and the variants differ from
+them by a moment on each body alone:
 
     C_1110 = C_christoffel + X,   C_0001 = C_christoffel − X,   X = Σ tr(Σ_c) Jωᵀ S(ω) Jω
 
-with Σ_c the second moment about the centre of mass.  X is skew and X v = 0: Ṁ = C + Cᵀ, C v and Cᵀv are the same for all
-three.  All equal Christoffel's where no body turns about two axes (X = 0), as in planar robots.
+with Σ_c the second moment about the centre of mass.  X is skew and X v = 0: all three have the same C v, C + Cᵀ and Cᵀv.
+They are one where no body turns about two axes, as in planar robots.
 
-Christoffel's C does not change under regrouping, X does: it is taken from the bodies as they are.  Links on fixed joints
-are one body with the link that carries them.  The paper treats revolute joints; a sliding one adds
+Christoffel's C does not change under regrouping.  X does: it is taken from the bodies as they are, links on fixed joints
+being part of the link that carries them.  The paper treats revolute joints; a sliding one adds
 d'' z + d' ω_a × z + d_a' ω × z to the acceleration of its link, in all variants.
 """
 
@@ -30,7 +30,7 @@ from ..robot import JointKind, Robot
 from ..spatial import Inertia, Matrix, Vector, ca, cross, skew, sx, time_derivative, unit_z, zeros
 from .bodies import Body, lump_fixed, moving_bodies, rigid_motor_inertia, viscous_friction
 from .energy import subtree_momenta
-from .kinematics import Velocity, along_joints, carried, joint_pose, poses, velocities
+from .kinematics import Velocity, along_joints, carried_loads, joint_pose, poses, velocities
 from .mass_matrix import FEW_JOINTS, ancestors, cheapest, handed_on, mass_matrix
 
 VARIANTS = {"christoffel": 0.0, "0001": -1.0, "1110": 1.0}  # how often X is added
@@ -63,15 +63,16 @@ def two_motions(tree: list[Body], q: Any, v: Any, v_a: Any, a: Any, gravity: Vec
     base = TwoMotions(zeros(3), zeros(3), zeros(3), -gravity, zeros(3, 3), zeros(3, 3))
     found: list[TwoMotions] = []
     z = unit_z()
-    for i, body in enumerate(tree):
+    for body in tree:
         up = found[body.parent] if body.parent >= 0 else base
         R, p = joint_pose(body, q)
+        i = body.coordinate
         omega, omega_a, alpha = R.T @ up.omega, R.T @ up.omega_a, R.T @ up.alpha
         origin = R.T @ (up.a + up.A @ p)  # [DeLuca (LAR'_0)]
         if body.kind == "revolute":
             alpha = alpha + v[i] * cross(omega_a, z) + a[i] * z  # [DeLuca (AAR'_0)]
             omega, omega_a = omega + v[i] * z, omega_a + v_a[i] * z  # [DeLuca (AVR), (AVR*)]
-        else:
+        elif body.kind == "prismatic":
             origin = origin + v[i] * cross(omega_a, z) + v_a[i] * cross(omega, z) + a[i] * z
         W = omega_a @ omega.T
         found.append(TwoMotions(omega, omega_a, alpha, origin, acceleration_matrix(alpha, W), W))
@@ -92,11 +93,15 @@ def acceleration_matrix(alpha: Vector, W: Matrix) -> Matrix:
 def two_velocity_torques(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, gravity: Vector, variant: str) -> Any:
     """NE* of the links: M a + C(q, v) v_a + g  [DeLuca (16)]."""
     tree = moving_bodies(robot)
-    loads = []
-    for body, motion, extra in zip(tree, motions := two_motions(tree, q, v, v_a, a, gravity), gyration(robot, variant)):
-        n = body.inertia.moment(motion.A, motion.W, motion.a) + extra * cross(motion.omega, motion.omega_a)
-        loads.append((body.inertia.force(motion.A, motion.a), n))
-    return along_joints(tree, carried(tree, q, loads))
+    motions = two_motions(tree, q, v, v_a, a, gravity)
+    turns = [extra * cross(x.omega, x.omega_a) for x, extra in zip(motions, gyration(robot, variant))]
+    loads = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
+    return along_joints(tree, carried_loads(tree, q, [(f, n + turn) for (f, n), turn in zip(loads, turns)]))
+
+
+def inertial_load(inertia: Inertia, motion: TwoMotions) -> tuple[Vector, Vector]:
+    """f = m a + A h,  n = vee(AΣ − ΣAᵀ) + h × a"""
+    return inertia.force(motion.A, motion.a), inertia.moment(motion.A, motion.W, motion.a)
 
 
 def gyration(robot: Robot, variant: str) -> list[Any]:
@@ -133,7 +138,7 @@ class Flow(NamedTuple):
 class Column(NamedTuple):
     """What a unit velocity of joint j asks of all that it carries, in the joint's frame.
 
-    With J = ∂x/∂q_j of each point x: u and c are force and moment, ∫ (1, r ×) J dm and ∫ (1, r ×) J' dm; k = ∫ x' × J dm.
+    With J = ∂x/∂q_j of each point x: force and moment u = ∫ (1, r ×) J dm, c = ∫ (1, r ×) J' dm, and k = ∫ x' × J dm.
     """
 
     u: tuple[Vector, Vector]
@@ -151,7 +156,7 @@ def columns(robot: Robot, tree: list[Body], q: Any, motions: list[Velocity], var
     found = []
     for i in range(len(tree) - 1, -1, -1):
         body = tree[i]
-        found.append(column(body.kind, inertias[i], flows[i], motions[i]))
+        found.append(column_of(body.kind, inertias[i], flows[i], motions[i]))
         if body.parent >= 0:
             inertias[body.parent] = inertias[body.parent] + handed_on(body, inertias[i], q)
             flows[body.parent] = flows[body.parent] + flows[i].seen_from(*joint_pose(body, q))
@@ -164,7 +169,7 @@ def flow_of(inertia: Inertia, motion: Velocity) -> tuple[Vector, Matrix]:
     return m * motion.v + cross(motion.omega, h), motion.v @ h.T + skew(motion.omega) @ Sigma
 
 
-def column(kind: JointKind, inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
+def column_of(kind: JointKind, inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
     m, h, Sigma = inertia
     l, P, L = flow
     z = unit_z()
@@ -199,11 +204,12 @@ def by_projection(tree: list[Body], q: Any, motions: list[Velocity], found: list
     tree = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # C knows no base
     parents = [body.parent for body in tree]
     C = zeros(len(tree), len(tree))
-    rows, rates = [], []
-    for j, ((R, p), (u, c, k)) in enumerate(zip(poses(tree, q), found)):
+    rows: list[Any] = []
+    rates: list[Any] = []
+    for j, ((R, p), column) in enumerate(zip(poses(tree, q), found)):
         for screw, known in zip(screws(tree[j], motions[j]), (rows, rates)):
             known.append(ca.vertcat(*moved(R, p, screw[3:], screw[:3])[::-1]))
-        u, c, k = ca.vertcat(*moved(R, p, *u)), ca.vertcat(*moved(R, p, *c)), R @ k
+        u, c, k = ca.vertcat(*moved(R, p, *column.u)), ca.vertcat(*moved(R, p, *column.c)), R @ column.k
         for i in [j, *ancestors(j, parents)]:
             C[i, j] = ca.dot(rows[i], c)
             if i != j:
@@ -242,7 +248,7 @@ def modified_newton_euler(robot: Robot, q, v, v_a, a, *, variant="christoffel"):
 
 @algorithm("tau")
 def coriolis_product(robot: Robot, q, v, v_a, *, variant="christoffel"):
-    """C(q, v) v_a in one sweep, without C; symmetric in v and v_a for Christoffel's C; C_0001(v) v_a = C_1110(v_a) v."""
+    """C(q, v) v_a in one sweep, without C; Christoffel's is symmetric in v and v_a, and C_0001(v) v_a = C_1110(v_a) v."""
     return two_velocity_torques(robot, q, v, v_a, zeros(robot.n), zeros(3), variant)
 
 
@@ -250,8 +256,9 @@ def coriolis_product(robot: Robot, q, v, v_a, *, variant="christoffel"):
 def coriolis_transpose_product(robot: Robot, q, v):
     """C(q, v)ᵀ v = Ṁ v − c = ∂T/∂q in one velocity and one momentum sweep; the same for every C with Ṁ = C + Cᵀ.
 
-    (Cᵀv)_i = (V × s_i)·h_i with the velocity V of link i, the axis s_i, and the momentum h_i of all that joint i carries.
-    The transposes of the fourteen other recursions of [DeLuca] give something else, and so does Cᵀ times another vector.
+    (Cᵀv)_i = (V_i × s_i)·h_i with the velocity V_i of link i, the axis s_i of its joint and the momentum h_i of all that
+    the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the three
+    admissible ones differ as soon as Cᵀ meets another vector than v.
     """
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)

@@ -8,7 +8,7 @@ from ..api import algorithm
 from ..robot import Robot
 from ..spatial import Inertia, ca, cross, sx, total, zeros
 from .bodies import Body, bodies, moving_bodies, rigid_motor_inertia
-from .kinematics import Velocity, along_joints, carried, poses, velocities
+from .kinematics import Velocity, along_joints, carried_loads, poses, velocities
 
 
 class Momentum(NamedTuple):
@@ -29,7 +29,7 @@ def body_momentum(inertia: Inertia, motion: Velocity) -> tuple[Any, Any]:
 
 def subtree_momenta(tree: list[Body], q: Any, motions: list[Velocity]) -> list[tuple[Any, Any]]:
     """Linear and angular momentum of each body and all that it carries, about the body's frame."""
-    return carried(tree, q, [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)])
+    return carried_loads(tree, q, [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)])
 
 
 @algorithm("energy")

@@ -60,7 +60,7 @@ def velocities(tree: list[Body], q: Any, v: Any) -> list[Velocity]:
     return found
 
 
-def carried(tree: list[Body], q: Any, loads: list[tuple[Vector, Vector]]) -> list[tuple[Vector, Vector]]:
+def carried_loads(tree: list[Body], q: Any, loads: list[tuple[Vector, Vector]]) -> list[tuple[Vector, Vector]]:
     """Of each body and all that it carries, the sum of the vectors (f, n), n about the body's own frame."""
     loads = list(loads)
     for i in range(len(tree) - 1, -1, -1):
@@ -114,4 +114,3 @@ def jacobian_derivatives(robot: Robot, q, *higher, order=1, link=None):
     for _ in range(order):
         J.append(time_derivative(J[-1], stack))
     return J
-
