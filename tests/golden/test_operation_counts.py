@@ -30,6 +30,15 @@ ALGORITHMS = {
     "gravity_torque": (fj.gravity_torque, {}),
     "mass_matrix": (fj.mass_matrix, {}),
     "forward_dynamics": (fj.forward_dynamics, {}),
+    "modified_newton_euler": (fj.modified_newton_euler, {}),
+    "modified_newton_euler, 0001": (fj.modified_newton_euler, {"variant": "0001"}),
+    "coriolis_product": (fj.coriolis_product, {}),
+    "coriolis_transpose_product": (fj.coriolis_transpose_product, {}),
+    "coriolis_matrix": (fj.coriolis_matrix, {}),
+    "mass_matrix_rate": (fj.mass_matrix_rate, {}),
+    "base_regressor": (fj.base_regressor, {}),
+    "passivity_torque": (fj.passivity_torque, {}),
+    "adaptive_torque": (fj.adaptive_torque, {}),
     "generalized_momentum": (fj.generalized_momentum, {}),
     "momentum": (fj.momentum, {}),
     "kinetic_energy": (fj.kinetic_energy, {}),
@@ -42,7 +51,7 @@ ALGORITHMS = {
 
 def operations(algorithm, robot, options):
     options = dict(options)
-    if algorithm is fj.forward_dynamics:  # of rigid joints only
+    if algorithm in (fj.forward_dynamics, fj.passivity_torque, fj.adaptive_torque):  # of rigid joints only
         robot = robot.rigid()
     if "wrenches" in options:
         options["wrenches"] = {robot.tool: options["wrenches"]}
@@ -70,8 +79,10 @@ def test_operation_counts(name):
         (fj.inverse_dynamics, fj.load("kuka_lwr").without_drives(), 500),
         (fj.inverse_dynamics, fj.load("kuka_lwr"), 1960),
         (fj.forward_dynamics, fj.load("kuka_lwr").without_drives(), 935),
+        (fj.coriolis_product, fj.load("kuka_lwr").without_drives(), 500),
+        (fj.coriolis_transpose_product, fj.load("kuka_lwr").without_drives(), 300),
     ],
-    ids=["rigid", "elastic", "forward"],
+    ids=["rigid", "elastic", "forward", "two velocities", "transpose"],
 )
 def test_bounds(algorithm, robot, most):
     assert operations(algorithm, robot, {}) <= most

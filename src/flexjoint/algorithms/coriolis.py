@@ -12,11 +12,11 @@ them by a moment on each body alone:
 
     C_1110 = C_christoffel + X,   C_0001 = C_christoffel − X,   X = Σ tr(Σ_c) Jωᵀ S(ω) Jω
 
-with Σ_c the second moment about the centre of mass.  X is skew and X v = 0: all three have the same C v, C + Cᵀ and Cᵀv.
-They are one where no body turns about two axes, as in planar robots.
+with Σ_c the second moment about the centre of mass.  X is skew and X v = 0: C v, C + Cᵀ and Cᵀv are the same for all
+three.  X_ij holds triple products z_i·(z_k × z_j): where no body turns about three independent axes the three are one.
 
-Christoffel's C does not change under regrouping.  X does: it is taken from the bodies as they are, links on fixed joints
-being part of the link that carries them.  The paper treats revolute joints; a sliding one adds
+Christoffel's C does not change under regrouping.  X does: it is taken from the bodies as they are, with links on fixed
+joints part of the link that carries them.  The paper treats revolute joints; a sliding one adds
 d'' z + d' ω_a × z + d_a' ω × z to the acceleration of its link, in all variants.
 """
 
@@ -248,7 +248,7 @@ def modified_newton_euler(robot: Robot, q, v, v_a, a, *, variant="christoffel"):
 
 @algorithm("tau")
 def coriolis_product(robot: Robot, q, v, v_a, *, variant="christoffel"):
-    """C(q, v) v_a in one sweep, without C; Christoffel's is symmetric in v and v_a, and C_0001(v) v_a = C_1110(v_a) v."""
+    """C(q, v) v_a in one sweep, without C; Christoffel's is symmetric in v and v_a, C_0001(v) v_a = C_1110(v_a) v."""
     return two_velocity_torques(robot, q, v, v_a, zeros(robot.n), zeros(3), variant)
 
 
@@ -256,9 +256,9 @@ def coriolis_product(robot: Robot, q, v, v_a, *, variant="christoffel"):
 def coriolis_transpose_product(robot: Robot, q, v):
     """C(q, v)ᵀ v = Ṁ v − c = ∂T/∂q in one velocity and one momentum sweep; the same for every C with Ṁ = C + Cᵀ.
 
-    (Cᵀv)_i = (V_i × s_i)·h_i with the velocity V_i of link i, the axis s_i of its joint and the momentum h_i of all that
-    the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the three
-    admissible ones differ as soon as Cᵀ meets another vector than v.
+    (Cᵀv)_i = (V_i × s_i)·h_i with the velocity V_i of link i, the axis s_i of its joint and the momentum h_i of all
+    that the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the
+    three admissible ones differ as soon as Cᵀ meets another vector than v.
     """
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)

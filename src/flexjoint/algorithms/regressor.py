@@ -2,9 +2,10 @@
 
 C is Christoffel's; with v_a = v this is the regressor of inverse dynamics.  A link has ten standard parameters, in
 the order of `STANDARD` and about its own frame.  The base parameters are those that `bodies.regroup` leaves: a turning
-link keeps seven, a sliding one four.  With no turning joint between them and the base, a sliding link keeps its mass and
-a turning one h_x, h_y and I_zz = Σ_xx + Σ_yy  [Gautier].  Parameters whose columns are zero, for want of motion or of
-gravity, are left out.  All this is decided by structure: parallel axes may leave columns that depend on each other.
+link keeps seven, a sliding one four.  With no turning joint between them and the base, a sliding link keeps its mass
+and a turning one h_x, h_y and I_zz = Σ_xx + Σ_yy  [Gautier].  Parameters whose columns are zero, for want of motion or
+of gravity, are left out.  All this is decided by structure and not always least: parallel axes, and a sliding
+link that turns about one axis alone, leave columns that depend on each other.
 
 Friction and motors are not among the parameters: NE* = Y π + D v_a + B a.
 """

@@ -30,8 +30,9 @@ class AdaptiveState(NamedTuple):
 class AdaptiveControl:
     """τ = Y π̂ + D v_r + B a_r + K_D s, π̂' = Γ Yᵀs, called every `period`.
 
-    Gains are numbers, or one value a joint, or a base parameter for the adaptation.  Of the robot only kinematics, gravity, friction and motors are used, and which base parameters there are; the links'
-    inertia is learnt.  `controller(state, reference, measurement)` returns the next state and the motor torque.
+    Gains are numbers, or one value a joint; the adaptation gain, one value a base parameter.  Of the robot only
+    kinematics, gravity, friction and motors are used, and which base parameters there are: the inertia of the links is
+    learnt.  `controller(state, reference, measurement)` returns the next state and the motor torque.
     """
 
     robot: Robot
