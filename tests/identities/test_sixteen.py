@@ -29,7 +29,7 @@ def dyadic(rng, *shape):
 
 
 def general_robot(kinds):
-    """Each joint of `kinds`, but the first, behind a massless link whose joint is held; R and P in brackets branch off."""
+    """Each joint of `kinds`, but the first, behind a massless link whose joint is held; brackets branch off."""
     rng = np.random.default_rng(3)
     quarter = np.pi / 2
     links, tip, above = [], "base", []
@@ -66,7 +66,9 @@ def defects(kinds, variant):
     """A function of (q, v): the matrix Ṁ − C − Cᵀ of (22), and the vector C v − c."""
     robot, moving, q, v, rate = inertia_rate(kinds)
     still, unit = ca.SX.zeros(robot.n), ca.SX.eye(robot.n)
-    C = ca.horzcat(*[modified_recursion(robot, q, v, unit[:, j], still, variant=variant)[moving] for j in moving])  # (24)
+    C = ca.horzcat(
+        *[modified_recursion(robot, q, v, unit[:, j], still, variant=variant)[moving] for j in moving]
+    )  # (24)
     c = modified_recursion(robot, q, v, v, still, variant=variant)[moving]
     return ca.Function("f", [q, v], [ca.densify(rate - C - C.T), ca.densify(C @ v[moving] - c)])
 

@@ -97,7 +97,7 @@ def test_rigid_quantities(name):
 
 @pytest.mark.parametrize("name", RIGID)
 def test_coriolis_factorizations(name):
-    """C by its three variants, C(q, v) v_r and the passivity law without PD, Ṁ and Cᵀv  [DeLuca (4), (19), (25), (28)]."""
+    """C in three variants, C(q, v) v_r, the passivity law without PD, Ṁ and Cᵀv  [DeLuca (4), (19), (25), (28)]."""
     case = load_case(name)
     robot = robot_of_case(case).without_drives()
     states = list(zip(*(case[key] for key in ("q", "qd", "qr_d", "qr_dd")), strict=True))

@@ -41,7 +41,7 @@ def test_adaptive_control_integrates_its_estimate():
 
 
 def track(controller, state, steps=3000, h=1e-3):
-    """Tracking errors of the last third of a motion, sampled and held; the robot by small Euler steps between samples."""
+    """Largest error in the last third of a motion; the torque is held, the robot takes one Euler step a sample."""
     q, v = np.array([0.3, -0.2]), np.zeros(2)
     errors = []
     for k in range(steps):
@@ -68,7 +68,10 @@ def test_learning_replaces_knowledge():
         (lambda: fj.PassivityControl("arm", 1.0, 1.0), "PassivityControl: robot must be a Robot, not str"),
         (lambda: fj.PassivityControl(ROBOT, 0.0, 1.0), "bandwidth is 0.0; every number must be positive"),
         (lambda: fj.PassivityControl(ROBOT, 1.0, [1.0, np.nan]), "damping is .* positive and finite"),
-        (lambda: fj.PassivityControl(ROBOT, 1.0, 1.0, stiffness=[1.0] * 3), r"stiffness has shape \(3,\); give .*\(2,\)"),
+        (
+            lambda: fj.PassivityControl(ROBOT, 1.0, 1.0, stiffness=[1.0] * 3),
+            r"stiffness has shape \(3,\); give .*\(2,\)",
+        ),
         (lambda: fj.PassivityControl(ROBOT, "fast", 1.0), "bandwidth must be a number or 2 numbers, not 'fast'"),
         (lambda: fj.PassivityControl(ROBOT, 1.0, 1.0, variant="0000"), "choose one of christoffel"),
         (lambda: fj.PassivityControl(fj.load("kuka_lwr"), 1.0, 1.0), "is elastic"),
@@ -76,7 +79,10 @@ def test_learning_replaces_knowledge():
         (lambda: adaptive(period=[1.0]), "it must be a positive number of seconds"),
         (lambda: adaptive(adaptation=-1.0), "adaptation is -1.0; every number must be positive"),
         (lambda: adaptive(adaptation=[1.0, 2.0]), r"adaptation has shape \(2,\)"),
-        (lambda: adaptive()(adaptive().start(), STACK[:2], MEASURED), "the reference has 1 derivatives, the law needs 2"),
+        (
+            lambda: adaptive()(adaptive().start(), STACK[:2], MEASURED),
+            "the reference has 1 derivatives, the law needs 2",
+        ),
     ],
 )
 def test_wrong_input(make, message):
