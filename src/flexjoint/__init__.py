@@ -8,6 +8,13 @@ Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is
 """
 
 from .algorithms.articulated_body import forward_dynamics
+from .algorithms.coriolis import (
+    coriolis_matrix,
+    coriolis_product,
+    coriolis_transpose_product,
+    mass_matrix_rate,
+    modified_newton_euler,
+)
 from .algorithms.damped import DampedMotion, damped_inverse_dynamics, damped_motion
 from .algorithms.elastic import MotorMotion, inverse_dynamics, motor_motion
 from .algorithms.elastic_forward import Accelerations, elastic_forward_dynamics
@@ -39,14 +46,26 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
+from .algorithms.passivity import AdaptiveTorque, adaptive_torque, passivity_torque
+from .algorithms.regressor import (
+    BaseParameters,
+    base_parameters,
+    base_regressor,
+    regressor,
+    standard_parameters,
+)
 from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
 from .api import Algorithm, compile, export_c, show_config
 from .compiler.kernel import Kernel
 from .control import (
+    AdaptiveControl,
+    AdaptiveState,
     ControllerState,
     FeedbackLinearization,
     JointModes,
     JointState,
+    PassivityControl,
+    RigidState,
     gains_from_poles,
     joint_modes,
     routh_period_limit,
@@ -85,8 +104,12 @@ from .trajectory import (
 
 __all__ = [
     "Accelerations",
+    "AdaptiveControl",
+    "AdaptiveState",
+    "AdaptiveTorque",
     "Algorithm",
     "BaseMotion",
+    "BaseParameters",
     "ControllerState",
     "CubicSpring",
     "DampedMotion",
@@ -116,11 +139,13 @@ __all__ = [
     "MotorMotion",
     "NonFiniteError",
     "Parameter",
+    "PassivityControl",
     "PiecewiseSpring",
     "Pose",
     "RestToRest",
     "Retimed",
     "RigidDrive",
+    "RigidState",
     "Robot",
     "RobotError",
     "Samples",
@@ -130,11 +155,17 @@ __all__ = [
     "Spring",
     "SpringTorque",
     "Trajectory",
+    "adaptive_torque",
+    "base_parameters",
+    "base_regressor",
     "bias_torque",
     "builtin_robots",
     "chain_length",
     "compile",
+    "coriolis_matrix",
+    "coriolis_product",
     "coriolis_torque",
+    "coriolis_transpose_product",
     "coulomb_command",
     "damped_inverse_dynamics",
     "damped_motion",
@@ -161,14 +192,18 @@ __all__ = [
     "load",
     "load_trajectory",
     "mass_matrix",
+    "mass_matrix_rate",
+    "modified_newton_euler",
     "momentum",
     "motor_motion",
     "output_covariance",
     "parameters",
     "parents_first",
+    "passivity_torque",
     "potential_energy",
     "random_robot",
     "read_robot",
+    "regressor",
     "relative_degree",
     "require_smoothness",
     "routh_period_limit",
@@ -176,6 +211,7 @@ __all__ = [
     "sampling_period_limit",
     "show_config",
     "spring_torques",
+    "standard_parameters",
     "torque_derivatives",
     "write_robot",
 ]

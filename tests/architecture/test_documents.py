@@ -53,7 +53,7 @@ def test_algorithms_have_signals_for_all_they_take(name):
         if parameter.kind is kinds.POSITIONAL_OR_KEYWORD:
             assert parameter.name in SIGNALS
         elif parameter.kind is kinds.KEYWORD_ONLY:
-            assert parameter.name in GROUPS or parameter.name in ("order", "link")
+            assert parameter.name in GROUPS or parameter.name in ("order", "link", "variant")
 
 
 # Citations --------------------------------------------------------------------------------------------------------

@@ -81,15 +81,16 @@ def moving_bodies(robot: Robot) -> list[Body]:
     return regroup(lump_fixed(robot))
 
 
-def lump_fixed(robot: Robot) -> list[Body]:
+def lump_fixed(robot: Robot, links: list[Body] | None = None) -> list[Body]:
     """One body a moving joint: fixed links give their inertia to the body that carries them."""
     place = frames(robot)
+    links = bodies(robot) if links is None else links
     merged: list[Body] = []
-    for body in bodies(robot):
+    for body in links:
         if body.kind != "fixed":
             frame = carried(place[body.parent] if body.parent >= 0 else own_frame(-1), body.R, body.p)
             merged.append(body._replace(parent=frame.body, R=frame.R, p=frame.p))
-    for body, frame in zip(bodies(robot), place):
+    for body, frame in zip(links, place):
         if body.kind == "fixed" and frame.body >= 0:
             holder = merged[frame.body]
             merged[frame.body] = holder._replace(inertia=holder.inertia + body.inertia.seen_from(frame.R, frame.p))

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..robot import Robot
 from ..spatial import Inertia, ca, cross, sx, total, zeros
-from .bodies import bodies, moving_bodies, rigid_motor_inertia
-from .kinematics import Velocity, joint_pose, poses, velocities
+from .bodies import Body, bodies, moving_bodies, rigid_motor_inertia
+from .kinematics import Velocity, along_joints, carried_loads, poses, velocities
 
 
 class Momentum(NamedTuple):
@@ -25,6 +25,11 @@ def body_momentum(inertia: Inertia, motion: Velocity) -> tuple[Any, Any]:
     linear = m * v + cross(omega, h)
     angular = cross(h, v) + ca.trace(Sigma) * omega - Sigma @ omega
     return linear, angular
+
+
+def subtree_momenta(tree: list[Body], q: Any, motions: list[Velocity]) -> list[tuple[Any, Any]]:
+    """Linear and angular momentum of each body and all that it carries, about the body's frame."""
+    return carried_loads(tree, q, [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)])
 
 
 @algorithm("energy")
@@ -51,17 +56,7 @@ def potential_energy(robot: Robot, q):
 def generalized_momentum(robot: Robot, q, v):
     """p = M(q) v without M: one velocity and one momentum sweep."""
     tree = moving_bodies(robot)
-    momenta = [body_momentum(body.inertia, motion) for body, motion in zip(tree, velocities(tree, q, v))]
-    linear, angular = [x for x, _ in momenta], [x for _, x in momenta]
-    for i in range(len(tree) - 1, -1, -1):
-        up = tree[i].parent
-        if up >= 0:
-            R, p = joint_pose(tree[i], q)
-            passed = R @ linear[i]
-            linear[up] = linear[up] + passed
-            angular[up] = angular[up] + R @ angular[i] + cross(p, passed)
-    p = [(angular if body.kind == "revolute" else linear)[i][2] for i, body in enumerate(tree)]
-    return ca.vertcat(*p) + rigid_motor_inertia(robot) * v
+    return along_joints(tree, subtree_momenta(tree, q, velocities(tree, q, v))) + rigid_motor_inertia(robot) * v
 
 
 @algorithm(Momentum)
