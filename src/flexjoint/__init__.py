@@ -8,7 +8,8 @@ Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is
 """
 
 from .algorithms.articulated_body import forward_dynamics
-from .algorithms.elastic import inverse_dynamics
+from .algorithms.damped import DampedMotion, damped_inverse_dynamics, damped_motion
+from .algorithms.elastic import MotorMotion, inverse_dynamics, motor_motion
 from .algorithms.energy import (
     Momentum,
     generalized_momentum,
@@ -16,6 +17,7 @@ from .algorithms.energy import (
     momentum,
     potential_energy,
 )
+from .algorithms.friction import coulomb_command
 from .algorithms.kinematics import Pose, forward_kinematics, jacobian, jacobian_derivatives
 from .algorithms.mass_matrix import mass_matrix
 from .algorithms.newton_euler import (
@@ -35,6 +37,7 @@ from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
+from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
 from .trajectory import (
     FilteredStep,
     Joined,
@@ -52,18 +55,24 @@ from .trajectory import (
 __all__ = [
     "Algorithm",
     "BaseMotion",
+    "CubicSpring",
+    "DampedMotion",
     "ElasticDrive",
     "FilteredStep",
     "FlexjointError",
+    "HardeningSpring",
     "InputError",
     "Joined",
     "Joint",
     "Kernel",
     "Limits",
+    "LinearSpring",
     "Link",
     "Momentum",
     "Motor",
+    "MotorMotion",
     "NonFiniteError",
+    "PiecewiseSpring",
     "Pose",
     "RestToRest",
     "Retimed",
@@ -74,11 +83,15 @@ __all__ = [
     "Scaled",
     "Sinusoid",
     "Spline",
+    "Spring",
     "Trajectory",
     "bias_torque",
     "builtin_robots",
     "compile",
     "coriolis_torque",
+    "coulomb_command",
+    "damped_inverse_dynamics",
+    "damped_motion",
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",
@@ -93,6 +106,7 @@ __all__ = [
     "load_trajectory",
     "mass_matrix",
     "momentum",
+    "motor_motion",
     "parents_first",
     "potential_energy",
     "random_robot",

@@ -44,8 +44,8 @@ from .bodies import (
     moving_bodies,
     own_frame,
     rigid_motor_inertia,
-    viscous_friction,
 )
+from .friction import link_friction
 
 LOOP_FROM = 180  # joints times (order + 1)²: straight code of order 2 is as fast up to 20 joints, of order 0 beyond 100
 
@@ -261,7 +261,7 @@ def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, b
     """Joint torques on the link side and their time derivatives, [τ, τ', ... τ⁽ᵒʳᵈᵉʳ⁾].
 
     Needs [q, v, a, q''', ...] up to derivative order + 2.  The torque is what the transmission delivers to the
-    links: the elastic torque of an elastic joint; with a rigid drive it carries the motor's inertia as well.
+    links: the elastic torque of an elastic joint; with a rigid drive it carries the motor's inertia and friction too.
     `wrenches` maps link names to stacks [w, w', ...] of (f, n) acting on the robot at the origin of the link's
     frame, in base coordinates, with absolute derivatives; `base` is a BaseMotion.
     """
@@ -273,9 +273,9 @@ def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, b
             f"torque_derivatives of order {order} needs q and its first {order + 2} derivatives, "
             f"{len(q) - 1} derivatives were given"
         )
-    D, B = viscous_friction(robot), rigid_motor_inertia(robot)
+    B, friction = rigid_motor_inertia(robot), link_friction(robot, q[1:], order)
     tau = link_torques(robot, q, sx(robot.gravity), order, wrenches, base)
-    return [tau[k] + D * q[k + 1] + B * q[k + 2] for k in range(order + 1)]
+    return [tau[k] + friction[k] + B * q[k + 2] for k in range(order + 1)]
 
 
 @algorithm("joint_wrenches")
@@ -291,7 +291,7 @@ def joint_wrenches(robot: Robot, q, v, a, *, wrenches=None, base=None):
 
 @algorithm("tau")
 def bias_torque(robot: Robot, q, v, *, wrenches=None, base=None):
-    """n(q, v) = c + g + D v − Jᵀw: the torque that leaves the joints unaccelerated  [EJNEA (1)]."""
+    """n(q, v) = c + g + friction − Jᵀw: the torque that leaves the joints unaccelerated  [EJNEA (1)]."""
     return torque_derivatives.function(robot, q, v, zeros(robot.n), wrenches=wrenches, base=base)[0]
 
 
