@@ -148,6 +148,30 @@ def torques(
 
 @app.command()
 @clean_errors
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="Number of the paper: 000.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for figures and tables.")] = Path("out"),
+) -> None:
+    """Compute the results of a paper anew: its figures, and a table of what it claims and what comes out here."""
+    from rich.console import Console
+
+    from .reproduce import reproduce as computed
+    from .reproduce.report import on_screen
+
+    with progress_bar() as progress:
+        task = progress.add_task("starting", total=None)
+        report = computed(paper, output, lambda what: progress.update(task, description=what))
+    console = Console()
+    console.print(on_screen(report))
+    for note in report.notes:
+        console.print(f"- {note}", highlight=False, markup=False)
+    console.print(
+        f"{len(report.files)} files in {output}: {', '.join(path.name for path in report.files)}", markup=False
+    )
+
+
+@app.command()
+@clean_errors
 def config() -> None:
     """Show versions, processor and call path of this installation."""
     from .api import show_config
@@ -223,7 +247,9 @@ def peak_table(table: MotorTable) -> Table:
 
     from .results import panels
 
-    shown = Table(box=SIMPLE, title=f"{table.robot.name}: largest values of {table.t.size} samples in {table.t[-1]:g} s")
+    shown = Table(
+        box=SIMPLE, title=f"{table.robot.name}: largest values of {table.t.size} samples in {table.t[-1]:g} s"
+    )
     shown.add_column("joint")
     found = panels(table)
     for panel in found:

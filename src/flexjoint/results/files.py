@@ -17,7 +17,9 @@ from ..errors import InputError
 from .table import BLOCK, MotorTable, units
 
 
-def write_table(table: MotorTable, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None) -> None:
+def write_table(
+    table: MotorTable, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None
+) -> None:
     """Save a table; `progress` is called with the number of samples written."""
     path = check_table_path(path)
     with replacing(path) as file:
