@@ -153,6 +153,11 @@ class Robot:
         """For each moving joint whether a spring separates motor and link."""
         return tuple(isinstance(joint.drive, ElasticDrive) for joint in self.joints)
 
+    @cached_property
+    def damped(self) -> tuple[bool, ...]:
+        """For each moving joint whether that spring is damped."""
+        return tuple(isinstance(joint.drive, ElasticDrive) and joint.drive.damping > 0 for joint in self.joints)
+
     # Transforms -----------------------------------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Robot:

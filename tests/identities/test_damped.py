@@ -136,6 +136,17 @@ def test_the_state_is_explicit():
         assert np.array_equal(x, y[18])
 
 
+def test_a_step_back_undoes_a_step():
+    robot = pendulum(6.0)
+    before, after = MOTION(0.7, order=3), MOTION(0.8, order=3)
+    start = fj.damped_inverse_dynamics(robot, [0.2], [0.0], [0.0], 0.0, *before)
+    for h in (0.01, 0.1):  # shorter and longer than D/K
+        there = fj.damped_inverse_dynamics(robot, start.deflection_v, start.tau_e, start.tau_e_v, h, *after)
+        back = fj.damped_inverse_dynamics(robot, there.deflection_v, there.tau_e, there.tau_e_v, -h, *before)
+        assert relative_error(back.deflection_v, [0.2]) < 1e-13
+        assert relative_error(back.tau, start.tau) < 1e-13
+
+
 def test_no_time_no_change():
     robot = pendulum(6.0)
     stack = MOTION(0.7, order=3)
@@ -178,7 +189,7 @@ def test_weights_have_all_their_digits():
     """Against 50 digits, from steps far shorter than D/K to far longer ones."""
     z = ca.SX.sym("z")
     f = ca.Function("f", [z], [ca.vertcat(*weights(z))])
-    for value in (1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.999, 1.0, 1.001, 2.0, 10.0, 50.0, 1e3, 1e8):
+    for value in (1e-12, 1e-6, 1e-3, 0.1, 0.5, 0.999, 1.0, 1.001, 2.0, 10.0, 50.0, 1e3, 1e8, -0.3, -0.99):
         with mpmath.workdps(50):
             x = mpmath.mpf(value)
             first = 1 - mpmath.exp(-x)
@@ -186,6 +197,15 @@ def test_weights_have_all_their_digits():
             exact = [first, second, mpmath.mpf(1) / 2 - second / x]
             for found, g in zip(np.array(f(value)).ravel(), exact):
                 assert abs((mpmath.mpf(float(found)) - g) / g) < 1e-15
+
+
+def test_a_constant_wrench_is_a_wrench_at_every_time():
+    robot, t = pendulum(6.0), np.linspace(0.0, 1.5, 16)
+    w = np.array([1.0, 2.0, 3.0, 0.0, 0.5, 0.0])
+    constant = fj.damped_motion(robot, MOTION, t, wrenches={"leg": [w, np.zeros(6)]})
+    sampled = fj.damped_motion(robot, MOTION, t, wrenches={"leg": [np.tile(w, (16, 1)), np.zeros((16, 6))]})
+    assert np.array_equal(constant.tau, sampled.tau)
+    assert relative_error(constant.tau, fj.damped_motion(robot, MOTION, t).tau) > 1e-2
 
 
 # What is refused ---------------------------------------------------------------------------------------------------
@@ -203,6 +223,10 @@ def test_refused_calls():
     for t in ([], [0.0, 0.0], [1.0, 0.0], [0.0, np.nan], 0.0):
         with pytest.raises(fj.InputError, match="increasing, finite times"):
             fj.damped_motion(robot, MOTION, t)
+    with pytest.raises(fj.InputError, match=r"gave \(4, 1, 2\), it must be \(k \+ 1, 1, 1\)"):
+        fj.damped_motion(robot, fj.RestToRest([0.0, 0.0], [1.0, 1.0], 1.0), [0.0])
+    with pytest.raises(fj.InputError, match=r"wrench or base motion has shape \(3, 6\) for 2 times"):
+        fj.damped_motion(robot, MOTION, [0.0, 0.1], wrenches={"leg": [np.zeros((3, 6))] * 2})
     law = fj.ElasticDrive(fj.CubicSpring(1.0, 1.0), MOTOR, damping=1.0)
     with pytest.raises(fj.InputError, match=r"'hip'.*CubicSpring.*linear spring"):
         fj.damped_motion(robot.with_drives([law]), MOTION, [0.0, 1.0])

@@ -134,6 +134,19 @@ class Softening(Spring):
         return ca.sin(5 * phi)
 
 
+@dataclass(frozen=True)
+class Power(Spring):
+    """Not odd, and defined on a part only; the inverse is right for k = 1 alone."""
+
+    k: float
+
+    def torque(self, phi):
+        return ca.if_else(ca.fabs(phi) < 0.5, self.k * (ca.exp(phi) - 1), math.nan)
+
+    def deflection(self, tau):
+        return ca.log(1 + tau)
+
+
 def on_a_joint(spring):
     drive = fj.ElasticDrive(spring, fj.Motor(0.1))
     return fj.Robot("r", (fj.Link("a", fj.Joint("knee", drive=drive), mass=1.0, inertia=np.eye(3)),))
@@ -145,8 +158,14 @@ def test_a_law_of_ones_own():
     assert not spring.invertible
     with pytest.raises(fj.InputError, match=r"'knee'.*Quintic.*closed inverse.*deflection\(tau\)"):
         fj.inverse_dynamics(on_a_joint(spring), *np.zeros((5, 1)))
-    with pytest.raises(fj.RobotError, match=r"Softening: the stiffness falls to -.* increase strictly"):
+    with pytest.raises(fj.RobotError, match=r"Softening: the stiffness falls to -.*increase strictly"):
         Softening()
+
+
+def test_the_inverse_of_a_law_of_ones_own_is_tried():
+    assert Power(1.0).invertible
+    with pytest.raises(fj.RobotError, match=r"Power: deflection\(-?\d.* must be the inverse"):
+        Power(2.0)
 
 
 def test_robots_with_other_laws_are_other_robots():

@@ -142,10 +142,11 @@ def which(robot: Robot, chosen: Sequence[bool], what: str, need: str) -> str:
 
 
 def refuse_damping(name: str, robot: Robot) -> None:
-    for joint in robot.joints:
-        if isinstance(joint.drive, ElasticDrive) and joint.drive.damping:
-            raise InputError(
-                f"{name}: the spring of joint '{joint.name}' is damped (D = {joint.drive.damping:g}), so the motor "
-                "torque depends on the past of the motion, not only on its derivatives now; use "
-                "damped_inverse_dynamics, which carries the deflection along, or damped_motion for a whole trajectory"
-            )
+    if any(robot.damped):
+        joint = robot.joints[robot.damped.index(True)]
+        D = joint.drive.damping  # type: ignore[union-attr]
+        raise InputError(
+            f"{name}: the spring of joint '{joint.name}' is damped (D = {D:g}), so the motor torque depends on the "
+            "past of the motion, not only on its derivatives now; use damped_inverse_dynamics, which carries the "
+            "deflection along, or damped_motion for a whole trajectory"
+        )
