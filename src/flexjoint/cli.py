@@ -162,7 +162,8 @@ def reproduce(
         task = progress.add_task("starting", total=None)
         report = computed(paper, output, lambda what: progress.update(task, description=what))
     console = Console()
-    console.print(on_screen(report))
+    for grid in report.grids:
+        console.print(on_screen(grid, report.title if grid is report.grids[0] else ""))
     for note in report.notes:
         console.print(f"- {note}", highlight=False, markup=False)
     console.print(

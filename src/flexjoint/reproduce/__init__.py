@@ -1,4 +1,4 @@
-"""The papers' results, computed anew.  One module a paper: `run(folder, say)` writes its figures and reports on its claims.
+"""The papers' results, computed anew.  One module a paper: its `run(folder, say)` writes figures and returns a Report.
 
 To add one: `paper_00x.py`, its name in `PAPERS`, a test.
 """
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
-from .report import Claim, Report, write_report
+from .report import Report, write_report
 
-__all__ = ["PAPERS", "Claim", "Report", "reproduce"]
+__all__ = ["PAPERS", "Report", "reproduce"]
 
 PAPERS = {"000": "paper_000"}
 

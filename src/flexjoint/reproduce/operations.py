@@ -109,7 +109,7 @@ class Growth:
             self.polynomials[name] = exact
 
     def __call__(self, n: int) -> Counts:
-        return Counts(**{name: round(np.polyval(p, n)) for name, p in self.polynomials.items()})
+        return Counts(**{name: round(float(np.polyval(p, n))) for name, p in self.polynomials.items()})
 
     def first(self, cheaper: Callable[[Counts], bool]) -> int:
         """From how many joints on something is so."""

@@ -1,9 +1,10 @@
-"""What a paper claims beside what comes out here, as a table on the screen, in CSV and in Markdown."""
+"""What a paper claims beside what comes out here, as tables on the screen, in CSV and in Markdown."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,51 +15,69 @@ if TYPE_CHECKING:
 
 
 class Claim(NamedTuple):
-    """One line: `verdict` is in a word or two, `ours` in numbers."""
+    """One line of the main table: `here` in numbers, `verdict` in a word or two."""
 
     claim: str
     paper: str
-    ours: str
+    here: str
     verdict: str
 
 
+class Grid(NamedTuple):
+    """A table of texts, and the name of its file."""
+
+    name: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    @property
+    def texts(self) -> list[Sequence[str]]:
+        return [self.headings, *self.rows]
+
+
 class Report(NamedTuple):
-    """All that reproducing a paper gives: the claims, what cannot be reproduced and why, the files written."""
+    """All that reproducing a paper gives: tables, what cannot be reproduced and why, and the files written."""
 
     title: str
-    claims: tuple[Claim, ...]
+    grids: tuple[Grid, ...]
     notes: tuple[str, ...]
     files: tuple[Path, ...] = ()
 
 
-HEADINGS = ("claim", "paper", "here", "verdict")
+def claim_grid(claims: Sequence[Claim]) -> Grid:
+    return Grid("claims", Claim._fields, claims)
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    texts = {"claims.csv": csv_text(report), "claims.md": markdown(report)}
+    texts = {"report.md": markdown(report), **{f"{grid.name}.csv": csv_text(grid) for grid in report.grids}}
     for name, text in texts.items():
         with replacing(folder / name) as file:
             file.write(text.encode())
     return [folder / name for name in texts]
 
 
-def csv_text(report: Report) -> str:
+def csv_text(grid: Grid) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([HEADINGS, *report.claims])
+    csv.writer(text, lineterminator="\n").writerows(grid.texts)
     return text.getvalue()
 
 
 def markdown(report: Report) -> str:
-    rows = [HEADINGS, ("---",) * len(HEADINGS), *report.claims]
-    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
-    return f"# {report.title}\n\n{table}\n\n" + "".join(f"- {note}\n" for note in report.notes)
+    parts = [f"# {report.title}\n"]
+    for grid in report.grids:
+        rows = [grid.headings, ["---"] * len(grid.headings), *grid.rows]
+        parts.append("".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows))
+    parts.append("".join(f"- {note}\n" for note in report.notes))
+    return "\n".join(parts)
 
 
-def on_screen(report: Report) -> Table:
+def on_screen(grid: Grid, title: str = "") -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*HEADINGS, title=report.title, show_lines=True)
-    for claim in report.claims:
-        table.add_row(*map(Text, claim))
+    table = Table(title=title or None, show_lines=any(len(cell) > 40 for row in grid.rows for cell in row))
+    for heading in grid.headings:
+        table.add_column(heading, max_width=16 if heading in ("paper", "verdict") else None)
+    for row in grid.rows:
+        table.add_row(*map(Text, row))
     return table

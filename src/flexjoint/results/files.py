@@ -77,10 +77,10 @@ def write_csv(table: MotorTable, file: IO[bytes], progress: Callable[[int], Any]
 
 def write_npz(table: MotorTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
     """One array a quantity, (m, n); `joints` names the columns, `tau_unit` and its like give their units."""
-    found = table.quantities()
-    labels: dict[str, Any] = {f"{name}_unit": np.array(units(table.robot, name)) for name in found}
-    labels["joints"] = np.array([joint.name for joint in table.robot.joints])
-    np.savez(file, t=table.t, **found, **labels)
+    arrays: dict[str, Any] = {"t": table.t, "joints": np.array([joint.name for joint in table.robot.joints])}
+    for name, values in table.quantities().items():
+        arrays |= {name: values, f"{name}_unit": np.array(units(table.robot, name))}
+    np.savez(file, **arrays)
     progress(table.t.size)
 
 
