@@ -41,8 +41,11 @@ def clean_errors(command: Callable[..., None]) -> Callable[..., None]:
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_: say(f"warning: {message}")
                 command(*args, **kwargs)
-        except (FlexjointError, OSError) as error:
+        except FlexjointError as error:
             say(str(error))
+            raise typer.Exit(2) from None
+        except OSError as error:
+            say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
             raise typer.Exit(2) from None
 
     return run
@@ -140,6 +143,7 @@ def torques(
         if plot is not None:
             progress.add_task(f"drawing {plot}", total=None)
             plot_motors(table, plot)
+    typer.echo(f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s")
     Console().print(peak_table(table))
     for path in (output, plot):
         if path is not None:
@@ -238,7 +242,8 @@ def progress_bar() -> Progress:
     from rich.console import Console
     from rich.progress import Progress
 
-    return Progress(console=Console(stderr=True), transient=True)
+    console = Console(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
 
 
 def peak_table(table: MotorTable) -> Table:
@@ -248,9 +253,7 @@ def peak_table(table: MotorTable) -> Table:
 
     from .results import panels
 
-    shown = Table(
-        box=SIMPLE, title=f"{table.robot.name}: largest values of {table.t.size} samples in {table.t[-1]:g} s"
-    )
+    shown = Table(box=SIMPLE)
     shown.add_column("joint")
     found = panels(table)
     for panel in found:

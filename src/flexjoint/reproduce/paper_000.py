@@ -40,6 +40,7 @@ SWEEP = 16 / 35 * DURATION  # of a polynomial of degree 7, for a peak speed of o
 DIFFERENCES = (2.0, 5.0)  # % of the peak torque, as the paper says
 SECONDS = 33.258e-6  # an evaluation, as the paper says
 RANDOM_MOTIONS = 1000
+SEARCH_ROUNDS = 30
 QUANTILES = (0.05, 0.5, 0.95)
 AS_SAID = "reproduced"
 SIZES = (4, 7, 10, 12, 14)  # joints of the chains whose operations are counted
@@ -84,8 +85,8 @@ NOTES = (
     "Table I is rounded, its inertia rows are mislabelled, and in the centres of mass of links 1 and 5 a minus sign "
     "was probably lost; random motions were computed for both readings.",
     "τ − τ_rigid = B K⁻¹ τ_e'' (11), and τ_e'' is small where little inertia lies behind a joint, while the peak "
-    "torque there is mostly B q''. So Table I does not give 2 to 5 % at every joint: at joint 7 no motion of this kind comes "
-    "near, at joints 5 and 6 only some of those in which joint 1 differs by far more.",
+    "torque there is mostly B q''. So Table I does not give 2 to 5 % at every joint: at joint 7 no motion of this kind "
+    "comes near, at joints 5 and 6 only some of those in which joint 1 differs by far more.",
     "The paper's time is that of MATLAB code turned into C, on a computer of 2015 that is not described; the ratio of "
     "the times is not one of algorithms.",
     "Operations are additions, multiplications and divisions. Chains have turning joints in general position; their "
@@ -132,15 +133,15 @@ def random_peaks(robot: Robot) -> Peaks:
     return random_motions((RANDOM_MOTIONS, robot.n), np.random.default_rng(0)).peaks(robot)
 
 
-def most_different(robot: Robot, joint: int, rounds: int = 30, kept: int = 40, children: int = 8) -> np.ndarray:
-    """The torque differences of all joints, % of their peak torques, in the motion that makes that of one largest.
+def most_different(robot: Robot, joint: int, kept: int = 40, children: int = 8) -> np.ndarray:
+    """The torque differences of all joints, % of their peak torques, in the motion found where that of one is largest.
 
-    It is found by search: in every round the best motions have children: themselves, changed at random and less and less.
+    In every round of the search the best motions have children: themselves, changed at random and less and less.
     """
     rng = np.random.default_rng(joint)
     motions = random_motions((RANDOM_MOTIONS, robot.n), rng)
     ratios = motions.peaks(robot).difference
-    for k in range(rounds):
+    for k in range(SEARCH_ROUNDS):
         best = np.argsort(-ratios[:, joint])[:kept]
         parents = Motions(*(np.repeat(x[best], children, axis=0) for x in motions))
         step = 0.5 * 0.9**k
@@ -159,7 +160,7 @@ def other_reading(robot: Robot) -> Robot:
         x, y, z = links[i].com
         d = links[i + 1].joint.position[2]  # of the DH frame along the joint axis
         links[i] = replace(links[i], com=np.array([x, y, 2 * d - z]))
-    return replace(robot, name=f"{robot.name}_minus_y", links=tuple(links))
+    return robot.replace(name=f"{robot.name}_minus_y", links=tuple(links))
 
 
 def motion_claims(velocity: np.ndarray, shown: Peaks, family: Peaks, other: Peaks, extremes: np.ndarray) -> list[Claim]:
@@ -187,19 +188,17 @@ def motion_claims(velocity: np.ndarray, shown: Peaks, family: Peaks, other: Peak
             Claim(
                 "largest torque difference, elastic − rigid, of the peak torque (Fig. 5)",
                 "{:g} to {:g} %".format(*DIFFERENCES),
-                "; ".join(
-                    f"joint {i + 1}: {shown.difference[i]:.2g} %"
-                    + (
-                        f" (at most {extremes[i, i]:.2g}, joint 1 then {extremes[i, 0]:.2g})"
-                        if verdict != AS_SAID
-                        else ""
-                    )
-                    for i in joints
-                ),
+                "; ".join(difference_text(i, shown.difference[i], extremes[i], verdict) for i in joints),
                 verdict,
             )
         )
     return claims
+
+
+def difference_text(i: int, shown: float, extreme: np.ndarray, verdict: str) -> str:
+    found = "" if verdict == AS_SAID else f", at most {extreme[i]:.2g} %"
+    aside = f" and then joint 1 {extreme[0]:.2g} %" if verdict == "not reproduced" else ""
+    return f"joint {i + 1}: {shown:.2g} %{found}{aside}"
 
 
 def difference_verdict(shown: float, extreme: float) -> str:
@@ -380,7 +379,7 @@ def motion_figures(folder: Path, table: MotorTable, velocity: np.ndarray) -> lis
         (
             "figure_5_differences",
             "Fig. 5. Motor torques, elastic − rigid joints",
-            "τ − τ_rigid, Nm",
+            "τ − τ$_\\mathrm{rigid}$, Nm",
             table.tau - table.tau_rigid,
         ),
     ]

@@ -77,7 +77,7 @@ def on_screen(grid: Grid, title: str = "") -> Table:
 
     table = Table(title=title or None, show_lines=any(len(cell) > 40 for row in grid.rows for cell in row))
     for heading in grid.headings:
-        table.add_column(heading, max_width=16 if heading in ("paper", "verdict") else None)
+        table.add_column(heading, max_width=13 if heading in ("paper", "verdict") else None)
     for row in grid.rows:
         table.add_row(*map(Text, row))
     return table

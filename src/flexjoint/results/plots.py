@@ -27,7 +27,12 @@ class Panel(NamedTuple):
 
     @property
     def heading(self) -> str:
-        return f"{self.title}, {' or '.join(dict.fromkeys(self.units))}"
+        """The title with the unit, if it is the same for all joints."""
+        return self.title if self.mixed else f"{self.title}, {self.units[0]}"
+
+    @property
+    def mixed(self) -> bool:
+        return len(set(self.units)) > 1
 
 
 def check_plot_path(path: str | os.PathLike[str]) -> Path:
@@ -54,11 +59,14 @@ def joint_figure(table: MotorTable, title: str) -> Any:
     for i, (row, joint) in enumerate(zip(axes, robot.joints)):
         row[0].set_ylabel(joint.name, fontweight="bold")
         for axis, panel in zip(row, shown):
+            if panel.mixed:
+                place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
+                axis.annotate(panel.units[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
             axis.plot(table.t[::step], panel.values[::step, i], color=panel.colour, linewidth=1.4)
             axis.grid(alpha=0.3)
             axis.margins(x=0)
             axis.locator_params(axis="y", nbins=4)
-            axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-2, 4), useMathText=True)
+            axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 4), useMathText=True)
             if not np.any(panel.values[:, i]):
                 axis.set(ylim=(-1, 1), yticks=[0])
     for axis, panel in zip(axes[0], shown):

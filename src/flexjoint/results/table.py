@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.damped import damped_motion
-from ..algorithms.elastic import inverse_dynamics, joint_order, motor_motion, needed_order
+from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order
 from ..api import SIGNALS
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
@@ -101,32 +101,18 @@ def motor_table(
     coordinates and does not change.  `progress` is called with the number of samples each time some are done.
     """
     require_smoothness(trajectory, robot=robot)
-    t = sample_times(trajectory.duration, period)
+    t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
+    loads: dict[str, Any] = {} if wrench is None else {"wrenches": {robot.tool: [wrench, np.zeros(6), np.zeros(6)]}}
     parts = []
-    for now in [t] if damped(robot) else np.array_split(t, math.ceil(t.size / BLOCK)):
+    for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember
         q = trajectory(now, order=needed_order(robot))
-        loads = loads_on(robot, wrench, now.size)
-        motion = damped_motion(robot, trajectory, now, **loads) if damped(robot) else motor_motion(robot, *q, **loads)
-        stiff = [inverse_dynamics(robot.rigid(), *q, **loads)] if rigid else []
-        parts.append((q[0], motion.theta, motion.deflection, motion.tau, *stiff))
+        motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
+        compared = [inverse_dynamics(stiff, *q, **loads)] if rigid else []
+        parts.append((q[0], motion.theta, motion.deflection, motion.tau, *compared))
         progress(now.size)
     table = MotorTable(robot, t, *(np.concatenate(part) for part in zip(*parts)))
     check_finite(table)
     return table
-
-
-def damped(robot: Robot) -> bool:
-    """Whether the torque depends on the past of the motion, so that samples cannot be computed apart."""
-    return any(joint_order(joint) == 3 for joint in robot.joints)
-
-
-def loads_on(robot: Robot, wrench: Sequence[float] | None, samples: int) -> dict[str, Any]:
-    """The keyword of a wrench that stays as it is in the base frame: its derivatives are zero."""
-    if wrench is None:
-        return {}
-    stack = np.zeros((3, samples, 6))
-    stack[0] = wrench
-    return {"wrenches": {robot.tool: list(stack)}}
 
 
 def check_finite(table: MotorTable) -> None:
