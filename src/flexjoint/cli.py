@@ -109,6 +109,68 @@ def info(
 
 @app.command()
 @clean_errors
+def config() -> None:
+    """Show versions, processor and call path of this installation."""
+    from .api import show_config
+
+    show_config()
+
+
+@app.command("export-c")
+@clean_errors
+def export_c(
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
+    algorithm: Annotated[str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    name: Annotated[str, typer.Option(help="The name of the C function; by default of algorithm and robot.")] = "",
+    order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
+    link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
+) -> None:
+    """Write an algorithm for one robot as a C99 function with a self-checking example (run `make check` there)."""
+    import re
+    from importlib.metadata import version
+
+    import flexjoint as fj
+
+    from .compiler.c import export
+
+    model = fj.load(robot)
+    function = getattr(fj, algorithm, None)
+    if not isinstance(function, fj.Algorithm):
+        known = ", ".join(x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm))
+        raise fj.InputError(f"no algorithm '{algorithm}'; there are {known}")
+    options: dict[str, Any] = {key: x for key, x in (("order", order), ("link", link)) if x is not None}
+    kernel = fj.compile(function, model, **options)
+    about = f"{algorithm} of the robot {model.name}\nrobot digest {model.digest}\n{kernel.operations} operations"
+    about += f"\nwritten by flexjoint {version('flexjoint')}; all quantities on the link side, in SI units\n"
+    chosen = name or re.sub(r"[^A-Za-z0-9_]+", "_", f"{algorithm}_{model.name}")
+    for path in export(kernel, chosen, output, about):
+        typer.echo(str(path))
+
+
+kept = typer.Typer(help="Compiled kernels kept on disk.", no_args_is_help=True)
+app.add_typer(kept, name="cache")
+
+
+@kept.command("info")
+def cache_info() -> None:
+    """Where kernels are kept, how many, and how much room they take."""
+    from .compiler.cache import info
+
+    place, count, size = info()
+    typer.echo(f"{place}: {count} kernels, {size / 1e6:.1f} MB" if place else "no kernels are kept")
+
+
+@kept.command("clear")
+def cache_clear() -> None:
+    """Remove all of them."""
+    from .compiler.cache import clear
+
+    typer.echo(f"removed {clear()} kernels")
+
+
+@app.command()
+@clean_errors
 def torques(
     robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
     trajectory: Annotated[str, typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.")],
@@ -173,68 +235,6 @@ def reproduce(
     console.print(
         f"{len(report.files)} files in {output}: {', '.join(path.name for path in report.files)}", markup=False
     )
-
-
-@app.command()
-@clean_errors
-def config() -> None:
-    """Show versions, processor and call path of this installation."""
-    from .api import show_config
-
-    show_config()
-
-
-@app.command("export-c")
-@clean_errors
-def export_c(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
-    algorithm: Annotated[str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
-    name: Annotated[str, typer.Option(help="The name of the C function; by default of algorithm and robot.")] = "",
-    order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
-    link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
-) -> None:
-    """Write an algorithm for one robot as a C99 function with a self-checking example (run `make check` there)."""
-    import re
-    from importlib.metadata import version
-
-    import flexjoint as fj
-
-    from .compiler.c import export
-
-    model = fj.load(robot)
-    function = getattr(fj, algorithm, None)
-    if not isinstance(function, fj.Algorithm):
-        known = ", ".join(x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm))
-        raise fj.InputError(f"no algorithm '{algorithm}'; there are {known}")
-    options: dict[str, Any] = {key: x for key, x in (("order", order), ("link", link)) if x is not None}
-    kernel = fj.compile(function, model, **options)
-    about = f"{algorithm} of the robot {model.name}\nrobot digest {model.digest}\n{kernel.operations} operations"
-    about += f"\nwritten by flexjoint {version('flexjoint')}; all quantities on the link side, in SI units\n"
-    chosen = name or re.sub(r"[^A-Za-z0-9_]+", "_", f"{algorithm}_{model.name}")
-    for path in export(kernel, chosen, output, about):
-        typer.echo(str(path))
-
-
-kept = typer.Typer(help="Compiled kernels kept on disk.", no_args_is_help=True)
-app.add_typer(kept, name="cache")
-
-
-@kept.command("info")
-def cache_info() -> None:
-    """Where kernels are kept, how many, and how much room they take."""
-    from .compiler.cache import info
-
-    place, count, size = info()
-    typer.echo(f"{place}: {count} kernels, {size / 1e6:.1f} MB" if place else "no kernels are kept")
-
-
-@kept.command("clear")
-def cache_clear() -> None:
-    """Remove all of them."""
-    from .compiler.cache import clear
-
-    typer.echo(f"removed {clear()} kernels")
 
 
 def progress_bar() -> Progress:

@@ -3,7 +3,6 @@
 import inspect
 import io
 import re
-import shlex
 import subprocess
 import sys
 import tokenize
@@ -100,6 +99,8 @@ def test_examples_run(path, tmp_path):
 
 def test_getting_started_can_be_followed(tmp_path, monkeypatch):
     """Its files, commands and Python code, in order, in an empty folder; what it shows is what comes out."""
+    import shlex
+
     from typer.testing import CliRunner
 
     from flexjoint.cli import app

@@ -97,7 +97,7 @@ def newton_euler(
 ) -> list[Load]:
     """What each joint passes to its body, with the first `order` derivatives, from the stack [q, q', ...].
 
-    `known` are the joint torques and the derivatives of them that need no computing.
+    `known` are joint torques and first derivatives of them that need no computing.
     """
     steps = [joint_step(body, q, order) for body in tree]
     motions, loads = forward(tree, steps, order, base_motion(gravity, order, base))
@@ -171,12 +171,10 @@ def backward(
 
 
 def with_torque(body: Body, load: Load, tau: Jet) -> Load:
-    """A load whose component along the joint is known, for as many derivatives as there are in `tau`."""
-
-    def along(jet: Jet) -> Jet:
-        return [ca.vertcat(x[:2], t) for x, t in zip(jet, tau)] + jet[len(tau) :]
-
-    return load._replace(N=along(load.N)) if body.kind == "revolute" else load._replace(F=along(load.F))
+    """The load with the joint torque, and as many of its derivatives as are given, in place of what was computed."""
+    along = load.N if body.kind == "revolute" else load.F
+    along = [*(ca.vertcat(x[:2], t) for x, t in zip(along, tau)), *along[len(tau) :]]
+    return load._replace(N=along) if body.kind == "revolute" else load._replace(F=along)
 
 
 def handed_on(body: Body, step: Step, load: Load, order: int) -> Load:
