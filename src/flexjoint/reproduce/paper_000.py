@@ -196,8 +196,8 @@ def motion_claims(velocity: np.ndarray, shown: Peaks, family: Peaks, other: Peak
 
 
 def difference_text(i: int, shown: float, extreme: np.ndarray, verdict: str) -> str:
-    found = "" if verdict == AS_SAID else f", at most {extreme[i]:.2g} %"
-    aside = f" and then joint 1 {extreme[0]:.2g} %" if verdict == "not reproduced" else ""
+    found = "" if verdict == AS_SAID else f", at most {extreme[i]:.2g} % found"
+    aside = f" (where joint 1 has {extreme[0]:.2g} %)" if verdict == "not reproduced" else ""
     return f"joint {i + 1}: {shown:.2g} %{found}{aside}"
 
 
