@@ -135,5 +135,5 @@ def test_kernel_describes_itself_and_shows_its_code(run):
     assert "%0 = " in listed and listed.count("out tau[3]") == 2
     assert "define i64 @kernel" in run("kernel", "hua_3r", "gravity_torque", "--ir").output
     assert "ret" in run("kernel", "hua_3r", "gravity_torque", "--assembly").output
-    mistake = run("kernel", "hua_3r", "gravity")
-    assert mistake.exit_code == 2 and "no algorithm 'gravity'; there are bias_torque" in mistake.stderr
+    mistake = run("kernel", "hua_3r", "gravity").stderr
+    assert "no algorithm 'gravity'; there are " in mistake and "bias_torque" in mistake
