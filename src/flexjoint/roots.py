@@ -1,8 +1,8 @@
 """Roots of increasing functions inside a kernel: a fixed number of safeguarded Newton steps.
 
-All unknowns advance together in one `scan`, so a processor overlaps them.  A Newton step that leaves the bracket is
-replaced by a bisection; the bracket shrinks with every evaluation.  The count is fixed, so a kernel takes the same time
-whatever its input; what is left of f at the end is the caller's to look at.
+All unknowns advance together in one `scan`, so a processor overlaps them.  A Newton step that leaves the bracket, or is
+more than half the last step but one, is replaced by a bisection: no cycle can form.  The count is
+fixed, so a kernel takes the same time whatever its input; what is left of f at the end is the caller's to look at.
 
 Derivatives never go through the iterations.  The last Newton step, x − f(x, p)/f'(x, p), is taken outside the loop,
 and there x is a constant: its derivative with respect to p is that of the implicit function theorem, −f_p/f_x.
@@ -17,37 +17,45 @@ from .compiler.scan import scan
 from .spatial import ca
 
 STEPS = 16
+CLOSE = 1e-14  # relative: where the search has ended, steps are rounding and need not shrink
 
 
-class Bracket(NamedTuple):
-    """An estimate and what it is known to lie between, ends included; columns, one row an unknown."""
+class Search(NamedTuple):
+    """An estimate, what it is known to lie between, ends included, and its last steps; columns, one row an unknown."""
 
     x: Any
     lower: Any
     upper: Any
+    step: Any
+    before: Any  # the step before that
 
 
 def root_of_increasing(f: Callable[[Any], Any], lower: Any, upper: Any, guess: Any = None, steps: int = STEPS) -> Any:
     """x with f(x) = 0, row by row; f maps a column to a column, row i depending on row i alone and increasing with it.
 
-    Where f has no change of sign in the bracket, the end next to the root is returned.
+    Where f has no change of sign in the bracket, the end next to the root is approached.
     """
-    x = ca.SX.sym("x", lower.numel())
-    f_of_x = f(x)
-    slope = ca.jtimes(f_of_x, x, ca.SX.ones(x.shape))  # rows are independent: the diagonal of the Jacobian
+    symbol = ca.SX.sym("x", lower.numel())
+    f_of_x = f(symbol)
+    slope = ca.jtimes(f_of_x, symbol, ca.SX.ones(symbol.shape))  # rows are independent: the diagonal of the Jacobian
 
-    def newton(at: Bracket) -> Any:
-        value, rise = (ca.substitute(e, x, at.x) for e in (f_of_x, slope))
-        return value, at.x - value / rise
+    def newton(x: Any) -> tuple[Any, Any]:
+        value, rise = (ca.substitute(e, symbol, x) for e in (f_of_x, slope))
+        return value, value / rise
 
-    def step(at: Bracket, _: Any) -> tuple[Bracket, Any]:
-        value, estimate = newton(at)
+    def turn(at: Search, _: Any) -> tuple[Search, Any]:
+        value, step = newton(at.x)
         lower = ca.if_else(value <= 0, at.x, at.lower)
         upper = ca.if_else(value >= 0, at.x, at.upper)
+        estimate = at.x - step
         inside = ca.logic_and(lower <= estimate, estimate <= upper)  # not <: a root may be an end
-        return Bracket(ca.if_else(inside, estimate, (lower + upper) / 2), lower, upper), ()
+        shrinks = 2 * ca.fabs(step) <= ca.fabs(at.before) + CLOSE * ca.fabs(at.x)
+        x = ca.if_else(ca.logic_and(inside, shrinks), estimate, (lower + upper) / 2)
+        return Search(x, lower, upper, x - at.x, at.step), ()
 
-    start = Bracket(guess if guess is not None else (lower + upper) / 2, lower, upper)
-    last, _ = scan(step, start, [()] * steps, opaque=True)
-    _, estimate = newton(last)
+    wide = 2 * (upper - lower)  # two steps of any length
+    start = Search(guess if guess is not None else (lower + upper) / 2, lower, upper, wide, wide)
+    last, _ = scan(turn, start, [()] * steps, opaque=True)
+    _, step = newton(last.x)
+    estimate = last.x - step
     return ca.if_else(ca.logic_and(last.lower <= estimate, estimate <= last.upper), estimate, last.x)

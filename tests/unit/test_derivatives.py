@@ -33,7 +33,7 @@ def test_elements_of_derivatives_have_names_where_both_sides_have():
 def test_numbers_take_the_place_of_symbols():
     x, y = ca.SX.sym("x"), ca.SX.sym("y")
     outputs = [Output(Array("f", ()), [x * y, x + y], True), Output(Array("g", ()), [x - y], False)]
-    found = at_values(outputs, [y], [3.0])
+    found = at_values(outputs, [(y, 3.0)])
     assert all(ca.is_equal(a, b, 2) for a, b in zip(found[0].layers, [x * 3.0, x + 3.0]))
     assert ca.symvar(found[1].layers[0])[0].name() == "x" and len(ca.symvar(found[1].layers[0])) == 1
 

@@ -64,7 +64,7 @@ def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     return undamped_motion("inverse_dynamics", robot, [q, v, a, *higher], wrenches, base).tau
 
 
-@algorithm(MotorMotion, arrays=lambda robot: needed_order(robot) + 1)
+@algorithm(MotorMotion, arrays=lambda robot: needed_order(robot) + 1, packs=True)
 def motor_motion(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     """How the motors must move, and with what torque, for a motion of the links; arguments as `inverse_dynamics`.
 

@@ -76,7 +76,7 @@ def counts(robot: Robot) -> Counts:
 
     return Counts(
         n=n,
-        ejnea=operations(lambda *q: inverse_dynamics.function(robot, *q), *[n] * 5),
+        ejnea=inverse_dynamics.trace(robot, inverse_dynamics.structure(robot))[0].operations,
         ejnea2=operations(torque, n, n, n),
         ejnea2_still=operations(lambda q, v: torque(q, v, still), n, n),
         ejnea3=operations(torque, n, n, n, n),

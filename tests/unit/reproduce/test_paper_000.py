@@ -194,7 +194,7 @@ def test_figures_and_tables_are_written(counted, tmp_path, monkeypatch):
     verdicts = {row["here"].split(":")[0]: row["verdict"] for row in rows if "torque difference" in row["claim"]}
     assert verdicts == {"joint 1": "reproduced", "joint 5": "not reproduced", "joint 7": "not possible"}
     text = (tmp_path / "new" / "folder" / "report.md").read_text()
-    for expected in ("2.97° at joint 2", "33.258 µs", "O(N³)", "N = 10", "1893"):
+    for expected in ("2.97° at joint 2", "33.258 µs", "O(N³)", "N = 10", "1955"):
         assert expected in text
     assert all(len(row) == 4 and all(row.values()) for row in rows)
 
