@@ -49,7 +49,7 @@ from .bodies import (
 )
 from .friction import link_friction
 
-PACKED_JOINTS = 100
+PACKED_JOINTS = 100  # beyond, a loop: at N = 100 packed code takes 7.4 µs, a loop 10.4, but half as long to compile
 LOOP_FROM = 180  # joints times (order + 1)²: straight code of order 2 is as fast up to 20 joints, of order 0 beyond 100
 
 

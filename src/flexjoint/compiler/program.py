@@ -76,9 +76,10 @@ class Op(NamedTuple):
 
     def on(self, new: Mapping[int, int]) -> Op:
         """The same operation on values called new[x]."""
-        if not self.operands:
+        if self.name in LEAVES:
             return self
-        return self._replace(args=(*(new[x] for x in self.operands), *self.args[len(self.operands) :]))
+        args = (new[self.args[0]], self.args[1]) if self.name == "item" else tuple([new[x] for x in self.args])
+        return Op(self.name, args, self.constant, self.loop)
 
 
 class Loop(NamedTuple):
@@ -303,6 +304,8 @@ def without_dead_code(program: Program) -> Program:
 def trim_loops(program: Program) -> Program:
     """Take out of every loop what no result needs: ys, carries, and the xs and shared values that only they used."""
     used: dict[int, set[int]] = {i: set() for i, op in enumerate(program.code) if op.loop}
+    if not used:
+        return program
     for i in needed(program.code, (x for row in program.results for x in row)):
         op = program.code[i]
         if op.name == "item":

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import accumulate
 from typing import Any
 
 from ..errors import FlexjointError
@@ -81,7 +82,8 @@ class Recorder:
         """
         import casadi as ca
 
-        rows = [*(pack.args for pack in self.packs), *outputs]
+        rows = [[x for pack in self.packs for x in pack.args], *outputs]
+        starts = list(accumulate((len(pack.args) for pack in self.packs), initial=0))
         expressions = [column(row) for row in rows]
         self.link(expressions)
         known = len(self.symbols)
@@ -97,7 +99,8 @@ class Recorder:
                 work[into[0]] = self.build.constant(function.instruction_constant(k))
             elif code == ca.OP_INPUT and args[1] >= known:
                 pack = args[1] - known
-                work[into[0]] = self.build.emit(self.packs[pack].name, *results[pack])
+                made_of = results[0][starts[pack] : starts[pack + 1]]
+                work[into[0]] = self.build.emit(self.packs[pack].name, *made_of)
             elif code == ca.OP_INPUT:
                 work[into[0]] = self.value[args[1]]()
             elif code == ca.OP_OUTPUT:
@@ -106,7 +109,7 @@ class Recorder:
                 work[into[0]] = rules[code](self.build, *(work[x] for x in args))
             else:
                 raise FlexjointError(f"{self.name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
-        return results[len(self.packs) :]
+        return results[1:]
 
     def link(self, expressions: Sequence[Any]) -> None:
         """Give a value to the symbols in the expressions that are results of loops."""
