@@ -8,7 +8,9 @@ Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is
 """
 
 from .algorithms.articulated_body import forward_dynamics
-from .algorithms.elastic import inverse_dynamics
+from .algorithms.damped import DampedMotion, damped_inverse_dynamics, damped_motion
+from .algorithms.elastic import MotorMotion, inverse_dynamics, motor_motion
+from .algorithms.elastic_forward import Accelerations, elastic_forward_dynamics
 from .algorithms.energy import (
     Momentum,
     generalized_momentum,
@@ -16,6 +18,17 @@ from .algorithms.energy import (
     momentum,
     potential_energy,
 )
+from .algorithms.feedback_linearization import (
+    LinearizingTorque,
+    LinkMotion,
+    chain_length,
+    feedback_linearization,
+    feedback_linearization_from_positions,
+    feedback_linearization_from_torques,
+    linearizing_control,
+    link_motion,
+)
+from .algorithms.friction import coulomb_command
 from .algorithms.kinematics import Pose, forward_kinematics, jacobian, jacobian_derivatives
 from .algorithms.mass_matrix import mass_matrix
 from .algorithms.newton_euler import (
@@ -26,6 +39,7 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
+from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
 from .api import Algorithm, compile, show_config
 from .compiler.kernel import Kernel
 from .drives import ElasticDrive, Motor, RigidDrive
@@ -35,6 +49,7 @@ from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
+from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
 from .trajectory import (
     FilteredStep,
     Joined,
@@ -50,20 +65,30 @@ from .trajectory import (
 )
 
 __all__ = [
+    "Accelerations",
     "Algorithm",
     "BaseMotion",
+    "CubicSpring",
+    "DampedMotion",
     "ElasticDrive",
     "FilteredStep",
     "FlexjointError",
+    "HardeningSpring",
     "InputError",
     "Joined",
     "Joint",
     "Kernel",
     "Limits",
+    "LinearSpring",
+    "LinearizingTorque",
     "Link",
+    "LinkMotion",
+    "LinkState",
     "Momentum",
     "Motor",
+    "MotorMotion",
     "NonFiniteError",
+    "PiecewiseSpring",
     "Pose",
     "RestToRest",
     "Retimed",
@@ -74,11 +99,21 @@ __all__ = [
     "Scaled",
     "Sinusoid",
     "Spline",
+    "Spring",
+    "SpringTorque",
     "Trajectory",
     "bias_torque",
     "builtin_robots",
+    "chain_length",
     "compile",
     "coriolis_torque",
+    "coulomb_command",
+    "damped_inverse_dynamics",
+    "damped_motion",
+    "elastic_forward_dynamics",
+    "feedback_linearization",
+    "feedback_linearization_from_positions",
+    "feedback_linearization_from_torques",
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",
@@ -89,16 +124,22 @@ __all__ = [
     "jacobian_derivatives",
     "joint_wrenches",
     "kinetic_energy",
+    "linearizing_control",
+    "link_motion",
+    "link_state",
     "load",
     "load_trajectory",
     "mass_matrix",
     "momentum",
+    "motor_motion",
     "parents_first",
     "potential_energy",
     "random_robot",
     "read_robot",
+    "relative_degree",
     "require_smoothness",
     "show_config",
+    "spring_torques",
     "torque_derivatives",
     "write_robot",
 ]

@@ -6,8 +6,8 @@ An algorithm is written once, as a pure function of a Robot and CasADi SX expres
 - called with arrays compiles a kernel for that robot, keeps it, and calls it.
 
 The parameters of the function say what it takes: positional ones are arrays, `*higher` further derivatives
-of the last of them, keyword-only ones are either groups of stacks (`wrenches`, `base`) or options that select
-the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
+of the last of them, keyword-only ones are either groups of stacks (`wrenches`, `base`, `tracking`) or options that
+select the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
 """
 
 from __future__ import annotations
@@ -45,7 +45,18 @@ SIGNALS = {
     "v": Signal(("n",), "rad/s | m/s"),
     "a": Signal(("n",), "rad/s² | m/s²"),
     "higher": Signal(("n",), "rad/sᵏ | m/sᵏ"),
+    "jerk": Signal(("n",), "rad/s³ | m/s³"),
+    "theta": Signal(("n",), "rad | m"),
+    "theta_v": Signal(("n",), "rad/s | m/s"),
+    "theta_a": Signal(("n",), "rad/s² | m/s²"),
+    "deflection": Signal(("n",), "rad | m"),
+    "deflection_v": Signal(("n",), "rad/s | m/s"),
     "tau": Signal(("n",), "Nm | N"),
+    "tau_e": Signal(("n",), "Nm | N"),
+    "tau_e_v": Signal(("n",), "Nm/s | N/s"),
+    "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
+    "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
+    "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "momentum": Signal(("n",), "kg m²/s | kg m/s"),
     "rotation": Signal((3, 3), "1"),
@@ -59,6 +70,7 @@ SIGNALS = {
 GROUPS = {
     "wrenches": Signal((6,), "N/sᵏ, Nm/sᵏ"),
     "base": Signal((3,), "rad/sᵏ⁺¹, m/sᵏ⁺²"),
+    "tracking": Signal(("n",), "rad/sᵏ | m/sᵏ, 1/sᵏ"),
 }
 
 
@@ -108,8 +120,9 @@ class Algorithm(AlgorithmBase):
                 raise InputError(f"{self.__name__}: out= is for arrays, not for symbolic expressions")
             self._options(keywords)
             for name, x in zip(self._names(len(args)), args):
-                if is_symbolic(x) and x.shape != (robot.n, 1):
-                    raise InputError(f"{self.__name__}: {name} has shape {x.shape}, as SX it must be ({robot.n}, 1)")
+                wanted = (*describe(name, self._signal(name), robot).shape, 1, 1)[:2]
+                if is_symbolic(x) and x.shape != wanted:
+                    raise InputError(f"{self.__name__}: {name} has shape {x.shape}, as SX it must be {wanted}")
             return self.function(robot, *args, **keywords)
         structure = Structure(len(args), groups, self._options(keywords))
         kernel = self.kernel(robot, structure)
@@ -166,7 +179,12 @@ class Algorithm(AlgorithmBase):
         return Structure(int(arrays), tuple((g, tuple(x.items())) for g, x in given.items()), options)
 
     def _names(self, arrays: int) -> list[str]:
-        return [*self._positional, *(f"q{k}" for k in range(len(self._positional), arrays))]
+        given = len(self._positional)
+        first = given - (self._positional.index("q") if "q" in self._positional else 0)  # after those with a name
+        return [*self._positional, *(f"q{first + k}" for k in range(arrays - given))]
+
+    def _signal(self, name: str) -> Signal:
+        return SIGNALS[name if name in self._positional else "higher"]
 
     def kernel(self, robot: Robot, structure: Structure) -> Kernel:
         """The compiled code, made at the first call."""
@@ -189,10 +207,7 @@ class Algorithm(AlgorithmBase):
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""
-        inputs = [
-            symbol(name, SIGNALS["higher" if k >= len(self._positional) else name], robot)
-            for k, name in enumerate(self._names(structure.arrays))
-        ]
+        inputs = [symbol(name, self._signal(name), robot) for name in self._names(structure.arrays)]
         arguments = [x for _, x in inputs]
         keywords: dict[str, Any] = dict(structure.options)
         for group, members in structure.groups:

@@ -177,8 +177,6 @@ def link_table(robot: Robot) -> Table:
 
 
 def link_cells(link: Link) -> dict[str, str]:
-    from .drives import ElasticDrive
-
     joint = link.joint
     return {
         "link": link.name,
@@ -188,7 +186,7 @@ def link_cells(link: Link) -> dict[str, str]:
         "mass, kg": f"{link.mass:g}",
         "drive": drive_kind(joint.drive) if joint.moves else "",
         "B": f"{joint.drive.motor.inertia:g}" if joint.drive else "",
-        "K": f"{joint.drive.stiffness:g}" if isinstance(joint.drive, ElasticDrive) else "",
+        "K": stiffness_of(joint.drive),
         "D": f"{joint.viscous_friction:g}" if joint.moves else "",
     }
 
@@ -211,6 +209,12 @@ def operation_table(robot: Robot) -> Table:
 
 def drive_kind(drive: Any) -> str:
     return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
+
+
+def stiffness_of(drive: Any) -> str:
+    """Of a linear spring its number, of another law its name."""
+    stiffness = getattr(drive, "stiffness", "")
+    return f"{stiffness:g}" if isinstance(stiffness, int | float) else getattr(stiffness, "name", "")
 
 
 def joint_letters(robot: Robot) -> str:

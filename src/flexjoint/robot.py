@@ -18,8 +18,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .drives import Drive, ElasticDrive, RigidDrive
+from .drives import Drive, ElasticDrive, Motor, RigidDrive
 from .errors import RobotError
+from .springs import Spring
 
 BASE = "base"
 JointKind = Literal["revolute", "prismatic", "fixed"]
@@ -59,6 +60,8 @@ class Joint:
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     limits: Limits = field(default_factory=Limits)
     viscous_friction: float = 0.0  # on the link side, Nm s/rad or N s/m
+    coulomb_friction: float = 0.0  # likewise, Nm or N: F_c tanh(q'/v_c)
+    coulomb_velocity: float = 0.0  # v_c, rad/s or m/s
     drive: Drive | None = None
 
     def __post_init__(self) -> None:
@@ -243,6 +246,8 @@ def parents_first(links: Iterable[Link]) -> list[Link]:
 
 def _plain(value: Any) -> Any:
     """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0."""
+    if isinstance(value, Spring):
+        return value.plain()
     if isinstance(value, np.ndarray):
         return value.tolist()
     if dataclasses.is_dataclass(value):
@@ -336,11 +341,7 @@ def check_joint(joint: Joint) -> None:
             f"the rotation of joint '{name}' is not a rotation matrix (|R Rᵀ − 1| = {error:.1e}, "
             f"det R = {np.linalg.det(joint.rotation):.3g}): give an orthonormal, right-handed one"
         )
-    check_number("viscous friction", name, joint.viscous_friction)
-    if joint.viscous_friction < 0:
-        raise RobotError(
-            f"the viscous friction of joint '{name}' is {joint.viscous_friction:g}: it must not be negative"
-        )
+    check_friction(name, "", joint)
     limits = dataclasses.astuple(joint.limits)
     if any(not is_number(x) or math.isnan(x) for x in limits):
         raise RobotError(f"a limit of joint '{name}' is no number, {joint.limits}: use infinity where unknown")
@@ -353,22 +354,47 @@ def check_joint(joint: Joint) -> None:
     check_drive(joint)
 
 
+def check_friction(name: str, side: str, item: Joint | Motor) -> None:
+    """Of a joint, or with `side` "motor " of its motor."""
+    for what in ("viscous friction", "coulomb friction", "coulomb velocity"):
+        value = getattr(item, what.replace(" ", "_"))
+        what = side + what.replace("coulomb", "Coulomb")
+        check_number(what, name, value)
+        if value < 0:
+            raise RobotError(f"the {what} of joint '{name}' is {value:g}: it must not be negative")
+    if item.coulomb_friction and not item.coulomb_velocity:
+        raise RobotError(
+            f"the {side}Coulomb friction of joint '{name}' is {item.coulomb_friction:g} without a Coulomb velocity: "
+            "give the velocity over which it changes its sign, v_c in F_c tanh(v/v_c)"
+        )
+
+
 def check_drive(joint: Joint) -> None:
     drive = joint.drive
     if drive is None:
         return
     if not joint.moves:
         raise RobotError(f"joint '{joint.name}' is fixed but has a drive: remove one of the two")
+    if not isinstance(drive, Drive) or not isinstance(drive.motor, Motor):
+        raise RobotError(
+            f"the drive of joint '{joint.name}' is {drive!r}: give RigidDrive(Motor(inertia)) or "
+            "ElasticDrive(stiffness, Motor(inertia))"
+        )
     check_number("motor inertia", joint.name, drive.motor.inertia)
     if drive.motor.inertia < 0:
         raise RobotError(f"the motor inertia of joint '{joint.name}' is {drive.motor.inertia:g}: must not be negative")
+    check_friction(joint.name, "motor ", drive.motor)
     if isinstance(drive, ElasticDrive):
-        check_number("stiffness", joint.name, drive.stiffness)
-        if drive.stiffness <= 0:
-            raise RobotError(
-                f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
-                "a joint that does not yield has a RigidDrive"
-            )
+        if not isinstance(drive.stiffness, Spring):  # a law has checked itself
+            check_number("stiffness", joint.name, drive.stiffness)
+            if drive.stiffness <= 0:
+                raise RobotError(
+                    f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
+                    "a joint that does not yield has a RigidDrive"
+                )
+        check_number("damping", joint.name, drive.damping)
+        if drive.damping < 0:
+            raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")
         if drive.motor.inertia == 0:
             raise RobotError(
                 f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"

@@ -1,10 +1,8 @@
 """Identities of mechanics that hold for every robot, on seeded random chains and trees.
 
-Derivatives are CasADi's; energies, where a test says so, are written here from 4×4 poses and share nothing with
-the library's recursions.
+Derivatives are CasADi's; energies, where a test says so, are those of `support.lagrange` and share nothing with the
+library's recursions.
 """
-
-from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -16,6 +14,7 @@ from flexjoint.algorithms.mass_matrix import by_factorization
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.kinematics import symbolic_poses
+from support.lagrange import kinetic, potential, pseudo_inertia, rate
 
 TOLERANCE = 1e-12
 TREE = {"tree": True, "fixed": 0.4, "friction": True}
@@ -52,15 +51,6 @@ def symbols(robot, count, name="q"):
     return [ca.SX.sym(f"{name}{k}", robot.n) for k in range(count)]
 
 
-def rate(expression, *stacks):
-    """d/dt of an expression in the symbols of stacks [x, x', ...]."""
-    total = ca.SX.zeros(ca.vec(expression).shape[0], 1)
-    for stack in stacks:
-        for x, dx in pairwise(stack):
-            total += ca.jtimes(ca.vec(expression), x, dx)
-    return ca.reshape(total, *expression.shape)
-
-
 def values(expressions, symbols, seed=0):
     """Numbers of several expressions at one random state."""
     rng = np.random.default_rng(seed)
@@ -83,31 +73,6 @@ def test_robots_are_various():
 
 
 # Lagrange -----------------------------------------------------------------------------------------------------
-
-
-def pseudo_inertia(link):
-    """The 4×4 matrix ∫ (r, 1)(r, 1)ᵀ dm."""
-    m, c, I = link.mass, np.array(link.com), np.array(link.inertia)
-    J = np.zeros((4, 4))
-    J[:3, :3] = np.trace(I) / 2 * np.eye(3) - I + m * np.outer(c, c)
-    J[:3, 3] = J[3, :3] = m * c
-    J[3, 3] = m
-    return ca.SX(ca.DM(J))
-
-
-def kinetic(robot, q, v):
-    """Σ ½ tr(T' J T'ᵀ)."""
-    energy = 0
-    for link, T in zip(robot.links, symbolic_poses(robot, q)):
-        dT = rate(T, [q, v])
-        energy += ca.trace(dT @ pseudo_inertia(link) @ dT.T) / 2
-    return energy
-
-
-def potential(robot, q):
-    """−Σ (g, 0)ᵀ T J (0, 0, 0, 1)ᵀ."""
-    g = ca.SX(ca.DM([*robot.gravity, 0.0]))
-    return -sum(ca.dot(g, (T @ pseudo_inertia(link))[:, 3]) for link, T in zip(robot.links, symbolic_poses(robot, q)))
 
 
 def lagrange(robot, q, v, a):

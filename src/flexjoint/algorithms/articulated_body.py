@@ -15,7 +15,8 @@ from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, skew, sx, unit_z, zeros
-from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, viscous_friction
+from .bodies import Body, frames, moving_bodies, rigid_motor_inertia
+from .friction import link_friction
 from .kinematics import joint_pose
 from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia
 from .newton_euler import Motion, assemble, base_motion, checked_base, checked_wrenches, external, forward, joint_step
@@ -63,7 +64,7 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
             n, f = bias[frame.body]
             bias[frame.body] = (n + moment[0], f + force[0])
 
-    friction, motor = viscous_friction(robot), rigid_motor_inertia(robot)
+    friction, motor = link_friction(robot, [v], 0)[0], rigid_motor_inertia(robot)
     U: list[tuple[Vector, Vector]] = [(zeros(3), zeros(3))] * robot.n
     D: list[Any] = [None] * robot.n
     u: list[Any] = [None] * robot.n
@@ -73,7 +74,7 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
         turning = body.kind == "revolute"
         U[i] = (I[:, 2], H.T[:, 2]) if turning else (H[:, 2], M[:, 2])  # moment and force of a unit acceleration
         D[i] = U[i][0 if turning else 1][2] + motor[i]
-        u[i] = tau[i] - friction[i] * v[i] - (n if turning else f)[2]
+        u[i] = tau[i] - friction[i] - (n if turning else f)[2]
         if body.parent >= 0:
             rest = articulated(inertia[i], U[i], D[i], turning, motor[i])
             alpha, a = drift[i]
@@ -142,6 +143,14 @@ def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, t
     return rest
 
 
+def joint_accelerations(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None) -> Any:
+    """q'' where `tau` is what reaches the links: of a rigid joint the motor torque, of an elastic one the spring's."""
+    if robot.n > FEW_JOINTS:
+        return by_articulated_bodies(robot, q, v, tau, wrenches, base)
+    ways = [by_factorization, by_articulated_bodies]
+    return cheapest([way(robot, q, v, tau, wrenches, base) for way in ways], lambda x: [x])
+
+
 @algorithm("a")
 def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
     """Joint accelerations from positions, velocities and motor torques of a robot with rigid joints.
@@ -154,7 +163,4 @@ def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
             f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use robot.rigid() for "
             "stiff joints, or robot.without_drives() with the elastic torques as tau"
         )
-    if robot.n > FEW_JOINTS:
-        return by_articulated_bodies(robot, q, v, tau, wrenches, base)
-    ways = [by_factorization, by_articulated_bodies]
-    return cheapest([way(robot, q, v, tau, wrenches, base) for way in ways], lambda x: [x])
+    return joint_accelerations(robot, q, v, tau, wrenches, base)

@@ -8,7 +8,7 @@ parent whatever of a link's inertia its own joint cannot feel (the base paramete
     a prismatic link hands over all of Σ, which turns with the parent, and keeps m and h.
 
 Internal wrenches do change, so joint wrenches are computed from `bodies` alone.  What the joints themselves add
-along their axes, friction and rigidly coupled motors, comes as vectors.
+along their axes comes as vectors: rigidly coupled motors here, friction in `friction.py`.
 """
 
 from __future__ import annotations
@@ -127,11 +127,6 @@ def along_z(h: Vector, Sigma: Matrix) -> tuple[Any, Any]:
     given_h, given_Sigma = zeros(3), zeros(3, 3)
     given_h[2], given_Sigma[2, 2] = h[2], Sigma[2, 2]
     return given_h, given_Sigma
-
-
-def viscous_friction(robot: Robot) -> Any:
-    """D, on the link side."""
-    return sx([joint.viscous_friction for joint in robot.joints])
 
 
 def rigid_motor_inertia(robot: Robot) -> Any:

@@ -1,18 +1,49 @@
-"""Inverse dynamics of robots with rigid and elastic joints, in any mix  [EJNEA sec. II-A, III]."""
+"""Inverse dynamics of robots with rigid and elastic joints, in any mix  [EJNEA sec. II-A, III].
+
+It differs from the paper in what a joint may have: friction on both sides, and springs that are not linear.  With
+φ = θ − q and k = dτ_e/dφ the motor moves by
+
+    φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,   τ = B θ'' + D_m θ' + F_m tanh(θ'/v_m) + τ_e,
+
+a rigid joint by θ = q.  A damped spring has no such formula: see `damped.py`.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 from ..api import algorithm
-from ..drives import ElasticDrive
+from ..drives import ElasticDrive, Motor
 from ..errors import InputError
-from ..robot import Robot
-from ..spatial import sx
-from .newton_euler import torque_derivatives
+from ..robot import Joint, Robot
+from ..spatial import Jet, ca, sx, zeros
+from .friction import coulomb_command, friction, joint_friction
+from .newton_euler import link_torques
+
+
+class MotorMotion(NamedTuple):
+    """Motor position, velocity and acceleration, torque passed to the link, deflection θ − q, motor torque."""
+
+    theta: Any
+    theta_v: Any
+    theta_a: Any
+    tau_e: Any
+    deflection: Any
+    tau: Any
+
+
+def joint_order(joint: Joint) -> int:
+    """Highest derivative of q that the joint's motor torque depends on: its relative degree."""
+    if not isinstance(joint.drive, ElasticDrive):
+        return 2
+    return 3 if joint.drive.damping else 4
 
 
 def needed_order(robot: Robot) -> int:
-    """Highest derivative of q that the motor torque depends on."""
-    return 4 if any(robot.elastic) else 2
+    """Highest derivative of q that any motor torque depends on; the joints are coupled, so all must be that smooth."""
+    return max([2, *map(joint_order, robot.joints)])
 
 
 @algorithm("tau", arrays=lambda robot: needed_order(robot) + 1)
@@ -22,18 +53,99 @@ def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     Further derivatives are accepted and not used, so a trajectory's stack can be unpacked as it is.
     `wrenches` and `base` are those of `torque_derivatives`; elastic joints need the first two derivatives.
     """
-    q = [q, v, a, *higher]
+    refuse_damping("inverse_dynamics", robot)
+    return undamped_motion("inverse_dynamics", robot, [q, v, a, *higher], wrenches, base).tau
+
+
+@algorithm(MotorMotion, arrays=lambda robot: needed_order(robot) + 1)
+def motor_motion(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
+    """How the motors must move, and with what torque, for a motion of the links; arguments as `inverse_dynamics`.
+
+    `tau_e` is the torque that the transmission passes to the link: of the spring, or of the shaft of a rigid joint,
+    whose motor moves with the link and whose `deflection` is zero.
+    """
+    refuse_damping("motor_motion", robot)
+    return undamped_motion("motor_motion", robot, [q, v, a, *higher], wrenches, base)
+
+
+def undamped_motion(name: str, robot: Robot, q: Sequence[Any], wrenches: Any, base: Any) -> MotorMotion:
+    check_derivatives(name, robot, q)
+    tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
+    phi = [spring_motion(joint, [x[i] for x in tau_e]) for i, joint in enumerate(robot.joints)]
+    return motor_side(robot, q, tau_e[0], phi)
+
+
+def motor_side(robot: Robot, q: Sequence[Any], tau_e: Any, deflections: Sequence[Jet]) -> MotorMotion:
+    """From the motion of the links, the torque passed to them and [φ, φ', φ''] of each joint."""
+    phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
+    theta, theta_v, theta_a = (x + y for x, y in zip(q, phi))
+    motors = [joint.drive.motor if joint.drive else Motor(0.0) for joint in robot.joints]
+    B = sx([motor.inertia for motor in motors])
+    tau = tau_e + friction(motors, [theta_v], 0)[0] + B * theta_a  # τ = τ_e + B θ''  [EJNEA (4b), (9), (10)]
+    return MotorMotion(theta, theta_v, theta_a, tau_e, phi[0], tau)
+
+
+def transmitted_torque(robot: Robot, q: Sequence[Any], order: int, wrenches: Any = None, base: Any = None) -> Jet:
+    """Jet of what the links and the friction of their joints ask of the transmissions."""
+    tau = link_torques(robot, q, sx(robot.gravity), order, wrenches, base)
+    return [x + y for x, y in zip(tau, joint_friction(robot, q[1:], order))]
+
+
+def spring_motion(joint: Joint, tau: Sequence[Any]) -> Jet:
+    """[φ, φ', φ''] from the jet of the spring's torque; zeros if there is no spring."""
+    if not isinstance(joint.drive, ElasticDrive):
+        return [zeros(1)] * 3
+    spring = joint.drive.spring
+    if not spring.invertible:
+        raise InputError(
+            f"the spring of joint '{joint.name}', {spring!r}, has no closed inverse: inverse dynamics needs its "
+            "deflection from its torque; give the law a method deflection(tau)"
+        )
+    phi = spring.deflection(tau[0])
+    k, slope = spring.gradients(phi)
+    phi_v = (1 / k) * tau[1]  # φ' = τ_e'/k
+    return [phi, phi_v, (1 / k) * (tau[2] - slope * phi_v**2)]  # φ'' = (τ_e'' − k' φ'²)/k
+
+
+# Checks -----------------------------------------------------------------------------------------------------
+
+
+def check_derivatives(name: str, robot: Robot, q: Sequence[Any]) -> None:
+    """Enough derivatives for every joint; and a warning where friction makes poor use of them."""
     order = needed_order(robot)
     if len(q) <= order:
-        joint = robot.joints[robot.elastic.index(True)].name
+        needs = [
+            which(robot, [joint_order(joint) == k for joint in robot.joints], what, f"q and its first {k} derivatives")
+            for k, what in ((4, "elastic"), (3, "elastic with a damped spring"))
+            if any(joint_order(joint) == k > len(q) - 1 for joint in robot.joints)
+        ]
         raise InputError(
-            f"inverse_dynamics: joint '{joint}' is elastic and needs q and its first {order} derivatives, "
-            f"{len(q) - 1} derivatives were given; robot.rigid() is the robot with stiff joints"
+            f"{name}: {' and '.join(needs)}, {len(q) - 1} derivatives were given; as the joints are coupled, every "
+            "joint's are used; robot.rigid() is the robot with stiff joints"
         )
-    tau = torque_derivatives.function(robot, *q, order=order - 2, wrenches=wrenches, base=base)
-    if order == 2:
-        return tau[0]
-    drives = [joint.drive for joint in robot.joints]
-    B = sx([d.motor.inertia if isinstance(d, ElasticDrive) else 0.0 for d in drives])
-    B_over_K = sx([d.motor.inertia / d.stiffness if isinstance(d, ElasticDrive) else 0.0 for d in drives])
-    return tau[0] + B * q[2] + B_over_K * tau[2]  # τ = τ_e + B θ'', θ'' = q'' + τ_e''/K  [EJNEA (9), (10)]
+    for joint, torque in zip(robot.joints, coulomb_command(robot)):
+        if torque > joint.coulomb_friction:
+            warnings.warn(
+                f"{robot.name}: the Coulomb friction of joint '{joint.name}' acts on the link of an elastic joint and "
+                f"is differentiated twice: {joint.coulomb_friction:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
+                "motor torque where the joint turns round at 1 rad/s² (m/s²); move it to the motor, or raise its "
+                "coulomb_velocity",
+                stacklevel=2,
+            )
+
+
+def which(robot: Robot, chosen: Sequence[bool], what: str, need: str) -> str:
+    names = [f"'{joint.name}'" for joint, x in zip(robot.joints, chosen) if x]
+    if len(names) == 1:
+        return f"joint {names[0]} is {what} and needs {need}"
+    return f"joints {', '.join(names)} are {what} and need {need}"
+
+
+def refuse_damping(name: str, robot: Robot) -> None:
+    for joint in robot.joints:
+        if isinstance(joint.drive, ElasticDrive) and joint.drive.damping:
+            raise InputError(
+                f"{name}: the spring of joint '{joint.name}' is damped (D = {joint.drive.damping:g}), so the motor "
+                "torque depends on the past of the motion, not only on its derivatives now; use "
+                "damped_inverse_dynamics, which carries the deflection along, or damped_motion for a whole trajectory"
+            )

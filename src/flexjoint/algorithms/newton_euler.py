@@ -44,8 +44,8 @@ from .bodies import (
     moving_bodies,
     own_frame,
     rigid_motor_inertia,
-    viscous_friction,
 )
+from .friction import link_friction
 
 LOOP_FROM = 180  # joints times (order + 1)²: straight code of order 2 is as fast up to 20 joints, of order 0 beyond 100
 
@@ -93,14 +93,18 @@ def newton_euler(
     order: int,
     base: Mapping[str, Sequence[Any]] | None = None,
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
+    known: Sequence[Any] = (),
 ) -> list[Load]:
-    """What each joint passes to its body, with the first `order` derivatives, from the stack [q, q', ...]."""
+    """What each joint passes to its body, with the first `order` derivatives, from the stack [q, q', ...].
+
+    `known` are joint torques and derivatives that need no computing.
+    """
     steps = [joint_step(body, q, order) for body in tree]
     motions, loads = forward(tree, steps, order, base_motion(gravity, order, base))
     for frame, wrench in wrenches:
         if frame.body >= 0:
             loads[frame.body] += external(motions[frame.body], frame, wrench, order)
-    return backward(tree, steps, loads, order)
+    return backward(tree, steps, loads, order, known)
 
 
 def forward(tree: list[Body], steps: list[Step], order: int, base: Motion) -> tuple[list[Motion], list[Load]]:
@@ -145,23 +149,33 @@ def inertial_load(body: Body, motion: Motion) -> Load:
     )
 
 
-def backward(tree: list[Body], steps: list[Step], loads: list[Load], order: int) -> list[Load]:
+def backward(
+    tree: list[Body], steps: list[Step], loads: list[Load], order: int, known: Sequence[Any] = ()
+) -> list[Load]:
     """From the tips inwards: the load of a body and all that it carries."""
     loads = list(loads)
     none = Load([zeros(3)] * (order + 1), [zeros(3)] * (order + 1))
 
-    def inwards(carried: Load, x: tuple[Body, Step, Load]) -> tuple[Load, Load]:
-        body, step, own = x
-        load = own + carried
+    def inwards(carried: Load, x: tuple[Body, Step, Load, Jet]) -> tuple[Load, Load]:
+        body, step, own, torques = x
+        load = with_torques(body, own + carried, torques)
         return handed_on(body, step, load, order), load
 
     for run in reversed(runs(tree)):
-        xs = [(anywhere(tree[i]), steps[i], loads[i]) for i in run]
+        xs = [(anywhere(tree[i]), steps[i], loads[i], [tau[tree[i].coordinate] for tau in known]) for i in run]
         rest, loads[run[0] : run[-1] + 1] = repeated(run, order)(inwards, none, xs, reverse=True)
         parent = tree[run[0]].parent
         if parent >= 0:
             loads[parent] += rest
     return loads
+
+
+def with_torques(body: Body, load: Load, torques: Jet) -> Load:
+    """The load with the components along the joint that are known already."""
+    F, N = (list(jet) for jet in load)
+    along = N if body.kind == "revolute" else F
+    along[: len(torques)] = [ca.vertcat(x[:2], tau) for x, tau in zip(along, torques)]
+    return Load(F, N)
 
 
 def handed_on(body: Body, step: Step, load: Load, order: int) -> Load:
@@ -261,7 +275,7 @@ def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, b
     """Joint torques on the link side and their time derivatives, [τ, τ', ... τ⁽ᵒʳᵈᵉʳ⁾].
 
     Needs [q, v, a, q''', ...] up to derivative order + 2.  The torque is what the transmission delivers to the
-    links: the elastic torque of an elastic joint; with a rigid drive it carries the motor's inertia as well.
+    links: the elastic torque of an elastic joint; with a rigid drive it carries the motor's inertia and friction too.
     `wrenches` maps link names to stacks [w, w', ...] of (f, n) acting on the robot at the origin of the link's
     frame, in base coordinates, with absolute derivatives; `base` is a BaseMotion.
     """
@@ -273,9 +287,9 @@ def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, b
             f"torque_derivatives of order {order} needs q and its first {order + 2} derivatives, "
             f"{len(q) - 1} derivatives were given"
         )
-    D, B = viscous_friction(robot), rigid_motor_inertia(robot)
+    B, friction = rigid_motor_inertia(robot), link_friction(robot, q[1:], order)
     tau = link_torques(robot, q, sx(robot.gravity), order, wrenches, base)
-    return [tau[k] + D * q[k + 1] + B * q[k + 2] for k in range(order + 1)]
+    return [tau[k] + friction[k] + B * q[k + 2] for k in range(order + 1)]
 
 
 @algorithm("joint_wrenches")
@@ -291,7 +305,7 @@ def joint_wrenches(robot: Robot, q, v, a, *, wrenches=None, base=None):
 
 @algorithm("tau")
 def bias_torque(robot: Robot, q, v, *, wrenches=None, base=None):
-    """n(q, v) = c + g + D v − Jᵀw: the torque that leaves the joints unaccelerated  [EJNEA (1)]."""
+    """n(q, v) = c + g + friction − Jᵀw: the torque that leaves the joints unaccelerated  [EJNEA (1)]."""
     return torque_derivatives.function(robot, q, v, zeros(robot.n), wrenches=wrenches, base=base)[0]
 
 
@@ -314,14 +328,27 @@ def link_torques(
     order: int,
     wrenches: Mapping[str, Sequence[Any]] | None = None,
     base: Mapping[str, Sequence[Any]] | None = None,
+    known: Sequence[Any] = (),
 ) -> Jet:
     """Jet of what the links alone ask of the joints: τ = N_z of a turning, F_z of a sliding one  [EJNEA (39)]."""
     tree = moving_bodies(robot)
     place = frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
-    loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at)
+    loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at, known)
     along = [load.N if body.kind == "revolute" else load.F for body, load in zip(tree, loads)]
     return [ca.vertcat(*[jet[k][2] for jet in along]) for k in range(order + 1)]
+
+
+def next_torque(robot: Robot, q: Sequence[Any], known: Sequence[Any], wrenches: Any = None, base: Any = None) -> Any:
+    """τ⁽ᵏ⁾ of `torque_derivatives` where `known` = [τ, ... τ⁽ᵏ⁻¹⁾] belong to the motion [q, ... q⁽ᵏ⁺²⁾] already.
+
+    Their components along the joints need no computing: 4 % of the feedback linearization of the 7R.
+    """
+    k = len(known)
+    B, friction = rigid_motor_inertia(robot), link_friction(robot, q[1:], k)
+    joints = [friction[l] + B * q[l + 2] for l in range(k + 1)]
+    links = [tau - x for tau, x in zip(known, joints)]
+    return link_torques(robot, q, sx(robot.gravity), k, wrenches, base, links)[k] + joints[k]
 
 
 def checked_wrenches(robot: Robot, wrenches: Mapping | None, order: int) -> list[tuple[int, Sequence[Any]]]:

@@ -50,6 +50,8 @@ def from_dh(
     com: Any = None,
     inertia: Any = None,
     viscous_friction: Any = 0.0,
+    coulomb_friction: Any = 0.0,
+    coulomb_velocity: Any = 0.0,
     limits: Sequence[Limits | None] | None = None,
     drives: Sequence[Drive | None] | None = None,
     gravity: Any = (0.0, 0.0, -9.81),
@@ -77,6 +79,8 @@ def from_dh(
     alpha, a, d = numbers("alpha", alpha), numbers("a", a), numbers("d", d)
     theta = numbers("theta", 0.0 if theta is None else theta)
     mass, viscous_friction = numbers("mass", mass), numbers("viscous_friction", viscous_friction)
+    coulomb_friction = numbers("coulomb_friction", coulomb_friction)
+    coulomb_velocity = numbers("coulomb_velocity", coulomb_velocity)
     com = numbers("com", np.zeros(3) if com is None else com, (3,))
     inertia = numbers("inertia", np.zeros((3, 3)) if inertia is None else inertia, (3, 3))
 
@@ -98,6 +102,8 @@ def from_dh(
             mount.R,
             limits[i] or Limits(),
             float(viscous_friction[i]),
+            float(coulomb_friction[i]),
+            float(coulomb_velocity[i]),
             drives[i],
         )
         I = end.R @ inertia[i] @ end.R.T

@@ -8,7 +8,9 @@
     mass = 2.7
     com = [0.0, 0.1, 0.0]
     inertia = {xx = 0.02, yy = 0.02, zz = 0.005}     # central; also xy, xz, yz, or a 3x3 matrix
-    drive = {kind = "elastic", stiffness = 1000, motor_inertia = 3.2}
+    drive = {kind = "elastic", stiffness = 1000, motor_inertia = 3.2}    # also: damping, motor_viscous_friction, ...
+
+A spring that is not linear stands in place of its stiffness: spring = {kind = "cubic", stiffness = 900, cubic = 4e4}.
 
 With `convention = "frames"` a link has a name, a parent, and its frame's position and rpy, rpy_deg or rotation in
 the parent's; body data are in the link's frame.  Files are data: nothing in them is executed, and an unknown key
@@ -17,6 +19,7 @@ is an error.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -32,6 +35,7 @@ from ..drives import Drive, ElasticDrive, Motor, RigidDrive
 from ..errors import FlexjointError, RobotError
 from ..robot import BASE, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
+from ..springs import SPRINGS, Spring
 from .dh import from_dh
 
 MAX_BYTES = 10_000_000
@@ -39,12 +43,14 @@ MAX_LINKS = 10_000
 MAX_DOTS = 100  # in one line: tomllib takes quadratic time over a dotted key, minutes over a long one
 
 TOP_KEYS = ("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical", "link")
-BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", "viscous_friction", "limits", "drive")
+FRICTION_KEYS = ("viscous_friction", "coulomb_friction", "coulomb_velocity")
+BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", *FRICTION_KEYS, "limits", "drive")
 DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
 FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
-DRIVE_KEYS = {"rigid": ("kind", "motor_inertia"), "elastic": ("kind", "stiffness", "motor_inertia")}
+MOTOR_KEYS = ("motor_inertia", *(f"motor_{key}" for key in FRICTION_KEYS))
+DRIVE_KEYS = {"rigid": ("kind", *MOTOR_KEYS), "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS)}
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
@@ -249,6 +255,8 @@ def _read_dh(table: Table, links: list[Table]) -> Robot:
         com=[link.vector("com", (0.0, 0.0, 0.0)) for link in links],
         inertia=[_inertia(link) for link in links],
         viscous_friction=[link.number("viscous_friction", 0.0) for link in links],
+        coulomb_friction=[link.number("coulomb_friction", 0.0) for link in links],
+        coulomb_velocity=[link.number("coulomb_velocity", 0.0) for link in links],
         limits=[_limits(link) for link in links],
         drives=[_drive(link) for link in links],
         joint_names=[link.text("joint", f"joint{i + 1}") for i, link in enumerate(links)],
@@ -281,8 +289,8 @@ def _link(link: Table) -> Link:
         link.vector("position", (0.0, 0.0, 0.0)),
         _rotation(link),
         _limits(link),
-        link.number("viscous_friction", 0.0),
-        _drive(link),
+        drive=_drive(link),
+        **{key: link.number(key, 0.0) for key in FRICTION_KEYS},
     )
     parent, com = link.text("parent", BASE), link.vector("com", (0.0, 0.0, 0.0))
     return Link(name, joint, parent, link.number("mass", 0.0), com, _inertia(link))
@@ -327,9 +335,24 @@ def _drive(link: Table) -> Drive | None:
     table = link.table("drive")
     kind = table.choice("kind", DRIVE_KEYS)
     table.allow(DRIVE_KEYS[kind])
+    inertia = table.number("motor_inertia", 0.0 if kind == "rigid" else None)
+    motor = Motor(inertia, **{key: table.number(f"motor_{key}", 0.0) for key in FRICTION_KEYS})
     if kind == "rigid":
-        return RigidDrive(Motor(table.number("motor_inertia", 0.0)))
-    return ElasticDrive(table.number("stiffness"), Motor(table.number("motor_inertia")))
+        return RigidDrive(motor)
+    table.only_one("stiffness", "spring")
+    spring = _spring(table) if "spring" in table.data else table.number("stiffness")
+    return ElasticDrive(spring, motor, table.number("damping", 0.0))
+
+
+def _spring(drive: Table) -> Spring:
+    table = drive.table("spring")
+    law = SPRINGS[table.choice("kind", SPRINGS)]
+    names = [field.name for field in dataclasses.fields(law)]
+    table.allow(["kind", *names])
+    for name in names:
+        if name not in table.data:
+            raise table.wrong(name, f"the {name} of a {law.__name__}")
+    return law(**{name: table.data[name] for name in names})
 
 
 # Writing --------------------------------------------------------------------------------------------------
@@ -348,8 +371,7 @@ def _link_entries(link: Link) -> dict[str, Any]:
         "position": joint.position,
         "rotation": joint.rotation,
     }
-    if joint.viscous_friction:
-        entries["viscous_friction"] = joint.viscous_friction
+    entries |= {key: value for key in FRICTION_KEYS if (value := getattr(joint, key))}
     if joint.limits != Limits():
         entries["limits"] = {key: value for key, value in limits.items() if value != getattr(Limits(), key)}
     if joint.drive is not None:
@@ -366,10 +388,24 @@ def _link_entries(link: Link) -> dict[str, Any]:
 def _drive_entries(joint: Joint) -> dict[str, Any]:
     match joint.drive:
         case RigidDrive(motor):
-            return {"kind": "rigid", "motor_inertia": motor.inertia}
-        case ElasticDrive(stiffness, motor):
-            return {"kind": "elastic", "stiffness": stiffness, "motor_inertia": motor.inertia}
+            return {"kind": "rigid", **_motor_entries(motor)}
+        case ElasticDrive(stiffness, motor, damping):
+            spring = _spring_entries(joint, stiffness) if isinstance(stiffness, Spring) else {"stiffness": stiffness}
+            damped = {"damping": damping} if damping else {}
+            return {"kind": "elastic", **spring, **damped, **_motor_entries(motor)}
     raise RobotError(f"the drive of joint '{joint.name}', {joint.drive!r}, has no form in robot files yet")
+
+
+def _spring_entries(joint: Joint, spring: Spring) -> dict[str, Any]:
+    for kind, law in SPRINGS.items():
+        if type(spring) is law:
+            return {"spring": {"kind": kind, **dataclasses.asdict(spring)}}
+    raise RobotError(f"the spring of joint '{joint.name}', {spring!r}, has no form in robot files")
+
+
+def _motor_entries(motor: Motor) -> dict[str, Any]:
+    friction = {f"motor_{key}": value for key in FRICTION_KEYS if (value := getattr(motor, key))}
+    return {"motor_inertia": motor.inertia, **friction}
 
 
 def _toml(value: Any) -> str:
@@ -379,6 +415,6 @@ def _toml(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, dict):
         return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items()) + "}"
-    if isinstance(value, np.ndarray | list):
+    if isinstance(value, np.ndarray | list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     return repr(float(value))

@@ -128,6 +128,8 @@ def test_joint_data_reach_their_joints():
         limits=[None, Limits(upper=2.0)],
         drives=[drive, None],
         viscous_friction=[0.5, 0.25],
+        coulomb_friction=[0.0, 3.0],
+        coulomb_velocity=0.1,
         gravity=[1.0, 2.0, 3.0],
         joint_names=["shoulder", "rail"],
         link_names=["upper", "lower"],
@@ -135,6 +137,7 @@ def test_joint_data_reach_their_joints():
     first, second = robot.joints
     assert (first.name, first.drive, first.viscous_friction, first.limits) == ("shoulder", drive, 0.5, Limits())
     assert (second.name, second.drive, second.viscous_friction, second.limits.upper) == ("rail", None, 0.25, 2.0)
+    assert [(j.coulomb_friction, j.coulomb_velocity) for j in (first, second)] == [(0.0, 0.1), (3.0, 0.1)]
     assert [x.parent for x in robot.links] == ["base", "upper", "lower"]
     assert robot.gravity.tolist() == [1.0, 2.0, 3.0]
 

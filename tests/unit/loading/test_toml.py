@@ -111,8 +111,9 @@ def odd_robot():
     skewed = np.diag([0.1, 0.1, 0.1])
     skewed[0, 1], skewed[1, 0] = 1e-3, np.nextafter(1e-3, 1)
     first = Joint('j\x7f\t"é\\\n', "revolute", [1e-300, 0.1 + 0.2, -1 / 3], limits=Limits(-1.0, velocity=3.5))
-    second = Joint("b", "prismatic", viscous_friction=0.1, drive=RigidDrive(Motor(0.0)))
-    third = Joint("c", drive=ElasticDrive(1 / 3, Motor(1e-7)))
+    dry = {"coulomb_friction": 1 / 7, "coulomb_velocity": 1e-3}
+    second = Joint("b", "prismatic", viscous_friction=0.1, drive=RigidDrive(Motor(0.0, 0.3, 1 / 9, 0.02)), **dry)
+    third = Joint("c", drive=ElasticDrive(1 / 3, Motor(1e-7, viscous_friction=0.7), damping=1 / 11))
     links = [
         Link("α = 1 # no comment", first, mass=np.float64(2.0), inertia=skewed),
         Link("y", second, "α = 1 # no comment", mass=1, com=[0.1, 0.0, 0.0]),
