@@ -39,6 +39,14 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
+from .algorithms.rotors import (
+    GeneralizedForces,
+    carrier_torque,
+    coupled_mass_matrix,
+    generalized_forces,
+    rotor_coupling,
+    rotor_torque,
+)
 from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
 from .api import Algorithm, compile, show_config
 from .compiler.kernel import Kernel
@@ -73,6 +81,7 @@ __all__ = [
     "ElasticDrive",
     "FilteredStep",
     "FlexjointError",
+    "GeneralizedForces",
     "HardeningSpring",
     "InputError",
     "Joined",
@@ -104,10 +113,12 @@ __all__ = [
     "Trajectory",
     "bias_torque",
     "builtin_robots",
+    "carrier_torque",
     "chain_length",
     "compile",
     "coriolis_torque",
     "coulomb_command",
+    "coupled_mass_matrix",
     "damped_inverse_dynamics",
     "damped_motion",
     "elastic_forward_dynamics",
@@ -117,6 +128,7 @@ __all__ = [
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",
+    "generalized_forces",
     "generalized_momentum",
     "gravity_torque",
     "inverse_dynamics",
@@ -138,6 +150,8 @@ __all__ = [
     "read_robot",
     "relative_degree",
     "require_smoothness",
+    "rotor_coupling",
+    "rotor_torque",
     "show_config",
     "spring_torques",
     "torque_derivatives",

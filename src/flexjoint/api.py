@@ -34,7 +34,7 @@ KERNELS_KEPT = 256  # by each algorithm; the least recently used is dropped
 
 
 class Signal(NamedTuple):
-    """Trailing shape ("n": moving joints, "links": all links) and unit (turning | sliding joint)."""
+    """Trailing shape ("n": moving joints, "links": all links, "all": moving joints and motors behind springs) and unit (turning | sliding joint)."""
 
     shape: tuple[int | str, ...]
     unit: str
@@ -58,6 +58,7 @@ SIGNALS = {
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
+    "all_inertias": Signal(("all", "all"), "kg m² | kg"),
     "momentum": Signal(("n",), "kg m²/s | kg m/s"),
     "rotation": Signal((3, 3), "1"),
     "position": Signal((3,), "m"),
@@ -295,7 +296,7 @@ def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[
 
 
 def describe(name: str, signal: Signal, robot: Robot) -> Array:
-    sizes = {"n": robot.n, "links": len(robot.links)}
+    sizes = {"n": robot.n, "links": len(robot.links), "all": robot.n + sum(robot.elastic)}
     shape = tuple(sizes[x] if isinstance(x, str) else x for x in signal.shape)
     labels = tuple(joint.name for joint in robot.joints) if signal.shape == ("n",) else ()
     return Array(name, shape, signal.unit, labels)

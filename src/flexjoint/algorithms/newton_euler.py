@@ -39,11 +39,15 @@ from ..spatial import (
 from .bodies import (
     Body,
     Frame,
+    Rotor,
     bodies,
     frames,
     moving_bodies,
     own_frame,
+    refuse_spinning_rotors,
     rigid_motor_inertia,
+    rotors,
+    tied_rotors,
 )
 from .friction import link_friction
 
@@ -93,18 +97,24 @@ def newton_euler(
     order: int,
     base: Mapping[str, Sequence[Any]] | None = None,
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
+    spins: Sequence[tuple[Rotor, Jet]] = (),
     known: Sequence[Any] = (),
-) -> list[Load]:
-    """What each joint passes to its body, with the first `order` derivatives, from the stack [q, q', ...].
+) -> tuple[list[Motion], list[Load]]:
+    """Every body's motion, the base's last, and what each joint passes to its body, with the first `order` derivatives.
 
-    `known` are joint torques and derivatives that need no computing.
+    From the stack [q, q', ...]; `spins` are rotors with the jets of their momenta, `known` joint torques and derivatives
+    that need no computing.
     """
     steps = [joint_step(body, q, order) for body in tree]
-    motions, loads = forward(tree, steps, order, base_motion(gravity, order, base))
+    base_now = base_motion(gravity, order, base)
+    motions, loads = forward(tree, steps, order, base_now)
     for frame, wrench in wrenches:
         if frame.body >= 0:
             loads[frame.body] += external(motions[frame.body], frame, wrench, order)
-    return backward(tree, steps, loads, order, known)
+    for rotor, momentum in spins:
+        if rotor.body >= 0:
+            loads[rotor.body] += gyroscopic(motions[rotor.body], rotor, momentum, order)
+    return [*motions, base_now], backward(tree, steps, loads, order, known)
 
 
 def forward(tree: list[Body], steps: list[Step], order: int, base: Motion) -> tuple[list[Motion], list[Load]]:
@@ -267,6 +277,32 @@ def external(motion: Motion, frame: Frame, wrench: Sequence[Any], order: int) ->
     return Load([-f for f in force], [-(n + cross(frame.p, f)) for n, f in zip(moment, force)])
 
 
+def gyroscopic(motion: Motion, rotor: Rotor, momentum: Sequence[Any], order: int) -> Load:
+    """The moment that a spin of momentum L = momentum · axis asks of its carrier: L' + ω × L  [Hoepler (23), (28)]."""
+    across = [cross(w, rotor.axis) for w in motion.omega[: order + 1]]
+    turned = leibniz(lambda x, y: x * y, across, momentum, order)
+    return Load([zeros(3)] * (order + 1), [x * rotor.axis + y for x, y in zip(momentum[1:], turned)])
+
+
+def carrier_torque_jet(rotor: Rotor, motions: Sequence[Motion], order: int) -> Jet:
+    """Jet of η I_axial aᵀω': what it takes at θ to turn the rotor along with its carrier  [Hoepler (32)]."""
+    return [rotor.momentum * ca.dot(rotor.axis, x) for x in motions[rotor.body].omega[1 : order + 2]]
+
+
+def spins_of(turning: Sequence[Rotor], theta: Sequence[Any]) -> list[tuple[Rotor, Jet]]:
+    """Rotors with the jets of their momenta η I_axial θ', from the stack [θ, θ', ...]."""
+    return [(rotor, [rotor.momentum * x[rotor.coordinate] for x in theta[1:]]) for rotor in turning]
+
+
+def wrenches_of_links(robot: Robot, q: Sequence[Any], theta: Sequence[Any], wrenches: Any, base: Any) -> Any:
+    """What each link receives through its joint, one row (f, n) a link."""
+    at = [(own_frame(link), stack) for link, stack in checked_wrenches(robot, wrenches, 0)]
+    turning = rotors(robot, [own_frame(i) for i in range(len(robot.links))])
+    tree, spins = bodies(robot), spins_of(turning, theta)
+    _, loads = newton_euler(tree, q, sx(robot.gravity), 0, checked_base(base, 0), at, spins)
+    return ca.vertcat(*[ca.horzcat(F[0].T, N[0].T) for F, N in loads])
+
+
 # Public functions -------------------------------------------------------------------------------------------
 
 
@@ -279,6 +315,7 @@ def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, b
     `wrenches` maps link names to stacks [w, w', ...] of (f, n) acting on the robot at the origin of the link's
     frame, in base coordinates, with absolute derivatives; `base` is a BaseMotion.
     """
+    refuse_spinning_rotors("torque_derivatives", robot, "adds its own spin to the links: see inverse_dynamics")
     if order < 0:
         raise InputError(f"torque_derivatives: order is {order}, it must be 0 or more")
     q = [q, v, a, *higher]
@@ -298,9 +335,8 @@ def joint_wrenches(robot: Robot, q, v, a, *, wrenches=None, base=None):
 
     One row a link, fixed ones included; the row of a link on the base is the base's reaction.
     """
-    at = [(own_frame(link), stack) for link, stack in checked_wrenches(robot, wrenches, 0)]
-    loads = newton_euler(bodies(robot), [q, v, a], sx(robot.gravity), 0, checked_base(base, 0), at)
-    return ca.vertcat(*[ca.horzcat(F[0].T, N[0].T) for F, N in loads])
+    refuse_spinning_rotors("joint_wrenches", robot, "has a motion of its own, which generalized_forces takes")
+    return wrenches_of_links(robot, [q, v, a], [q, v, a], wrenches, base)
 
 
 @algorithm("tau")
@@ -330,13 +366,36 @@ def link_torques(
     base: Mapping[str, Sequence[Any]] | None = None,
     known: Sequence[Any] = (),
 ) -> Jet:
-    """Jet of what the links alone ask of the joints: τ = N_z of a turning, F_z of a sliding one  [EJNEA (39)]."""
-    tree = moving_bodies(robot)
+    """Jet of what the links, and the spin of rotors rigidly coupled to them, ask of the joints."""
+    return link_dynamics(robot, q, gravity, order, wrenches, base, known=known)[1]
+
+
+def link_dynamics(
+    robot: Robot,
+    q: Sequence[Any],
+    gravity: Vector,
+    order: int,
+    wrenches: Mapping[str, Sequence[Any]] | None = None,
+    base: Mapping[str, Sequence[Any]] | None = None,
+    spins: Sequence[tuple[Rotor, Jet]] = (),
+    known: Sequence[Any] = (),
+    frozen: bool = True,
+) -> tuple[list[Motion], Jet]:
+    """The motions of the bodies, and jet of the torques: τ = N_z of a turning, F_z of a sliding joint  [EJNEA (39)].
+
+    `spins` are those of rotors behind springs; without `frozen` these keep out of the links with their axial inertia.
+    """
+    tree = moving_bodies(robot, frozen)
+    tied = tied_rotors(robot)
     place = frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
-    loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at, known)
-    along = [load.N if body.kind == "revolute" else load.F for body, load in zip(tree, loads)]
-    return [ca.vertcat(*[jet[k][2] for jet in along]) for k in range(order + 1)]
+    spins = [*spins_of(tied, q), *spins]
+    motions, loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at, spins, known)
+    along = [[x[2] for x in (load.N if body.kind == "revolute" else load.F)] for body, load in zip(tree, loads)]
+    for rotor in tied:
+        coupling = carrier_torque_jet(rotor, motions, order)
+        along[rotor.coordinate] = [x + y for x, y in zip(along[rotor.coordinate], coupling)]
+    return motions, [ca.vertcat(*[jet[k] for jet in along]) for k in range(order + 1)]
 
 
 def next_torque(robot: Robot, q: Sequence[Any], known: Sequence[Any], wrenches: Any = None, base: Any = None) -> Any:
@@ -347,7 +406,7 @@ def next_torque(robot: Robot, q: Sequence[Any], known: Sequence[Any], wrenches: 
     k = len(known)
     B, friction = rigid_motor_inertia(robot), link_friction(robot, q[1:], k)
     joints = [friction[l] + B * q[l + 2] for l in range(k + 1)]
-    links = [tau - x for tau, x in zip(known, joints)]
+    links = [tau - x for tau, x in zip(known, joints)] if not tied_rotors(robot) else []
     return link_torques(robot, q, sx(robot.gravity), k, wrenches, base, links)[k] + joints[k]
 
 
