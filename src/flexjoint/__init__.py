@@ -39,6 +39,7 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
+from .algorithms.orders import JointOrders, Orders, derivative_orders, explain_orders
 from .algorithms.rotors import (
     GeneralizedForces,
     carrier_torque,
@@ -86,6 +87,7 @@ __all__ = [
     "InputError",
     "Joined",
     "Joint",
+    "JointOrders",
     "Kernel",
     "Limits",
     "LinearSpring",
@@ -97,6 +99,7 @@ __all__ = [
     "Motor",
     "MotorMotion",
     "NonFiniteError",
+    "Orders",
     "PiecewiseSpring",
     "Pose",
     "RestToRest",
@@ -121,7 +124,9 @@ __all__ = [
     "coupled_mass_matrix",
     "damped_inverse_dynamics",
     "damped_motion",
+    "derivative_orders",
     "elastic_forward_dynamics",
+    "explain_orders",
     "feedback_linearization",
     "feedback_linearization_from_positions",
     "feedback_linearization_from_torques",

@@ -24,7 +24,8 @@ from ..robot import Joint, Robot
 from ..spatial import ca
 from ..springs import LinearSpring
 from .bodies import refuse_spinning_rotors
-from .elastic import check_derivatives, motor_side, needed_order, spring_motion, transmitted_torque
+from .deflection import spring_motion
+from .elastic import check_derivatives, motor_side, needed_order, transmitted_torque
 
 TERMS = 17  # of the exponential's series: all that is above rounding where |z| < 1
 

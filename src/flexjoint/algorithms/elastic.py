@@ -5,7 +5,8 @@ It differs from the paper in what a joint may have: friction on both sides, and 
 
     φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,   τ = B θ'' + D_m θ' + F_m tanh(θ'/v_m) + τ_e,
 
-a rigid joint by θ = q.  A damped spring has no such formula: see `damped.py`.
+a rigid joint by θ = q.  A damped spring has no such formula: see `damped.py`; for the complete model of rotors see
+`elimination.py`.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..drives import ElasticDrive, Motor
 from ..errors import InputError
-from ..robot import Joint, Robot
-from ..spatial import Jet, ca, sx, zeros
+from ..robot import Robot
+from ..spatial import Jet, ca, sx
+from .deflection import spring_motion
+from .elimination import eliminated
 from .friction import coulomb_command, friction, joint_friction
 from .newton_euler import link_torques
+from .orders import derivative_orders, joint_order
 
 
 class MotorMotion(NamedTuple):
@@ -34,22 +38,16 @@ class MotorMotion(NamedTuple):
     tau: Any
 
 
-def joint_order(joint: Joint) -> int:
-    """Highest derivative of q that the joint's motor torque depends on: its relative degree."""
-    if not isinstance(joint.drive, ElasticDrive):
-        return 2
-    return 3 if joint.drive.damping else 4
-
-
-def needed_order(robot: Robot) -> int:
+def needed_order(robot: Robot, base: Any = None) -> int:
     """Highest derivative of q that any motor torque depends on; the joints are coupled, so all must be that smooth."""
-    return max([2, *map(joint_order, robot.joints)])
+    return derivative_orders(robot, base is not None).motion
 
 
 @algorithm("tau", arrays=lambda robot: needed_order(robot) + 1)
 def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     """Motor torque for a motion of the links, from [q, v, a] or, with elastic joints, [q, v, a, q''', q''''].
 
+    The complete model of rotors needs more, `explain_orders(robot)` tells how many and why.
     Further derivatives are accepted and not used, so a trajectory's stack can be unpacked as it is.
     `wrenches` and `base` are those of `torque_derivatives`; elastic joints need the first two derivatives.
     """
@@ -69,7 +67,11 @@ def motor_motion(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
 
 
 def undamped_motion(name: str, robot: Robot, q: Sequence[Any], wrenches: Any, base: Any) -> MotorMotion:
-    check_derivatives(name, robot, q)
+    check_derivatives(name, robot, q, base)
+    if robot.fidelity == "complete":
+        tau_e, phi, at_motors = eliminated(robot, q, wrenches, base)
+        motion = motor_side(robot, q, tau_e, phi)
+        return motion._replace(tau=motion.tau + at_motors)
     tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     phi = [spring_motion(joint, [x[i] for x in tau_e]) for i, joint in enumerate(robot.joints)]
     return motor_side(robot, q, tau_e[0], phi)
@@ -91,28 +93,18 @@ def transmitted_torque(robot: Robot, q: Sequence[Any], order: int, wrenches: Any
     return [x + y for x, y in zip(tau, joint_friction(robot, q[1:], order))]
 
 
-def spring_motion(joint: Joint, tau: Sequence[Any]) -> Jet:
-    """[φ, φ', φ''] from the jet of the spring's torque; zeros if there is no spring."""
-    if not isinstance(joint.drive, ElasticDrive):
-        return [zeros(1)] * 3
-    spring = joint.drive.spring
-    if not spring.invertible:
-        raise InputError(
-            f"the spring of joint '{joint.name}', {spring!r}, has no closed inverse: inverse dynamics needs its "
-            "deflection from its torque; give the law a method deflection(tau)"
-        )
-    phi = spring.deflection(tau[0])
-    k, slope = spring.gradients(phi)
-    phi_v = (1 / k) * tau[1]  # φ' = τ_e'/k
-    return [phi, phi_v, (1 / k) * (tau[2] - slope * phi_v**2)]  # φ'' = (τ_e'' − k' φ'²)/k
-
-
 # Checks -----------------------------------------------------------------------------------------------------
 
 
-def check_derivatives(name: str, robot: Robot, q: Sequence[Any]) -> None:
+def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = None) -> None:
     """Enough derivatives for every joint; and a warning where friction makes poor use of them."""
-    order = needed_order(robot)
+    order = needed_order(robot, base)
+    if len(q) <= order and order > 4:
+        raise InputError(
+            f"{name}: in the complete model of '{robot.name}' link equations contain the motors of other joints and need q "
+            f"and its first {order} derivatives, {len(q) - 1} derivatives were given; explain_orders(robot) says why, "
+            "robot.with_fidelity('spong') does with fewer"
+        )
     if len(q) <= order:
         needs = [
             which(robot, [joint_order(joint) == k for joint in robot.joints], what, f"q and its first {k} derivatives")

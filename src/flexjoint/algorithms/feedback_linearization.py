@@ -20,7 +20,8 @@ from ..robot import Robot
 from ..spatial import Jet, ca, total, zeros
 from .articulated_body import by_articulated_bodies
 from .bodies import refuse_spinning_rotors, tied_rotors
-from .elastic import motor_side, needed_order, spring_motion
+from .deflection import spring_motion
+from .elastic import motor_side, needed_order
 from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
 from .newton_euler import checked_base, checked_wrenches, next_torque
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
