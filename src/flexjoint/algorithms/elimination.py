@@ -34,6 +34,11 @@ from .newton_euler import (
 from .orders import derivative_orders
 
 
+# joints times (order + 1)², as in newton_euler.py; a loop computes all orders for all links, of which few are used: on
+# the 7R with orthogonal axes 22141 operations instead of 9017, with general axes 63325 instead of 39888
+LOOP_FROM = 2000
+
+
 class Eliminated(NamedTuple):
     """Torque passed to each link, [φ, φ', φ''] of each joint, and what it takes to turn the rotors with their carriers."""
 
@@ -49,7 +54,8 @@ def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any =
     tree, place = moving_bodies(robot), frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, top)]
     tied = spins_of(tied_rotors(robot), q)
-    motions, loads = newton_euler(tree, q, sx(robot.gravity), top, checked_base(base, top), at, tied)
+    moving_base = checked_base(base, top)
+    motions, loads = newton_euler(tree, q, sx(robot.gravity), top, moving_base, at, tied, loop_from=LOOP_FROM)
     friction = joint_friction(robot, q[1:], top)
     steps = [joint_step(body, q, top) for body in tree]
     spinning = {rotor.coordinate: rotor for rotor in rotors(robot) if rotor.elastic}

@@ -99,6 +99,7 @@ def newton_euler(
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
     spins: Sequence[tuple[Rotor, Jet]] = (),
     known: Sequence[Any] = (),
+    loop_from: int = LOOP_FROM,
 ) -> tuple[list[Motion], list[Load]]:
     """Every body's motion, the base's last, and what each joint passes to its body, with the first `order` derivatives.
 
@@ -107,17 +108,19 @@ def newton_euler(
     """
     steps = [joint_step(body, q, order) for body in tree]
     base_now = base_motion(gravity, order, base)
-    motions, loads = forward(tree, steps, order, base_now)
+    motions, loads = forward(tree, steps, order, base_now, loop_from)
     for frame, wrench in wrenches:
         if frame.body >= 0:
             loads[frame.body] += external(motions[frame.body], frame, wrench, order)
     for rotor, momentum in spins:
         if rotor.body >= 0:
             loads[rotor.body] += gyroscopic(motions[rotor.body], rotor, momentum, order)
-    return [*motions, base_now], backward(tree, steps, loads, order, known)
+    return [*motions, base_now], backward(tree, steps, loads, order, known, loop_from)
 
 
-def forward(tree: list[Body], steps: list[Step], order: int, base: Motion) -> tuple[list[Motion], list[Load]]:
+def forward(
+    tree: list[Body], steps: list[Step], order: int, base: Motion, loop_from: int = LOOP_FROM
+) -> tuple[list[Motion], list[Load]]:
     """From the base outwards: how each body moves, and the load that takes."""
     motions: list[Motion] = []
     loads: list[Load] = []
@@ -129,7 +132,7 @@ def forward(tree: list[Body], steps: list[Step], order: int, base: Motion) -> tu
     for run in runs(tree):
         parent = tree[run[0]].parent
         up = motions[parent] if parent >= 0 else base
-        _, found = repeated(run, order)(outwards, up, [(anywhere(tree[i]), steps[i]) for i in run])
+        _, found = repeated(run, order, loop_from)(outwards, up, [(anywhere(tree[i]), steps[i]) for i in run])
         motions += [motion for motion, _ in found]
         loads += [load for _, load in found]
     return motions, loads
@@ -160,7 +163,12 @@ def inertial_load(body: Body, motion: Motion) -> Load:
 
 
 def backward(
-    tree: list[Body], steps: list[Step], loads: list[Load], order: int, known: Sequence[Any] = ()
+    tree: list[Body],
+    steps: list[Step],
+    loads: list[Load],
+    order: int,
+    known: Sequence[Any] = (),
+    loop_from: int = LOOP_FROM,
 ) -> list[Load]:
     """From the tips inwards: the load of a body and all that it carries."""
     loads = list(loads)
@@ -173,7 +181,7 @@ def backward(
 
     for run in reversed(runs(tree)):
         xs = [(anywhere(tree[i]), steps[i], loads[i], [tau[tree[i].coordinate] for tau in known]) for i in run]
-        rest, loads[run[0] : run[-1] + 1] = repeated(run, order)(inwards, none, xs, reverse=True)
+        rest, loads[run[0] : run[-1] + 1] = repeated(run, order, loop_from)(inwards, none, xs, reverse=True)
         parent = tree[run[0]].parent
         if parent >= 0:
             loads[parent] += rest
@@ -209,9 +217,9 @@ def runs(tree: list[Body]) -> list[range]:
     return [range(a, b) for a, b in pairwise([*starts, len(tree)])]
 
 
-def repeated(run: range, order: int) -> Callable[..., Any]:
+def repeated(run: range, order: int, loop_from: int) -> Callable[..., Any]:
     """Long runs become loops: their straight code leaves the instruction cache, and takes long to compile."""
-    return scan if len(run) * (order + 1) ** 2 >= LOOP_FROM else unrolled
+    return scan if len(run) * (order + 1) ** 2 >= loop_from else unrolled
 
 
 def anywhere(body: Body) -> Body:
