@@ -34,7 +34,8 @@ KERNELS_KEPT = 256  # by each algorithm; the least recently used is dropped
 
 
 class Signal(NamedTuple):
-    """Trailing shape ("n": moving joints, "links": all links, "all": moving joints and motors behind springs) and unit (turning | sliding joint)."""
+    """Trailing shape ("n": moving joints, "links": all links, "all": moving joints, and motors behind springs) and unit
+    (turning | sliding joint)."""
 
     shape: tuple[int | str, ...]
     unit: str

@@ -6,8 +6,11 @@ on the motor side.  All quantities are on the link side, after the reduction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from .springs import LinearSpring, Spring
 
@@ -20,8 +23,8 @@ class Motor:
     in Nm or N, and `coulomb_velocity` v_c in rad/s or m/s, over which it changes its sign.
 
     The rest describes the rotor as a body, for the complete model: it turns at η θ' about a unit `axis` fixed in the
-    link `carrier`, `gear_ratio` η of either sign (1, or rad/m if prismatic).  `axis` and `position` are in the carrier's
-    frame; by default the carrier is the parent link and the rotor sits on the joint's axis.  `mass` and
+    link `carrier`, with a `gear_ratio` η of either sign (1, or rad/m if prismatic).  `axis` and `position` are in the
+    carrier's frame; by default the carrier is the parent link and the rotor sits on the joint's axis.  `mass` and
     `transverse_inertia`, about a diameter, count only where the links are given without their rotors.
     """
 
@@ -32,8 +35,8 @@ class Motor:
     gear_ratio: float | None = None
     transverse_inertia: float = 0.0
     mass: float = 0.0
-    position: tuple[float, ...] | None = None
-    axis: tuple[float, ...] | None = None
+    position: Sequence[float] | np.ndarray | None = None
+    axis: Sequence[float] | np.ndarray | None = None
     carrier: str | None = None
 
     def __post_init__(self) -> None:

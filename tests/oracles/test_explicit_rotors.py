@@ -1,4 +1,4 @@
-"""The complete model against Pinocchio robots in which every rotor is a body on a joint of its own, projected on (q, θ)."""
+"""The complete model against Pinocchio, where every rotor is a body on a joint of its own, projected on (q, θ)."""
 
 import dataclasses
 

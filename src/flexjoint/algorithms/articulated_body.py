@@ -60,7 +60,7 @@ def upper(X: Matrix) -> Matrix:
 def by_articulated_bodies(
     robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
 ) -> Any:
-    """q'' in three sweeps over the tree; rigidly coupled motors as armatures, so not for those of the complete model."""
+    """q'' in three sweeps over the tree; rigidly coupled motors are armatures, as in Spong's model."""
     tree = moving_bodies(robot, frozen=False)
     base_now = base_motion(sx(robot.gravity), 0, checked_base(base, 0))
     steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
@@ -171,7 +171,8 @@ def joint_accelerations(
         ways = [by_factorization]
     elif robot.n > FEW_JOINTS:
         ways = [by_articulated_bodies]
-    return cheapest([way(robot, q, v, tau, wrenches, base, spins) for way in ways], lambda x: [x])
+    found = [way(robot, q, v, tau, wrenches, base, spins) for way in ways]
+    return cheapest(found, lambda x: [x]) if len(found) > 1 else found[0]
 
 
 @algorithm("a")

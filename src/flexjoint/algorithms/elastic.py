@@ -101,9 +101,9 @@ def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = Non
     order = needed_order(robot, base)
     if len(q) <= order and order > 4:
         raise InputError(
-            f"{name}: in the complete model of '{robot.name}' link equations contain the motors of other joints and need q "
-            f"and its first {order} derivatives, {len(q) - 1} derivatives were given; explain_orders(robot) says why, "
-            "robot.with_fidelity('spong') does with fewer"
+            f"{name}: in the complete model of '{robot.name}' link equations contain the motors of other joints; they "
+            f"need q and its first {order} derivatives, {len(q) - 1} derivatives were given; explain_orders(robot) says "
+            "why, robot.with_fidelity('spong') does with fewer"
         )
     if len(q) <= order:
         needs = [

@@ -1,13 +1,14 @@
 """Inverse dynamics of the complete model: from the motion of the links to that of the motors, equation by equation.
 
-Source: [Hoepler sec. V-B, Algorithm 1] and what it leaves as future work: rigid joints among elastic ones, trees, motors on
-any link, friction, springs that are not linear, a moving base.  One outward sweep with the motion of the links and one
-inward with their loads are those of `newton_euler.py`; then the elastic joints are solved in the order of `orders.py`,
+Source: [Hoepler sec. V-B, Algorithm 1]; beyond it rigid joints among elastic ones, trees, motors on any link, friction,
+springs that are not linear, a moving base.  One outward sweep with the motion of the links and one inward with their
+loads are those of `newton_euler.py`; then the elastic joints are solved in the order of `orders.py`,
 
     τ_e,i⁽ᵏ⁾ = [N_i + Σ_j (L_j' + ω × L_j)]⁽ᵏ⁾ · z,  L_j = η_j I_j θ_j' a_j,    θ_i⁽ᵏ⁾ = q_i⁽ᵏ⁾ + φ(τ_e,i)⁽ᵏ⁾,
 
-as often differentiated as the equations of others need it.  The rotors' moments are carried inwards together wherever
-the same of them are on their way.
+each differentiated as often as others need it.  The moments of rotors are carried inwards together wherever the same
+equations contain them.  Derivatives are not scaled: with 7 joints in general position (order 14) and sinusoids of 1 to
+300 rad/s the torques differ from 200-bit arithmetic by less than 1e-15 of the largest.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ..spatial import Jet, ca, sx, zeros
 from .bodies import frames, moving_bodies, rotors, tied_rotors
 from .deflection import spring_motion
 from .friction import joint_friction
+from .mass_matrix import ancestors
 from .newton_euler import (
     carrier_torque_jet,
     checked_base,
@@ -33,14 +35,13 @@ from .newton_euler import (
 )
 from .orders import derivative_orders
 
-
-# joints times (order + 1)², as in newton_euler.py; a loop computes all orders for all links, of which few are used: on
-# the 7R with orthogonal axes 22141 operations instead of 9017, with general axes 63325 instead of 39888
+# Joints times (order + 1)², as in newton_euler.py.  A loop computes all orders of all links, of which few are used: on
+# the 7R with orthogonal axes 22141 operations instead of 9017, with general axes 63325 instead of 39888.
 LOOP_FROM = 2000
 
 
 class Eliminated(NamedTuple):
-    """Torque passed to each link, [φ, φ', φ''] of each joint, and what it takes to turn the rotors with their carriers."""
+    """Torque passed to each link, [φ, φ', φ''] of each joint, and what turning the rotors with their carriers takes."""
 
     tau_e: Any
     deflections: list[Jet]
@@ -56,43 +57,38 @@ def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any =
     tied = spins_of(tied_rotors(robot), q)
     moving_base = checked_base(base, top)
     motions, loads = newton_euler(tree, q, sx(robot.gravity), top, moving_base, at, tied, loop_from=LOOP_FROM)
-    friction = joint_friction(robot, q[1:], top)
     steps = [joint_step(body, q, top) for body in tree]
-    spinning = {rotor.coordinate: rotor for rotor in rotors(robot) if rotor.elastic}
+    friction = joint_friction(robot, q[1:], top)
+    spinning = {rotor.coordinate: rotor for rotor in rotors(robot) if rotor.elastic and rotor.body >= 0}
+    parents = [body.parent for body in tree]
+    above = {j: {rotor.body, *ancestors(rotor.body, parents)} for j, rotor in spinning.items()}
     theta: dict[int, Jet] = {}
-
-    @cache
-    def moment(body: int, motors: frozenset[int], order: int) -> Jet:
-        """Of these rotors, about a body's frame."""
-        own = [spinning[j] for j in motors if spinning[j].body == body]
-        jets = [gyroscopic(motions[body], rotor, momentum(rotor.coordinate, order), order).N for rotor in own]
-        for child, above in enumerate(tree):
-            if above.parent == body and (further := motors & carried[child]):
-                jets.append([above.R @ x for x in turn_back(steps[child], moment(child, further, order))])
-        return [sum(x, zeros(3)) for x in zip(*jets)]
 
     def momentum(j: int, order: int) -> Jet:
         """η I θ' and derivatives; those beyond the known have zero factors wherever they are asked for."""
-        jet = [*theta[j], *[zeros(1)] * (order + 3 - len(theta[j]))]
-        return [spinning[j].momentum * x for x in jet[1 : order + 3]]
+        known = theta[j][1 : order + 3]
+        return [spinning[j].momentum * x for x in [*known, *[zeros(1)] * (order + 2 - len(known))]]
 
-    carried = [set[int]() for _ in tree]
-    for j, rotor in spinning.items():
-        body = rotor.body
-        while body >= 0:
-            carried[body].add(j)
-            body = tree[body].parent
+    @cache
+    def moment(i: int, motors: frozenset[int], order: int) -> Jet:
+        """What these rotors ask of body i and all that it carries."""
+        own = [j for j in motors if spinning[j].body == i]
+        jets = [gyroscopic(motions[i], spinning[j], momentum(j, order), order).N for j in own]
+        for k in [k for k, parent in enumerate(parents) if parent == i]:
+            if beyond := frozenset(j for j in motors if k in above[j]):
+                jets.append([tree[k].R @ x for x in turn_back(steps[k], moment(k, beyond, order))])
+        return [sum(x, zeros(3)) for x in zip(*jets)]
 
     tau_e: list[Any] = [None] * robot.n
     deflections: list[Jet] = [[]] * robot.n
-    rigid = [i for i in range(robot.n) if not robot.elastic[i]]
+    rigid = [i for i, elastic in enumerate(robot.elastic) if not elastic]
     for i in [*orders.elimination, *rigid]:
-        joint, body = orders.joints[i], tree[i]
+        joint = orders.joints[i]
         order = joint.differentiations
-        torque = [x[2] for x in (loads[i].N if body.kind == "revolute" else loads[i].F)[: order + 1]]
+        load = loads[i].N if tree[i].kind == "revolute" else loads[i].F
+        torque = [load[k][2] + friction[k][i] for k in range(order + 1)]
         if motors := frozenset((*joint.accelerations, *joint.velocities)):
             torque = [x + y[2] for x, y in zip(torque, moment(i, motors, order))]
-        torque = [x + y[i] for x, y in zip(torque, friction)]
         tau_e[i], deflections[i] = torque[0], spring_motion(robot.joints[i], torque)
         theta[i] = [x[i] + y for x, y in zip(q, deflections[i])]
 

@@ -103,8 +103,8 @@ def newton_euler(
 ) -> tuple[list[Motion], list[Load]]:
     """Every body's motion, the base's last, and what each joint passes to its body, with the first `order` derivatives.
 
-    From the stack [q, q', ...]; `spins` are rotors with the jets of their momenta, `known` joint torques and derivatives
-    that need no computing.
+    From the stack [q, q', ...]; `spins` are rotors with the jets of their momenta, `known` joint torques that need no
+    computing.
     """
     steps = [joint_step(body, q, order) for body in tree]
     base_now = base_motion(gravity, order, base)
@@ -175,12 +175,12 @@ def backward(
     none = Load([zeros(3)] * (order + 1), [zeros(3)] * (order + 1))
 
     def inwards(carried: Load, x: tuple[Body, Step, Load, Jet]) -> tuple[Load, Load]:
-        body, step, own, torques = x
-        load = with_torques(body, own + carried, torques)
+        body, step, own, tau = x
+        load = with_torque(body, own + carried, tau)
         return handed_on(body, step, load, order), load
 
     for run in reversed(runs(tree)):
-        xs = [(anywhere(tree[i]), steps[i], loads[i], [tau[tree[i].coordinate] for tau in known]) for i in run]
+        xs = [(anywhere(tree[i]), steps[i], loads[i], [tau[i] for tau in known]) for i in run]
         rest, loads[run[0] : run[-1] + 1] = repeated(run, order, loop_from)(inwards, none, xs, reverse=True)
         parent = tree[run[0]].parent
         if parent >= 0:
@@ -188,12 +188,13 @@ def backward(
     return loads
 
 
-def with_torques(body: Body, load: Load, torques: Jet) -> Load:
-    """The load with the components along the joint that are known already."""
-    F, N = (list(jet) for jet in load)
-    along = N if body.kind == "revolute" else F
-    along[: len(torques)] = [ca.vertcat(x[:2], tau) for x, tau in zip(along, torques)]
-    return Load(F, N)
+def with_torque(body: Body, load: Load, tau: Jet) -> Load:
+    """A load whose component along the joint is known, for as many derivatives as there are in `tau`."""
+
+    def along(jet: Jet) -> Jet:
+        return [ca.vertcat(x[:2], t) for x, t in zip(jet, tau)] + jet[len(tau) :]
+
+    return load._replace(N=along(load.N)) if body.kind == "revolute" else load._replace(F=along(load.F))
 
 
 def handed_on(body: Body, step: Step, load: Load, order: int) -> Load:

@@ -1,10 +1,10 @@
 """Which motors each link equation of the complete model contains, and how smooth a motion must be therefore.
 
-Link equation i contains θ_j'' through S_ij and θ_j' through C_rotor  [Hoepler (4), (6), (7)], so its motor follows from q
-once those of the equations it contains do: a directed graph over the elastic joints, i → j.  Inverse dynamics solves it
-from its ends, and can if and only if it has no cycle.  Differentiating equation i so often that θ_i is known to the
-derivative others need of it gives the orders  [Hoepler sec. III]; for orthogonal, coaxial motors they are N + 1, less
-than the paper says, since C_rotor,i holds θ'_{i+1} but no θ''.
+Link equation i contains θ_j'' through S_ij and θ_j' through C_rotor  [Hoepler (4), (6), (7)], so that θ_i follows from
+q after all θ_j it contains: a directed graph over the elastic joints, i → j.  Inverse dynamics solves it from its ends,
+and can if and only if it has no cycle.  Differentiating equation i as often as others need derivatives of θ_i gives the
+orders  [Hoepler sec. III]: 2N for motors in general position, N + 1 for orthogonal, coaxial ones from N = 3 on.  For
+N = 7 of these the paper has 12, but a link equation contains only θ', not θ'', of its neighbour.
 
 A zero of S or C_rotor counts only if it is one for every q, and that is decided exactly: the products of rotations
 between the two joints are evaluated in integers modulo a prime, with the floats of the robot as the fractions they
@@ -17,7 +17,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..drives import ElasticDrive
 from ..errors import InputError
@@ -116,10 +116,8 @@ def link_equations(robot: Robot, moving_base: bool = False) -> list[dict[int, in
     return contained
 
 
-def contains(
-    robot: Robot, turned: Sequence[Rotation], i: int, carrier: int, axis: Vector, moving_base: bool
-) -> int:
-    """2 if z_iᵀa ≠ 0; 1 if z_iᵀ(z_m × a) ≠ 0 for a joint m that turns the carrier; else 0.  All in the frame of link i."""
+def contains(robot: Robot, turned: Sequence[Rotation], i: int, carrier: int, axis: Vector, moving_base: bool) -> int:
+    """2 if z_iᵀa ≠ 0; 1 if z_iᵀ(z_m × a) ≠ 0 for a joint m that turns the carrier; else 0: in the frame of link i."""
     a = seen_from(robot, turned, i, carrier, axis)
     if a[2]:
         return 2
@@ -175,10 +173,10 @@ def refusal(robot: Robot, cycle: Sequence[int]) -> str:
     shown = " -> ".join(f"'{name}'" for name in names)
     which = f"the motor of {shown.split(' -> ')[0]} is in its own link equation" if len(cycle) == 2 else shown
     return (
-        f"{robot.name}: the complete model has no finite inverse dynamics: {which}, so that the motion of the links does "
-        "not determine the motors algebraically; they have internal dynamics S θ'' + C_rotor θ' + K θ = ..., which "
-        "oscillate however the links move.  Use robot.with_fidelity('spong'), move a motor of this cycle to its joint's "
-        "parent link, or turn its axis; forward dynamics and generalized_forces take this robot as it is"
+        f"{robot.name}: the complete model has no finite inverse dynamics: {which}, so that the motion of the links "
+        "does not determine the motors algebraically; they have internal dynamics S θ'' + C_rotor − K θ = ..., whose "
+        "state the links do not tell.  Use robot.with_fidelity('spong'), move a motor of this cycle to its joint's "
+        "parent link, or turn its axis; elastic_forward_dynamics and generalized_forces take the robot as it is"
     )
 
 
@@ -187,7 +185,7 @@ def refusal(robot: Robot, cycle: Sequence[int]) -> str:
 
 def turned_joints(robot: Robot) -> list[Rotation]:
     """For each link the rotation from its frame to its parent's, turning joints at a random rational angle."""
-    numbers = random.Random(20041)  # noqa: S311, any numbers do
+    numbers = random.Random(20041)
     found = []
     for link in robot.links:
         R: Rotation = tuple(exact(row) for row in link.joint.rotation)  # type: ignore[assignment]
@@ -200,7 +198,7 @@ def turned_joints(robot: Robot) -> list[Rotation]:
     return found
 
 
-def exact(vector: Sequence[float]) -> Vector:
+def exact(vector: Any) -> Vector:
     """Floats as the fractions they are, modulo the prime."""
     fractions = [Fraction(float(x)) for x in vector]
     return tuple(x.numerator * pow(x.denominator, -1, PRIME) % PRIME for x in fractions)  # type: ignore[return-value]
@@ -226,7 +224,7 @@ def applied(R: Rotation, x: Vector) -> Vector:
 
 
 def product(R: Rotation, Q: Rotation) -> Rotation:
-    return tuple(zip(*(applied(R, column) for column in zip(*Q))))  # type: ignore[arg-type, return-value]
+    return tuple(zip(*(applied(R, column) for column in zip(*Q))))  # type: ignore[return-value]
 
 
 # Telling ------------------------------------------------------------------------------------------------------------
@@ -237,9 +235,10 @@ def explain_orders(robot: Robot) -> str:
     contained = link_equations(robot)
     cycle = find_cycle(contained, robot.elastic)
     orders = None if cycle else derivative_orders(robot)
-    rows = [("joint", "drive", "motor on", "θ'' of", "θ' of", "differentiated", "τ needs")]
-    for i, (k, joint) in enumerate(zip((k for k, x in enumerate(robot.links) if x.joint.moves), robot.joints)):
-        carrier = robot.carrier(k)
+    rows: list[tuple[str, ...]] = [("joint", "drive", "motor on", "θ'' of", "θ' of", "differentiated", "τ needs")]
+    moving = [k for k, link in enumerate(robot.links) if link.joint.moves]
+    for i, joint in enumerate(robot.joints):
+        carrier = robot.carrier(moving[i])
         names = [[robot.joints[j].name for j, n in contained[i].items() if n == steps] for steps in (2, 1)]
         rows.append(
             (
@@ -254,9 +253,7 @@ def explain_orders(robot: Robot) -> str:
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = [f"{robot.name}, {robot.fidelity} model"]
     lines += ["  ".join(x.ljust(w) for x, w in zip(row, widths)).rstrip() for row in rows]
-    lines.append(
-        f"inverse dynamics: q and its first {orders.motion} derivatives" if orders else refusal(robot, cycle)
-    )
+    lines.append(f"inverse dynamics: q and its first {orders.motion} derivatives" if orders else refusal(robot, cycle))
     text = "\n".join(lines)
     print(text)
     return text

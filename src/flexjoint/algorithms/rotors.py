@@ -82,8 +82,8 @@ def generalized_forces(robot: Robot, q, theta, v, theta_v, a, theta_a, *, wrench
 
     `tau_e` is what the links need from their springs, at a rigid joint from the motor; `tau` what the motors need
     against the springs as they are deflected.  The two are independent: a motion is possible without further forces
-    where `tau_e` is the springs' torque.  At a rigid joint `theta` and its derivatives are ignored.  `wrenches` and `base`
-    as in `torque_derivatives`.
+    where `tau_e` is the springs' torque.  At a rigid joint `theta` and its derivatives are ignored.  `wrenches` and
+    `base` as in `torque_derivatives`.
     """
     motors = [elastic_or(robot, x, y) for x, y in ((theta, q), (theta_v, v), (theta_a, a))]
     spins = spins_of([rotor for rotor in rotors(robot) if rotor.elastic], motors)

@@ -133,16 +133,20 @@ def _with_motor_in_link_frame(link: Link, ends: Mapping[str, Pose]) -> Link:
     motor = getattr(drive, "motor", None)
     if drive is None or not isinstance(motor, Motor) or (motor.axis is None and motor.position is None):
         return link
-    R, p = ends.get(motor.carrier or link.parent, HERE)  # an unknown carrier is for the robot to refuse
-    axis, position = (None if x is None or len(x) != 3 else R @ x for x in (motor.axis, motor.position))
+    end = ends.get(motor.carrier or link.parent, HERE)  # an unknown carrier is for the robot to refuse
     moved = dataclasses.replace(
         motor,
-        axis=motor.axis if axis is None else axis,
-        position=motor.position if position is None else p + position,
+        axis=motor.axis if _is_no_vector(motor.axis) else end.R @ motor.axis,
+        position=motor.position if _is_no_vector(motor.position) else end.p + end.R @ motor.position,
     )
     return dataclasses.replace(
         link, joint=dataclasses.replace(link.joint, drive=dataclasses.replace(drive, motor=moved))
     )
+
+
+def _is_no_vector(value: Any) -> bool:
+    """Not given, or not three numbers, which is for the robot to refuse."""
+    return not isinstance(value, tuple) or len(value) != 3
 
 
 def _joint_count(name: str, kinds: Any, *parameters: Any) -> int:
