@@ -27,7 +27,7 @@ from flexjoint.compiler.trace import trace
 from .timing import FULL, interleaved
 
 JOINTS = (2, 4, 7, 10, 12, 14, 16, 20, 30)
-CHUNKS = (500, 1000, 2000, 4000, 8000)
+CHUNKS = (340, 500, 1000, 2000, 4000, 8000)
 
 
 def operations(function: Callable[..., Any], n: int, arrays: int) -> str:

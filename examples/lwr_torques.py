@@ -26,10 +26,9 @@ def main(output: Path) -> None:
     t = np.linspace(0.0, motion.duration, 401)
     stack = motion(t)  # q and its first four derivatives, (5, 401, 7)
 
-    torque = fj.inverse_dynamics(robot, *stack)
+    motors = fj.motor_motion(robot, *stack)
+    torque, deflection = motors.tau, np.rad2deg(motors.deflection)  # θ − q
     difference = torque - fj.inverse_dynamics(robot.rigid(), *stack)
-    elastic_torque = fj.torque_derivatives(robot, *stack[:3])[0]
-    deflection = np.rad2deg(elastic_torque / [joint.drive.stiffness for joint in robot.joints])  # θ − q
 
     names = [joint.name for joint in robot.joints]
     console = Console()

@@ -51,11 +51,29 @@ from .algorithms.rotors import (
 from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
 from .api import Algorithm, compile, show_config
 from .compiler.kernel import Kernel
+from .control import (
+    ControllerState,
+    FeedbackLinearization,
+    JointModes,
+    JointState,
+    gains_from_poles,
+    joint_modes,
+    routh_period_limit,
+    runge_kutta_limit,
+    sampling_period_limit,
+)
 from .drives import ElasticDrive, Motor, RigidDrive
 from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
+from .observers import (
+    DerivativeState,
+    FilteredDerivative,
+    KalmanDifferentiator,
+    MotionEstimate,
+    output_covariance,
+)
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
@@ -77,9 +95,13 @@ __all__ = [
     "Accelerations",
     "Algorithm",
     "BaseMotion",
+    "ControllerState",
     "CubicSpring",
     "DampedMotion",
+    "DerivativeState",
     "ElasticDrive",
+    "FeedbackLinearization",
+    "FilteredDerivative",
     "FilteredStep",
     "FlexjointError",
     "GeneralizedForces",
@@ -87,7 +109,10 @@ __all__ = [
     "InputError",
     "Joined",
     "Joint",
+    "JointModes",
     "JointOrders",
+    "JointState",
+    "KalmanDifferentiator",
     "Kernel",
     "Limits",
     "LinearSpring",
@@ -96,6 +121,7 @@ __all__ = [
     "LinkMotion",
     "LinkState",
     "Momentum",
+    "MotionEstimate",
     "Motor",
     "MotorMotion",
     "NonFiniteError",
@@ -133,12 +159,14 @@ __all__ = [
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",
+    "gains_from_poles",
     "generalized_forces",
     "generalized_momentum",
     "gravity_torque",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivatives",
+    "joint_modes",
     "joint_wrenches",
     "kinetic_energy",
     "linearizing_control",
@@ -149,6 +177,7 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "motor_motion",
+    "output_covariance",
     "parents_first",
     "potential_energy",
     "random_robot",
@@ -157,6 +186,9 @@ __all__ = [
     "require_smoothness",
     "rotor_coupling",
     "rotor_torque",
+    "routh_period_limit",
+    "runge_kutta_limit",
+    "sampling_period_limit",
     "show_config",
     "spring_torques",
     "torque_derivatives",

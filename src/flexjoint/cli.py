@@ -195,11 +195,12 @@ def operation_table(robot: Robot) -> Table:
     """Additions and multiplications of one evaluation."""
     from rich.table import Table
 
-    from . import forward_dynamics, inverse_dynamics, jacobian, mass_matrix
+    from . import damped_inverse_dynamics, forward_dynamics, inverse_dynamics, jacobian, mass_matrix
 
     table = Table("algorithm", "operations")
     stiff = robot.rigid()
-    rows = [("inverse_dynamics", inverse_dynamics, robot), ("mass_matrix", mass_matrix, robot)]
+    inverse = damped_inverse_dynamics if any(robot.damped) else inverse_dynamics
+    rows = [(inverse.__name__, inverse, robot), ("mass_matrix", mass_matrix, robot)]
     rows += [("forward_dynamics, rigid joints", forward_dynamics, stiff), ("jacobian", jacobian, robot)]
     for name, algorithm, subject in rows:
         program, _ = algorithm.trace(subject, algorithm.structure(subject))

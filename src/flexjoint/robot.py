@@ -169,6 +169,11 @@ class Robot:
             return self.parents[link]
         return -1 if name == BASE else self.link_index(name)
 
+    @cached_property
+    def damped(self) -> tuple[bool, ...]:
+        """For each moving joint whether that spring is damped."""
+        return tuple(isinstance(joint.drive, ElasticDrive) and joint.drive.damping > 0 for joint in self.joints)
+
     # Transforms -----------------------------------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Robot:

@@ -17,7 +17,7 @@ import dataclasses
 import math
 import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from .errors import RobotError
 from .spatial import ca, total
 
 SAMPLES = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is looked at
+INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, a poor one by less
 
 
 class Curve(NamedTuple):
@@ -43,12 +44,23 @@ class Spring(ABC):
     """The abstract law.  A subclass without `__post_init__` is tried at some deflections up to 1 rad or m."""
 
     def __post_init__(self) -> None:
-        curve = self.curve(np.concatenate([-SAMPLES[::-1], [0.0], SAMPLES]))
-        if np.any(curve.stiffness <= 0) or not np.isfinite(curve.stiffness[len(SAMPLES)]):
+        phi = np.concatenate([-SAMPLES[::-1], [0.0], SAMPLES])
+        phi = phi[np.isfinite(evaluated(self.torque, phi))]
+        torque, stiffness, _ = self.curve(phi)
+        if 0.0 not in phi or not np.all(stiffness > 0):
             raise RobotError(
-                f"{self.name}: the stiffness falls to {np.nanmin(curve.stiffness):g}; the torque of a spring must "
-                "increase strictly with its deflection"
+                f"{self.name}: the stiffness falls to {np.min(stiffness, initial=math.inf):g}; the torque of a spring "
+                "must be defined at rest and increase strictly with the deflection"
             )
+        if self.invertible:
+            found = evaluated(self.deflection, torque)
+            close = np.isclose(found, phi, rtol=INVERSE_TOLERANCE, atol=INVERSE_TOLERANCE * SAMPLES[0])
+            if not np.all(close):
+                i = int(np.argmin(close))
+                raise RobotError(
+                    f"{self.name}: deflection({torque[i]:g}) is {found[i]:g}, but that is the torque at {phi[i]:g}: "
+                    "it must be the inverse of torque(phi)"
+                )
 
     @abstractmethod
     def torque(self, phi: Any) -> Any:
@@ -82,11 +94,8 @@ class Spring(ABC):
 
     def curve(self, phi: Any) -> Curve:
         """The law in numbers."""
-        phi = np.asarray(phi, dtype=float)
-        x = ca.SX.sym("phi")
-        f = ca.Function("curve", [x], [ca.densify(ca.vertcat(self.torque(x), *self.gradients(x)))])
-        values = np.array(f(phi.reshape(1, -1)))
-        return Curve(*(row.reshape(phi.shape) for row in values))
+        stiffness, slope = (evaluated(lambda x, k=k: self.gradients(x)[k], phi) for k in (0, 1))  # type: ignore[misc]
+        return Curve(evaluated(self.torque, phi), stiffness, slope)
 
     def plain(self) -> dict[str, Any]:
         """All that tells this law from others, as plain data."""
@@ -213,6 +222,14 @@ SPRINGS: dict[str, type[Spring]] = {
     "hardening": HardeningSpring,
     "piecewise": PiecewiseSpring,
 }
+
+
+def evaluated(function: Callable[[Any], Any], x: Any) -> np.ndarray:
+    """An expression in one SX, in numbers, of the shape of x."""
+    x = np.asarray(x, dtype=float)
+    symbol = ca.SX.sym("x")
+    f = ca.Function("f", [symbol], [ca.densify(function(symbol))])
+    return np.array(f(x.reshape(1, -1))).reshape(x.shape)
 
 
 def positive(spring: Spring, what: str, or_zero: bool = False) -> None:

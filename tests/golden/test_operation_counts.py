@@ -21,6 +21,7 @@ ROBOTS = {
 ALGORITHMS = {
     "inverse_dynamics": (fj.inverse_dynamics, {}),
     "inverse_dynamics, wrench": (fj.inverse_dynamics, {"wrenches": 3}),
+    "motor_motion": (fj.motor_motion, {}),
     "torque_derivatives, order 0": (fj.torque_derivatives, {"order": 0}),
     "torque_derivatives, order 2": (fj.torque_derivatives, {"order": 2}),
     "torque_derivatives, order 4": (fj.torque_derivatives, {"order": 4}),

@@ -11,7 +11,7 @@ import pytest
 import flexjoint as fj
 from support.errors import recorded, relative_error
 from support.evaluate import evaluate
-from support.lagrange import kinetic, potential, rate
+from support.lagrange import lagrange, rate, smooth_friction
 
 KINDS = ["cubic", "damped", "rigid", "none", "spring"]
 
@@ -53,15 +53,6 @@ ROBOTS = {
 each = pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS.keys())
 
 
-def numbers(robot, function):
-    """`function(joint)` of each joint, as a column."""
-    return ca.DM([function(joint) for joint in robot.joints])
-
-
-def motor_value(joint, name, kind):
-    return getattr(joint.drive.motor, name) if isinstance(joint.drive, kind) else 0.0
-
-
 def spring_torques(robot, q, theta, v, theta_v):
     """K φ + K_c φ³ + D φ' of each joint, zero at rigid ones."""
     torques = []
@@ -74,29 +65,14 @@ def spring_torques(robot, q, theta, v, theta_v):
 
 def model(robot, q, theta, v, theta_v, tau):
     """q'' and θ'' from M q'' + c + g + friction = τ_e, B θ'' + friction + τ_e = τ; θ'' = 0 at rigid joints."""
-    T, V = kinetic(robot, q, v), potential(robot, q)
-    momentum = ca.gradient(T, v)
-    rigid, elastic = fj.RigidDrive, fj.ElasticDrive
-    tau_e = ca.vertcat(*spring_torques(robot, q, theta, v, theta_v))
-
-    def friction(speed, get):
-        Fc, vc = (
-            numbers(robot, lambda j: get(j, "coulomb_friction")),
-            numbers(robot, lambda j: get(j, "coulomb_velocity")),
-        )
-        vc = ca.DM([x or 1.0 for x in np.array(vc)[:, 0]])
-        return numbers(robot, lambda j: get(j, "viscous_friction")) * speed + Fc * ca.tanh(speed / vc)
-
-    on_link = friction(v, getattr) + friction(v, lambda j, name: motor_value(j, name, rigid))
-    on_motor = friction(theta_v, lambda j, name: motor_value(j, name, elastic))
-    springs = ca.DM([float(x) for x in robot.elastic])
-    driving = springs * tau_e + (1 - springs) * tau
-    M = ca.jacobian(momentum, v) + ca.diag(numbers(robot, lambda j: motor_value(j, "inertia", rigid)))
-    c = ca.jtimes(momentum, q, v) - ca.gradient(T, q)
-    a = ca.solve(M, driving - c - ca.gradient(V, q) - on_link)
-    B = numbers(robot, lambda j: motor_value(j, "inertia", elastic))
-    B = ca.DM([x or 1.0 for x in np.array(B)[:, 0]])
-    return a, springs * (tau - tau_e - on_motor) / B
+    a = ca.SX.sym("a", robot.n)
+    asked = lagrange(robot, q, v, a)
+    springs = spring_torques(robot, q, theta, v, theta_v)
+    driving = ca.vertcat(*[springs[i] if elastic else tau[i] for i, elastic in enumerate(robot.elastic)])
+    found = ca.solve(ca.jacobian(asked, a), driving - ca.substitute(asked, a, 0 * a))
+    motors = [joint.drive.motor if elastic else None for joint, elastic in zip(robot.joints, robot.elastic)]
+    rest = [tau[i] - springs[i] - smooth_friction(motor, theta_v[i]) for i, motor in enumerate(motors)]
+    return found, ca.vertcat(*[x / motor.inertia if motor else 0 for x, motor in zip(rest, motors)])
 
 
 def symbols(robot, names):
@@ -218,6 +194,21 @@ def test_states_from_different_sensors_give_one_torque():
     assert relative_error(sensed, torque) < 1e-12
 
 
+def test_linearization_under_wrenches_and_base_motion():
+    """The torque is that of inverse dynamics for the motion found, with all derivatives of wrench and base."""
+    robot = ROBOTS["springs of two laws"]
+    rng = np.random.default_rng(2)
+    wrench, omega, acceleration = rng.normal(size=(3, 6)), rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
+    extras = {"wrenches": {robot.tool: list(wrench)}, "base": fj.BaseMotion(list(omega), list(acceleration))}
+    q, v, tau_e, tau_e_v, command = state(robot, 5)
+    a, jerk = evaluate(fj.link_motion, robot, q, v, tau_e, tau_e_v, **extras)
+    found = evaluate(fj.feedback_linearization, robot, q, v, tau_e, tau_e_v, command, **extras)
+    expected = evaluate(fj.inverse_dynamics, robot, q, v, a, jerk, command, **extras)
+    assert relative_error(found, expected) < 1e-11
+    without = evaluate(fj.feedback_linearization, robot, q, v, tau_e, tau_e_v, command)
+    assert relative_error(without, expected) > 1e-3, "the wrench and the base are too weak to be seen"
+
+
 @each
 def test_every_mix_becomes_chains_of_integrators(robot):
     """Robot and controller as one system: its r-th derivative of q is the tracking law, exactly."""
@@ -311,6 +302,23 @@ def test_what_is_not_finite_is_named():
     x[3][2] = np.nan
     with pytest.raises(fj.NonFiniteError, match="tau_e_v"):
         fj.feedback_linearization(robot, *x)
+
+
+def test_steep_friction_on_a_link_is_warned_of():
+    robot = fj.from_dh(
+        "bar",
+        [0.0],
+        [0.5],
+        [0.0],
+        mass=[1.0],
+        com=[[-0.2, 0.0, 0.0]],
+        inertia=[0.1 * np.eye(3)],
+        coulomb_friction=5.0,
+        coulomb_velocity=0.01,
+        drives=[fj.ElasticDrive(1000.0, fj.Motor(3.2))],
+    )
+    with pytest.warns(UserWarning, match="differentiated twice"):
+        evaluate(fj.feedback_linearization, robot, *state(robot, 5))
 
 
 def test_a_wrench_needs_its_derivatives():

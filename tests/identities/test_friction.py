@@ -12,6 +12,7 @@ from flexjoint.algorithms.friction import coulomb_command, joint_friction, link_
 from flexjoint.algorithms.mass_matrix import by_factorization
 from flexjoint.spatial import time_derivative
 from support.errors import relative_error
+from support.lagrange import smooth_friction
 
 TOLERANCE = 1e-12
 
@@ -35,14 +36,6 @@ def rubbing(robot, seed=0):
 ROBOT = rubbing(fj.random_robot(6, 4, prismatic=0.4, tree=True, fixed=0.3, friction=True))
 
 
-def formula(item, v):
-    """D v + F_c tanh(v/v_c)."""
-    if item is None:
-        return 0.0
-    smooth = ca.tanh(v / item.coulomb_velocity) if item.coulomb_friction else 0.0
-    return item.viscous_friction * v + item.coulomb_friction * smooth
-
-
 def motor_of(joint, kind):
     return joint.drive.motor if isinstance(joint.drive, kind) else None
 
@@ -57,8 +50,8 @@ def test_jets_are_derivatives():
     top = 5
     rates = [ca.SX.sym(f"v{k}", ROBOT.n) for k in range(top + 1)]
     v = rates[0]
-    at_joint = [formula(joint, v[i]) for i, joint in enumerate(ROBOT.joints)]
-    at_motor = [formula(motor_of(joint, fj.RigidDrive), v[i]) for i, joint in enumerate(ROBOT.joints)]
+    at_joint = [smooth_friction(joint, v[i]) for i, joint in enumerate(ROBOT.joints)]
+    at_motor = [smooth_friction(motor_of(joint, fj.RigidDrive), v[i]) for i, joint in enumerate(ROBOT.joints)]
     for found, expected in (
         (joint_friction(ROBOT, rates, top), ca.vertcat(*at_joint)),
         (link_friction(ROBOT, rates, top), ca.vertcat(*at_joint) + ca.vertcat(*at_motor)),
@@ -72,7 +65,7 @@ def test_jets_are_derivatives():
 
 def test_motor_friction_is_that_of_elastic_drives():
     v = ca.SX.sym("v", ROBOT.n)
-    expected = [formula(motor_of(joint, fj.ElasticDrive), v[i]) for i, joint in enumerate(ROBOT.joints)]
+    expected = [smooth_friction(motor_of(joint, fj.ElasticDrive), v[i]) for i, joint in enumerate(ROBOT.joints)]
     x, y = values([motor_friction(ROBOT, v), ca.vertcat(*expected)], [v])
     assert relative_error(x, y) < TOLERANCE
     assert np.count_nonzero(y) == sum(ROBOT.elastic)
@@ -89,8 +82,9 @@ def test_torque_is_that_without_friction_and_the_friction():
     q, v, a = (ca.SX.sym(x, ROBOT.n) for x in "qva")
     stiff = ROBOT.rigid()
     smooth = stiff.replace(links=[without_friction(link) for link in stiff.links])
-    expected = [formula(j, v[i]) + formula(motor_of(j, fj.RigidDrive), v[i]) for i, j in enumerate(stiff.joints)]
-    torque = fj.inverse_dynamics(smooth, q, v, a) + ca.vertcat(*expected)
+    torque = fj.inverse_dynamics(smooth, q, v, a)
+    for i, joint in enumerate(stiff.joints):
+        torque[i] += smooth_friction(joint, v[i]) + smooth_friction(motor_of(joint, fj.RigidDrive), v[i])
     for found in (fj.inverse_dynamics(stiff, q, v, a), fj.bias_torque(stiff, q, v) + fj.mass_matrix(stiff, q) @ a):
         x, y = values([found, torque], [q, v, a])
         assert relative_error(x, y) < TOLERANCE

@@ -10,12 +10,11 @@ from support.errors import relative_error
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_rnea
 
 
-def chain(n):
-    return fj.random_robot(n, 100, prismatic=0.1)
+def chain(n, elastic=0.0):
+    return fj.random_robot(n, 100, prismatic=0.1, elastic=elastic)
 
 
-def operations(algorithm, n, **options):
-    robot = chain(n)
+def operations(algorithm, robot, **options):
     return algorithm.trace(robot, algorithm.structure(robot, **options))[0].operations
 
 
@@ -26,8 +25,14 @@ def operations(algorithm, n, **options):
 )
 def test_operations_grow_linearly(algorithm, options):
     """A joint more costs the same in a long chain as in a short one, within what sliding joints save."""
-    counts = {n: operations(algorithm, n, **options) for n in (20, 50, 100)}
+    counts = {n: operations(algorithm, chain(n), **options) for n in (20, 50, 100)}
     each = [(counts[50] - counts[20]) / 30, (counts[100] - counts[50]) / 50]
+    assert each[1] == pytest.approx(each[0], rel=0.1)
+
+
+def test_operations_of_elastic_joints_grow_linearly():
+    counts = {n: operations(fj.inverse_dynamics, chain(n, elastic=1.0)) for n in (10, 25, 40)}
+    each = [(counts[25] - counts[10]) / 15, (counts[40] - counts[25]) / 15]
     assert each[1] == pytest.approx(each[0], rel=0.1)
 
 

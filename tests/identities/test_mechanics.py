@@ -1,7 +1,7 @@
 """Identities of mechanics that hold for every robot, on seeded random chains and trees.
 
-Derivatives are CasADi's; energies, where a test says so, are those of `support.lagrange` and share nothing with the
-library's recursions.
+Derivatives are CasADi's; energies, where a test says so, are written here from 4×4 poses and share nothing with
+the library's recursions.
 """
 
 import casadi as ca
@@ -14,7 +14,7 @@ from flexjoint.algorithms.mass_matrix import by_factorization
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.kinematics import symbolic_poses
-from support.lagrange import kinetic, potential, pseudo_inertia, rate
+from support.lagrange import kinetic, lagrange, potential, pseudo_inertia, rate
 
 TOLERANCE = 1e-12
 TREE = {"tree": True, "fixed": 0.4, "friction": True}
@@ -73,14 +73,6 @@ def test_robots_are_various():
 
 
 # Lagrange -----------------------------------------------------------------------------------------------------
-
-
-def lagrange(robot, q, v, a):
-    """τ = d/dt ∂T/∂v − ∂T/∂q + ∂V/∂q + D v + B a of rigid drives."""
-    T, V = kinetic(robot, q, v), potential(robot, q)
-    D = ca.DM([joint.viscous_friction for joint in robot.joints])
-    B = ca.DM([j.drive.motor.inertia if isinstance(j.drive, fj.RigidDrive) else 0.0 for j in robot.joints])
-    return rate(ca.gradient(T, v), [q, v, a]) - ca.gradient(T, q) + ca.gradient(V, q) + D * v + B * a
 
 
 @each(RIGID_DRIVEN)

@@ -46,6 +46,20 @@ def test_elastic_inverse_dynamics(name):
         assert relative_error(found, case["tau_e"][b]) > 1e-3, "the motor's share is missing or too small to be seen"
 
 
+@pytest.mark.parametrize("name", ELASTIC)
+def test_motor_motion(name):
+    case = load_case(name)
+    robot = robot_of_case(case)
+    f = Symbolic(fj.motor_motion, robot, *case["D"][:, 0], **wrenches_of(case, 0))
+    for b in states(case):
+        found = f(*case["D"][:, b], **wrenches_of(case, b))
+        for key in ("theta", "tau_e", "tau"):
+            assert relative_error(getattr(found, key), case[key][b]) < TOLERANCE, key
+        assert relative_error(found.theta_v, case["theta_d"][b]) < TOLERANCE
+        assert relative_error(found.theta_a, case["theta_dd"][b]) < TOLERANCE
+        assert relative_error(found.deflection, case["tau_e"][b] / case["robot"]["K"]) < TOLERANCE
+
+
 def test_elastic_inverse_dynamics_compiled():
     """All states as one batch, through the kernel."""
     case = load_case("ejnea_lwr")

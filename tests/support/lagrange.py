@@ -1,14 +1,18 @@
-"""Energies from 4×4 poses and derivatives by CasADi: mechanics that shares nothing with the library's recursions."""
+"""Torques by Lagrange's equations from positions alone: 4×4 poses and CasADi's derivatives, no recursion of ours."""
+
+from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import casadi as ca
 import numpy as np
 
+import flexjoint as fj
 from support.kinematics import symbolic_poses
 
 
-def rate(expression, *stacks):
+def rate(expression: Any, *stacks: Any) -> Any:
     """d/dt of an expression in the symbols of stacks [x, x', ...]."""
     total = ca.SX.zeros(ca.vec(expression).shape[0], 1)
     for stack in stacks:
@@ -17,7 +21,7 @@ def rate(expression, *stacks):
     return ca.reshape(total, *expression.shape)
 
 
-def pseudo_inertia(link):
+def pseudo_inertia(link: fj.Link) -> Any:
     """The 4×4 matrix ∫ (r, 1)(r, 1)ᵀ dm."""
     m, c, I = link.mass, np.array(link.com), np.array(link.inertia)
     J = np.zeros((4, 4))
@@ -27,7 +31,7 @@ def pseudo_inertia(link):
     return ca.SX(ca.DM(J))
 
 
-def kinetic(robot, q, v):
+def kinetic(robot: fj.Robot, q: Any, v: Any) -> Any:
     """Σ ½ tr(T' J T'ᵀ)."""
     energy = 0
     for link, T in zip(robot.links, symbolic_poses(robot, q)):
@@ -36,7 +40,37 @@ def kinetic(robot, q, v):
     return energy
 
 
-def potential(robot, q):
+def potential(robot: fj.Robot, q: Any) -> Any:
     """−Σ (g, 0)ᵀ T J (0, 0, 0, 1)ᵀ."""
     g = ca.SX(ca.DM([*robot.gravity, 0.0]))
     return -sum(ca.dot(g, (T @ pseudo_inertia(link))[:, 3]) for link, T in zip(robot.links, symbolic_poses(robot, q)))
+
+
+def smooth_friction(item: Any, v: Any) -> Any:
+    """D v + F_c tanh(v/v_c) of a joint, a motor, or nothing."""
+    if item is None:
+        return ca.SX(0)
+    smooth = ca.tanh(v / item.coulomb_velocity) if item.coulomb_friction else 0
+    return item.viscous_friction * v + item.coulomb_friction * smooth
+
+
+def transmitted(robot: fj.Robot, q: Any, v: Any, a: Any, wrenches: Any = None) -> Any:
+    """d/dt ∂T/∂v − ∂T/∂q + ∂V/∂q + friction of the joints − the virtual work of wrenches {link: (f, n)}."""
+    T, V = kinetic(robot, q, v), potential(robot, q)
+    rubbing = ca.vertcat(*[smooth_friction(joint, v[i]) for i, joint in enumerate(robot.joints)])
+    tau = rate(ca.gradient(T, v), [q, v, a]) - ca.gradient(T, q) + ca.gradient(V, q) + rubbing
+    poses = symbolic_poses(robot, q)
+    for name, w in (wrenches or {}).items():
+        P = poses[robot.link_index(name)]
+        for i in range(robot.n):
+            dP = ca.jacobian(ca.vec(P), q[i]).reshape((4, 4))
+            spin = dP[:3, :3] @ P[:3, :3].T
+            tau[i] -= ca.dot(w[:3], dP[:3, 3]) + ca.dot(w[3:], ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0]))
+    return tau
+
+
+def lagrange(robot: fj.Robot, q: Any, v: Any, a: Any) -> Any:
+    """The same with inertia and friction of the motors of rigid drives."""
+    motors = [j.drive.motor if isinstance(j.drive, fj.RigidDrive) else None for j in robot.joints]
+    turning = [smooth_friction(m, v[i]) + (m.inertia * a[i] if m else 0) for i, m in enumerate(motors)]
+    return transmitted(robot, q, v, a) + ca.vertcat(*turning)

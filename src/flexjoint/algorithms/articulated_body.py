@@ -184,7 +184,8 @@ def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
     if any(robot.elastic):
         joint = robot.joints[robot.elastic.index(True)].name
         raise InputError(
-            f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use robot.rigid() for "
-            "stiff joints, or robot.without_drives() with the elastic torques as tau"
+            f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use "
+            "elastic_forward_dynamics, robot.rigid() for stiff joints, or robot.without_drives() with the elastic "
+            "torques as tau"
         )
     return joint_accelerations(robot, q, v, tau, wrenches, base)

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
-from ..drives import ElasticDrive, Motor
+from ..drives import Motor
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Jet, ca, sx
@@ -102,8 +102,8 @@ def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = Non
     if len(q) <= order and order > 4:
         raise InputError(
             f"{name}: in the complete model of '{robot.name}' link equations contain the motors of other joints; they "
-            f"need q and its first {order} derivatives, {len(q) - 1} derivatives were given; explain_orders(robot) says "
-            "why, robot.with_fidelity('spong') does with fewer"
+            f"need q and its first {order} derivatives, {len(q) - 1} derivatives were given; explain_orders(robot) "
+            "tells why, robot.with_fidelity('spong') does with fewer"
         )
     if len(q) <= order:
         needs = [
@@ -115,6 +115,11 @@ def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = Non
             f"{name}: {' and '.join(needs)}, {len(q) - 1} derivatives were given; as the joints are coupled, every "
             "joint's are used; robot.rigid() is the robot with stiff joints"
         )
+    warn_of_friction(robot)
+
+
+def warn_of_friction(robot: Robot) -> None:
+    """Coulomb friction that costs more torque than it exerts."""
     for joint, torque in zip(robot.joints, coulomb_command(robot)):
         if torque > joint.coulomb_friction:
             warnings.warn(
@@ -134,10 +139,11 @@ def which(robot: Robot, chosen: Sequence[bool], what: str, need: str) -> str:
 
 
 def refuse_damping(name: str, robot: Robot) -> None:
-    for joint in robot.joints:
-        if isinstance(joint.drive, ElasticDrive) and joint.drive.damping:
-            raise InputError(
-                f"{name}: the spring of joint '{joint.name}' is damped (D = {joint.drive.damping:g}), so the motor "
-                "torque depends on the past of the motion, not only on its derivatives now; use "
-                "damped_inverse_dynamics, which carries the deflection along, or damped_motion for a whole trajectory"
-            )
+    if any(robot.damped):
+        joint = robot.joints[robot.damped.index(True)]
+        D = joint.drive.damping  # type: ignore[union-attr]
+        raise InputError(
+            f"{name}: the spring of joint '{joint.name}' is damped (D = {D:g}), so the motor torque depends on the "
+            "past of the motion, not only on its derivatives now; use damped_inverse_dynamics, which carries the "
+            "deflection along, or damped_motion for a whole trajectory"
+        )

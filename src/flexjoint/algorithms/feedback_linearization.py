@@ -21,7 +21,7 @@ from ..spatial import Jet, ca, total, zeros
 from .articulated_body import by_articulated_bodies
 from .bodies import refuse_spinning_rotors, tied_rotors
 from .deflection import spring_motion
-from .elastic import motor_side, needed_order
+from .elastic import motor_side, needed_order, warn_of_friction
 from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
 from .newton_euler import checked_base, checked_wrenches, next_torque
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
@@ -96,6 +96,7 @@ def linearized(
     """
     checked_wrenches(robot, wrenches, len(torques))
     checked_base(base, len(torques))
+    warn_of_friction(robot)
     motion = [q, v, *link_derivatives(robot, q, v, torques, wrenches, base)]
     motion.append(command(motion))
     return motion, [*torques, next_torque(robot, motion, torques, wrenches, base)]
@@ -195,6 +196,13 @@ def torques_on_links(robot: Robot, phi: Any, phi_v: Any, tau_e: Any, tau_e_v: An
         ca.vertcat(*[springs[i][k] if degree > 2 + k else held[i] for i, degree in enumerate(relative_degree(robot))])
         for k, held in enumerate([tau_e, tau_e_v][: chain_length(robot) - 2])
     ]
+
+
+def held_torques(robot: Robot) -> tuple[list[int], list[int]]:
+    """The joints whose torque, and those whose torque rate, the controller holds."""
+    degrees, length = relative_degree(robot), chain_length(robot)
+    torques, rates = ([i for i, x in enumerate(degrees) if x <= 2 + k < length] for k in range(2))
+    return torques, rates
 
 
 def chain_length(robot: Robot) -> int:

@@ -73,14 +73,15 @@ def coulomb_command(robot: Robot, acceleration: Any = 1.0, jerk: Any = 0.0) -> n
         B/K · F_c (4/√27 · q''²/v_c² + |q'''|/v_c),  K the stiffness at rest:
 
     123 Nm at 1 rad/s² from 5 Nm with v_c = 0.01 rad/s, B = 3.2 kg m² and K = 1000 Nm/rad.  On the motor's side the same
-    friction costs 5 Nm.
+    friction costs 5 Nm.  A damped spring passes on no more than 2 B/D · F_c |q''|/v_c.
     """
     q2, q3 = np.broadcast_to(np.abs(acceleration), robot.n), np.broadcast_to(np.abs(jerk), robot.n)
     command = np.zeros(robot.n)
     for i, joint in enumerate(robot.joints):
         if joint.coulomb_friction and isinstance(joint.drive, ElasticDrive):
-            v = joint.coulomb_velocity
-            share = STEEPEST * (q2[i] / v) ** 2 + q3[i] / v
-            K = float(joint.drive.spring.curve(0.0).stiffness)
-            command[i] = joint.drive.motor.inertia / K * joint.coulomb_friction * share
+            v, K, D = joint.coulomb_velocity, float(joint.drive.spring.curve(0.0).stiffness), joint.drive.damping
+            share = (STEEPEST * (q2[i] / v) ** 2 + q3[i] / v) / K
+            if D:  # φ'' is τ_e''/K, or (τ_e' less its mean over the past)/D
+                share = min(share, 2 * q2[i] / v / D)
+            command[i] = joint.drive.motor.inertia * joint.coulomb_friction * share
     return command

@@ -82,8 +82,8 @@ def link_state(robot: Robot, theta, theta_v, tau_e, tau_e_v):
 
 
 def refuse_damping(robot: Robot, caller: str, reason: str) -> None:
-    for joint in robot.joints:
-        if joint_order(joint) == 3:
+    for joint, damped in zip(robot.joints, robot.damped):
+        if damped:
             raise InputError(
                 f"{caller}: the spring of joint '{joint.name}' is damped, so {reason}; describe its state by "
                 "(q, v, theta, theta_v)"
