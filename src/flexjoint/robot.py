@@ -436,6 +436,24 @@ def check_rotors(robot: Robot) -> None:
     for link in robot.links:
         if link.joint.drive is not None:
             check_rotor(robot, link, link.joint.drive.motor)
+    if robot.rotors_in_links:
+        check_contained(robot)
+
+
+def check_contained(robot: Robot) -> None:
+    """A link said to contain its rotors must have at least their axial inertia."""
+    left = {i: np.array(link.inertia) for i, link in enumerate(robot.links) if link.mass}
+    for i, link in enumerate(robot.links):
+        drive, carrier = link.joint.drive, robot.carrier(i)
+        if drive is not None and drive.motor.gear_ratio is not None and carrier in left:
+            axis = link.joint.rotation[:, 2] if drive.motor.axis is None else np.array(drive.motor.axis)
+            left[carrier] -= drive.motor.inertia / drive.motor.gear_ratio**2 * np.outer(axis, axis)
+            if np.linalg.eigvalsh(left[carrier])[0] < -ROUNDING * np.max(np.abs(robot.links[carrier].inertia)):
+                raise RobotError(
+                    f"{robot.name}: the inertia of link '{robot.links[carrier].name}' is less than that of the rotors "
+                    f"it is said to contain, that of joint '{link.joint.name}' among them: correct the gear ratio, or "
+                    "pass rotors_in_links=False if the link's data are without rotors"
+                )
 
 
 def check_rotor(robot: Robot, link: Link, motor: Motor) -> None:

@@ -79,7 +79,7 @@ def with_random_rotors(
         )
         stiffness = float(rng.uniform(50.0, 500.0))
         drives.append(fj.ElasticDrive(stiffness, motor) if rng.random() < elastic else fj.RigidDrive(motor))
-    return robot.with_drives(drives).replace(fidelity="complete", rotors_in_links=False)
+    return robot.replace(fidelity="complete", rotors_in_links=False).with_drives(drives)
 
 
 class Explicit(NamedTuple):

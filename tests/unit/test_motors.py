@@ -64,8 +64,16 @@ def test_fidelity_is_checked():
     assert ARM.without_drives().with_fidelity("complete").fidelity == "complete"
 
 
+def test_links_must_be_able_to_contain_their_rotors():
+    heavy = fj.Motor.from_rotor(5.0, 3.0, mass=1.0)
+    with pytest.raises(fj.RobotError, match=r"inertia of link 'link2' is less.*joint 'joint3'.*rotors_in_links=False"):
+        arm_with(heavy)
+    drives = [fj.ElasticDrive(100.0, heavy) if i == 2 else None for i in range(ARM.n)]
+    assert ARM.replace(rotors_in_links=False).with_drives(drives).joints[2].drive.motor == heavy
+
+
 def test_everything_enters_the_digest():
-    robot = with_random_rotors(fj.random_robot(3, 1), 1)
+    robot = with_random_rotors(fj.random_robot(3, 1), 1, coupling=0.01)
     motor = robot.joints[1].drive.motor
     changed = {
         "gear_ratio": 3.0,
@@ -139,14 +147,9 @@ def test_default_rotor_is_coaxial_with_its_joint():
         for link, j in zip(robot.links, robot.joints)
     ]
     q = np.random.default_rng(1).normal(size=4)
+    bare = robot.replace(fidelity="complete", rotors_in_links=False)
     inertias = [
-        evaluate(
-            fj.coupled_mass_matrix,
-            robot.with_drives([fj.ElasticDrive(10.0, x) for x in motors]).replace(
-                fidelity="complete", rotors_in_links=False
-            ),
-            q,
-        )
+        evaluate(fj.coupled_mass_matrix, bare.with_drives([fj.ElasticDrive(10.0, x) for x in motors]), q)
         for motors in ([default] * 4, told)
     ]
     assert np.array_equal(*inertias)

@@ -29,7 +29,7 @@ import numpy as np
 from ..drives import ElasticDrive, Motor, RigidDrive
 from ..errors import InputError
 from ..robot import JointKind, Robot
-from ..spatial import Inertia, Matrix, Vector, identity, second_moment, sx, zeros
+from ..spatial import Inertia, Matrix, Vector, ca, identity, second_moment, sx, zeros
 
 
 class Body(NamedTuple):
@@ -100,18 +100,19 @@ def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
 def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia | None:
     """What the rotor adds to its carrier as that is given, about the carrier's frame: with its axial part, or without.
 
-    None if nothing, as for all motors of which only the reflected inertia is known.
+    None if nothing.
     """
-    axial = motor.axial_inertia or 0.0
-    position, axis = rotor_place(robot, link, motor)
-    a = np.outer(axis, axis)
-    if robot.rotors_in_links:
-        tensor, mass = (0.0 if whole else -axial) * a, 0.0
-    else:
-        tensor, mass = (axial if whole else 0.0) * a + motor.transverse_inertia * (np.eye(3) - a), motor.mass
-    if not mass and not np.any(tensor):
+    if robot.rotors_in_links and (whole or motor.gear_ratio is None):
         return None
-    return Inertia(sx(mass), sx(mass * position), sx(second_moment(mass, position, tensor)))
+    position, axis = map(sx, rotor_place(robot, link, motor))
+    axial = (0.0 if motor.gear_ratio is None else motor.axial_inertia) * (axis @ axis.T)
+    if robot.rotors_in_links:
+        mass, tensor = sx(0.0), -axial
+    else:
+        mass, tensor = sx(motor.mass), motor.transverse_inertia * (identity() - axis @ axis.T)
+        tensor = tensor + axial if whole else tensor
+    Sigma = ca.trace(tensor) / 2 * identity() - tensor + mass * (position @ position.T)
+    return Inertia(mass, mass * position, Sigma)
 
 
 def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[np.ndarray, np.ndarray]:

@@ -106,7 +106,8 @@ def on_axes(robot, seed):
         )
         for _ in robot.joints
     ]
-    return robot.with_drives([fj.ElasticDrive(100.0, motor) for motor in motors]).with_fidelity("complete")
+    bare = robot.replace(fidelity="complete", rotors_in_links=False)
+    return bare.with_drives([fj.ElasticDrive(100.0, motor) for motor in motors])
 
 
 # What is refused ----------------------------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ def two_arms(**carriers):
             joint = fj.Joint(f"j{name}", rotation=quarter if k == 2 else np.eye(3), position=[0.1, 0.2, 0.3],
                              drive=fj.ElasticDrive(100.0, motor))  # fmt: skip
             links.append(fj.Link(name, joint, parent, 1.0, [0.1, 0.0, 0.1], np.diag([0.1, 0.1, 0.1])))
-    return fj.Robot("two arms", tuple(links), fidelity="complete")
+    return fj.Robot("two arms", tuple(links), fidelity="complete", rotors_in_links=False)
 
 
 def stack_of(robot, order):
