@@ -9,6 +9,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
+from flexjoint.algorithms.articulated_body import by_articulated_bodies
+from flexjoint.algorithms.bodies import rotors
+from flexjoint.algorithms.mass_matrix import by_factorization
 from flexjoint.compiler.reference import MpmathArithmetic, interpret
 from flexjoint.robot import Link
 from support.errors import recorded, relative_error
@@ -203,6 +206,23 @@ def with_soft_rounding(robot):
     """Springs ten thousand times softer: θ − q = 10⁴ φ gives the same torques without losing digits."""
     drives = [fj.ElasticDrive(joint.drive.stiffness / 1e4, joint.drive.motor) for joint in robot.joints]
     return robot.with_drives(drives)
+
+
+def test_both_ways_of_forward_dynamics():
+    """Articulated bodies and factorization carry the same spins, in a tree with sliding joints."""
+    tree = fj.random_robot(6, 51, tree=True, fixed=0.4, prismatic=0.3)
+    robot = with_random_rotors(tree, 6, elastic=1.0, carriers="any")
+    momenta = np.random.default_rng(1).normal(size=(robot.n, 2))
+
+    def by(way):
+        def function(robot, q, v, tau):
+            spins = [(rotor, list(momenta[rotor.coordinate])) for rotor in rotors(robot)]
+            return way(robot, q, v, tau, None, None, spins)
+
+        return evaluate(function, robot, *states(robot, 2))
+
+    assert sum(rotor.body >= 0 for rotor in rotors(robot)) > 2
+    assert relative_error(by(by_articulated_bodies), by(by_factorization)) < 1e-12
 
 
 def test_moving_base():
