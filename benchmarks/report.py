@@ -126,7 +126,7 @@ def growth(axis: Any, rows: Sequence[Row]) -> None:
     axis.plot(n, [x.peer * 1e6 for x in rigid if x.peer], "s:", color=PEER, label="pin.rnea (rigid)")
     axis.plot(n, [x.ours * 1e6 for x in elastic], "^--", color=ELASTIC, label="flexjoint, elastic (order 2)")
     axis.plot(n, [x.ours * 1e6 for x in rigid], "o-", color=OURS, label="flexjoint, rigid (order 0)")
-    axis.set_xticks(n)
+    axis.set_xlim(left=0)
     axis.set_xlabel("joints of a random chain")
     axis.set_ylabel("inverse dynamics, µs a call from Python")
     axis.set_ylim(bottom=0)

@@ -17,7 +17,7 @@ from .peers import check, mujoco_chain, pinocchio
 from .timing import Effort, Row, in_new_processes, interleaved
 
 RNEA = "pin.rnea(model, data, q, v, a)"
-CHAINS = (7, 12, 20, 30)
+CHAINS = (7, 10, 20, 30, 50, 70, 100)
 ORDERS = range(7)
 BATCH = 4096
 MANY = 200_000
@@ -117,7 +117,7 @@ def orders(effort: Effort) -> Iterator[Row]:
 
 
 def chains(effort: Effort) -> Iterator[Row]:
-    """Random chains of turning joints in general position."""
+    """Random chains of turning joints in general position, short ones as straight code, long elastic ones as loops."""
     for n in CHAINS:
         elastic = fj.random_robot(n, seed=n, prismatic=0.0, elastic=1.0)
         rigid = elastic.without_drives()
@@ -183,9 +183,11 @@ def calls(effort: Effort) -> Iterator[Row]:
 def compilation(effort: Effort) -> Iterator[Row]:
     """Processor time of tracing and of LLVM, which use one core; wall-clock time of calls in a new process."""
     elastic = fj.load("kuka_lwr")
-    large = fj.random_robot(100, seed=100, prismatic=0.0)
+    long = fj.random_robot(100, seed=100, prismatic=0.0, elastic=1.0)
+    large = long.without_drives()
     for label, algorithm, robot, target in (
         ("elastic inverse dynamics of the LWR", fj.inverse_dynamics, elastic, 0.25),
+        ("elastic inverse dynamics, N = 100", fj.inverse_dynamics, long, 10.0),
         ("mass matrix, N = 100", fj.mass_matrix, large, None),
     ):
         times = []

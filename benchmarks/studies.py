@@ -1,11 +1,14 @@
 """The measurements behind constants of the code: `python -m benchmarks.studies`.
 
 FEW_JOINTS (algorithms/mass_matrix.py): operations of the mass matrix and of forward dynamics by either way.
+LOOP_FROM (algorithms/newton_euler.py): straight code against the loop over links.
 CHUNK (compiler/llvm.py): compile and run time of one mass matrix for several lengths of a function.
+docs/parameters.md: what free parameters cost, and derivatives beside Pinocchio's.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -17,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
+from flexjoint.algorithms import newton_euler
 from flexjoint.algorithms.articulated_body import by_articulated_bodies
 from flexjoint.algorithms.bodies import moving_bodies
 from flexjoint.algorithms.mass_matrix import by_factorization, by_projection, by_walking
@@ -27,6 +31,7 @@ from flexjoint.compiler.trace import trace
 from .timing import FULL, interleaved
 
 JOINTS = (2, 4, 7, 10, 12, 14, 16, 20, 30)
+CHAINS = (7, 14, 20, 30, 60, 100)
 CHUNKS = (340, 500, 1000, 2000, 4000, 8000)
 
 
@@ -74,6 +79,91 @@ def chunk_lengths(n: int = 60) -> Table:
     return table
 
 
+def loops_over_links() -> Table:
+    """Inverse dynamics of random chains, rigid and elastic: a sample and a row of a batch, in all forms of the code."""
+    table = Table("joints", "order", "code", "operations", "compile, s", "call, µs", "row of 256, µs")
+    table.title = "Straight code, loops and packed jets"
+    default, packed = newton_euler.LOOP_FROM, newton_euler.PACKED_JOINTS
+    for n in CHAINS:
+        for order, elastic in ((0, 0.0), (2, 1.0)):
+            robot = fj.random_robot(n, seed=n, prismatic=0.0, elastic=elastic)
+            names: dict[str, Any] = {}
+            compiled = {}
+            ways = {"straight": (math.inf, 0), "loop": (0, 0), "packed": (math.inf, math.inf)}
+            for way, constants in ways.items():
+                newton_euler.LOOP_FROM, newton_euler.PACKED_JOINTS = constants
+                if way == "packed" and order != 2:
+                    continue
+                start = time.process_time()
+                names[way] = fj.Kernel(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
+                compiled[way] = time.process_time() - start
+            stack = np.random.default_rng(0).uniform(-1.0, 1.0, (order + 3, 256, n))
+            names |= {f"x{k}": x[0].copy() for k, x in enumerate(stack)} | {f"X{k}": x for k, x in enumerate(stack)}
+            names |= {"y": np.empty(n), "Y": np.empty((256, n))}
+            one, row = (", ".join(f"{x}{k}" for k in range(order + 3)) for x in "xX")
+            calls = [f"{way}({a}, out={y})" for way in compiled for a, y in ((one, "y"), (row, "Y"))]
+            times = iter(interleaved(calls, names, FULL))
+            for way in compiled:
+                call, batch = next(times) * 1e6, next(times) * 1e6 / 256
+                operations = names[way].operations
+                shown = f"{compiled[way]:.2f}", f"{call:.2f}", f"{batch:.3f}"
+                table.add_row(str(n), str(order), way, str(operations), *shown)
+    newton_euler.LOOP_FROM, newton_euler.PACKED_JOINTS = default, packed
+    return table
+
+
+FREE = (
+    (),
+    ("*.drive.stiffness",),
+    ("joint?.viscous_friction",),
+    ("tool.mass",),
+    ("link7.mass", "link7.com"),
+    ("link7.*",),
+    ("*.mass", "*.com", "link?.inertia"),
+    ("*",),
+)
+
+
+def free_parameters(rows: int = 4096) -> Table:
+    robot = fj.load("kuka_lwr")
+    table = Table("free", "numbers", "operations", "one call, ns", "a row of a batch, ns")
+    table.title = "Elastic inverse dynamics of the 7R LWR with free parameters"
+    stack = np.random.default_rng(0).normal(size=(5, rows, robot.n))
+    names: dict[str, Any] = {"one": np.empty(robot.n), "all": np.empty((rows, robot.n))}
+    statements = []
+    kernels = [fj.compile(fj.inverse_dynamics, robot, free=free) for free in FREE]
+    for k, kernel in enumerate(kernels):
+        names |= {f"k{k}": kernel, f"x{k}": [*stack[:, 0], *kernel.nominal], f"y{k}": [*stack, *kernel.nominal]}
+        statements += [f"k{k}(*x{k}, out=one)", f"k{k}(*y{k}, out=all)"]
+    times = interleaved(statements, names, FULL)
+    for free, kernel, one, batch in zip(FREE, kernels, times[::2], times[1::2]):
+        numbers = sum(x.size for x in kernel.nominal)
+        cells = (str(numbers), str(kernel.operations), f"{one * 1e9:.0f}", f"{batch / rows * 1e9:.0f}")
+        table.add_row(", ".join(free) or "none", *cells)
+    return table
+
+
+def derivatives() -> Table:
+    """Three Jacobians at once beside Pinocchio's."""
+    import pinocchio as pin
+
+    from .peers import pinocchio
+
+    robot = fj.load("kuka_lwr").without_drives()
+    inverse = fj.compile(fj.inverse_dynamics, robot, derivatives=[("tau", x) for x in ("q", "v", "a")])
+    forward = fj.compile(fj.forward_dynamics, robot, derivatives=[("a", x) for x in ("q", "v", "tau")])
+    model, data = pinocchio(robot)
+    names = {"pin": pin, "model": model, "data": data, "inverse": inverse, "forward": forward}
+    names |= {"x": list(np.random.default_rng(0).normal(size=(3, 7)))}
+    statements = ["inverse(*x)", "pin.computeRNEADerivatives(model, data, *x)"]
+    statements += ["forward(*x)", "pin.computeABADerivatives(model, data, *x)"]
+    times = [f"{x * 1e6:.2f}" for x in interleaved(statements, names, FULL)]
+    table = Table("derivatives of the 7R LWR", "operations", "flexjoint, µs", "Pinocchio, µs")
+    table.add_row("∂τ/∂(q, v, a)", str(inverse.operations), *times[:2])
+    table.add_row("∂a/∂(q, v, τ)", str(forward.operations), *times[2:])
+    return table
+
+
 if __name__ == "__main__":
-    for study in (two_ways, chunk_lengths):
+    for study in (two_ways, chunk_lengths, loops_over_links, free_parameters, derivatives):
         Console().print(study())

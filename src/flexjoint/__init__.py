@@ -49,7 +49,7 @@ from .algorithms.rotors import (
     rotor_torque,
 )
 from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
-from .api import Algorithm, compile, show_config
+from .api import Algorithm, compile, export_c, show_config
 from .compiler.kernel import Kernel
 from .control import (
     ControllerState,
@@ -74,6 +74,7 @@ from .observers import (
     MotionEstimate,
     output_covariance,
 )
+from .paths import Parameter, parameters
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
@@ -126,6 +127,7 @@ __all__ = [
     "MotorMotion",
     "NonFiniteError",
     "Orders",
+    "Parameter",
     "PiecewiseSpring",
     "Pose",
     "RestToRest",
@@ -153,6 +155,7 @@ __all__ = [
     "derivative_orders",
     "elastic_forward_dynamics",
     "explain_orders",
+    "export_c",
     "feedback_linearization",
     "feedback_linearization_from_positions",
     "feedback_linearization_from_torques",
@@ -178,6 +181,7 @@ __all__ = [
     "momentum",
     "motor_motion",
     "output_covariance",
+    "parameters",
     "parents_first",
     "potential_energy",
     "random_robot",

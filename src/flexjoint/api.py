@@ -13,22 +13,28 @@ select the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by nam
 from __future__ import annotations
 
 import inspect
+import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from numbers import Integral
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .compiler import packing
 from .compiler.calling import EXTENSION, AlgorithmBase, inherit_vectorcall
 from .compiler.kernel import Kernel, Result
 from .compiler.program import Array, Program
 from .compiler.scan import tracing
 from .compiler.trace import trace
+from .derivatives import Output, at_values, derivatives, in_a_tuple
 from .errors import InputError
+from .paths import Parameter, select, select_all, with_symbols
 from .robot import Robot
-from .spatial import ca
+from .spatial import ca, is_symbolic
 
 KERNELS_KEPT = 256  # by each algorithm; the least recently used is dropped
 
@@ -82,13 +88,17 @@ class Structure(NamedTuple):
     arrays: int
     groups: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
     options: tuple[tuple[str, Any], ...] = ()
+    free: tuple[str, ...] = ()  # paths and patterns of parameters
+    derivatives: tuple[tuple[str, str], ...] = ()  # of which output, by which input or parameter
 
 
 @inherit_vectorcall
 class Algorithm(AlgorithmBase):
     """A public function of flexjoint; see the module's docstring."""
 
-    def __init__(self, function: Callable, outputs: str | type, arrays: Callable[..., int] | None = None):
+    def __init__(
+        self, function: Callable, outputs: str | type, arrays: Callable[..., int] | None = None, packs: bool = False
+    ):
         self.function = function
         self.__name__ = function.__name__
         self.__qualname__ = function.__qualname__
@@ -102,6 +112,7 @@ class Algorithm(AlgorithmBase):
         self._keywords = {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
         self._outputs = outputs
         self._arrays = arrays
+        self._packs = packs
         self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -165,7 +176,15 @@ class Algorithm(AlgorithmBase):
             options.append((name, value if kind is str else int(value)))
         return tuple(options)
 
-    def structure(self, robot: Robot, arrays: int | None = None, **keywords: Any) -> Structure:
+    def structure(
+        self,
+        robot: Robot,
+        arrays: int | None = None,
+        *,
+        free: Sequence[str] = (),
+        derivatives: Sequence[tuple[str, str]] = (),
+        **keywords: Any,
+    ) -> Structure:
         """The structure of calls with so many arrays, groups given as {key: number of derivatives + 1}."""
         self._check_robot(robot)
         options = self._options(keywords)
@@ -178,7 +197,39 @@ class Algorithm(AlgorithmBase):
         for group, counts in given.items():
             if not isinstance(counts, Mapping) or not all(isinstance(x, Integral) and x > 0 for x in counts.values()):
                 raise InputError(f"{self.__name__}: {group} must map names to lengths of stacks here, not {counts!r}")
-        return Structure(int(arrays), tuple((g, tuple(x.items())) for g, x in given.items()), options)
+        groups = tuple((g, tuple(x.items())) for g, x in given.items())
+        structure = Structure(int(arrays), groups, options, self._checked_free(robot, free or ()))
+        return structure._replace(derivatives=self._checked_derivatives(robot, structure, derivatives or ()))
+
+    def _checked_free(self, robot: Robot, free: Any) -> tuple[str, ...]:
+        patterns = listed(free)
+        if wrong := [x for x in patterns if not isinstance(x, str)]:
+            raise InputError(f"{self.__name__}: free takes paths such as 'link1.mass', not {wrong[0]!r}")
+        select_all(robot, patterns)
+        return patterns
+
+    def _checked_derivatives(self, robot: Robot, structure: Structure, derivatives: Any) -> tuple[tuple[str, str], ...]:
+        pairs = tuple(listed(pair) for pair in listed(derivatives))
+        inputs = self._input_names(structure)
+        for pair in pairs:
+            if len(pair) != 2 or not all(isinstance(x, str) for x in pair):
+                example = f"[({self._fields[0]!r}, {inputs[0]!r})]"
+                raise InputError(f"{self.__name__}: derivatives takes pairs of names such as {example}, not {pair!r}")
+            of, by = pair
+            if of not in self._fields:
+                raise InputError(f"{self.__name__}: it has no output '{of}'; it gives {', '.join(self._fields)}")
+            if by not in inputs:
+                try:
+                    select(robot, by)
+                except InputError as error:
+                    known = ", ".join(inputs)
+                    raise InputError(f"{self.__name__} has no input '{by}', it takes {known}; and {error}") from None
+        return pairs
+
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        """Names of the outputs."""
+        return (self._outputs,) if isinstance(self._outputs, str) else self._outputs._fields  # type: ignore[attr-defined]
 
     def _names(self, arrays: int) -> list[str]:
         given = len(self._positional)
@@ -188,14 +239,29 @@ class Algorithm(AlgorithmBase):
     def _signal(self, name: str) -> Signal:
         return SIGNALS[name if name in self._positional else "higher"]
 
+    def _input_names(self, structure: Structure) -> list[str]:
+        members = [(group, *member) for group, of_group in structure.groups for member in of_group]
+        stacks = [member_name(group, key, k) for group, key, count in members for k in range(count)]
+        return [*self._names(structure.arrays), *stacks, *structure.free]
+
+    def _result_type(self, structure: Structure) -> Any:
+        """What a call returns several arrays in; None if there is but one."""
+        if structure.derivatives:
+            return in_a_tuple if len(structure.derivatives) > 1 else None
+        return None if isinstance(self._outputs, str) else self._outputs
+
     def kernel(self, robot: Robot, structure: Structure) -> Kernel:
         """The compiled code, made at the first call."""
         key = (robot, structure)
         with self._lock:
             kernel = self._kernels.get(key)
             if kernel is None:
-                result_type = None if isinstance(self._outputs, str) else self._outputs
-                kernel = Kernel(lambda: self.trace(robot, structure), key=self._key(robot, structure), type=result_type)
+                kernel = Kernel(
+                    lambda: self.trace(robot, structure),
+                    key=self._key(robot, structure),
+                    type=self._result_type(structure),
+                    nominal=tuple(parameter.value for parameter in select_all(robot, structure.free)),
+                )
                 self._kernels[key] = kernel
                 if len(self._kernels) > KERNELS_KEPT:
                     self._kernels.popitem(last=False)
@@ -215,41 +281,105 @@ class Algorithm(AlgorithmBase):
         for group, members in structure.groups:
             keywords[group] = {}
             for key, count in members:
-                stack = [symbol(f"{group}.{key}[{k}]", GROUPS[group], robot) for k in range(count)]
+                stack = [symbol(member_name(group, key, k), GROUPS[group], robot) for k in range(count)]
                 keywords[group][key] = [x for _, x in stack]
                 inputs += stack
-        with tracing() as definitions:
-            value = self.function(robot, *arguments, **keywords)
-        fields = [self._outputs] if isinstance(self._outputs, str) else self._outputs._fields  # type: ignore[attr-defined]
+
+        free = select_all(robot, structure.free)
+        wanted = dict.fromkeys(by for _, by in structure.derivatives)
+        held = [select(robot, by) for by in wanted if by not in self._input_names(structure)]
+        leaves = {path: ca.SX.sym(path) for parameter in (*free, *held) for path in parameter.elements}
+        inputs += [gathered(parameter, leaves) for parameter in free]
+
+        packs = packing.recording() if self._packs and not structure.derivatives else nullcontext(())
+        with tracing(loops=not structure.derivatives) as definitions, packs as packed:
+            value = self.function(with_symbols(robot, leaves), *arguments, **keywords)
         values = [value] if isinstance(self._outputs, str) else value
-        outputs = []
-        for name, x in zip(fields, values):
-            described = describe(name, SIGNALS[name], robot)
-            layers = x if isinstance(x, list) else [x]
-            outputs += [(described, layer) for layer in layers]
-        result = Result(
-            [len(x) if isinstance(x, list) else None for x in values],
-            None if isinstance(self._outputs, str) else self._outputs,
-        )
-        return trace(f"{self.__name__} of {robot.name}", inputs, outputs, definitions), result
+        outputs = [
+            Output(describe(name, SIGNALS[name], robot), x if isinstance(x, list) else [x], isinstance(x, list))
+            for name, x in zip(self._fields, values)
+        ]
+        name = f"{self.__name__} of {robot.name}"
+        known: list[tuple[Any, float]] = []
+        if structure.derivatives:
+            by = [*inputs, *(gathered(parameter, leaves) for parameter in held)]
+            outputs = derivatives(outputs, by, structure.derivatives)
+            given = {path for parameter in free for path in parameter.elements}
+            numbers = {path: x for parameter in held for path, x in parameter.numbers.items() if path not in given}
+            known = [(leaves[path], number) for path, number in numbers.items()]
+            outputs = at_values(outputs, known)
+            name = f"{', '.join(x.array.name for x in outputs)} of {name}"
+        layers = [(output.array, layer) for output in outputs for layer in output.layers]
+        result = Result([len(x.layers) if x.stacked else None for x in outputs], self._result_type(structure))
+        return trace(name, inputs, layers, definitions, known, packed), result
 
 
-def algorithm(outputs: str | type, arrays: Callable[..., int] | None = None) -> Callable[[Callable], Algorithm]:
+def algorithm(
+    outputs: str | type, arrays: Callable[..., int] | None = None, packs: bool = False
+) -> Callable[[Callable], Algorithm]:
     """Make a function of (robot, SX...) public.  `outputs` is a name in SIGNALS or a NamedTuple of such names;
-    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`."""
-    return lambda function: Algorithm(function, outputs, arrays)
+    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`; `packs`
+    allows packed values (compiler/packing.py) in the function's own kernels."""
+    return lambda function: Algorithm(function, outputs, arrays, packs)
 
 
-def compile(algorithm: Algorithm, robot: Robot, arrays: int | None = None, **keywords: Any) -> Kernel:
+def compile(
+    algorithm: Algorithm,
+    robot: Robot,
+    arrays: int | None = None,
+    *,
+    free: Sequence[str] = (),
+    derivatives: Sequence[tuple[str, str]] = (),
+    **keywords: Any,
+) -> Kernel:
     """The kernel of an algorithm for one robot, the fastest way to call it many times.
 
     Options are passed as to the algorithm; groups by the number of derivatives in each stack, for example
     `compile(fj.inverse_dynamics, robot, wrenches={"tool": 3})`.  The kernel takes the arrays in order, then the
-    group members in the order given.
+    group members in the order given, then the free parameters.
+
+    `free` names parameters of the robot that are given at each call instead of being built in, by paths or patterns
+    such as `("link7.mass", "*.drive.stiffness")`; see `parameters` and docs/parameters.md.  `kernel.nominal` holds
+    their values in this robot.
+
+    With `derivatives`, pairs (output, input) such as `[("tau", "q"), ("tau", "link7.mass")]`, the kernel returns
+    these derivatives instead, each (*output, *input): an array if it is one, else a tuple of arrays.  The input may be
+    a path or pattern that is not free: the derivative is then taken at the robot's own value.
     """
     if not isinstance(algorithm, Algorithm):
         raise InputError(f"compile takes an algorithm such as fj.inverse_dynamics, not {algorithm!r}")
-    return algorithm.kernel(robot, algorithm.structure(robot, arrays, **keywords))
+    structure = algorithm.structure(robot, arrays, free=free, derivatives=derivatives, **keywords)
+    return algorithm.kernel(robot, structure)
+
+
+def export_c(
+    algorithm: Algorithm,
+    robot: Robot,
+    folder: str | Path,
+    name: str = "",
+    *,
+    float32: bool = False,
+    freestanding: bool = False,
+    arrays: int | None = None,
+    **keywords: Any,
+) -> list[Path]:
+    """Write an algorithm for one robot as a C99 function, with a header, an example that checks it and a Makefile.
+
+    `make check` in the folder compiles and runs the example.  `float32` computes in single precision; `freestanding`
+    uses no C library.  The function is called after algorithm and robot unless it is given a name; the other keywords
+    are those of `compile`.  Returns the paths written.
+    """
+    from importlib.metadata import version
+
+    from .compiler.c import export
+
+    kernel = compile(algorithm, robot, arrays, **keywords)
+    chosen = name or re.sub(r"[^A-Za-z0-9_]+", "_", f"{algorithm.__name__}_{robot.name}")
+    about = (
+        f"{algorithm.__name__} of the robot {robot.name}\nrobot digest {robot.digest}\n{kernel.operations} operations\n"
+        f"written by flexjoint {version('flexjoint')}; all quantities on the link side, in SI units\n"
+    )
+    return export(kernel, chosen, Path(folder), about, float32=float32, freestanding=freestanding)
 
 
 def show_config() -> str:
@@ -266,11 +396,6 @@ def show_config() -> str:
     text = "\n".join(lines)
     print(text)
     return text
-
-
-def is_symbolic(x: Any) -> bool:
-    """Whether x is an SX, asked without importing CasADi."""
-    return type(x).__name__ == "SX" and type(x).__module__.startswith("casadi")
 
 
 def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[Any]]:
@@ -306,3 +431,19 @@ def describe(name: str, signal: Signal, robot: Robot) -> Array:
 def symbol(name: str, signal: Signal, robot: Robot) -> tuple[Array, Any]:
     array = describe(name, signal, robot)
     return array, ca.SX.sym(name, *array.shape)
+
+
+def listed(x: Any) -> tuple:
+    """Several as a tuple; a string, or what is no collection, is one."""
+    return tuple(x) if isinstance(x, Iterable) and not isinstance(x, str) else (x,)
+
+
+def member_name(group: str, key: str, order: int) -> str:
+    return f"{group}.{key}[{order}]"
+
+
+def gathered(parameter: Parameter, leaves: Mapping[str, Any]) -> tuple[Array, Any]:
+    """A parameter as an input, its symbol put together from those of its elements."""
+    labels = parameter.elements if parameter.value.shape else ()
+    array = Array(parameter.path, parameter.value.shape, parameter.unit, labels)
+    return array, ca.vertcat(*(leaves[path] for path in parameter.elements))

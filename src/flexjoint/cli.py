@@ -15,6 +15,7 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from .api import Algorithm
     from .robot import Link, Robot
 
 app = typer.Typer(
@@ -78,6 +79,7 @@ def robots() -> None:
 def info(
     robot: Annotated[str, typer.Argument(help="A built-in robot, or the path of a robot file.")],
     operations: Annotated[bool, typer.Option("--operations", help="Count those of the main algorithms.")] = False,
+    parameters: Annotated[bool, typer.Option("--parameters", help="List the paths of all its numbers.")] = False,
 ) -> None:
     """Show the links, joints, masses and drives of a robot."""
     from rich.console import Console
@@ -92,6 +94,8 @@ def info(
     console.print(link_table(found))
     if operations:
         console.print(operation_table(found))
+    if parameters:
+        console.print(parameter_table(found))
 
 
 @app.command()
@@ -103,6 +107,31 @@ def config() -> None:
     show_config()
 
 
+@app.command()
+@clean_errors
+def kernel(
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
+    algorithm: Annotated[str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.")],
+    program: Annotated[bool, typer.Option("--program", help="List its operations.")] = False,
+    ir: Annotated[bool, typer.Option("--ir", help="Print its LLVM IR.")] = False,
+    assembly: Annotated[bool, typer.Option("--assembly", help="Print its machine code as text.")] = False,
+    order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
+    link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
+) -> None:
+    """Show what a compiled algorithm takes, returns and costs, or the code itself."""
+    import flexjoint as fj
+
+    found = fj.compile(known_algorithm(algorithm), fj.load(robot), **given_options(order, link))
+    if not (program or ir or assembly):
+        typer.echo(found.describe())
+    if program:
+        typer.echo(str(found.program))
+    if ir:
+        typer.echo(found.ir)
+    if assembly:
+        typer.echo(found.assembly)
+
+
 @app.command("export-c")
 @clean_errors
 def export_c(
@@ -112,27 +141,32 @@ def export_c(
     name: Annotated[str, typer.Option(help="The name of the C function; by default of algorithm and robot.")] = "",
     order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
     link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
+    free: Annotated[list[str] | None, typer.Option(help="A parameter that stays an input, such as tool.mass.")] = None,
+    float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False,
+    freestanding: Annotated[bool, typer.Option("--freestanding", help="Use no C library.")] = False,
 ) -> None:
     """Write an algorithm for one robot as a C99 function with a self-checking example (run `make check` there)."""
-    import re
-    from importlib.metadata import version
-
     import flexjoint as fj
 
-    from .compiler.c import export
+    function, model = known_algorithm(algorithm), fj.load(robot)
+    options = given_options(order, link) | {"free": free or ()}
+    paths = fj.export_c(function, model, output, name, float32=float32, freestanding=freestanding, **options)
+    for path in paths:
+        typer.echo(str(path))
 
-    model = fj.load(robot)
-    function = getattr(fj, algorithm, None)
+
+def given_options(order: int | None, link: str | None) -> dict[str, Any]:
+    return {key: x for key, x in (("order", order), ("link", link)) if x is not None}
+
+
+def known_algorithm(name: str) -> Algorithm:
+    import flexjoint as fj
+
+    function = getattr(fj, name, None)
     if not isinstance(function, fj.Algorithm):
         known = ", ".join(x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm))
-        raise fj.InputError(f"no algorithm '{algorithm}'; there are {known}")
-    options: dict[str, Any] = {key: x for key, x in (("order", order), ("link", link)) if x is not None}
-    kernel = fj.compile(function, model, **options)
-    about = f"{algorithm} of the robot {model.name}\nrobot digest {model.digest}\n{kernel.operations} operations"
-    about += f"\nwritten by flexjoint {version('flexjoint')}; all quantities on the link side, in SI units\n"
-    chosen = name or re.sub(r"[^A-Za-z0-9_]+", "_", f"{algorithm}_{model.name}")
-    for path in export(kernel, chosen, output, about):
-        typer.echo(str(path))
+        raise fj.InputError(f"no algorithm '{name}'; there are {known}")
+    return function
 
 
 kept = typer.Typer(help="Compiled kernels kept on disk.", no_args_is_help=True)
@@ -205,6 +239,20 @@ def operation_table(robot: Robot) -> Table:
     for name, algorithm, subject in rows:
         program, _ = algorithm.trace(subject, algorithm.structure(subject))
         table.add_row(name, str(program.operations))
+    return table
+
+
+def parameter_table(robot: Robot) -> Table:
+    """What may be free in a kernel."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from .paths import parameters
+
+    table = Table("path", "value", "unit", box=SIMPLE)
+    for parameter in parameters(robot).values():
+        value = ", ".join(f"{x:g}" for x in parameter.value.flat)
+        table.add_row(parameter.path, value, parameter.unit)
     return table
 
 

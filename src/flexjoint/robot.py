@@ -20,6 +20,7 @@ import numpy as np
 
 from .drives import Drive, ElasticDrive, Motor, RigidDrive
 from .errors import RobotError
+from .spatial import is_zero
 from .springs import Spring
 
 BASE = "base"
@@ -172,7 +173,8 @@ class Robot:
     @cached_property
     def damped(self) -> tuple[bool, ...]:
         """For each moving joint whether that spring is damped."""
-        return tuple(isinstance(joint.drive, ElasticDrive) and joint.drive.damping > 0 for joint in self.joints)
+        drives = [joint.drive for joint in self.joints]
+        return tuple(isinstance(drive, ElasticDrive) and not is_zero(drive.damping) for drive in drives)
 
     # Transforms -----------------------------------------------------------------------------------------
 

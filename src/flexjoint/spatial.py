@@ -76,17 +76,26 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     return rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll)
 
 
-def second_moment(mass: float, com: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-    """Σ = ∫ r rᵀ dm about the frame's origin, from the central inertia: I = tr(Σ) 1 − Σ."""
-    return np.trace(inertia) / 2 * np.eye(3) - inertia + mass * np.outer(com, com)
-
-
 # Symbolic vectors -----------------------------------------------------------------------------------------
 
 
+def is_symbolic(x: Any) -> bool:
+    """Whether x is an SX, asked without importing CasADi."""
+    return type(x).__name__ == "SX" and type(x).__module__.startswith("casadi")
+
+
 def sx(value: Any) -> Any:
-    """`value` as a dense SX; exact zeros stay structural, so they cost nothing."""
-    return value if isinstance(value, ca.SX) else ca.SX(ca.DM(np.asarray(value, dtype=float)))
+    """`value` as a dense SX; exact zeros stay structural, so they cost nothing.  A list may hold numbers and SX."""
+    if is_symbolic(value):
+        return value
+    if isinstance(value, list) and any(map(is_symbolic, value)):
+        return ca.vertcat(*value)
+    return ca.SX(ca.DM(np.asarray(value, dtype=float)))
+
+
+def is_zero(value: Any) -> bool:
+    """Whether a quantity vanishes whatever the inputs are; a free parameter never does, even if it is 0 now."""
+    return value.is_zero() if is_symbolic(value) else not np.any(value)
 
 
 def zeros(rows: int, columns: int = 1) -> Any:
@@ -130,6 +139,13 @@ class Inertia(NamedTuple):
     m: Any
     h: Vector  # ∫ r dm
     Sigma: Matrix  # ∫ r rᵀ dm
+
+    @classmethod
+    def of(cls, mass: Any, com: Any, inertia: Any) -> Inertia:
+        """From the centre of mass and the inertia about it: I = tr(Σ) 1 − Σ there."""
+        m, c, I = sx(mass), sx(com), sx(inertia)
+        half_trace = ca.trace(I) / 2
+        return cls(m, m * c, half_trace * sx(np.eye(3)) - I + m * (c @ c.T))
 
     def __add__(self, other: Inertia) -> Inertia:  # type: ignore[override]
         return Inertia(self.m + other.m, self.h + other.h, self.Sigma + other.Sigma)
@@ -176,10 +192,10 @@ def leibniz(product: Callable[[Any, Any], Any], a: Sequence[Any], b: Sequence[An
     return [total(comb(k, l) * product(a[l], b[k - l]) for l in range(k + 1)) for k in range(order + 1)]
 
 
-def outer_square(w: Sequence[Vector], order: int) -> Jet:
-    """Jet of w wᵀ, each product of two different orders taken once: (w⁽ˡ⁾w⁽ᵐ⁾ᵀ) + its transpose."""
+def outer_square(w: Sequence[Vector]) -> Jet:
+    """Jet of w wᵀ to one order less, each product of two different orders taken once: (w⁽ˡ⁾w⁽ᵐ⁾ᵀ) + its transpose."""
     jet = []
-    for k in range(order + 1):
+    for k in range(len(w) - 1):
         pairs = [(comb(k, l) * w[l]) @ w[k - l].T for l in range((k + 1) // 2)]
         square = [(comb(k, k // 2) * w[k // 2]) @ w[k // 2].T] if k % 2 == 0 else []
         jet.append(total([*(P + P.T for P in pairs), *square]))

@@ -1,7 +1,8 @@
 """Spring laws: the torque τ_e of a deflection φ = θ − q, and its inverse.
 
 A law is a frozen dataclass with `torque(phi)`, one SX expression, from which stiffness k = dτ_e/dφ and its slope are
-derived; `deflection(tau)` is its inverse, where that has a closed form.  Inverse dynamics differentiates φ twice,
+derived; `deflection(tau)` is its inverse, where that has a closed form; where not, it is searched for within `reach`.
+Inverse dynamics differentiates φ twice,
 
     φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,
 
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .errors import RobotError
-from .spatial import ca, total
+from .spatial import ca, is_symbolic, is_zero, total
 
 SAMPLES = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is looked at
 INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, a poor one by less
@@ -69,6 +70,11 @@ class Spring(ABC):
     def deflection(self, tau: Any) -> Any:
         """φ with τ_e(φ) = τ, as an SX expression."""
         raise NotImplementedError
+
+    @property
+    def reach(self) -> float:
+        """The largest deflection looked for where the inverse has no closed form, in rad or m."""
+        return 1.0
 
     @property
     def invertible(self) -> bool:
@@ -139,9 +145,9 @@ class CubicSpring(Spring):
 
     def deflection(self, tau: Any) -> Any:
         """With φ = c y, c = √(K/3K_c): y³ + 3y = 2w, w = 3τ/(2 K c); Cardano's a − 1/a without its cancellation."""
-        if self.cubic == 0:
+        if is_zero(self.cubic):
             return (1 / self.stiffness) * tau
-        c = math.sqrt(self.stiffness / (3 * self.cubic))
+        c = ca.sqrt(self.stiffness / (3 * self.cubic))
         w = (3 / (2 * self.stiffness * c)) * tau
         a = (ca.fabs(w) + ca.sqrt(w * w + 1)) ** (1 / 3)  # a³ − a⁻³ = 2|w|
         return (2 * c) * w / (a * a + 1 + 1 / (a * a))
@@ -209,10 +215,10 @@ class PiecewiseSpring(Spring):
         taken = [(x1 - x0) * (k0 + k1) / 2 for x0, x1, k0, k1 in zip(x, x[1:], k, k[1:])]
         start = [0.0, *accumulate(taken)]
         ways = []
-        for k0, s, t0, most in zip(k, self.slopes, start, [*taken, math.inf]):
+        for k0, s, t0, most in zip(k, self.slopes, start, [*taken, None]):
             Delta = ca.fmax(ca.fabs(tau) - t0, 0)
-            Delta = Delta if math.isinf(most) else ca.fmin(Delta, most)
-            ways.append(2 * Delta / (k0 + ca.sqrt(k0 * k0 + (2 * s) * Delta)) if s else Delta / k0)
+            Delta = Delta if most is None else ca.fmin(Delta, most)
+            ways.append(Delta / k0 if is_zero(s) else 2 * Delta / (k0 + ca.sqrt(k0 * k0 + (2 * s) * Delta)))
         return ca.sign(tau) * total(ways)
 
 
@@ -233,8 +239,10 @@ def evaluated(function: Callable[[Any], Any], x: Any) -> np.ndarray:
 
 
 def positive(spring: Spring, what: str, or_zero: bool = False) -> None:
-    """A finite number above zero; kept as a float, so that equal laws are equal robots."""
+    """A finite number above zero, or a free parameter; kept as a float, so that equal laws are equal robots."""
     value = getattr(spring, what)
+    if is_symbolic(value):
+        return
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
         raise RobotError(f"{spring.name}: {what} is {value!r}; it must be a finite number")
     if value < 0 or (value == 0 and not or_zero):

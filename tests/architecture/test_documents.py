@@ -1,8 +1,11 @@
 """Exports are documented, citations exist, examples run."""
 
+import doctest
 import inspect
 import io
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import tokenize
@@ -77,6 +80,52 @@ def test_cited_works_are_in_the_bibliography(path):
     cited = set(CITATION.findall(prose(path.read_text())))
     if cited:
         assert cited - keys_of_bibliography() == set()
+
+
+# Documentation ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["parameters.md"])
+def test_code_in_the_documentation_runs(name, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
+    assert blocks
+    exec("\n".join(blocks), {})
+    printed = capsys.readouterr().out.split()
+    assert printed[0].startswith("138.")  # the number the page shows
+
+
+# Listings ---------------------------------------------------------------------------------------------------------
+
+BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
+COMMANDS = [
+    (command, wanted)
+    for block in BLOCK.findall((ROOT / "docs" / "compiler.md").read_text())
+    for command, wanted in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
+]
+
+
+def outcome(command, folder):
+    """What a command of the documentation prints."""
+    program, *arguments = shlex.split(command)
+    if program == "cat":
+        return (folder / arguments[0]).read_text()
+    script = "from flexjoint.cli import app; app()"
+    python = [sys.executable, *(arguments if program == "python" else ["-c", script, *arguments])]
+    return subprocess.run(python, cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+def test_listings_are_what_the_commands_print(tmp_path):
+    """`...` stands for what is left out; machine code is compared on the processor it was printed for."""
+    from llvmlite import binding
+
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    here = f"(`{binding.get_host_cpu_name()}`) with LLVM {binding.llvm_version_info[0]}"
+    same_machine = here in (ROOT / "docs" / "compiler.md").read_text()
+    assert len(COMMANDS) >= 7
+    for command, wanted in COMMANDS:
+        found = outcome(command, tmp_path)
+        if "--assembly" not in command or same_machine:
+            assert doctest.OutputChecker().check_output(wanted, found, doctest.ELLIPSIS), (command, found)
 
 
 # Examples ---------------------------------------------------------------------------------------------------------

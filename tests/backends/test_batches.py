@@ -24,6 +24,7 @@ def wide_kernel(algorithm, robot, lanes):
     kernel = Kernel(kernel_of(algorithm, robot).program, kernel_of(algorithm, robot).result)
     kernel.code = jit.load_object(jit.compile_object(llvm.kernel_ir(kernel.program, lanes)))
     kernel._use_block(kernel.code.address, lanes)
+    kernel._block = kernel.code
     return kernel
 
 
@@ -62,6 +63,23 @@ def test_every_lane_and_tail_has_the_bits_of_the_scalar_kernel(algorithm, robot,
                 assert same_bits(x, y)
     good = sum(x is not None for x in expected)
     assert 10 < good < rows or (robot == "hinge" and good == rows)  # a hinge's mass matrix is constant
+
+
+@pytest.mark.parametrize("robot", ROBOTS)
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_threads_change_no_bit_of_any_algorithm(algorithm, robot):
+    """With special inputs among the rows."""
+    kernel = wide_kernel(algorithm, robot, WIDTHS[1])
+    arrays = [np.concatenate([np.array(column)] * 4)[1:] for column in zip(*inputs_of(kernel.program, 24))]
+    rows = len(arrays[0])
+    assert rows > BLOCKS_FROM
+    one = np.empty(rows, dtype=bool)
+    expected = rows_of(kernel(*arrays, finite=one))
+    for threads in (2, 3, 7):
+        finite = np.empty(rows, dtype=bool)
+        found = rows_of(kernel(*arrays, threads=threads, finite=finite))
+        assert np.array_equal(finite, one)
+        assert all(same_bits(x, y) for x, y in zip(found, expected))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 7])

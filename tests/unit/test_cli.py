@@ -60,6 +60,24 @@ def test_info_counts_operations(run):
     assert "forward_dynamics" in result.output
 
 
+def test_info_lists_parameters(run):
+    result = run("info", "kuka_lwr", "--parameters")
+    assert result.exit_code == 0
+    for text in ("joint3.position", "0, 0, 0.4", "joint7.drive.motor.inertia", "0.381", "gravity", "m/s²"):
+        assert text in result.output
+    assert "tool.mass" not in run("info", "kuka_lwr").output
+
+
+def test_exported_c_may_keep_parameters_free(run, tmp_path):
+    command = f"export-c hua_3r gravity_torque -o {tmp_path} --free tool.mass --free gravity"
+    result = run(*command.split())
+    assert result.exit_code == 0
+    header = next(tmp_path.glob("*.h")).read_text()
+    assert "tool_mass" in header and "gravity.z" in header
+    result = run(*command.split()[:-1], "gravty")
+    assert result.exit_code == 1 and "did you mean gravity" in result.stderr
+
+
 @pytest.mark.parametrize("robot, message", [("kuka_lvr", "kuka_lwr"), ("missing.toml", "no such file")])
 def test_a_mistake_is_one_line_and_exit_code_1(run, robot, message):
     result = run("info", robot)
@@ -107,3 +125,15 @@ def test_cache_commands(run, tmp_path, monkeypatch):
     assert "0 kernels" in run("cache", "info").output
     monkeypatch.setenv("FLEXJOINT_CACHE", "off")
     assert "no kernels are kept" in run("cache", "info").output
+
+
+def test_kernel_describes_itself_and_shows_its_code(run):
+    described = run("kernel", "hua_3r", "gravity_torque")
+    assert described.exit_code == 0
+    assert described.output.rstrip("\n") == fj.compile(fj.gravity_torque, fj.load("hua_3r")).describe()
+    listed = run("kernel", "hua_3r", "torque_derivatives", "--order", "1", "--program").output
+    assert "%0 = " in listed and listed.count("out tau[3]") == 2
+    assert "define i64 @kernel" in run("kernel", "hua_3r", "gravity_torque", "--ir").output
+    assert "ret" in run("kernel", "hua_3r", "gravity_torque", "--assembly").output
+    mistake = run("kernel", "hua_3r", "gravity")
+    assert mistake.exit_code == 1 and "no algorithm 'gravity'; there are bias_torque" in mistake.stderr

@@ -156,10 +156,34 @@ def test_a_law_of_ones_own():
     spring = Quintic(10.0)
     assert spring.curve(0.5).stiffness == pytest.approx(10 * (1 + 5 * 0.5**4))
     assert not spring.invertible
-    with pytest.raises(fj.InputError, match=r"'knee'.*Quintic.*closed inverse.*deflection\(tau\)"):
-        fj.inverse_dynamics(on_a_joint(spring), *np.zeros((5, 1)))
     with pytest.raises(fj.RobotError, match=r"Softening: the stiffness falls to -.*increase strictly"):
         Softening()
+
+
+@dataclass(frozen=True)
+class Searched(Spring):
+    """The law of another spring, whose inverse it does not tell."""
+
+    of: Spring
+
+    def torque(self, phi):
+        return self.of.torque(phi)
+
+
+@pytest.mark.parametrize(
+    "spring",
+    [fj.CubicSpring(100.0, 4000.0), fj.HardeningSpring(100.0, 0.3), fj.PiecewiseSpring((0.0, 0.1), (50.0, 500.0))],
+)
+def test_an_inverse_that_a_law_does_not_tell_is_found(spring):
+    """... with the deflection, its derivatives and the motor torque of the closed inverse; beyond its reach nothing."""
+    told, found = on_a_joint(spring), on_a_joint(Searched(spring))
+    rng = np.random.default_rng(0)
+    stack = rng.normal(size=(5, 40, 1)) * [[[1.0]], [[3.0]], [[30.0]], [[100.0]], [[1000.0]]]
+    stack[:, 0] = 0.0
+    for ours, expected in zip(fj.motor_motion(found, *stack), fj.motor_motion(told, *stack)):
+        np.testing.assert_allclose(ours, expected, rtol=1e-13, atol=1e-13)
+    with pytest.raises(fj.NonFiniteError):
+        fj.motor_motion(on_a_joint(Searched(fj.LinearSpring(1.0))), *np.full((5, 1), 50.0))
 
 
 def test_the_inverse_of_a_law_of_ones_own_is_tried():

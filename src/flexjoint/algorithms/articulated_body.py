@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, skew, sx, unit_z, zeros
+from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
 from .friction import link_friction
 from .kinematics import joint_pose
@@ -64,7 +64,7 @@ def by_articulated_bodies(
     tree = moving_bodies(robot, frozen=False)
     base_now = base_motion(sx(robot.gravity), 0, checked_base(base, 0))
     steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
-    motions, _ = forward(tree, steps, 0, base_now)
+    motions, _ = forward(tree, steps, base_now)
     drift = drifts(tree, motions, q, v, base_now)
     inertia = [of_body(body.inertia) for body in tree]
     bias = velocity_forces(tree, motions)
@@ -151,7 +151,7 @@ def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, t
     rest = ArticulatedInertia(
         upper(inertia.I - n @ (n / D).T), inertia.H - n @ (f / D).T, upper(inertia.M - f @ (f / D).T)
     )
-    if ca.SX(motor).is_zero():  # no inertia is left along the joint; say so exactly
+    if is_zero(motor):  # no inertia is left along the joint; say so exactly
         free = sx([1.0, 1.0, 0.0])
         if turning:
             return ArticulatedInertia(rest.I * (free @ free.T), rest.H * (free @ sx([1.0, 1.0, 1.0]).T), rest.M)

@@ -29,7 +29,7 @@ import numpy as np
 from ..drives import ElasticDrive, Motor, RigidDrive
 from ..errors import InputError
 from ..robot import JointKind, Robot
-from ..spatial import Inertia, Matrix, Vector, ca, identity, second_moment, sx, zeros
+from ..spatial import Inertia, Matrix, Vector, identity, sx, zeros
 
 
 class Body(NamedTuple):
@@ -79,11 +79,7 @@ def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
             coordinate,
             sx(link.joint.rotation),
             sx(link.joint.position),
-            Inertia(
-                sx(link.mass),
-                sx(link.mass * link.com),
-                sx(second_moment(link.mass, link.com, link.inertia)),
-            ),
+            Inertia.of(link.mass, link.com, link.inertia),
         )
         for link, parent, coordinate in zip(robot.links, robot.parents, robot.coordinates)
     ]
@@ -111,14 +107,13 @@ def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia
     else:
         mass, tensor = sx(motor.mass), motor.transverse_inertia * (identity() - axis @ axis.T)
         tensor = tensor + axial if whole else tensor
-    Sigma = ca.trace(tensor) / 2 * identity() - tensor + mass * (position @ position.T)
-    return Inertia(mass, mass * position, Sigma)
+    return Inertia.of(mass, position, tensor)
 
 
-def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[np.ndarray, np.ndarray]:
+def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[Any, np.ndarray]:
     """Position and axis in the carrier's frame: those of the joint unless given."""
     joint = robot.links[link].joint
-    position = joint.position if motor.position is None else np.array(motor.position)
+    position = joint.position if motor.position is None else list(motor.position)
     return position, joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
 
 

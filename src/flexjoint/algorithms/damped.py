@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api import algorithm, compile, flatten_groups
-from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import ca
@@ -61,9 +60,8 @@ def damped_inverse_dynamics(
     phi = []
     for i, joint in enumerate(robot.joints):
         now = [x[i] for x in tau]
-        drive = joint.drive
-        if isinstance(drive, ElasticDrive) and drive.damping:
-            K, D = linear_stiffness(joint), drive.damping
+        if robot.damped[i]:
+            K, D = linear_stiffness(joint), joint.drive.damping  # type: ignore[union-attr]
             rate = stepped_rate(K, D, h, deflection_v[i], (tau_e[i], tau_e_v[i]), (now[0], now[1]))
             phi.append([(now[0] - D * rate) / K, rate, (now[1] - K * rate) / D])
         else:
@@ -130,7 +128,8 @@ def damped_motion(
         raise InputError(f"damped_motion: the trajectory gave {stack.shape}, it must be (k + 1, {t.size}, {robot.n})")
     groups, arrays = flatten_groups("damped_motion", {"wrenches": wrenches, "base": base})
     leaves = [over_time(x, t.size) for x in arrays]
-    kernel = compile(damped_inverse_dynamics, robot, len(stack) + 4, **{name: dict(count) for name, count in groups})
+    members: dict[str, Any] = {name: dict(count) for name, count in groups}
+    kernel = compile(damped_inverse_dynamics, robot, len(stack) + 4, **members)
     found = DampedMotion(*(np.empty((t.size, robot.n)) for _ in DampedMotion._fields))
     state = (np.zeros(robot.n),) * 3
     for i, h in enumerate(np.diff(t, prepend=t[0])):

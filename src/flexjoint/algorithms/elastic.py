@@ -43,7 +43,7 @@ def needed_order(robot: Robot, base: Any = None) -> int:
     return derivative_orders(robot, base is not None).motion
 
 
-@algorithm("tau", arrays=lambda robot: needed_order(robot) + 1)
+@algorithm("tau", arrays=lambda robot: needed_order(robot) + 1, packs=True)
 def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     """Motor torque for a motion of the links, from [q, v, a] or, with elastic joints, [q, v, a, q''', q''''].
 

@@ -66,7 +66,7 @@ def carrier_motions(robot: Robot, q: Sequence[Any], base: Any) -> list[Motion]:
     if not rotors(robot):
         return []
     tree, base_now = moving_bodies(robot), base_motion(sx(robot.gravity), 0, checked_base(base, 0))
-    motions, _ = forward(tree, [joint_step(body, q, 0) for body in tree], 0, base_now)
+    motions, _ = forward(tree, [joint_step(body, q, 0) for body in tree], base_now)
     return [*motions, base_now]
 
 

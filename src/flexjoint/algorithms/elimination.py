@@ -31,7 +31,6 @@ from .newton_euler import (
     joint_step,
     newton_euler,
     spins_of,
-    turn_back,
 )
 from .orders import derivative_orders
 
@@ -76,7 +75,7 @@ def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any =
         jets = [gyroscopic(motions[i], spinning[j], momentum(j, order), order).N for j in own]
         for k in [k for k, parent in enumerate(parents) if parent == i]:
             if beyond := frozenset(j for j in motors if k in above[j]):
-                jets.append([tree[k].R @ x for x in turn_back(steps[k], moment(k, beyond, order))])
+                jets.append([tree[k].R @ x for x in steps[k].turn_back(moment(k, beyond, order))])
         return [sum(x, zeros(3)) for x in zip(*jets)]
 
     tau_e: list[Any] = [None] * robot.n

@@ -7,6 +7,7 @@ times B/K: see `coulomb_command`.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from math import comb
@@ -16,7 +17,7 @@ import numpy as np
 
 from ..drives import ElasticDrive, Motor, RigidDrive
 from ..robot import Joint, Robot
-from ..spatial import Jet, ca, sx, total, zeros
+from ..spatial import Jet, ca, is_symbolic, is_zero, sx, total, zeros
 
 STEEPEST = 4 / (3 * math.sqrt(3))  # max |tanh''|
 
@@ -50,7 +51,7 @@ def friction(items: Sequence[Joint | Motor], rates: Sequence[Any], order: int) -
 
 
 def coulomb_friction(item: Joint | Motor, rates: Sequence[Any], order: int) -> Jet:
-    if not item.coulomb_friction:
+    if is_zero(item.coulomb_friction):
         return [zeros(1)] * (order + 1)
     return [item.coulomb_friction * y for y in tanh_jet([x / item.coulomb_velocity for x in rates], order)]
 
@@ -78,10 +79,17 @@ def coulomb_command(robot: Robot, acceleration: Any = 1.0, jerk: Any = 0.0) -> n
     q2, q3 = np.broadcast_to(np.abs(acceleration), robot.n), np.broadcast_to(np.abs(jerk), robot.n)
     command = np.zeros(robot.n)
     for i, joint in enumerate(robot.joints):
-        if joint.coulomb_friction and isinstance(joint.drive, ElasticDrive):
-            v, K, D = joint.coulomb_velocity, float(joint.drive.spring.curve(0.0).stiffness), joint.drive.damping
+        drive = joint.drive
+        if isinstance(drive, ElasticDrive) and known(joint, drive) and joint.coulomb_friction:
+            v, K, D = joint.coulomb_velocity, float(drive.spring.curve(0.0).stiffness), drive.damping
             share = (STEEPEST * (q2[i] / v) ** 2 + q3[i] / v) / K
             if D:  # φ'' is τ_e''/K, or (τ_e' less its mean over the past)/D
                 share = min(share, 2 * q2[i] / v / D)
-            command[i] = joint.drive.motor.inertia * joint.coulomb_friction * share
+            command[i] = drive.motor.inertia * joint.coulomb_friction * share
     return command
+
+
+def known(joint: Joint, drive: ElasticDrive) -> bool:
+    """Whether none of the numbers of an elastic joint is a free parameter."""
+    numbers = [joint.coulomb_friction, joint.coulomb_velocity, drive.motor.inertia, drive.damping]
+    return not any(map(is_symbolic, [*numbers, *dataclasses.astuple(drive.spring)]))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import RobotError
 from ..robot import Robot
-from ..spatial import ca, cross, identity, skew, sx, unit_z, zeros
+from ..spatial import ca, cross, identity, is_zero, skew, sx, unit_z, zeros
 from .bodies import Body, Rotor, moving_bodies, rigid_motor_inertia, tied_rotors
 from .friction import link_friction
 from .kinematics import joint_pose, poses
@@ -172,7 +172,7 @@ def ancestors(k: int, parents: Sequence[int]) -> list[int]:
 
 def check_inertia(robot: Robot, D: Sequence[Any]) -> None:
     for joint, d in zip(robot.joints, D):
-        if ca.SX(d).is_zero():
+        if is_zero(d):
             raise RobotError(
                 f"{robot.name}: joint '{joint.name}' moves no inertia, so no torque determines its acceleration; "
                 "give its link a mass off the axis or its drive a motor"

@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from ..api import algorithm
+from ..compiler import packing
 from ..compiler.scan import scan, unrolled
 from ..errors import InputError
 from ..robot import Robot
@@ -36,6 +37,7 @@ from ..spatial import (
     unit_z,
     zeros,
 )
+from . import packed_jets
 from .bodies import (
     Body,
     Frame,
@@ -51,6 +53,7 @@ from .bodies import (
 )
 from .friction import link_friction
 
+PACKED_JOINTS = 100
 LOOP_FROM = 180  # joints times (order + 1)²: straight code of order 2 is as fast up to 20 joints, of order 0 beyond 100
 
 
@@ -70,6 +73,44 @@ class Step(NamedTuple):
     R: Matrix
     rates: Jet  # empty if the joint does not turn
     d: Jet  # empty if it does not slide
+
+    def turn(self, u: Jet) -> Jet:
+        """Components of a vector in the frame behind the joint."""
+        r = [self.R.T @ x for x in u]
+        return in_frame_about_z(r, self.rates) if self.rates else r
+
+    def turn_back(self, u: Jet) -> Jet:
+        """... and in the frame before it."""
+        r = [self.R @ x for x in u]
+        return in_frame_about_z(r, [-rate for rate in self.rates]) if self.rates else r
+
+    def carried(self, A: Jet, omega: Jet) -> Jet:
+        """A d + 2 ω × d' + d''."""
+        order = len(A) - 1
+        turning, coriolis = leibniz(lambda x, y: x @ y, A, self.d, order), leibniz(cross, omega, self.d[1:], order)
+        return [x + 2 * y + z for x, y, z in zip(turning, coriolis, self.d[2:])]
+
+    def lever(self, F: Jet) -> Jet:
+        """d × F."""
+        return leibniz(cross, self.d, F, len(F) - 1)
+
+
+class JointStep(Protocol):
+    """What the recursion asks of a joint, however its jets are kept."""
+
+    @property
+    def R(self) -> Matrix: ...
+
+    @property
+    def rates(self) -> Jet: ...
+
+    def turn(self, u: Jet) -> Jet: ...
+
+    def turn_back(self, u: Jet) -> Jet: ...
+
+    def carried(self, A: Jet, omega: Jet) -> Jet: ...
+
+    def lever(self, F: Jet) -> Jet: ...
 
 
 class Load(NamedTuple):
@@ -103,54 +144,63 @@ def newton_euler(
 ) -> tuple[list[Motion], list[Load]]:
     """Every body's motion, the base's last, and what each joint passes to its body, with the first `order` derivatives.
 
-    From the stack [q, q', ...]; `spins` are rotors with the jets of their momenta, `known` joint torques that need no
-    computing.
+    From the stack [q, q', ...]; `spins` are rotors with the jets of their momenta, `known` joint torques and first
+    derivatives of them that need no computing.
     """
     steps = [joint_step(body, q, order) for body in tree]
     base_now = base_motion(gravity, order, base)
-    motions, loads = forward(tree, steps, order, base_now, loop_from)
+    motions, loads = forward(tree, steps, base_now, loop_from=loop_from)
     for frame, wrench in wrenches:
         if frame.body >= 0:
             loads[frame.body] += external(motions[frame.body], frame, wrench, order)
     for rotor, momentum in spins:
         if rotor.body >= 0:
             loads[rotor.body] += gyroscopic(motions[rotor.body], rotor, momentum, order)
-    return [*motions, base_now], backward(tree, steps, loads, order, known, loop_from)
+    return [*motions, base_now], backward(tree, steps, loads, known, loop_from)
+
+
+def packed_newton_euler(tree: list[Body], q: Sequence[Any], gravity: Vector) -> list[Load]:
+    """The same of order 2, without wrenches and on a resting base, in packed jets."""
+    steps = [packed_jets.joint_step(body, q) for body in tree]
+    rest = Motion(identity(), [zeros(3)] * 2, [packed_jets.constant(-gravity)], [zeros(3, 3)], [zeros(3, 3)])
+    _, loads = forward(tree, steps, rest, packed_jets.outer_square)
+    return backward(tree, steps, loads)
 
 
 def forward(
-    tree: list[Body], steps: list[Step], order: int, base: Motion, loop_from: int = LOOP_FROM
+    tree: list[Body],
+    steps: Sequence[JointStep],
+    base: Motion,
+    square: Callable[[Jet], Jet] = outer_square,
+    loop_from: int = LOOP_FROM,
 ) -> tuple[list[Motion], list[Load]]:
     """From the base outwards: how each body moves, and the load that takes."""
     motions: list[Motion] = []
     loads: list[Load] = []
 
-    def outwards(up: Motion, x: tuple[Body, Step]) -> tuple[Motion, tuple[Motion, Load]]:
-        motion = carried_on(up, *x, order)
+    def outwards(up: Motion, x: tuple[Body, JointStep]) -> tuple[Motion, tuple[Motion, Load]]:
+        motion = carried_on(up, *x, square)
         return motion, (motion, inertial_load(x[0], motion))
 
     for run in runs(tree):
         parent = tree[run[0]].parent
         up = motions[parent] if parent >= 0 else base
-        _, found = repeated(run, order, loop_from)(outwards, up, [(anywhere(tree[i]), steps[i]) for i in run])
+        _, found = repeated(run, base.a, loop_from)(outwards, up, [(anywhere(tree[i]), steps[i]) for i in run])
         motions += [motion for motion, _ in found]
         loads += [load for _, load in found]
     return motions, loads
 
 
-def carried_on(up: Motion, body: Body, step: Step, order: int) -> Motion:
+def carried_on(up: Motion, body: Body, step: JointStep, square: Callable[[Jet], Jet]) -> Motion:
     """The motion of a body from its parent's."""
     # ω = Rᵀω_parent + q' z and its derivatives  [EJNEA (17)-(20)]
-    omega = turn(step, [body.R.T @ w for w in up.omega])
+    omega = step.turn([body.R.T @ w for w in up.omega])
     omega = [w + rate * unit_z() for w, rate in zip(omega, step.rates)] or omega
-    A, W = acceleration_matrix(omega, order)
+    A, W = acceleration_matrix(omega, square)
     # a = Rᵀ(a_parent + A_parent p), sliding joints + A d + 2 ω × d' + d''  [EJNEA (21), (23), (25)]
-    a = turn(step, [body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])
+    a = step.turn([body.R.T @ (x + Ak @ body.p) for x, Ak in zip(up.a, up.A)])
     if body.kind == "prismatic":
-        d = step.d
-        carried = leibniz(lambda x, y: x @ y, A, d, order)
-        coriolis = leibniz(cross, omega, d[1:], order)
-        a = [x + y + 2 * z + s for x, y, z, s in zip(a, carried, coriolis, d[2:])]
+        a = [x + y for x, y in zip(a, step.carried(A, omega))]
     return Motion(up.R @ body.R @ step.R, omega, a, A, W)
 
 
@@ -164,24 +214,24 @@ def inertial_load(body: Body, motion: Motion) -> Load:
 
 def backward(
     tree: list[Body],
-    steps: list[Step],
+    steps: Sequence[JointStep],
     loads: list[Load],
-    order: int,
     known: Sequence[Any] = (),
     loop_from: int = LOOP_FROM,
 ) -> list[Load]:
     """From the tips inwards: the load of a body and all that it carries."""
     loads = list(loads)
-    none = Load([zeros(3)] * (order + 1), [zeros(3)] * (order + 1))
+    none = [zeros(3) for _ in loads[0].F] if loads else []
 
-    def inwards(carried: Load, x: tuple[Body, Step, Load, Jet]) -> tuple[Load, Load]:
+    def inwards(carried: Load, x: tuple[Body, JointStep, Load, Jet]) -> tuple[Load, Load]:
         body, step, own, tau = x
         load = with_torque(body, own + carried, tau)
-        return handed_on(body, step, load, order), load
+        return handed_on(body, step, load), load
 
     for run in reversed(runs(tree)):
         xs = [(anywhere(tree[i]), steps[i], loads[i], [tau[i] for tau in known]) for i in run]
-        rest, loads[run[0] : run[-1] + 1] = repeated(run, order, loop_from)(inwards, none, xs, reverse=True)
+        again = repeated(run, none, loop_from)
+        rest, loads[run[0] : run[-1] + 1] = again(inwards, Load(none, none), xs, reverse=True)
         parent = tree[run[0]].parent
         if parent >= 0:
             loads[parent] += rest
@@ -189,21 +239,19 @@ def backward(
 
 
 def with_torque(body: Body, load: Load, tau: Jet) -> Load:
-    """A load whose component along the joint is known, for as many derivatives as there are in `tau`."""
-
-    def along(jet: Jet) -> Jet:
-        return [ca.vertcat(x[:2], t) for x, t in zip(jet, tau)] + jet[len(tau) :]
-
-    return load._replace(N=along(load.N)) if body.kind == "revolute" else load._replace(F=along(load.F))
+    """The load with the joint torque, and as many of its derivatives as are given, in place of what was computed."""
+    along = load.N if body.kind == "revolute" else load.F
+    along = [*(ca.vertcat(x[:2], t) for x, t in zip(along, tau)), *along[len(tau) :]]
+    return load._replace(N=along) if body.kind == "revolute" else load._replace(F=along)
 
 
-def handed_on(body: Body, step: Step, load: Load, order: int) -> Load:
+def handed_on(body: Body, step: JointStep, load: Load) -> Load:
     """What a body's load is to its parent: R F and R (N + d × F) + p × R F, and their derivatives  [EJNEA (33)-(38)]"""
     F, N = load
     if body.kind == "prismatic":
-        N = [n + x for n, x in zip(N, leibniz(cross, step.d, F, order))]
-    force = [body.R @ f for f in turn_back(step, F)]
-    moment = [body.R @ n for n in turn_back(step, N)]
+        N = [n + x for n, x in zip(N, step.lever(F))]
+    force = [body.R @ f for f in step.turn_back(F)]
+    moment = [body.R @ n for n in step.turn_back(N)]
     return Load(force, [n + cross(body.p, f) for n, f in zip(moment, force)])
 
 
@@ -218,9 +266,9 @@ def runs(tree: list[Body]) -> list[range]:
     return [range(a, b) for a, b in pairwise([*starts, len(tree)])]
 
 
-def repeated(run: range, order: int, loop_from: int) -> Callable[..., Any]:
+def repeated(run: range, jet: Jet, loop_from: int) -> Callable[..., Any]:
     """Long runs become loops: their straight code leaves the instruction cache, and takes long to compile."""
-    return scan if len(run) * (order + 1) ** 2 >= loop_from else unrolled
+    return scan if len(run) * len(jet) ** 2 >= loop_from else unrolled
 
 
 def anywhere(body: Body) -> Body:
@@ -238,7 +286,7 @@ def base_motion(gravity: Vector, order: int, base: Mapping[str, Sequence[Any]] |
         for k in range(order + 2):
             omega.append(in_turning_frame(base["angular_velocity"][: k + 1], omega)[k])
         a = in_turning_frame([x + y for x, y in zip(base["acceleration"], fall)], omega)
-    A, W = acceleration_matrix(omega, order)
+    A, W = acceleration_matrix(omega)
     return Motion(identity(), omega, a, A, W)
 
 
@@ -251,22 +299,10 @@ def joint_step(body: Body, q: Sequence[Any], order: int) -> Step:
     return Step(identity(), [], [x * unit_z() for x in jet])
 
 
-def turn(step: Step, u: Sequence[Vector]) -> Jet:
-    """Components of a vector in the frame behind the joint."""
-    r = [step.R.T @ x for x in u]
-    return in_frame_about_z(r, step.rates) if step.rates else r
-
-
-def turn_back(step: Step, u: Sequence[Vector]) -> Jet:
-    """... and in the frame before it."""
-    r = [step.R @ x for x in u]
-    return in_frame_about_z(r, [-rate for rate in step.rates]) if step.rates else r
-
-
-def acceleration_matrix(omega: Jet, order: int) -> tuple[Jet, Jet]:
+def acceleration_matrix(omega: Jet, square: Callable[[Jet], Jet] = outer_square) -> tuple[Jet, Jet]:
     """Jets of A = S(ω') + ωωᵀ − |ω|² 1 and of W = ωωᵀ."""
-    W = outer_square(omega, order)
-    return [assemble(omega[k + 1], W[k]) for k in range(order + 1)], W
+    W = square(omega)
+    return [assemble(alpha, Wk) for alpha, Wk in zip(omega[1:], W)], W
 
 
 def assemble(alpha: Vector, W: Matrix) -> Matrix:
@@ -315,7 +351,7 @@ def wrenches_of_links(robot: Robot, q: Sequence[Any], theta: Sequence[Any], wren
 # Public functions -------------------------------------------------------------------------------------------
 
 
-@algorithm("tau", arrays=lambda robot, order=0: order + 3)
+@algorithm("tau", arrays=lambda robot, order=0: order + 3, packs=True)
 def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, base=None):
     """Joint torques on the link side and their time derivatives, [τ, τ', ... τ⁽ᵒʳᵈᵉʳ⁾].
 
@@ -376,6 +412,10 @@ def link_torques(
     known: Sequence[Any] = (),
 ) -> Jet:
     """Jet of what the links, and the spin of rotors rigidly coupled to them, ask of the joints."""
+    plain = not wrenches and not known and base is None and not tied_rotors(robot)
+    if packing.allowed() and order == packed_jets.ORDER and plain and 1 < robot.n <= PACKED_JOINTS:
+        tree = moving_bodies(robot)
+        return joint_torques(tree, packed_newton_euler(tree, q, gravity), order, packed_jets.orders)
     return link_dynamics(robot, q, gravity, order, wrenches, base, known=known)[1]
 
 
@@ -390,7 +430,7 @@ def link_dynamics(
     known: Sequence[Any] = (),
     frozen: bool = True,
 ) -> tuple[list[Motion], Jet]:
-    """The motions of the bodies, and jet of the torques: τ = N_z of a turning, F_z of a sliding joint  [EJNEA (39)].
+    """The motions of the bodies, and jet of the torques.
 
     `spins` are those of rotors behind springs; without `frozen` these keep out of the links with their axial inertia.
     """
@@ -400,11 +440,19 @@ def link_dynamics(
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
     spins = [*spins_of(tied, q), *spins]
     motions, loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at, spins, known)
-    along = [[x[2] for x in (load.N if body.kind == "revolute" else load.F)] for body, load in zip(tree, loads)]
+    tau = joint_torques(tree, loads, order)
     for rotor in tied:
         coupling = carrier_torque_jet(rotor, motions, order)
-        along[rotor.coordinate] = [x + y for x, y in zip(along[rotor.coordinate], coupling)]
-    return motions, [ca.vertcat(*[jet[k] for jet in along]) for k in range(order + 1)]
+        for k in range(order + 1):
+            tau[k][rotor.coordinate] += coupling[k]
+    return motions, tau
+
+
+def joint_torques(tree: list[Body], loads: list[Load], order: int, orders: Callable[[Jet], Jet] = list) -> Jet:
+    """τ = N_z of a turning, F_z of a sliding joint  [EJNEA (39)]."""
+    along = [load.N if body.kind == "revolute" else load.F for body, load in zip(tree, loads)]
+    tau = [orders([x[2] for x in jet]) for jet in along]
+    return [ca.vertcat(*[jet[k] for jet in tau]) for k in range(order + 1)]
 
 
 def next_torque(robot: Robot, q: Sequence[Any], known: Sequence[Any], wrenches: Any = None, base: Any = None) -> Any:

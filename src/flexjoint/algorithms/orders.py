@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
+from ..spatial import is_zero
 from .bodies import rotor_place
 
 PRIME = 2**61 - 1
@@ -60,7 +61,7 @@ def joint_order(joint: Joint) -> int:
     """Highest derivative of q that the joint's motor torque depends on, alone: its relative degree in Spong's model."""
     if not isinstance(joint.drive, ElasticDrive):
         return 2
-    return 3 if joint.drive.damping else 4
+    return 4 if is_zero(joint.drive.damping) else 3
 
 
 def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:

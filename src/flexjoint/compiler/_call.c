@@ -122,36 +122,59 @@ static void fill_nan(PyObject *array, npy_intp size)
         x[k] = Py_NAN;
 }
 
+static const double *data_of(PyObject *array)
+{
+    return (const double *)PyArray_DATA((PyArrayObject *)array);
+}
+
+static int overlap(const double *a, npy_intp a_size, const double *b, npy_intp b_size)
+{
+    return a < b + b_size && b < a + a_size;
+}
+
 /* 1: done, *result set (or NULL with an exception); 0: the arguments do not fit, nothing has happened. */
 static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
 {
     const double *in[MAX_ARRAYS];
     double *out[MAX_ARRAYS];
     PyObject *arrays[MAX_ARRAYS];
-    PyObject *given = NULL;
+    PyObject *const *given = NULL; /* n_out arrays */
+    double numbers[MAX_ARRAYS];
 
     if (n != self->n_in)
         return 0;
     if (kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0) {
-        if (PyTuple_GET_SIZE(kwnames) != 1 || self->n_out != 1)
+        if (PyTuple_GET_SIZE(kwnames) != 1)
             return 0;
         PyObject *name = PyTuple_GET_ITEM(kwnames, 0);
         if (name != out_name && PyUnicode_Compare(name, out_name) != 0)
             return 0;
-        given = args[n];
-        if (!fits(given, &self->out[0], 1))
+        if (self->result_type == NULL)
+            given = &args[n];
+        else if (PyTuple_Check(args[n]) && PyTuple_GET_SIZE(args[n]) == self->n_out)
+            given = &PyTuple_GET_ITEM(args[n], 0);
+        else
             return 0;
+        for (int k = 0; k < self->n_out; k++)
+            if (!fits(given[k], &self->out[k], 1))
+                return 0;
     }
     for (int k = 0; k < self->n_in; k++) {
-        if (!fits(args[k], &self->in[k], 0))
+        if (self->in[k].ndim == 0 && PyFloat_Check(args[k])) {
+            numbers[k] = PyFloat_AS_DOUBLE(args[k]);
+            in[k] = &numbers[k];
+        } else if (fits(args[k], &self->in[k], 0)) {
+            in[k] = (const double *)PyArray_DATA((PyArrayObject *)args[k]);
+        } else {
             return 0;
-        in[k] = (const double *)PyArray_DATA((PyArrayObject *)args[k]);
+        }
     }
-    if (given != NULL) {
-        const double *low = (const double *)PyArray_DATA((PyArrayObject *)given);
-        const double *high = low + self->out[0].size;
+    for (int i = 0; given != NULL && i < self->n_out; i++) {
         for (int k = 0; k < self->n_in; k++)
-            if (in[k] < high && low < in[k] + self->in[k].size)
+            if (overlap(data_of(given[i]), self->out[i].size, in[k], self->in[k].size))
+                return 0;
+        for (int k = 0; k < i; k++)
+            if (overlap(data_of(given[i]), self->out[i].size, data_of(given[k]), self->out[k].size))
                 return 0;
     }
 
@@ -159,7 +182,7 @@ static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObjec
     int pointer = 0;
     for (int k = 0; k < self->n_out; k++) {
         const Shape *shape = &self->out[k];
-        arrays[k] = given != NULL ? Py_NewRef(given) : PyArray_SimpleNew(shape->ndim, shape->dims, NPY_DOUBLE);
+        arrays[k] = given != NULL ? Py_NewRef(given[k]) : PyArray_SimpleNew(shape->ndim, shape->dims, NPY_DOUBLE);
         if (arrays[k] == NULL) {
             while (k > 0)
                 Py_DECREF(arrays[--k]);

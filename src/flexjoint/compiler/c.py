@@ -1,62 +1,32 @@
-"""From a Program to C99: one function without allocation, global state, loops or branches, for use without Python.
+"""From a Program to C99: one function without allocation, global state or branches on data, for use without Python.
 
-The file needs `fma`, `sqrt`, `floor`, `fabs` and `copysign` of <math.h> and nothing else.  Constants are written as
-hexadecimal floats, selections are masks on bits, and contraction is switched off, so the function computes the bits
-of the compiled kernel, with the same instructions whatever its input.  (GCC ignores the standard pragma; use
--ffp-contract=off with other compilers.)
+The file needs `fma`, `sqrt`, `floor`, `fabs` and `copysign` of <math.h> and nothing else; freestanding, it needs no
+library at all (c_target.py).  Constants are written as hexadecimal floats, selections are masks on bits, and
+contraction is switched off, so the function computes the bits of the compiled kernel, with the same instructions
+whatever its input.  (GCC ignores the standard pragma; use -ffp-contract=off with other compilers.)  With `float32`
+every operation and constant is rounded to float instead: the bits are those of `reference.SingleArithmetic`.
 """
 
 from __future__ import annotations
 
-import math
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from ..errors import InputError
-from .elementary import POW2_MAGIC
+from .c_example import example
+from .c_target import Target
+from .formats import DOUBLE, SINGLE
 from .kernel import Kernel
 from .llvm import with_finite_check
-from .program import ARITY, Array
+from .program import Array, Loop, Program
 from .reference import apply
 
-HELPERS = """\
-typedef union { double x; uint64_t u; } fj_bits;
-
-static inline double fj_select(int c, double x, double y)
-{
-    fj_bits a, b;
-    const uint64_t mask = UINT64_C(0) - (uint64_t)(c != 0);
-    a.x = x;
-    b.x = y;
-    a.u = (a.u & mask) | (b.u & ~mask);
-    return a.x;
-}
-
-static inline double fj_exponent(double x)
-{
-    fj_bits a;
-    a.x = x;
-    return (double)(int64_t)((a.u >> 52) & 0x7FF) - 1023.0;
-}
-
-static inline double fj_mantissa(double x)
-{
-    fj_bits a;
-    a.x = x;
-    a.u = (a.u & UINT64_C(0x000FFFFFFFFFFFFF)) | UINT64_C(0x3FF0000000000000);
-    return a.x;
-}
-
-static inline double fj_pow2(double k)
-{
-    fj_bits a;
-    a.x = k + @MAGIC@;
-    a.u <<= 52;
-    return a.x;
-}
-"""
+TAKEN = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+    "fma sqrt fabs floor copysign fmaf sqrtf fabsf floorf copysignf"
+)  # names that parameters cannot have
 
 MAKEFILE = """\
 CC ?= cc
@@ -68,31 +38,51 @@ FLAGS = -std=c99 -Wall -Wextra -Wpedantic -Werror -ffp-contract=off
 check: example
 \t./example
 
-example: example.c @NAME@.c @NAME@.h
-\t$(CC) $(CFLAGS) $(FLAGS) -o $@ example.c @NAME@.c -lm
+example: example.c @NAME@.h @NAME@.o
+\t$(CC) $(CFLAGS) $(FLAGS) -o $@ example.c @NAME@.o@LIBRARIES@
+
+@NAME@.o: @NAME@.c @NAME@.h
+\t$(CC) $(CFLAGS) $(FLAGS)@FLAGS@ -c -o $@ @NAME@.c
 
 clean:
-\trm -f example
+\trm -f example @NAME@.o
+"""
+
+HEAD = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include "@NAME@.h"
+
+#if FLT_EVAL_METHOD @EXTENDED@ || defined(__FAST_MATH__)
+#error "IEEE 754 arithmetic is needed: no extended precision (-mfpmath=sse), no -ffast-math"
+#endif
 """
 
 
 class Emitter:
     """Arithmetic (see elementary.py) whose numbers are names of C variables; collects statements."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: Target) -> None:
         self.lines: list[str] = []
+        self.target = target
+        self.format = target.format
 
-    def put(self, expression: str, kind: str = "double") -> str:
+    def put(self, expression: str, kind: str = "") -> str:
         name = f"v{len(self.lines)}"
-        self.lines.append(f"    const {kind} {name} = {expression};")
+        self.lines.append(f"    const {kind or self.format.name} {name} = {expression};")
         return name
 
+    def call(self, name: str, *args: str) -> str:
+        return self.put(f"{self.target.function(name)}({', '.join(args)})")
+
     def const(self, x: float) -> str:
-        if math.isnan(x):
-            return "(double)NAN"
-        if math.isinf(x):
-            return f"{'-' if x < 0 else ''}(double)INFINITY"
-        return float(x).hex() if math.copysign(1.0, x) > 0 else f"({float(x).hex()})"
+        return self.target.literal(x)
 
     def add(self, a: str, b: str) -> str:
         return self.put(f"{a} + {b}")
@@ -110,19 +100,19 @@ class Emitter:
         return self.put(f"-{a}")
 
     def fma(self, a: str, b: str, c: str) -> str:
-        return self.put(f"fma({a}, {b}, {c})")
+        return self.call("fma", a, b, c)
 
     def sqrt(self, a: str) -> str:
-        return self.put(f"sqrt({a})")
+        return self.call("sqrt", a)
 
     def abs(self, a: str) -> str:
-        return self.put(f"fabs({a})")
+        return self.call("fabs", a)
 
     def floor(self, a: str) -> str:
-        return self.put(f"floor({a})")
+        return self.call("floor", a)
 
     def copysign(self, magnitude: str, sign: str) -> str:
-        return self.put(f"copysign({magnitude}, {sign})")
+        return self.call("copysign", magnitude, sign)
 
     def lt(self, a: str, b: str) -> str:
         return self.put(f"{a} < {b}", "int")
@@ -146,41 +136,47 @@ class Emitter:
         return self.put(f"fj_pow2({k})")
 
 
-def export(kernel: Kernel, name: str, folder: Path, about: str) -> list[Path]:
+def export(
+    kernel: Kernel, name: str, folder: Path, about: str, *, float32: bool = False, freestanding: bool = False
+) -> list[Path]:
     """Write NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths."""
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
         raise InputError(f"{name!r} is no name of a C function; use letters, digits and underscores")
-    folder.mkdir(parents=True, exist_ok=True)
+    target = Target(SINGLE if float32 else DOUBLE, freestanding)
+    makefile = MAKEFILE.replace("@NAME@", name).replace("@LIBRARIES@", "" if freestanding else " -lm")
     files = {
-        f"{name}.h": header(kernel, name, about),
-        f"{name}.c": source(kernel, name),
-        "example.c": example(kernel, name),
-        "Makefile": MAKEFILE.replace("@NAME@", name),
+        f"{name}.h": header(kernel, name, about, target),
+        f"{name}.c": source(kernel, name, target),
+        "example.c": example(kernel, name, target, parameters(kernel, target)),
+        "Makefile": makefile.replace("@FLAGS@", " -ffreestanding -fno-math-errno" if freestanding else ""),
     }
+    folder.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
         (folder / file).write_text(text)
     return [folder / file for file in files]
 
 
-def parameters(kernel: Kernel) -> list[tuple[Array, str, str]]:
-    """(array, C name, declaration) of every parameter; several outputs of one name are numbered."""
-    found, taken = [], set()
-    for array, kind in [(x, "const double") for x in kernel.inputs] + [(x, "double") for x in kernel.outputs]:
-        base = re.sub(r"[^A-Za-z0-9_]+", "_", array.name).strip("_")
+def parameters(kernel: Kernel, target: Target) -> list[tuple[Array, str, str]]:
+    """(array, C name, declaration) of every parameter; names that are taken are numbered."""
+    found, taken = [], set(TAKEN.split())
+    real = target.format.name
+    for array, kind in [(x, f"const {real}") for x in kernel.inputs] + [(x, real) for x in kernel.outputs]:
+        base = re.sub(r"[^A-Za-z0-9_]+", "_", array.name).strip("_") or "x"
+        base = f"x_{base}" if re.match(r"\d|v\d|fj_", base) else base  # v0, v1, ... are the values
         name = next(x for x in [base, *(f"{base}_{k}" for k in range(1, 200))] if x not in taken)
         taken.add(name)
         found.append((array, name, f"{kind} {name}[{max(array.size, 1)}]"))
     return found
 
 
-def signature(kernel: Kernel, name: str) -> str:
-    return f"int {name}(" + ", ".join(declaration for _, _, declaration in parameters(kernel)) + ")"
+def signature(kernel: Kernel, name: str, target: Target) -> str:
+    return f"int {name}(" + ", ".join(declaration for _, _, declaration in parameters(kernel, target)) + ")"
 
 
-def header(kernel: Kernel, name: str, about: str) -> str:
+def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
     guard = f"{name.upper()}_H"
     lines = [f" * {line}".rstrip() for line in about.splitlines()]
-    for k, (array, c_name, _) in enumerate(parameters(kernel)):
+    for k, (array, c_name, _) in enumerate(parameters(kernel, target)):
         side = "in " if k < len(kernel.inputs) else "out"
         order = ", ".join(array.labels) if array.labels else "row by row"
         shape = " x ".join(map(str, array.shape)) or "1"
@@ -189,103 +185,102 @@ def header(kernel: Kernel, name: str, about: str) -> str:
     return (
         f"#ifndef {guard}\n#define {guard}\n\n/*\n{body}\n *\n"
         " * Returns 0, or 1 if a result is not finite. Arrays must not overlap.\n"
-        f" */\n{signature(kernel, name)};\n\n#endif\n"
+        f" * Sines and cosines reach to {target.format.sin_range:g} rad; beyond they are not finite.\n"
+        f" */\n{signature(kernel, name, target)};\n\n#endif\n"
     )
 
 
-def source(kernel: Kernel, name: str) -> str:
+def source(kernel: Kernel, name: str, target: Target) -> str:
     program, check = with_finite_check(kernel.program)
-    names = [c_name for _, c_name, _ in parameters(kernel)]
-    emit = Emitter()
+    names = [c_name for _, c_name, _ in parameters(kernel, target)]
+    loops: list[str] = []
+    lines, value = statements(program, names, target, name, loops)
+    finite = f"    return !({value[check]} == {target.literal(0.0)});"
+    head = HEAD.replace("@NAME@", name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
+    if target.freestanding:
+        head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno", @COPIES@)')
+        head = head.replace("@COPIES@", '"no-tree-loop-distribute-patterns"')  # no memcpy in place of a loop
+    body = "\n".join([*loops, signature(kernel, name, target), "{", *lines, finite, "}", ""])
+    return "\n".join([head, target.helpers(body) + body])
+
+
+def statements(
+    program: Program, names: Sequence[str], target: Target, symbol: str, loops: list[str]
+) -> tuple[list[str], dict[int, str]]:
+    """The body of a function with arrays of these names, and what its values are called.
+
+    The functions of its loops are added to `loops`; a loop's arguments and results lie in one array, fj_loopN.
+    """
+    emit = Emitter(target)
     value: dict[int, str] = {}
+    used = {op.args[0] for op in program.code if op.name == "input"}
+    emit.lines += [f"    (void){names[k]};" for k in range(len(program.inputs)) if k not in used]
     for i, op in enumerate(program.code):
         if op.name == "const":
             value[i] = emit.const(op.constant)
         elif op.name == "input":
             value[i] = f"{names[op.args[0]]}[{op.args[1]}]"
+        elif op.name == "item":
+            scan, k = op.args
+            value[i] = f"fj_loop{scan}[{len(program.code[scan].args) + k}]"
+        elif op.loop:
+            loops.append(loop_functions(op.loop, f"{symbol}_loop{i}", target, loops))
+            emit.lines.append(f"    {target.format.name} fj_loop{i}[{len(op.args) + op.loop.results}];")
+            emit.lines += [f"    fj_loop{i}[{k}] = {value[x]};" for k, x in enumerate(op.args)]
+            emit.lines.append(f"    {symbol}_loop{i}(fj_loop{i}, fj_loop{i} + {len(op.args)});")
         else:
-            assert op.name in ARITY
             value[i] = apply(emit, op.name, [value[x] for x in op.args])
     stores = [
-        f"    {names[len(kernel.inputs) + k]}[{e}] = {value[x]};"
+        f"    {names[len(program.inputs) + k]}[{e}] = {value[x]};"
         for k, row in enumerate(program.results)
         for e, x in enumerate(row)
     ]
-    used = {i for op in program.code if op.name == "input" for i in op.args[:1]}
-    unused = [f"    (void){names[k]};" for k in range(len(kernel.inputs)) if k not in used]
-    return "\n".join(
-        [
-            "#if defined(__GNUC__) && !defined(__clang__)",
-            '#pragma GCC optimize("fp-contract=off")',
-            "#else",
-            "#pragma STDC FP_CONTRACT OFF",
-            "#endif",
-            "#include <math.h>",
-            "#include <stdint.h>",
-            f'#include "{name}.h"',
-            "",
-            needed_helpers("\n".join(emit.lines)),
-            signature(kernel, name),
-            "{",
-            *unused,
-            *emit.lines,
-            *stores,
-            f"    return !({value[check]} == 0.0);",
-            "}",
-            "",
-        ]
-    )
+    return [*emit.lines, *stores], value
 
 
-def needed_helpers(body: str) -> str:
-    """The helper functions that the body calls: an unused static function would be a warning."""
-    typedef, *functions = HELPERS.replace("@MAGIC@", float(POW2_MAGIC).hex()).split("\n\n")
-    used = [f for f in functions if re.search(r"(fj_\w+)\(", f).group(1) + "(" in body]  # type: ignore[union-attr]
-    return "\n\n".join([typedef, *used, ""]) if used else ""
+LOOP = """\
+static void @SYMBOL@_step(const REAL *carry, const REAL *x, const REAL *table, const REAL *shared, REAL *next, REAL *y)
+{
+@STEP@
+}
+
+static void @SYMBOL@(const REAL *args, REAL *results)
+{
+    static const REAL table[] = {@TABLE@};
+    REAL carry[2][@CARRY@];
+    const REAL *now = args;
+    for (int k = 0; k < @TURNS@; k++) {
+        const int row = @ROW@;
+        REAL *next = carry[k & 1];
+        @SYMBOL@_step(now, args + @START@ + row * @X@, table + row * @COLUMNS@, args + @START@ + @TURNS@ * @X@, next,
+                      results + @START@ + row * @Y@);
+        now = next;
+    }
+    for (int k = 0; k < @START@; k++)
+        results[k] = now[k];
+}
+"""
 
 
-def example(kernel: Kernel, name: str, count: int = 8) -> str:
-    """A program that compares the function with results of the Python kernel, bit for bit."""
-    rng = np.random.default_rng(0)
-    inputs = [rng.uniform(-1.0, 1.0, (count, *array.shape)) for array in kernel.inputs]
-    value = kernel(*inputs)
-    results = list(value) if kernel.result.type is not None else [value]
-    outputs: list[np.ndarray] = []
-    for layers, result in zip(kernel.result.layers, results):
-        outputs += [result] if layers is None else list(result)
-    every = parameters(kernel)
-    tables = [
-        f"static const double {c_name}_table[{count}][{max(array.size, 1)}] = {{\n{rows(data)}\n}};"
-        for (array, c_name, _), data in zip(every, [*inputs, *outputs])
-    ]
-    results_at = every[len(kernel.inputs) :]
-    arguments = [f"{c_name}_table[k]" for _, c_name, _ in every[: len(kernel.inputs)]]
-    lines = [
-        "#include <stdio.h>",
-        "#include <string.h>",
-        f'#include "{name}.h"',
-        "",
-        *tables,
-        "",
-        "int main(void)",
-        "{",
-        "    int bad = 0;",
-        f"    for (int k = 0; k < {count}; k++) {{",
-        *(f"        double {c_name}[{max(array.size, 1)}];" for array, c_name, _ in results_at),
-        f"        bad += {name}({', '.join([*arguments, *(c_name for _, c_name, _ in results_at)])});",
-        *(
-            f"        bad += memcmp({c_name}, {c_name}_table[k], {array.size} * sizeof(double)) != 0;"
-            for array, c_name, _ in results_at
-        ),
-        "    }",
-        f'    printf("{name}: {count} states, %d differences\\n", bad);',
-        "    return bad != 0;",
-        "}",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def rows(data: np.ndarray) -> str:
-    """C initialisers, one row a state."""
-    return ",\n".join("    {" + ", ".join(float(x).hex() for x in np.ravel(row)) + "}" for row in data)
+def loop_functions(loop: Loop, symbol: str, target: Target, loops: list[str]) -> str:
+    """A loop and its step; the carry goes to and fro between two arrays."""
+    sizes = loop.sizes
+    lines, _ = statements(loop.body, ["carry", "x", "table", "shared", "next", "y"], target, f"{symbol}_step", loops)
+    unused = [f"    (void){name};" for name, array in zip(("next", "y"), loop.body.outputs) if not array.size]
+    table = [target.literal(x) for row in loop.table for x in row] or [target.literal(0.0)]
+    numbers = {
+        "SYMBOL": symbol,
+        "STEP": "\n".join([*unused, *lines]),
+        "TABLE": ", ".join(table),
+        "CARRY": max(sizes["carry"], 1),
+        "START": sizes["carry"],
+        "X": sizes["x"],
+        "COLUMNS": sizes["table"],
+        "Y": sizes["y"],
+        "TURNS": loop.turns,
+        "ROW": f"{loop.turns - 1} - k" if loop.reverse else "k",
+    }
+    text = LOOP.replace("REAL", target.format.name)
+    for name, number in numbers.items():
+        text = text.replace(f"@{name}@", str(number))
+    return text

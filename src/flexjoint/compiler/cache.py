@@ -6,6 +6,9 @@ it is used.  A file that fails the check is removed and made anew; a folder that
 so once.  The key of a kernel covers all it depends on: the robot's data, the algorithm and its structure, flexjoint's
 own sources, the processor and LLVM.
 
+What goes wrong is a `CacheWarning`, which Python shows once; what was used, kept or removed is a line of the logger
+`flexjoint.cache`.
+
 The folder is $FLEXJOINT_CACHE, else flexjoint in $XDG_CACHE_HOME or ~/.cache; FLEXJOINT_CACHE=off keeps nothing.
 """
 
@@ -14,6 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sys
 import warnings
 from contextlib import suppress
 from functools import cache
@@ -60,6 +64,12 @@ def _private(path: Path) -> Path | None:
 
 def complain(message: str) -> None:
     warnings.warn(message, CacheWarning, stacklevel=2)
+    log(message)
+
+
+def log(message: str) -> None:
+    if "logging" in sys.modules:  # else nobody listens, and it need not be loaded
+        sys.modules["logging"].getLogger("flexjoint.cache").info(message)
 
 
 @cache
@@ -94,6 +104,7 @@ def load(key: str) -> Entry | None:
         complain(f"the kernel {path} is damaged; it is not used, and compiled anew")
         _remove(path)
     else:
+        log(f"used {path}")
         with suppress(OSError):
             os.utime(path)  # used now
     return entry
@@ -116,6 +127,7 @@ def store(key: str, entry: Entry) -> None:
             _remove(temporary)
         complain(f"a kernel could not be kept in {place} ({error.strerror})")
         return
+    log(f"kept {place / key}.kernel")
     prune(place)
 
 
@@ -144,6 +156,7 @@ def prune(place: Path, limit: int | None = None) -> None:
     for path, size, _ in sorted(_files(place), key=lambda x: -x[2]):
         room -= size
         if room < 0:
+            log(f"removed {path}: the least recently used beyond {LIMIT >> 20} MB")
             _remove(path)
 
 

@@ -28,7 +28,7 @@ from ..errors import InputError, NonFiniteError
 from . import cache, jit, llvm
 from .calling import KernelBase, inherit_vectorcall
 from .elementary import SIN_RANGE
-from .program import Array, Program
+from .program import LANES, Array, Program
 
 MAX_ARRAYS = 64  # each way; also in _call.c
 _compiling = threading.RLock()
@@ -64,13 +64,17 @@ class Description(NamedTuple):
     layers: tuple[int | None, ...]
     operations: int
     angles: tuple[tuple[int, int], ...]  # input elements of which a sine or cosine is taken
+    divisors: tuple[tuple[int, int], ...]  # ... and by which is divided
 
     @classmethod
     def of(cls, program: Program, result: Result) -> Description:
-        code = program.code
-        leaves = {code[op.args[0]] for op in code if op.name in ("sin", "cos")}
-        angles = tuple(sorted((leaf.args[0], leaf.args[1]) for leaf in leaves if leaf.name == "input"))
-        return cls(program.name, program.inputs, program.outputs, result.layers, program.operations, angles)
+        def inputs(*operations: str) -> tuple[tuple[int, int], ...]:
+            """Elements of inputs that are the last operand of such operations."""
+            leaves = {program.code[op.args[-1]] for op in program.code if op.name in operations}
+            return tuple(sorted((leaf.args[0], leaf.args[1]) for leaf in leaves if leaf.name == "input"))
+
+        arrays = (program.inputs, program.outputs)
+        return cls(program.name, *arrays, result.layers, program.operations, inputs("sin", "cos"), inputs("div"))
 
     @classmethod
     def from_json(cls, data: dict) -> Description:
@@ -78,8 +82,8 @@ class Description(NamedTuple):
             tuple(Array(name, tuple(shape), unit, tuple(labels)) for name, shape, unit, labels in data[side])
             for side in ("inputs", "outputs")
         )
-        angles = tuple((k, e) for k, e in data["angles"])
-        return cls(data["name"], inputs, outputs, tuple(data["layers"]), data["operations"], angles)
+        angles, divisors = (tuple((k, e) for k, e in data[what]) for what in ("angles", "divisors"))
+        return cls(data["name"], inputs, outputs, tuple(data["layers"]), data["operations"], angles, divisors)
 
 
 @inherit_vectorcall
@@ -95,8 +99,10 @@ class Kernel(KernelBase):
         result: Result | None = None,
         key: str | None = None,
         type: Any = None,
+        nominal: tuple[np.ndarray, ...] = (),
     ):
         self._source = program
+        self.nominal = nominal  # values of the free parameters, the last inputs, in the robot itself
         self._key = key
         self._block: jit.MachineCode | None = None
         entry = cache.load(self._cache_key(1)) if key else None
@@ -133,10 +139,15 @@ class Kernel(KernelBase):
         """Machine code for `lanes` rows at once, from the cache or newly made."""
         if entry is not None:
             return jit.load_object(entry.object_code)
-        object_code = jit.compile_object(llvm.kernel_ir(self.program, lanes))
+        object_code = jit.compile_object(llvm.kernel_ir(self._program_for(lanes), lanes))
         if self._key:
             cache.store(self._cache_key(lanes), cache.Entry(self.description._asdict(), object_code))
         return jit.load_object(object_code)
+
+    def _program_for(self, rows: int) -> Program:
+        """The packed Program for one row, if there is one and a vector register holds a pack."""
+        packed = self.program.packed if rows == 1 and jit.simd_lanes() >= len(LANES) else None
+        return packed or self.program
 
     @property
     def program(self) -> Program:
@@ -168,14 +179,24 @@ class Kernel(KernelBase):
 
     @cached_property
     def ir(self) -> str:
-        return llvm.kernel_ir(self.program)
+        return llvm.kernel_ir(self._program_for(1))
 
     @cached_property
     def assembly(self) -> str:
         return jit.assembly(self.ir)
 
+    def describe(self) -> str:
+        """What goes in and comes out, by name, shape, unit and order, and what it costs: for people to read."""
+        counts = ", ".join(f"{count} {name}" for name, count in sorted(self.program.counts.items()))
+        lines = [f"{self.name}: {self.operations} additions and multiplications, {self.code_size} bytes of object code"]
+        for side, arrays in (("in", self.inputs), ("out", self.outputs)):
+            for array in arrays:
+                order = ", ".join(array.labels) or "row by row"
+                lines.append(f"  {side:<4}{array.name:<16}{shown(array.shape) or '1':<8}{array.unit:<20}{order}")
+        return "\n".join([*lines, f"  operations: {counts}"])
+
     def __reduce__(self) -> tuple:
-        return Kernel, (self.program, self.result)  # compiled anew where it is unpickled
+        return Kernel, (self.program, self.result, None, None, self.nominal)  # compiled anew where it is unpickled
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{a.name}{list(a.shape)}" for a in self.inputs)
@@ -284,6 +305,10 @@ class Kernel(KernelBase):
             if abs(arrays[k].flat[e]) > SIN_RANGE:
                 where = f"{element(self.inputs[k], e)} is {arrays[k].flat[e]:g} rad"
                 raise NonFiniteError(f"{name} is not finite because {where}: sine and cosine reach to {SIN_RANGE:g}")
+        for k, e in self.description.divisors:
+            if arrays[k].flat[e] == 0:
+                where = element(self.inputs[k], e)
+                raise NonFiniteError(f"{name} is not finite because {where} is 0, and it divides by that")
         sizes = [(float(np.max(np.abs(x), initial=0.0)), k) for k, x in enumerate(arrays)]
         size, k = max(sizes, default=(0.0, 0))
         where = element(self.inputs[k], int(np.argmax(np.abs(arrays[k])))) if arrays else "no input"
@@ -332,6 +357,8 @@ def shown(shape: tuple[int, ...]) -> str:
 
 def element(array: Array, index: int) -> str:
     """Name of an element: q[3], or tau[3] (joint4) where the elements have names."""
-    place = ", ".join(str(i) for i in np.unravel_index(index, array.shape)) if array.shape else ""
+    if not array.shape:
+        return array.name
+    place = ", ".join(str(i) for i in np.unravel_index(index, array.shape))
     label = f" ({array.labels[index]})" if array.labels else ""
     return f"{array.name}[{place}]{label}"

@@ -1,9 +1,9 @@
 """The reference interpreter: what every operation of a Program means, over any number type.
 
 `apply` defines each operation through the primitives of an `Arithmetic` (elementary.py) and is used by the
-compiled backends too.  Three arithmetics live here: Python floats, NumPy arrays and mpmath.  Floats and arrays
-round every operation once, as IEEE 754 asks, and give the bits that compiled kernels give; mpmath computes with
-as many bits as wanted and takes elementary functions from mpmath itself.
+compiled backends too.  The arithmetics here are Python floats, NumPy arrays in double and single precision, and mpmath.
+Floats and arrays round every operation once, as IEEE 754 asks, and give the bits that compiled code gives; mpmath
+computes with as many bits as wanted and takes elementary functions from mpmath itself.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .elementary import FUNCTIONS, POW2_MAGIC
+from .formats import DOUBLE, SINGLE
 from .program import ARITY, Loop, Program
 
 
@@ -69,6 +70,18 @@ def evaluate(program: Program, *arrays: Any) -> list[np.ndarray]:
     return [np.array(row).reshape(array.shape) for row, array in zip(results, program.outputs)]
 
 
+def evaluate_rows(program: Program, arrays: Sequence[Any], m: NumpyArithmetic) -> list[np.ndarray]:
+    """A Program on batches (rows, *shape) of its inputs, by a NumPy interpreter."""
+    columns = [np.asarray(x, dtype=m.number).reshape(len(x), -1).T for x in arrays]
+    rows = len(arrays[0])
+    with np.errstate(all="ignore"):
+        results = interpret(program, columns, m)
+    return [
+        np.array([np.broadcast_to(x, rows) for x in row], dtype=m.number).T.reshape(rows, *array.shape)
+        for row, array in zip(results, program.outputs)
+    ]
+
+
 @cache
 def fused_multiply_add() -> Any:
     """libm's fma: one rounding.  (Python has math.fma from 3.13 on.)"""
@@ -90,6 +103,8 @@ def from_bits(u: int) -> float:
 
 class FloatArithmetic:
     """The primitive operations on Python floats."""
+
+    format = DOUBLE
 
     def const(self, value: float) -> float:
         return float(value)
@@ -151,25 +166,54 @@ class FloatArithmetic:
 class NumpyArithmetic:
     """The primitive operations on float64 arrays; run it under np.errstate(all="ignore")."""
 
+    format = DOUBLE
+    number: type[np.floating] = np.float64
+    integer: type[np.unsignedinteger] = np.uint64
+
     add, sub, mul, div = np.add, np.subtract, np.multiply, np.divide
     neg, sqrt, abs, floor = np.negative, np.sqrt, np.abs, np.floor
     lt, le, eq, select, copysign = np.less, np.less_equal, np.equal, staticmethod(np.where), np.copysign
 
-    def const(self, value: float) -> np.float64:
-        return np.float64(value)
+    def const(self, value: float) -> np.floating:
+        return self.number(value)
 
     def fma(self, a: Any, b: Any, c: Any) -> Any:
         return np.frompyfunc(fused_multiply_add(), 3, 1)(a, b, c).astype(float)
 
     def exponent(self, a: Any) -> Any:
-        return ((a.view(np.uint64) >> np.uint64(52)) & np.uint64(0x7FF)).astype(float) - 1023.0
+        field = (a.view(self.integer) >> self._fraction_bits) & self.integer(2 * self.format.bias + 1)
+        return field.astype(self.number) - self.number(self.format.bias)
 
     def mantissa(self, a: Any) -> Any:
-        fraction = a.view(np.uint64) & np.uint64((1 << 52) - 1)
-        return (fraction | np.uint64(1023 << 52)).view(np.float64)
+        one = self.number(1.0).view(self.integer)
+        fraction = a.view(self.integer) & ((self.integer(1) << self._fraction_bits) - self.integer(1))
+        return (fraction | one).view(self.number)
 
     def pow2(self, k: Any) -> Any:
-        return ((k + POW2_MAGIC).view(np.uint64) << np.uint64(52)).view(np.float64)
+        return ((k + self.number(self.format.pow2_magic)).view(self.integer) << self._fraction_bits).view(self.number)
+
+    @property
+    def _fraction_bits(self) -> Any:
+        return self.integer(self.format.digits - 1)
+
+
+class SingleArithmetic(NumpyArithmetic):
+    """The same on float32 arrays."""
+
+    format = SINGLE
+    number = np.float32
+    integer = np.uint32
+
+    def fma(self, a: Any, b: Any, c: Any) -> Any:
+        """In double the product is exact.  The sum is rounded to odd there, which keeps what it lost visible to the
+        one rounding that matters, the last [BoldoMelquiond]."""
+        product, addend = np.multiply(a, b, dtype=np.float64), np.asarray(c, dtype=np.float64)
+        total = product + addend
+        back = total - product
+        lost = (product - (total - back)) + (addend - back)
+        even = (total.view(np.uint64) & np.uint64(1)) == 0
+        inexact = np.isfinite(lost) & (lost != 0.0)
+        return np.where(even & inexact, np.nextafter(total, np.copysign(np.inf, lost)), total).astype(np.float32)
 
 
 class MpmathArithmetic:

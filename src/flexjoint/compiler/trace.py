@@ -5,12 +5,14 @@ A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` put
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from typing import Any
 
 from ..errors import FlexjointError
-from .program import Array, Builder, Loop, Program, optimise
+from . import packing
+from .program import Array, Builder, Loop, Program, joint_by_joint, optimise
 from .scan import Definition
 
 
@@ -19,16 +21,24 @@ def trace(
     inputs: Sequence[tuple[Array, Any]],
     outputs: Sequence[tuple[Array, Any]],
     definitions: Mapping[int, Definition] | None = None,
+    known: Sequence[tuple[Any, float]] = (),
+    packs: Sequence[packing.Definition] = (),
 ) -> Program:
     """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`.
 
-    Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way.
+    Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way;
+    `known` are symbols in them that stand for numbers; `packs` define packed values and lanes of them.
     """
     import casadi as ca
 
-    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {})
+    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {}, packs)
+    recorder.bind([symbol for symbol, _ in known], [partial(recorder.build.constant, x) for _, x in known])
     results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
-    return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
+    program = recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
+    if not program.packs:
+        return program
+    positive = packing.with_positive_zeros
+    return replace(joint_by_joint(positive(packing.unpacked(program))), packed=positive(program))
 
 
 def by_rows(ca: Any, matrix: Any) -> list[Any]:
@@ -38,47 +48,65 @@ def by_rows(ca: Any, matrix: Any) -> list[Any]:
 class Recorder:
     """Records expressions of known symbols, one operation after the other."""
 
-    def __init__(self, name: str, inputs: Sequence[Sequence[Any]], definitions: Mapping[int, Definition]):
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Sequence[Any]],
+        definitions: Mapping[int, Definition],
+        packs: Sequence[packing.Definition] = (),
+    ):
         self.name = name
         self.definitions = definitions
+        self.packs = packs
         self.build = Builder()
         self.symbols: dict[int, Any] = {}  # those with a value
-        self.value: list[int] = []
+        self.value: list[Callable[[], int]] = []
         for k, symbols in enumerate(inputs):
-            self.bind(symbols, [self.build.input(k, e) for e in range(len(symbols))])
+            self.bind(symbols, [partial(self.build.input, k, e) for e in range(len(symbols))])
 
     def program(self, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[Sequence[int]]) -> Program:
         code, rows = tuple(self.build.code), tuple(tuple(row) for row in results)
         return optimise(Program(self.name, tuple(inputs), tuple(outputs), code, rows))
 
-    def bind(self, symbols: Sequence[Any], values: Sequence[int]) -> None:
+    def bind(self, symbols: Sequence[Any], values: Sequence[Callable[[], int]]) -> None:
+        """Give symbols the values that these functions record, when they are first needed."""
         self.symbols |= {symbol.element_hash(): symbol for symbol in symbols}
         self.value += values
 
     def values(self, outputs: Sequence[Sequence[Any]]) -> list[list[int]]:
-        """The values of lists of scalar expressions."""
+        """The values of lists of scalar expressions.
+
+        CasADi works through them in their order: what packs are made of comes first, so that each is known where its
+        symbol is met.  Packs must not depend on loops.
+        """
         import casadi as ca
 
-        expressions = [ca.vertcat(*row) for row in outputs]
+        rows = [*(pack.args for pack in self.packs), *outputs]
+        expressions = [column(row) for row in rows]
         self.link(expressions)
-        function = ca.Function("traced", [ca.vertcat(*self.symbols.values())], expressions)
+        known = len(self.symbols)
+        symbols = column([*self.symbols.values(), *(pack.symbol for pack in self.packs)])
+        function = ca.Function("traced", [symbols], expressions)
         rules = _rules()
         work: dict[int, int] = {}
-        results = [[self.build.constant(0.0)] * len(row) for row in outputs]
+        results = [[self.build.constant(0.0)] * len(row) for row in rows]
         for k in range(function.n_instructions()):
             code = function.instruction_id(k)
             into, args = function.instruction_output(k), function.instruction_input(k)
             if code == ca.OP_CONST:
                 work[into[0]] = self.build.constant(function.instruction_constant(k))
+            elif code == ca.OP_INPUT and args[1] >= known:
+                pack = args[1] - known
+                work[into[0]] = self.build.emit(self.packs[pack].name, *results[pack])
             elif code == ca.OP_INPUT:
-                work[into[0]] = self.value[args[1]]
+                work[into[0]] = self.value[args[1]]()
             elif code == ca.OP_OUTPUT:
                 results[into[0]][into[1]] = work[args[0]]
             elif code in rules:
                 work[into[0]] = rules[code](self.build, *(work[x] for x in args))
             else:
                 raise FlexjointError(f"{self.name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
-        return results
+        return results[len(self.packs) :]
 
     def link(self, expressions: Sequence[Any]) -> None:
         """Give a value to the symbols in the expressions that are results of loops."""
@@ -87,8 +115,8 @@ class Recorder:
                 found = self.definitions[key]
                 self.bind(found.results, self.loop(found))
 
-    def loop(self, scan: Definition) -> list[int]:
-        """The values of a scan's results."""
+    def loop(self, scan: Definition) -> list[Callable[[], int]]:
+        """A scan, and the values of its results."""
         shared = self.shared(scan)
         constant = [j for j, column in enumerate(zip(*scan.xs)) if all(x.is_constant() for x in column)]
         varying = [j for j in range(len(scan.x)) if j not in constant]
@@ -107,7 +135,7 @@ class Recorder:
         rows = [[row[j] for j in varying] for row in scan.xs]
         args = self.values([scan.start, [x for row in rows for x in row], shared])
         value = self.build.scan(loop, [x for part in args for x in part])
-        return [self.build.item(value, k) for k in range(loop.results)]
+        return [partial(self.build.item, value, k) for k in range(loop.results)]
 
     def shared(self, scan: Definition) -> list[Any]:
         """Symbols from outside the loop that its step uses; loops inside it that do not depend on it are outside."""
@@ -143,6 +171,13 @@ def symbols_of(expressions: Sequence[Any]) -> list[Any]:
     import casadi as ca
 
     return ca.symvar(ca.veccat(ca.SX(), *expressions))
+
+
+def column(scalars: Iterable[Any]) -> Any:
+    """A vector, of no elements if there are none."""
+    import casadi as ca
+
+    return ca.densify(ca.vertcat(ca.SX(0, 1), *scalars))
 
 
 @cache

@@ -1,15 +1,20 @@
 """Kernels on disk: used when whole, never when damaged, and in nobody's way when the disk is."""
 
 import errno
+import logging
 import os
+import resource
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler import cache
+from flexjoint.compiler import cache, jit
+from flexjoint.compiler.kernel import Kernel
 
 ROBOT = fj.random_robot(2, 11, name="two")
 Q = np.array([0.3, -0.7])
@@ -77,9 +82,10 @@ def test_a_hit_gives_the_same_bits_and_describes_itself(folder):
 
 
 @pytest.mark.parametrize("place", ["magic", "digest", "header", "code", "end"])
-def test_a_damaged_kernel_is_never_used(folder, place):
+def test_a_damaged_kernel_is_never_used(folder, place, monkeypatch):
     expected = mass_matrix()
     (path,) = folder.glob("*.kernel")
+    original = cache.load(path.stem).object_code
     content = bytearray(path.read_bytes())
     where = {"magic": 0, "digest": len(cache.MAGIC), "header": len(cache.MAGIC) + 45, "code": len(content) // 2}
     if place == "end":
@@ -87,8 +93,11 @@ def test_a_damaged_kernel_is_never_used(folder, place):
     else:
         content[where[place]] ^= 1
     path.write_bytes(content)
+    executed, load = [], jit.load_object
+    monkeypatch.setattr(jit, "load_object", lambda code, *rest: executed.append(code) or load(code, *rest))
     with pytest.warns(cache.CacheWarning, match="damaged; it is not used"):
         assert np.array_equal(mass_matrix(), expected)
+    assert executed == [original]  # compiled anew: nothing of the file has run
     assert path.read_bytes() != bytes(content)  # made anew
     assert np.array_equal(mass_matrix(), expected)
 
@@ -128,6 +137,121 @@ def test_a_full_disk(folder, monkeypatch):
     with pytest.warns(cache.CacheWarning, match="could not be kept .*No space left"):
         mass_matrix()
     assert not list(folder.iterdir())
+
+
+TWO_KERNELS = """
+import os, sys, tempfile, warnings
+import numpy as np
+import flexjoint as fj
+from flexjoint.compiler import cache
+robot, q = fj.random_robot(2, 11, name="two"), np.array([0.3, -0.7])
+fj.kinetic_energy(robot, q, q)  # not kept: loads all that is needed
+tempfile.NamedTemporaryFile().close()
+cache.sources()
+if len(sys.argv) > 1:
+    os.environ["FLEXJOINT_CACHE"] = sys.argv[1]
+else:
+    del os.environ["FLEXJOINT_CACHE"]
+if os.getuid() == 0:
+    os.setgid(65534)
+    os.setuid(65534)  # root may write to what is read-only
+with warnings.catch_warnings(record=True) as said:
+    warnings.simplefilter("default")
+    M = fj.mass_matrix(robot, q)
+    g = fj.gravity_torque(robot, q)
+print(M.tobytes().hex(), *(x.message for x in said), sep="\\n")
+"""
+
+
+@pytest.fixture
+def public():
+    """A folder that another user may enter, and write to."""
+    with tempfile.TemporaryDirectory() as path:
+        if os.getuid() == 0:
+            os.chown(path, 65534, 65534)
+        yield Path(path)
+        os.chmod(path, 0o700)
+
+
+def two_kernels(*arguments, **keywords):
+    """The result and the warnings of two kernels in a process that starts with no cache."""
+    environment = {key: x for key, x in os.environ.items() if key != "XDG_CACHE_HOME"}
+    environment |= {"FLEXJOINT_CACHE": "off", **keywords.pop("env", {})}
+    command = [sys.executable, "-c", TWO_KERNELS, *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, **keywords)
+    assert done.returncode == 0, done.stderr
+    result, *said = done.stdout.splitlines()
+    kernel = Kernel(*fj.mass_matrix.trace(ROBOT, fj.mass_matrix.structure(ROBOT)))
+    assert result == kernel(Q).tobytes().hex()
+    return said
+
+
+def test_a_home_that_can_be_written_to(public):
+    assert two_kernels(env={"HOME": str(public)}) == []
+    assert len(list(public.glob(".cache/flexjoint/*.kernel"))) == 2
+
+
+def test_a_read_only_home(public):
+    """One warning for both kernels."""
+    public.chmod(0o555)
+    said = two_kernels(env={"HOME": str(public)})
+    assert said == [f"kernels are not kept: {public}/.cache/flexjoint cannot be made (Permission denied)"]
+    assert not list(public.iterdir())
+
+
+def test_a_folder_that_is_read_only(public):
+    public.chmod(0o500)
+    assert two_kernels(str(public)) == [f"a kernel could not be kept in {public} (Permission denied)"]
+    assert not list(public.iterdir())
+
+
+def test_a_disk_without_room(public):
+    """Files may not grow beyond 100 bytes: nothing half-written stays."""
+    said = two_kernels(str(public), preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)))
+    assert said == [f"a kernel could not be kept in {public} (File too large)"]
+    assert not list(public.iterdir())
+
+
+RACE = """
+import sys, warnings
+from flexjoint.compiler import cache
+warnings.simplefilter("ignore")
+entry = cache.Entry({"name": "x" * 500}, bytes(range(256)) * 400)
+for k in range(300):
+    if sys.argv[1] == "clear" and k % 3 == 0:
+        cache.clear()
+    cache.store("key", entry)
+    found = cache.load("key")
+    assert found is None or found == entry
+"""
+
+
+def test_processes_that_store_load_and_remove_at_once(folder):
+    """An entry is whole or absent, whatever the others do."""
+    cache.folder()
+    command = [sys.executable, "-c", RACE]
+    processes = [subprocess.Popen([*command, what], stderr=subprocess.PIPE) for what in ("store", "store", "clear")]
+    for process in processes:
+        assert process.communicate()[1] == b""
+        assert process.returncode == 0
+    assert not list(folder.glob("*.part"))
+
+
+def test_what_is_done_is_logged(folder, caplog):
+    caplog.set_level(logging.INFO, logger="flexjoint.cache")
+    mass_matrix()
+    (path,) = folder.glob("*.kernel")
+    mass_matrix()
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.warns(cache.CacheWarning):
+        mass_matrix()
+    lines = [record.message for record in caplog.records]
+    assert lines == [
+        f"kept {path}",
+        f"used {path}",
+        f"the kernel {path} is damaged; it is not used, and compiled anew",
+        f"kept {path}",
+    ]
 
 
 def test_the_least_recently_used_go_first(folder, monkeypatch):

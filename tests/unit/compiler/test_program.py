@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import flexjoint as fj
 from flexjoint.compiler.program import (
     ARITY,
     Array,
@@ -251,3 +252,34 @@ def test_chunks_cover_everything_once(length, size):
 
 def test_array_size():
     assert [Array("x", shape).size for shape in ((), (3,), (6, 7))] == [1, 3, 42]
+
+
+# What people read -----------------------------------------------------------------------------------------------
+
+
+def test_a_listing_names_every_value_once():
+    build = Builder()
+    x, y = build.input(0, 0), build.input(0, 1)
+    product = build.emit("mul", x, y)
+    total = build.emit("add", product, build.constant(-2.5))
+    program = Program("f", (Array("x", (2,), "m"),), (Array("y", (2,)),), tuple(build.code), ((total, product),))
+    assert str(program).splitlines() == [
+        "f",
+        "in  x[2]  m",
+        "out y[2]",
+        "%0 = input x[0]",
+        "%1 = input x[1]",
+        "%2 = mul %0, %1                     -> y[1]",
+        "%3 = const -2.5",
+        "%4 = add %2, %3                     -> y[0]",
+    ]
+
+
+def test_a_description_has_names_shapes_units_and_costs():
+    kernel = fj.compile(fj.forward_kinematics, fj.load("hua_3r"))
+    first, q, rotation, position, last = kernel.describe().splitlines()
+    assert str(kernel.operations) in first and str(kernel.code_size) in first
+    assert q.split() == ["in", "q", "3", "rad", "|", "m", "joint1,", "joint2,", "joint3"]
+    assert rotation.split() == ["out", "rotation", "3,", "3", "1", "row", "by", "row"]
+    assert position.split()[:4] == ["out", "position", "3", "m"]
+    assert all(f"{count} {name}" in last for name, count in kernel.program.counts.items())
