@@ -154,3 +154,19 @@ def test_default_rotor_is_coaxial_with_its_joint():
     ]
     assert np.array_equal(*inertias)
     assert np.any(inertias[0][:4, 4:])
+
+
+def test_rotors_may_have_free_parameters():
+    """Their numbers as inputs of a kernel; axes are not, since they decide which equations there are."""
+    robot = with_random_rotors(fj.random_robot(3, 5, prismatic=0.0), 1, elastic=1.0)
+    free = ("*.motor.inertia", "*.gear_ratio", "*.motor.mass", "*.motor.position", "*.transverse_inertia")
+    values = [
+        np.concatenate([np.ravel(getattr(joint.drive.motor, path.rsplit(".", 1)[-1])) for joint in robot.joints])
+        for path in free
+    ]
+    q, theta, v, theta_v, tau = np.random.default_rng(2).normal(size=(5, 3))
+    found = fj.compile(fj.elastic_forward_dynamics, robot, free=free)(q, theta, v, theta_v, tau, *values)
+    expected = evaluate(fj.elastic_forward_dynamics, robot, q, theta, v, theta_v, tau)
+    assert np.allclose(found, expected, rtol=1e-12)
+    with pytest.raises(fj.InputError, match="axis cannot be free"):
+        fj.compile(fj.mass_matrix, robot, free=("*.motor.axis",))
