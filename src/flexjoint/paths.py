@@ -47,7 +47,6 @@ UNITS = {
 NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
     "limits": "limits enter no computation",
-    "axis": "its three numbers are a unit vector only together",
 }
 NONE_AT_ZERO = ("damping", "coulomb_friction", "coulomb_velocity", "cubic")  # 0 selects other equations
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -168,8 +167,8 @@ def is_used(item: Any, field: str, value: Any) -> bool:
     """Whether a field enters the equations; a joint that does not move has a place and nothing else."""
     if field in NEVER_FREE or (field in NONE_AT_ZERO and not value):
         return False
-    if isinstance(item, Motor) and field in ("mass", "transverse_inertia") and not value:
-        return False  # nothing is said about the rotor
+    if isinstance(item, Motor):  # an axis decides which equations there are; zeros say nothing about the rotor
+        return field != "axis" and (bool(value) or field not in ("mass", "transverse_inertia"))
     return not isinstance(item, Joint) or item.moves or field == "position"
 
 

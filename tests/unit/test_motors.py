@@ -168,5 +168,5 @@ def test_rotors_may_have_free_parameters():
     found = fj.compile(fj.elastic_forward_dynamics, robot, free=free)(q, theta, v, theta_v, tau, *values)
     expected = evaluate(fj.elastic_forward_dynamics, robot, q, theta, v, theta_v, tau)
     assert np.allclose(found, expected, rtol=1e-12)
-    with pytest.raises(fj.InputError, match="axis cannot be free"):
+    with pytest.raises(fj.InputError, match=r"no parameter '\*.motor.axis'"):
         fj.compile(fj.mass_matrix, robot, free=("*.motor.axis",))
