@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test bench lint clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/lwr_torques.py --output out
+	$(BIN)/flexjoint reproduce 000 --output out
 
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n 2

@@ -35,7 +35,7 @@ IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_c
 
 
 def all_rows(effort: Effort) -> Iterator[Row]:
-    for part in (lwr, orders, chains, batches, calls, compilation, imports):
+    for part in (lwr, orders, chains, coriolis, batches, calls, compilation, imports):
         yield from part(effort)
 
 
@@ -133,6 +133,70 @@ def chains(effort: Effort) -> Iterator[Row]:
         ):
             operations = names[kernel].operations
             yield Row("random chains", f"{label}, N = {n}", ours, theirs, "pin.rnea", target, operations, n, order)
+
+
+def coriolis(effort: Effort) -> Iterator[Row]:
+    """Two velocities, Cᵀv and C: on the LWR, and how Cᵀv and the product grow with a chain."""
+    matrix, transposed = "pin.computeCoriolisMatrix(model, data, q, v)", "computeCoriolisMatrix and product"
+    of_transpose = f"{matrix}.T @ v"
+
+    def names(robot: fj.Robot) -> dict[str, Any]:
+        return inputs(robot) | {
+            "C": np.empty((robot.n, robot.n)),
+            "inverse": fj.compile(fj.inverse_dynamics, robot),
+            "product": fj.compile(fj.coriolis_product, robot),
+            "transpose": fj.compile(fj.coriolis_transpose_product, robot),
+        }
+
+    rigid = fj.load("kuka_lwr").without_drives()
+    known = names(rigid) | {
+        "coriolis": fj.compile(fj.coriolis_matrix, rigid),
+        "rate": fj.compile(fj.mass_matrix_rate, rigid),
+        "passivity": fj.compile(fj.passivity_torque, rigid),
+        "adaptive": fj.compile(fj.adaptive_torque, rigid),
+        "unknown": np.ones(len(fj.base_parameters(rigid).names)),
+    }
+    q, v, a, model, data = (known[x] for x in ("q", "v", "a", "model", "data"))
+    C = pin.computeCoriolisMatrix(model, data, q, v).copy()
+    check("Coriolis matrix", known["coriolis"](q, v), C)
+    check("Cᵀv", known["transpose"](q, v), C.T @ v)
+    check("C(q, v) a", known["product"](q, v, a), C @ a)
+    ours = "inverse(q, v, a, out=out)"
+    for label, kernel, statement, peer, peer_name, target in (
+        ("Cᵀv, kernel", "transpose", "transpose(q, v, out=out)", of_transpose, transposed, 0.1),
+        (
+            "Cᵀv, function",
+            "transpose",
+            "fj.coriolis_transpose_product(robot, q, v, out=out)",
+            of_transpose,
+            transposed,
+            0.1,
+        ),
+        ("C, kernel", "coriolis", "coriolis(q, v, out=C)", matrix, "pin.computeCoriolisMatrix", None),
+        ("Ṁ, kernel", "rate", "rate(q, v, out=C)", matrix, "pin.computeCoriolisMatrix", None),
+        ("C(q, v) v_a, kernel", "product", "product(q, v, a, out=out)", ours, "inverse dynamics", 2.0),
+        (
+            "passivity law, kernel",
+            "passivity",
+            "passivity(q, v, q, v, a, a, a, a, out=out)",
+            ours,
+            "inverse dynamics",
+            None,
+        ),
+        ("adaptive law, kernel", "adaptive", "adaptive(q, v, q, v, a, a, a, unknown, unknown)", RNEA, "pin.rnea", None),
+    ):
+        first, second = interleaved([statement, peer], known, effort)
+        yield Row("Coriolis, 7R LWR", label, first, second, peer_name, target, known[kernel].operations, rigid.n)
+    for n in CHAINS:
+        known = names(fj.random_robot(n, seed=n, prismatic=0.0))
+        times = interleaved(
+            ["transpose(q, v, out=out)", "product(q, v, a, out=out)", of_transpose, ours], known, effort
+        )
+        counts = [known[x].operations for x in ("transpose", "product")]
+        yield Row("Coriolis, random chains", f"Cᵀv, N = {n}", times[0], times[2], transposed, None, counts[0], n)
+        yield Row(
+            "Coriolis, random chains", f"C v_a, N = {n}", times[1], times[3], "inverse dynamics", None, counts[1], n
+        )
 
 
 def batches(effort: Effort) -> Iterator[Row]:

@@ -8,6 +8,13 @@ Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is
 """
 
 from .algorithms.articulated_body import forward_dynamics
+from .algorithms.coriolis import (
+    coriolis_matrix,
+    coriolis_product,
+    coriolis_transpose_product,
+    mass_matrix_rate,
+    modified_newton_euler,
+)
 from .algorithms.damped import DampedMotion, damped_inverse_dynamics, damped_motion
 from .algorithms.elastic import MotorMotion, inverse_dynamics, motor_motion
 from .algorithms.elastic_forward import Accelerations, elastic_forward_dynamics
@@ -40,6 +47,14 @@ from .algorithms.newton_euler import (
     torque_derivatives,
 )
 from .algorithms.orders import JointOrders, Orders, derivative_orders, explain_orders
+from .algorithms.passivity import AdaptiveTorque, adaptive_torque, passivity_torque
+from .algorithms.regressor import (
+    BaseParameters,
+    base_parameters,
+    base_regressor,
+    regressor,
+    standard_parameters,
+)
 from .algorithms.rotors import (
     GeneralizedForces,
     carrier_torque,
@@ -52,10 +67,14 @@ from .algorithms.transmission import LinkState, SpringTorque, link_state, relati
 from .api import Algorithm, compile, export_c, show_config
 from .compiler.kernel import Kernel
 from .control import (
+    AdaptiveControl,
+    AdaptiveState,
     ControllerState,
     FeedbackLinearization,
     JointModes,
     JointState,
+    PassivityControl,
+    RigidState,
     gains_from_poles,
     joint_modes,
     routh_period_limit,
@@ -94,8 +113,12 @@ from .trajectory import (
 
 __all__ = [
     "Accelerations",
+    "AdaptiveControl",
+    "AdaptiveState",
+    "AdaptiveTorque",
     "Algorithm",
     "BaseMotion",
+    "BaseParameters",
     "ControllerState",
     "CubicSpring",
     "DampedMotion",
@@ -128,11 +151,13 @@ __all__ = [
     "NonFiniteError",
     "Orders",
     "Parameter",
+    "PassivityControl",
     "PiecewiseSpring",
     "Pose",
     "RestToRest",
     "Retimed",
     "RigidDrive",
+    "RigidState",
     "Robot",
     "RobotError",
     "Samples",
@@ -142,12 +167,18 @@ __all__ = [
     "Spring",
     "SpringTorque",
     "Trajectory",
+    "adaptive_torque",
+    "base_parameters",
+    "base_regressor",
     "bias_torque",
     "builtin_robots",
     "carrier_torque",
     "chain_length",
     "compile",
+    "coriolis_matrix",
+    "coriolis_product",
     "coriolis_torque",
+    "coriolis_transpose_product",
     "coulomb_command",
     "coupled_mass_matrix",
     "damped_inverse_dynamics",
@@ -178,14 +209,18 @@ __all__ = [
     "load",
     "load_trajectory",
     "mass_matrix",
+    "mass_matrix_rate",
+    "modified_newton_euler",
     "momentum",
     "motor_motion",
     "output_covariance",
     "parameters",
     "parents_first",
+    "passivity_torque",
     "potential_energy",
     "random_robot",
     "read_robot",
+    "regressor",
     "relative_degree",
     "require_smoothness",
     "rotor_coupling",
@@ -195,6 +230,7 @@ __all__ = [
     "sampling_period_limit",
     "show_config",
     "spring_torques",
+    "standard_parameters",
     "torque_derivatives",
     "write_robot",
 ]

@@ -7,7 +7,7 @@ An algorithm is written once, as a pure function of a Robot and CasADi SX expres
 
 The parameters of the function say what it takes: positional ones are arrays, `*higher` further derivatives
 of the last of them, keyword-only ones are either groups of stacks (`wrenches`, `base`, `tracking`) or options that
-select the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
+select the code (`order`, `link`, `variant`).  Shapes and units come from `SIGNALS`, by name.
 """
 
 from __future__ import annotations
@@ -40,16 +40,21 @@ KERNELS_KEPT = 256  # by each algorithm; the least recently used is dropped
 
 
 class Signal(NamedTuple):
-    """Trailing shape ("n": moving joints, "links": all links, "all": moving joints, and motors behind springs) and unit
-    (turning | sliding joint)."""
+    """Trailing shape (numbers, or names in `SIZES`) and unit (turning | sliding joint)."""
 
     shape: tuple[int | str, ...]
     unit: str
 
 
+SIZES: dict[str, Callable[[Robot], int]] = {
+    "n": lambda robot: robot.n,  # moving joints
+    "links": lambda robot: len(robot.links),
+    "all": lambda robot: robot.n + sum(robot.elastic),  # moving joints, and motors behind springs
+}
 SIGNALS = {
     "q": Signal(("n",), "rad | m"),
     "v": Signal(("n",), "rad/s | m/s"),
+    "v_a": Signal(("n",), "rad/s | m/s"),
     "a": Signal(("n",), "rad/s² | m/s²"),
     "higher": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "jerk": Signal(("n",), "rad/s³ | m/s³"),
@@ -58,6 +63,12 @@ SIGNALS = {
     "theta_a": Signal(("n",), "rad/s² | m/s²"),
     "deflection": Signal(("n",), "rad | m"),
     "deflection_v": Signal(("n",), "rad/s | m/s"),
+    "q_d": Signal(("n",), "rad | m"),
+    "v_d": Signal(("n",), "rad/s | m/s"),
+    "a_d": Signal(("n",), "rad/s² | m/s²"),
+    "Lambda": Signal(("n",), "1/s"),
+    "K_P": Signal(("n",), "Nm/rad | N/m"),
+    "K_D": Signal(("n",), "Nm s/rad | N s/m"),
     "tau": Signal(("n",), "Nm | N"),
     "tau_e": Signal(("n",), "Nm | N"),
     "tau_e_v": Signal(("n",), "Nm/s | N/s"),
@@ -66,6 +77,13 @@ SIGNALS = {
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "all_inertias": Signal(("all", "all"), "kg m² | kg"),
+    "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),
+    "coriolis_matrix": Signal(("n", "n"), "kg m²/s | kg/s"),
+    "regressor": Signal(("n", "parameters"), "Nm/kg, Nm/(kg m), 1/s² | N/kg, N/(kg m), N/(kg m²)"),
+    "base_regressor": Signal(("n", "base parameters"), "as of the regressor"),
+    "estimate": Signal(("base parameters",), "kg, kg m, kg m²"),
+    "estimate_rate": Signal(("base parameters",), "kg/s, kg m/s, kg m²/s"),
+    "Gamma": Signal(("base parameters",), "of parameter² / J"),
     "momentum": Signal(("n",), "kg m²/s | kg m/s"),
     "rotation": Signal((3, 3), "1"),
     "position": Signal((3,), "m"),
@@ -169,7 +187,7 @@ class Algorithm(AlgorithmBase):
         for name, value in sorted(keywords.items()):
             if name in GROUPS or value is None:
                 continue
-            kind = str if self._keywords[name] is None else Integral
+            kind = Integral if isinstance(self._keywords[name], int) else str
             if not isinstance(value, kind) or isinstance(value, bool):
                 what = "a name" if kind is str else "an integer"
                 raise InputError(f"{self.__name__}: {name} must be {what}, not {value!r}")
@@ -422,8 +440,7 @@ def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[
 
 
 def describe(name: str, signal: Signal, robot: Robot) -> Array:
-    sizes = {"n": robot.n, "links": len(robot.links), "all": robot.n + sum(robot.elastic)}
-    shape = tuple(sizes[x] if isinstance(x, str) else x for x in signal.shape)
+    shape = tuple(SIZES[x](robot) if isinstance(x, str) else x for x in signal.shape)
     labels = tuple(joint.name for joint in robot.joints) if signal.shape == ("n",) else ()
     return Array(name, shape, signal.unit, labels)
 

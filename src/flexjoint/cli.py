@@ -1,4 +1,4 @@
-"""The command line: what robots there are, what is in one, what this installation uses.
+"""The command line: robots and what is in them, torques along a motion, results of the papers, C code.
 
 Everything but typer is imported inside the commands, so that `flexjoint --help` answers at once.
 """
@@ -6,16 +6,18 @@ Everything but typer is imported inside the commands, so that `flexjoint --help`
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
     from rich.table import Table
 
     from .api import Algorithm
+    from .results import MotorTable
     from .robot import Link, Robot
 
 app = typer.Typer(
@@ -28,19 +30,30 @@ app = typer.Typer(
 
 
 def clean_errors(command: Callable[..., None]) -> Callable[..., None]:
-    """An error raised on purpose is one line on stderr and exit code 1, without a traceback."""
+    """A mistake is one line on stderr and exit code 2, without a traceback; a warning is one line too."""
 
     @wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
+        import warnings
+
         from .errors import FlexjointError
 
         try:
-            command(*args, **kwargs)
+            with warnings.catch_warnings():
+                warnings.showwarning = lambda message, *_: say(f"warning: {message}")
+                command(*args, **kwargs)
         except FlexjointError as error:
-            typer.echo(f"flexjoint: {' '.join(str(error).split())}", err=True)
-            raise typer.Exit(1) from None
+            say(str(error))
+            raise typer.Exit(2) from None
+        except OSError as error:
+            say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
+            raise typer.Exit(2) from None
 
     return run
+
+
+def say(message: str) -> None:
+    typer.echo(f"flexjoint: {' '.join(message.split())}", err=True)
 
 
 def print_version(wanted: bool) -> None:
@@ -188,6 +201,100 @@ def cache_clear() -> None:
     from .compiler.cache import clear
 
     typer.echo(f"removed {clear()} kernels")
+
+
+@app.command()
+@clean_errors
+def torques(
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
+    trajectory: Annotated[str, typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Table to write: .csv, .npz, .parquet.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
+    period: Annotated[float, typer.Option(help="Sampling period, s.")] = 1e-3,
+    rigid: Annotated[bool, typer.Option("--rigid", help="Compare with rigid joints.")] = False,
+    wrench: Annotated[
+        tuple[float, float, float, float, float, float] | None,
+        typer.Option(help="Force, N, and moment, Nm, on the tool; constant in base coordinates.", metavar="6 NUMBERS"),
+    ] = None,
+) -> None:
+    """Motor torques, motor positions and deflections along a motion of the links."""
+    from rich.console import Console
+
+    from .loading import load
+    from .results import check_plot_path, check_table_path, motor_table, plot_motors, sample_times, write_table
+    from .trajectory import load_trajectory
+
+    for path, check in ((output, check_table_path), (plot, check_plot_path)):
+        if path is not None:
+            check(path)
+    model = load(robot)
+    motion = load_trajectory(trajectory, model)
+    samples = sample_times(motion.duration, period).size
+    with progress_bar() as progress:
+        advance = partial(progress.advance, progress.add_task("computing", total=samples))
+        table = motor_table(model, motion, period, rigid=rigid, wrench=wrench, progress=advance)
+        if output is not None:
+            advance = partial(progress.advance, progress.add_task(f"writing {output}", total=samples))
+            write_table(table, output, advance)
+        if plot is not None:
+            progress.add_task(f"drawing {plot}", total=None)
+            plot_motors(table, plot)
+    typer.echo(f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s")
+    Console().print(peak_table(table))
+    for path in (output, plot):
+        if path is not None:
+            typer.echo(f"wrote {path}")
+
+
+@app.command()
+@clean_errors
+def reproduce(
+    paper: Annotated[str, typer.Argument(help="Number of the paper: 000.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for figures and tables.")] = Path("out"),
+) -> None:
+    """Compute the results of a paper anew: its figures, and a table of what it claims and what comes out here."""
+    from rich.console import Console
+
+    from .reproduce import reproduce as computed
+    from .reproduce.report import on_screen
+
+    with progress_bar() as progress:
+        task = progress.add_task("starting", total=None)
+        report = computed(paper, output, lambda what: progress.update(task, description=what))
+    console = Console()
+    for grid in report.grids:
+        console.print(on_screen(grid, report.title if grid is report.grids[0] else ""))
+    for note in report.notes:
+        console.print(f"- {note}", highlight=False, markup=False)
+    console.print(
+        f"{len(report.files)} files in {output}: {', '.join(path.name for path in report.files)}", markup=False
+    )
+
+
+def progress_bar() -> Progress:
+    """On a terminal, for as long as the work lasts; elsewhere nothing."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    return Progress(console=console, transient=True, disable=not console.is_terminal)
+
+
+def peak_table(table: MotorTable) -> Table:
+    """The largest torque and deflection of each joint."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    from .results import panels
+
+    shown = Table(box=SIMPLE)
+    shown.add_column("joint")
+    found = panels(table)
+    for panel in found:
+        shown.add_column(panel.title, justify="right")
+    for i, joint in enumerate(table.robot.joints):
+        shown.add_row(joint.name, *(f"{abs(x.values[:, i]).max():.4g} {x.units[i]}" for x in found))
+    return shown
 
 
 def link_table(robot: Robot) -> Table:

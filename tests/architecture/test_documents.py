@@ -53,7 +53,7 @@ def test_algorithms_have_signals_for_all_they_take(name):
         if parameter.kind is kinds.POSITIONAL_OR_KEYWORD:
             assert parameter.name in SIGNALS
         elif parameter.kind is kinds.KEYWORD_ONLY:
-            assert parameter.name in GROUPS or parameter.name in ("order", "link")
+            assert parameter.name in GROUPS or parameter.name in ("order", "link", "variant")
 
 
 # Citations --------------------------------------------------------------------------------------------------------
@@ -141,3 +141,39 @@ def test_examples_run(path, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() or any(tmp_path.iterdir()), "an example shows or writes something"
+
+
+# The first steps ------------------------------------------------------------------------------------------------------
+
+
+def test_getting_started_can_be_followed(tmp_path, monkeypatch):
+    """Its files, commands and Python code, in order, in an empty folder; what it shows is what comes out."""
+    import shlex
+
+    from typer.testing import CliRunner
+
+    from flexjoint.cli import app
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    printed = ""
+    text = (ROOT / "docs" / "getting-started.md").read_text()
+    blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
+    assert {"toml", "sh", "text", "python"} == {kind for kind, _ in blocks}
+    for kind, block in blocks:
+        if kind == "toml":
+            (tmp_path / block.splitlines()[0].removeprefix("# ")).write_text(block)
+        elif kind == "text":
+            assert [x.split() for x in block.splitlines() if x.strip()] == [
+                x.split() for x in printed.splitlines() if x.strip() and not x.startswith("wrote")
+            ]
+        elif kind == "python":
+            exec(compile(block, "getting-started.md", "exec"), {})
+        else:
+            for line in block.splitlines():
+                if line.startswith("flexjoint "):
+                    done = CliRunner().invoke(app, shlex.split(line)[1:])
+                    assert done.exit_code == 0, done.output
+                    printed = done.stdout
+    header = (tmp_path / "torques.csv").read_text().splitlines()[0]
+    assert "joint1.tau [Nm]" in header and (tmp_path / "torques.png").exists()

@@ -27,6 +27,8 @@ LAYERS = [
     "trajectory",
     "control",
     "observers",
+    "results",
+    "reproduce",
     "cli",
 ]  # a module imports from its own layer and those before it
 LEAVES = ["cli"]  # nothing imports them; they alone may import flexjoint as its users do

@@ -34,6 +34,15 @@ ALGORITHMS = {
     "elastic_forward_dynamics": (fj.elastic_forward_dynamics, {}),
     "link_motion": (fj.link_motion, {}),
     "linearizing_control": (fj.linearizing_control, {}),
+    "modified_newton_euler": (fj.modified_newton_euler, {}),
+    "modified_newton_euler, 0001": (fj.modified_newton_euler, {"variant": "0001"}),
+    "coriolis_product": (fj.coriolis_product, {}),
+    "coriolis_transpose_product": (fj.coriolis_transpose_product, {}),
+    "coriolis_matrix": (fj.coriolis_matrix, {}),
+    "mass_matrix_rate": (fj.mass_matrix_rate, {}),
+    "base_regressor": (fj.base_regressor, {}),
+    "passivity_torque": (fj.passivity_torque, {}),
+    "adaptive_torque": (fj.adaptive_torque, {}),
     "generalized_momentum": (fj.generalized_momentum, {}),
     "momentum": (fj.momentum, {}),
     "kinetic_energy": (fj.kinetic_energy, {}),
@@ -46,7 +55,7 @@ ALGORITHMS = {
 
 def operations(algorithm, robot, options):
     options = dict(options)
-    if algorithm is fj.forward_dynamics:  # of rigid joints only
+    if algorithm in (fj.forward_dynamics, fj.passivity_torque, fj.adaptive_torque):  # of rigid joints only
         robot = robot.rigid()
     if algorithm is fj.linearizing_control:
         length = fj.chain_length(robot)
@@ -78,8 +87,10 @@ def test_operation_counts(name):
         (fj.inverse_dynamics, fj.load("kuka_lwr"), 1960),
         (fj.forward_dynamics, fj.load("kuka_lwr").without_drives(), 935),
         (fj.feedback_linearization, fj.load("kuka_lwr"), 2968),
+        (fj.coriolis_product, fj.load("kuka_lwr").without_drives(), 500),
+        (fj.coriolis_transpose_product, fj.load("kuka_lwr").without_drives(), 300),
     ],
-    ids=["rigid", "elastic", "forward", "feedback linearization"],
+    ids=["rigid", "elastic", "forward", "feedback linearization", "two velocities", "transpose"],
 )
 def test_bounds(algorithm, robot, most):
     assert operations(algorithm, robot, {}) <= most

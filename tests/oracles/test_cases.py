@@ -121,3 +121,26 @@ def test_rigid_quantities(name):
         assert relative_error(g(q), case["g"][b]) < TOLERANCE
         assert relative_error(c(q, v), case["c"][b]) < TOLERANCE
         assert relative_error(p(q, v), case["p"][b]) < TOLERANCE
+
+
+@pytest.mark.parametrize("name", RIGID)
+def test_coriolis_factorizations(name):
+    """C in three variants, C(q, v) v_r, the passivity law without PD, Ṁ and Cᵀv  [DeLuca (4), (19), (25), (28)]."""
+    case = load_case(name)
+    robot = robot_of_case(case).without_drives()
+    states = list(zip(*(case[key] for key in ("q", "qd", "qr_d", "qr_dd")), strict=True))
+    rate, transposed = (
+        Symbolic(f, robot, *states[0][:2]) for f in (fj.mass_matrix_rate, fj.coriolis_transpose_product)
+    )
+    for b, (q, v, _, _) in enumerate(states):
+        assert relative_error(rate(q, v), case["Mdot"][b]) < TOLERANCE
+        assert relative_error(transposed(q, v), case["CTqd"][b]) < TOLERANCE
+    for variant in ("0001", "1110", "christoffel"):
+        C = Symbolic(fj.coriolis_matrix, robot, *states[0][:2], variant=variant)
+        product = Symbolic(fj.coriolis_product, robot, *states[0][:3], variant=variant)
+        law = Symbolic(fj.modified_newton_euler, robot, *states[0], variant=variant)
+        for b, (q, v, v_r, a_r) in enumerate(states):
+            expected = case[f"C_{variant}"][b]
+            assert relative_error(C(q, v), expected) < TOLERANCE
+            assert relative_error(product(q, v, v_r), expected @ v_r) < TOLERANCE
+            assert relative_error(law(q, v, v_r, a_r), case[f"passivity_{variant}"][b]) < TOLERANCE

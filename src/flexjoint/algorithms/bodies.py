@@ -143,6 +143,16 @@ def tied_rotors(robot: Robot) -> list[Rotor]:
     return [rotor for rotor in rotors(robot) if not rotor.elastic]
 
 
+def refuse_tied_rotors(caller: str, robot: Robot) -> None:
+    """For algorithms that know rigidly coupled motors as armatures alone."""
+    for rotor in tied_rotors(robot):
+        joint = robot.joints[rotor.coordinate].name
+        raise InputError(
+            f"{caller}: in the complete model of '{robot.name}' the motor of joint '{joint}' is more than an armature, "
+            "which is all that this algorithm knows; use robot.with_fidelity('spong')"
+        )
+
+
 def refuse_spinning_rotors(caller: str, robot: Robot, reason: str) -> None:
     """For algorithms that hold in Spong's model alone."""
     for rotor in rotors(robot):
@@ -177,14 +187,14 @@ def carried(frame: Frame, R: Matrix, p: Vector) -> Frame:
 
 def moving_bodies(robot: Robot, frozen: bool = True) -> list[Body]:
     """One body a moving joint, base parameters regrouped: what joint torques need, and no more."""
-    return regroup(lump_fixed(robot, frozen))
+    return regroup(lump_fixed(robot, bodies(robot, frozen)))
 
 
-def lump_fixed(robot: Robot, frozen: bool = True) -> list[Body]:
+def lump_fixed(robot: Robot, links: list[Body] | None = None) -> list[Body]:
     """One body a moving joint: fixed links give their inertia to the body that carries them."""
     place = frames(robot)
+    links = bodies(robot) if links is None else links
     merged: list[Body] = []
-    links = bodies(robot, frozen)
     for body in links:
         if body.kind != "fixed":
             frame = carried(place[body.parent] if body.parent >= 0 else own_frame(-1), body.R, body.p)

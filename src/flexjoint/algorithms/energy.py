@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..robot import Robot
 from ..spatial import Inertia, ca, cross, sx, total, zeros
-from .bodies import Rotor, bodies, moving_bodies, own_frame, rigid_motor_inertia, rotors, tied_rotors
-from .kinematics import Velocity, joint_pose, poses, velocities
+from .bodies import Body, Rotor, bodies, moving_bodies, own_frame, rigid_motor_inertia, rotors, tied_rotors
+from .kinematics import Velocity, along_joints, carried_loads, poses, velocities
 
 
 class Momentum(NamedTuple):
@@ -35,6 +35,11 @@ def rotor_momentum(rotor: Rotor, v: Any) -> Any:
 
 def carrier_velocity(motions: Sequence[Velocity], rotor: Rotor) -> Any:
     return motions[rotor.body].omega if rotor.body >= 0 else zeros(3)
+
+
+def subtree_momenta(tree: list[Body], q: Any, motions: list[Velocity]) -> list[tuple[Any, Any]]:
+    """Linear and angular momentum of each body and all that it carries, about the body's frame."""
+    return carried_loads(tree, q, [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)])
 
 
 @algorithm("energy")
@@ -66,21 +71,13 @@ def generalized_momentum(robot: Robot, q, v):
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
     momenta = [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)]
-    linear, angular = [x for x, _ in momenta], [x for _, x in momenta]
     spin = rigid_motor_inertia(robot) * v
     for rotor in tied_rotors(robot):
         spin[rotor.coordinate] += rotor.momentum * ca.dot(rotor.axis, carrier_velocity(motions, rotor))
         if rotor.body >= 0:
-            angular[rotor.body] = angular[rotor.body] + rotor_momentum(rotor, v)
-    for i in range(len(tree) - 1, -1, -1):
-        up = tree[i].parent
-        if up >= 0:
-            R, p = joint_pose(tree[i], q)
-            passed = R @ linear[i]
-            linear[up] = linear[up] + passed
-            angular[up] = angular[up] + R @ angular[i] + cross(p, passed)
-    p = [(angular if body.kind == "revolute" else linear)[i][2] for i, body in enumerate(tree)]
-    return ca.vertcat(*p) + spin
+            linear, angular = momenta[rotor.body]
+            momenta[rotor.body] = linear, angular + rotor_momentum(rotor, v)
+    return along_joints(tree, carried_loads(tree, q, momenta)) + spin
 
 
 @algorithm(Momentum)

@@ -58,6 +58,23 @@ def velocities(tree: list[Body], q: Any, v: Any) -> list[Velocity]:
     return found
 
 
+def carried_loads(tree: list[Body], q: Any, loads: list[tuple[Vector, Vector]]) -> list[tuple[Vector, Vector]]:
+    """Of each body and all that it carries, the sum of the vectors (f, n), n about the body's own frame."""
+    loads = list(loads)
+    for i in range(len(tree) - 1, -1, -1):
+        up = tree[i].parent
+        if up >= 0:
+            R, p = joint_pose(tree[i], q)
+            f = R @ loads[i][0]
+            loads[up] = (loads[up][0] + f, loads[up][1] + R @ loads[i][1] + cross(p, f))
+    return loads
+
+
+def along_joints(tree: list[Body], loads: list[tuple[Vector, Vector]]) -> Any:
+    """What the joints feel of (f, n): n_z of a turning, f_z of a sliding one."""
+    return ca.vertcat(*[(n if body.kind == "revolute" else f)[2] for body, (f, n) in zip(tree, loads)])
+
+
 @algorithm(Pose)
 def forward_kinematics(robot: Robot, q, *, link=None):
     """Pose of a link's frame in base coordinates; of the tool by default."""

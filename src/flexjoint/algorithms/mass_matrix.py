@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import RobotError
 from ..robot import Robot
-from ..spatial import ca, cross, identity, is_zero, skew, sx, unit_z, zeros
+from ..spatial import Inertia, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
 from .bodies import Body, Rotor, moving_bodies, rigid_motor_inertia, tied_rotors
 from .friction import link_friction
 from .kinematics import joint_pose, poses
@@ -41,14 +41,19 @@ def unit_forces(tree: list[Body], q: Any) -> list[tuple[Any, Any]]:
         body, inertia = tree[i], composite[i]
         if body.kind == "revolute":
             A, a = skew(unit_z()), zeros(3)
-            moved = inertia.turned(q[body.coordinate])
         else:
             A, a = zeros(3, 3), unit_z()
-            moved = inertia.seen_from(identity(), q[body.coordinate] * unit_z())
         if body.parent >= 0:
-            composite[body.parent] = composite[body.parent] + moved.seen_from(body.R, body.p)
+            composite[body.parent] = composite[body.parent] + handed_on(body, inertia, q)
         forces[i] = (inertia.moment(A, zeros(3, 3), a), inertia.force(A, a))
     return forces
+
+
+def handed_on(body: Body, inertia: Inertia, q: Any) -> Inertia:
+    """A composite body about the frame of its parent."""
+    x = q[body.coordinate]
+    moved = inertia.turned(x) if body.kind == "revolute" else inertia.seen_from(identity(), x * unit_z())
+    return moved.seen_from(body.R, body.p)
 
 
 def by_walking(tree: list[Body], q: Any) -> Rows:

@@ -1,7 +1,9 @@
 """Controllers, one file a law: frozen parameters, (state, reference, measurement) -> (state, motor torque)."""
 
+from .adaptive import AdaptiveControl, AdaptiveState
 from .feedback_linearization import ControllerState, FeedbackLinearization, JointState
 from .gains import gains_from_poles
+from .passivity import PassivityControl, RigidState
 from .sampling import (
     JointModes,
     joint_modes,
@@ -11,10 +13,14 @@ from .sampling import (
 )
 
 __all__ = [
+    "AdaptiveControl",
+    "AdaptiveState",
     "ControllerState",
     "FeedbackLinearization",
     "JointModes",
     "JointState",
+    "PassivityControl",
+    "RigidState",
     "gains_from_poles",
     "joint_modes",
     "routh_period_limit",

@@ -106,7 +106,8 @@ def npz_arrays(data: bytes, place: str) -> dict[str, np.ndarray]:
             if sum(entry.file_size for entry in archive.infolist()) > MAX_TABLE_BYTES:
                 raise InputError(f"{place}: the arrays are larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return {name: real(file[name]) for name in file.files}
+            wanted = [*TIME_NAMES, "q"] if "q" in file.files else file.files  # others may be texts
+            return {name: real(file[name]) for name in file.files if name in wanted}
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, OSError, EOFError, MemoryError, ArithmeticError, RuntimeError) as error:

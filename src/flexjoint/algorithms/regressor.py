@@ -1,0 +1,191 @@
+"""Torques as linear functions of the bodies' parameters: M a + C(q, v) v_a + g = Y(q, v, v_a, a) π.
+
+C is Christoffel's; with v_a = v this is the regressor of inverse dynamics.  A link has ten standard parameters, in
+the order of `STANDARD` and about its own frame.  The base parameters are those that `bodies.regroup` leaves: a turning
+link keeps seven, a sliding one four.  With no turning joint between them and the base, a sliding link keeps its mass
+and a turning one h_x, h_y and I_zz = Σ_xx + Σ_yy  [Gautier].  Parameters whose columns are zero, for want of motion or
+of gravity, are left out.  All this is decided by structure and not always least: parallel axes, and a sliding
+link that turns about one axis alone, leave columns that depend on each other.
+
+Friction and motors are not among the parameters: NE* = Y π + D v_a + B a.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..api import SIZES, algorithm
+from ..robot import Robot
+from ..spatial import Inertia, Vector, ca, cross, sx, symmetric, unit_z, zeros
+from .bodies import Body, bodies, lump_fixed, regroup
+from .coriolis import TwoMotions, inertial_load, two_motions
+from .kinematics import joint_pose
+
+STANDARD = ("m", "h_x", "h_y", "h_z", "I_xx", "I_xy", "I_yy", "I_xz", "I_yz", "I_zz")
+BASE: dict[str, Callable[[Inertia], Any]] = {
+    "m": lambda x: x.m,
+    "h_x": lambda x: x.h[0],
+    "h_y": lambda x: x.h[1],
+    "h_z": lambda x: x.h[2],
+    "Sigma_xx": lambda x: x.Sigma[0, 0],
+    "Sigma_xy": lambda x: x.Sigma[0, 1],
+    "Sigma_xz": lambda x: x.Sigma[0, 2],
+    "Sigma_yy": lambda x: x.Sigma[1, 1],
+    "Sigma_yz": lambda x: x.Sigma[1, 2],
+    "I_zz": lambda x: x.Sigma[0, 0] + x.Sigma[1, 1],
+}
+SLIDING, TURNING = (
+    ("m", "h_x", "h_y", "h_z"),
+    ("h_x", "h_y", "Sigma_xx", "Sigma_xy", "Sigma_xz", "Sigma_yy", "Sigma_yz"),
+)
+FIRST_SLIDING, FIRST_TURNING = ("m",), ("h_x", "h_y", "I_zz")  # with no turning joint between them and the base
+ROBOTS_KEPT = 64
+
+
+def inertia_from_standard(p: Sequence[Any]) -> Inertia:
+    """Of a link with these ten parameters; I is taken about the link's frame, Σ = ½ tr(I) 1 − I."""
+    m, x, y, z, xx, xy, yy, xz, yz, zz = p
+    half = (xx + yy + zz) / 2
+    return Inertia(sx(m), ca.vertcat(x, y, z), symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
+
+
+def inertia_from_base(p: Sequence[Any]) -> Inertia:
+    """Of a body with these values of `BASE`; I_zz is laid in Σ_xx."""
+    m, x, y, z, xx, xy, xz, yy, yz, zz = p
+    return Inertia(sx(m), ca.vertcat(x, y, z), symmetric(xx + zz, xy, xz, yy, yz, 0))
+
+
+def units(inertia_from: Callable[[Sequence[Any]], Inertia]) -> list[Inertia]:
+    """For each of ten parameters the inertia that has it alone, with the value one."""
+    return [inertia_from(row) for row in np.eye(10).tolist()]
+
+
+def standard_parameters(robot: Robot) -> np.ndarray:
+    """π: for each link, fixed ones included, the ten of `STANDARD` about its frame, (10 links,), with its rotors."""
+    found = []
+    for body in bodies(robot):
+        m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
+        I = np.trace(Sigma) * np.eye(3) - Sigma
+        found.append([m[0, 0], *h[:, 0], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
+    return np.concatenate(found)
+
+
+# Columns ------------------------------------------------------------------------------------------------------------
+
+
+def body_jacobians(tree: list[Body], q: Any) -> list[dict[int, tuple[Vector, Vector]]]:
+    """For each body and each joint that moves it: velocity of the frame and angular velocity, in the body's frame."""
+    found: list[dict[int, tuple[Vector, Vector]]] = []
+    for body in tree:
+        R, p = joint_pose(body, q)
+        above = found[body.parent] if body.parent >= 0 else {}
+        moved = {i: (R.T @ (v + cross(w, p)), R.T @ w) for i, (v, w) in above.items()}
+        if body.coordinate is not None:
+            z, still = unit_z(), zeros(3)
+            moved[body.coordinate] = (still, z) if body.kind == "revolute" else (z, still)
+        found.append(moved)
+    return found
+
+
+def column(n: int, unit: Inertia, motion: TwoMotions, J: dict[int, tuple[Vector, Vector]]) -> Any:
+    """The torques that a body of the given inertia asks for."""
+    f, moment = inertial_load(unit, motion)
+    found = zeros(n)
+    for i, (v, w) in J.items():
+        found[i] = ca.dot(v, f) + ca.dot(w, moment)
+    return found
+
+
+def columns(tree: list[Body], parts: list[tuple[int, Inertia]], q: Any, v: Any, v_a: Any, a: Any, gravity: Any) -> Any:
+    """One column for each part (body, inertia)."""
+    motions, J = two_motions(tree, q, v, v_a, a, gravity), body_jacobians(tree, q)
+    return ca.horzcat(*[column(q.shape[0], unit, motions[k], J[k]) for k, unit in parts])
+
+
+# Base parameters ----------------------------------------------------------------------------------------------------
+
+
+class Part(NamedTuple):
+    """A base parameter: of which body, and the inertia that has it alone."""
+
+    body: int
+    name: str
+    unit: Inertia
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """Names, and the matrix that makes base parameters of standard ones: matrix @ standard_parameters(robot)."""
+
+    names: tuple[str, ...]
+    matrix: np.ndarray
+
+    def of(self, robot: Robot) -> np.ndarray:
+        """The values of a robot, which may differ in its bodies from the one the parameters were found for."""
+        return self.matrix @ standard_parameters(robot)
+
+
+@lru_cache(ROBOTS_KEPT)
+def base_parts(robot: Robot) -> tuple[Part, ...]:
+    tree = lump_fixed(robot)
+    unit = dict(zip(BASE, units(inertia_from_base)))
+    parts = [Part(i, name, unit[name]) for i, kept in enumerate(kept_names(tree)) for name in kept]
+    q, v, v_a, a = (ca.SX.sym(name, robot.n) for name in ("q", "v", "v_a", "a"))
+    Y = ca.sparsify(columns(tree, [(x.body, x.unit) for x in parts], q, v, v_a, a, sx(robot.gravity)))
+    return tuple(part for k, part in enumerate(parts) if Y[:, k].nnz())
+
+
+def kept_names(tree: list[Body]) -> list[tuple[str, ...]]:
+    """What each body keeps in `regroup`."""
+    turns: list[bool] = []  # whether a body, or one that carries it, turns
+    found: list[tuple[str, ...]] = []
+    for body in tree:
+        before = body.parent >= 0 and turns[body.parent]
+        turns.append(before or body.kind == "revolute")
+        if body.kind == "prismatic":
+            found.append(SLIDING if before else FIRST_SLIDING)
+        else:
+            found.append(TURNING if before else FIRST_TURNING)
+    return found
+
+
+@lru_cache(ROBOTS_KEPT)
+def base_parameters(robot: Robot) -> BaseParameters:
+    """The parameters that torques show, a part of the regrouped ones, and how they follow from the standard ones."""
+    pi = ca.SX.sym("pi", 10, len(robot.links))
+    links = [
+        body._replace(inertia=inertia_from_standard(ca.vertsplit(pi[:, k]))) for k, body in enumerate(bodies(robot))
+    ]
+    left = regroup(lump_fixed(robot, links))
+    parts = base_parts(robot)
+    values = ca.vertcat(*[BASE[part.name](left[part.body].inertia) for part in parts])
+    matrix = np.array(ca.DM(ca.jacobian(values, ca.vec(pi))))
+    matrix.flags.writeable = False
+    return BaseParameters(tuple(f"{robot.joints[part.body].name}.{part.name}" for part in parts), matrix)
+
+
+SIZES["parameters"] = lambda robot: 10 * len(robot.links)
+SIZES["base parameters"] = lambda robot: len(base_parts(robot))
+
+
+# Public functions ---------------------------------------------------------------------------------------------------
+
+
+@algorithm("regressor")
+def regressor(robot: Robot, q, v, v_a, a):
+    """Y with Y π = M a + C(q, v) v_a + g, for the π of `standard_parameters`; of links without friction and motors."""
+    tree = bodies(robot)
+    parts = [(k, unit) for k in range(len(tree)) for unit in units(inertia_from_standard)]
+    return columns(tree, parts, q, v, v_a, a, sx(robot.gravity))
+
+
+@algorithm("base_regressor")
+def base_regressor(robot: Robot, q, v, v_a, a):
+    """Y with Y π = M a + C(q, v) v_a + g, for the fewer π of `base_parameters`; of links alone."""
+    parts = [(part.body, part.unit) for part in base_parts(robot)]
+    return columns(lump_fixed(robot), parts, q, v, v_a, a, sx(robot.gravity))

@@ -1,0 +1,83 @@
+"""Passivity-based tracking as a controller  [DeLuca sec. II-B]; the law is one kernel, `passivity_torque`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms.passivity import passivity_torque
+from ..api import compile
+from ..compiler.kernel import Kernel
+from ..errors import InputError
+from ..robot import Robot
+
+
+class RigidState(NamedTuple):
+    """What is measured: positions and velocities of the links."""
+
+    q: Any
+    v: Any
+
+
+@dataclass(frozen=True, eq=False)
+class PassivityControl:
+    """τ = M a_r + C v_r + g + K_P e + K_D e', v_r = v_d + Λ e, for gains that are numbers or one value a joint.
+
+    `controller(state, reference, measurement)` returns (state, torque); there is no state, so it is None.  The
+    reference is a stack [q_d, v_d, a_d], as trajectories give it.  Without `stiffness` K_P = Λ K_D: K_D s is added.
+    """
+
+    robot: Robot
+    bandwidth: Any  # Λ
+    damping: Any  # K_D
+    stiffness: Any = None  # K_P
+    variant: str = "christoffel"
+    kernel: Kernel = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n = checked_robot(self).n
+        for name in ("bandwidth", "damping"):
+            object.__setattr__(self, name, positive(self, name, n))
+        if self.stiffness is None:
+            object.__setattr__(self, "stiffness", self.bandwidth * self.damping)
+        object.__setattr__(self, "stiffness", positive(self, "stiffness", n))
+        object.__setattr__(self, "kernel", compile(passivity_torque, self.robot, variant=self.variant))
+
+    def __call__(self, state: None, reference: Sequence[Any], measurement: Any) -> tuple[None, np.ndarray]:
+        motion = first_three(self, reference)
+        gains = (self.bandwidth, self.stiffness, self.damping)
+        return state, self.kernel(measurement.q, measurement.v, *motion, *gains)
+
+
+def checked_robot(controller: Any) -> Robot:
+    if not isinstance(controller.robot, Robot):
+        raise InputError(f"{type(controller).__name__}: robot must be a Robot, not {type(controller.robot).__name__}")
+    return controller.robot
+
+
+def positive(controller: Any, name: str, size: int) -> np.ndarray:
+    """A field as `size` positive numbers."""
+    what, value = f"{type(controller).__name__}: {name}", getattr(controller, name)
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be a number or {size} numbers, not {value!r}") from None
+    if array.shape not in ((), (size,)):
+        raise InputError(f"{what} has shape {array.shape}; give a number or ({size},)")
+    if not np.all((array > 0) & np.isfinite(array)):
+        raise InputError(f"{what} is {array.tolist()}; every number must be positive and finite")
+    array = np.broadcast_to(array, (size,)).copy()
+    array.flags.writeable = False
+    return array
+
+
+def first_three(controller: Any, reference: Sequence[Any]) -> Sequence[Any]:
+    if len(reference) < 3:
+        raise InputError(
+            f"{type(controller).__name__}: the reference has {len(reference) - 1} derivatives, the law needs 2: "
+            "call the trajectory with order=2"
+        )
+    return reference[:3]

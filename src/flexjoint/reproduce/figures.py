@@ -1,0 +1,39 @@
+"""Figures as the papers have them: one axis, the legend beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..results.files import replacing
+
+BLUE, RED, GREEN, YELLOW = "#0072B2", "#D55E00", "#009E73", "#E3B505"
+
+
+def new_figure(width: float = 7.0, height: float = 4.0) -> tuple[Any, Any]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axis = figure.subplots()
+    axis.grid(alpha=0.3)
+    return figure, axis
+
+
+def saved(figure: Any, path: Path) -> Path:
+    figure.legend(loc="outside right center", frameon=False)
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=150)
+    return path
+
+
+def joint_curves(
+    path: Path, title: str, unit: str, t: np.ndarray, curves: np.ndarray, styles: list[tuple[str, str]]
+) -> Path:
+    """A curve a joint over time; styles are colour and dashes."""
+    figure, axis = new_figure()
+    for i, (colour, dashes) in enumerate(styles):
+        axis.plot(t, curves[:, i], dashes, color=colour, label=f"joint {i + 1}")
+    axis.set(title=title, xlabel="time, s", ylabel=unit, xlim=(t[0], t[-1]))
+    return saved(figure, path)

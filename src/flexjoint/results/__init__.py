@@ -1,0 +1,16 @@
+"""What a motion asks of the motors, as a table: computed in blocks, saved as CSV, NPZ or Parquet, and plotted."""
+
+from .files import check_table_path, write_table
+from .plots import check_plot_path, panels, plot_motors
+from .table import MotorTable, motor_table, sample_times
+
+__all__ = [
+    "MotorTable",
+    "check_plot_path",
+    "check_table_path",
+    "motor_table",
+    "panels",
+    "plot_motors",
+    "sample_times",
+    "write_table",
+]

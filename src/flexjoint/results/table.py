@@ -1,0 +1,123 @@
+"""The motors along a trajectory, sample by sample: positions, deflections and torques, with names and units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms.damped import damped_motion
+from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order
+from ..api import SIGNALS
+from ..errors import InputError, NonFiniteError
+from ..robot import Robot
+from ..trajectory import Trajectory, require_smoothness
+
+BLOCK = 8192  # samples computed in one call
+MAX_SAMPLES = 5_000_000
+PERIOD = 1e-3  # s
+
+
+class Column(NamedTuple):
+    """One series of a table."""
+
+    name: str
+    unit: str
+    values: np.ndarray
+
+    @property
+    def header(self) -> str:
+        return f"{self.name} [{self.unit}]"
+
+
+@dataclass(frozen=True, eq=False)
+class MotorTable:
+    """Times, (m,), and one number a joint at each of them, (m, n); all on the link side, in SI units.
+
+    `tau_rigid` is the torque if the joints were rigid, where it was asked for.
+    """
+
+    robot: Robot
+    t: np.ndarray
+    q: np.ndarray
+    theta: np.ndarray
+    deflection: np.ndarray
+    tau: np.ndarray
+    tau_rigid: np.ndarray | None = None
+
+    def quantities(self) -> dict[str, np.ndarray]:
+        """All that has one number a joint, by name."""
+        found = {"q": self.q, "theta": self.theta, "deflection": self.deflection, "tau": self.tau}
+        return found if self.tau_rigid is None else {**found, "tau_rigid": self.tau_rigid}
+
+    def columns(self) -> list[Column]:
+        """t, then each quantity joint by joint."""
+        series = [
+            Column(f"{joint.name}.{name}", unit, values[:, i])
+            for name, values in self.quantities().items()
+            for i, (joint, unit) in enumerate(zip(self.robot.joints, units(self.robot, name)))
+        ]
+        return [Column("t", "s", self.t), *series]
+
+
+def units(robot: Robot, quantity: str) -> list[str]:
+    """The unit of a quantity at each joint."""
+    turning, sliding = SIGNALS[quantity.removesuffix("_rigid")].unit.split(" | ")
+    return [sliding if joint.kind == "prismatic" else turning for joint in robot.joints]
+
+
+def sample_times(duration: float, period: float) -> np.ndarray:
+    """0, period, 2·period, ... as far as the motion lasts."""
+    if not (math.isfinite(period) and period > 0):
+        raise InputError(f"the period is {period}; it must be a positive number of seconds")
+    if not math.isfinite(duration):
+        raise InputError("the trajectory does not end; give its duration")
+    count = duration / period * (1 + 1e-12) + 1
+    if count > MAX_SAMPLES:
+        raise InputError(
+            f"{count:.3g} samples in {duration:g} s; {MAX_SAMPLES:,} are the most: choose a period of "
+            f"{duration / MAX_SAMPLES:.2g} s or more"
+        )
+    if count < 2:
+        raise InputError(f"the period, {period:g} s, is longer than the motion, {duration:g} s; choose a shorter one")
+    return np.minimum(np.round(np.arange(int(count)) * period, 12), duration)
+
+
+def motor_table(
+    robot: Robot,
+    trajectory: Trajectory,
+    period: float = PERIOD,
+    *,
+    rigid: bool = False,
+    wrench: Sequence[float] | None = None,
+    progress: Callable[[int], Any] = lambda samples: None,
+) -> MotorTable:
+    """What a motion of the links asks of the motors, every `period` seconds.
+
+    With `rigid` also the torque of the robot with rigid joints.  `wrench`, (f, n), acts on the tool in base
+    coordinates and does not change.  `progress` is called with the number of samples each time some are done.
+    """
+    require_smoothness(trajectory, robot=robot)
+    t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
+    loads: dict[str, Any] = {} if wrench is None else {"wrenches": {robot.tool: [wrench, np.zeros(6), np.zeros(6)]}}
+    parts = []
+    for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember
+        q = trajectory(now, order=needed_order(robot))
+        motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
+        compared = [inverse_dynamics(stiff, *q, **loads)] if rigid else []
+        parts.append((q[0], motion.theta, motion.deflection, motion.tau, *compared))
+        progress(now.size)
+    table = MotorTable(robot, t, *(np.concatenate(part) for part in zip(*parts)))
+    check_finite(table)
+    return table
+
+
+def check_finite(table: MotorTable) -> None:
+    for column in table.columns():
+        bad = np.flatnonzero(~np.isfinite(column.values))
+        if bad.size:
+            at = table.t[bad[0]]
+            raise NonFiniteError(f"{column.name} is not finite at t = {at:g} s; check the trajectory there")

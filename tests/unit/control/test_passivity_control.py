@@ -1,0 +1,97 @@
+"""Passivity-based and adaptive controllers: what they pass on, what they refuse, and that they track."""
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from support.errors import relative_error
+
+ROBOT = fj.random_robot(2, 7, prismatic=0.0, friction=True, name="arm")
+COUNT = len(fj.base_parameters(ROBOT).names)
+STACK = np.random.default_rng(0).normal(size=(5, 2))
+MEASURED = fj.RigidState(*STACK[3:])
+
+
+def adaptive(**changes):
+    given = {"bandwidth": 5.0, "damping": 10.0, "adaptation": 1.0, "period": 1e-3}
+    return fj.AdaptiveControl(ROBOT, **{**given, **changes})
+
+
+def test_passivity_control_is_its_kernel():
+    controller = fj.PassivityControl(ROBOT, 5.0, [10.0, 20.0])
+    state, tau = controller(None, STACK[:3], MEASURED)
+    gains = (np.full(2, 5.0), np.array([50.0, 100.0]), np.array([10.0, 20.0]))
+    assert state is None
+    assert np.array_equal(tau, fj.passivity_torque(ROBOT, *MEASURED, *STACK[:3], *gains))
+    assert np.array_equal(controller(None, STACK, MEASURED)[1], tau), "further derivatives are not used"
+    other = fj.PassivityControl(ROBOT, 5.0, [10.0, 20.0], stiffness=1.0)(None, STACK[:3], MEASURED)[1]
+    assert relative_error(other, tau) > 1e-3
+
+
+def test_adaptive_control_integrates_its_estimate():
+    controller = adaptive()
+    start = controller.start()
+    assert np.array_equal(start.estimate, np.zeros(COUNT))
+    state, tau = controller(start, STACK[:3], MEASURED)
+    gains = (np.full(2, 5.0), np.full(2, 10.0), np.ones(COUNT))
+    expected, rate = fj.adaptive_torque(ROBOT, *MEASURED, *STACK[:3], *gains, start.estimate)
+    assert np.array_equal(tau, expected)
+    assert np.array_equal(state.estimate, 1e-3 * rate)
+    assert np.array_equal(controller.start(ROBOT).estimate, fj.base_parameters(ROBOT).of(ROBOT))
+
+
+def track(controller, state, steps=3000, h=1e-3):
+    """Largest error in the last third of a motion; the torque is held, the robot takes one Euler step a sample."""
+    q, v = np.array([0.3, -0.2]), np.zeros(2)
+    errors = []
+    for k in range(steps):
+        t, phase = k * h, np.arange(2)
+        motion = [np.sin(2 * t + phase), 2 * np.cos(2 * t + phase), -4 * np.sin(2 * t + phase)]
+        state, tau = controller(state, motion, fj.RigidState(q, v))
+        v = v + h * fj.forward_dynamics(ROBOT, q, v, tau)
+        q = q + h * v
+        errors.append(np.max(np.abs(motion[0] - q)))
+    return max(errors[-steps // 3 :])
+
+
+def test_learning_replaces_knowledge():
+    """Knowing nothing and learning tracks better than knowing nothing; the known model is best."""
+    learning = track(adaptive(adaptation=0.5), adaptive().start())
+    ignorant = track(adaptive(adaptation=1e-12), adaptive().start())
+    knowing = track(fj.PassivityControl(ROBOT, 5.0, 10.0), None)
+    assert knowing < learning < ignorant / 3
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: fj.PassivityControl("arm", 1.0, 1.0), "PassivityControl: robot must be a Robot, not str"),
+        (lambda: fj.PassivityControl(ROBOT, 0.0, 1.0), "bandwidth is 0.0; every number must be positive"),
+        (lambda: fj.PassivityControl(ROBOT, 1.0, [1.0, np.nan]), "damping is .* positive and finite"),
+        (
+            lambda: fj.PassivityControl(ROBOT, 1.0, 1.0, stiffness=[1.0] * 3),
+            r"stiffness has shape \(3,\); give .*\(2,\)",
+        ),
+        (lambda: fj.PassivityControl(ROBOT, "fast", 1.0), "bandwidth must be a number or 2 numbers, not 'fast'"),
+        (lambda: fj.PassivityControl(ROBOT, 1.0, 1.0, variant="0000"), "choose one of christoffel"),
+        (lambda: fj.PassivityControl(fj.load("kuka_lwr"), 1.0, 1.0), "is elastic"),
+        (lambda: adaptive(period=0.0), "period is 0.0; it must be a positive number of seconds"),
+        (lambda: adaptive(period=[1.0]), "it must be a positive number of seconds"),
+        (lambda: adaptive(adaptation=-1.0), "adaptation is -1.0; every number must be positive"),
+        (lambda: adaptive(adaptation=[1.0, 2.0]), r"adaptation has shape \(2,\)"),
+        (
+            lambda: adaptive()(adaptive().start(), STACK[:2], MEASURED),
+            "the reference has 1 derivatives, the law needs 2",
+        ),
+    ],
+)
+def test_wrong_input(make, message):
+    with pytest.raises(fj.InputError, match=message):
+        make()
+
+
+def test_nan_from_a_sensor():
+    measured = fj.RigidState([np.nan, 0.0], [0.0, 0.0])
+    for controller, state in ((fj.PassivityControl(ROBOT, 1.0, 1.0), None), (adaptive(), adaptive().start())):
+        with pytest.raises(fj.NonFiniteError, match="q"):
+            controller(state, STACK[:3], measured)

@@ -1,0 +1,207 @@
+"""Section V of [EJNEA]: its numbers from Lagrange's equations and closed forms, and what `reproduce` writes."""
+
+from __future__ import annotations
+
+import csv
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.algorithms.articulated_body import by_articulated_bodies
+from flexjoint.algorithms.mass_matrix import Factors, by_factorization, factorize, solve
+from flexjoint.reproduce import paper_000, reproduce
+from flexjoint.reproduce.operations import Counts, Growth, counts, operations
+from support.errors import relative_error
+from support.lagrange import rate, transmitted
+
+ROBOT = fj.load("kuka_lwr")
+K = np.array([joint.drive.stiffness for joint in ROBOT.joints])
+B = np.array([joint.drive.motor.inertia for joint in ROBOT.joints])
+MOTION = fj.RestToRest(np.zeros(7), paper_000.SWEEP * paper_000.PEAK_SPEEDS, paper_000.DURATION)
+
+
+# The motion -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lagrangian():
+    """τ_e and τ_e'' of the links along the motion, by automatic differentiation of a Lagrangian made of 4×4 poses."""
+    q = [ca.SX.sym(f"q{k}", 7) for k in range(5)]
+    tau_e = transmitted(ROBOT, *q[:3])
+    model = ca.Function("model", q, [tau_e, rate(rate(tau_e, q), q)])
+    stack = MOTION(np.linspace(0.0, 4.0, 401))
+    return stack, *(np.array(x).T for x in model.map(401)(*(x.T for x in stack)))
+
+
+def test_peak_speeds_are_those_of_the_paper():
+    """A polynomial of degree 7 is 35/16 times faster at half time than on average."""
+    speeds = np.rad2deg(35 / 16 * np.abs(MOTION.goal - MOTION.start) / 4.0)
+    assert sorted(speeds.round(9)) == [90, 95, 100, 105, 110, 115, 120]
+    assert relative_error(np.rad2deg(np.abs(MOTION(2.0, order=1)[1])), speeds) < 1e-14
+
+
+def test_deflections_reach_three_degrees(lagrangian):
+    _, tau_e, _ = lagrangian
+    deflection = np.rad2deg(np.abs(tau_e / K).max(axis=0))
+    assert 2.9 < deflection.max() < 3.1
+    assert deflection.argmax() == 1
+
+
+def test_differences_to_rigid_joints_are_as_the_report_says(lagrangian):
+    """τ − τ_r = B K⁻¹ τ_e''  [EJNEA (2), (11)]: 2 to 5 % of the peak torque at joints 1 to 4, far less beyond."""
+    stack, tau_e, tau_e_a = lagrangian
+    difference = B / K * tau_e_a
+    torque = tau_e + B * stack[2] + difference
+    ratio = 100 * np.abs(difference).max(axis=0) / np.abs(torque).max(axis=0)
+    assert ratio[:4].min() > 2 and ratio[:4].max() < 5
+    assert all(ratio[4:] < 0.5)
+    shown = paper_000.peaks(torque, torque - difference, tau_e / K)
+    assert relative_error(shown.difference, ratio) < 1e-13
+    table = paper_000.motor_table(ROBOT, MOTION, paper_000.PERIOD, rigid=True)
+    assert relative_error(table.tau, torque) < 1e-12
+    assert relative_error(table.tau - table.tau_rigid, difference) < 1e-11
+
+
+def test_joint_7_cannot_differ_by_two_percent():
+    """Its link is symmetric about its axis: τ_e = I_zz ω_z', which the spring passes with B/K d²/dt² only.
+
+    Over all motions found by search the ratio stays near I_zz ω_z''' / (K q''), two orders below 2 %.
+    """
+    last = ROBOT.links[6]
+    assert np.allclose(last.com[:2], 0.0) and last.inertia[0, 0] == last.inertia[1, 1]
+    q = [ca.SX.sym(f"q{k}", 7) for k in range(3)]
+    pose = fj.forward_kinematics(ROBOT.without_drives(), q[0], link=last.name)
+    R = pose.rotation
+    spin = ca.vertcat(*[rate(R[:, 1], q).T @ R[:, 0]])  # −ω_z of the body
+    model = ca.Function("model", q, [-last.inertia[2, 2] * rate(spin, q), transmitted(ROBOT, *q)[6]])
+    x = np.random.default_rng(0).normal(size=(3, 7))
+    by_symmetry, by_lagrange = (float(value) for value in model(*x))
+    assert abs(by_symmetry - by_lagrange) < 1e-12 * abs(by_lagrange)
+
+
+def test_random_motions_are_of_the_papers_kind():
+    motions = paper_000.random_motions((50, 7), np.random.default_rng(1))
+    speeds = np.rad2deg(np.abs(motions.speed))
+    assert speeds.min() >= 90 and speeds.max() <= 120
+    single = fj.RestToRest(motions.start[3], motions.start[3] + 64 / 35 * motions.speed[3], 4.0)
+    stack = single(np.linspace(0.0, 4.0, 101))
+    tau, stiff = fj.inverse_dynamics(ROBOT, *stack), fj.inverse_dynamics(ROBOT.rigid(), *stack)
+    ratio = 100 * np.abs(tau - stiff).max(axis=0) / np.abs(tau).max(axis=0)
+    assert relative_error(motions.peaks(ROBOT).difference[3], ratio) < 1e-9
+
+
+def test_the_other_reading_mirrors_two_centres_of_mass():
+    """In DH frames 1 and 5 only y changes its sign."""
+    for i, (link, other) in enumerate(zip(ROBOT.links, paper_000.other_reading(ROBOT).links)):
+        moved = np.array(other.com) - np.array(link.com)
+        y = {0: 0.087777, 4: 0.11165}.get(i, 0.0)
+        assert np.allclose(moved, [0.0, 0.0, -2 * y], atol=1e-15)
+
+
+def test_the_symbolic_model_agrees():
+    gap = paper_000.lagrangian_gap(ROBOT, MOTION, samples=5)
+    assert gap.difference < 1e-13
+    assert gap.recursion < gap.lagrangian
+
+
+# Operations -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def counted():
+    """All parts of two chains, of longer ones the mass matrix; recursions are lines, as a test below confirms."""
+    short, seven = (counts(chain(n)) for n in (4, 7))
+    found = {4: short, 7: seven}
+    for n in (10, 11, 12):
+        slopes = [(y - x) // 3 for x, y in zip(short, seven)]
+        program, _ = fj.mass_matrix.trace(chain(n), fj.mass_matrix.structure(chain(n)))
+        found[n] = Counts(*(y + (n - 7) * k for y, k in zip(seven, slopes)))._replace(crba=program.operations)
+    return found
+
+
+def chain(n):
+    return fj.random_robot(n, seed=1, prismatic=0.0, elastic=1.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+def test_factorization_and_solution_take_as_many_operations_as_counted(n):
+    parents = list(range(-1, n - 1))
+    below = n * (n - 1) // 2
+
+    def factors(x):
+        place = iter(range(x.numel()))
+        L, D = factorize([{j: x[next(place)] for j in range(i + 1)} for i in range(n)], parents)
+        return ca.vertcat(*D, *[value for row in L for value in row.values()])
+
+    def solution(x, d, b):
+        place = iter(range(below))
+        L = [{j: x[next(place)] for j in range(i)} for i in range(n)]
+        return solve(Factors(L, [d[i] for i in range(n)]), parents, b)
+
+    expected = Counts(n, *[0] * 8)
+    assert operations(factors, n * (n + 1) // 2) == expected.factorization
+    assert operations(solution, max(below, 1), n, n) == expected.solution
+
+
+def test_forward_dynamics_is_the_sum_of_its_parts(counted):
+    links = chain(4).without_drives()
+    assert operations(lambda *x: by_factorization(links, *x), 4, 4, 4) == counted[4].forward
+
+
+def test_growth_foretells_longer_chains(counted):
+    growth = Growth(counted)
+    robot = chain(18)
+    for algorithm, part in (
+        (fj.mass_matrix, "crba"),
+        (fj.torque_derivatives, "ejnea2"),
+        (fj.inverse_dynamics, "ejnea"),
+    ):
+        program, _ = algorithm.trace(robot, algorithm.structure(robot))
+        assert program.operations == getattr(growth(18), part)
+    aba = operations(lambda *x: by_articulated_bodies(chain(10).without_drives(), *x), 10, 10, 10)
+    assert aba == growth(10).aba
+    assert abs(growth.exponent("ejnea", 1000) - 1) < 1e-3
+    assert abs(growth.exponent("crba", 1000) - 2) < 0.1
+    assert abs(growth.exponent("factorization", 1000) - 3) < 1e-2
+    assert growth.first(lambda c: c.n >= 23) == 23
+
+
+def test_counts_that_are_no_polynomial_are_noticed(counted):
+    wrong = {**counted, 7: counted[7]._replace(ejnea=counted[7].ejnea + 1)}
+    with pytest.raises(ValueError, match="ejnea"):
+        Growth(wrong)
+
+
+# The whole ----------------------------------------------------------------------------------------------------------
+
+
+def test_figures_and_tables_are_written(counted, tmp_path, monkeypatch):
+    known = {"kuka_lwr": counts(ROBOT), **{f"random_{n}_1": x for n, x in counted.items()}}
+    monkeypatch.setattr(paper_000, "counts", lambda robot: known[robot.name])
+    monkeypatch.setattr(paper_000, "SIZES", tuple(counted))
+    monkeypatch.setattr(paper_000, "RANDOM_MOTIONS", 60)
+    monkeypatch.setattr(paper_000, "SEARCH_ROUNDS", 12)
+    said = []
+    report = reproduce("000", tmp_path / "new" / "folder", said.append)
+    assert said and all(path.stat().st_size > 0 for path in report.files)
+    names = {path.name for path in report.files}
+    assert {f"figure_{k}" for k in range(1, 6)} <= {name[:8] for name in names}
+    assert {"report.md", "claims.csv", "growth.png", "differences_by_joint.png"} <= names
+    with open(tmp_path / "new" / "folder" / "claims.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    verdicts = {row["here"].split(":")[0]: row["verdict"] for row in rows if "torque difference" in row["claim"]}
+    assert verdicts == {"joint 1": "reproduced", "joint 5": "not reproduced", "joint 7": "not possible"}
+    text = (tmp_path / "new" / "folder" / "report.md").read_text()
+    for expected in ("2.97° at joint 2", "33.258 µs", "O(N³)", "N = 10", "1893"):
+        assert expected in text
+    assert all(len(row) == 4 and all(row.values()) for row in rows)
+
+
+def test_an_unknown_paper_and_a_file_for_a_folder_are_refused(tmp_path):
+    with pytest.raises(fj.InputError, match="there are those of 000"):
+        reproduce("999", tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(fj.InputError, match="not a folder"):
+        reproduce("000", tmp_path / "file")

@@ -1,0 +1,113 @@
+"""`flexjoint torques` and `flexjoint reproduce`: what they write, print and refuse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import flexjoint as fj
+from flexjoint.cli import app
+
+
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+# Torques ----------------------------------------------------------------------------------------------------------
+
+TURN = '{kind = "rest_to_rest", goal_deg = 40, duration = 0.5}'
+
+
+def test_torques_are_written_and_plotted(run, tmp_path):
+    table, plot = tmp_path / "torques.csv", tmp_path / "torques.png"
+    result = run("torques", "hua_3r", TURN, "-o", str(table), "--plot", str(plot), "--period", "0.05", "--rigid")
+    assert result.exit_code == 0, result.output
+    robot = fj.load("hua_3r")
+    assert all(joint.name in result.stdout for joint in robot.joints) and "elastic − rigid" in result.stdout
+    rows = np.loadtxt(table, delimiter=",", skiprows=1)
+    stack = fj.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(rows[:, 0])
+    assert rows[:, 0].tolist() == [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
+    assert np.array_equal(rows[:, 10:13], fj.inverse_dynamics(robot, *stack))
+    assert np.array_equal(rows[:, 13:], fj.inverse_dynamics(robot.rigid(), *stack))
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert sorted(tmp_path.iterdir()) == [table, plot]
+
+
+def test_torques_without_files_are_a_table(run):
+    result = run("torques", "hua_3r", TURN, "--period", "0.1", "--wrench", "0", "0", "-10", "0", "0", "0")
+    assert result.exit_code == 0
+    assert "6 samples" in result.stdout and "wrote" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["hua_4r", TURN], "hua_3r"),
+        (["hua_3r", "motion.csv"], "no such file"),
+        (["hua_3r", "{kind = 'rest_to_rest', goal = [1, 2], duration = 1}"], "one number for all joints or 3"),
+        (["hua_3r", "{kind = 'rest_to_rest', goal = 1, duration = 1, smoothness = 1}"], "not smooth enough"),
+        (["hua_3r", TURN, "--period", "0"], "positive"),
+        (["hua_3r", TURN, "-o", "x.doc"], "ends in .csv, .npz, .parquet"),
+        (["hua_3r", TURN, "--plot", "x.doc"], "ends in .png"),
+        (["hua_3r", TURN, "-o", "x.csv", "--plot", "nowhere/x.png"], "no folder nowhere"),
+    ],
+)
+def test_mistakes_in_torques_are_one_line_and_write_nothing(run, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    result = run("torques", *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(run, tmp_path, monkeypatch):
+    from flexjoint.results import files
+
+    def full(table, file, progress):
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(files.WRITERS, ".csv", full)
+    result = run("torques", "hua_3r", TURN, "-o", str(tmp_path / "x.csv"))
+    assert result.exit_code == 2
+    assert "No space left" in result.stderr and result.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_warning_is_one_line(run, tmp_path):
+    """Coulomb friction on the link of an elastic joint is computed, and commented on."""
+    joint = {"coulomb_friction": 5.0, "coulomb_velocity": 0.01}
+    drive = fj.ElasticDrive(1000.0, fj.Motor(1.0))
+    robot = fj.from_dh("rough", [0.0], [0.5], [0.0], mass=[1.0], inertia=[0.01 * np.eye(3)], drives=[drive], **joint)
+    fj.write_robot(robot, tmp_path / "rough.toml")
+    result = run("torques", str(tmp_path / "rough.toml"), TURN)
+    assert result.exit_code == 0
+    assert result.stderr.startswith("flexjoint: warning: rough: the Coulomb friction")
+    assert result.stderr.count("\n") == 1
+
+
+# Papers -----------------------------------------------------------------------------------------------------------
+
+
+def test_reproduce_prints_the_report(run, tmp_path, monkeypatch):
+    from flexjoint.reproduce import paper_000
+    from flexjoint.reproduce.report import Claim, Report, claim_grid
+
+    claim = Claim("deflections", "3°", "2.97°", "reproduced")
+    report = Report("Section V", (claim_grid([claim]),), ("no end points",))
+    monkeypatch.setattr(paper_000, "run", lambda folder, say: report)
+    result = run("reproduce", "000", "-o", str(tmp_path))
+    assert result.exit_code == 0
+    for text in ("Section V", "2.97°", "- no end points", "claims.csv"):
+        assert text in result.stdout
+    assert (tmp_path / "claims.csv").read_text() == "claim,paper,here,verdict\ndeflections,3°,2.97°,reproduced\n"
+    assert "| deflections | 3° | 2.97° | reproduced |" in (tmp_path / "report.md").read_text()
+
+
+def test_reproduce_knows_its_papers(run, tmp_path):
+    result = run("reproduce", "007", "-o", str(tmp_path))
+    assert result.exit_code == 2
+    assert "there are those of 000" in result.stderr
