@@ -46,6 +46,7 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
+from .algorithms.orders import JointOrders, Orders, derivative_orders, explain_orders
 from .algorithms.passivity import AdaptiveTorque, adaptive_torque, passivity_torque
 from .algorithms.regressor import (
     BaseParameters,
@@ -53,6 +54,14 @@ from .algorithms.regressor import (
     base_regressor,
     regressor,
     standard_parameters,
+)
+from .algorithms.rotors import (
+    GeneralizedForces,
+    carrier_torque,
+    coupled_mass_matrix,
+    generalized_forces,
+    rotor_coupling,
+    rotor_torque,
 )
 from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
 from .api import Algorithm, compile, export_c, show_config
@@ -119,11 +128,13 @@ __all__ = [
     "FilteredDerivative",
     "FilteredStep",
     "FlexjointError",
+    "GeneralizedForces",
     "HardeningSpring",
     "InputError",
     "Joined",
     "Joint",
     "JointModes",
+    "JointOrders",
     "JointState",
     "KalmanDifferentiator",
     "Kernel",
@@ -138,6 +149,7 @@ __all__ = [
     "Motor",
     "MotorMotion",
     "NonFiniteError",
+    "Orders",
     "Parameter",
     "PassivityControl",
     "PiecewiseSpring",
@@ -160,6 +172,7 @@ __all__ = [
     "base_regressor",
     "bias_torque",
     "builtin_robots",
+    "carrier_torque",
     "chain_length",
     "compile",
     "coriolis_matrix",
@@ -167,9 +180,12 @@ __all__ = [
     "coriolis_torque",
     "coriolis_transpose_product",
     "coulomb_command",
+    "coupled_mass_matrix",
     "damped_inverse_dynamics",
     "damped_motion",
+    "derivative_orders",
     "elastic_forward_dynamics",
+    "explain_orders",
     "export_c",
     "feedback_linearization",
     "feedback_linearization_from_positions",
@@ -178,6 +194,7 @@ __all__ = [
     "forward_kinematics",
     "from_dh",
     "gains_from_poles",
+    "generalized_forces",
     "generalized_momentum",
     "gravity_torque",
     "inverse_dynamics",
@@ -206,6 +223,8 @@ __all__ = [
     "regressor",
     "relative_degree",
     "require_smoothness",
+    "rotor_coupling",
+    "rotor_torque",
     "routh_period_limit",
     "runge_kutta_limit",
     "sampling_period_limit",

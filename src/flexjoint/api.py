@@ -49,6 +49,7 @@ class Signal(NamedTuple):
 SIZES: dict[str, Callable[[Robot], int]] = {
     "n": lambda robot: robot.n,  # moving joints
     "links": lambda robot: len(robot.links),
+    "all": lambda robot: robot.n + sum(robot.elastic),  # moving joints, and motors behind springs
 }
 SIGNALS = {
     "q": Signal(("n",), "rad | m"),
@@ -75,6 +76,7 @@ SIGNALS = {
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
+    "all_inertias": Signal(("all", "all"), "kg m² | kg"),
     "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),
     "coriolis_matrix": Signal(("n", "n"), "kg m²/s | kg/s"),
     "regressor": Signal(("n", "parameters"), "Nm/kg, Nm/(kg m), 1/s² | N/kg, N/(kg m), N/(kg m²)"),

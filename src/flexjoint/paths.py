@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .drives import Motor
 from .errors import InputError
 from .robot import Joint, Link, Robot, is_number
 from .spatial import ca, symmetric
@@ -33,6 +34,8 @@ UNITS = {
     "viscous_friction": ("Nm s/rad", "N s/m"),
     "coulomb_friction": ("Nm", "N"),
     "coulomb_velocity": ("rad/s", "m/s"),
+    "gear_ratio": ("1", "rad/m"),
+    "transverse_inertia": ("kg m²", "kg m²"),
     "stiffness": ("Nm/rad", "N/m"),
     "stiffnesses": ("Nm/rad", "N/m"),
     "cubic": ("Nm/rad³", "N/m³"),
@@ -164,6 +167,8 @@ def is_used(item: Any, field: str, value: Any) -> bool:
     """Whether a field enters the equations; a joint that does not move has a place and nothing else."""
     if field in NEVER_FREE or (field in NONE_AT_ZERO and not value):
         return False
+    if isinstance(item, Motor):  # an axis decides which equations there are; zeros say nothing about the rotor
+        return field != "axis" and (bool(value) or field not in ("mass", "transverse_inertia"))
     return not isinstance(item, Joint) or item.moves or field == "position"
 
 

@@ -26,6 +26,8 @@ from .springs import Spring
 BASE = "base"
 JointKind = Literal["revolute", "prismatic", "fixed"]
 KINDS = ("revolute", "prismatic", "fixed")
+Fidelity = Literal["spong", "complete"]
+FIDELITIES = ("spong", "complete")
 ROUNDING = 1e-9  # relative; below it a violated inequality is put down to rounded data
 
 
@@ -94,6 +96,10 @@ class Robot:
 
     Gravity is in base coordinates.  `tool` names the link meant when none is given.  With
     `allow_unphysical` an inertia that no rigid body can have (but still positive semidefinite) is accepted.
+
+    `fidelity` says how far rotors are modelled, in every algorithm: "spong" knows their axial inertia in B alone,
+    "complete" also what they and the links that carry them do to each other.  `rotors_in_links` says whether the
+    masses and inertias of the links contain the rotors they carry.
     """
 
     name: str
@@ -101,6 +107,8 @@ class Robot:
     gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     tool: str = ""
     allow_unphysical: bool = False
+    fidelity: Fidelity = "spong"
+    rotors_in_links: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "links", tuple(self.links))
@@ -154,6 +162,14 @@ class Robot:
         """For each moving joint whether a spring separates motor and link."""
         return tuple(isinstance(joint.drive, ElasticDrive) for joint in self.joints)
 
+    def carrier(self, link: int) -> int:
+        """Index of the link that carries the motor of a link's joint, −1 for the base."""
+        drive = self.links[link].joint.drive
+        name = drive.motor.carrier if drive else None
+        if name is None:
+            return self.parents[link]
+        return -1 if name == BASE else self.link_index(name)
+
     @cached_property
     def damped(self) -> tuple[bool, ...]:
         """For each moving joint whether that spring is damped."""
@@ -168,6 +184,10 @@ class Robot:
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         return self.replace(gravity=gravity)
+
+    def with_fidelity(self, fidelity: Fidelity) -> Robot:
+        """The robot with its rotors modelled as in "spong" or "complete"."""
+        return self.replace(fidelity=fidelity)
 
     def with_drives(self, drives: Sequence[Drive | None]) -> Robot:
         """One drive a moving joint, in the order of q."""
@@ -184,7 +204,7 @@ class Robot:
         )
 
     def without_drives(self) -> Robot:
-        """The bare links: no motor inertia, no elasticity."""
+        """The links alone: no motor inertia, no elasticity."""
         return self.with_drives([None] * self.n)
 
     def rigid(self) -> Robot:
@@ -277,6 +297,7 @@ def validate(robot: Robot) -> None:
     for link in robot.links:
         check_joint(link.joint)
         check_body(link, robot.allow_unphysical)
+    check_rotors(robot)
 
 
 def check_tree(links: Sequence[Link]) -> None:
@@ -406,6 +427,76 @@ def check_drive(joint: Joint) -> None:
             raise RobotError(
                 f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"
             )
+
+
+def check_rotors(robot: Robot) -> None:
+    """Rotors as bodies: where they sit, how they turn, and whether the fidelity can do with what is known."""
+    if robot.fidelity not in FIDELITIES:
+        raise RobotError(f"{robot.name}: the fidelity is {robot.fidelity!r}: choose one of {', '.join(FIDELITIES)}")
+    if not isinstance(robot.rotors_in_links, bool):
+        raise RobotError(f"{robot.name}: rotors_in_links is {robot.rotors_in_links!r}: it must be True or False")
+    for link in robot.links:
+        if link.joint.drive is not None:
+            check_rotor(robot, link, link.joint.drive.motor)
+    if robot.rotors_in_links:
+        check_contained(robot)
+
+
+def check_contained(robot: Robot) -> None:
+    """A link said to contain its rotors must have at least their axial inertia."""
+    left = {i: np.array(link.inertia) for i, link in enumerate(robot.links) if link.mass}
+    for i, link in enumerate(robot.links):
+        drive, carrier = link.joint.drive, robot.carrier(i)
+        if drive is not None and drive.motor.gear_ratio is not None and carrier in left:
+            axis = link.joint.rotation[:, 2] if drive.motor.axis is None else np.array(drive.motor.axis)
+            left[carrier] -= drive.motor.inertia / drive.motor.gear_ratio**2 * np.outer(axis, axis)
+            if np.linalg.eigvalsh(left[carrier])[0] < -ROUNDING * np.max(np.abs(robot.links[carrier].inertia)):
+                raise RobotError(
+                    f"{robot.name}: the inertia of link '{robot.links[carrier].name}' is less than that of the rotors "
+                    f"it is said to contain, that of joint '{link.joint.name}' among them: correct the gear ratio, or "
+                    "pass rotors_in_links=False if the link's data are without rotors"
+                )
+
+
+def check_rotor(robot: Robot, link: Link, motor: Motor) -> None:
+    name = link.joint.name
+    carriers = [BASE, *(x.name for x in robot.links)]
+    if motor.carrier is not None and motor.carrier not in carriers:
+        raise RobotError(
+            f"the motor of joint '{name}' is carried by {motor.carrier!r}, which does not exist; known are: "
+            f"{', '.join(carriers)}"
+        )
+    for what in ("transverse inertia", "mass"):
+        value = getattr(motor, what.replace(" ", "_"))
+        check_number(f"motor {what}", name, value)
+        if value < 0:
+            raise RobotError(f"the motor {what} of joint '{name}' is {value:g}: it must not be negative")
+    for what in ("position", "axis"):
+        given = getattr(motor, what)
+        if given is not None and (not isinstance(given, tuple) or len(given) != 3):
+            raise RobotError(f"the motor {what} of joint '{name}' is {given!r}: give three numbers")
+        check_finite(f"motor {what}", name, given or (0.0, 0.0, 0.0))
+    if motor.axis is not None and abs(float(np.linalg.norm(motor.axis)) - 1) > ROUNDING:
+        raise RobotError(
+            f"the motor axis of joint '{name}' is {list(motor.axis)}, of length {np.linalg.norm(motor.axis):.9g}: "
+            "give a unit vector; the speed belongs to the gear ratio"
+        )
+    if motor.gear_ratio is not None:
+        check_number("gear ratio", name, motor.gear_ratio)
+        if motor.gear_ratio == 0:
+            raise RobotError(f"the gear ratio of joint '{name}' is 0: the motor would not turn; give θ_rotor/θ")
+    elif robot.fidelity == "complete" and motor.inertia:
+        raise RobotError(
+            f"{robot.name}: the complete model needs the gear ratio of joint '{name}', not only its reflected inertia: "
+            "give the motor a gear_ratio, or use with_fidelity('spong')"
+        )
+    away = robot.carrier(robot.link_index(link.name)) != robot.parents[robot.link_index(link.name)]
+    described = motor.gear_ratio is not None or motor.mass or motor.transverse_inertia
+    if away and described and (motor.axis is None or motor.position is None):
+        raise RobotError(
+            f"the motor of joint '{name}' sits on '{motor.carrier}', away from the joint: give its axis and position "
+            "in that link's frame"
+        )
 
 
 def check_body(link: Link, allow_unphysical: bool) -> None:

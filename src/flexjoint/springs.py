@@ -87,10 +87,16 @@ class Spring(ABC):
 
     def gradients(self, phi: Any) -> tuple[Any, Any]:
         """k(φ) and its slope dk/dφ, by automatic differentiation."""
-        x = ca.SX.sym("phi")
-        k = ca.jacobian(self.torque(x), x)
-        k, slope = ca.substitute([k, ca.jacobian(k, x)], [x], [ca.SX(phi)])
+        k, slope = self.slopes_at(phi, 2)
         return k, slope
+
+    def slopes_at(self, phi: Any, count: int) -> list[Any]:
+        """The first `count` derivatives of the torque by the deflection."""
+        x = ca.SX.sym("phi")
+        slopes = [self.torque(x)]
+        for _ in range(count):
+            slopes.append(ca.jacobian(slopes[-1], x))
+        return ca.substitute(slopes[1:], [x], [ca.SX(phi)])
 
     def curve(self, phi: Any) -> Curve:
         """The law in numbers."""

@@ -37,7 +37,8 @@ def joint_forces(tree_of, order):
     def function(robot, *stack, base=None):
         tree = tree_of(robot)
         groups = base._asdict() if base is not None else None
-        F, N = zip(*newton_euler(tree, stack, sx(robot.gravity), order, groups))
+        _, loads = newton_euler(tree, stack, sx(robot.gravity), order, groups)
+        F, N = zip(*loads)
         rows = []
         for k in range(order + 1):
             torque = [(N if b.kind == "revolute" else F)[i][k][2] for i, b in enumerate(tree)]

@@ -100,7 +100,7 @@ def transposed(A: list) -> list:
 def link_torques(robot: Robot, stack: Sequence[Any], order: int) -> list[list[Any]]:
     """[τ, τ', ...] of the links, their friction and the motors that turn with them, from the stack [q, q', ...]."""
     degree = order + 2
-    q = [[mpmath.mpf(float(stack[k][i])) / mpmath.factorial(k) for k in range(degree + 1)] for i in range(robot.n)]
+    q = [[mpmath.mpf(stack[k][i]) / mpmath.factorial(k) for k in range(degree + 1)] for i in range(robot.n)]
     R: list = []
     p: list = []
     omega: list = []
@@ -145,9 +145,9 @@ def link_torques(robot: Robot, stack: Sequence[Any], order: int) -> list[list[An
     for k in range(order + 1):
         row = []
         for i, joint in enumerate(robot.joints):
-            friction = mpmath.mpf(float(joint.viscous_friction)) * float(stack[k + 1][i])
+            friction = mpmath.mpf(float(joint.viscous_friction)) * mpmath.mpf(stack[k + 1][i])
             motor = joint.drive.motor.inertia if isinstance(joint.drive, RigidDrive) else 0.0
-            driven = mpmath.mpf(float(motor)) * float(stack[k + 2][i])
+            driven = mpmath.mpf(float(motor)) * mpmath.mpf(stack[k + 2][i])
             row.append(tau[i][k] * mpmath.factorial(k) + friction + driven)
         found.append(row)
     return found

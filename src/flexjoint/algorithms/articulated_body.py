@@ -15,11 +15,21 @@ from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
-from .bodies import Body, frames, moving_bodies, rigid_motor_inertia
+from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
 from .friction import link_friction
 from .kinematics import joint_pose
 from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia
-from .newton_euler import Motion, assemble, base_motion, checked_base, checked_wrenches, external, forward, joint_step
+from .newton_euler import (
+    Motion,
+    assemble,
+    base_motion,
+    checked_base,
+    checked_wrenches,
+    external,
+    forward,
+    gyroscopic,
+    joint_step,
+)
 
 
 class ArticulatedInertia(NamedTuple):
@@ -47,9 +57,11 @@ def upper(X: Matrix) -> Matrix:
     return ca.triu2symm(ca.triu(X))
 
 
-def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None) -> Any:
-    """q'' in three sweeps over the tree."""
-    tree = moving_bodies(robot)
+def by_articulated_bodies(
+    robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
+) -> Any:
+    """q'' in three sweeps over the tree; rigidly coupled motors are armatures, as in Spong's model."""
+    tree = moving_bodies(robot, frozen=False)
     base_now = base_motion(sx(robot.gravity), 0, checked_base(base, 0))
     steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
     motions, _ = forward(tree, steps, base_now)
@@ -63,6 +75,10 @@ def by_articulated_bodies(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any 
             force, moment = external(motions[frame.body], frame, stack, 0)
             n, f = bias[frame.body]
             bias[frame.body] = (n + moment[0], f + force[0])
+    for rotor, momentum in spins:
+        if rotor.body >= 0:
+            n, f = bias[rotor.body]
+            bias[rotor.body] = (n + gyroscopic(motions[rotor.body], rotor, momentum, 0).N[0], f)
 
     friction, motor = link_friction(robot, [v], 0)[0], rigid_motor_inertia(robot)
     U: list[tuple[Vector, Vector]] = [(zeros(3), zeros(3))] * robot.n
@@ -143,12 +159,20 @@ def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, t
     return rest
 
 
-def joint_accelerations(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None) -> Any:
-    """q'' where `tau` is what reaches the links: of a rigid joint the motor torque, of an elastic one the spring's."""
-    if robot.n > FEW_JOINTS:
-        return by_articulated_bodies(robot, q, v, tau, wrenches, base)
+def joint_accelerations(
+    robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
+) -> Any:
+    """q'' where `tau` is what reaches the links: of a rigid joint the motor torque, of an elastic one the spring's.
+
+    `spins` are rotors behind springs, with the jets of their momenta about their axes.
+    """
     ways = [by_factorization, by_articulated_bodies]
-    return cheapest([way(robot, q, v, tau, wrenches, base) for way in ways], lambda x: [x])
+    if tied_rotors(robot):
+        ways = [by_factorization]
+    elif robot.n > FEW_JOINTS:
+        ways = [by_articulated_bodies]
+    found = [way(robot, q, v, tau, wrenches, base, spins) for way in ways]
+    return cheapest(found, lambda x: [x]) if len(found) > 1 else found[0]
 
 
 @algorithm("a")

@@ -9,13 +9,25 @@ parent whatever of a link's inertia its own joint cannot feel (the base paramete
 
 Internal wrenches do change, so joint wrenches are computed from `bodies` alone.  What the joints themselves add
 along their axes comes as vectors: rigidly coupled motors here, friction in `friction.py`.
+
+Rotors are counted here and nowhere else.  A link and the rotors it carries are one body, since a rotor is axially
+symmetric  [Hua A2]; of a rotor's tensor I_t (1 − aaᵀ) + I_a aaᵀ
+
+    the complete model has all of it in that body, and the spin as a momentum of its own, `rotors(robot)`;
+    the model of Spong has the axial part in B alone, as if the rotor turned in a gimbal.
+
+`robot.rotors_in_links` says what must be added to the links as they are given, or taken from them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..drives import RigidDrive
+import numpy as np
+
+from ..drives import ElasticDrive, Motor, RigidDrive
+from ..errors import InputError
 from ..robot import JointKind, Robot
 from ..spatial import Inertia, Matrix, Vector, identity, sx, zeros
 
@@ -39,9 +51,28 @@ class Frame(NamedTuple):
     p: Vector
 
 
-def bodies(robot: Robot) -> list[Body]:
-    """Every link, with its inertia about its joint frame."""
-    return [
+class Rotor(NamedTuple):
+    """A spinning rotor of the complete model."""
+
+    coordinate: int  # of the joint it drives
+    body: int  # that carries it, -1 for the base
+    axis: Vector  # in the body's frame
+    eta: Any
+    B: Any  # η² I_axial
+    elastic: bool  # whether θ is a coordinate of its own; else it is q
+
+    @property
+    def momentum(self) -> Any:
+        """η I_axial: of a unit velocity θ', relative to the carrier."""
+        return self.B / self.eta
+
+
+def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
+    """Every link, with its inertia about its joint frame.
+
+    Without `frozen` rotors behind springs keep out of it with their axial inertia, as in Spong's model.
+    """
+    tree = [
         Body(
             parent,
             link.joint.kind,
@@ -52,6 +83,84 @@ def bodies(robot: Robot) -> list[Body]:
         )
         for link, parent, coordinate in zip(robot.links, robot.parents, robot.coordinates)
     ]
+    for i, link in enumerate(robot.links):
+        drive, carrier = link.joint.drive, robot.carrier(i)
+        if drive is not None and carrier >= 0:
+            whole = robot.fidelity == "complete" and (frozen or not isinstance(drive, ElasticDrive))
+            share = rotor_inertia(robot, i, drive.motor, whole)
+            if share is not None:
+                tree[carrier] = tree[carrier]._replace(inertia=tree[carrier].inertia + share)
+    return tree
+
+
+def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia | None:
+    """What the rotor adds to its carrier as that is given, about the carrier's frame: with its axial part, or without.
+
+    None if nothing.
+    """
+    if robot.rotors_in_links and (whole or motor.gear_ratio is None):
+        return None
+    position, axis = map(sx, rotor_place(robot, link, motor))
+    axial = (0.0 if motor.gear_ratio is None else motor.axial_inertia) * (axis @ axis.T)
+    if robot.rotors_in_links:
+        mass, tensor = sx(0.0), -axial
+    else:
+        mass, tensor = sx(motor.mass), motor.transverse_inertia * (identity() - axis @ axis.T)
+        tensor = tensor + axial if whole else tensor
+    return Inertia.of(mass, position, tensor)
+
+
+def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[Any, np.ndarray]:
+    """Position and axis in the carrier's frame: those of the joint unless given."""
+    joint = robot.links[link].joint
+    position = joint.position if motor.position is None else list(motor.position)
+    return position, joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
+
+
+def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
+    """The rotors whose spin the links feel, in the order of q; none in Spong's model.
+
+    `place` says where the links are among the bodies: after `lump_fixed`, unless given.
+    """
+    if robot.fidelity != "complete":
+        return []
+    place = frames(robot) if place is None else place
+    found = []
+    for i, (link, coordinate) in enumerate(zip(robot.links, robot.coordinates)):
+        drive = link.joint.drive
+        if coordinate is None or drive is None or drive.motor.gear_ratio is None:
+            continue
+        carrier = robot.carrier(i)
+        frame = place[carrier] if carrier >= 0 else own_frame(-1)
+        axis = frame.R @ sx(rotor_place(robot, i, drive.motor)[1])
+        elastic = isinstance(drive, ElasticDrive)
+        found.append(Rotor(coordinate, frame.body, axis, drive.motor.gear_ratio, drive.motor.inertia, elastic))
+    return found
+
+
+def tied_rotors(robot: Robot) -> list[Rotor]:
+    """Those that turn rigidly with the joint they drive, θ = q."""
+    return [rotor for rotor in rotors(robot) if not rotor.elastic]
+
+
+def refuse_tied_rotors(caller: str, robot: Robot) -> None:
+    """For algorithms that know rigidly coupled motors as armatures alone."""
+    for rotor in tied_rotors(robot):
+        joint = robot.joints[rotor.coordinate].name
+        raise InputError(
+            f"{caller}: in the complete model of '{robot.name}' the motor of joint '{joint}' is more than an armature, "
+            "which is all that this algorithm knows; use robot.with_fidelity('spong')"
+        )
+
+
+def refuse_spinning_rotors(caller: str, robot: Robot, reason: str) -> None:
+    """For algorithms that hold in Spong's model alone."""
+    for rotor in rotors(robot):
+        if rotor.elastic:
+            raise InputError(
+                f"{caller}: in the complete model of '{robot.name}' the rotor of the elastic joint "
+                f"'{robot.joints[rotor.coordinate].name}' {reason}; use robot.with_fidelity('spong')"
+            )
 
 
 def frames(robot: Robot) -> list[Frame]:
@@ -76,9 +185,9 @@ def carried(frame: Frame, R: Matrix, p: Vector) -> Frame:
     return Frame(frame.body, frame.R @ R, frame.p + frame.R @ p)
 
 
-def moving_bodies(robot: Robot) -> list[Body]:
+def moving_bodies(robot: Robot, frozen: bool = True) -> list[Body]:
     """One body a moving joint, base parameters regrouped: what joint torques need, and no more."""
-    return regroup(lump_fixed(robot))
+    return regroup(lump_fixed(robot, bodies(robot, frozen)))
 
 
 def lump_fixed(robot: Robot, links: list[Body] | None = None) -> list[Body]:

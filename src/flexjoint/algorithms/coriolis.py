@@ -28,7 +28,7 @@ from ..api import algorithm
 from ..errors import InputError
 from ..robot import JointKind, Robot
 from ..spatial import Inertia, Matrix, Vector, ca, cross, skew, sx, time_derivative, unit_z, zeros
-from .bodies import Body, lump_fixed, moving_bodies, rigid_motor_inertia
+from .bodies import Body, lump_fixed, moving_bodies, refuse_tied_rotors, rigid_motor_inertia
 from .energy import subtree_momenta
 from .friction import link_friction
 from .kinematics import Velocity, along_joints, carried_loads, joint_pose, poses, velocities
@@ -93,6 +93,7 @@ def acceleration_matrix(alpha: Vector, W: Matrix) -> Matrix:
 
 def two_velocity_torques(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, gravity: Vector, variant: str) -> Any:
     """NE* of the links: M a + C(q, v) v_a + g  [DeLuca (16)]."""
+    refuse_tied_rotors("Coriolis factorization", robot)
     tree = moving_bodies(robot)
     motions = two_motions(tree, q, v, v_a, a, gravity)
     turns = [extra * cross(x.omega, x.omega_a) for x, extra in zip(motions, gyration(robot, variant))]
@@ -261,6 +262,7 @@ def coriolis_transpose_product(robot: Robot, q, v):
     that the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the
     three admissible ones differ as soon as Cᵀ meets another vector than v.
     """
+    refuse_tied_rotors("coriolis_transpose_product", robot)
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
     z = unit_z()
@@ -277,6 +279,7 @@ def coriolis_transpose_product(robot: Robot, q, v):
 @algorithm("coriolis_matrix")
 def coriolis_matrix(robot: Robot, q, v, *, variant="christoffel"):
     """C(q, v) with C v = c and Ṁ = C + Cᵀ  [DeLuca (2), (4), (19)]; `variant` as in `modified_newton_euler`."""
+    refuse_tied_rotors("coriolis_matrix", robot)
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
     found = columns(robot, tree, q, motions, variant)

@@ -23,7 +23,9 @@ from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import ca
 from ..springs import LinearSpring
-from .elastic import check_derivatives, motor_side, needed_order, spring_motion, transmitted_torque
+from .bodies import refuse_spinning_rotors
+from .deflection import spring_motion
+from .elastic import check_derivatives, motor_side, needed_order, transmitted_torque
 
 TERMS = 17  # of the exponential's series: all that is above rounding where |z| < 1
 
@@ -51,6 +53,7 @@ def damped_inverse_dynamics(
     equilibrium, φ = τ_e/K.  Joints without damping may be among the others, rigid or elastic (which need q'''' too);
     their entries of the state are not used.
     """
+    refuse_spinning_rotors("damped_inverse_dynamics", robot, "enters the equations of links below it")
     q = [q, v, a, jerk, *higher]
     check_derivatives("damped_inverse_dynamics", robot, q)
     tau = transmitted_torque(robot, q, max(1, needed_order(robot) - 2), wrenches, base)

@@ -5,29 +5,26 @@ It differs from the paper in what a joint may have: friction on both sides, and 
 
     φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,   τ = B θ'' + D_m θ' + F_m tanh(θ'/v_m) + τ_e,
 
-a rigid joint by θ = q.  A damped spring has no such formula: see `damped.py`.
+a rigid joint by θ = q.  A damped spring has no such formula: see `damped.py`; for the complete model of rotors see
+`elimination.py`.
 """
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
-from ..drives import ElasticDrive, Motor
+from ..drives import Motor
 from ..errors import InputError
-from ..robot import Joint, Robot
-from ..roots import root_of_increasing
-from ..spatial import Jet, ca, is_zero, sx, zeros
-from ..springs import Spring
+from ..robot import Robot
+from ..spatial import Jet, ca, sx
+from .deflection import spring_motion
+from .elimination import eliminated
 from .friction import coulomb_command, friction, joint_friction
 from .newton_euler import link_torques
-
-SEARCH = 40  # steps: a law may be undefined on most of its reach
-FOUND = 1e-9  # of a law's reach: a deflection known less well was not found
-BEYOND = 1e200  # Nm/rad: the slope of a torque where its law is not defined, which counts as too large
+from .orders import derivative_orders, joint_order
 
 
 class MotorMotion(NamedTuple):
@@ -41,22 +38,16 @@ class MotorMotion(NamedTuple):
     tau: Any
 
 
-def joint_order(joint: Joint) -> int:
-    """Highest derivative of q that the joint's motor torque depends on: its relative degree."""
-    if not isinstance(joint.drive, ElasticDrive):
-        return 2
-    return 4 if is_zero(joint.drive.damping) else 3
-
-
-def needed_order(robot: Robot) -> int:
+def needed_order(robot: Robot, base: Any = None) -> int:
     """Highest derivative of q that any motor torque depends on; the joints are coupled, so all must be that smooth."""
-    return max([2, *map(joint_order, robot.joints)])
+    return derivative_orders(robot, base is not None).motion
 
 
 @algorithm("tau", arrays=lambda robot: needed_order(robot) + 1, packs=True)
 def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     """Motor torque for a motion of the links, from [q, v, a] or, with elastic joints, [q, v, a, q''', q''''].
 
+    The complete model of rotors needs more, `explain_orders(robot)` tells how many and why.
     Further derivatives are accepted and not used, so a trajectory's stack can be unpacked as it is.
     `wrenches` and `base` are those of `torque_derivatives`; elastic joints need the first two derivatives.
     """
@@ -76,7 +67,11 @@ def motor_motion(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
 
 
 def undamped_motion(name: str, robot: Robot, q: Sequence[Any], wrenches: Any, base: Any) -> MotorMotion:
-    check_derivatives(name, robot, q)
+    check_derivatives(name, robot, q, base)
+    if robot.fidelity == "complete":
+        tau_e, phi, at_motors = eliminated(robot, q, wrenches, base)
+        motion = motor_side(robot, q, tau_e, phi)
+        return motion._replace(tau=motion.tau + at_motors)
     tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     phi = [spring_motion(joint, [x[i] for x in tau_e]) for i, joint in enumerate(robot.joints)]
     return motor_side(robot, q, tau_e[0], phi)
@@ -98,36 +93,18 @@ def transmitted_torque(robot: Robot, q: Sequence[Any], order: int, wrenches: Any
     return [x + y for x, y in zip(tau, joint_friction(robot, q[1:], order))]
 
 
-def spring_motion(joint: Joint, tau: Sequence[Any]) -> Jet:
-    """[φ, φ', φ''] from the jet of the spring's torque; zeros if there is no spring."""
-    if not isinstance(joint.drive, ElasticDrive):
-        return [zeros(1)] * 3
-    spring = joint.drive.spring
-    phi = spring.deflection(tau[0]) if spring.invertible else sought_deflection(spring, tau[0])
-    k, slope = spring.gradients(phi)
-    phi_v = (1 / k) * tau[1]  # φ' = τ_e'/k
-    return [phi, phi_v, (1 / k) * (tau[2] - slope * phi_v**2)]  # φ'' = (τ_e'' − k' φ'²)/k
-
-
-def sought_deflection(spring: Spring, tau: Any) -> Any:
-    """φ with τ_e(φ) = τ of a law without a closed inverse; NaN where none was found within its reach."""
-    reach = ca.SX(spring.reach)
-
-    def excess(phi: Any) -> Any:
-        torque = spring.torque(phi)
-        return ca.if_else(ca.fabs(torque) < math.inf, torque, BEYOND * phi) - tau
-
-    phi = root_of_increasing(excess, -reach, reach, steps=SEARCH)
-    k, _ = spring.gradients(phi)
-    return ca.if_else(ca.fabs(excess(phi)) <= FOUND * reach * k, phi, math.nan)
-
-
 # Checks -----------------------------------------------------------------------------------------------------
 
 
-def check_derivatives(name: str, robot: Robot, q: Sequence[Any]) -> None:
+def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = None) -> None:
     """Enough derivatives for every joint; and a warning where friction makes poor use of them."""
-    order = needed_order(robot)
+    order = needed_order(robot, base)
+    if len(q) <= order and order > 4:
+        raise InputError(
+            f"{name}: in the complete model of '{robot.name}' link equations contain the motors of other joints; they "
+            f"need q and its first {order} derivatives, {len(q) - 1} derivatives were given; explain_orders(robot) "
+            "tells why, robot.with_fidelity('spong') does with fewer"
+        )
     if len(q) <= order:
         needs = [
             which(robot, [joint_order(joint) == k for joint in robot.joints], what, f"q and its first {k} derivatives")

@@ -19,7 +19,9 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Jet, ca, total, zeros
 from .articulated_body import by_articulated_bodies
-from .elastic import motor_side, needed_order, spring_motion, warn_of_friction
+from .bodies import refuse_spinning_rotors, tied_rotors
+from .deflection import spring_motion
+from .elastic import motor_side, needed_order, warn_of_friction
 from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
 from .newton_euler import checked_base, checked_wrenches, next_torque
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
@@ -45,7 +47,7 @@ def inertia_solver(robot: Robot, q: Any) -> Callable[[Any], Any]:
     Operations of `link_motion` for chains of 7, 16 and 30 joints in general position: 5013, 15959 and 41495 by
     factorization, 6153, 16368 and 32258 by articulated bodies.
     """
-    if robot.n > FEW_JOINTS:
+    if robot.n > FEW_JOINTS and not tied_rotors(robot):
         weightless = robot.with_gravity([0.0, 0.0, 0.0])
         return lambda b: by_articulated_bodies(weightless, q, zeros(robot.n), b)
     M, parents = link_mass_matrix(robot, q)
@@ -56,6 +58,7 @@ def inertia_solver(robot: Robot, q: Any) -> Callable[[Any], Any]:
 
 def link_derivatives(robot: Robot, q: Any, v: Any, torques: Sequence[Any], wrenches: Any, base: Any) -> list[Any]:
     """[q'', q''', ...] from the torques on the links and their derivatives, [τ, τ', ...]: one factorization."""
+    refuse_spinning_rotors("feedback linearization", robot, "couples the links to each other's motors")
     if not torques:
         return []
     solved = inertia_solver(robot, q)

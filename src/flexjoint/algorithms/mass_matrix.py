@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import RobotError
 from ..robot import Robot
-from ..spatial import Inertia, ca, cross, identity, is_zero, skew, unit_z, zeros
-from .bodies import Body, moving_bodies, rigid_motor_inertia
+from ..spatial import Inertia, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
+from .bodies import Body, Rotor, moving_bodies, rigid_motor_inertia, tied_rotors
+from .friction import link_friction
 from .kinematics import joint_pose, poses
-from .newton_euler import bias_torque
+from .newton_euler import link_dynamics
 
 FEW_JOINTS = 16  # up to here both ways of an algorithm are tried; beyond, the one that is linear in N has won
 
@@ -102,14 +103,41 @@ def cheapest(found: list[Any], outputs: Callable[[Any], list[Any]]) -> Any:
     return min(found, key=operations)
 
 
-def link_mass_matrix(robot: Robot, q: Any) -> tuple[Rows, list[int]]:
-    """The mass matrix by rows, with rigidly coupled motors on its diagonal, and the tree of joints."""
-    tree = moving_bodies(robot)
+def link_mass_matrix(robot: Robot, q: Any, frozen: bool = True) -> tuple[Rows, list[int]]:
+    """The mass matrix by rows, M + S_r + S_rᵀ + B_r with the motors rigidly coupled to it, and the tree of joints.
+
+    A motor carried by another branch than the one it drives couples joints of both: the tree becomes a single chain.
+    `frozen` as in `bodies`.
+    """
+    tree = moving_bodies(robot, frozen)
     M = composite_rigid_body(tree, q)
+    parents = [body.parent for body in tree]
     B = rigid_motor_inertia(robot)
     for i in range(robot.n):
         M[i][i] = M[i][i] + B[i]
-    return M, [body.parent for body in tree]
+    couplings = [(i, rotor.coordinate, s) for rotor in tied_rotors(robot) for i, s in coupling(tree, q, rotor).items()]
+    if any(min(i, j) not in M[max(i, j)] for i, j, _ in couplings):
+        M = [{j: row.get(j, zeros(1)) for j in range(i + 1)} for i, row in enumerate(M)]
+        parents = list(range(-1, robot.n - 1))
+    for i, j, s in couplings:
+        M[max(i, j)][min(i, j)] = M[max(i, j)][min(i, j)] + (2 * s if i == j else s)
+    return M, parents
+
+
+def coupling(tree: list[Body], q: Any, rotor: Rotor) -> dict[int, Any]:
+    """A column of S: {i: S_ij} for the turning joints i that move the rotor's carrier  [Hoepler (29)].
+
+    The momentum of a unit θ' is walked from the carrier towards the base, so that S_ij holds no other joints than those
+    between i and the carrier  [Hoepler (31)].
+    """
+    column = {}
+    momentum = rotor.momentum * rotor.axis
+    if rotor.body >= 0:
+        for i in [rotor.body, *ancestors(rotor.body, [body.parent for body in tree])]:
+            if tree[i].kind == "revolute":
+                column[i] = momentum[2]
+            momentum = joint_pose(tree[i], q)[0] @ momentum
+    return column
 
 
 def factorize(M: Rows, parents: Sequence[int]) -> Factors:
@@ -158,7 +186,10 @@ def check_inertia(robot: Robot, D: Sequence[Any]) -> None:
 
 @algorithm("mass_matrix")
 def mass_matrix(robot: Robot, q):
-    """M(q): of the links, with the motors of rigid drives on the diagonal  [EJNEA (1), (46)]."""
+    """M(q): of the links, with the motors of rigid drives on the diagonal  [EJNEA (1), (46)].
+
+    In the complete model the links contain the rotors they carry, and rigid drives give M + S_r + S_rᵀ + B_r  [Hua].
+    """
     M, _ = link_mass_matrix(robot, q)
     full = zeros(robot.n, robot.n)
     for i, row in enumerate(M):
@@ -167,9 +198,16 @@ def mass_matrix(robot: Robot, q):
     return full
 
 
-def by_factorization(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None) -> Any:
-    """q'' = M⁻¹(τ − n): composite bodies and one factorization, O(N³) but cheap for few joints."""
-    M, parents = link_mass_matrix(robot, q)
+def by_factorization(
+    robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
+) -> Any:
+    """q'' = M⁻¹(τ − n): composite bodies and one factorization, O(N³) but cheap for few joints.
+
+    Rotors behind springs are not `frozen` to the links: see `elastic_forward.py`.
+    """
+    M, parents = link_mass_matrix(robot, q, frozen=False)
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
-    b = tau - bias_torque.function(robot, q, v, wrenches=wrenches, base=base)
+    motion = [q, v, zeros(robot.n)]
+    _, n = link_dynamics(robot, motion, sx(robot.gravity), 0, wrenches, base, spins, frozen=False)
+    b = tau - (n[0] + link_friction(robot, [v], 0)[0])
     return solve(factorize(M, parents), parents, b)

@@ -41,11 +41,15 @@ from . import packed_jets
 from .bodies import (
     Body,
     Frame,
+    Rotor,
     bodies,
     frames,
     moving_bodies,
     own_frame,
+    refuse_spinning_rotors,
     rigid_motor_inertia,
+    rotors,
+    tied_rotors,
 )
 from .friction import link_friction
 
@@ -134,18 +138,25 @@ def newton_euler(
     order: int,
     base: Mapping[str, Sequence[Any]] | None = None,
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
+    spins: Sequence[tuple[Rotor, Jet]] = (),
     known: Sequence[Any] = (),
-) -> list[Load]:
-    """What each joint passes to its body, with the first `order` derivatives, from the stack [q, q', ...].
+    loop_from: int = LOOP_FROM,
+) -> tuple[list[Motion], list[Load]]:
+    """Every body's motion, the base's last, and what each joint passes to its body, with the first `order` derivatives.
 
-    `known` are joint torques and first derivatives of them that need no computing.
+    From the stack [q, q', ...]; `spins` are rotors with the jets of their momenta, `known` joint torques and first
+    derivatives of them that need no computing.
     """
     steps = [joint_step(body, q, order) for body in tree]
-    motions, loads = forward(tree, steps, base_motion(gravity, order, base))
+    base_now = base_motion(gravity, order, base)
+    motions, loads = forward(tree, steps, base_now, loop_from=loop_from)
     for frame, wrench in wrenches:
         if frame.body >= 0:
             loads[frame.body] += external(motions[frame.body], frame, wrench, order)
-    return backward(tree, steps, loads, known)
+    for rotor, momentum in spins:
+        if rotor.body >= 0:
+            loads[rotor.body] += gyroscopic(motions[rotor.body], rotor, momentum, order)
+    return [*motions, base_now], backward(tree, steps, loads, known, loop_from)
 
 
 def packed_newton_euler(tree: list[Body], q: Sequence[Any], gravity: Vector) -> list[Load]:
@@ -157,7 +168,11 @@ def packed_newton_euler(tree: list[Body], q: Sequence[Any], gravity: Vector) -> 
 
 
 def forward(
-    tree: list[Body], steps: Sequence[JointStep], base: Motion, square: Callable[[Jet], Jet] = outer_square
+    tree: list[Body],
+    steps: Sequence[JointStep],
+    base: Motion,
+    square: Callable[[Jet], Jet] = outer_square,
+    loop_from: int = LOOP_FROM,
 ) -> tuple[list[Motion], list[Load]]:
     """From the base outwards: how each body moves, and the load that takes."""
     motions: list[Motion] = []
@@ -170,7 +185,7 @@ def forward(
     for run in runs(tree):
         parent = tree[run[0]].parent
         up = motions[parent] if parent >= 0 else base
-        _, found = repeated(run, base.a)(outwards, up, [(anywhere(tree[i]), steps[i]) for i in run])
+        _, found = repeated(run, base.a, loop_from)(outwards, up, [(anywhere(tree[i]), steps[i]) for i in run])
         motions += [motion for motion, _ in found]
         loads += [load for _, load in found]
     return motions, loads
@@ -198,7 +213,11 @@ def inertial_load(body: Body, motion: Motion) -> Load:
 
 
 def backward(
-    tree: list[Body], steps: Sequence[JointStep], loads: list[Load], known: Sequence[Any] = ()
+    tree: list[Body],
+    steps: Sequence[JointStep],
+    loads: list[Load],
+    known: Sequence[Any] = (),
+    loop_from: int = LOOP_FROM,
 ) -> list[Load]:
     """From the tips inwards: the load of a body and all that it carries."""
     loads = list(loads)
@@ -211,7 +230,8 @@ def backward(
 
     for run in reversed(runs(tree)):
         xs = [(anywhere(tree[i]), steps[i], loads[i], [tau[i] for tau in known]) for i in run]
-        rest, loads[run[0] : run[-1] + 1] = repeated(run, none)(inwards, Load(none, none), xs, reverse=True)
+        again = repeated(run, none, loop_from)
+        rest, loads[run[0] : run[-1] + 1] = again(inwards, Load(none, none), xs, reverse=True)
         parent = tree[run[0]].parent
         if parent >= 0:
             loads[parent] += rest
@@ -246,9 +266,9 @@ def runs(tree: list[Body]) -> list[range]:
     return [range(a, b) for a, b in pairwise([*starts, len(tree)])]
 
 
-def repeated(run: range, jet: Jet) -> Callable[..., Any]:
+def repeated(run: range, jet: Jet, loop_from: int) -> Callable[..., Any]:
     """Long runs become loops: their straight code leaves the instruction cache, and takes long to compile."""
-    return scan if len(run) * len(jet) ** 2 >= LOOP_FROM else unrolled
+    return scan if len(run) * len(jet) ** 2 >= loop_from else unrolled
 
 
 def anywhere(body: Body) -> Body:
@@ -302,6 +322,32 @@ def external(motion: Motion, frame: Frame, wrench: Sequence[Any], order: int) ->
     return Load([-f for f in force], [-(n + cross(frame.p, f)) for n, f in zip(moment, force)])
 
 
+def gyroscopic(motion: Motion, rotor: Rotor, momentum: Sequence[Any], order: int) -> Load:
+    """The moment that a spin of momentum L = momentum · axis asks of its carrier: L' + ω × L  [Hoepler (23), (28)]."""
+    across = [cross(w, rotor.axis) for w in motion.omega[: order + 1]]
+    turned = leibniz(lambda x, y: x * y, across, momentum, order)
+    return Load([zeros(3)] * (order + 1), [x * rotor.axis + y for x, y in zip(momentum[1:], turned)])
+
+
+def carrier_torque_jet(rotor: Rotor, motions: Sequence[Motion], order: int) -> Jet:
+    """Jet of η I_axial aᵀω': what it takes at θ to turn the rotor along with its carrier  [Hoepler (32)]."""
+    return [rotor.momentum * ca.dot(rotor.axis, x) for x in motions[rotor.body].omega[1 : order + 2]]
+
+
+def spins_of(turning: Sequence[Rotor], theta: Sequence[Any]) -> list[tuple[Rotor, Jet]]:
+    """Rotors with the jets of their momenta η I_axial θ', from the stack [θ, θ', ...]."""
+    return [(rotor, [rotor.momentum * x[rotor.coordinate] for x in theta[1:]]) for rotor in turning]
+
+
+def wrenches_of_links(robot: Robot, q: Sequence[Any], theta: Sequence[Any], wrenches: Any, base: Any) -> Any:
+    """What each link receives through its joint, one row (f, n) a link."""
+    at = [(own_frame(link), stack) for link, stack in checked_wrenches(robot, wrenches, 0)]
+    turning = rotors(robot, [own_frame(i) for i in range(len(robot.links))])
+    tree, spins = bodies(robot), spins_of(turning, theta)
+    _, loads = newton_euler(tree, q, sx(robot.gravity), 0, checked_base(base, 0), at, spins)
+    return ca.vertcat(*[ca.horzcat(F[0].T, N[0].T) for F, N in loads])
+
+
 # Public functions -------------------------------------------------------------------------------------------
 
 
@@ -314,6 +360,7 @@ def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, b
     `wrenches` maps link names to stacks [w, w', ...] of (f, n) acting on the robot at the origin of the link's
     frame, in base coordinates, with absolute derivatives; `base` is a BaseMotion.
     """
+    refuse_spinning_rotors("torque_derivatives", robot, "adds its own spin to the links: see inverse_dynamics")
     if order < 0:
         raise InputError(f"torque_derivatives: order is {order}, it must be 0 or more")
     q = [q, v, a, *higher]
@@ -333,9 +380,8 @@ def joint_wrenches(robot: Robot, q, v, a, *, wrenches=None, base=None):
 
     One row a link, fixed ones included; the row of a link on the base is the base's reaction.
     """
-    at = [(own_frame(link), stack) for link, stack in checked_wrenches(robot, wrenches, 0)]
-    loads = newton_euler(bodies(robot), [q, v, a], sx(robot.gravity), 0, checked_base(base, 0), at)
-    return ca.vertcat(*[ca.horzcat(F[0].T, N[0].T) for F, N in loads])
+    refuse_spinning_rotors("joint_wrenches", robot, "has a motion of its own, which generalized_forces takes")
+    return wrenches_of_links(robot, [q, v, a], [q, v, a], wrenches, base)
 
 
 @algorithm("tau")
@@ -365,16 +411,45 @@ def link_torques(
     base: Mapping[str, Sequence[Any]] | None = None,
     known: Sequence[Any] = (),
 ) -> Jet:
-    """Jet of what the links alone ask of the joints: τ = N_z of a turning, F_z of a sliding one  [EJNEA (39)]."""
-    tree = moving_bodies(robot)
+    """Jet of what the links, and the spin of rotors rigidly coupled to them, ask of the joints."""
+    plain = not wrenches and not known and base is None and not tied_rotors(robot)
+    if packing.allowed() and order == packed_jets.ORDER and plain and 1 < robot.n <= PACKED_JOINTS:
+        tree = moving_bodies(robot)
+        return joint_torques(tree, packed_newton_euler(tree, q, gravity), order, packed_jets.orders)
+    return link_dynamics(robot, q, gravity, order, wrenches, base, known=known)[1]
+
+
+def link_dynamics(
+    robot: Robot,
+    q: Sequence[Any],
+    gravity: Vector,
+    order: int,
+    wrenches: Mapping[str, Sequence[Any]] | None = None,
+    base: Mapping[str, Sequence[Any]] | None = None,
+    spins: Sequence[tuple[Rotor, Jet]] = (),
+    known: Sequence[Any] = (),
+    frozen: bool = True,
+) -> tuple[list[Motion], Jet]:
+    """The motions of the bodies, and jet of the torques.
+
+    `spins` are those of rotors behind springs; without `frozen` these keep out of the links with their axial inertia.
+    """
+    tree = moving_bodies(robot, frozen)
+    tied = tied_rotors(robot)
     place = frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
-    orders: Callable[[Jet], Jet] = list
-    plain = not at and not known and base is None
-    if packing.allowed() and order == packed_jets.ORDER and plain and 1 < len(tree) <= PACKED_JOINTS:
-        loads, orders = packed_newton_euler(tree, q, gravity), packed_jets.orders
-    else:
-        loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at, known)
+    spins = [*spins_of(tied, q), *spins]
+    motions, loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at, spins, known)
+    tau = joint_torques(tree, loads, order)
+    for rotor in tied:
+        coupling = carrier_torque_jet(rotor, motions, order)
+        for k in range(order + 1):
+            tau[k][rotor.coordinate] += coupling[k]
+    return motions, tau
+
+
+def joint_torques(tree: list[Body], loads: list[Load], order: int, orders: Callable[[Jet], Jet] = list) -> Jet:
+    """τ = N_z of a turning, F_z of a sliding joint  [EJNEA (39)]."""
     along = [load.N if body.kind == "revolute" else load.F for body, load in zip(tree, loads)]
     tau = [orders([x[2] for x in jet]) for jet in along]
     return [ca.vertcat(*[jet[k] for jet in tau]) for k in range(order + 1)]
@@ -388,7 +463,7 @@ def next_torque(robot: Robot, q: Sequence[Any], known: Sequence[Any], wrenches: 
     k = len(known)
     B, friction = rigid_motor_inertia(robot), link_friction(robot, q[1:], k)
     joints = [friction[l] + B * q[l + 2] for l in range(k + 1)]
-    links = [tau - x for tau, x in zip(known, joints)]
+    links = [tau - x for tau, x in zip(known, joints)] if not tied_rotors(robot) else []
     return link_torques(robot, q, sx(robot.gravity), k, wrenches, base, links)[k] + joints[k]
 
 

@@ -20,7 +20,7 @@ from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Inertia, ca, sx, zeros
-from .bodies import lump_fixed, rigid_motor_inertia
+from .bodies import lump_fixed, refuse_tied_rotors, rigid_motor_inertia
 from .coriolis import inertial_load, modified_newton_euler, two_motions
 from .friction import link_friction
 from .kinematics import along_joints, carried_loads, velocities
@@ -59,6 +59,7 @@ def passivity_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_P, K_D, *, var
 def adaptive_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_D, Gamma, estimate):
     """Torque Y π̂ + D v_r + B a_r + K_D s and the rate Γ Yᵀs of the estimate π̂ of the base parameters, in O(N)."""
     require_rigid(robot, "adaptive_torque")
+    refuse_tied_rotors("adaptive_torque", robot)
     e, de = q_d - q, v_d - v
     v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e
     parts = base_parts(robot)

@@ -66,12 +66,12 @@ def units(inertia_from: Callable[[Sequence[Any]], Inertia]) -> list[Inertia]:
 
 
 def standard_parameters(robot: Robot) -> np.ndarray:
-    """π: for each link, fixed ones included, the ten of `STANDARD` about its frame, (10 links,)."""
+    """π: for each link, fixed ones included, the ten of `STANDARD` about its frame, (10 links,), with its rotors."""
     found = []
-    for link in robot.links:
-        m, c = link.mass, link.com
-        I = link.inertia + m * (c @ c * np.eye(3) - np.outer(c, c))
-        found.append([m, *(m * c), I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
+    for body in bodies(robot):
+        m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
+        I = np.trace(Sigma) * np.eye(3) - Sigma
+        found.append([m[0, 0], *h[:, 0], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
     return np.concatenate(found)
 
 

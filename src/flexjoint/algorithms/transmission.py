@@ -19,7 +19,8 @@ from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import Jet, ca
-from .elastic import joint_order, spring_motion
+from .deflection import spring_motion
+from .orders import joint_order
 
 
 class SpringTorque(NamedTuple):

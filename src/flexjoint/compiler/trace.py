@@ -173,7 +173,7 @@ class Recorder:
 def symbols_of(expressions: Sequence[Any]) -> list[Any]:
     import casadi as ca
 
-    return ca.symvar(ca.veccat(*expressions))
+    return ca.symvar(ca.veccat(ca.SX(), *expressions))
 
 
 def column(scalars: Iterable[Any]) -> Any:

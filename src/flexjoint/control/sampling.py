@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.elastic import spring_motion
+from ..algorithms.deflection import spring_motion
 from ..algorithms.elastic_forward import elastic_forward_dynamics
 from ..algorithms.feedback_linearization import (
     chain_length,
@@ -24,8 +24,8 @@ from ..algorithms.feedback_linearization import (
     link_derivatives,
     torques_on_links,
 )
-from ..algorithms.mass_matrix import mass_matrix
 from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.rotors import coupled_mass_matrix
 from ..algorithms.transmission import relative_degree
 from ..drives import ElasticDrive
 from ..errors import InputError
@@ -50,13 +50,11 @@ class JointModes(NamedTuple):
 
 
 def joint_modes(robot: Robot, q: Any) -> JointModes:
-    """Small oscillations at the configuration q without gravity: ([[M, 0], [0, B]] ω² − [[K, −K], [−K, K]]) x = 0."""
+    """Small oscillations at the configuration q without gravity: ([[M, S], [Sᵀ, B]] ω² − [[K, −K], [−K, K]]) x = 0."""
     q = configuration(robot, q)
     n, elastic = robot.n, np.flatnonzero(robot.elastic)
     k = stiffness_at_rest(robot, q)[elastic]
-    M = np.zeros((n + len(elastic),) * 2)
-    M[:n, :n] = mass_matrix(robot, q)
-    M[range(n, len(M)), range(n, len(M))] = [robot.joints[i].drive.motor.inertia for i in elastic]  # type: ignore[union-attr]
+    M = coupled_mass_matrix(robot, q)
     span = np.zeros((len(elastic), len(M)))  # deflections
     span[range(len(elastic)), elastic] = -1.0
     span[:, n:] = np.eye(len(elastic))

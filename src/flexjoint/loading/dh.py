@@ -10,14 +10,15 @@ one.  The last DH frame becomes the massless link "tool".
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from ..drives import Drive
+from ..drives import Drive, Motor
 from ..errors import RobotError
-from ..robot import BASE, Joint, JointKind, Limits, Link, Robot
+from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_x, rotation_z
 
 CONVENTIONS = ("standard", "modified")
@@ -58,11 +59,14 @@ def from_dh(
     joint_names: Sequence[str] | None = None,
     link_names: Sequence[str] | None = None,
     allow_unphysical: bool = False,
+    fidelity: Fidelity = "spong",
+    rotors_in_links: bool = True,
 ) -> Robot:
     """A chain of N joints; every argument holds one entry a joint, and a single number serves them all.
 
     `kinds` is a string of R and P, or a sequence of "revolute" and "prismatic"; all revolute by default.
-    `com` (N, 3) and the central `inertia` (N, 3, 3) are in DH frame i.  Angles in rad, quarter turns exact.
+    `com` (N, 3) and the central `inertia` (N, 3, 3) are in DH frame i, positions and axes of motors in that of their
+    carrier.  Angles in rad, quarter turns exact.
     """
     if convention not in CONVENTIONS:
         raise RobotError(f"{name}: the DH convention {convention!r} is unknown: choose one of {', '.join(CONVENTIONS)}")
@@ -86,6 +90,7 @@ def from_dh(
 
     links = []
     parent, end = BASE, HERE  # `end`: the last DH frame in its link's frame
+    ends = {BASE: HERE}
     for i in range(n):
         turn, shift = rotation_z(theta[i]), np.array([0.0, 0.0, d[i]])
         bend = Pose(rotation_x(alpha[i]), np.array([a[i], 0.0, 0.0]))
@@ -109,8 +114,39 @@ def from_dh(
         I = end.R @ inertia[i] @ end.R.T
         links.append(Link(link_names[i], joint, parent, float(mass[i]), end.p + end.R @ com[i], (I + I.T) / 2))
         parent = link_names[i]
+        ends[parent] = end
+    links = [_with_motor_in_link_frame(link, ends) for link in links]
     links.append(Link("tool", Joint("tool_mount", "fixed", end.p, end.R), parent))
-    return Robot(name, tuple(links), gravity, allow_unphysical=allow_unphysical)
+    return Robot(
+        name,
+        tuple(links),
+        gravity,
+        allow_unphysical=allow_unphysical,
+        fidelity=fidelity,
+        rotors_in_links=rotors_in_links,
+    )
+
+
+def _with_motor_in_link_frame(link: Link, ends: Mapping[str, Pose]) -> Link:
+    """Position and axis of the motor from the carrier's DH frame into its link's."""
+    drive = link.joint.drive
+    motor = getattr(drive, "motor", None)
+    if drive is None or not isinstance(motor, Motor) or (motor.axis is None and motor.position is None):
+        return link
+    end = ends.get(motor.carrier or link.parent, HERE)  # an unknown carrier is for the robot to refuse
+    moved = dataclasses.replace(
+        motor,
+        axis=motor.axis if _is_no_vector(motor.axis) else end.R @ motor.axis,
+        position=motor.position if _is_no_vector(motor.position) else end.p + end.R @ motor.position,
+    )
+    return dataclasses.replace(
+        link, joint=dataclasses.replace(link.joint, drive=dataclasses.replace(drive, motor=moved))
+    )
+
+
+def _is_no_vector(value: Any) -> bool:
+    """Not given, or not three numbers, which is for the robot to refuse."""
+    return not isinstance(value, tuple) or len(value) != 3
 
 
 def _joint_count(name: str, kinds: Any, *parameters: Any) -> int:

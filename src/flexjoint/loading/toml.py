@@ -1,6 +1,6 @@
 """Robot files: our own format, TOML, SI units.
 
-    name = "two_link"                      # also: description, source, gravity, tool, allow_unphysical
+    name = "two_link"                      # also: description, source, gravity, tool, fidelity, ...
     convention = "standard_dh"             # or "modified_dh", or "frames" for any tree
 
     [[link]]                               # one a joint, in the order of q
@@ -10,6 +10,9 @@
     inertia = {xx = 0.02, yy = 0.02, zz = 0.005}     # central; also xy, xz, yz, or a 3x3 matrix
     drive = {kind = "elastic", stiffness = 1000, motor_inertia = 3.2}    # also: damping, motor_viscous_friction, ...
 
+A rotor described as a body, for the complete model, has instead of motor_inertia its motor_axial_inertia and
+motor_gear_ratio, and motor_mass, motor_transverse_inertia, motor_position, motor_axis, motor_carrier where they differ
+from the defaults; position and axis are in the carrier's frame, with DH conventions in its DH frame.
 A spring that is not linear stands in place of its stiffness: spring = {kind = "cubic", stiffness = 900, cubic = 4e4}.
 
 With `convention = "frames"` a link has a name, a parent, and its frame's position and rpy, rpy_deg or rotation in
@@ -33,7 +36,7 @@ import numpy as np
 
 from ..drives import Drive, ElasticDrive, Motor, RigidDrive
 from ..errors import FlexjointError, RobotError
-from ..robot import BASE, Joint, JointKind, Limits, Link, Robot
+from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
 from ..springs import SPRINGS, Spring
 from .dh import from_dh
@@ -42,14 +45,22 @@ MAX_BYTES = 10_000_000
 MAX_LINKS = 10_000
 MAX_DOTS = 100  # in one line: tomllib takes quadratic time over a dotted key, minutes over a long one
 
-TOP_KEYS = ("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical", "link")
+TOP_KEYS = (
+    *("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical"),
+    *("fidelity", "rotors_in_links", "link"),
+)
 FRICTION_KEYS = ("viscous_friction", "coulomb_friction", "coulomb_velocity")
 BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", *FRICTION_KEYS, "limits", "drive")
 DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
 FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
-MOTOR_KEYS = ("motor_inertia", *(f"motor_{key}" for key in FRICTION_KEYS))
+ROTOR_NUMBERS = ("transverse_inertia", "mass")
+ROTOR_VECTORS = ("position", "axis")
+MOTOR_KEYS = tuple(
+    f"motor_{key}"
+    for key in ("inertia", "axial_inertia", "gear_ratio", *FRICTION_KEYS, *ROTOR_NUMBERS, *ROTOR_VECTORS, "carrier")
+)
 DRIVE_KEYS = {"rigid": ("kind", *MOTOR_KEYS), "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS)}
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
@@ -67,7 +78,7 @@ def parse_robot(data: bytes, place: str) -> Robot:
     read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
     try:
         robot = read[table.choice("convention", CONVENTIONS)](table, links)
-        return robot.replace(tool=table.text("tool")) if "tool" in table.data else robot
+        return robot.replace(tool=table.text("tool", robot.tool))
     except RobotError as error:
         if str(error).startswith(place):
             raise
@@ -87,6 +98,8 @@ def robot_text(robot: Robot) -> str:
         "gravity": robot.gravity,
         "tool": robot.tool,
         "allow_unphysical": robot.allow_unphysical,
+        "fidelity": robot.fidelity,
+        "rotors_in_links": robot.rotors_in_links,
     }
     blocks = [top, *map(_link_entries, robot.links)]
     return "\n[[link]]\n".join("".join(f"{k} = {_toml(v)}\n" for k, v in block.items()) for block in blocks)
@@ -276,6 +289,8 @@ def _common(table: Table) -> dict[str, Any]:
         "name": table.text("name"),
         "gravity": table.vector("gravity", (0.0, 0.0, -9.81)),
         "allow_unphysical": table.flag("allow_unphysical", False),
+        "fidelity": table.choice("fidelity", FIDELITIES, "spong"),
+        "rotors_in_links": table.flag("rotors_in_links", True),
     }
 
 
@@ -335,13 +350,25 @@ def _drive(link: Table) -> Drive | None:
     table = link.table("drive")
     kind = table.choice("kind", DRIVE_KEYS)
     table.allow(DRIVE_KEYS[kind])
-    inertia = table.number("motor_inertia", 0.0 if kind == "rigid" else None)
-    motor = Motor(inertia, **{key: table.number(f"motor_{key}", 0.0) for key in FRICTION_KEYS})
+    motor = _motor(table, 0.0 if kind == "rigid" else None)
     if kind == "rigid":
         return RigidDrive(motor)
     table.only_one("stiffness", "spring")
     spring = _spring(table) if "spring" in table.data else table.number("stiffness")
     return ElasticDrive(spring, motor, table.number("damping", 0.0))
+
+
+def _motor(table: Table, default: float | None) -> Motor:
+    table.only_one("motor_inertia", "motor_axial_inertia")
+    fields: dict[str, Any] = {key: table.number(f"motor_{key}", 0.0) for key in (*FRICTION_KEYS, *ROTOR_NUMBERS)}
+    fields |= {key: table.vector(f"motor_{key}") for key in ROTOR_VECTORS if f"motor_{key}" in table.data}
+    if "motor_carrier" in table.data:
+        fields["carrier"] = table.text("motor_carrier")
+    if "motor_axial_inertia" in table.data:
+        return Motor.from_rotor(table.number("motor_axial_inertia"), table.number("motor_gear_ratio"), **fields)
+    if "motor_gear_ratio" in table.data:
+        fields["gear_ratio"] = table.number("motor_gear_ratio")
+    return Motor(table.number("motor_inertia", default), **fields)
 
 
 def _spring(drive: Table) -> Spring:
@@ -404,8 +431,8 @@ def _spring_entries(joint: Joint, spring: Spring) -> dict[str, Any]:
 
 
 def _motor_entries(motor: Motor) -> dict[str, Any]:
-    friction = {f"motor_{key}": value for key in FRICTION_KEYS if (value := getattr(motor, key))}
-    return {"motor_inertia": motor.inertia, **friction}
+    names = [field.name for field in dataclasses.fields(Motor)[1:]]
+    return {"motor_inertia": motor.inertia, **{f"motor_{key}": x for key in names if (x := getattr(motor, key))}}
 
 
 def _toml(value: Any) -> str:

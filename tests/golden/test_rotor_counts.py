@@ -1,0 +1,33 @@
+"""Operations of the complete model on the 7R LWR with coaxial motors, and what is promised about them."""
+
+import pytest
+
+import flexjoint as fj
+from support.rotors import coaxial
+
+SPONG = fj.load("kuka_lwr")
+COMPLETE = coaxial(SPONG)
+COUNTS = {
+    "inverse_dynamics": (fj.inverse_dynamics, 9017),
+    "elastic_forward_dynamics": (fj.elastic_forward_dynamics, 998),
+    "generalized_forces": (fj.generalized_forces, 952),
+    "coupled_mass_matrix": (fj.coupled_mass_matrix, 257),
+    "rotor_coupling": (fj.rotor_coupling, 43),
+}
+
+
+def operations(algorithm, robot):
+    program, _ = algorithm.trace(robot, algorithm.structure(robot))
+    return program.operations
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_operation_counts(name):
+    algorithm, count = COUNTS[name]
+    assert operations(algorithm, COMPLETE) == count, "if meant, change the number and say why in the commit"
+
+
+def test_bounds():
+    """Inverse dynamics at order 8: ten times that of Spong's model; forward dynamics: twice that of rigid joints."""
+    assert COUNTS["inverse_dynamics"][1] <= 10 * operations(fj.inverse_dynamics, SPONG)
+    assert COUNTS["elastic_forward_dynamics"][1] <= 2 * operations(fj.forward_dynamics, SPONG.rigid())
