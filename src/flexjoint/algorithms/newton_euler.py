@@ -140,7 +140,7 @@ def newton_euler(
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
     spins: Sequence[tuple[Rotor, Jet]] = (),
     known: Sequence[Any] = (),
-    loop_from: int = LOOP_FROM,
+    loop_from: int | None = None,
 ) -> tuple[list[Motion], list[Load]]:
     """Every body's motion, the base's last, and what each joint passes to its body, with the first `order` derivatives.
 
@@ -172,7 +172,7 @@ def forward(
     steps: Sequence[JointStep],
     base: Motion,
     square: Callable[[Jet], Jet] = outer_square,
-    loop_from: int = LOOP_FROM,
+    loop_from: int | None = None,
 ) -> tuple[list[Motion], list[Load]]:
     """From the base outwards: how each body moves, and the load that takes."""
     motions: list[Motion] = []
@@ -217,7 +217,7 @@ def backward(
     steps: Sequence[JointStep],
     loads: list[Load],
     known: Sequence[Any] = (),
-    loop_from: int = LOOP_FROM,
+    loop_from: int | None = None,
 ) -> list[Load]:
     """From the tips inwards: the load of a body and all that it carries."""
     loads = list(loads)
@@ -266,9 +266,9 @@ def runs(tree: list[Body]) -> list[range]:
     return [range(a, b) for a, b in pairwise([*starts, len(tree)])]
 
 
-def repeated(run: range, jet: Jet, loop_from: int) -> Callable[..., Any]:
+def repeated(run: range, jet: Jet, loop_from: int | None) -> Callable[..., Any]:
     """Long runs become loops: their straight code leaves the instruction cache, and takes long to compile."""
-    return scan if len(run) * len(jet) ** 2 >= loop_from else unrolled
+    return scan if len(run) * len(jet) ** 2 >= (LOOP_FROM if loop_from is None else loop_from) else unrolled
 
 
 def anywhere(body: Body) -> Body:
