@@ -57,8 +57,9 @@ def lwr(effort: Effort) -> Iterator[Row]:
         "ejnea": fj.compile(fj.inverse_dynamics, elastic),
         "forward": fj.compile(fj.forward_dynamics, rigid),
         "mass": fj.compile(fj.mass_matrix, rigid),
+        "linearization": fj.compile(fj.feedback_linearization, elastic),
     }
-    names |= kernels
+    names |= kernels | {"tau_e_v": names["jerk"]}
     q, v, a, tau, model, data = (names[x] for x in ("q", "v", "a", "tau", "model", "data"))
     check("inverse dynamics", kernels["inverse"](q, v, a), pin.rnea(model, data, q, v, a))
     check("forward dynamics", kernels["forward"](q, v, tau), pin.aba(model, data, q, v, tau))
@@ -75,6 +76,13 @@ def lwr(effort: Effort) -> Iterator[Row]:
         ("rigid inverse dynamics, kernel", "inverse", "inverse(q, v, a, out=out)", RNEA, 0.12),
         ("elastic inverse dynamics, kernel", "ejnea", "ejnea(q, v, a, jerk, snap, out=out)", RNEA, 0.20),
         ("forward dynamics, kernel", "forward", "forward(q, v, tau, out=out)", aba, 0.08),
+        (
+            "feedback linearization, kernel",
+            "linearization",
+            "linearization(q, v, tau, tau_e_v, snap, out=out)",
+            RNEA,
+            0.35,
+        ),
         ("mass matrix, kernel", "mass", "mass(q, out=M)", crba, None),
         ("rigid inverse dynamics, function", "inverse", "fj.inverse_dynamics(robot, q, v, a, out=out)", RNEA, 0.12),
         (

@@ -10,12 +10,23 @@ Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is
 from .algorithms.articulated_body import forward_dynamics
 from .algorithms.damped import DampedMotion, damped_inverse_dynamics, damped_motion
 from .algorithms.elastic import MotorMotion, inverse_dynamics, motor_motion
+from .algorithms.elastic_forward import Accelerations, elastic_forward_dynamics
 from .algorithms.energy import (
     Momentum,
     generalized_momentum,
     kinetic_energy,
     momentum,
     potential_energy,
+)
+from .algorithms.feedback_linearization import (
+    LinearizingTorque,
+    LinkMotion,
+    chain_length,
+    feedback_linearization,
+    feedback_linearization_from_positions,
+    feedback_linearization_from_torques,
+    linearizing_control,
+    link_motion,
 )
 from .algorithms.friction import coulomb_command
 from .algorithms.kinematics import Pose, forward_kinematics, jacobian, jacobian_derivatives
@@ -28,14 +39,33 @@ from .algorithms.newton_euler import (
     joint_wrenches,
     torque_derivatives,
 )
+from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
 from .api import Algorithm, compile, export_c, show_config
 from .compiler.kernel import Kernel
+from .control import (
+    ControllerState,
+    FeedbackLinearization,
+    JointModes,
+    JointState,
+    gains_from_poles,
+    joint_modes,
+    routh_period_limit,
+    runge_kutta_limit,
+    sampling_period_limit,
+)
 from .drives import ElasticDrive, Motor, RigidDrive
 from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
 from .paths import Parameter, parameters
+from .observers import (
+    DerivativeState,
+    FilteredDerivative,
+    KalmanDifferentiator,
+    MotionEstimate,
+    output_covariance,
+)
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
@@ -54,22 +84,34 @@ from .trajectory import (
 )
 
 __all__ = [
+    "Accelerations",
     "Algorithm",
     "BaseMotion",
+    "ControllerState",
     "CubicSpring",
     "DampedMotion",
+    "DerivativeState",
     "ElasticDrive",
+    "FeedbackLinearization",
+    "FilteredDerivative",
     "FilteredStep",
     "FlexjointError",
     "HardeningSpring",
     "InputError",
     "Joined",
     "Joint",
+    "JointModes",
+    "JointState",
+    "KalmanDifferentiator",
     "Kernel",
     "Limits",
     "LinearSpring",
+    "LinearizingTorque",
     "Link",
+    "LinkMotion",
+    "LinkState",
     "Momentum",
+    "MotionEstimate",
     "Motor",
     "MotorMotion",
     "NonFiniteError",
@@ -86,37 +128,54 @@ __all__ = [
     "Sinusoid",
     "Spline",
     "Spring",
+    "SpringTorque",
     "Trajectory",
     "bias_torque",
     "builtin_robots",
+    "chain_length",
     "compile",
     "coriolis_torque",
     "coulomb_command",
     "damped_inverse_dynamics",
     "damped_motion",
+    "elastic_forward_dynamics",
     "export_c",
+    "feedback_linearization",
+    "feedback_linearization_from_positions",
+    "feedback_linearization_from_torques",
     "forward_dynamics",
     "forward_kinematics",
     "from_dh",
+    "gains_from_poles",
     "generalized_momentum",
     "gravity_torque",
     "inverse_dynamics",
     "jacobian",
     "jacobian_derivatives",
+    "joint_modes",
     "joint_wrenches",
     "kinetic_energy",
+    "linearizing_control",
+    "link_motion",
+    "link_state",
     "load",
     "load_trajectory",
     "mass_matrix",
     "momentum",
     "motor_motion",
+    "output_covariance",
     "parameters",
     "parents_first",
     "potential_energy",
     "random_robot",
     "read_robot",
+    "relative_degree",
     "require_smoothness",
+    "routh_period_limit",
+    "runge_kutta_limit",
+    "sampling_period_limit",
     "show_config",
+    "spring_torques",
     "torque_derivatives",
     "write_robot",
 ]

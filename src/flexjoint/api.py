@@ -6,8 +6,8 @@ An algorithm is written once, as a pure function of a Robot and CasADi SX expres
 - called with arrays compiles a kernel for that robot, keeps it, and calls it.
 
 The parameters of the function say what it takes: positional ones are arrays, `*higher` further derivatives
-of the last of them, keyword-only ones are either groups of stacks (`wrenches`, `base`) or options that select
-the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
+of the last of them, keyword-only ones are either groups of stacks (`wrenches`, `base`, `tracking`) or options that
+select the code (`order`, `link`).  Shapes and units come from `SIGNALS`, by name.
 """
 
 from __future__ import annotations
@@ -50,14 +50,16 @@ SIGNALS = {
     "a": Signal(("n",), "rad/s² | m/s²"),
     "higher": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "jerk": Signal(("n",), "rad/s³ | m/s³"),
-    "tau": Signal(("n",), "Nm | N"),
     "theta": Signal(("n",), "rad | m"),
     "theta_v": Signal(("n",), "rad/s | m/s"),
     "theta_a": Signal(("n",), "rad/s² | m/s²"),
     "deflection": Signal(("n",), "rad | m"),
     "deflection_v": Signal(("n",), "rad/s | m/s"),
+    "tau": Signal(("n",), "Nm | N"),
     "tau_e": Signal(("n",), "Nm | N"),
     "tau_e_v": Signal(("n",), "Nm/s | N/s"),
+    "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
+    "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "momentum": Signal(("n",), "kg m²/s | kg m/s"),
@@ -72,6 +74,7 @@ SIGNALS = {
 GROUPS = {
     "wrenches": Signal((6,), "N/sᵏ, Nm/sᵏ"),
     "base": Signal((3,), "rad/sᵏ⁺¹, m/sᵏ⁺²"),
+    "tracking": Signal(("n",), "rad/sᵏ | m/sᵏ, 1/sᵏ"),
 }
 
 

@@ -189,9 +189,7 @@ class Inertia(NamedTuple):
 
 def leibniz(product: Callable[[Any, Any], Any], a: Sequence[Any], b: Sequence[Any], order: int) -> Jet:
     """Jet of a bilinear product: (ab)⁽ᵏ⁾ = Σ_l C(k, l) a⁽ˡ⁾ b⁽ᵏ⁻ˡ⁾."""
-    return [
-        total(comb(k, l) * product(a[l], b[k - l]) for l in range(k + 1)) for k in range(order + 1)
-    ]
+    return [total(comb(k, l) * product(a[l], b[k - l]) for l in range(k + 1)) for k in range(order + 1)]
 
 
 def outer_square(w: Sequence[Vector], order: int) -> Jet:

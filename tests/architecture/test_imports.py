@@ -25,6 +25,8 @@ LAYERS = [
     "api",
     "algorithms",
     "trajectory",
+    "control",
+    "observers",
     "cli",
 ]  # a module imports from its own layer and those before it
 LEAVES = ["cli"]  # nothing imports them; they alone may import flexjoint as its users do

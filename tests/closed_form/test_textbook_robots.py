@@ -107,9 +107,7 @@ def test_double_pendulum():
     for q, v, a in states(2, 3):
         cos2, h = np.cos(q[1]), -m2 * l1 * c2 * np.sin(q[1])
         m12 = m2 * (c2**2 + l1 * c2 * cos2) + I2
-        M = np.array(
-            [[m1 * c1**2 + m2 * (l1**2 + c2**2 + 2 * l1 * c2 * cos2) + I1 + I2, m12], [m12, m2 * c2**2 + I2]]
-        )
+        M = np.array([[m1 * c1**2 + m2 * (l1**2 + c2**2 + 2 * l1 * c2 * cos2) + I1 + I2, m12], [m12, m2 * c2**2 + I2]])
         c = np.array([h * (2 * v[0] * v[1] + v[1] ** 2), -h * v[0] ** 2])
         far = m2 * c2 * G * np.cos(q[0] + q[1])
         g = np.array([(m1 * c1 + m2 * l1) * G * np.cos(q[0]) + far, far])

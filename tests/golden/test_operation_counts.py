@@ -31,6 +31,9 @@ ALGORITHMS = {
     "gravity_torque": (fj.gravity_torque, {}),
     "mass_matrix": (fj.mass_matrix, {}),
     "forward_dynamics": (fj.forward_dynamics, {}),
+    "elastic_forward_dynamics": (fj.elastic_forward_dynamics, {}),
+    "link_motion": (fj.link_motion, {}),
+    "linearizing_control": (fj.linearizing_control, {}),
     "generalized_momentum": (fj.generalized_momentum, {}),
     "momentum": (fj.momentum, {}),
     "kinetic_energy": (fj.kinetic_energy, {}),
@@ -45,6 +48,9 @@ def operations(algorithm, robot, options):
     options = dict(options)
     if algorithm is fj.forward_dynamics:  # of rigid joints only
         robot = robot.rigid()
+    if algorithm is fj.linearizing_control:
+        length = fj.chain_length(robot)
+        options["tracking"] = {"reference": length + 1, "gains": length}
     if "wrenches" in options:
         options["wrenches"] = {robot.tool: options["wrenches"]}
     program, _ = algorithm.trace(robot, algorithm.structure(robot, **options))
@@ -71,8 +77,9 @@ def test_operation_counts(name):
         (fj.inverse_dynamics, fj.load("kuka_lwr").without_drives(), 500),
         (fj.inverse_dynamics, fj.load("kuka_lwr"), 1960),
         (fj.forward_dynamics, fj.load("kuka_lwr").without_drives(), 935),
+        (fj.feedback_linearization, fj.load("kuka_lwr"), 2968),
     ],
-    ids=["rigid", "elastic", "forward"],
+    ids=["rigid", "elastic", "forward", "feedback linearization"],
 )
 def test_bounds(algorithm, robot, most):
     assert operations(algorithm, robot, {}) <= most

@@ -95,6 +95,20 @@ def test_accelerations_of_the_feedback_linearization_case():
         assert relative_error(f(q, v, tau), a) < case["tol_rel"]
 
 
+def test_feedback_linearization():
+    """The whole law through its kernel, all states as one batch, and acceleration and jerk on the way."""
+    case = load_case("fblin_lwr")
+    robot = robot_of_case(case)
+    state = [case[key] for key in ("q", "qd", "tau_e_in", "tau_e_d_in")]
+    found = fj.feedback_linearization(robot, *state, case["v"])
+    motion = fj.link_motion(robot, *state)
+    for b, tau in enumerate(found):
+        assert relative_error(tau, case["tau"][b]) < case["tol_rel"]
+        assert relative_error(motion.a[b], case["q2"][b]) < case["tol_rel"]
+        assert relative_error(motion.jerk[b], case["q3"][b]) < case["tol_rel"]
+        assert relative_error(tau, case["tau_e_in"][b]) > 1e-3, "the motor's share is missing or too small to be seen"
+
+
 @pytest.mark.parametrize("name", RIGID)
 def test_rigid_quantities(name):
     case = load_case(name)

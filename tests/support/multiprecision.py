@@ -100,9 +100,7 @@ def transposed(A: list) -> list:
 def link_torques(robot: Robot, stack: Sequence[Any], order: int) -> list[list[Any]]:
     """[τ, τ', ...] of the links, their friction and the motors that turn with them, from the stack [q, q', ...]."""
     degree = order + 2
-    q = [
-        [mpmath.mpf(float(stack[k][i])) / mpmath.factorial(k) for k in range(degree + 1)] for i in range(robot.n)
-    ]
+    q = [[mpmath.mpf(float(stack[k][i])) / mpmath.factorial(k) for k in range(degree + 1)] for i in range(robot.n)]
     R: list = []
     p: list = []
     omega: list = []

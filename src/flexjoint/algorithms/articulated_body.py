@@ -143,6 +143,14 @@ def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, t
     return rest
 
 
+def joint_accelerations(robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None) -> Any:
+    """q'' where `tau` is what reaches the links: of a rigid joint the motor torque, of an elastic one the spring's."""
+    if robot.n > FEW_JOINTS:
+        return by_articulated_bodies(robot, q, v, tau, wrenches, base)
+    ways = [by_factorization, by_articulated_bodies]
+    return cheapest([way(robot, q, v, tau, wrenches, base) for way in ways], lambda x: [x])
+
+
 @algorithm("a")
 def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
     """Joint accelerations from positions, velocities and motor torques of a robot with rigid joints.
@@ -152,10 +160,8 @@ def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
     if any(robot.elastic):
         joint = robot.joints[robot.elastic.index(True)].name
         raise InputError(
-            f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use robot.rigid() for "
-            "stiff joints, or robot.without_drives() with the elastic torques as tau"
+            f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use "
+            "elastic_forward_dynamics, robot.rigid() for stiff joints, or robot.without_drives() with the elastic "
+            "torques as tau"
         )
-    if robot.n > FEW_JOINTS:
-        return by_articulated_bodies(robot, q, v, tau, wrenches, base)
-    ways = [by_factorization, by_articulated_bodies]
-    return cheapest([way(robot, q, v, tau, wrenches, base) for way in ways], lambda x: [x])
+    return joint_accelerations(robot, q, v, tau, wrenches, base)

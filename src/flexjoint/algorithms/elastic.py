@@ -123,6 +123,11 @@ def check_derivatives(name: str, robot: Robot, q: Sequence[Any]) -> None:
             f"{name}: {' and '.join(needs)}, {len(q) - 1} derivatives were given; as the joints are coupled, every "
             "joint's are used; robot.rigid() is the robot with stiff joints"
         )
+    warn_of_friction(robot)
+
+
+def warn_of_friction(robot: Robot) -> None:
+    """Coulomb friction that costs more torque than it exerts."""
     for joint, torque in zip(robot.joints, coulomb_command(robot)):
         if torque > joint.coulomb_friction:
             warnings.warn(

@@ -54,9 +54,7 @@ def velocities(tree: list[Body], q: Any, v: Any) -> list[Velocity]:
         R, p = joint_pose(body, q)
         along_z = v[body.coordinate] * unit_z() if body.coordinate is not None else zeros(3)
         turning, sliding = (along_z, zeros(3)) if body.kind == "revolute" else (zeros(3), along_z)
-        found.append(
-            Velocity(up.R @ R, R.T @ up.omega + turning, R.T @ (up.v + cross(up.omega, p)) + sliding)
-        )
+        found.append(Velocity(up.R @ R, R.T @ up.omega + turning, R.T @ (up.v + cross(up.omega, p)) + sliding))
     return found
 
 
@@ -97,4 +95,3 @@ def jacobian_derivatives(robot: Robot, q, *higher, order=1, link=None):
     for _ in range(order):
         J.append(time_derivative(J[-1], stack))
     return J
-

@@ -93,6 +93,7 @@ def newton_euler(
     order: int,
     base: Mapping[str, Sequence[Any]] | None = None,
     wrenches: Sequence[tuple[Frame, Sequence[Any]]] = (),
+    known: Sequence[Any] = (),
 ) -> list[Load]:
     """What each joint passes to its body, with the first `order` derivatives, from the stack [q, q', ...]."""
     steps = [joint_step(body, q, order) for body in tree]
@@ -100,7 +101,7 @@ def newton_euler(
     for frame, wrench in wrenches:
         if frame.body >= 0:
             loads[frame.body] += external(motions[frame.body], frame, wrench, order)
-    return backward(tree, steps, loads, order)
+    return backward(tree, steps, loads, order, known)
 
 
 def forward(tree: list[Body], steps: list[Step], order: int, base: Motion) -> tuple[list[Motion], list[Load]]:
@@ -145,18 +146,22 @@ def inertial_load(body: Body, motion: Motion) -> Load:
     )
 
 
-def backward(tree: list[Body], steps: list[Step], loads: list[Load], order: int) -> list[Load]:
-    """From the tips inwards: the load of a body and all that it carries."""
+def backward(
+    tree: list[Body], steps: list[Step], loads: list[Load], order: int, known: Sequence[Any] = ()
+) -> list[Load]:
+    """From the tips inwards: the load of a body and all it carries; `known` are joint torques that need no computing."""
     loads = list(loads)
     none = Load([zeros(3)] * (order + 1), [zeros(3)] * (order + 1))
 
-    def inwards(carried: Load, x: tuple[Body, Step, Load]) -> tuple[Load, Load]:
-        body, step, own = x
+    def inwards(carried: Load, x: tuple[Body, Step, Load, Jet]) -> tuple[Load, Load]:
+        body, step, own, torques = x
         load = own + carried
+        along = load.N if body.kind == "revolute" else load.F
+        along[: len(torques)] = [ca.vertcat(jet[:2], tau) for jet, tau in zip(along, torques)]
         return handed_on(body, step, load, order), load
 
     for run in reversed(runs(tree)):
-        xs = [(anywhere(tree[i]), steps[i], loads[i]) for i in run]
+        xs = [(anywhere(tree[i]), steps[i], loads[i], [tau[i] for tau in known]) for i in run]
         rest, loads[run[0] : run[-1] + 1] = repeated(run, order)(inwards, none, xs, reverse=True)
         parent = tree[run[0]].parent
         if parent >= 0:
@@ -314,14 +319,27 @@ def link_torques(
     order: int,
     wrenches: Mapping[str, Sequence[Any]] | None = None,
     base: Mapping[str, Sequence[Any]] | None = None,
+    known: Sequence[Any] = (),
 ) -> Jet:
     """Jet of what the links alone ask of the joints: τ = N_z of a turning, F_z of a sliding one  [EJNEA (39)]."""
     tree = moving_bodies(robot)
     place = frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
-    loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at)
+    loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at, known)
     along = [load.N if body.kind == "revolute" else load.F for body, load in zip(tree, loads)]
     return [ca.vertcat(*[jet[k][2] for jet in along]) for k in range(order + 1)]
+
+
+def next_torque(robot: Robot, q: Sequence[Any], known: Sequence[Any], wrenches: Any = None, base: Any = None) -> Any:
+    """τ⁽ᵏ⁾ of `torque_derivatives` where `known` = [τ, ... τ⁽ᵏ⁻¹⁾] belong to the motion [q, ... q⁽ᵏ⁺²⁾] already.
+
+    Their components along the joints need no computing: 4 % of the feedback linearization of the 7R.
+    """
+    k = len(known)
+    B, friction = rigid_motor_inertia(robot), link_friction(robot, q[1:], k)
+    joints = [friction[l] + B * q[l + 2] for l in range(k + 1)]
+    links = [tau - x for tau, x in zip(known, joints)]
+    return link_torques(robot, q, sx(robot.gravity), k, wrenches, base, links)[k] + joints[k]
 
 
 def checked_wrenches(robot: Robot, wrenches: Mapping | None, order: int) -> list[tuple[int, Sequence[Any]]]:

@@ -1,0 +1,233 @@
+"""How fast a robot with elastic joints must be sampled: its modes, and the limits of integrators and of held control.
+
+The springs and the light links behind them set the time scale.  Joint 7 of the LWR of [EJNEA sec. V], 1.6e-4 kg m² on
+1000 Nm/rad, oscillates at 2530 rad/s, so that poles at −10 rad/s need a period under 60 µs.  The rule behind that
+number: the law cancels the term ω² q'' of a mode, but with torques held for h it cancels ω² q''(t − h/2), and what
+remains adds ω² h/2 to K₃.  `sampling_period_limit` does not use the rule: it looks for the period at which an
+eigenvalue of robot, hold and controller, linearized at rest, leaves the unit circle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms.elastic import spring_motion
+from ..algorithms.elastic_forward import elastic_forward_dynamics
+from ..algorithms.feedback_linearization import (
+    chain_length,
+    held_torques,
+    linearizing_control,
+    link_derivatives,
+    torques_on_links,
+)
+from ..algorithms.mass_matrix import mass_matrix
+from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.transmission import relative_degree
+from ..drives import ElasticDrive
+from ..errors import InputError
+from ..robot import Robot
+from ..spatial import ca, sx, zeros
+from .gains import check_gains
+
+TERMS = 19  # of the series of φ(Z) = Σ Zᵏ/(k + 1)!, |Z| ≤ 1
+STEP = 1.1  # by which the period grows in the search for the first one that is unstable
+RUNGE_KUTTA = [1.0, 1.0, 1 / 2, 1 / 6, 1 / 24]  # growth of a mode in one step of the classic method
+
+
+class JointModes(NamedTuple):
+    """Undamped modes: `frequencies` in rad/s, ascending, and their shapes in `links` and `motors`, one a row.
+
+    Each elastic joint adds a mode; as many others have the frequency 0, those of the robot as a whole.
+    """
+
+    frequencies: np.ndarray
+    links: np.ndarray
+    motors: np.ndarray
+
+
+def joint_modes(robot: Robot, q: Any) -> JointModes:
+    """Small oscillations at the configuration q without gravity: ([[M, 0], [0, B]] ω² − [[K, −K], [−K, K]]) x = 0."""
+    q = configuration(robot, q)
+    n, elastic = robot.n, np.flatnonzero(robot.elastic)
+    k = stiffness_at_rest(robot, q)[elastic]
+    M = np.zeros((n + len(elastic),) * 2)
+    M[:n, :n] = mass_matrix(robot, q)
+    M[range(n, len(M)), range(n, len(M))] = [robot.joints[i].drive.motor.inertia for i in elastic]  # type: ignore[union-attr]
+    span = np.zeros((len(elastic), len(M)))  # deflections
+    span[range(len(elastic)), elastic] = -1.0
+    span[:, n:] = np.eye(len(elastic))
+    L = np.linalg.cholesky(M)
+    scaled = np.linalg.solve(L, (span * np.sqrt(k)[:, None]).T)
+    shapes, singular, _ = np.linalg.svd(scaled)  # ω are singular values: their squares would lose the small ones
+    frequencies = np.concatenate([np.zeros(n), singular[::-1]])
+    x = np.linalg.solve(L.T, shapes[:, ::-1]).T
+    x /= np.take_along_axis(x, np.argmax(np.abs(x), axis=1)[:, None], axis=1)
+    motors = x[:, :n].copy()  # of a rigid joint, the link itself
+    motors[:, elastic] = x[:, n:]
+    return JointModes(frequencies, x[:, :n], motors)
+
+
+def runge_kutta_limit(robot: Robot, q: Any) -> float:
+    """The largest step with which the classic Runge-Kutta method of order 4 is stable at rest at q; about 2.8/ω_max."""
+    A, _ = linear_robot(robot, q)
+    modes = np.linalg.eigvals(A)
+    fast = modes[np.abs(modes) > 1e-3 * np.max(np.abs(modes), initial=0.0)]  # slow ones, gravity's too, limit nothing
+    inwards = [x if x.real < -1e-9 * abs(x) else 1j * abs(x) for x in fast]  # what rounding has turned outwards
+    return min((stable_distance(x / abs(x)) / abs(x) for x in inwards), default=np.inf)
+
+
+def stable_distance(direction: complex) -> float:
+    """How far along a direction of the left half plane |1 + z + z²/2 + z³/6 + z⁴/24| stays below 1: 2√2 up the axis."""
+
+    def stable(r: float) -> bool:
+        return bool(abs(np.polyval(RUNGE_KUTTA[::-1], r * direction)) <= 1 + 1e-12)
+
+    return first_failure(stable, 0.1, 5.0)
+
+
+def routh_period_limit(frequency: float, gains: Any) -> float:
+    """The rule: h with K₃ + ω² h/2 at the end of the range in which s⁴ + K₃ s³ + K₂ s² + K₁ s + K₀ is Hurwitz."""
+    K0, K1, K2, K3 = check_gains(gains, 4, 1)[:, 0]
+    largest = K1 * (K2 + np.sqrt(K2 * K2 - 4 * K0)) / (2 * K0)  # K₃K₂K₁ = K₁² + K₃²K₀
+    return float(2 * (largest - K3) / frequency**2)
+
+
+def sampling_period_limit(robot: Robot, q: Any, gains: Any) -> float:
+    """The largest period with which `FeedbackLinearization` with these gains is stable at rest at q, and all below it.
+
+    Eigenvalues of the sampled loop, exact for the robot linearized at q: springs, friction, gravity and the integrators
+    of the controller.  In terms of δ = (z − 1)/h, which keeps its digits at short periods.
+    """
+    loop = linear_loop(robot, q, gains)
+
+    def stable(h: float) -> bool:
+        delta = np.linalg.eigvals(loop(h))
+        return bool(np.max(2 * delta.real + h * np.abs(delta) ** 2) < 0)
+
+    poles = [np.roots([1.0, *K[::-1]]) for K in check_gains(gains, chain_length(robot), robot.n).T]
+    slowest = np.min(np.abs(poles))
+    fastest = max(joint_modes(robot, q).frequencies[-1], slowest)
+    return first_failure(stable, 1e-3 / fastest, 100 / slowest)
+
+
+def first_failure(holds: Callable[[float], bool], start: float, end: float) -> float:
+    """The first x from `start` on where a condition fails, to 1e-9; `end` if it does not."""
+    if not holds(start):
+        raise InputError(f"no stable period was found, not even {start:.3g} s; are the gains stable?")
+    x = start
+    while holds(STEP * x):
+        x *= STEP
+        if x >= end:
+            return end
+    low, high = x, STEP * x
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def configuration(robot: Robot, q: Any) -> np.ndarray:
+    array = np.asarray(q, dtype=float)
+    if array.shape != (robot.n,) or not np.all(np.isfinite(array)):
+        raise InputError(f"the configuration q has shape {array.shape}; it must be {robot.n} finite numbers")
+    return array
+
+
+def stiffness_at_rest(robot: Robot, q: Any) -> np.ndarray:
+    """dτ_e/dφ of each joint under gravity, zero at rigid ones."""
+    phi = deflection_at_rest(robot, q)
+    drives = [joint.drive for joint in robot.joints]
+    return np.array(
+        [float(d.spring.curve(x).stiffness) if isinstance(d, ElasticDrive) else 0.0 for d, x in zip(drives, phi)]
+    )
+
+
+def deflection_at_rest(robot: Robot, q: Any) -> np.ndarray:
+    """φ with which the springs carry the links."""
+    phi = np.zeros(robot.n)
+    for i, (joint, tau) in enumerate(zip(robot.joints, gravity_torque(robot, q))):
+        if isinstance(joint.drive, ElasticDrive):
+            phi[i] = float(ca.evalf(spring_motion(joint, [ca.SX(tau), 0.0, 0.0])[0]))
+    return phi
+
+
+def state_at_rest(robot: Robot, q: Any) -> list[np.ndarray]:
+    """[q, θ, q', θ', torques on the links, their rates]."""
+    q, still = configuration(robot, q), np.zeros(robot.n)
+    return [q, q + deflection_at_rest(robot, q), still, still, np.asarray(gravity_torque(robot, q)), still]
+
+
+def linear_robot(robot: Robot, q: Any) -> tuple[np.ndarray, np.ndarray]:
+    """A, B of x' = A x + B τ at rest, x = (q, θ of elastic joints, q', θ' of elastic joints)."""
+    symbols = [ca.SX.sym(name, robot.n) for name in ("q", "theta", "v", "theta_v", "tau")]
+    a, theta_a = elastic_forward_dynamics.function(robot, *symbols)
+    elastic = np.flatnonzero(robot.elastic).tolist()
+    kept = [*range(robot.n), *(robot.n + i for i in elastic)]
+    acceleration = ca.vertcat(a, theta_a)[kept]
+    J = slopes(symbols, [acceleration], state_at_rest(robot, q)[:5])[0]
+    p = len(kept)
+    A, B = np.zeros((2 * p, 2 * p)), np.zeros((2 * p, robot.n))
+    A[:p, p:] = np.eye(p)
+    A[p:] = J[:, [k + 2 * robot.n * side for side in range(2) for k in kept]]
+    B[p:] = J[:, 4 * robot.n :]
+    return A, B
+
+
+def slopes(symbols: list[Any], expressions: list[Any], at: list[np.ndarray]) -> list[np.ndarray]:
+    """Jacobians with respect to all symbols, in numbers, direction by direction: their expressions would be long."""
+    f = ca.Function("f", symbols, [ca.densify(x) for x in expressions])
+    forward, columns = f.forward(1), []
+    values = f.call([ca.DM(x) for x in at])
+    for direction in np.eye(sum(len(x) for x in at)):
+        seeds = np.split(direction, np.cumsum([len(x) for x in at])[:-1])
+        columns.append([np.array(y)[:, 0] for y in forward.call([*at, *values, *seeds])])
+    return [np.array(x).T for x in zip(*columns)]
+
+
+def mean_response(A: np.ndarray, h: float) -> np.ndarray:
+    """∫₀ʰ e^(A s) ds/h by its series for a fraction of h, then doubled: φ(2Z) = (1 + e^Z) φ(Z)/2, e^Z = 1 + Z φ(Z)."""
+    doublings = max(0, math.ceil(math.log2(max(h * float(np.linalg.norm(A, 1)), 1e-300))))
+    one, Z = np.eye(len(A)), A * (h / 2**doublings)
+    phi = one
+    for k in range(TERMS, 1, -1):
+        phi = one + Z @ phi / k
+    for _ in range(doublings):
+        phi, Z = phi + Z @ phi @ phi / 2, 2 * Z
+    return phi
+
+
+def linear_loop(robot: Robot, q: Any, gains: Any) -> Callable[[float], np.ndarray]:
+    """h -> the matrix (Z − 1)/h of the sampled loop x⁺ = Z x, in (q, q', ... q⁽ʳ⁻¹⁾, φ of damped springs).
+
+    With robot and controller x' = [A x + B τ(x); u(x)] in continuous time, holding τ turns A x + B τ into its mean over
+    the response of the robot alone, ∫ e^(A s) ds/h, and the controller's integrators into polynomials in h.
+    """
+    n, length = robot.n, chain_length(robot)
+    gains = check_gains(gains, length, n)
+    symbols = [ca.SX.sym(name, n) for name in ("q", "theta", "v", "theta_v", "tau_e", "tau_e_v")]
+    x, theta, v, theta_v, tau_e, tau_e_v = symbols
+    reference = [sx(configuration(robot, q)), *[zeros(n)] * length]
+    tracking = {"reference": reference, "gains": [sx(K) for K in gains]}
+    tau, top = linearizing_control.function(robot, x, v, theta, theta_v, tau_e, tau_e_v, tracking=tracking)
+    torques = torques_on_links(robot, theta - x, theta_v - v, tau_e, tau_e_v)
+    inner = [theta[i] - x[i] for i, degree in enumerate(relative_degree(robot)) if degree == 3]
+    chain = ca.vertcat(x, v, *link_derivatives(robot, x, v, torques, None, None), *inner)
+    elastic, held = np.flatnonzero(robot.elastic), held_torques(robot)
+    kept = [n * k + i for k, joints in enumerate([range(n), elastic, range(n), elastic, *held]) for i in joints]
+    F_tau, F_top, T = (J[:, kept] for J in slopes(symbols, [tau, top, chain], state_at_rest(robot, q)))
+    A, B = linear_robot(robot, q)
+    p = len(A)
+    drift = np.hstack([A, np.zeros((p, len(T) - p))]) + B @ F_tau
+    held_rate = np.zeros((n, len(T)))
+    held_rate[held[1], p + len(held[0]) + np.arange(len(held[1]))] = 1.0
+    first, second = (held_rate, F_top) if length == 4 else (F_top, np.zeros_like(F_top))  # rates of the torques held
+
+    def loop(h: float) -> np.ndarray:
+        rows = [mean_response(A, h) @ drift, (first + h / 2 * second)[held[0]], second[held[1]]]
+        return T @ np.vstack(rows) @ np.linalg.inv(T)
+
+    return loop

@@ -1,0 +1,63 @@
+"""Position and velocity from a noisy position by a stationary Kalman filter; of a torque and its rate likewise.
+
+The quantity is modelled as driven by white noise in its second derivative: x'' = w.  The gain is the stationary one, so
+the filter is linear and constant, and its covariance says what noise reaches a control law (`output_covariance`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..control.gains import positive
+
+
+class MotionEstimate(NamedTuple):
+    """A quantity and its rate."""
+
+    value: np.ndarray
+    rate: np.ndarray
+
+
+@dataclass(frozen=True)
+class KalmanDifferentiator:
+    """A filter called every `period` seconds with measurements of standard deviation `noise`.
+
+    `agility` is the square root of the spectral density of x'', that is how far the rate wanders, per √s.  A small one
+    smooths more and follows later.
+    """
+
+    period: float
+    noise: float
+    agility: float
+    gain: np.ndarray = field(init=False, repr=False, compare=False)
+    covariance: np.ndarray = field(init=False, repr=False, compare=False)  # of (value, rate) after a measurement
+
+    def __post_init__(self) -> None:
+        from scipy.linalg import solve_discrete_are
+
+        for name in ("period", "noise", "agility"):
+            positive("KalmanDifferentiator", name, getattr(self, name))
+        # in units of period and noise, where only agility² period³ / noise² is left
+        index = self.agility**2 * self.period**3 / self.noise**2
+        F, H = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 0.0]])
+        Q = index * np.array([[1 / 3, 1 / 2], [1 / 2, 1.0]])
+        before = solve_discrete_are(F.T, H.T, Q, np.eye(1))
+        gain = before @ H.T / (before[0, 0] + 1.0)
+        after = before - gain @ H @ before
+        units = np.array([1.0, 1.0 / self.period])
+        object.__setattr__(self, "gain", gain[:, 0] * units)
+        object.__setattr__(self, "covariance", self.noise**2 * after * np.outer(units, units))
+
+    def start(self, measurement: Any, rate: Any = 0.0) -> MotionEstimate:
+        x = np.asarray(measurement, dtype=float)
+        return MotionEstimate(x, np.broadcast_to(np.asarray(rate, dtype=float), x.shape))
+
+    def __call__(self, state: MotionEstimate, measurement: Any) -> tuple[MotionEstimate, MotionEstimate]:
+        """The next state, which is the estimate: twice."""
+        ahead = state.value + self.period * state.rate
+        surprise = np.asarray(measurement, dtype=float) - ahead
+        estimate = MotionEstimate(ahead + self.gain[0] * surprise, state.rate + self.gain[1] * surprise)
+        return estimate, estimate
