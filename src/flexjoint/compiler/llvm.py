@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from . import elementary
 from .formats import DOUBLE
@@ -23,6 +24,7 @@ from .reference import apply
 WHOLE = 2500  # up to so many values one function
 CHUNK = 340  # values a function beyond; 500 takes 5 % longer in the feedback linearization of the 7R
 ANGLE_LANES = 4  # sines and cosines of inputs are taken four at a time
+STRETCH = 16  # from so many on, elements that lie side by side go to a loop's frame, or from it, in a loop
 
 DECLARATIONS = """\
 declare {t} @llvm.fma.{s}({t}, {t}, {t})
@@ -154,6 +156,8 @@ def kernel_ir(program: Program, lanes: int = 1, symbol: str = "kernel") -> str:
         program = in_recursion_order(program) if lanes == 1 else by_critical_path(program)
     program, check = with_finite_check(program)
     functions = Functions(lanes)
+    if any(op.loop for op in program.code):
+        functions.add_copies()
     functions.add(symbol, program, check)
     widths = sorted({lanes, ANGLE_LANES} if lanes == 1 else {lanes})
     declarations = [DECLARATIONS.format(t=e.double, s=e.suffix) for e in (Emitter([], width) for width in widths)]
@@ -167,6 +171,44 @@ class Functions:
         self.lanes = lanes
         self.double = Emitter([], lanes).double
         self.text: list[str] = []
+
+    def add_copies(self) -> None:
+        """`read` and `write`: stretches of arrays, `size` elements a row, to and from a frame, where lanes are neighbours.
+
+        Straight code for them took most of the time, LLVM's and its own: simulating 50 periods of a robot with 7 joints
+        moves 3500 elements.  `write` returns 0 times what it wrote, finite if and only if that was.
+        """
+        T = self.double
+        for name, parameters, kind in (("read", "ptr %to, ptr %from", "i64"), ("write", "ptr %to, ptr %from", T)):
+            array, frame = ("%from", "%to") if name == "read" else ("%to", "%from")
+            lines = [
+                "entry:",
+                "  br label %next",
+                "next:",
+                "  %e = phi i64 [0, %entry], [%after, %next]",
+                f"  %sum = phi {T} [zeroinitializer, %entry], [%more, %next]",
+                f"  %at = getelementptr {T}, ptr {frame}, i64 %e",
+                f"  %row0 = getelementptr double, ptr {array}, i64 %e",
+                *(f"  %row{k} = getelementptr double, ptr %row{k - 1}, i64 %size" for k in range(1, self.lanes)),
+            ]
+            emit = Emitter(lines, self.lanes)
+            if name == "read":
+                found = [emit.put(f"load double, ptr %row{k}, align 8") for k in range(self.lanes)]
+                x = found[0] if self.lanes == 1 else emit.gather(found)
+                lines.append(f"  store {T} {x}, ptr %at")
+            else:
+                x = emit.put(f"load {T}, ptr %at")
+                for k in range(self.lanes):
+                    lines.append(f"  store double {x if self.lanes == 1 else emit.extract(x, k)}, ptr %row{k}, align 8")
+            lines.append(f"  %more = call {T} @llvm.fma.{emit.suffix}({T} {x}, {T} {emit.const(0.0)}, {T} %sum)")
+            lines += [
+                "  %after = add i64 %e, 1",
+                "  %going = icmp ult i64 %after, %count",
+                "  br i1 %going, label %next, label %end",
+                "end:",
+                "  ret i64 0" if name == "read" else f"  ret {T} %more",
+            ]
+            self.define(name, f"{parameters}, i64 %count, i64 %size", lines, internal=True, result=kind)
 
     def add(self, symbol: str, program: Program, check: int | None = None) -> None:
         """`i64 symbol(ptr in, ptr out)`; without a `check` it is a step of a loop, and its arrays lie in lanes."""
@@ -242,11 +284,11 @@ class Functions:
             lines.append(f"  store {T} {last}, ptr {emit.element('%results', k)}")
         self.define(symbol, "ptr %args, ptr noalias %results", [*lines, "  ret i64 0"], internal=True)
 
-    def define(self, name: str, parameters: str, lines: list[str], internal: bool) -> None:
+    def define(self, name: str, parameters: str, lines: list[str], internal: bool, result: str = "i64") -> None:
         linkage, inlining = ("internal ", " noinline") if internal else ("", "")
         # LLVM does not realign the stack for spilled vector registers by itself.
         aligned = f" alignstack({8 * self.lanes})" if self.lanes > 1 else ""
-        head = f"define {linkage}i64 @{name}({parameters}) nounwind{inlining}{aligned}"
+        head = f"define {linkage}{result} @{name}({parameters}) nounwind{inlining}{aligned}"
         self.text.append(head + " {\n" + "\n".join(lines) + "\n}\n")
 
 
@@ -286,13 +328,51 @@ class Frame:
         return self._start[scan] + self._arguments[scan] + k
 
 
+class Stretch(NamedTuple):
+    """Elements side by side in an array and in a loop's frame: from `element` of array k, from `place` of the frame."""
+
+    scan: int
+    place: int
+    array: int
+    element: int
+    count: int
+
+
+def stretches(places: Iterable[tuple[int, int, int, int]]) -> list[Stretch]:
+    """Those long enough, from (scan, place, array, element) of single elements in turn."""
+    found: list[Stretch] = []
+    for scan, place, array, element in places:
+        last = found[-1] if found else None
+        if last and (last.scan, last.array) == (scan, array) and (
+            (last.place + last.count, last.element + last.count) == (place, element)
+        ):
+            found[-1] = last._replace(count=last.count + 1)
+        else:
+            found.append(Stretch(scan, place, array, element, 1))
+    return [x for x in found if x.count >= STRETCH]
+
+
+def read_stretches(program: Program, scan: int) -> list[Stretch]:
+    """Arguments of a scan that are elements of inputs."""
+    args = [(k, program.code[x]) for k, x in enumerate(program.code[scan].args)]
+    return stretches((scan, k, *op.args) for k, op in args if op.name == "input")
+
+
+def written_stretches(program: Program) -> list[Stretch]:
+    """Results of scans that are elements of outputs."""
+    results = [(k, e, program.code[x]) for k, row in enumerate(program.results) for e, x in enumerate(row)]
+    return stretches((*op.args, k, e) for k, e, op in results if op.name == "item")
+
+
 def with_finite_check(program: Program) -> tuple[Program, int]:
-    """Append Σ 0·x over all results, kept in four sums: finite if and only if every result is."""
+    """Append Σ 0·x over all results but long stretches, in four sums: finite if and only if every result is."""
     code = list(program.code)
+    apart = {(x.array, x.element + k) for x in written_stretches(program) for k in range(x.count)}
+    checked = [x for k, row in enumerate(program.results) for e, x in enumerate(row) if (k, e) not in apart]
     zero = len(code)
     code.append(Op("const", (), 0.0))
     sums = [zero] * 4
-    for k, x in enumerate(dict.fromkeys(x for row in program.results for x in row)):
+    for k, x in enumerate(dict.fromkeys(checked)):
         code.append(Op("fma", (x, zero, sums[k % 4])))
         sums[k % 4] = len(code) - 1
     for x in sums[1:]:
@@ -381,13 +461,25 @@ def _function_body(
     if lanes == 1:
         _angles_first(program, run, emit, get, value)
     stores: dict[int, list[tuple[int, int]]] = {}
+    written = written_stretches(program) if check is not None else []
+    apart = {(x.array, x.element + k) for x in written for k in range(x.count)}
     for k, row in enumerate(program.results):
         for e, x in enumerate(row):
-            stores.setdefault(x, []).append((k, e))
+            if (k, e) not in apart:
+                stores.setdefault(x, []).append((k, e))
     for i in run:
         op = program.code[i]
         if op.loop:
+            copied = read_stretches(program, i) if check is not None else []
+            for x in copied:
+                to = emit.element("%frame", frame.argument(i, x.place))
+                source = emit.element(pointer("in", x.array), x.element, "double")
+                size = program.inputs[x.array].size
+                emit.put(f"call i64 @read(ptr {to}, ptr {source}, i64 {x.count}, i64 {size})")
+            done = {x.place + k for x in copied for k in range(x.count)}
             for k, x in enumerate(op.args):
+                if k in done:
+                    continue
                 lines.append(f"  store {emit.double} {get(x)}, ptr {emit.element('%frame', frame.argument(i, k))}")
             arguments = (emit.element("%frame", at) for at in (frame.argument(i, 0), frame.result(i, 0)))
             emit.put(f"call i64 @{frame.symbol(i)}({', '.join(f'ptr {x}' for x in arguments)})")
@@ -398,7 +490,14 @@ def _function_body(
         for k, e in stores.get(i, ()):
             store(get(i), k, e)
     if check is not None and check in run:
-        bad = emit.binary("fcmp uno", get(check), emit.const(0.0))
+        zero = get(check)
+        for x in written:
+            to = emit.element(pointer("out", x.array), x.element, "double")
+            source = emit.element("%frame", frame.result(x.scan, x.place))
+            size = program.outputs[x.array].size
+            rest = emit.put(f"call {emit.double} @write(ptr {to}, ptr {source}, i64 {x.count}, i64 {size})")
+            zero = emit.add(zero, rest)
+        bad = emit.binary("fcmp uno", zero, emit.const(0.0))
         bits = bad if lanes == 1 else emit.put(f"bitcast {emit.i1} {bad} to i{lanes}")
         lines.append(f"  ret i64 {emit.put(f'zext i{lanes} {bits} to i64')}")
     else:

@@ -1,7 +1,11 @@
 """Controllers, one file a law: frozen parameters, (state, reference, measurement) -> (state, motor torque)."""
 
-from .feedback_linearization import ControllerState, FeedbackLinearization, JointState
+from .base import Controller, JointState
+from .computed_torque import ComputedTorque
+from .feedback_linearization import ControllerState, FeedbackLinearization
+from .feedforward_pd import FeedforwardPD
 from .gains import gains_from_poles
+from .motor_pd import MotorPD
 from .sampling import (
     JointModes,
     joint_modes,
@@ -11,10 +15,14 @@ from .sampling import (
 )
 
 __all__ = [
+    "ComputedTorque",
+    "Controller",
     "ControllerState",
     "FeedbackLinearization",
+    "FeedforwardPD",
     "JointModes",
     "JointState",
+    "MotorPD",
     "gains_from_poles",
     "joint_modes",
     "routh_period_limit",
