@@ -348,15 +348,17 @@ def kernel_of(
     function: Callable[..., Sequence[tuple[Array, Any]]],
     key: str | None = None,
     type: Any = in_a_tuple,
+    loops: bool = True,
 ) -> Kernel:
     """The kernel of a function of SX: it takes a matrix for each input and returns the outputs with their expressions.
 
-    An array of more than two dimensions is the matrix of its rows.
+    An array of more than two dimensions is the matrix of its rows; `loops` must be False where the function takes
+    derivatives.
     """
 
     def traced() -> tuple[Program, Result]:
         symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
-        with tracing() as definitions:
+        with tracing(loops) as definitions:
             outputs = function(*symbols)
         return trace(name, list(zip(inputs, symbols)), outputs, definitions), Result([None] * len(outputs), type)
 

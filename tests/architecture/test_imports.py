@@ -27,6 +27,7 @@ LAYERS = [
     "trajectory",
     "control",
     "observers",
+    "simulation",
     "cli",
 ]  # a module imports from its own layer and those before it
 LEAVES = ["cli"]  # nothing imports them; they alone may import flexjoint as its users do

@@ -6,6 +6,7 @@ from .feedback_linearization import ControllerState, FeedbackLinearization
 from .feedforward_pd import FeedforwardPD
 from .gains import gains_from_poles
 from .motor_pd import MotorPD
+from .open_loop import OpenLoop
 from .sampling import (
     JointModes,
     joint_modes,
@@ -23,6 +24,7 @@ __all__ = [
     "JointModes",
     "JointState",
     "MotorPD",
+    "OpenLoop",
     "gains_from_poles",
     "joint_modes",
     "routh_period_limit",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,7 @@ class Controller(ABC):
 
     robot: Robot
     gains: np.ndarray
+    memory: ClassVar[int] = 0  # how many arrays (n,) the state has
 
     @property
     @abstractmethod
@@ -67,11 +68,6 @@ class Controller(ABC):
                 f"{self.order}: call the trajectory with order={self.order}"
             )
         return reference[: self.order + 1]
-
-    @cached_property
-    def memory(self) -> int:
-        """How many arrays (n,) the state has."""
-        return len(self.start(np.zeros((self.order + 1, self.robot.n))))
 
     @cached_property
     def _kernel(self) -> Kernel:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class FeedbackLinearization(Controller):
     robot: Robot
     gains: np.ndarray
     period: float
+    memory: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):

@@ -1,144 +1,190 @@
-"""Closed-loop simulation: reference, controller and plant in one kernel, with the loop over time inside.
+"""Simulation of a robot under control.
 
-Control is sampled: every `period` the law sees the state and the reference and its torque is held, while the plant takes
-one or more steps of an integrator.  (`hold=False` evaluates the law in every stage instead: control in continuous time,
-for comparison with theory.)  A kernel makes `BLOCK` periods a call, its rows in the lanes of vector registers and on
-several cores; results do not depend on how the run is cut into blocks, nor on what else is in the batch.
-
-A state beyond `LARGEST`, or not finite, ends a run: its row stays what it was, and the others go on.
+Controllers of flexjoint are compiled with the robot into one kernel (`loop.py`); any Python function works as one too.
+Results do not depend on how a run is cut into blocks, nor on what else is in a batch, nor on the number of threads.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from ..algorithms.elastic import motor_motion, needed_order
-from ..api import kernel_of, parameter_array
-from ..compiler.kernel import Kernel
-from ..compiler.program import Array
-from ..compiler.scan import scan
-from ..control.base import Controller, JointState, rows
+from ..control.base import Controller, JointState
+from ..control.gains import positive
+from ..control.open_loop import OpenLoop
+from ..control.sampling import deflection_at_rest
 from ..errors import InputError
-from ..paths import select_all, with_symbols
 from ..robot import Robot
-from ..spatial import ca, sx
+from ..trajectory.base import whole
 from .integrators import INTEGRATORS
-from .plant import Contact, Plant
+from .loop import BLOCK, Setup, loop_kernel
+from .plant import Contact
+from .reference import Reference
+from .result import Simulation, finished
+from .stability import check_stability
+
+CHUNK = 200 * BLOCK  # periods whose reference is sampled at once
 
 
-BLOCK = 50  # periods a call
-LARGEST = 1e6  # |q| + |q'| + |θ| + |θ'| of a joint, in rad, m and s
+def simulate(
+    robot: Robot,
+    controller: Any,
+    reference: Any,
+    duration: float | None = None,
+    *,
+    period: float | None = None,
+    start: JointState | Simulation | None = None,
+    integrator: str = "runge_kutta",
+    substeps: int = 1,
+    hold: bool = True,
+    contact: Contact | None = None,
+    gains: Any = None,
+    free: Mapping[str, Any] | None = None,
+    check: bool = True,
+    threads: int = 1,
+) -> Simulation:
+    """A robot under a controller that follows a reference, for `duration` seconds.
 
+    `reference` is a Trajectory, a goal (n,), or a stack [q_d, q_d', ...] (order + 1, n) that does not change; for
+    `OpenLoop` the torque.  `controller` is one of flexjoint's, compiled with the robot into one kernel, or any callable
+    (state, reference, measurement) -> (state, torque), at the speed of Python.  Every `period` its torque is computed
+    and held for `substeps` steps of the `integrator`: "runge_kutta", "euler" or "midpoint".
 
-@dataclass(frozen=True)
-class Setup:
-    """All that decides which code a simulation needs."""
+    The run begins at rest on the reference, at the state `start`, or where an earlier Simulation ended.  `contact`
+    gives wrenches (6,) on links by name, from SX (t, state).  Arrays in `start`, `gains` (..., rows, n) and `free`, which
+    gives values to parameters of the robot by path or pattern, may have leading dimensions: a batch, a run a row.
 
-    robot: Robot
-    controller: Controller
-    period: float
-    integrator: str = "runge_kutta"
-    substeps: int = 1
-    hold: bool = True
-    contact: Contact | None = None
-    free: tuple[str, ...] = ()
-
-    @property
-    def samples(self) -> tuple[float, ...]:
-        """At which fractions of a period the reference is needed."""
-        return (0.0,) if self.hold else (0.0, 0.5, 1.0)
-
-
-class Carry(NamedTuple):
-    """What goes from period to period; `done` of them are over, `joint` is the first one to leave the bounds, or n."""
-
-    state: JointState
-    memory: Sequence[Any]
-    done: Any
-    joint: Any
-
-
-def one_period(
-    setup: Setup, plant: Plant, gains: Sequence[Any], until: Any, carry: Carry, columns: Any
-) -> tuple[Carry, Any]:
-    """What comes after a period, and the state and torque it began with; beyond `until` nothing happens any more."""
-    state, controller, t = carry.state, setup.controller, setup.period * carry.done
-    references = [ca.horzsplit(x) for x in ca.horzsplit(columns, controller.order + 1)]
-    memory, tau = controller.law(gains, carry.memory, references[0], state)
-
-    def torque(stage: int, now: JointState) -> Any:
-        return tau if setup.hold else controller.law(gains, carry.memory, references[stage], now)[1]
-
-    h = setup.period / setup.substeps
-    step = INTEGRATORS[setup.integrator]
-
-    def substep(now: JointState, k: Any) -> tuple[JointState, Any]:
-        return step(plant, t + h * k, now, torque, h), ()
-
-    if setup.substeps == 1:
-        after = step(plant, t, state, torque, h)
-    else:
-        after, _ = scan(substep, state, [sx(k) for k in range(setup.substeps)])
-
-    n = plant.robot.n
-    size = ca.fabs(after.q) + ca.fabs(after.v) + ca.fabs(after.theta) + ca.fabs(after.theta_v)
-    bounded = [size[i] <= LARGEST for i in range(n)]  # false if it is NaN
-    joint = sx(n)
-    for i in reversed(range(n)):
-        joint = ca.if_else(bounded[i], joint, i)
-    running = ca.logic_and(carry.done < until, carry.joint == n)
-    good = ca.logic_and(running, joint == n)
-    follow = Carry(
-        JointState(*(ca.if_else(good, new, old) for new, old in zip(after, state))),
-        [ca.if_else(good, new, old) for new, old in zip(memory, carry.memory)],
-        carry.done + good,
-        ca.if_else(running, joint, carry.joint),
-    )
-    return follow, ca.vertcat(*state, ca.if_else(good, tau, 0))
-
-
-@lru_cache(maxsize=64)
-def loop_kernel(setup: Setup, block: int) -> Kernel:
-    """The kernel of `block` periods.
-
-    In: what is carried (state, memory, done, joint), until, references, gains, free parameters.  Out: history, with
-    (q, q', θ, θ', τ) at the beginning of each period, and what is carried on.
+    Before the run the step and the period are compared with what is stable (see `check_stability`); `check=False`
+    simulates all the same.
     """
-    robot, controller = setup.robot, setup.controller
-    n, count, samples = robot.n, controller.order + 1, len(setup.samples)
-    names = tuple(joint.name for joint in robot.joints)
-    free = select_all(robot, setup.free)
-    carried = [
-        *(Array(name, (n,), unit, names) for name, unit in zip(JointState._fields, UNITS)),
-        *(Array(f"memory{k}", (n,), "", names) for k in range(controller.memory)),
-        Array("done", ()),
-        Array("joint", ()),
-    ]
-    inputs = [
-        *carried,
-        Array("until", ()),
-        Array("reference", (block, samples, count, n)),
-        Array("gains", controller.gains.shape),
-        *(parameter_array(parameter) for parameter in free),
-    ]
-
-    def loop(*arrays: Any) -> list[tuple[Array, Any]]:
-        before, (until, reference, gains, *numbers) = arrays[: len(carried)], arrays[len(carried) :]
-        leaves = {path: x[e] for x, parameter in zip(numbers, free) for e, path in enumerate(parameter.elements)}
-        plant = Plant(with_symbols(robot, leaves), setup.contact)
-        xs = [reference[k : k + samples * count, :].T for k in range(0, block * samples * count, samples * count)]
-        start = Carry(JointState(*before[:4]), list(before[4:-2]), *before[-2:])
-        last, ys = scan(lambda *x: one_period(setup, plant, rows(gains), until, *x), start, xs)
-        after = (*last.state, *last.memory, last.done, last.joint)
-        return [(Array("history", (block, 5, n)), ca.horzcat(*ys).T), *zip(carried, after)]
-
-    return kernel_of(f"simulation of {robot.name}", inputs, loop)
+    if not isinstance(robot, Robot):
+        raise InputError(f"simulate: robot must be a Robot, not {type(robot).__name__}")
+    compiled = isinstance(controller, Controller)
+    law = controller if compiled else OpenLoop(robot)
+    setup = Setup(
+        robot,
+        law,
+        checked_period(controller, period),
+        checked_integrator(integrator, hold, substeps, compiled),
+        whole("simulate", "substeps", substeps, least=1),
+        hold,
+        contact,
+        tuple(free or ()),
+    )
+    wanted = Reference.of(reference, controller.order if compiled else getattr(controller, "order", 2), robot.n)
+    state, memory, begin = beginning(start, robot, controller, wanted, setup.period)
+    steps = periods(duration, wanted.duration, setup.period, begin)
+    weights = np.array(law.gains if gains is None else gains, dtype=float)
+    numbers = [weights, *(np.asarray(x, dtype=float) for x in (free or {}).values())]
+    if check:
+        check_stability(setup, wanted(np.array(begin * setup.period)), weights)
+    t = setup.period * (begin + np.arange(steps + 1))
+    carried = [np.array(x, dtype=float, order="C") for x in (*state, *memory, begin, robot.n)]
+    run = compiled_run if compiled else python_run
+    histories, carried = run(setup, controller, wanted, carried, t, numbers, threads)
+    return finished(setup, histories, carried, wanted(t)[:, 0], begin)
 
 
-UNITS = ("rad | m", "rad/s | m/s", "rad | m", "rad/s | m/s")
+def compiled_run(
+    setup: Setup, controller: Any, wanted: Reference, carried: list[Any], t: np.ndarray, numbers: list[Any], threads: int
+) -> tuple[np.ndarray, list[Any]]:
+    """Block after block, until the end or until no row runs any more: histories (..., m, 5, n) and what is carried."""
+    kernel, until = loop_kernel(setup, BLOCK), np.array(float(round(t[-1] / setup.period)))
+    several = {} if threads == 1 else {"threads": threads}
+    histories = []
+    for first in range(0, len(t), CHUNK):
+        times = t[first : first + CHUNK]
+        times = np.append(times, np.full(-len(times) % BLOCK, times[-1]))  # to whole blocks: there nothing happens
+        table = wanted(np.minimum(times[:, None] + setup.period * np.array(setup.samples), t[-1]))
+        table = np.ascontiguousarray(table)
+        for references in table.reshape(-1, BLOCK, *table.shape[1:]):
+            history, *carried = kernel(*carried, until, references, *numbers, **several)
+            histories.append(history)
+            if np.all(carried[-1] < setup.robot.n):
+                break
+    return np.concatenate(histories, axis=-3)[..., : len(t), :, :], carried
+
+
+def python_run(
+    setup: Setup, controller: Any, wanted: Reference, carried: list[Any], t: np.ndarray, numbers: list[Any], threads: int
+) -> tuple[np.ndarray, list[Any]]:
+    """The same with a controller that is a Python function: the plant is compiled, the loop is not."""
+    kernel, until = loop_kernel(setup, 1), round(t[-1] / setup.period)
+    *carried, done, joint = carried
+    state, memory = JointState(*carried[:4]), tuple(carried[4:])
+    histories = []
+    for stack in wanted(t):
+        memory, tau = controller(memory, stack, state)
+        torque = np.asarray(tau, dtype=float)[..., None, None, None, :]
+        history, *now, done, joint = kernel(*state, done, joint, float(until), torque, *numbers, threads=threads)
+        state = JointState(*now)
+        histories.append(history)
+        if np.all(joint < setup.robot.n):
+            break
+    return np.concatenate(histories, axis=-3), [*state, *memory, done, joint]
+
+
+# What a run begins with, and checks --------------------------------------------------------------------------
+
+
+def beginning(
+    start: Any, robot: Robot, controller: Any, wanted: Reference, period: float
+) -> tuple[JointState, Sequence[Any], int]:
+    """State of the robot, memory of the controller, and periods that are over."""
+    if isinstance(start, Simulation):
+        if start.robot.n != robot.n or start.period != period:
+            raise InputError("simulate: start is a simulation of another number of joints or another period")
+        if np.any(start.diverged):
+            raise InputError("simulate: start is a simulation that diverged; there is nothing to continue")
+        return start.last, start.memory, int(np.max(start.periods))
+    stack = wanted(np.zeros(()))
+    memory = controller.start(stack) if hasattr(controller, "start") else ()
+    if start is None:
+        q, v = (stack[0], np.zeros(robot.n)) if not isinstance(controller, OpenLoop) else np.zeros((2, robot.n))
+        return JointState(q, v, q + deflection_at_rest(robot, q), v), memory, 0
+    try:
+        state = JointState(*(np.asarray(x, dtype=float) for x in start))
+    except (TypeError, ValueError):
+        raise InputError("simulate: start must be a JointState (q, v, theta, theta_v) or a Simulation") from None
+    for name, x in zip(JointState._fields, state):
+        if x.shape[-1:] != (robot.n,) or not np.all(np.isfinite(x)):
+            raise InputError(f"simulate: start.{name} has shape {x.shape}; it must be (..., {robot.n}) finite numbers")
+    return tied(robot, state), memory, 0
+
+
+def tied(robot: Robot, state: JointState) -> JointState:
+    """The state with motors of rigid joints at their links."""
+    elastic = np.array(robot.elastic)
+    return JointState(
+        state.q, state.v, np.where(elastic, state.theta, state.q), np.where(elastic, state.theta_v, state.v)
+    )
+
+
+def periods(duration: Any, natural: float | None, period: float, begin: int) -> int:
+    """How many; up to the end of a trajectory if no duration is given."""
+    if duration is None:
+        if natural is None:
+            raise InputError("simulate: this reference has no end; give a duration")
+        duration = natural - begin * period
+    positive("simulate", "duration", duration)
+    return max(1, round(duration / period))
+
+
+def checked_period(controller: Any, period: Any) -> float:
+    own = getattr(controller, "period", None)
+    if period is None:
+        period = 1e-3 if own is None else own
+    positive("simulate", "period", period)
+    if own is not None and own != period:
+        raise InputError(f"simulate: period is {period:g} s, but the controller was made for {own:g} s")
+    return float(period)
+
+
+def checked_integrator(integrator: Any, hold: bool, substeps: Any, compiled: bool) -> str:
+    if integrator not in INTEGRATORS:
+        raise InputError(f"simulate: there is no integrator {integrator!r}; there are {', '.join(INTEGRATORS)}")
+    if not hold and (substeps != 1 or not compiled or integrator == "midpoint"):
+        raise InputError("simulate: hold=False takes one step of runge_kutta or euler a period, and no Python controller")
+    return str(integrator)

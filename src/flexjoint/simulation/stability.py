@@ -1,0 +1,100 @@
+"""Is the sampled loop stable?  Asked before a run, at rest on the reference.
+
+One period of robot, hold, controller and integrator is a map of the state to the next; its eigenvalues say whether small
+deviations grow.  Those of the compiled loop are taken by differences.  Only if they grow, the same map with the period
+as a symbol tells instability of the robot itself, which belongs in a simulation, from that of too long a step or period,
+and the period that would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.newton_euler import gravity_torque
+from ..control.base import JointState
+from ..control.open_loop import OpenLoop
+from ..control.sampling import deflection_at_rest, first_failure
+from ..errors import InputError
+from ..spatial import ca, sx
+from .loop import BLOCK, Setup, advanced, loop_kernel
+from .plant import Plant
+
+DIFFERENCE = 1e-5  # rad, rad/s, Nm
+SLOW = 0.05  # 1/s; growth below this is left to the run
+
+
+def check_stability(setup: Setup, reference: np.ndarray, gains: np.ndarray) -> None:
+    """Refuse a step or a period that makes a stable loop unstable; the error names the joint and the longest period.
+
+    Parameters that differ from row to row are taken as they are in robot and controller.
+    """
+    gains = gains if gains.ndim == 2 else setup.controller.gains
+    q, still = reference[0], np.zeros(setup.robot.n)
+    stack = np.vstack([q, *[still] * setup.controller.order])
+    if isinstance(setup.controller, OpenLoop):
+        stack = np.asarray(gravity_torque(setup.robot, q))[None]
+    state = [q, still, q + deflection_at_rest(setup.robot, q), still, *setup.controller.start(stack)]
+    n = setup.robot.n
+    rate, joint = growth(by_differences(setup, state, stack, gains), setup.period, n)
+    if rate <= SLOW:
+        return
+    slopes_at = by_symbols(setup, state, stack, gains)
+
+    short = 1e-2 * setup.period
+    own = max(growth(slopes_at(short), short, n)[0], 0.0)  # of the robot and the law themselves
+
+    def stable(h: float) -> bool:
+        return growth(slopes_at(h), h, n)[0] <= 1.5 * own + SLOW
+
+    if stable(setup.period):
+        return
+    longest = first_failure(stable, short, setup.period)
+    raise InputError(
+        f"simulate: with a period of {setup.period:g} s ({setup.integrator}, {setup.substeps} a period) the loop is "
+        f"unstable at rest at the beginning of the reference: joint '{setup.robot.joints[joint].name}' grows by "
+        f"{np.exp(min(rate * setup.period, 700.0)):.3g} a period, and the robot itself is not to blame; a period of at "
+        f"most {longest:.3g} s would do, or if the step is at fault more substeps; check=False simulates all the same"
+    )
+
+
+def growth(J: np.ndarray, h: float, n: int) -> tuple[float, int]:
+    """The fastest rate of growth, 1/s, of x⁺ = J x every h, and the joint that shows it most."""
+    values, vectors = np.linalg.eig(J)
+    worst = int(np.argmax(np.abs(values)))
+    return float(np.log(max(abs(values[worst]), 1e-300)) / h), int(np.argmax(np.abs(vectors[:n, worst])))
+
+
+def by_differences(setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """∂x⁺/∂x of one period of the compiled loop."""
+    block = BLOCK if setup.controller.order or setup.controller.gains.size else 1
+    kernel, n = loop_kernel(replace(setup, free=()), block), setup.robot.n
+    x = np.concatenate(state)
+    moved = x + DIFFERENCE * np.concatenate([np.eye(len(x)), -np.eye(len(x))])
+    references = np.broadcast_to(reference, (block, len(setup.samples), *reference.shape))
+    _, *after = kernel(*np.split(moved, len(state), axis=1), 0.0, float(n), 1.0, references, gains)
+    ahead, behind = np.split(np.concatenate(after[: len(state)], axis=1), 2)
+    return (ahead - behind).T / (2 * DIFFERENCE)
+
+
+def by_symbols(
+    setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
+) -> Callable[[float], np.ndarray]:
+    """h -> ∂x⁺/∂x of one period of length h, held control."""
+    n, plant = setup.robot.n, Plant(setup.robot, setup.contact)
+    symbols = [ca.SX.sym("x", n) for _ in state]
+    now, memory, h = JointState(*symbols[:4]), symbols[4:], ca.SX.sym("h")
+    columns = [[sx(row) for row in x] for x in (gains, reference)]
+    after, tau = setup.controller.law(columns[0], memory, columns[1], now)
+    new = advanced(setup, plant, 0.0, now, lambda *_: tau, h)
+    f = ca.Function("f", [ca.vertcat(*symbols), h], [ca.densify(ca.vertcat(*new, *after))])
+    forward, x = f.forward(1), np.concatenate(state)
+
+    def slopes(h: float) -> np.ndarray:
+        y = f(x, h)
+        return np.hstack([np.array(forward(x, h, y, direction, 0.0)) for direction in np.eye(len(x))])
+
+    return slopes
