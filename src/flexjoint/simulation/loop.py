@@ -68,7 +68,7 @@ def one_period(
     def torque(stage: int, now: JointState) -> Any:
         return tau if setup.hold else controller.law(gains, carry.memory, references[stage], now)[1]
 
-    after = advanced(setup, plant, t, state, torque, setup.period)
+    after = advanced(setup, plant, t, state, torque)
     n = plant.robot.n
     size = ca.fabs(after.q) + ca.fabs(after.v) + ca.fabs(after.theta) + ca.fabs(after.theta_v)
     bounded = [size[i] <= LARGEST for i in range(n)]  # false if it is NaN
@@ -86,9 +86,9 @@ def one_period(
     return follow, ca.vertcat(*state, ca.if_else(ca.fabs(tau) <= HUGE, tau, 0))
 
 
-def advanced(setup: Setup, plant: Plant, t: Any, state: JointState, torque: Torque, duration: Any) -> JointState:
+def advanced(setup: Setup, plant: Plant, t: Any, state: JointState, torque: Torque) -> JointState:
     """The plant after a period."""
-    step, h = INTEGRATORS[setup.integrator], duration / setup.substeps
+    step, h = INTEGRATORS[setup.integrator], setup.period / setup.substeps
     if setup.substeps == 1:
         return step(plant, t, state, torque, h)
     starts = [sx(k) for k in range(setup.substeps)]

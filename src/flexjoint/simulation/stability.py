@@ -20,7 +20,8 @@ from ..control.open_loop import OpenLoop
 from ..control.sampling import deflection_at_rest, first_failure
 from ..errors import InputError
 from ..spatial import ca, sx
-from .loop import BLOCK, Setup, advanced, loop_kernel
+from .integrators import INTEGRATORS
+from .loop import BLOCK, Setup, loop_kernel
 from .plant import Plant
 
 DIFFERENCE = 1e-5  # rad, rad/s, Nm
@@ -83,18 +84,38 @@ def by_differences(setup: Setup, state: list[np.ndarray], reference: np.ndarray,
 def by_symbols(
     setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
 ) -> Callable[[float], np.ndarray]:
-    """h -> ∂x⁺/∂x of one period of length h, held control."""
+    """h -> ∂x⁺/∂x of one period of length h with held control: Φᵐ of m steps, and what the held torque adds."""
     n, plant = setup.robot.n, Plant(setup.robot, setup.contact)
-    symbols = [ca.SX.sym("x", n) for _ in state]
-    now, memory, h = JointState(*symbols[:4]), symbols[4:], ca.SX.sym("h")
+    now, memory = JointState(*(ca.SX.sym("x", n) for _ in range(4))), [ca.SX.sym("memory", n) for _ in state[4:]]
+    tau, h = ca.SX.sym("tau", n), ca.SX.sym("h")
     columns = [[sx(row) for row in x] for x in (gains, reference)]
-    after, tau = setup.controller.law(columns[0], memory, columns[1], now)
-    new = advanced(setup, plant, 0.0, now, lambda *_: tau, h)
-    f = ca.Function("f", [ca.vertcat(*symbols), h], [ca.densify(ca.vertcat(*new, *after))])
-    forward, x = f.forward(1), np.concatenate(state)
+    after, torque = setup.controller.law(columns[0], memory, columns[1], now)
+    own = np.concatenate(state)
+    law = directions([ca.vertcat(*now, *memory)], ca.vertcat(*after, torque))
+    L = law(own)
+    torque_there = np.array(ca.evalf(ca.substitute(torque, ca.vertcat(*now, *memory), ca.DM(own))))[:, 0]
+    new = INTEGRATORS[setup.integrator](plant, 0.0, now, lambda *_: tau, h)
+    step = directions([ca.vertcat(*now, tau), h], ca.vertcat(*new))
+    there = np.concatenate([own[: 4 * n], torque_there])
 
-    def slopes(h: float) -> np.ndarray:
-        y = f(x, h)
-        return np.hstack([np.array(forward(x, h, y, direction, 0.0)) for direction in np.eye(len(x))])
+    def slopes(period: float) -> np.ndarray:
+        J = step(there, period / setup.substeps)
+        held = np.vstack([J, np.eye(n, 5 * n, 4 * n)])  # (x, τ) -> (x⁺, τ)
+        whole = np.linalg.matrix_power(held, setup.substeps)[: 4 * n]
+        moved = whole[:, 4 * n :] @ L[-n:]
+        moved[:, : 4 * n] += whole[:, : 4 * n]
+        return np.vstack([moved, L[:-n]])
 
     return slopes
+
+
+def directions(inputs: list[Any], output: Any) -> Callable[..., np.ndarray]:
+    """The Jacobian by the first of the inputs, in numbers, direction by direction: its expression would be long."""
+    f = ca.Function("f", inputs, [ca.densify(output)])
+    forward = f.forward(1)
+
+    def jacobian(x: np.ndarray, *others: float) -> np.ndarray:
+        y, still = f(x, *others), [0.0] * len(others)
+        return np.hstack([np.array(forward(x, *others, y, along, *still)) for along in np.eye(len(x))])
+
+    return jacobian
