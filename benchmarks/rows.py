@@ -14,6 +14,7 @@ import pinocchio as pin
 import flexjoint as fj
 
 from .peers import check, mujoco_chain, pinocchio
+from .rollouts import Loop
 from .timing import Effort, Row, in_new_processes, interleaved
 
 RNEA = "pin.rnea(model, data, q, v, a)"
@@ -21,6 +22,8 @@ CHAINS = (7, 10, 20, 30, 50, 70, 100)
 ORDERS = range(7)
 BATCH = 4096
 MANY = 200_000
+ROLLOUT, ROWS = 5000, 256  # periods, runs at once
+AGREEMENT_OF_ROLLOUTS = 1e-5  # relative; the peer takes differences
 
 FIRST_CALLS = """
 import time, numpy as np, flexjoint as fj
@@ -35,7 +38,7 @@ IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_c
 
 
 def all_rows(effort: Effort) -> Iterator[Row]:
-    for part in (lwr, orders, chains, batches, calls, compilation, imports):
+    for part in (lwr, orders, chains, batches, rollouts, calls, compilation, imports):
         yield from part(effort)
 
 
@@ -168,6 +171,44 @@ def batches(effort: Effort) -> Iterator[Row]:
     batch, scalar = interleaved(["inverse(S0, S1, S2, out=T)", "inverse(s0, s1, s2, out=out)"], names | single, effort)
     label = "rigid inverse dynamics, a batch of one row"
     yield Row("batches", label, batch, scalar, "scalar call", 1.5, names["inverse"].operations, rigid.n)
+
+
+def rollouts(effort: Effort) -> Iterator[Row]:
+    """Closed loops at 0.1 ms, one Runge-Kutta step a period: times of one period."""
+    robot = fj.load("kuka_lwr")
+    trajectory = fj.RestToRest(np.zeros(robot.n), np.full(robot.n, 0.5), 1.0)
+    start = fj.simulate(robot, fj.OpenLoop(robot), np.zeros(robot.n), 1e-4, period=1e-4, check=False).last
+    t = 1e-4 * np.arange(ROLLOUT)
+    for label, law, order in (
+        ("feedback linearization", fj.FeedbackLinearization(robot, fj.gains_from_poles([-20.0] * 4), 1e-4), 4),
+        ("motor PD and gravity", fj.MotorPD(robot, [1000.0, 50.0]), 0),
+    ):
+        peer = Loop(robot, law.gains, 1e-4)
+        theirs = peer.feedback_linearization if order else peer.motor_pd
+        references = np.ascontiguousarray(np.moveaxis(trajectory(t, order), 0, 1))
+        options = {"period": 1e-4, "start": start, "check": False}
+        ours = fj.simulate(robot, law, trajectory, 1e-4 * ROLLOUT, **options)
+        check(f"rollout, {label}", ours.q[1:], peer.roll(theirs, start, references), AGREEMENT_OF_ROLLOUTS)
+        many = fj.JointState(*(np.tile(x, (ROWS, 1)) for x in start))
+        names = {"fj": fj, "robot": robot, "law": law, "trajectory": trajectory, "start": start, "many": many}
+        names |= {"roll": peer.roll, "theirs": theirs, "references": references}
+        statement = f"fj.simulate(robot, law, trajectory, {1e-4 * ROLLOUT}, period=1e-4, start=START, check=False)"
+        one, batch, two, python = interleaved(
+            [
+                statement.replace("START", "start"),
+                statement.replace("START", "many"),
+                statement.replace("START", "many, threads=2"),
+                "roll(theirs, start, references)",
+            ],
+            names,
+            Effort(max(3, effort.blocks // 20), effort.processes, effort.compilations),
+        )
+        n = robot.n
+        yield Row("rollouts", label, one / ROLLOUT, python / ROLLOUT, "Python over Pinocchio", 1 / 50, joints=n)
+        single, share = one / ROLLOUT, batch / ROLLOUT / ROWS
+        yield Row("rollouts", f"{label}, {ROWS} rows", share, single, "a single rollout", 1 / 4, joints=n)
+        label = f"{label}, {ROWS} rows, 2 threads"
+        yield Row("rollouts", label, two / ROLLOUT / ROWS, share, "1 thread", 1 / 1.7, joints=n)
 
 
 def calls(effort: Effort) -> Iterator[Row]:

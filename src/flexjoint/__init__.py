@@ -63,7 +63,6 @@ from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
 from .loading.toml import read_robot, write_robot
-from .paths import Parameter, parameters
 from .observers import (
     DerivativeState,
     FilteredDerivative,
@@ -71,6 +70,7 @@ from .observers import (
     MotionEstimate,
     output_covariance,
 )
+from .paths import Parameter, parameters
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .simulation import LinearModel, Plant, Simulation, linearize, reference_solution, simulate

@@ -149,7 +149,7 @@ def inertial_load(body: Body, motion: Motion) -> Load:
 def backward(
     tree: list[Body], steps: list[Step], loads: list[Load], order: int, known: Sequence[Any] = ()
 ) -> list[Load]:
-    """From the tips inwards: the load of a body and all it carries; `known` are joint torques that need no computing."""
+    """From the tips inwards: the load of a body and all it carries; `known` joint torques need no computing."""
     loads = list(loads)
     none = Load([zeros(3)] * (order + 1), [zeros(3)] * (order + 1))
 

@@ -101,9 +101,7 @@ def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float
     except (TypeError, ValueError):
         array = np.empty((0, n))
     if len(array) != len(names):
-        raise InputError(
-            f"{owner}: gains must be [{', '.join(names)}], each a number or {n} numbers, not {gains!r}"
-        )
+        raise InputError(f"{owner}: gains must be [{', '.join(names)}], each a number or {n} numbers, not {gains!r}")
     for name, row in zip(names, array):
         if not np.all((row >= least) & np.isfinite(row)):
             raise InputError(f"{owner}: {name} is {row.tolist()}; every number must be finite and at least {least:g}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -49,7 +50,7 @@ class FeedbackLinearization(Controller):
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(self.robot), self.robot.n))
 
-    @property
+    @cached_property
     def order(self) -> int:
         return chain_length(self.robot)
 

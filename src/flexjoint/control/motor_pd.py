@@ -41,4 +41,4 @@ class MotorPD(Controller):
         q_d = reference[0]
         g = gravity_torque.function(self.robot, q_d)
         phi = ca.vertcat(*[spring_motion(joint, [g[i], 0, 0])[0] for i, joint in enumerate(self.robot.joints)])
-        return state, K_P * (q_d + phi - measurement.theta) - K_D * measurement.theta_v + g  # [Tomei (15)]
+        return state, K_P * (q_d + phi - measurement.theta) - K_D * measurement.theta_v + g  # [Tomei]

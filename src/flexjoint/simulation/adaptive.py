@@ -1,6 +1,6 @@
 """Reference solutions: SciPy's adaptive methods on the compiled right-hand side, the law in continuous time.
 
-DOP853 [Hairer II.5] for robots without fast damping, Radau [HairerWanner IV.8], with the compiled Jacobian, for stiff
+DOP853 [Hairer ch. II.5] for robots without fast damping, Radau [HairerWanner ch. IV.8], with the compiled Jacobian, for stiff
 ones.  What the fixed steps of `simulate` are measured against.
 """
 
@@ -47,7 +47,7 @@ def reference_solution(
         raise InputError(f"reference_solution: there is no method {method!r}; there are {', '.join(METHODS)}")
     if controller.memory:
         owner = type(controller).__name__
-        if any(np.any(x) for x in controller.start(np.ones((controller.order + 1, robot.n)))):
+        if any(np.any(x) for x in controller.start([np.ones(robot.n)] * (controller.order + 1))):
             raise InputError(f"reference_solution: {owner} integrates torques from sample to sample; use simulate")
     positive("reference_solution", "period", period)
     positive("reference_solution", "tolerance", tolerance)
@@ -57,7 +57,6 @@ def reference_solution(
     state, memory, begin = beginning(start, robot, controller, wanted, period)
     t = period * (begin + np.arange(periods(duration, wanted.duration, period, begin) + 1))
     setup = Setup(robot, controller, period, method, hold=False, contact=contact)
-    plant = Plant(robot, contact)
     rate = flow(setup, memory, jacobian=False)
     slope = flow(setup, memory, jacobian=True) if method == "Radau" else None
 

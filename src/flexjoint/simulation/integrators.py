@@ -3,10 +3,12 @@
 Each takes the torque as a function of (stage, state), constant where control is held: `stage` is 0, 1 or 2, at the
 beginning, the middle or the end of the step.
 
-    runge_kutta      order 4, explicit [Hairer II.1]; stable up to h = 2.8/ω, a step costs four accelerations
-    euler            order 1, semi-implicit (symplectic) [HairerLubichWanner I.1]; stable up to h = 2/ω, one acceleration
-    midpoint         order 2, implicit [HairerLubichWanner II.1]; stable for every h, and without damping the energy of a
-                     joint's oscillation neither grows nor decays
+    runge_kutta   order 4, explicit [Hairer ch. II.1]; stable up to h = 2.8/ω; four accelerations a step
+    euler         order 1, semi-implicit, symplectic [HairerLubichWanner ch. I.1]; stable up to h = 2/ω; one acceleration
+    midpoint      order 2, implicit, symplectic [HairerLubichWanner ch. II.1]; stable for every h, and without damping the
+                  energy of an oscillation stays
+
+The four stages of Runge-Kutta are straight code: as a loop they share nothing with the law, and take 1.8 times as long.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.friction import motors
+from ..algorithms.friction import friction, motors
 from ..algorithms.mass_matrix import check_inertia, factorize, link_mass_matrix, solve
 from ..compiler.scan import scan
 from ..control.base import JointState
@@ -53,7 +55,7 @@ def euler(plant: Plant, t: Any, state: JointState, torque: Torque, h: Any) -> Jo
 
 
 def midpoint(plant: Plant, t: Any, state: JointState, torque: Torque, h: Any) -> JointState:
-    """w = w₀ + h/2 f(x₀ + h/2 w, w) at the middle, by Newton steps with what makes the step stiff: springs and friction.
+    """w = w₀ + h/2 f(x₀ + h/2 w, w) at the middle, by Newton steps with what makes it stiff: springs and friction.
 
     Eliminating the motors leaves a matrix with the zeros of M, factorized once a step.
     """
@@ -108,8 +110,6 @@ def stiff_solver(plant: Plant, state: JointState, h: Any) -> Callable[[Any], Any
 
 def friction_slopes(items: Any, rates: Any) -> Any:
     """∂/∂v of D v + F_c tanh(v/v_c) of each joint or motor."""
-    from ..algorithms.friction import friction
-
     v = ca.SX.sym("v", rates.numel())
     return ca.substitute(ca.jtimes(friction(items, [v], 0)[0], v, ca.SX.ones(v.shape)), v, rates)
 

@@ -8,7 +8,7 @@ integrator.  With `hold=False` the law is evaluated in every stage instead: cont
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from ..spatial import ca, sx
 from .integrators import INTEGRATORS, Torque
 from .plant import Contact, Plant
 
-BLOCK = 20  # periods a call of the kernel: twice as many are no faster, and batches of them outgrow the cache
+BLOCK = 50  # periods a call of the kernel: shorter ones pay for calls, longer ones outgrow the cache in batches
 LARGEST = 1e6  # |q| + |q'| + |θ| + |θ'| of a joint, in rad, m and s
 HUGE = 1e300  # Nm, N
 UNITS = ("rad | m", "rad/s | m/s", "rad | m", "rad/s | m/s")
@@ -31,21 +31,41 @@ UNITS = ("rad | m", "rad/s | m/s", "rad | m", "rad/s | m/s")
 
 @dataclass(frozen=True)
 class Setup:
-    """All that decides which code a simulation needs."""
+    """All that decides which code a simulation needs; gains do not."""
 
     robot: Robot
-    controller: Controller
+    controller: Controller = field(compare=False)
     period: float
     integrator: str = "runge_kutta"
     substeps: int = 1
     hold: bool = True
     contact: Contact | None = None
     free: tuple[str, ...] = ()
+    law: str | Controller = field(init=False)  # what distinguishes the controller's code
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", law_of(self.controller))
+
+    @property
+    def key(self) -> str | None:
+        """What names the kernel on disk; only code of flexjoint's own, which the cache knows, has one."""
+        if self.contact or not isinstance(self.law, str):
+            return None
+        rest = (self.period, self.integrator, self.substeps, self.hold, self.free)
+        return f"simulation {self.robot.digest} {self.law} {rest!r}"
 
     @property
     def samples(self) -> tuple[float, ...]:
         """At which fractions of a period the reference is needed."""
         return (0.0,) if self.hold else (0.0, 0.5, 1.0)
+
+
+def law_of(controller: Controller) -> str | Controller:
+    """Of flexjoint's own controllers the code, by name, model and all fields but gains; else the controller itself."""
+    if not type(controller).__module__.startswith("flexjoint.") or not is_dataclass(controller):
+        return controller
+    own = {x.name: getattr(controller, x.name) for x in fields(controller) if x.name not in ("robot", "gains")}
+    return f"{type(controller).__qualname__} {controller.robot.digest} {controller.gains.shape} {own}"
 
 
 class Carry(NamedTuple):
@@ -130,4 +150,5 @@ def loop_kernel(setup: Setup, block: int) -> Kernel:
         after = (*last.state, *last.memory, last.done, last.joint)
         return [(Array("history", (block, 5, n)), ca.horzcat(*ys).T), *zip(carried, after)]
 
-    return kernel_of(f"simulation of {robot.name}", inputs, loop)
+    key = f"{setup.key} {block}" if setup.key else None
+    return kernel_of(f"simulation of {robot.name}", inputs, loop, key)

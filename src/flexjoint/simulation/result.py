@@ -93,11 +93,12 @@ def finished(setup: Setup, histories: np.ndarray, carried: Any, wanted: np.ndarr
     if np.any(joint >= 0):
         first = np.unravel_index(np.argmin(np.where(joint >= 0, done, np.iinfo(int).max)), joint.shape)
         many = f"{np.count_nonzero(joint >= 0)} of {joint.size} runs" if joint.ndim else "the run"
+        name, when = robot.joints[int(joint[first])].name, (int(done[first]) + 1) * setup.period
+        where = f" in run {tuple(map(int, first))}" if first else ""
         warnings.warn(
-            f"{robot.name}: {many} diverged; joint '{robot.joints[int(joint[first])].name}' left all bounds at "
-            f"t = {(int(done[first]) + 1) * setup.period:g} s{' in run ' + str(tuple(map(int, first))) if first else ''}",
-            stacklevel=3,
+            f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
         )
     t = setup.period * (begin + np.arange(m))
-    arrays = (np.ascontiguousarray(histories[..., k, :]) for k in range(5))
-    return Simulation(robot, setup.period, t, *arrays, wanted, done, joint, tuple(rest[4:]))
+    q, v, theta, theta_v, tau = np.moveaxis(histories, -2, 0)
+    memory = tuple(rest[4:])
+    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory)

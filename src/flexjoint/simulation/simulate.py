@@ -53,8 +53,8 @@ def simulate(
     and held for `substeps` steps of the `integrator`: "runge_kutta", "euler" or "midpoint".
 
     The run begins at rest on the reference, at the state `start`, or where an earlier Simulation ended.  `contact`
-    gives wrenches (6,) on links by name, from SX (t, state).  Arrays in `start`, `gains` (..., rows, n) and `free`, which
-    gives values to parameters of the robot by path or pattern, may have leading dimensions: a batch, a run a row.
+    gives wrenches (6,) on links by name, from SX (t, state).  `free` gives values to parameters of the robot by path or
+    pattern.  Arrays in `start`, `gains` (..., rows, n) and `free` may have leading dimensions: a batch, a run a row.
 
     Before the run the step and the period are compared with what is stable (see `check_stability`); `check=False`
     simulates all the same.
@@ -83,39 +83,56 @@ def simulate(
     t = setup.period * (begin + np.arange(steps + 1))
     carried = [np.array(x, dtype=float, order="C") for x in (*state, *memory, begin, robot.n)]
     run = compiled_run if compiled else python_run
-    histories, carried = run(setup, controller, wanted, carried, t, numbers, threads)
-    return finished(setup, histories, carried, wanted(t)[:, 0], begin)
+    histories, carried, goals = run(setup, controller, wanted, carried, t, numbers, threads)
+    return finished(setup, histories, carried, goals, begin)
 
 
 def compiled_run(
-    setup: Setup, controller: Any, wanted: Reference, carried: list[Any], t: np.ndarray, numbers: list[Any], threads: int
-) -> tuple[np.ndarray, list[Any]]:
-    """Block after block, until the end or until no row runs any more: histories (..., m, 5, n) and what is carried."""
+    setup: Setup,
+    controller: Any,
+    wanted: Reference,
+    carried: list[Any],
+    t: np.ndarray,
+    numbers: list[Any],
+    threads: int,
+) -> tuple[np.ndarray, list[Any], np.ndarray]:
+    """Block after block, until the end or until no row runs any more.
+
+    Returns histories (..., m, 5, n), what is carried, and the reference (m, n).
+    """
     kernel, until = loop_kernel(setup, BLOCK), np.array(float(round(t[-1] / setup.period)))
     several = {} if threads == 1 else {"threads": threads}
-    histories = []
+    histories, goals = [], []
     for first in range(0, len(t), CHUNK):
         times = t[first : first + CHUNK]
         times = np.append(times, np.full(-len(times) % BLOCK, times[-1]))  # to whole blocks: there nothing happens
         table = wanted(np.minimum(times[:, None] + setup.period * np.array(setup.samples), t[-1]))
         table = np.ascontiguousarray(table)
+        goals.append(table[:, 0, 0])
         for references in table.reshape(-1, BLOCK, *table.shape[1:]):
             history, *carried = kernel(*carried, until, references, *numbers, **several)
             histories.append(history)
             if np.all(carried[-1] < setup.robot.n):
                 break
-    return np.concatenate(histories, axis=-3)[..., : len(t), :, :], carried
+    return np.concatenate(histories, axis=-3)[..., : len(t), :, :], carried, np.concatenate(goals)[: len(t)]
 
 
 def python_run(
-    setup: Setup, controller: Any, wanted: Reference, carried: list[Any], t: np.ndarray, numbers: list[Any], threads: int
-) -> tuple[np.ndarray, list[Any]]:
+    setup: Setup,
+    controller: Any,
+    wanted: Reference,
+    carried: list[Any],
+    t: np.ndarray,
+    numbers: list[Any],
+    threads: int,
+) -> tuple[np.ndarray, list[Any], np.ndarray]:
     """The same with a controller that is a Python function: the plant is compiled, the loop is not."""
     kernel, until = loop_kernel(setup, 1), round(t[-1] / setup.period)
     *carried, done, joint = carried
     state, memory = JointState(*carried[:4]), tuple(carried[4:])
     histories = []
-    for stack in wanted(t):
+    table = wanted(t)
+    for stack in table:
         memory, tau = controller(memory, stack, state)
         torque = np.asarray(tau, dtype=float)[..., None, None, None, :]
         history, *now, done, joint = kernel(*state, done, joint, float(until), torque, *numbers, threads=threads)
@@ -123,7 +140,7 @@ def python_run(
         histories.append(history)
         if np.all(joint < setup.robot.n):
             break
-    return np.concatenate(histories, axis=-3), [*state, *memory, done, joint]
+    return np.concatenate(histories, axis=-3), [*state, *memory, done, joint], table[:, 0]
 
 
 # What a run begins with, and checks --------------------------------------------------------------------------
@@ -186,5 +203,7 @@ def checked_integrator(integrator: Any, hold: bool, substeps: Any, compiled: boo
     if integrator not in INTEGRATORS:
         raise InputError(f"simulate: there is no integrator {integrator!r}; there are {', '.join(INTEGRATORS)}")
     if not hold and (substeps != 1 or not compiled or integrator == "midpoint"):
-        raise InputError("simulate: hold=False takes one step of runge_kutta or euler a period, and no Python controller")
+        raise InputError(
+            "simulate: hold=False takes one step of runge_kutta or euler a period, and no Python controller"
+        )
     return str(integrator)

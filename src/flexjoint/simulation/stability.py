@@ -1,9 +1,9 @@
 """Is the sampled loop stable?  Asked before a run, at rest on the reference.
 
-One period of robot, hold, controller and integrator is a map of the state to the next; its eigenvalues say whether small
-deviations grow.  Those of the compiled loop are taken by differences.  Only if they grow, the same map with the period
-as a symbol tells instability of the robot itself, which belongs in a simulation, from that of too long a step or period,
-and the period that would do.
+One period of robot, hold, controller and integrator maps the state to the next; eigenvalues say whether small deviations
+grow.  Those of the compiled loop are taken by differences.  Only if they grow, the same map with the period as a symbol
+tells instability of the robot itself, which belongs in a simulation, from that of too long a step or period, and gives
+the period that would do.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def check_stability(setup: Setup, reference: np.ndarray, gains: np.ndarray) -> N
     stack = np.vstack([q, *[still] * setup.controller.order])
     if isinstance(setup.controller, OpenLoop):
         stack = np.asarray(gravity_torque(setup.robot, q))[None]
-    state = [q, still, q + deflection_at_rest(setup.robot, q), still, *setup.controller.start(stack)]
+    state = [q, still, q + deflection_at_rest(setup.robot, q), still, *setup.controller.start(list(stack))]
     n = setup.robot.n
     rate, joint = growth(by_differences(setup, state, stack, gains), setup.period, n)
     if rate <= SLOW:

@@ -46,7 +46,10 @@ def test_modes_of_the_lwr():
 def test_response_of_motor_and_wheel():
     """q/τ = K/(s² (I B s² + K (I + B)))."""
     link = fj.Link(
-        "wheel", fj.Joint("axis", "revolute", drive=fj.ElasticDrive(80.0, fj.Motor(0.3))), mass=1.0, inertia=0.2 * np.eye(3)
+        "wheel",
+        fj.Joint("axis", "revolute", drive=fj.ElasticDrive(80.0, fj.Motor(0.3))),
+        mass=1.0,
+        inertia=0.2 * np.eye(3),
     )
     robot = fj.Robot("wheel", (link,), gravity=(0.0, 0.0, 0.0))
     s = 1j * np.array([1.0, 10.0, 100.0])

@@ -97,7 +97,9 @@ def test_a_payload_taken_up_on_the_way():
 def test_a_run_that_diverges_stops_and_leaves_the_others_alone():
     gains = np.stack([PD.gains] * 80)
     gains[3, 0] = [-4e5, 400.0]  # pushes the first motor away
-    with pytest.warns(UserWarning, match=r"1 of 80 runs diverged; joint 'link1_joint' left all bounds at t = .* run \(3,\)"):
+    with pytest.warns(
+        UserWarning, match=r"1 of 80 runs diverged; joint 'link1_joint' left all bounds at t = .* run \(3,\)"
+    ):
         batch = run(gains=gains, duration=0.2)
     assert list(np.flatnonzero(batch.diverged)) == [3]
     assert batch.joint[3] == 0
@@ -161,3 +163,19 @@ def test_tables(tmp_path):
 def test_the_loop_is_one_kernel():
     kernel = loop.loop_kernel(loop.Setup(ROBOT, PD, 1e-3), loop.BLOCK)
     assert [op.loop.turns for op in kernel.program.code if op.loop] == [loop.BLOCK]
+
+
+def test_other_gains_need_no_other_kernel(tmp_path, monkeypatch):
+    setups = [loop.Setup(ROBOT, fj.MotorPD(ROBOT, [k, k]), 1e-3) for k in (1.0, 2.0)]
+    assert setups[0] == setups[1]
+    assert loop.loop_kernel(setups[0], 3) is loop.loop_kernel(setups[1], 3)
+    others = [loop.Setup(ROBOT, fj.FeedforwardPD(ROBOT, PD.gains), 1e-3), loop.Setup(ROBOT, PD, 2e-3)]
+    assert len({x.key for x in (*setups, *others)}) == 3
+    monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path))
+    loop.loop_kernel.cache_clear()
+    fresh = run()
+    assert list(tmp_path.rglob("*.*"))
+    loop.loop_kernel.cache_clear()
+    monkeypatch.setattr(loop, "one_period", None)  # a kernel from the disk is not traced
+    assert same(fresh, run())
+    loop.loop_kernel.cache_clear()
