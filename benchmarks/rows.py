@@ -15,14 +15,14 @@ import flexjoint as fj
 
 from .peers import check, mujoco_chain, pinocchio
 from .rollouts import Loop
-from .timing import Effort, Row, in_new_processes, interleaved
+from .timing import Effort, Row, in_new_processes, in_turn, interleaved
 
 RNEA = "pin.rnea(model, data, q, v, a)"
 CHAINS = (7, 10, 20, 30, 50, 70, 100)
 ORDERS = range(7)
 BATCH = 4096
 MANY = 200_000
-ROLLOUT, ROWS = 5000, 256  # periods, runs at once
+ROLLOUT, SHORT, ROWS = 10_000, 1000, 64  # periods of a single rollout, of a batch; runs at once
 AGREEMENT_OF_ROLLOUTS = 1e-5  # relative; the peer takes differences
 
 FIRST_CALLS = """
@@ -192,23 +192,23 @@ def rollouts(effort: Effort) -> Iterator[Row]:
         many = fj.JointState(*(np.tile(x, (ROWS, 1)) for x in start))
         names = {"fj": fj, "robot": robot, "law": law, "trajectory": trajectory, "start": start, "many": many}
         names |= {"roll": peer.roll, "theirs": theirs, "references": references}
-        statement = f"fj.simulate(robot, law, trajectory, {1e-4 * ROLLOUT}, period=1e-4, start=START, check=False)"
-        one, batch, two, python = interleaved(
+        statement = "fj.simulate(robot, law, trajectory, 1e-4 * PERIODS, period=1e-4, start=START, check=False)"
+        one, batch, two, python = in_turn(
             [
-                statement.replace("START", "start"),
-                statement.replace("START", "many"),
-                statement.replace("START", "many, threads=2"),
+                statement.replace("START", "start").replace("PERIODS", str(ROLLOUT)),
+                statement.replace("START", "many").replace("PERIODS", str(SHORT)),
+                statement.replace("START", "many, threads=2").replace("PERIODS", str(SHORT)),
                 "roll(theirs, start, references)",
             ],
             names,
-            Effort(max(3, effort.blocks // 20), effort.processes, effort.compilations),
+            max(3, effort.blocks // 20),
         )
         n = robot.n
         yield Row("rollouts", label, one / ROLLOUT, python / ROLLOUT, "Python over Pinocchio", 1 / 50, joints=n)
-        single, share = one / ROLLOUT, batch / ROLLOUT / ROWS
+        single, share = one / ROLLOUT, batch / SHORT / ROWS
         yield Row("rollouts", f"{label}, {ROWS} rows", share, single, "a single rollout", 1 / 4, joints=n)
         label = f"{label}, {ROWS} rows, 2 threads"
-        yield Row("rollouts", label, two / ROLLOUT / ROWS, share, "1 thread", 1 / 1.7, joints=n)
+        yield Row("rollouts", label, two / SHORT / ROWS, share, "1 thread", 1 / 1.7, joints=n)
 
 
 def calls(effort: Effort) -> Iterator[Row]:

@@ -173,7 +173,7 @@ class Functions:
         self.text: list[str] = []
 
     def add_copies(self) -> None:
-        """`read` and `write`: stretches of arrays, `size` elements a row, to and from a frame, where lanes lie together.
+        """`read` and `write`: stretches of arrays, `size` elements a row, to and from a frame with lanes together.
 
         Straight code took LLVM 27 s for the 3500 elements that 50 periods of a simulated 7R move, this takes 1.7 s.
         `write` returns 0 times what it wrote, finite if and only if that was.

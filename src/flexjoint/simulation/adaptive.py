@@ -1,7 +1,7 @@
 """Reference solutions: SciPy's adaptive methods on the compiled right-hand side, the law in continuous time.
 
-DOP853 [Hairer ch. II.5] for robots without fast damping, Radau [HairerWanner ch. IV.8], with the compiled Jacobian, for stiff
-ones.  What the fixed steps of `simulate` are measured against.
+DOP853 [Hairer ch. II.5] for robots without fast damping, Radau [HairerWanner ch. IV.8], with the compiled Jacobian, for
+stiff ones.  What the fixed steps of `simulate` are measured against.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ Each takes the torque as a function of (stage, state), constant where control is
 beginning, the middle or the end of the step.
 
     runge_kutta   order 4, explicit [Hairer ch. II.1]; stable up to h = 2.8/ω; four accelerations a step
-    euler         order 1, semi-implicit, symplectic [HairerLubichWanner ch. I.1]; stable up to h = 2/ω; one acceleration
-    midpoint      order 2, implicit, symplectic [HairerLubichWanner ch. II.1]; stable for every h, and without damping the
-                  energy of an oscillation stays
+    euler         order 1, symplectic [HairerLubichWanner ch. I.1]; stable up to h = 2/ω; one acceleration a step
+    midpoint      order 2, implicit, symplectic [HairerLubichWanner ch. II.1]; stable for every h, and without damping
+                  the energy of an oscillation stays
 
 The four stages of Runge-Kutta are straight code: as a loop they share nothing with the law, and take 1.8 times as long.
 """

@@ -6,7 +6,7 @@ Results do not depend on how a run is cut into blocks, nor on what else is in a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -102,19 +102,31 @@ def compiled_run(
     """
     kernel, until = loop_kernel(setup, BLOCK), np.array(float(round(t[-1] / setup.period)))
     several = {} if threads == 1 else {"threads": threads}
-    histories, goals = [], []
+    whole, goals, place = np.empty(0), [], 0
+    results: Any = None
+    spare: Any = None  # results of the block before the last, to be written over
+    for references in blocks(setup, wanted, t):
+        given = (*carried, until, references, *numbers)
+        results, spare = (kernel(*given, **several) if spare is None else kernel(*given, out=spare, **several)), results
+        history, *carried = results
+        if not place:
+            whole = np.empty((*history.shape[:-3], len(t) + BLOCK, *history.shape[-2:]))
+        whole[..., place : place + BLOCK, :, :] = history
+        goals.append(references[:, 0, 0])
+        place += BLOCK
+        if np.all(carried[-1] < setup.robot.n):
+            break
+    return whole[..., : min(place, len(t)), :, :], carried, np.concatenate(goals)[: len(t)]
+
+
+def blocks(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarray]:
+    """The reference of block after block (BLOCK, samples, order + 1, n); the last is filled up with periods in which
+    nothing happens."""
     for first in range(0, len(t), CHUNK):
         times = t[first : first + CHUNK]
-        times = np.append(times, np.full(-len(times) % BLOCK, times[-1]))  # to whole blocks: there nothing happens
+        times = np.append(times, np.full(-len(times) % BLOCK, times[-1]))
         table = wanted(np.minimum(times[:, None] + setup.period * np.array(setup.samples), t[-1]))
-        table = np.ascontiguousarray(table)
-        goals.append(table[:, 0, 0])
-        for references in table.reshape(-1, BLOCK, *table.shape[1:]):
-            history, *carried = kernel(*carried, until, references, *numbers, **several)
-            histories.append(history)
-            if np.all(carried[-1] < setup.robot.n):
-                break
-    return np.concatenate(histories, axis=-3)[..., : len(t), :, :], carried, np.concatenate(goals)[: len(t)]
+        yield from np.ascontiguousarray(table).reshape(-1, BLOCK, *table.shape[1:])
 
 
 def python_run(

@@ -1,6 +1,6 @@
 """Is the sampled loop stable?  Asked before a run, at rest on the reference.
 
-One period of robot, hold, controller and integrator maps the state to the next; eigenvalues say whether small deviations
+One period of robot, hold, controller and integrator maps the state to the next; its eigenvalues say whether deviations
 grow.  Those of the compiled loop are taken by differences.  Only if they grow, the same map with the period as a symbol
 tells instability of the robot itself, which belongs in a simulation, from that of too long a step or period, and gives
 the period that would do.
