@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import companion, expm
 
 import flexjoint as fj
+from flexjoint.control.sampling import linear_loop
 
 LWR = fj.load("kuka_lwr")
 RNG = np.random.default_rng(0)
@@ -121,8 +122,8 @@ def at_rest(robot, q):
     return np.concatenate([q, q + tau / K, np.zeros(2 * robot.n)])
 
 
-def growth(controller, q):
-    """The largest eigenvalue, in absolute value, of one period of the nonlinear loop, by central differences."""
+def modes_of_a_period(controller, q):
+    """The eigenvalues of one period of the nonlinear loop at rest, by central differences."""
     robot = controller.robot
     n, length = robot.n, fj.chain_length(robot)
     degrees = np.array(fj.relative_degree(robot))
@@ -141,7 +142,11 @@ def growth(controller, q):
     steps = 1e-5 * np.eye(len(rest))[coordinates]
     jacobian = np.array([(ahead(rest + d) - ahead(rest - d)) / 2e-5 for d in steps]).T
     assert len(jacobian) == length * n + np.count_nonzero(degrees == 3)  # a damped spring keeps a state for itself
-    return np.max(np.abs(np.linalg.eigvals(jacobian)))
+    return np.linalg.eigvals(jacobian)
+
+
+def growth(controller, q):
+    return np.max(np.abs(modes_of_a_period(controller, q)))
 
 
 @pytest.mark.parametrize("name", MIXED)
@@ -153,6 +158,35 @@ def test_the_sampled_controller_is_stable_up_to_its_limit(name):
     limit = fj.sampling_period_limit(robot, q, gains)
     assert growth(fj.FeedbackLinearization(robot, gains, 0.99 * limit), q) < 1 - 1e-5
     assert growth(fj.FeedbackLinearization(robot, gains, 1.01 * limit), q) > 1 + 1e-5
+
+
+@pytest.mark.parametrize("name", ["springs and a rigid joint", "damped and rigid", "all kinds"])
+def test_the_linear_loop_has_the_modes_of_the_loop(name):
+    robot = MIXED[name]
+    length = fj.chain_length(robot)
+    gains = fj.gains_from_poles(-4.0 - np.arange(length * robot.n).reshape(robot.n, length) / 2)
+    q = np.linspace(0.3, -0.4, robot.n)
+    h = 0.7 * fj.sampling_period_limit(robot, q, gains)
+    expected = 1 + h * np.linalg.eigvals(linear_loop(robot, q, gains)(h))
+    found = modes_of_a_period(fj.FeedbackLinearization(robot, gains, h), q)
+    assert len(found) == len(expected)
+    away = np.abs(found[:, None] - expected)
+    assert max(np.max(np.min(away, axis=0)), np.max(np.min(away, axis=1))) < 1e-5
+
+
+def test_integrators_between_samples():
+    """Exact for a top derivative held over the period, of the rigid joint and of the damped spring."""
+    robot, h = MIXED["all kinds"], 0.1
+    gains = fj.gains_from_poles([-5] * 4)
+    state, stack, measurement = RNG.normal(size=(2, 3)), RNG.normal(size=(5, 3)), RNG.normal(size=(4, 3))
+    tracking = {"reference": list(stack), "gains": list(np.broadcast_to(gains[:, None], (4, 3)))}
+    q, v, theta, theta_v = measurement
+    _, top = fj.linearizing_control(robot, q, v, theta, theta_v, *state, tracking=tracking)
+    ahead, _ = fj.FeedbackLinearization(robot, gains, h)(
+        fj.ControllerState(*state), stack, fj.JointState(q, v, theta, theta_v)
+    )
+    assert np.allclose(ahead.tau_e, [state[0, 0] + h * state[1, 0] + h * h / 2 * top[0], 0.0, 0.0], rtol=1e-12)
+    assert np.allclose(ahead.tau_e_v, [state[1, 0] + h * top[0], state[1, 1] + h * top[1], 0.0], rtol=1e-12)
 
 
 def test_the_state_starts_with_the_torques_of_the_motion():
