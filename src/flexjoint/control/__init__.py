@@ -4,6 +4,7 @@ from .base import Controller, JointState
 from .computed_torque import ComputedTorque
 from .feedback_linearization import ControllerState, FeedbackLinearization
 from .feedforward_pd import FeedforwardPD
+from .full_state_feedback import FullStateFeedback
 from .gains import gains_from_poles
 from .motor_pd import MotorPD
 from .open_loop import OpenLoop
@@ -21,6 +22,7 @@ __all__ = [
     "ControllerState",
     "FeedbackLinearization",
     "FeedforwardPD",
+    "FullStateFeedback",
     "JointModes",
     "JointState",
     "MotorPD",

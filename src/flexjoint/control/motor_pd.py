@@ -37,8 +37,12 @@ class MotorPD(Controller):
         return 0
 
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
-        K_P, K_D = gains
-        q_d = reference[0]
-        g = gravity_torque.function(self.robot, q_d)
-        phi = ca.vertcat(*[spring_motion(joint, [g[i], 0, 0])[0] for i, joint in enumerate(self.robot.joints)])
-        return state, K_P * (q_d + phi - measurement.theta) - K_D * measurement.theta_v + g  # [Tomei]
+        u = motor_regulation(self.robot, *gains, reference[0], measurement.theta, measurement.theta_v)
+        return state, u
+
+
+def motor_regulation(robot: Robot, K_P: Any, K_D: Any, q_d: Any, theta: Any, theta_v: Any) -> Any:
+    """K_P (θ_d − θ) − K_D θ' + g(q_d)  [Tomei]"""
+    g = gravity_torque.function(robot, q_d)
+    phi = ca.vertcat(*[spring_motion(joint, [g[i], 0, 0])[0] for i, joint in enumerate(robot.joints)])
+    return K_P * (q_d + phi - theta) - K_D * theta_v + g

@@ -23,7 +23,7 @@ def test_held_feedback_linearization():
     gains = fj.gains_from_poles([-10.0] * 4)
     joint, period = refused(controller=fj.FeedbackLinearization(LWR, gains, 1e-4))
     assert joint == "joint7"
-    assert period == pytest.approx(fj.sampling_period_limit(LWR, ZERO, gains), rel=0.1)
+    assert period == pytest.approx(fj.sampling_period_limit(LWR, ZERO, gains), rel=0.01)
 
 
 def test_step_of_the_integrator():
