@@ -49,7 +49,7 @@ def quaternion(rotation: np.ndarray) -> np.ndarray:
     return found
 
 
-def check(what: str, ours: Any, theirs: Any) -> None:
+def check(what: str, ours: Any, theirs: Any, agreement: float = AGREEMENT) -> None:
     error = float(np.max(np.abs(ours - theirs)) / np.max(np.abs(theirs)))
-    if not error <= AGREEMENT:
+    if not error <= agreement:
         raise SystemExit(f"{what}: flexjoint and its peer disagree by {error:.1e}; nothing was timed")

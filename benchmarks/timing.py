@@ -69,6 +69,13 @@ def interleaved(statements: list[str], names: dict[str, Any], effort: Effort) ->
     return best
 
 
+def in_turn(statements: list[str], names: dict[str, Any], rounds: int) -> list[float]:
+    """The same for statements that take long: each runs once a round."""
+    timers = [timeit.Timer(x, globals=names) for x in statements]
+    times = [[timer.timeit(1) for timer in timers] for _ in range(rounds + 1)]
+    return [min(x) for x in zip(*times[1:])]  # the first round compiles
+
+
 def loop_length(timer: timeit.Timer) -> int:
     timer.timeit(3)
     return max(1, int(BLOCK / min(timer.timeit(10) / 10 for _ in range(5))))

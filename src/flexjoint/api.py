@@ -13,6 +13,7 @@ select the code (`order`, `link`, `variant`).  Shapes and units come from `SIGNA
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import threading
 from collections import OrderedDict
@@ -370,6 +371,33 @@ def compile(
     return algorithm.kernel(robot, structure)
 
 
+def kernel_of(
+    name: str,
+    inputs: Sequence[Array],
+    function: Callable[..., Sequence[tuple[Array, Any]]],
+    key: str | None = None,
+    type: Any = in_a_tuple,
+    loops: bool = True,
+) -> Kernel:
+    """The kernel of a function of SX: it takes a matrix for each input and returns the outputs with their expressions.
+
+    An array of more than two dimensions is the matrix of its rows; `loops` must be False where the function takes
+    derivatives.
+    """
+
+    def traced() -> tuple[Program, Result]:
+        symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
+        with tracing(loops) as definitions:
+            outputs = function(*symbols)
+        return trace(name, list(zip(inputs, symbols)), outputs, definitions), Result([None] * len(outputs), type)
+
+    return Kernel(traced, key=key, type=type)
+
+
+def flattened(shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape if len(shape) <= 2 else (math.prod(shape[:-1]), shape[-1])
+
+
 def export_c(
     algorithm: Algorithm,
     robot: Robot,
@@ -461,6 +489,9 @@ def member_name(group: str, key: str, order: int) -> str:
 
 def gathered(parameter: Parameter, leaves: Mapping[str, Any]) -> tuple[Array, Any]:
     """A parameter as an input, its symbol put together from those of its elements."""
+    return parameter_array(parameter), ca.vertcat(*(leaves[path] for path in parameter.elements))
+
+
+def parameter_array(parameter: Parameter) -> Array:
     labels = parameter.elements if parameter.value.shape else ()
-    array = Array(parameter.path, parameter.value.shape, parameter.unit, labels)
-    return array, ca.vertcat(*(leaves[path] for path in parameter.elements))
+    return Array(parameter.path, parameter.value.shape, parameter.unit, labels)

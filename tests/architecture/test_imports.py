@@ -27,6 +27,7 @@ LAYERS = [
     "trajectory",
     "control",
     "observers",
+    "simulation",
     "results",
     "reproduce",
     "cli",

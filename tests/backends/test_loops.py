@@ -6,8 +6,10 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.algorithms import newton_euler
+from flexjoint.api import kernel_of
 from flexjoint.compiler import jit, llvm
 from flexjoint.compiler.kernel import Kernel
+from flexjoint.compiler.program import Array
 from flexjoint.compiler.reference import evaluate
 from flexjoint.compiler.scan import scan, tracing
 from support.errors import relative_error
@@ -41,6 +43,31 @@ def test_every_backend_gives_the_bits_of_the_interpreter(function, pieces):
     assert same_bits(kernel(a, b), expected)
     assert same_bits(kernel(a, b, threads=2), expected)
     assert same_bits([kernel(*row) for row in zip(a, b)], expected)
+
+
+def test_long_stretches_of_arrays(pieces):
+    """Rows of inputs that a loop reads, and of outputs that it writes, are copied: the same bits, and finite or not."""
+
+    def function(a, b):
+        xs = [a[k, :].T for k in range(20)]
+        last, ys = scan(lambda c, x: (c * b + x[0], ca.vertcat(c, x[1] * x[2])), ca.SX(1.0), xs)
+        return [(Array("y", (20, 2)), ca.horzcat(*ys).T), (Array("last", ()), last)]
+
+    kernel = kernel_of("stretches", [Array("a", (20, 3)), Array("b", ())], function)
+    assert "@read(" in kernel.ir and "@write(" in kernel.ir
+    rng = np.random.default_rng(2)
+    A, B = rng.normal(size=(70, 20, 3)), rng.normal(size=70)
+    A[3, 7, 1], A[66, 19, 2] = np.nan, np.inf
+    bad = np.isin(np.arange(70), [3, 66])
+    finite = np.empty(70, dtype=bool)
+    y, end = kernel(A, B, finite=finite)
+    assert np.array_equal(finite, ~bad)
+    for k in np.flatnonzero(~bad):
+        expected = evaluate(kernel.program, A[k], B[k])
+        assert same_bits(y[k], expected[0]) and same_bits(end[k], expected[1])
+        assert same_bits(kernel(A[k], B[k])[0], expected[0])
+    with pytest.raises(fj.NonFiniteError):
+        kernel(A[3], B[3])
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])

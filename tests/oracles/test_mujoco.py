@@ -79,3 +79,19 @@ def test_rigid_motors_are_armatures():
     data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
     mujoco.mj_inverse(model, data)
     assert relative_error(evaluate(fj.inverse_dynamics, driven, q, v, a), data.qfrc_inverse) < TOLERANCE
+
+
+def test_a_rigid_robot_falls_as_in_mujoco():
+    """The LWR without drives for a second, both with Runge-Kutta steps of 0.1 ms."""
+    robot = fj.load("kuka_lwr").without_drives()
+    model = mujoco_model(robot)
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, 1e-4
+    data = mujoco.MjData(model)
+    q = np.linspace(0.3, 1.2, 7)
+    tau = 0.9 * fj.gravity_torque(robot, q)
+    data.qpos[:], data.qfrc_applied[:] = q, tau
+    mujoco.mj_step(model, data, 10_000)
+    start = fj.JointState(q, 0 * q, q, 0 * q)
+    run = fj.simulate(robot, fj.OpenLoop(robot), tau, 1.0, period=1e-4, start=start, check=False)
+    assert np.max(np.abs(data.qpos - q)) > 1.0
+    assert np.max(np.abs(run.q[-1] - data.qpos)) < 1e-6

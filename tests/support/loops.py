@@ -40,7 +40,22 @@ def chained(a, b):
     return ca.vertcat(last, ys[1])
 
 
-LOOPS = [sums, nested, chained]
+def three_deep(a, b):
+    """The innermost loop needs what only the middle one knows."""
+
+    def middle(c, x):
+        inner, _ = scan(lambda d, z: (d * c + z, ()), x, [a[1], a[2]])
+        return inner + b[0], ()
+
+    def outer(c, x):
+        inner, _ = scan(middle, c, [x, b[1]])
+        return inner, c * x
+
+    last, ys = scan(outer, a[0], [a[k] for k in range(3)])
+    return ca.vertcat(last, *ys)
+
+
+LOOPS = [sums, nested, chained, three_deep]
 
 
 def program_of(function, loops=True):

@@ -18,7 +18,7 @@ from ..api import algorithm
 from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
-from ..spatial import Jet, ca
+from ..spatial import Jet, ca, is_zero
 from .deflection import spring_motion
 from .orders import joint_order
 
@@ -55,7 +55,7 @@ def deflection_acceleration(joint: Joint, phi: Any, phi_v: Any, tau_e: Jet) -> A
     if not isinstance(joint.drive, ElasticDrive):
         return 0.0
     k, slope = joint.drive.spring.gradients(phi)
-    if joint.drive.damping:
+    if not is_zero(joint.drive.damping):
         return (tau_e[1] - k * phi_v) / joint.drive.damping
     return (tau_e[2] - slope * phi_v**2) / k
 

@@ -62,6 +62,7 @@ class Recorder:
         self.build = Builder()
         self.symbols: dict[int, Any] = {}  # those with a value
         self.value: list[Callable[[], int]] = []
+        self.needed: dict[int, list[Any]] = {}  # by a loop, named by its first result
         for k, symbols in enumerate(inputs):
             self.bind(symbols, [partial(self.build.input, k, e) for e in range(len(symbols))])
 
@@ -162,12 +163,13 @@ class Recorder:
                 waiting += self.needs(self.definitions[key])
         return list(found.values())
 
-    @staticmethod
-    def needs(scan: Definition) -> list[Any]:
-        """Symbols that a loop's results depend on."""
-        own = {symbol.element_hash() for symbol in (*scan.carry, *scan.x)}
-        every = [*scan.start, *(x for row in scan.xs for x in row), *scan.carry_out, *scan.y]
-        return [symbol for symbol in symbols_of(every) if symbol.element_hash() not in own]
+    def needs(self, scan: Definition) -> list[Any]:
+        """Symbols outside a loop that its results depend on."""
+        key = scan.results[0].element_hash()
+        if key not in self.needed:
+            given = [*scan.start, *(x for row in scan.xs for x in row)]
+            self.needed[key] = [*symbols_of(given), *self.shared(scan)]
+        return self.needed[key]
 
 
 def symbols_of(expressions: Sequence[Any]) -> list[Any]:

@@ -1,8 +1,14 @@
 """Controllers, one file a law: frozen parameters, (state, reference, measurement) -> (state, motor torque)."""
 
 from .adaptive import AdaptiveControl, AdaptiveState
-from .feedback_linearization import ControllerState, FeedbackLinearization, JointState
+from .base import Controller, JointState
+from .computed_torque import ComputedTorque
+from .feedback_linearization import ControllerState, FeedbackLinearization
+from .feedforward_pd import FeedforwardPD
+from .full_state_feedback import FullStateFeedback
 from .gains import gains_from_poles
+from .motor_pd import MotorPD
+from .open_loop import OpenLoop
 from .passivity import PassivityControl, RigidState
 from .sampling import (
     JointModes,
@@ -15,10 +21,16 @@ from .sampling import (
 __all__ = [
     "AdaptiveControl",
     "AdaptiveState",
+    "ComputedTorque",
+    "Controller",
     "ControllerState",
     "FeedbackLinearization",
+    "FeedforwardPD",
+    "FullStateFeedback",
     "JointModes",
     "JointState",
+    "MotorPD",
+    "OpenLoop",
     "PassivityControl",
     "RigidState",
     "gains_from_poles",

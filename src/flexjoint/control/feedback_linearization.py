@@ -9,28 +9,19 @@ constant.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.elastic import needed_order
 from ..algorithms.feedback_linearization import chain_length, held_torques, linearizing_control
 from ..algorithms.newton_euler import torque_derivatives
-from ..api import compile
-from ..compiler.kernel import Kernel
 from ..errors import InputError
 from ..robot import Robot
+from ..spatial import sx
+from .base import Controller, JointState
 from .gains import check_gains, positive
-
-
-class JointState(NamedTuple):
-    """What is measured or estimated: positions and velocities of links and motors."""
-
-    q: Any
-    v: Any
-    theta: Any
-    theta_v: Any
 
 
 class ControllerState(NamedTuple):
@@ -41,7 +32,7 @@ class ControllerState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class FeedbackLinearization:
+class FeedbackLinearization(Controller):
     """q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾), r = `chain_length(robot)`, with `gains` (r,) or (r, n), every `period`.
 
     `controller(state, reference, measurement)` returns the next state and the motor torque; the reference is a stack
@@ -51,45 +42,32 @@ class FeedbackLinearization:
     robot: Robot
     gains: np.ndarray
     period: float
-    kernel: Kernel = field(init=False, repr=False)
+    memory: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
             raise InputError(f"FeedbackLinearization: robot must be a Robot, not {type(self.robot).__name__}")
         positive("FeedbackLinearization", "period", self.period)
-        length = chain_length(self.robot)
-        object.__setattr__(self, "gains", check_gains(self.gains, length, self.robot.n))
-        tracking = {"reference": length + 1, "gains": length}
-        object.__setattr__(self, "kernel", compile(linearizing_control, self.robot, tracking=tracking))
+        object.__setattr__(self, "gains", check_gains(self.gains, chain_length(self.robot), self.robot.n))
+
+    @cached_property
+    def order(self) -> int:
+        return chain_length(self.robot)
 
     def start(self, reference: Sequence[Any]) -> ControllerState:
         """The state that belongs to the motion [q_d, q_d', ...]: the torques it takes."""
-        order = needed_order(self.robot) - 2
-        stack = self.stack(reference)
-        tau = [*torque_derivatives(self.robot, *stack, order=order), np.zeros(self.robot.n)]
-        return ControllerState(tau[0], tau[1])
+        tau = torque_derivatives(self.robot, *self.stack(reference), order=self.order - 2)
+        return ControllerState(*self.held([*tau, np.zeros_like(tau[0])]))
 
-    def __call__(
-        self, state: ControllerState, reference: Sequence[Any], measurement: JointState
-    ) -> tuple[ControllerState, np.ndarray]:
-        tau, top = self.kernel(*measurement, *state, *self.stack(reference), *self.gains)
-        return self.integrated(state, top), tau
+    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+        tracking = {"reference": reference, "gains": gains}
+        tau, top = linearizing_control.function(self.robot, *measurement, *state, tracking=tracking)
+        h, (tau_e, tau_e_v) = self.period, state
+        rates = [tau_e_v, top] if self.order == 4 else [top, 0 * top]
+        ahead = (tau_e + h * rates[0] + h * h / 2 * rates[1], tau_e_v + h * rates[1])
+        return ControllerState(*self.held(ahead)), tau
 
-    def integrated(self, state: ControllerState, top: np.ndarray) -> ControllerState:
-        """The state a period later; zero where nothing is held."""
-        h = self.period
-        rates = [state.tau_e_v, top] if len(self.gains) == 4 else [top, 0 * top]
-        ahead = (state.tau_e + h * rates[0] + h * h / 2 * rates[1], state.tau_e_v + h * rates[1])
-        state = ControllerState(*np.zeros((2, self.robot.n)))
-        for column, x, joints in zip(state, ahead, held_torques(self.robot)):
-            column[joints] = x[joints]
-        return state
-
-    def stack(self, reference: Sequence[Any]) -> Sequence[Any]:
-        length = len(self.gains)
-        if len(reference) <= length:
-            raise InputError(
-                f"FeedbackLinearization: the reference has {len(reference) - 1} derivatives, the law needs {length}: "
-                f"call the trajectory with order={length}"
-            )
-        return reference[: length + 1]
+    def held(self, torques: Sequence[Any]) -> list[Any]:
+        """The torques and their rates where the controller integrates them, zero elsewhere."""
+        chosen = [np.isin(np.arange(self.robot.n), joints) for joints in held_torques(self.robot)]
+        return [x * (mask if isinstance(x, np.ndarray) else sx(mask)) for x, mask in zip(torques, chosen)]

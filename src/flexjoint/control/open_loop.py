@@ -1,0 +1,30 @@
+"""No controller: the reference is the motor torque itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..robot import Robot
+from .base import Controller, JointState
+
+
+@dataclass(frozen=True)
+class OpenLoop(Controller):
+    """Passes its reference on as the motor torque."""
+
+    robot: Robot
+    gains: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gains", np.empty((0, self.robot.n)))
+
+    @property
+    def order(self) -> int:
+        return 0
+
+    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+        return state, reference[0]

@@ -1,0 +1,9 @@
+"""Simulation of robots under control: the plant, integrators, the closed loop as one kernel, and its results."""
+
+from .adaptive import reference_solution
+from .linearize import LinearModel, linearize
+from .plant import Plant
+from .result import Simulation
+from .simulate import simulate
+
+__all__ = ["LinearModel", "Plant", "Simulation", "linearize", "reference_solution", "simulate"]

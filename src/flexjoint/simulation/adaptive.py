@@ -1,0 +1,110 @@
+"""Reference solutions: SciPy's adaptive methods on the compiled right-hand side, the law in continuous time.
+
+DOP853 [Hairer ch. II.5] for robots without fast damping, Radau [HairerWanner ch. IV.8], with the compiled Jacobian, for
+stiff ones.  What the fixed steps of `simulate` are measured against.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..api import kernel_of
+from ..compiler.kernel import Kernel
+from ..compiler.program import Array
+from ..control.base import Controller, JointState, rows
+from ..control.gains import positive
+from ..errors import FlexjointError, InputError
+from ..robot import Robot
+from ..spatial import ca
+from .loop import Setup
+from .plant import Contact, Plant
+from .reference import Reference
+from .result import Simulation, finished
+from .simulate import beginning, periods
+
+METHODS = ("DOP853", "Radau")
+
+
+def reference_solution(
+    robot: Robot,
+    controller: Controller,
+    reference: Any,
+    duration: float | None = None,
+    *,
+    period: float = 1e-3,
+    start: JointState | None = None,
+    method: str = "DOP853",
+    tolerance: float = 1e-12,
+    contact: Contact | None = None,
+) -> Simulation:
+    """The closed loop with control in continuous time, at every `period`; arguments as in `simulate`.
+
+    `tolerance` is relative and absolute.  Controllers with a memory, which are sampled by nature, are refused.
+    """
+    if method not in METHODS:
+        raise InputError(f"reference_solution: there is no method {method!r}; there are {', '.join(METHODS)}")
+    if controller.memory:
+        owner = type(controller).__name__
+        if any(np.any(x) for x in controller.start([np.ones(robot.n)] * (controller.order + 1))):
+            raise InputError(f"reference_solution: {owner} integrates torques from sample to sample; use simulate")
+    positive("reference_solution", "period", period)
+    positive("reference_solution", "tolerance", tolerance)
+    from scipy.integrate import solve_ivp
+
+    wanted = Reference.of(reference, controller.order, robot.n)
+    state, memory, begin = beginning(start, robot, controller, wanted, period)
+    t = period * (begin + np.arange(periods(duration, wanted.duration, period, begin) + 1))
+    setup = Setup(robot, controller, period, method, hold=False, contact=contact)
+    rate = flow(setup, memory, jacobian=False)
+    slope = flow(setup, memory, jacobian=True) if method == "Radau" else None
+
+    def arguments(t: float, x: np.ndarray) -> tuple:
+        return np.array(t), x, np.ascontiguousarray(wanted(np.array(min(t, end)))), controller.gains
+
+    end, elastic = t[-1], np.array(robot.elastic)
+    x = np.concatenate([state.q, state.theta[elastic], state.v, state.theta_v[elastic]])
+    found = solve_ivp(
+        lambda t, x: rate(*arguments(t, x)),
+        (t[0], end),
+        x,
+        method,
+        t,
+        rtol=max(tolerance, 3e-14),
+        atol=tolerance,
+        **({} if slope is None else {"jac": lambda t, x: slope(*arguments(t, x))}),
+    )
+    if not found.success:
+        raise FlexjointError(f"reference_solution: {method} gave up at t = {found.t[-1]:g} s: {found.message}")
+    p = len(x) // 2
+    motor = np.where(elastic, robot.n + np.cumsum(elastic) - 1, np.arange(robot.n))
+    links, rates = found.y[:p].T, found.y[p:].T
+    states = [links[:, : robot.n], rates[:, : robot.n], links[:, motor], rates[:, motor]]
+    stacks = wanted(t)
+    tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
+    histories = np.stack([*states, tau], axis=-2)
+    return finished(setup, histories, [*states, *memory, begin + len(t) - 1, robot.n], stacks[:, 0], begin)
+
+
+def flow(setup: Setup, memory: Any, jacobian: bool) -> Kernel:
+    """(t, x, reference, gains) -> x' or ∂x'/∂x, x = (free coordinates, their velocities)."""
+    plant, controller = Plant(setup.robot, setup.contact), setup.controller
+    p = setup.robot.n + sum(setup.robot.elastic)
+    inputs = [
+        Array("t", (), "s"),
+        Array("x", (2 * p,)),
+        Array("reference", (controller.order + 1, setup.robot.n)),
+        Array("gains", controller.gains.shape),
+    ]
+
+    def function(t: Any, x: Any, reference: Any, gains: Any) -> list[tuple[Array, Any]]:
+        state = plant.state(x[:p], x[p:])
+        still = [ca.SX.zeros(setup.robot.n) for _ in memory]
+        _, tau = controller.law(rows(gains), still, rows(reference), state)
+        rate = ca.vertcat(x[p:], plant.acceleration(t, state, tau))
+        if not jacobian:
+            return [(Array("rate", (2 * p,)), rate)]
+        return [(Array("jacobian", (2 * p, 2 * p)), ca.jacobian(rate, x))]
+
+    return kernel_of(f"flow of {setup.robot.name}", inputs, function, type=None, loops=not jacobian)

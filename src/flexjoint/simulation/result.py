@@ -1,0 +1,104 @@
+"""What a simulation returns: arrays with names, times and units, and where runs ended that diverged."""
+
+from __future__ import annotations
+
+import csv
+import os
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..control.base import JointState
+from ..errors import InputError
+from ..robot import Robot
+from .loop import UNITS, Setup
+
+FIELDS = (*JointState._fields, "tau")
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Runs of one robot: `t` (m,), and (..., m, n) for all else, the dimensions of a batch first.
+
+    Row k of `tau` is the torque from `t[k]` on.  Of a run that diverged, `joint` is the first to leave the bounds (else
+    -1) and `periods` how many went well; what comes later is NaN.
+    """
+
+    robot: Robot
+    period: float
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    theta: np.ndarray
+    theta_v: np.ndarray
+    tau: np.ndarray
+    reference: np.ndarray  # (m, n)
+    periods: np.ndarray
+    joint: np.ndarray
+    memory: tuple[np.ndarray, ...]  # state of the controller at the end
+
+    @property
+    def last(self) -> JointState:
+        """The state at the end; of a run that diverged, the last one that was well."""
+        place = np.asarray(self.periods - round(self.t[0] / self.period), dtype=int)[..., None, None]
+        return JointState(*(np.take_along_axis(x, place, -2)[..., 0, :] for x in self[:4]))
+
+    def __getitem__(self, which: Any) -> Any:
+        """The arrays (q, v, theta, theta_v, tau)."""
+        return tuple(getattr(self, name) for name in FIELDS)[which]
+
+    @property
+    def diverged(self) -> np.ndarray:
+        return self.joint >= 0
+
+    @property
+    def ended(self) -> np.ndarray:
+        """When each run ended, s."""
+        return self.periods * self.period
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Of each array, for turning | sliding joints."""
+        return dict(zip(FIELDS, (*UNITS, "Nm | N")))
+
+    def to_npz(self, path: str | os.PathLike[str]) -> None:
+        """All arrays by name, with the names of the joints and the digest of the robot."""
+        arrays = {name: getattr(self, name) for name in ("t", *FIELDS, "reference", "periods", "joint")}
+        names = np.array([joint.name for joint in self.robot.joints])
+        np.savez(path, joints=names, robot=self.robot.name, digest=self.robot.digest, period=self.period, **arrays)
+
+    def to_csv(self, path: str | os.PathLike[str]) -> None:
+        """One run as a table: t, then q.joint1 [rad], ..."""
+        if self.q.ndim != 2:
+            raise InputError(f"to_csv writes one run, this is a batch of shape {self.q.shape[:-2]}; use to_npz")
+        header = ["t [s]"]
+        for name, unit in self.units.items():
+            turning, sliding = unit.split(" | ")
+            header += [f"{name}.{x.name} [{turning if x.kind == 'revolute' else sliding}]" for x in self.robot.joints]
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(header)
+            writer.writerows(np.column_stack([self.t, *self[:]]).tolist())
+
+
+def finished(setup: Setup, histories: np.ndarray, carried: Any, wanted: np.ndarray, begin: int) -> Simulation:
+    """The result of histories (..., m, 5, n); what comes after the end of a run is NaN."""
+    robot, m = setup.robot, histories.shape[-3]
+    *rest, done, joint = carried
+    done, joint = np.asarray(done).astype(int), np.where(np.asarray(joint) < robot.n, joint, -1).astype(int)
+    late = np.arange(m) > (done - begin)[..., None]
+    histories[late] = np.nan
+    if np.any(joint >= 0):
+        first = np.unravel_index(np.argmin(np.where(joint >= 0, done, np.iinfo(int).max)), joint.shape)
+        many = f"{np.count_nonzero(joint >= 0)} of {joint.size} runs" if joint.ndim else "the run"
+        name, when = robot.joints[int(joint[first])].name, (int(done[first]) + 1) * setup.period
+        where = f" in run {tuple(map(int, first))}" if first else ""
+        warnings.warn(
+            f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
+        )
+    t = setup.period * (begin + np.arange(m))
+    q, v, theta, theta_v, tau = np.moveaxis(histories, -2, 0)
+    memory = tuple(rest[4:])
+    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory)

@@ -1,0 +1,122 @@
+"""Is the sampled loop stable?  Asked before a run, at rest on the reference.
+
+One period of robot, hold, controller and integrator maps the state to the next; its eigenvalues say whether deviations
+grow.  Those of the compiled loop are taken by differences.  Only if they grow, the same map with the period as a symbol
+tells instability of the robot itself, which belongs in a simulation, from that of too long a step or period, and gives
+the period that would do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.newton_euler import gravity_torque
+from ..control.base import JointState
+from ..control.open_loop import OpenLoop
+from ..control.sampling import deflection_at_rest, first_failure
+from ..errors import InputError
+from ..spatial import ca, sx
+from .integrators import INTEGRATORS
+from .loop import BLOCK, Setup, loop_kernel
+from .plant import Plant
+
+DIFFERENCE = 1e-5  # rad, rad/s, Nm
+SLOW = 0.05  # 1/s; growth below this is left to the run
+ROUNDING = 1e-3  # 1/s; of eigenvalues
+
+
+def check_stability(setup: Setup, reference: np.ndarray, gains: np.ndarray) -> None:
+    """Refuse a step or a period that makes a stable loop unstable; the error names the joint and the longest period.
+
+    Parameters that differ from row to row are taken as they are in robot and controller.
+    """
+    gains = gains if gains.ndim == 2 else setup.controller.gains
+    q, still = reference[0], np.zeros(setup.robot.n)
+    stack = np.vstack([q, *[still] * setup.controller.order])
+    if isinstance(setup.controller, OpenLoop):
+        stack = np.asarray(gravity_torque(setup.robot, q))[None]
+    state = [q, still, q + deflection_at_rest(setup.robot, q), still, *setup.controller.start(list(stack))]
+    n = setup.robot.n
+    rate, joint = growth(by_differences(setup, state, stack, gains), setup.period, n)
+    if rate <= SLOW:
+        return
+    slopes_at = by_symbols(setup, state, stack, gains)
+
+    short = 1e-2 * setup.period
+    own = max(growth(slopes_at(short), short, n)[0], 0.0)  # of the robot and the law themselves
+
+    def added(h: float) -> float:
+        return growth(slopes_at(h), h, n)[0] - 1.5 * own
+
+    if added(setup.period) <= SLOW:
+        return
+    longest = first_failure(lambda h: added(h) <= ROUNDING, short, setup.period)
+    raise InputError(
+        f"simulate: with a period of {setup.period:g} s ({setup.integrator}, {setup.substeps} a period) the loop is "
+        f"unstable at rest at the beginning of the reference: joint '{setup.robot.joints[joint].name}' grows at "
+        f"{rate:.3g}/s, and not by the robot's own fault; a period of at most {longest:.3g} s would do, or more "
+        "substeps if it is the step that is too long; check=False simulates all the same"
+    )
+
+
+def growth(J: np.ndarray, h: float, n: int) -> tuple[float, int]:
+    """The fastest rate of growth, 1/s, of x⁺ = J x every h, and the joint that shows it most."""
+    values, vectors = np.linalg.eig(J)
+    worst = int(np.argmax(np.abs(values)))
+    return float(np.log(max(abs(values[worst]), 1e-300)) / h), int(np.argmax(np.abs(vectors[:n, worst])))
+
+
+def by_differences(setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """∂x⁺/∂x of one period of the compiled loop."""
+    block = BLOCK if setup.controller.order or setup.controller.gains.size else 1
+    kernel, n = loop_kernel(replace(setup, free=()), block), setup.robot.n
+    x = np.concatenate(state)
+    moved = x + DIFFERENCE * np.concatenate([np.eye(len(x)), -np.eye(len(x))])
+    references = np.broadcast_to(reference, (block, len(setup.samples), *reference.shape))
+    _, *after = kernel(*np.split(moved, len(state), axis=1), 0.0, float(n), 1.0, references, gains)
+    ahead, behind = np.split(np.concatenate(after[: len(state)], axis=1), 2)
+    return (ahead - behind).T / (2 * DIFFERENCE)
+
+
+def by_symbols(
+    setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
+) -> Callable[[float], np.ndarray]:
+    """h -> ∂x⁺/∂x of one period of length h with held control: Φᵐ of m steps, and what the held torque adds."""
+    n, plant = setup.robot.n, Plant(setup.robot, setup.contact)
+    now, memory = JointState(*(ca.SX.sym("x", n) for _ in range(4))), [ca.SX.sym("memory", n) for _ in state[4:]]
+    tau, h = ca.SX.sym("tau", n), ca.SX.sym("h")
+    columns = [[sx(row) for row in x] for x in (gains, reference)]
+    after, torque = setup.controller.law(columns[0], memory, columns[1], now)
+    own = np.concatenate(state)
+    law = directions([ca.vertcat(*now, *memory)], ca.vertcat(*after, torque))
+    L = law(own)
+    torque_there = np.array(ca.evalf(ca.substitute(torque, ca.vertcat(*now, *memory), ca.DM(own))))[:, 0]
+    new = INTEGRATORS[setup.integrator](plant, 0.0, now, lambda *_: tau, h)
+    step = directions([ca.vertcat(*now, tau), h], ca.vertcat(*new))
+    there = np.concatenate([own[: 4 * n], torque_there])
+
+    def slopes(period: float) -> np.ndarray:
+        J = step(there, period / setup.substeps)
+        held = np.vstack([J, np.eye(n, 5 * n, 4 * n)])  # (x, τ) -> (x⁺, τ)
+        whole = np.linalg.matrix_power(held, setup.substeps)[: 4 * n]
+        moved = whole[:, 4 * n :] @ L[-n:]
+        moved[:, : 4 * n] += whole[:, : 4 * n]
+        return np.vstack([moved, L[:-n]])
+
+    return slopes
+
+
+def directions(inputs: list[Any], output: Any) -> Callable[..., np.ndarray]:
+    """The Jacobian by the first of the inputs, in numbers, direction by direction: its expression would be long."""
+    f = ca.Function("f", inputs, [ca.densify(output)])
+    forward = f.forward(1)
+
+    def jacobian(x: np.ndarray, *others: float) -> np.ndarray:
+        y, still = f(x, *others), [0.0] * len(others)
+        return np.hstack([np.array(forward(x, *others, y, along, *still)) for along in np.eye(len(x))])
+
+    return jacobian

@@ -1,0 +1,124 @@
+"""Every law does on its robot what its theory says."""
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import flexjoint as fj
+
+LWR = fj.load("kuka_lwr")
+ARM = fj.random_robot(3, 8, prismatic=0.0, elastic=1.0)
+GOAL = np.array([0.5, -0.4, 0.3, 0.6, -0.2, 0.4, 0.1])
+OFFSET = np.array([0.1, -0.2, 0.15, 0.05, -0.1, 0.2, -0.3])
+
+
+def resting(robot, q):
+    """At rest, the springs carrying the links."""
+    g = fj.gravity_torque(robot, q)
+    K = [d.stiffness if isinstance(d, fj.ElasticDrive) else np.inf for d in drives(robot)]
+    return fj.JointState(q, np.zeros(robot.n), q + g / K, np.zeros(robot.n))
+
+
+def drives(robot):
+    return [joint.drive for joint in robot.joints]
+
+
+def test_feedback_linearization_decays_with_its_poles():
+    """Released at rest, e = e₀ e^(−pt) Σ (pt)ᵏ/k!, k < 4."""
+    p = 12.0
+    law = fj.FeedbackLinearization(LWR, fj.gains_from_poles([-p] * 4), 2e-4)
+    run = fj.simulate(LWR, law, GOAL, 1.0, start=resting(LWR, GOAL + OFFSET), hold=False, check=False)
+    x = p * run.t
+    wanted = np.exp(-x) * (1 + x + x**2 / 2 + x**3 / 6)
+    assert np.max(np.abs((run.q - GOAL) / OFFSET - wanted[:, None])) < 1e-6
+
+
+def test_computed_torque_decays_with_its_poles():
+    robot = ARM.rigid()
+    law = fj.ComputedTorque(robot, fj.gains_from_poles([-8.0, -8.0]))
+    goal, offset = GOAL[:3], OFFSET[:3]
+    run = fj.simulate(robot, law, goal, 1.0, start=resting(robot, goal + offset), hold=False, period=1e-3, check=False)
+    x = 8.0 * run.t
+    assert np.max(np.abs((run.q - goal) / offset - (np.exp(-x) * (1 + x))[:, None])) < 1e-6
+
+
+def test_computed_torque_refuses_springs():
+    with pytest.raises(fj.InputError, match=r"joint 'joint1' is elastic; give the law robot.rigid\(\)"):
+        fj.ComputedTorque(LWR, [1.0, 1.0])
+
+
+def test_motor_pd_reaches_the_goal_and_its_energy_never_grows():
+    """V = T + U(q) + ½ φᵀKφ + ½ (θ_d − θ)ᵀK_P(θ_d − θ) − θᵀg(q_d), V' = −θ'ᵀK_D θ'  [Tomei]."""
+    K, B = np.array([d.stiffness for d in drives(LWR)]), np.array([d.motor.inertia for d in drives(LWR)])
+    K_P, K_D = 800.0, 60.0
+    law = fj.MotorPD(LWR, [K_P, K_D])
+    run = fj.simulate(LWR, law, GOAL, 4.0, start=resting(LWR, GOAL + OFFSET), hold=False, period=2e-4, check=False)
+    g = fj.gravity_torque(LWR, GOAL)
+    motion = fj.kinetic_energy(LWR, run.q, run.v) + 0.5 * np.sum(B * run.theta_v**2, axis=-1)
+    springs = 0.5 * np.sum(K * (run.theta - run.q) ** 2 + K_P * (GOAL + g / K - run.theta) ** 2, axis=-1)
+    V = motion + fj.potential_energy(LWR, run.q) + springs - run.theta @ g
+    assert np.max(np.diff(V)) < 1e-9 * np.ptp(V)
+    power = K_D * np.sum(run.theta_v**2, axis=-1)
+    spent = np.sum((power[1:] + power[:-1]) / 2) * 2e-4
+    assert V[0] - V[-1] == pytest.approx(spent, rel=1e-4)
+    assert np.max(np.abs(run.theta[-1] - GOAL - g / K)) < 0.01
+    assert np.max(np.abs(run.theta[0] - GOAL - g / K)) > 0.1
+
+
+def test_torque_feedback_makes_motors_lighter():
+    """The links move as under MotorPD with motors of the inertia B/(1 + K_T)."""
+    robot = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0)
+    light = robot.with_drives([fj.ElasticDrive(d.stiffness, fj.Motor(d.motor.inertia / 3.0)) for d in drives(robot)])
+    goal, start = np.array([0.3, -0.2]), resting(robot, np.array([0.1, 0.1]))
+    options = {"start": start, "hold": False, "period": 1e-3, "check": False}
+    ours = fj.simulate(robot, fj.FullStateFeedback(robot, [150.0, 20.0, 2.0, 0.0]), goal, 0.5, **options)
+    lighter = fj.simulate(light, fj.MotorPD(light, [150.0, 20.0]), goal, 0.5, **options)
+    assert np.max(np.abs(ours.q - lighter.q)) < 1e-11
+    heavy = fj.simulate(robot, fj.MotorPD(robot, [150.0, 20.0]), goal, 0.5, **options)
+    assert np.max(np.abs(ours.q - heavy.q)) > 1e-3
+
+
+def test_full_state_feedback_of_motor_and_wheel():
+    """One joint is linear: x(t) = e^(At) x(0)."""
+    I, B, K, K_P, K_D, K_T, K_S = 0.2, 0.3, 80.0, 50.0, 4.0, 1.5, 0.05
+    joint = fj.Joint("axis", "revolute", drive=fj.ElasticDrive(K, fj.Motor(B)))
+    robot = fj.Robot("wheel", (fj.Link("wheel", joint, mass=1.0, inertia=I * np.eye(3)),), gravity=(0.0, 0.0, 0.0))
+    pull, push = (1 + K_T) * K, K_S * K
+    A = np.array([[0, 0, 1, 0], [0, 0, 0, 1], [-K / I, K / I, 0, 0], np.zeros(4)])
+    A[3] = np.array([pull, -pull - (1 + K_T) * K_P, push, -push - (1 + K_T) * K_D]) / B
+    law = fj.FullStateFeedback(robot, [K_P, K_D, K_T, K_S])
+    start = fj.JointState([0.1], [0.0], [-0.05], [0.3])
+    run = fj.simulate(robot, law, [0.0], 0.5, start=start, hold=False, period=1e-3, check=False)
+    wanted = expm(0.5 * A) @ [0.1, -0.05, 0.0, 0.3]
+    assert np.allclose([run.q[-1, 0], run.theta[-1, 0], run.v[-1, 0], run.theta_v[-1, 0]], wanted, atol=1e-8, rtol=0)
+
+
+def test_feedforward_follows_the_reference():
+    trajectory = fj.RestToRest(GOAL[:3], GOAL[:3] + OFFSET[:3], 0.5)
+    law = fj.FeedforwardPD(ARM, [1000.0, 100.0])
+    run = fj.simulate(ARM, law, trajectory, hold=False, period=2e-4, check=False)
+    assert np.max(np.abs(run.q - run.reference)) < 1e-7
+
+
+def test_a_mixed_robot_under_every_law():
+    motor = fj.Motor(0.5)
+    robot = fj.random_robot(2, 3, prismatic=0.0).with_drives([fj.ElasticDrive(500.0, motor), fj.RigidDrive(motor)])
+    goal = np.array([0.2, -0.1])
+    for law in (
+        fj.MotorPD(robot, [200.0, 50.0]),
+        fj.FeedforwardPD(robot, [200.0, 50.0]),
+        fj.FullStateFeedback(robot, [200.0, 50.0, 0.5, 0.001]),
+        fj.FeedbackLinearization(robot, fj.gains_from_poles([-8.0] * 4), 1e-3),
+    ):
+        start = fj.JointState(*(x + d for x, d in zip(resting(robot, goal), (0.05, 0.0, 0.05, 0.0))))
+        run = fj.simulate(robot, law, goal, 5.0, start=start, period=1e-3)
+        assert np.max(np.abs(run.q[-1] - goal)) < 2e-3, law
+
+
+@pytest.mark.parametrize(
+    ("gains", "message"),
+    [([1.0], "gains must be"), ([1.0, -2.0], "K_D is"), ([np.nan, 1.0], "K_P is"), ("x", "gains must be")],
+)
+def test_gains(gains, message):
+    with pytest.raises(fj.InputError, match=message):
+        fj.MotorPD(LWR, gains)

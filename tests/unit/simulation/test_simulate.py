@@ -1,0 +1,181 @@
+"""Closed loops: the same bits however they are run, what happens to runs that diverge, and what is refused."""
+
+import warnings
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.simulation import loop
+
+ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
+PD = fj.MotorPD(ROBOT, [400.0, 40.0])
+GOAL = np.array([0.4, -0.3])
+REST = fj.JointState(*np.zeros((4, 2)))
+ARRAYS = ("q", "v", "theta", "theta_v", "tau")
+
+
+def run(**changes):
+    options = {"robot": ROBOT, "controller": PD, "reference": GOAL, "duration": 0.05, "start": REST, "check": False}
+    return fj.simulate(**options | changes)
+
+
+def same(a, b, rows=...):
+    return all(np.array_equal(getattr(a, x)[rows], getattr(b, x), equal_nan=True) for x in ARRAYS)
+
+
+def starts(count):
+    return fj.JointState(*np.random.default_rng(1).uniform(-0.3, 0.3, (4, count, 2)))
+
+
+def test_what_a_run_returns():
+    result = run()
+    assert result.t.shape == (51,)
+    assert np.allclose(np.diff(result.t), 1e-3)
+    assert all(getattr(result, x).shape == (51, 2) for x in ARRAYS)
+    assert np.array_equal(result.q[0], REST.q)
+    assert np.array_equal(result.last.q, result.q[-1])
+    assert np.array_equal(result.reference, np.tile(GOAL, (51, 1)))
+    assert np.allclose(result.tau[7], PD((), [GOAL], fj.JointState(*(x[7] for x in result[:4])))[1], rtol=1e-12)
+
+
+def test_same_bits_alone_in_a_batch_and_on_threads():
+    many = starts(70)  # more than a block of lanes, and a rest
+    batch = run(start=many)
+    assert same(batch, run(start=many, threads=2))
+    for k in (0, 1, 69):
+        assert same(batch, run(start=fj.JointState(*(x[k] for x in many))), k)
+    assert len(np.unique(batch.q[:, -1, 0])) == 70
+
+
+def test_same_bits_in_other_blocks(monkeypatch):
+    whole = run(duration=0.053)
+    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "BLOCK", 7)
+    assert same(whole, run(duration=0.053))
+
+
+@pytest.mark.parametrize("controller", [PD, fj.FeedbackLinearization(ROBOT, fj.gains_from_poles([-9.0] * 4), 1e-3)])
+def test_same_bits_when_resumed(controller):
+    trajectory = fj.RestToRest([0.0, 0.0], GOAL, 0.05)
+    whole = run(controller=controller, reference=trajectory)
+    first = run(controller=controller, reference=trajectory, duration=0.023)
+    second = run(controller=controller, reference=trajectory, start=first, duration=0.027)
+    assert second.t[0] == first.t[-1]
+    assert same(whole, first, slice(0, 24))
+    assert same(whole, second, slice(23, None))
+
+
+def test_gains_and_parameters_for_each_row():
+    """Rows with their own gains and stiffness are the runs of robots and controllers that have them."""
+    gains = np.array([PD.gains, 0.5 * PD.gains])
+    stiffness = np.array([[300.0], [500.0]])
+    path = f"{ROBOT.joints[0].name}.drive.stiffness"
+    batch = run(gains=gains, free={path: stiffness[:, 0]})
+    for k in range(2):
+        drive = fj.ElasticDrive(float(stiffness[k, 0]), ROBOT.joints[0].drive.motor)
+        alone = run(robot=ROBOT.with_drives([drive, ROBOT.joints[1].drive]), controller=fj.MotorPD(ROBOT, gains[k]))
+        assert np.allclose(batch.q[k], alone.q, rtol=0, atol=1e-12)
+    assert np.max(np.abs(batch.q[0] - batch.q[1])) > 1e-3
+
+
+def test_a_python_function_as_controller():
+    def law(state, reference, measurement):
+        return state, PD((), reference, measurement)[1]
+
+    assert np.allclose(run(controller=law).q, run().q, rtol=0, atol=1e-13)
+
+
+def test_a_payload_taken_up_on_the_way():
+    first = run()
+    loaded = ROBOT.with_payload(2.0, (0.1, 0.0, 0.0), 0.01 * np.eye(3))
+    second = run(robot=loaded, start=first)
+    assert np.array_equal(second.q[0], first.q[-1])
+    assert np.max(np.abs(second.q[-1] - run(start=first).q[-1])) > 1e-3
+
+
+def test_a_run_that_diverges_stops_and_leaves_the_others_alone():
+    gains = np.stack([PD.gains] * 80)
+    gains[3, 0] = [-4e5, 400.0]  # pushes the first motor away
+    with pytest.warns(
+        UserWarning, match=r"1 of 80 runs diverged; joint 'link1_joint' left all bounds at t = .* run \(3,\)"
+    ):
+        batch = run(gains=gains, duration=0.2)
+    assert list(np.flatnonzero(batch.diverged)) == [3]
+    assert batch.joint[3] == 0
+    end = batch.periods[3]
+    assert 1 < end < 200
+    assert np.all(np.isfinite(batch.q[3, : end + 1]))
+    assert np.all(np.isnan(batch.q[3, end + 1 :]))
+    assert np.all(np.isfinite(np.delete(batch.q, 3, axis=0)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert same(batch, run(duration=0.2), 0)
+    with pytest.warns(UserWarning, match="the run diverged"):
+        alone = run(gains=gains[3], duration=0.2)
+    assert same(batch, alone, 3) or np.array_equal(alone.q, batch.q[3, : len(alone.q)], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"robot": "arm"}, "robot must be a Robot"),
+        ({"period": -1.0}, "period is -1.0"),
+        ({"duration": None}, "no end; give a duration"),
+        ({"duration": 0.0}, "duration is 0.0"),
+        ({"integrator": "magic"}, "no integrator 'magic'; there are runge_kutta"),
+        ({"substeps": 0}, "substeps is 0"),
+        ({"hold": False, "substeps": 2}, "hold=False takes one step"),
+        ({"reference": [0.0, 0.0, 0.0]}, r"reference has shape \(3,\)"),
+        ({"reference": [np.nan, 0.0]}, "reference is .*finite"),
+        ({"reference": fj.RestToRest([0.0], [1.0], 1.0)}, "moves 1 joints"),
+        ({"start": 3.0}, "start must be a JointState"),
+        ({"start": fj.JointState(*np.full((4, 2), np.inf))}, r"start\.q"),
+        ({"start": fj.JointState(*np.zeros((4, 3)))}, r"start\.q has shape \(3,\)"),
+        ({"free": {"nothing.mass": 1.0}}, "nothing"),
+    ],
+)
+def test_what_is_refused(changes, message):
+    with pytest.raises(fj.InputError, match=message):
+        run(**changes)
+
+
+def test_another_period_than_the_controllers():
+    law = fj.FeedbackLinearization(ROBOT, fj.gains_from_poles([-9.0] * 4), 1e-3)
+    with pytest.raises(fj.InputError, match=r"period is 0.002 s, but the controller was made for 0.001 s"):
+        run(controller=law, period=2e-3)
+
+
+def test_tables(tmp_path):
+    result = run()
+    result.to_npz(tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as data:
+        assert np.array_equal(data["tau"], result.tau)
+        assert list(data["joints"]) == [joint.name for joint in ROBOT.joints]
+    result.to_csv(tmp_path / "run.csv")
+    header, *lines = (tmp_path / "run.csv").read_text().splitlines()
+    assert header.split(",")[:2] == ["t [s]", "q.link1_joint [rad]"]
+    assert np.array_equal(np.loadtxt(lines, delimiter=",")[:, 1:3], result.q)
+    with pytest.raises(fj.InputError, match="use to_npz"):
+        run(start=starts(2)).to_csv(tmp_path / "batch.csv")
+
+
+def test_the_loop_is_one_kernel():
+    kernel = loop.loop_kernel(loop.Setup(ROBOT, PD, 1e-3), loop.BLOCK)
+    assert [op.loop.turns for op in kernel.program.code if op.loop] == [loop.BLOCK]
+
+
+def test_other_gains_need_no_other_kernel(tmp_path, monkeypatch):
+    setups = [loop.Setup(ROBOT, fj.MotorPD(ROBOT, [k, k]), 1e-3) for k in (1.0, 2.0)]
+    assert setups[0] == setups[1]
+    assert loop.loop_kernel(setups[0], 3) is loop.loop_kernel(setups[1], 3)
+    others = [loop.Setup(ROBOT, fj.FeedforwardPD(ROBOT, PD.gains), 1e-3), loop.Setup(ROBOT, PD, 2e-3)]
+    assert len({x.key for x in (*setups, *others)}) == 3
+    monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path))
+    loop.loop_kernel.cache_clear()
+    fresh = run()
+    assert list(tmp_path.rglob("*.*"))
+    loop.loop_kernel.cache_clear()
+    monkeypatch.setattr(loop, "one_period", None)  # a kernel from the disk is not traced
+    assert same(fresh, run())
+    loop.loop_kernel.cache_clear()
