@@ -7,6 +7,7 @@
 Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is first compiled.
 """
 
+from .algorithms.antagonism import StiffnessBand, feasible_stiffness
 from .algorithms.articulated_body import forward_dynamics
 from .algorithms.coriolis import (
     coriolis_matrix,
@@ -55,6 +56,15 @@ from .algorithms.regressor import (
     standard_parameters,
 )
 from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
+from .algorithms.variable_stiffness import (
+    MotorTorques,
+    VariableStiffnessAccelerations,
+    VariableStiffnessMotion,
+    variable_stiffness_forward_dynamics,
+    variable_stiffness_inverse_dynamics,
+    variable_stiffness_linearization,
+    variable_stiffness_motion,
+)
 from .api import Algorithm, compile, export_c, show_config
 from .compiler.kernel import Kernel
 from .control import (
@@ -72,7 +82,7 @@ from .control import (
     runge_kutta_limit,
     sampling_period_limit,
 )
-from .drives import ElasticDrive, Motor, RigidDrive
+from .drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
 from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
@@ -87,7 +97,15 @@ from .observers import (
 from .paths import Parameter, parameters
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
-from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
+from .springs import (
+    CubicSpring,
+    ExponentialSpring,
+    HardeningSpring,
+    LinearSpring,
+    PiecewiseSpring,
+    QuadraticSpring,
+    Spring,
+)
 from .trajectory import (
     FilteredStep,
     Joined,
@@ -108,6 +126,7 @@ __all__ = [
     "AdaptiveState",
     "AdaptiveTorque",
     "Algorithm",
+    "AntagonisticDrive",
     "BaseMotion",
     "BaseParameters",
     "ControllerState",
@@ -115,6 +134,7 @@ __all__ = [
     "DampedMotion",
     "DerivativeState",
     "ElasticDrive",
+    "ExponentialSpring",
     "FeedbackLinearization",
     "FilteredDerivative",
     "FilteredStep",
@@ -137,11 +157,13 @@ __all__ = [
     "MotionEstimate",
     "Motor",
     "MotorMotion",
+    "MotorTorques",
     "NonFiniteError",
     "Parameter",
     "PassivityControl",
     "PiecewiseSpring",
     "Pose",
+    "QuadraticSpring",
     "RestToRest",
     "Retimed",
     "RigidDrive",
@@ -154,7 +176,10 @@ __all__ = [
     "Spline",
     "Spring",
     "SpringTorque",
+    "StiffnessBand",
     "Trajectory",
+    "VariableStiffnessAccelerations",
+    "VariableStiffnessMotion",
     "adaptive_torque",
     "base_parameters",
     "base_regressor",
@@ -171,6 +196,7 @@ __all__ = [
     "damped_motion",
     "elastic_forward_dynamics",
     "export_c",
+    "feasible_stiffness",
     "feedback_linearization",
     "feedback_linearization_from_positions",
     "feedback_linearization_from_torques",
@@ -213,5 +239,9 @@ __all__ = [
     "spring_torques",
     "standard_parameters",
     "torque_derivatives",
+    "variable_stiffness_forward_dynamics",
+    "variable_stiffness_inverse_dynamics",
+    "variable_stiffness_linearization",
+    "variable_stiffness_motion",
     "write_robot",
 ]

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .drives import Drive, ElasticDrive, Motor, RigidDrive
+from .drives import AntagonisticDrive, Drive, ElasticDrive, Motor, RigidDrive, antagonism, coupled
 from .errors import RobotError
 from .spatial import is_zero
 from .springs import Spring
@@ -151,14 +151,20 @@ class Robot:
 
     @cached_property
     def elastic(self) -> tuple[bool, ...]:
-        """For each moving joint whether a spring separates motor and link."""
-        return tuple(isinstance(joint.drive, ElasticDrive) for joint in self.joints)
+        """For each moving joint whether springs separate motors and link."""
+        return tuple(isinstance(joint.drive, ElasticDrive | AntagonisticDrive) for joint in self.joints)
+
+    @cached_property
+    def antagonistic(self) -> tuple[bool, ...]:
+        """For each moving joint whether two motors set its stiffness."""
+        return tuple(isinstance(joint.drive, AntagonisticDrive) for joint in self.joints)
 
     @cached_property
     def damped(self) -> tuple[bool, ...]:
-        """For each moving joint whether that spring is damped."""
+        """For each moving joint whether its springs are damped."""
         drives = [joint.drive for joint in self.joints]
-        return tuple(isinstance(drive, ElasticDrive) and not is_zero(drive.damping) for drive in drives)
+        springy = ElasticDrive | AntagonisticDrive
+        return tuple(isinstance(drive, springy) and not is_zero(drive.damping) for drive in drives)
 
     # Transforms -----------------------------------------------------------------------------------------
 
@@ -189,7 +195,7 @@ class Robot:
 
     def rigid(self) -> Robot:
         """The limit of infinite stiffness: every motor turns with its link."""
-        return self.with_drives([j.drive and RigidDrive(j.drive.motor) for j in self.joints])
+        return self.with_drives([j.drive and RigidDrive(coupled(j.drive.motors)) for j in self.joints])
 
     def with_payload(
         self,
@@ -382,30 +388,56 @@ def check_drive(joint: Joint) -> None:
         return
     if not joint.moves:
         raise RobotError(f"joint '{joint.name}' is fixed but has a drive: remove one of the two")
-    if not isinstance(drive, Drive) or not isinstance(drive.motor, Motor):
+    if not isinstance(drive, Drive) or not all(isinstance(motor, Motor) for motor in drive.motors):
         raise RobotError(
-            f"the drive of joint '{joint.name}' is {drive!r}: give RigidDrive(Motor(inertia)) or "
-            "ElasticDrive(stiffness, Motor(inertia))"
+            f"the drive of joint '{joint.name}' is {drive!r}: give RigidDrive(Motor(inertia)), "
+            "ElasticDrive(stiffness, Motor(inertia)) or AntagonisticDrive(spring_1, spring_2, motor_1, motor_2)"
         )
-    check_number("motor inertia", joint.name, drive.motor.inertia)
-    if drive.motor.inertia < 0:
-        raise RobotError(f"the motor inertia of joint '{joint.name}' is {drive.motor.inertia:g}: must not be negative")
-    check_friction(joint.name, "motor ", drive.motor)
-    if isinstance(drive, ElasticDrive):
-        if not isinstance(drive.stiffness, Spring):  # a law has checked itself
-            check_number("stiffness", joint.name, drive.stiffness)
-            if drive.stiffness <= 0:
-                raise RobotError(
-                    f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
-                    "a joint that does not yield has a RigidDrive"
-                )
-        check_number("damping", joint.name, drive.damping)
-        if drive.damping < 0:
-            raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")
-        if drive.motor.inertia == 0:
+    for motor in drive.motors:
+        check_number("motor inertia", joint.name, motor.inertia)
+        if motor.inertia < 0:
+            raise RobotError(f"the motor inertia of joint '{joint.name}' is {motor.inertia:g}: must not be negative")
+        check_friction(joint.name, "motor ", motor)
+    if isinstance(drive, RigidDrive):
+        return
+    check_number("damping", joint.name, drive.damping)
+    if drive.damping < 0:
+        raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")
+    if isinstance(drive, AntagonisticDrive):
+        check_springs(joint.name, drive)
+    elif not isinstance(drive.stiffness, Spring):  # a law has checked itself
+        check_number("stiffness", joint.name, drive.stiffness)
+        if drive.stiffness <= 0:
             raise RobotError(
-                f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"
+                f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
+                "a joint that does not yield has a RigidDrive"
             )
+    if any(motor.inertia == 0 for motor in drive.motors):
+        raise RobotError(
+            f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"
+        )
+
+
+def check_springs(name: str, drive: AntagonisticDrive) -> None:
+    """Two laws with which motors can set torque and stiffness at once."""
+    for spring in drive.springs:
+        if not isinstance(spring, Spring) or not spring.invertible:
+            raise RobotError(
+                f"a spring of the antagonistic joint '{name}' is {spring!r}: give a Spring with a closed inverse, "
+                "deflection(tau)"
+            )
+    gain = antagonism(drive)
+    if gain == 0:
+        raise RobotError(
+            f"the springs of joint '{name}', {drive.spring_1!r} and {drive.spring_2!r}, cannot set its stiffness: whatever "
+            "their deflections, stiffness and torque change in one proportion (the decoupling matrix is singular); at "
+            "least one must stiffen, and exponential ones at different rates"
+        )
+    if gain < 0:
+        raise RobotError(
+            f"the springs of joint '{name}' soften it when motor 1 is drawn up and motor 2 down: exchange them, "
+            f"spring_1={drive.spring_2!r}, spring_2={drive.spring_1!r}"
+        )
 
 
 def check_body(link: Link, allow_unphysical: bool) -> None:

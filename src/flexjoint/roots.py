@@ -27,17 +27,26 @@ class Bracket(NamedTuple):
     upper: Any
 
 
-def root_of_increasing(f: Callable[[Any], Any], lower: Any, upper: Any, guess: Any = None, steps: int = STEPS) -> Any:
+def root_of_increasing(
+    f: Callable[[Any], Any],
+    lower: Any,
+    upper: Any,
+    guess: Any = None,
+    steps: int = STEPS,
+    slope: Callable[[Any], Any] | None = None,
+) -> Any:
     """x with f(x) = 0, row by row; f maps a column to a column, row i depending on row i alone and increasing with it.
 
-    Where f has no change of sign in the bracket, the end next to the root is returned.
+    Where f has no change of sign in the bracket, the end next to the root is returned.  `slope` is f', where a cheaper
+    form than automatic differentiation is known.
     """
     x = ca.SX.sym("x", lower.numel())
     f_of_x = f(x)
-    slope = ca.jtimes(f_of_x, x, ca.SX.ones(x.shape))  # rows are independent: the diagonal of the Jacobian
+    # rows are independent: the diagonal of the Jacobian
+    rise_of_x = slope(x) if slope else ca.jtimes(f_of_x, x, ca.SX.ones(x.shape))
 
     def newton(at: Bracket) -> Any:
-        value, rise = (ca.substitute(e, x, at.x) for e in (f_of_x, slope))
+        value, rise = (ca.substitute(e, x, at.x) for e in (f_of_x, rise_of_x))
         return value, at.x - value / rise
 
     def step(at: Bracket, _: Any) -> tuple[Bracket, Any]:

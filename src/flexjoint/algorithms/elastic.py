@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
-from ..drives import ElasticDrive, Motor
+from ..drives import AntagonisticDrive, ElasticDrive, Motor
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..roots import root_of_increasing
@@ -43,7 +43,7 @@ class MotorMotion(NamedTuple):
 
 def joint_order(joint: Joint) -> int:
     """Highest derivative of q that the joint's motor torque depends on: its relative degree."""
-    if not isinstance(joint.drive, ElasticDrive):
+    if not isinstance(joint.drive, ElasticDrive | AntagonisticDrive):
         return 2
     return 4 if is_zero(joint.drive.damping) else 3
 
@@ -79,14 +79,19 @@ def undamped_motion(name: str, robot: Robot, q: Sequence[Any], wrenches: Any, ba
     check_derivatives(name, robot, q)
     tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     phi = [spring_motion(joint, [x[i] for x in tau_e]) for i, joint in enumerate(robot.joints)]
-    return motor_side(robot, q, tau_e[0], phi)
+    return motor_side(motors(robot), q, tau_e[0], phi)
 
 
-def motor_side(robot: Robot, q: Sequence[Any], tau_e: Any, deflections: Sequence[Jet]) -> MotorMotion:
+def motors(robot: Robot, k: int = 0) -> list[Motor]:
+    """The k-th motor of each joint, one without inertia where there is none."""
+    drives = [joint.drive for joint in robot.joints]
+    return [drive.motors[k] if drive and k < len(drive.motors) else Motor(0.0) for drive in drives]
+
+
+def motor_side(motors: Sequence[Motor], q: Sequence[Any], tau_e: Any, deflections: Sequence[Jet]) -> MotorMotion:
     """From the motion of the links, the torque passed to them and [φ, φ', φ''] of each joint."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
     theta, theta_v, theta_a = (x + y for x, y in zip(q, phi))
-    motors = [joint.drive.motor if joint.drive else Motor(0.0) for joint in robot.joints]
     B = sx([motor.inertia for motor in motors])
     tau = tau_e + friction(motors, [theta_v], 0)[0] + B * theta_a  # τ = τ_e + B θ''  [EJNEA (4b), (9), (10)]
     return MotorMotion(theta, theta_v, theta_a, tau_e, phi[0], tau)
@@ -127,6 +132,7 @@ def sought_deflection(spring: Spring, tau: Any) -> Any:
 
 def check_derivatives(name: str, robot: Robot, q: Sequence[Any]) -> None:
     """Enough derivatives for every joint; and a warning where friction makes poor use of them."""
+    refuse_antagonism(name, robot, "variable_stiffness_inverse_dynamics or variable_stiffness_motion, which take it")
     order = needed_order(robot)
     if len(q) <= order:
         needs = [
@@ -161,8 +167,15 @@ def which(robot: Robot, chosen: Sequence[bool], what: str, need: str) -> str:
     return f"joints {', '.join(names)} are {what} and need {need}"
 
 
+def refuse_antagonism(name: str, robot: Robot, instead: str) -> None:
+    """Of a joint of variable stiffness its stiffness must be given too."""
+    if any(robot.antagonistic):
+        joint = robot.joints[robot.antagonistic.index(True)]
+        raise InputError(f"{name}: joint '{joint.name}' has two motors, which set its stiffness too; use {instead}")
+
+
 def refuse_damping(name: str, robot: Robot) -> None:
-    if any(robot.damped):
+    if any(robot.damped) and not any(robot.antagonistic):
         joint = robot.joints[robot.damped.index(True)]
         D = joint.drive.damping  # type: ignore[union-attr]
         raise InputError(

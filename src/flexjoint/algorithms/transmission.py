@@ -19,7 +19,7 @@ from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import Jet, ca
-from .elastic import joint_order, spring_motion
+from .elastic import joint_order, refuse_antagonism, spring_motion
 
 
 class SpringTorque(NamedTuple):
@@ -81,6 +81,7 @@ def link_state(robot: Robot, theta, theta_v, tau_e, tau_e_v):
 
 
 def refuse_damping(robot: Robot, caller: str, reason: str) -> None:
+    refuse_antagonism(caller, robot, "variable_stiffness_linearization, whose state is the deflections of both springs")
     for joint, damped in zip(robot.joints, robot.damped):
         if damped:
             raise InputError(

@@ -11,6 +11,8 @@
     drive = {kind = "elastic", stiffness = 1000, motor_inertia = 3.2}    # also: damping, motor_viscous_friction, ...
 
 A spring that is not linear stands in place of its stiffness: spring = {kind = "cubic", stiffness = 900, cubic = 4e4}.
+A joint of variable stiffness has two of everything: drive = {kind = "antagonistic", spring_1 = {...}, spring_2 = {...},
+motor_1 = {inertia = 3.2}, motor_2 = {...}}, also damping; a motor's keys are inertia, viscous_friction, ...
 
 With `convention = "frames"` a link has a name, a parent, and its frame's position and rpy, rpy_deg or rotation in
 the parent's; body data are in the link's frame.  Files are data: nothing in them is executed, and an unknown key
@@ -31,7 +33,7 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from ..drives import Drive, ElasticDrive, Motor, RigidDrive
+from ..drives import AntagonisticDrive, Drive, ElasticDrive, Motor, RigidDrive
 from ..errors import FlexjointError, RobotError
 from ..robot import BASE, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
@@ -50,7 +52,11 @@ FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MOTOR_KEYS = ("motor_inertia", *(f"motor_{key}" for key in FRICTION_KEYS))
-DRIVE_KEYS = {"rigid": ("kind", *MOTOR_KEYS), "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS)}
+DRIVE_KEYS = {
+    "rigid": ("kind", *MOTOR_KEYS),
+    "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS),
+    "antagonistic": ("kind", "spring_1", "spring_2", "motor_1", "motor_2", "damping"),
+}
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
@@ -335,17 +341,27 @@ def _drive(link: Table) -> Drive | None:
     table = link.table("drive")
     kind = table.choice("kind", DRIVE_KEYS)
     table.allow(DRIVE_KEYS[kind])
+    if kind == "antagonistic":
+        springs = [_spring(table, key) for key in ("spring_1", "spring_2")]
+        motors = [_motor(table, key) for key in ("motor_1", "motor_2")]
+        return AntagonisticDrive(*springs, *motors, table.number("damping", 0.0))
     inertia = table.number("motor_inertia", 0.0 if kind == "rigid" else None)
     motor = Motor(inertia, **{key: table.number(f"motor_{key}", 0.0) for key in FRICTION_KEYS})
     if kind == "rigid":
         return RigidDrive(motor)
     table.only_one("stiffness", "spring")
-    spring = _spring(table) if "spring" in table.data else table.number("stiffness")
+    spring = _spring(table, "spring") if "spring" in table.data else table.number("stiffness")
     return ElasticDrive(spring, motor, table.number("damping", 0.0))
 
 
-def _spring(drive: Table) -> Spring:
-    table = drive.table("spring")
+def _motor(drive: Table, key: str) -> Motor:
+    table = drive.table(key)
+    table.allow(("inertia", *FRICTION_KEYS))
+    return Motor(table.number("inertia"), **{name: table.number(name, 0.0) for name in FRICTION_KEYS})
+
+
+def _spring(drive: Table, key: str) -> Spring:
+    table = drive.table(key)
     law = SPRINGS[table.choice("kind", SPRINGS)]
     names = [field.name for field in dataclasses.fields(law)]
     table.allow(["kind", *names])
@@ -390,22 +406,27 @@ def _drive_entries(joint: Joint) -> dict[str, Any]:
         case RigidDrive(motor):
             return {"kind": "rigid", **_motor_entries(motor)}
         case ElasticDrive(stiffness, motor, damping):
-            spring = _spring_entries(joint, stiffness) if isinstance(stiffness, Spring) else {"stiffness": stiffness}
+            linear = not isinstance(stiffness, Spring)
+            spring = {"stiffness": stiffness} if linear else {"spring": _spring_entries(joint, stiffness)}
             damped = {"damping": damping} if damping else {}
             return {"kind": "elastic", **spring, **damped, **_motor_entries(motor)}
+        case AntagonisticDrive(_, _, motor_1, motor_2, damping) as drive:
+            springs = {f"spring_{k + 1}": _spring_entries(joint, spring) for k, spring in enumerate(drive.springs)}
+            motors = {"motor_1": _motor_entries(motor_1, ""), "motor_2": _motor_entries(motor_2, "")}
+            return {"kind": "antagonistic", **springs, **motors, **({"damping": damping} if damping else {})}
     raise RobotError(f"the drive of joint '{joint.name}', {joint.drive!r}, has no form in robot files yet")
 
 
 def _spring_entries(joint: Joint, spring: Spring) -> dict[str, Any]:
     for kind, law in SPRINGS.items():
         if type(spring) is law:
-            return {"spring": {"kind": kind, **dataclasses.asdict(spring)}}
+            return {"kind": kind, **dataclasses.asdict(spring)}
     raise RobotError(f"the spring of joint '{joint.name}', {spring!r}, has no form in robot files")
 
 
-def _motor_entries(motor: Motor) -> dict[str, Any]:
-    friction = {f"motor_{key}": value for key in FRICTION_KEYS if (value := getattr(motor, key))}
-    return {"motor_inertia": motor.inertia, **friction}
+def _motor_entries(motor: Motor, prefix: str = "motor_") -> dict[str, Any]:
+    friction = {f"{prefix}{key}": value for key in FRICTION_KEYS if (value := getattr(motor, key))}
+    return {f"{prefix}inertia": motor.inertia, **friction}
 
 
 def _toml(value: Any) -> str:
