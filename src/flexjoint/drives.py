@@ -67,7 +67,7 @@ class AntagonisticDrive:
     """Two motors, each behind a spring of its own: motion and stiffness of the joint at will  [VSANEA (5), (9)-(11)].
 
     With φ_k = θ_k − q, τ_e = τ_1(φ_1) + τ_2(φ_2) acts on the link, with the stiffness σ = dτ_1/dφ_1 + dτ_2/dφ_2, and
-    B_k θ_k'' + τ_k(φ_k) is the torque of motor k.  σ grows as the motors are drawn apart, φ_1 upwards and φ_2 downwards:
+    B_k θ_k'' + τ_k(φ_k) is the torque of motor k.  σ grows as the motors are drawn apart, φ_1 upwards, φ_2 downwards:
     springs that stiffen on one side only are given in this order.  `damping` adds D φ_k' to each spring's torque.
     """
 

@@ -429,9 +429,9 @@ def check_springs(name: str, drive: AntagonisticDrive) -> None:
     gain = antagonism(drive)
     if gain == 0:
         raise RobotError(
-            f"the springs of joint '{name}', {drive.spring_1!r} and {drive.spring_2!r}, cannot set its stiffness: whatever "
-            "their deflections, stiffness and torque change in one proportion (the decoupling matrix is singular); at "
-            "least one must stiffen, and exponential ones at different rates"
+            f"the springs of joint '{name}', {drive.spring_1!r} and {drive.spring_2!r}, cannot set its stiffness: "
+            "whatever their deflections, stiffness and torque change in one proportion (the decoupling matrix is "
+            "singular); at least one must stiffen, and exponential ones at different rates"
         )
     if gain < 0:
         raise RobotError(

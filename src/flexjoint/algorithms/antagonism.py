@@ -2,16 +2,16 @@
 
     τ_e = τ_1(φ_1) + τ_2(φ_2),   σ = σ_1(φ_1) + σ_2(φ_2),   σ_k = dτ_k/dφ_k,   ζ_k = dσ_k/dφ_k,   η_k = dζ_k/dφ_k
 
-Solutions may be several.  The one looked for has φ_1 ≥ φ_2, and the joint stiffens when its motors are drawn apart at
-constant torque: det A = σ_1 ζ_2 − σ_2 ζ_1 < 0.  The branch ends where that determinant vanishes: for equal cubic springs
-at φ_1 = φ_2 and, which the paper does not say, at the fold φ_1 φ_2 = K/(3 K_c).
+There may be several solutions.  The one looked for has φ_1 ≥ φ_2, and the joint stiffens when its motors are drawn
+apart at constant torque: det A = σ_1 ζ_2 − σ_2 ζ_1 < 0.  This branch ends where the determinant vanishes: for equal
+cubic springs at φ_1 = φ_2 and, which the paper does not say, at the fold φ_1 φ_2 = K/(3 K_c).
 
 Equal cubic springs have a closed form: with s = φ_1 + φ_2 the paper's trigonometric equation (31) (printed with a wrong
-denominator) is K_c s³ − σ s + 2 τ_e = 0, and the branch is its middle root.  So have exponential springs, whose torque is
-a linear function of their stiffness.  For all others φ_2 follows from φ_1 by the closed inverse of the second spring,
+denominator) is K_c s³ − σ s + 2 τ_e = 0, and the branch is its middle root.  So have exponential springs, whose torque
+is a linear function of their stiffness.  For all others φ_2 follows from φ_1 by the inverse of the second spring's law,
 and ln σ grows along the branch with φ_1: one equation a joint, all solved in one loop of `SEARCH` steps.
 
-Refused are deflections beyond a spring's `reach`, off the branch, and next to its ends: the determinant becomes NaN.
+Refused are deflections off the branch, next to its ends, and beyond a spring's `reach`: the determinant becomes NaN.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BISECTIONS = 60  # to the ends of the branch
 FOUND = 1e-12  # of the stiffness: a root known less well was not found
 STATIONS = 8  # places on the way along a branch that are looked at
 SINGULAR = 1e-6  # of σ² a rad (m): a smaller determinant counts as singular
-EDGE = 1e-9  # of the reach: so far inside its upper end is a branch looked at
+EDGE = 1e-9  # of the reach: so far inside its ends is a branch looked at
 
 
 class Law(NamedTuple):
@@ -124,7 +124,8 @@ def on_branch(drive: AntagonisticDrive, pair: Pair, tau_e: Any) -> Any:
     way = ca.if_else(rest > pair.phi_1, rest - pair.phi_1, 0)
     good = ca.logic_and(pair.phi_1 >= pair.phi_2, pair.det <= 0)
     for k in range(STATIONS):
-        good = ca.logic_and(good, at_torque(drive, pair.phi_1 + (k + 1) / (STATIONS + 1) * way, tau_e).det <= 0)
+        between = at_torque(drive, pair.phi_1 + (k + 1) / (STATIONS + 1) * way, tau_e)
+        good = ca.logic_and(good, ca.logic_not(between.det > 0))  # where a law is undefined, nothing lies between
     return good
 
 
@@ -209,9 +210,9 @@ def where_defined(pair: Pair, tau_e: Any, value: Any) -> Any:
 
 
 def feasible_stiffness(robot: Robot, tau_e: Any) -> StiffnessBand:
-    """The stiffnesses that joints can have at the torques `tau_e` (..., n): from the end of the branch, where motion and
-    stiffness can no longer be set apart, to the reach of a spring.
+    """The stiffnesses that joints can have at the torques `tau_e` (..., n) on their links.
 
+    The least is where motion and stiffness can no longer be set apart, the greatest where a spring reaches its `reach`.
     NaN at joints whose stiffness cannot be set, and where no stiffness goes with the torque.
     """
     rows = np.asarray(tau_e, dtype=float)
@@ -228,24 +229,24 @@ def ends_of_branches(robot: Robot, tau_e):
     if not joints:
         return band
     drives: list[Any] = [robot.joints[i].drive for i in joints]
-    reach = ca.SX([drive.spring_1.reach for drive in drives] * 2)
+    torques = [tau_e[i] for i in joints]
 
-    def passed(phi_1: Any) -> Any:
-        """Whether the branch has begun; whether it has ended."""
-        begun, ended = [], []
-        for k, drive in enumerate(drives):
-            for rows, x in ((begun, phi_1[k]), (ended, phi_1[len(drives) + k])):
-                pair = at_torque(drive, x, tau_e[joints[k]])
-                is_begun = on_branch(drive, pair, tau_e[joints[k]])
-                is_ended = pair.phi_2 < -drive.spring_2.reach
-                rows.append(where_defined(pair, tau_e[joints[k]], 2 * (is_begun if rows is begun else is_ended) - 1))
-        return ca.vertcat(*begun, *ended)
+    def end(passed: Callable[[Any, Pair, Any], Any]) -> Any:
+        """φ_1 from which on it holds."""
 
-    ends = root_of_increasing(passed, -reach, reach, steps=BISECTIONS)
+        def sign(phi_1: Any) -> Any:
+            pairs = [at_torque(drive, phi_1[k], torques[k]) for k, drive in enumerate(drives)]
+            signs = [2 * passed(drives[k], pair, torques[k]) - 1 for k, pair in enumerate(pairs)]
+            return ca.vertcat(*[where_defined(pair, torques[k], signs[k]) for k, pair in enumerate(pairs)])
+
+        reach = ca.SX([drive.spring_1.reach for drive in drives])
+        return root_of_increasing(sign, -reach, reach, steps=BISECTIONS)
+
+    first, last = end(on_branch), end(lambda drive, pair, _: pair.phi_2 < -drive.spring_2.reach)
     for k, (i, drive) in enumerate(zip(joints, drives)):
-        least = at_torque(drive, ends[k], tau_e[i])
-        most = at_torque(drive, ends[len(drives) + k] - EDGE * drive.spring_1.reach, tau_e[i])
+        inside = EDGE * drive.spring_1.reach
+        least, most = (at_torque(drive, x, torques[k]) for x in (first[k] + inside, last[k] - inside))
         lower, upper = (pair.one.sigma + pair.two.sigma for pair in (least, most))
-        exists = ca.logic_and(lower < upper, ca.logic_and(upper < math.inf, most.phi_1 > most.phi_2))
+        exists = ca.logic_and(lower < upper, ca.logic_and(upper < math.inf, within_reach(drive, least)))
         band.lower[i], band.upper[i] = ca.if_else(exists, lower, 0), ca.if_else(exists, upper, 0)
     return band

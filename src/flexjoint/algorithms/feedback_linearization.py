@@ -24,7 +24,6 @@ from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix,
 from .newton_euler import checked_base, checked_wrenches, next_torque
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
 
-
 LINEARIZED = "variable_stiffness_linearization"
 
 

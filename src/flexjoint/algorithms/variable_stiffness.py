@@ -24,13 +24,15 @@ from ..drives import AntagonisticDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import Jet, ca, is_zero, zeros
-from .antagonism import SINGULAR, Pair, feasible_stiffness, pair_at, pairs_for, regular
+from .antagonism import Pair, feasible_stiffness, pair_at, pairs_for, regular
 from .articulated_body import joint_accelerations
 from .elastic import motor_side, motors, spring_motion, transmitted_torque, warn_of_friction
 from .feedback_linearization import linearized
 from .friction import friction
 from .newton_euler import torque_derivatives
 from .transmission import deflection_acceleration, spring_torque
+
+NEXT_TO = 1e-6  # of a stiffness: so close to the least, the determinant may be what is too small
 
 
 class MotorTorques(NamedTuple):
@@ -86,19 +88,18 @@ def unreachable(robot: Robot, q: Any, v: Any, a: Any, *rest: Any, wrenches: Any 
     sigma = rest[2]
     (tau_e,) = torque_derivatives(robot, q, v, a, wrenches=wrenches, base=base)
     lower, upper = feasible_stiffness(robot, tau_e)
-    for i, joint in enumerate(robot.joints):
+    for i in np.flatnonzero(robot.antagonistic):
+        joint = robot.joints[i]
         unit = "N/m" if joint.kind == "prismatic" else "Nm/rad"
-        if not robot.antagonistic[i]:
-            continue
-        asked = f"joint '{joint.name}' is asked for the stiffness {sigma[i]:g} {unit} at the torque {tau_e[i]:g} on its link"
+        asked = f"joint '{joint.name}' cannot have the stiffness {sigma[i]:g} {unit} with {tau_e[i]:g} on its link"
         if np.isnan(lower[i]):
-            return f"{asked}, at which its springs have none; ask for less torque"
+            return f"{asked}: its springs do not bear that; ask for less torque"
         if not lower[i] < sigma[i] <= upper[i]:
-            return f"{asked}; it reaches from {lower[i]:g} to {upper[i]:g}"
-        if sigma[i] - lower[i] < SINGULAR * sigma[i]:
+            return f"{asked}: it reaches from {lower[i]:g} to {upper[i]:g}"
+        if sigma[i] - lower[i] < NEXT_TO * sigma[i]:
             return (
-                f"{asked}, only {sigma[i] - lower[i]:.1e} above the least, {lower[i]:g}, where motion and stiffness cannot "
-                "be set apart (the decoupling matrix is singular); keep away from it"
+                f"{asked}: that is only {sigma[i] - lower[i]:.1e} above the least, {lower[i]:g}, where motion and "
+                "stiffness cannot be set apart (the decoupling matrix is singular); keep away from it"
             )
     return None
 
@@ -119,10 +120,11 @@ def variable_stiffness_inverse_dynamics(
 
 
 @algorithm(VariableStiffnessMotion, packs=True, explain=unreachable)
-def variable_stiffness_motion(
-    robot: Robot, q, v, a, jerk, snap, sigma, sigma_v, sigma_a, *, wrenches=None, base=None
-):
-    """How both motors must move, and all that is found on the way; arguments as `variable_stiffness_inverse_dynamics`."""
+def variable_stiffness_motion(robot: Robot, q, v, a, jerk, snap, sigma, sigma_v, sigma_a, *, wrenches=None, base=None):
+    """How both motors must move, and all that is found on the way.
+
+    The arguments are those of `variable_stiffness_inverse_dynamics`.
+    """
     name = "variable_stiffness_motion"
     return motion(name, robot, [q, v, a, jerk, snap], [sigma, sigma_v, sigma_a], wrenches, base)
 
@@ -147,7 +149,7 @@ def motion(
     return VariableStiffnessMotion(
         one.phi[0], two.phi[0], one.phi[1], two.phi[1],
         first.theta, second.theta, first.theta_v, second.theta_v, first.theta_a, second.theta_a,
-        one.tau, two.tau, *tau_e, first.tau, second.tau,
+        one.tau, two.tau, tau_e[0], tau_e[1], tau_e[2], first.tau, second.tau,
     )  # fmt: skip
 
 
@@ -177,13 +179,13 @@ def sides(tau_e: Any, pairs: dict[int, Pair], jets: Sequence[Sequence[Jet]]) -> 
 
 
 def behind(robot: Robot, q: Sequence[Any], k: int, side: Side) -> Any:
-    """Motion and torque of motor k: θ = q + φ, τ = τ_k + B θ'' + friction  [VSANEA (69), (73), (74)]; 0 without a motor."""
+    """Motion and torque of motor k, 0 without one: θ = q + φ, τ = τ_k + B θ'' + friction  [VSANEA (69), (73), (74)]."""
     jets = [[x[i] for x in side.phi] for i in range(robot.n)]
     there = ca.vertcat(*[k == 0 or chosen for chosen in robot.antagonistic])
     return motor_side(motors(robot, k), [there * x for x in q], side.tau, jets)
 
 
-# Feedback linearization -------------------------------------------------------------------------------------------------
+# Feedback linearization -----------------------------------------------------------------------------------------------
 
 
 def singular(robot: Robot, q: Any, v: Any, phi_1: Any, phi_2: Any, *rest: Any, **groups: Any) -> str | None:
@@ -193,8 +195,8 @@ def singular(robot: Robot, q: Any, v: Any, phi_1: Any, phi_2: Any, *rest: Any, *
             det = float(regular(pair_at(joint.drive, ca.SX(phi_1[i]), ca.SX(phi_2[i]))).det)
             if np.isnan(det):
                 return (
-                    f"the springs of joint '{joint.name}', at the deflections {phi_1[i]:g} and {phi_2[i]:g}, cannot set "
-                    "motion and stiffness apart (the decoupling matrix is singular, or a law undefined); draw the "
+                    f"the springs of joint '{joint.name}' cannot set motion and stiffness apart at the deflections "
+                    f"{phi_1[i]:g} and {phi_2[i]:g} (the decoupling matrix is singular, or a law undefined); draw the "
                     "motors apart"
                 )
     return None
@@ -204,7 +206,7 @@ def singular(robot: Robot, q: Any, v: Any, phi_1: Any, phi_2: Any, *rest: Any, *
 def variable_stiffness_linearization(
     robot: Robot, q, v, phi_1, phi_2, phi_1_v, phi_2_v, command, stiffness_command, *, wrenches=None, base=None
 ):
-    """Motor torques that give the links q'''' = command and their joints σ'' = stiffness_command  [VSANEA sec. III-C].
+    """Motor torques that bring about q'''' = command and σ'' = stiffness_command  [VSANEA sec. III-C].
 
     The state is q, q' and the deflections of the springs with their rates: no equation is solved but linear ones.  An
     elastic joint has its deflection in `phi_1`; of rigid joints there must be none.
@@ -223,18 +225,19 @@ def variable_stiffness_linearization(
         else spring_torque(joint, phi_1[i], phi_1_v[i])
         for i, joint in enumerate(robot.joints)
     ]
-    tau_e = [ca.vertcat(*x) for x in zip(*springs)]  # [VSANEA (6), (17)]
-    moved, tau_e = linearized(robot, q, v, tau_e, lambda _: command, wrenches, base)  # [VSANEA (34), (35)]
-    jets = [
-        pair_acceleration(pairs[i], phi_1_v[i], phi_2_v[i], tau_e[2][i], stiffness_command[i])
-        if i in pairs
-        else [[phi_1[i], phi_1_v[i], deflection_acceleration(joint, phi_1[i], phi_1_v[i], [x[i] for x in tau_e])], [0] * 3]
-        for i, joint in enumerate(robot.joints)
-    ]
+    known = [ca.vertcat(*x) for x in zip(*springs)]  # τ_e, τ_e'  [VSANEA (6), (17)]
+    moved, tau_e = linearized(robot, q, v, known, lambda _: command, wrenches, base)  # [VSANEA (34), (35)]
+    jets = []
+    for i, joint in enumerate(robot.joints):
+        if i in pairs:
+            jets.append(pair_acceleration(pairs[i], phi_1_v[i], phi_2_v[i], tau_e[2][i], stiffness_command[i]))
+        else:
+            phi_1_a = deflection_acceleration(joint, phi_1[i], phi_1_v[i], [x[i] for x in tau_e])
+            jets.append([[phi_1[i], phi_1_v[i], phi_1_a], [0.0] * 3])
     return MotorTorques(*(behind(robot, moved, k, side).tau for k, side in enumerate(sides(tau_e[0], pairs, jets))))
 
 
-# Forward dynamics -------------------------------------------------------------------------------------------------------
+# Forward dynamics -----------------------------------------------------------------------------------------------------
 
 
 @algorithm(VariableStiffnessAccelerations)
@@ -248,13 +251,17 @@ def variable_stiffness_forward_dynamics(
     """
     theta_v, tau = (theta_1_v, theta_2_v), (tau_1, tau_2)
     phi = [(theta - q, theta_v[k] - v) for k, theta in enumerate((theta_1, theta_2))]
-    springs = [ca.vertcat(*[torque_of(joint, k, *(x[i] for x in phi[k])) for i, joint in enumerate(robot.joints)]) for k in (0, 1)]
+    springs = [
+        ca.vertcat(*[torque_of(joint, k, *(x[i] for x in phi[k])) for i, joint in enumerate(robot.joints)])
+        for k in (0, 1)
+    ]
     driving = [(springs[0] + springs[1] if elastic else tau_1)[i] for i, elastic in enumerate(robot.elastic)]
     a = joint_accelerations(robot, q, v, ca.vertcat(*driving), wrenches, base)
     theta_a = []
     for k, held in enumerate((a, zeros(robot.n))):  # by joints without springs, or without a second motor
         side = motors(robot, k)
-        rest = tau[k] - springs[k] - friction(side, [theta_v[k]], 0)[0]  # B θ'' = τ − τ_k − friction  [VSANEA (5b), (5c)]
+        # B θ'' = τ − τ_k − friction  [VSANEA (5b), (5c)]
+        rest = tau[k] - springs[k] - friction(side, [theta_v[k]], 0)[0]
         turning = [elastic and not is_zero(motor.inertia) for elastic, motor in zip(robot.elastic, side)]
         theta_a.append(ca.vertcat(*[rest[i] / side[i].inertia if x else held[i] for i, x in enumerate(turning)]))
     return VariableStiffnessAccelerations(a, *theta_a)
@@ -274,8 +281,8 @@ def refuse_damping(name: str, robot: Robot) -> None:
     for joint, damped in zip(robot.joints, robot.damped):
         if damped:
             raise InputError(
-                f"{name}: the springs of joint '{joint.name}' are damped, so that the motor torques depend on the past of "
-                "the motion; set its damping to 0, or go forwards with variable_stiffness_forward_dynamics"
+                f"{name}: the springs of joint '{joint.name}' are damped, so that the motor torques depend on the past "
+                "of the motion; set its damping to 0, or go forwards with variable_stiffness_forward_dynamics"
             )
 
 

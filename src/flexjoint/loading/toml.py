@@ -342,9 +342,9 @@ def _drive(link: Table) -> Drive | None:
     kind = table.choice("kind", DRIVE_KEYS)
     table.allow(DRIVE_KEYS[kind])
     if kind == "antagonistic":
-        springs = [_spring(table, key) for key in ("spring_1", "spring_2")]
-        motors = [_motor(table, key) for key in ("motor_1", "motor_2")]
-        return AntagonisticDrive(*springs, *motors, table.number("damping", 0.0))
+        spring_1, spring_2 = _spring(table, "spring_1"), _spring(table, "spring_2")
+        motor_1, motor_2 = _motor(table, "motor_1"), _motor(table, "motor_2")
+        return AntagonisticDrive(spring_1, spring_2, motor_1, motor_2, table.number("damping", 0.0))
     inertia = table.number("motor_inertia", 0.0 if kind == "rigid" else None)
     motor = Motor(inertia, **{key: table.number(f"motor_{key}", 0.0) for key in FRICTION_KEYS})
     if kind == "rigid":
@@ -406,8 +406,9 @@ def _drive_entries(joint: Joint) -> dict[str, Any]:
         case RigidDrive(motor):
             return {"kind": "rigid", **_motor_entries(motor)}
         case ElasticDrive(stiffness, motor, damping):
-            linear = not isinstance(stiffness, Spring)
-            spring = {"stiffness": stiffness} if linear else {"spring": _spring_entries(joint, stiffness)}
+            spring: dict[str, Any] = {"stiffness": stiffness}
+            if isinstance(stiffness, Spring):
+                spring = {"spring": _spring_entries(joint, stiffness)}
             damped = {"damping": damping} if damping else {}
             return {"kind": "elastic", **spring, **damped, **_motor_entries(motor)}
         case AntagonisticDrive(_, _, motor_1, motor_2, damping) as drive:
