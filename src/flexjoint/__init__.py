@@ -7,6 +7,7 @@
 Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is first compiled.
 """
 
+from .algorithms.antagonism import StiffnessBand, feasible_stiffness
 from .algorithms.articulated_body import forward_dynamics
 from .algorithms.coriolis import (
     coriolis_matrix,
@@ -64,6 +65,15 @@ from .algorithms.rotors import (
     rotor_torque,
 )
 from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
+from .algorithms.variable_stiffness import (
+    MotorTorques,
+    VariableStiffnessAccelerations,
+    VariableStiffnessMotion,
+    variable_stiffness_forward_dynamics,
+    variable_stiffness_inverse_dynamics,
+    variable_stiffness_linearization,
+    variable_stiffness_motion,
+)
 from .api import Algorithm, compile, export_c, show_config
 from .compiler.kernel import Kernel
 from .control import (
@@ -87,7 +97,7 @@ from .control import (
     runge_kutta_limit,
     sampling_period_limit,
 )
-from .drives import ElasticDrive, Motor, RigidDrive
+from .drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
 from .errors import FlexjointError, InputError, NonFiniteError, RobotError
 from .loading import builtin_robots, load
 from .loading.dh import from_dh
@@ -103,7 +113,15 @@ from .paths import Parameter, parameters
 from .random_robots import random_robot
 from .robot import Joint, Limits, Link, Robot, parents_first
 from .simulation import LinearModel, Plant, Simulation, linearize, reference_solution, simulate
-from .springs import CubicSpring, HardeningSpring, LinearSpring, PiecewiseSpring, Spring
+from .springs import (
+    CubicSpring,
+    ExponentialSpring,
+    HardeningSpring,
+    LinearSpring,
+    PiecewiseSpring,
+    QuadraticSpring,
+    Spring,
+)
 from .trajectory import (
     FilteredStep,
     Joined,
@@ -124,6 +142,7 @@ __all__ = [
     "AdaptiveState",
     "AdaptiveTorque",
     "Algorithm",
+    "AntagonisticDrive",
     "BaseMotion",
     "BaseParameters",
     "ComputedTorque",
@@ -133,6 +152,7 @@ __all__ = [
     "DampedMotion",
     "DerivativeState",
     "ElasticDrive",
+    "ExponentialSpring",
     "FeedbackLinearization",
     "FeedforwardPD",
     "FilteredDerivative",
@@ -161,6 +181,7 @@ __all__ = [
     "Motor",
     "MotorMotion",
     "MotorPD",
+    "MotorTorques",
     "NonFiniteError",
     "OpenLoop",
     "Orders",
@@ -169,6 +190,7 @@ __all__ = [
     "PiecewiseSpring",
     "Plant",
     "Pose",
+    "QuadraticSpring",
     "RestToRest",
     "Retimed",
     "RigidDrive",
@@ -182,7 +204,10 @@ __all__ = [
     "Spline",
     "Spring",
     "SpringTorque",
+    "StiffnessBand",
     "Trajectory",
+    "VariableStiffnessAccelerations",
+    "VariableStiffnessMotion",
     "adaptive_torque",
     "base_parameters",
     "base_regressor",
@@ -203,6 +228,7 @@ __all__ = [
     "elastic_forward_dynamics",
     "explain_orders",
     "export_c",
+    "feasible_stiffness",
     "feedback_linearization",
     "feedback_linearization_from_positions",
     "feedback_linearization_from_torques",
@@ -251,5 +277,9 @@ __all__ = [
     "spring_torques",
     "standard_parameters",
     "torque_derivatives",
+    "variable_stiffness_forward_dynamics",
+    "variable_stiffness_inverse_dynamics",
+    "variable_stiffness_linearization",
+    "variable_stiffness_motion",
     "write_robot",
 ]

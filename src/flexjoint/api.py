@@ -59,9 +59,23 @@ SIGNALS = {
     "a": Signal(("n",), "rad/s² | m/s²"),
     "higher": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "jerk": Signal(("n",), "rad/s³ | m/s³"),
+    "snap": Signal(("n",), "rad/s⁴ | m/s⁴"),
     "theta": Signal(("n",), "rad | m"),
     "theta_v": Signal(("n",), "rad/s | m/s"),
     "theta_a": Signal(("n",), "rad/s² | m/s²"),
+    **{f"theta_{k}": Signal(("n",), "rad | m") for k in (1, 2)},
+    **{f"theta_{k}_v": Signal(("n",), "rad/s | m/s") for k in (1, 2)},
+    **{f"theta_{k}_a": Signal(("n",), "rad/s² | m/s²") for k in (1, 2)},
+    **{f"phi_{k}": Signal(("n",), "rad | m") for k in (1, 2)},
+    **{f"phi_{k}_v": Signal(("n",), "rad/s | m/s") for k in (1, 2)},
+    **{f"tau_{k}": Signal(("n",), "Nm | N") for k in (1, 2)},
+    **{f"tau_e_{k}": Signal(("n",), "Nm | N") for k in (1, 2)},
+    "sigma": Signal(("n",), "Nm/rad | N/m"),
+    "sigma_v": Signal(("n",), "Nm/(rad s) | N/(m s)"),
+    "sigma_a": Signal(("n",), "Nm/(rad s²) | N/(m s²)"),
+    "stiffness_command": Signal(("n",), "Nm/(rad s²) | N/(m s²)"),
+    "lower": Signal(("n",), "Nm/rad | N/m"),
+    "upper": Signal(("n",), "Nm/rad | N/m"),
     "deflection": Signal(("n",), "rad | m"),
     "deflection_v": Signal(("n",), "rad/s | m/s"),
     "q_d": Signal(("n",), "rad | m"),
@@ -73,6 +87,7 @@ SIGNALS = {
     "tau": Signal(("n",), "Nm | N"),
     "tau_e": Signal(("n",), "Nm | N"),
     "tau_e_v": Signal(("n",), "Nm/s | N/s"),
+    "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
     "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "h": Signal((), "s"),
@@ -116,7 +131,12 @@ class Algorithm(AlgorithmBase):
     """A public function of flexjoint; see the module's docstring."""
 
     def __init__(
-        self, function: Callable, outputs: str | type, arrays: Callable[..., int] | None = None, packs: bool = False
+        self,
+        function: Callable,
+        outputs: str | type,
+        arrays: Callable[..., int] | None = None,
+        packs: bool = False,
+        explain: Callable[..., str | None] | None = None,
     ):
         self.function = function
         self.__name__ = function.__name__
@@ -132,6 +152,7 @@ class Algorithm(AlgorithmBase):
         self._outputs = outputs
         self._arrays = arrays
         self._packs = packs
+        self._explain = explain
         self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -280,12 +301,30 @@ class Algorithm(AlgorithmBase):
                     key=self._key(robot, structure),
                     type=self._result_type(structure),
                     nominal=tuple(parameter.value for parameter in select_all(robot, structure.free)),
+                    explain=self._explanation(robot, structure),
                 )
                 self._kernels[key] = kernel
                 if len(self._kernels) > KERNELS_KEPT:
                     self._kernels.popitem(last=False)
             self._kernels.move_to_end(key)
             return kernel
+
+    def _explanation(self, robot: Robot, structure: Structure) -> Callable[[Sequence[np.ndarray]], str | None] | None:
+        """`explain` as a function of the arrays of a call, where it knows all of the robot's numbers."""
+        function = self._explain
+        if function is None or structure.free:
+            return None
+
+        def explain(arrays: Sequence[np.ndarray]) -> str | None:
+            given = iter(arrays)
+            positional = [next(given) for _ in range(structure.arrays)]
+            groups = {
+                group: {key: [next(given) for _ in range(count)] for key, count in members}
+                for group, members in structure.groups
+            }
+            return function(robot, *positional, **groups)
+
+        return explain
 
     def _key(self, robot: Robot, structure: Structure) -> str | None:
         """What names a kernel on disk; only flexjoint's own algorithms, whose sources the cache knows, have one."""
@@ -334,12 +373,16 @@ class Algorithm(AlgorithmBase):
 
 
 def algorithm(
-    outputs: str | type, arrays: Callable[..., int] | None = None, packs: bool = False
+    outputs: str | type,
+    arrays: Callable[..., int] | None = None,
+    packs: bool = False,
+    explain: Callable[..., str | None] | None = None,
 ) -> Callable[[Callable], Algorithm]:
     """Make a function of (robot, SX...) public.  `outputs` is a name in SIGNALS or a NamedTuple of such names;
     `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`; `packs`
-    allows packed values (compiler/packing.py) in the function's own kernels."""
-    return lambda function: Algorithm(function, outputs, arrays, packs)
+    allows packed values (compiler/packing.py) in the function's own kernels; `explain`, called as the function is, says
+    why a result is not finite though all arguments are."""
+    return lambda function: Algorithm(function, outputs, arrays, packs, explain)
 
 
 def compile(

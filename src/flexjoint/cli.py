@@ -302,7 +302,7 @@ def link_table(robot: Robot) -> Table:
     from rich.table import Table
 
     columns = ["link", "parent", "joint", "kind", "mass, kg", "drive", "B", "K", "D"]
-    if not any(drive_kind(link.joint.drive) == "elastic" for link in robot.links):
+    if not any(stiffness_of(link.joint.drive) for link in robot.links):
         columns.remove("K")
     if not any(link.joint.viscous_friction for link in robot.links):
         columns.remove("D")
@@ -326,7 +326,7 @@ def link_cells(link: Link) -> dict[str, str]:
         "kind": joint.kind,
         "mass, kg": f"{link.mass:g}",
         "drive": drive_kind(joint.drive) if joint.moves else "",
-        "B": f"{joint.drive.motor.inertia:g}" if joint.drive else "",
+        "B": ", ".join(f"{motor.inertia:g}" for motor in joint.drive.motors) if joint.drive else "",
         "K": stiffness_of(joint.drive),
         "D": f"{joint.viscous_friction:g}" if joint.moves else "",
     }
@@ -336,11 +336,20 @@ def operation_table(robot: Robot) -> Table:
     """Additions and multiplications of one evaluation."""
     from rich.table import Table
 
-    from . import damped_inverse_dynamics, forward_dynamics, inverse_dynamics, jacobian, mass_matrix
+    from . import (
+        damped_inverse_dynamics,
+        forward_dynamics,
+        inverse_dynamics,
+        jacobian,
+        mass_matrix,
+        variable_stiffness_inverse_dynamics,
+    )
 
     table = Table("algorithm", "operations")
     stiff = robot.rigid()
     inverse = damped_inverse_dynamics if any(robot.damped) else inverse_dynamics
+    if any(robot.antagonistic):
+        inverse = variable_stiffness_inverse_dynamics
     rows = [(inverse.__name__, inverse, robot), ("mass_matrix", mass_matrix, robot)]
     rows += [("forward_dynamics, rigid joints", forward_dynamics, stiff), ("jacobian", jacobian, robot)]
     for name, algorithm, subject in rows:
@@ -369,6 +378,8 @@ def drive_kind(drive: Any) -> str:
 
 def stiffness_of(drive: Any) -> str:
     """Of a linear spring its number, of another law its name."""
+    if springs := getattr(drive, "springs", ()):
+        return ", ".join(dict.fromkeys(spring.name for spring in springs))
     stiffness = getattr(drive, "stiffness", "")
     return f"{stiffness:g}" if isinstance(stiffness, int | float) else getattr(stiffness, "name", "")
 

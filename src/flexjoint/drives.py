@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .springs import LinearSpring, Spring
+from .errors import RobotError
+from .springs import SAMPLES, CubicSpring, LinearSpring, Spring
+
+SINGULAR = 1e-9  # of the terms of a determinant: below it, it counts as zero
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,10 @@ class RigidDrive:
 
     motor: Motor = Motor(0.0)
 
+    @property
+    def motors(self) -> tuple[Motor, ...]:
+        return (self.motor,)
+
 
 @dataclass(frozen=True, slots=True)
 class ElasticDrive:
@@ -85,5 +92,68 @@ class ElasticDrive:
         """The law of the spring, linear or not."""
         return self.stiffness if isinstance(self.stiffness, Spring) else LinearSpring(self.stiffness)
 
+    @property
+    def motors(self) -> tuple[Motor, ...]:
+        return (self.motor,)
 
-Drive = RigidDrive | ElasticDrive
+
+@dataclass(frozen=True, slots=True)
+class AntagonisticDrive:
+    """Two motors, each behind a spring of its own: motion and stiffness of the joint at will  [VSANEA (5), (9)-(11)].
+
+    With φ_k = θ_k − q, τ_e = τ_1(φ_1) + τ_2(φ_2) acts on the link, with the stiffness σ = dτ_1/dφ_1 + dτ_2/dφ_2, and
+    B_k θ_k'' + τ_k(φ_k) is the torque of motor k.  σ grows as the motors are drawn apart, φ_1 upwards, φ_2 downwards:
+    springs that stiffen on one side only are given in this order.  `damping` adds D φ_k' to each spring's torque.
+    """
+
+    spring_1: Spring
+    spring_2: Spring
+    motor_1: Motor
+    motor_2: Motor
+    damping: float = 0.0
+
+    @property
+    def springs(self) -> tuple[Spring, Spring]:
+        return self.spring_1, self.spring_2
+
+    @property
+    def motors(self) -> tuple[Motor, ...]:
+        return self.motor_1, self.motor_2
+
+
+Drive = RigidDrive | ElasticDrive | AntagonisticDrive
+
+
+def coupled(motors: tuple[Motor, ...]) -> Motor:
+    """Motors that turn as one."""
+    rubbing = [motor for motor in motors if motor.coulomb_friction]
+    velocities = {motor.coulomb_velocity for motor in rubbing}
+    if len(velocities) > 1:
+        raise RobotError(
+            f"motors whose Coulomb friction changes its sign over different velocities, {sorted(velocities)}, make no "
+            "single motor: give them one coulomb_velocity"
+        )
+    return Motor(
+        sum(motor.inertia for motor in motors),
+        sum(motor.viscous_friction for motor in motors),
+        sum(motor.coulomb_friction for motor in rubbing),
+        velocities.pop() if velocities else 0.0,
+    )
+
+
+def antagonism(drive: AntagonisticDrive) -> float:
+    """How much the joint stiffens, at best, when its motors are drawn apart at constant torque: −det A  [VSANEA (19)].
+
+    Relative to the terms of the determinant, over deflections φ_1 ≥ φ_2 up to 1 rad or m: 0 if it is singular
+    everywhere, negative if the joint softens everywhere.
+    """
+    cubic = [spring.cubic for spring in drive.springs if isinstance(spring, CubicSpring)]
+    if len(cubic) == 2 and any(cubic):
+        return 1.0  # at φ_1 = −φ_2: known without CasADi, so that robots with cached kernels load without it
+    phi = np.concatenate([-SAMPLES[::-1], [0.0], SAMPLES])
+    one, two = (spring.curve(phi) for spring in drive.springs)
+    gain = one.slope[:, None] * two.stiffness - one.stiffness[:, None] * two.slope
+    terms = abs(one.slope[:, None] * two.stiffness) + abs(one.stiffness[:, None] * two.slope)
+    apart = (phi[:, None] >= phi) & np.isfinite(gain) & (terms > 0)
+    best = max((gain[apart] / terms[apart]).tolist(), default=0.0)
+    return best if abs(best) > SINGULAR else 0.0

@@ -39,6 +39,8 @@ UNITS = {
     "stiffness": ("Nm/rad", "N/m"),
     "stiffnesses": ("Nm/rad", "N/m"),
     "cubic": ("Nm/rad³", "N/m³"),
+    "slope": ("Nm/rad²", "N/m²"),
+    "rate": ("1/rad", "1/m"),
     "limit": ("rad", "m"),
     "deflections": ("rad", "m"),
     "damping": ("Nm s/rad", "N s/m"),

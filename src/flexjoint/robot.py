@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .drives import Drive, ElasticDrive, Motor, RigidDrive
+from .drives import AntagonisticDrive, Drive, ElasticDrive, Motor, RigidDrive, antagonism, coupled
 from .errors import RobotError
 from .spatial import is_zero
 from .springs import Spring
@@ -159,22 +159,28 @@ class Robot:
 
     @cached_property
     def elastic(self) -> tuple[bool, ...]:
-        """For each moving joint whether a spring separates motor and link."""
-        return tuple(isinstance(joint.drive, ElasticDrive) for joint in self.joints)
+        """For each moving joint whether springs separate motors and link."""
+        return tuple(isinstance(joint.drive, ElasticDrive | AntagonisticDrive) for joint in self.joints)
 
-    def carrier(self, link: int) -> int:
-        """Index of the link that carries the motor of a link's joint, −1 for the base."""
+    @cached_property
+    def antagonistic(self) -> tuple[bool, ...]:
+        """For each moving joint whether two motors set its stiffness."""
+        return tuple(isinstance(joint.drive, AntagonisticDrive) for joint in self.joints)
+
+    def carrier(self, link: int, k: int = 0) -> int:
+        """Index of the link that carries the k-th motor of a link's joint, −1 for the base."""
         drive = self.links[link].joint.drive
-        name = drive.motor.carrier if drive else None
+        name = drive.motors[k].carrier if drive else None
         if name is None:
             return self.parents[link]
         return -1 if name == BASE else self.link_index(name)
 
     @cached_property
     def damped(self) -> tuple[bool, ...]:
-        """For each moving joint whether that spring is damped."""
+        """For each moving joint whether its springs are damped."""
         drives = [joint.drive for joint in self.joints]
-        return tuple(isinstance(drive, ElasticDrive) and not is_zero(drive.damping) for drive in drives)
+        springy = ElasticDrive | AntagonisticDrive
+        return tuple(isinstance(drive, springy) and not is_zero(drive.damping) for drive in drives)
 
     # Transforms -----------------------------------------------------------------------------------------
 
@@ -209,7 +215,7 @@ class Robot:
 
     def rigid(self) -> Robot:
         """The limit of infinite stiffness: every motor turns with its link."""
-        return self.with_drives([j.drive and RigidDrive(j.drive.motor) for j in self.joints])
+        return self.with_drives([j.drive and RigidDrive(coupled(j.drive.motors)) for j in self.joints])
 
     def with_payload(
         self,
@@ -403,30 +409,56 @@ def check_drive(joint: Joint) -> None:
         return
     if not joint.moves:
         raise RobotError(f"joint '{joint.name}' is fixed but has a drive: remove one of the two")
-    if not isinstance(drive, Drive) or not isinstance(drive.motor, Motor):
+    if not isinstance(drive, Drive) or not all(isinstance(motor, Motor) for motor in drive.motors):
         raise RobotError(
-            f"the drive of joint '{joint.name}' is {drive!r}: give RigidDrive(Motor(inertia)) or "
-            "ElasticDrive(stiffness, Motor(inertia))"
+            f"the drive of joint '{joint.name}' is {drive!r}: give RigidDrive(Motor(inertia)), "
+            "ElasticDrive(stiffness, Motor(inertia)) or AntagonisticDrive(spring_1, spring_2, motor_1, motor_2)"
         )
-    check_number("motor inertia", joint.name, drive.motor.inertia)
-    if drive.motor.inertia < 0:
-        raise RobotError(f"the motor inertia of joint '{joint.name}' is {drive.motor.inertia:g}: must not be negative")
-    check_friction(joint.name, "motor ", drive.motor)
-    if isinstance(drive, ElasticDrive):
-        if not isinstance(drive.stiffness, Spring):  # a law has checked itself
-            check_number("stiffness", joint.name, drive.stiffness)
-            if drive.stiffness <= 0:
-                raise RobotError(
-                    f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
-                    "a joint that does not yield has a RigidDrive"
-                )
-        check_number("damping", joint.name, drive.damping)
-        if drive.damping < 0:
-            raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")
-        if drive.motor.inertia == 0:
+    for motor in drive.motors:
+        check_number("motor inertia", joint.name, motor.inertia)
+        if motor.inertia < 0:
+            raise RobotError(f"the motor inertia of joint '{joint.name}' is {motor.inertia:g}: must not be negative")
+        check_friction(joint.name, "motor ", motor)
+    if isinstance(drive, RigidDrive):
+        return
+    check_number("damping", joint.name, drive.damping)
+    if drive.damping < 0:
+        raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")
+    if isinstance(drive, AntagonisticDrive):
+        check_springs(joint.name, drive)
+    elif not isinstance(drive.stiffness, Spring):  # a law has checked itself
+        check_number("stiffness", joint.name, drive.stiffness)
+        if drive.stiffness <= 0:
             raise RobotError(
-                f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"
+                f"the stiffness of joint '{joint.name}' is {drive.stiffness:g}: it must be positive; "
+                "a joint that does not yield has a RigidDrive"
             )
+    if any(motor.inertia == 0 for motor in drive.motors):
+        raise RobotError(
+            f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"
+        )
+
+
+def check_springs(name: str, drive: AntagonisticDrive) -> None:
+    """Two laws with which motors can set torque and stiffness at once."""
+    for spring in drive.springs:
+        if not isinstance(spring, Spring) or not spring.invertible:
+            raise RobotError(
+                f"a spring of the antagonistic joint '{name}' is {spring!r}: give a Spring with a closed inverse, "
+                "deflection(tau)"
+            )
+    gain = antagonism(drive)
+    if gain == 0:
+        raise RobotError(
+            f"the springs of joint '{name}', {drive.spring_1!r} and {drive.spring_2!r}, cannot set its stiffness: "
+            "whatever their deflections, stiffness and torque change in one proportion (the decoupling matrix is "
+            "singular); at least one must stiffen, and exponential ones at different rates"
+        )
+    if gain < 0:
+        raise RobotError(
+            f"the springs of joint '{name}' soften it when motor 1 is drawn up and motor 2 down: exchange them, "
+            f"spring_1={drive.spring_2!r}, spring_2={drive.spring_1!r}"
+        )
 
 
 def check_rotors(robot: Robot) -> None:
@@ -436,8 +468,13 @@ def check_rotors(robot: Robot) -> None:
     if not isinstance(robot.rotors_in_links, bool):
         raise RobotError(f"{robot.name}: rotors_in_links is {robot.rotors_in_links!r}: it must be True or False")
     for link in robot.links:
-        if link.joint.drive is not None:
-            check_rotor(robot, link, link.joint.drive.motor)
+        for motor in link.joint.drive.motors if link.joint.drive is not None else ():
+            check_rotor(robot, link, motor)
+        if robot.fidelity == "complete" and isinstance(link.joint.drive, AntagonisticDrive):
+            raise RobotError(
+                f"{robot.name}: joint '{link.joint.name}' has two motors and variable stiffness, for which there is no "
+                "complete model: choose the fidelity 'spong'"
+            )
     if robot.rotors_in_links:
         check_contained(robot)
 
@@ -446,10 +483,12 @@ def check_contained(robot: Robot) -> None:
     """A link said to contain its rotors must have at least their axial inertia."""
     left = {i: np.array(link.inertia) for i, link in enumerate(robot.links) if link.mass}
     for i, link in enumerate(robot.links):
-        drive, carrier = link.joint.drive, robot.carrier(i)
-        if drive is not None and drive.motor.gear_ratio is not None and carrier in left:
-            axis = link.joint.rotation[:, 2] if drive.motor.axis is None else np.array(drive.motor.axis)
-            left[carrier] -= drive.motor.inertia / drive.motor.gear_ratio**2 * np.outer(axis, axis)
+        for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
+            carrier = robot.carrier(i, k)
+            if motor.gear_ratio is None or carrier not in left:
+                continue
+            axis = link.joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
+            left[carrier] -= motor.inertia / motor.gear_ratio**2 * np.outer(axis, axis)
             if np.linalg.eigvalsh(left[carrier])[0] < -ROUNDING * np.max(np.abs(robot.links[carrier].inertia)):
                 raise RobotError(
                     f"{robot.name}: the inertia of link '{robot.links[carrier].name}' is less than that of the rotors "

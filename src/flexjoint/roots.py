@@ -30,17 +30,26 @@ class Search(NamedTuple):
     before: Any  # the step before that
 
 
-def root_of_increasing(f: Callable[[Any], Any], lower: Any, upper: Any, guess: Any = None, steps: int = STEPS) -> Any:
+def root_of_increasing(
+    f: Callable[[Any], Any],
+    lower: Any,
+    upper: Any,
+    guess: Any = None,
+    steps: int = STEPS,
+    slope: Callable[[Any], Any] | None = None,
+) -> Any:
     """x with f(x) = 0, row by row; f maps a column to a column, row i depending on row i alone and increasing with it.
 
-    Where f has no change of sign in the bracket, the end next to the root is approached.
+    Where f has no change of sign in the bracket, the end next to the root is approached.  `slope` is f', where a
+    cheaper form than automatic differentiation is known.
     """
     symbol = ca.SX.sym("x", lower.numel())
     f_of_x = f(symbol)
-    slope = ca.jtimes(f_of_x, symbol, ca.SX.ones(symbol.shape))  # rows are independent: the diagonal of the Jacobian
+    # rows are independent: the diagonal of the Jacobian
+    rise_of_x = slope(symbol) if slope else ca.jtimes(f_of_x, symbol, ca.SX.ones(symbol.shape))
 
     def newton(x: Any) -> tuple[Any, Any]:
-        value, rise = (ca.substitute(e, symbol, x) for e in (f_of_x, slope))
+        value, rise = (ca.substitute(e, symbol, x) for e in (f_of_x, rise_of_x))
         return value, value / rise
 
     def turn(at: Search, _: Any) -> tuple[Search, Any]:

@@ -85,18 +85,13 @@ class Spring(ABC):
     def name(self) -> str:
         return type(self).__name__
 
-    def gradients(self, phi: Any) -> tuple[Any, Any]:
-        """k(φ) and its slope dk/dφ, by automatic differentiation."""
-        k, slope = self.slopes_at(phi, 2)
-        return k, slope
-
-    def slopes_at(self, phi: Any, count: int) -> list[Any]:
-        """The first `count` derivatives of the torque by the deflection."""
+    def gradients(self, phi: Any, order: int = 2) -> list[Any]:
+        """k(φ), its slope dk/dφ, and so on: `order` derivatives of the torque, by automatic differentiation."""
         x = ca.SX.sym("phi")
-        slopes = [self.torque(x)]
-        for _ in range(count):
-            slopes.append(ca.jacobian(slopes[-1], x))
-        return ca.substitute(slopes[1:], [x], [ca.SX(phi)])
+        found = [self.torque(x)]
+        for _ in range(order):
+            found.append(ca.jacobian(found[-1], x))
+        return ca.substitute(found[1:], [x], [ca.SX(phi)])
 
     def curve(self, phi: Any) -> Curve:
         """The law in numbers."""
@@ -222,11 +217,56 @@ class PiecewiseSpring(Spring):
         return ca.sign(tau) * total(ways)
 
 
+@dataclass(frozen=True)
+class QuadraticSpring(Spring):
+    """τ_e = K φ + ½ s φ²: stiffness K + s φ, positive on one side of −K/s only; K > 0 is the `stiffness` at rest.
+
+    The `slope` s is in Nm/rad² or N/m².  If it is negative, the spring stiffens as φ falls.
+    """
+
+    stiffness: float
+    slope: float
+
+    def __post_init__(self) -> None:
+        positive(self, "stiffness")
+        of_either_sign(self, "slope")
+
+    def torque(self, phi: Any) -> Any:
+        defined = self.stiffness + self.slope * phi > 0
+        return ca.if_else(defined, self.stiffness * phi + self.slope / 2 * phi**2, math.nan)
+
+    def deflection(self, tau: Any) -> Any:
+        return 2 * tau / (self.stiffness + ca.sqrt(self.stiffness**2 + 2 * self.slope * tau))
+
+
+@dataclass(frozen=True)
+class ExponentialSpring(Spring):
+    """τ_e = K/b (e^(bφ) − 1): stiffness K e^(bφ); K > 0 is the `stiffness` at rest, b the `rate`, in 1/rad or 1/m.
+
+    If b is negative, the spring stiffens as φ falls.
+    """
+
+    stiffness: float
+    rate: float
+
+    def __post_init__(self) -> None:
+        positive(self, "stiffness")
+        of_either_sign(self, "rate")
+
+    def torque(self, phi: Any) -> Any:
+        return self.stiffness / self.rate * (ca.exp(self.rate * phi) - 1)
+
+    def deflection(self, tau: Any) -> Any:
+        return ca.log(1 + self.rate / self.stiffness * tau) / self.rate
+
+
 SPRINGS: dict[str, type[Spring]] = {
     "linear": LinearSpring,
     "cubic": CubicSpring,
     "hardening": HardeningSpring,
     "piecewise": PiecewiseSpring,
+    "quadratic": QuadraticSpring,
+    "exponential": ExponentialSpring,
 }
 
 
@@ -240,14 +280,26 @@ def evaluated(function: Callable[[Any], Any], x: Any) -> np.ndarray:
 
 def positive(spring: Spring, what: str, or_zero: bool = False) -> None:
     """A finite number above zero, or a free parameter; kept as a float, so that equal laws are equal robots."""
+    of_any_size(spring, what)
+    value = getattr(spring, what)
+    if not is_symbolic(value) and (value < 0 or (value == 0 and not or_zero)):
+        wanted = "not be negative" if or_zero else "be positive"
+        raise RobotError(f"{spring.name}: {what} is {value:g}; it must {wanted}")
+
+
+def of_either_sign(spring: Spring, what: str) -> None:
+    """A finite number other than zero, or a free parameter."""
+    of_any_size(spring, what)
+    if is_zero(getattr(spring, what)):
+        raise RobotError(f"{spring.name}: {what} is 0; it must not vanish: a LinearSpring has none")
+
+
+def of_any_size(spring: Spring, what: str) -> None:
     value = getattr(spring, what)
     if is_symbolic(value):
         return
     if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
         raise RobotError(f"{spring.name}: {what} is {value!r}; it must be a finite number")
-    if value < 0 or (value == 0 and not or_zero):
-        wanted = "not be negative" if or_zero else "be positive"
-        raise RobotError(f"{spring.name}: {what} is {value:g}; it must {wanted}")
     object.__setattr__(spring, what, float(value))
 
 

@@ -263,6 +263,16 @@ def test_the_example_checks_itself(lwr):
             example.write_text(text)
 
 
+def test_the_example_finds_states_within_reach(tmp_path):
+    """Random stiffnesses of size 1 are out of reach: the example looks for larger ones; here with a search."""
+    robot = fj.load("vsa_3r")
+    springs = fj.CubicSpring(400.0, 2000.0), fj.CubicSpring(300.0, 5000.0)
+    robot = robot.with_drives([fj.AntagonisticDrive(*springs, *joint.drive.motors) for joint in robot.joints])
+    fj.export_c(fj.variable_stiffness_inverse_dynamics, robot, tmp_path)
+    done = subprocess.run(["make", "-s", "check"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    assert "8 states, 0 differences" in done.stdout
+
+
 def test_the_header_says_what_is_what(lwr):
     real, _ = variant(lwr)
     text = (lwr / f"{NAME}.h").read_text()

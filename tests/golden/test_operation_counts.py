@@ -51,6 +51,11 @@ ALGORITHMS = {
     "jacobian": (fj.jacobian, {}),
     "jacobian_derivatives": (fj.jacobian_derivatives, {}),
 }
+VARIABLE_STIFFNESS = {
+    "variable_stiffness_inverse_dynamics": (fj.variable_stiffness_inverse_dynamics, {}),
+    "variable_stiffness_linearization": (fj.variable_stiffness_linearization, {}),
+    "variable_stiffness_forward_dynamics": (fj.variable_stiffness_forward_dynamics, {}),
+}
 
 
 def operations(algorithm, robot, options):
@@ -70,7 +75,10 @@ def counted(name):
     """Counts of one robot; order 4 and N = 30 together would take longer than all the rest."""
     robot = ROBOTS[name]
     wanted = [key for key in ALGORITHMS if robot.n <= 12 or key != "torque_derivatives, order 4"]
-    return {key: operations(*ALGORITHMS[key][:1], robot, ALGORITHMS[key][1]) for key in wanted}
+    bare = robot.without_drives() if any(robot.antagonistic) else robot
+    counts = {key: operations(*ALGORITHMS[key][:1], bare, ALGORITHMS[key][1]) for key in wanted}
+    chosen = VARIABLE_STIFFNESS if any(robot.antagonistic) else {}
+    return counts | {key: operations(algorithm, robot, options) for key, (algorithm, options) in chosen.items()}
 
 
 @pytest.mark.parametrize("name", ROBOTS)

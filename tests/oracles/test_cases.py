@@ -10,6 +10,7 @@ from support.evaluate import Symbolic
 
 TOLERANCE = 1e-12
 ELASTIC = ["ejnea_lwr", "ejnea_randRP4", "ejnea_wrench_randRP3"]
+ANTAGONISTIC = ["vsa_table1_cubic", "vsa_table1_exp"]
 RIGID = ["modne004_lwr3", "modne004_randRPRPR"]
 
 
@@ -107,6 +108,48 @@ def test_feedback_linearization():
         assert relative_error(motion.a[b], case["q2"][b]) < case["tol_rel"]
         assert relative_error(motion.jerk[b], case["q3"][b]) < case["tol_rel"]
         assert relative_error(tau, case["tau_e_in"][b]) > 1e-3, "the motor's share is missing or too small to be seen"
+
+
+NAMES_OF = {
+    "phi_1": "phi1",
+    "phi_2": "phi2",
+    "phi_1_v": "phi1_d",
+    "phi_2_v": "phi2_d",
+    "theta_1_a": "th1_dd",
+    "theta_2_a": "th2_dd",
+    "tau_e_1": "tau_e1",
+    "tau_e_2": "tau_e2",
+    "tau_e": "tau_e",
+    "tau_e_v": "tau_e_d",
+    "tau_e_a": "tau_e_dd",
+    "tau_1": "tau1",
+    "tau_2": "tau2",
+}
+
+
+@pytest.mark.parametrize("name", ANTAGONISTIC)
+def test_variable_stiffness(name):
+    """All states as one batch, through the kernels; every quantity on the way."""
+    case = load_case(name)
+    robot = robot_of_case(case)
+    assert all(robot.antagonistic)
+    found = fj.variable_stiffness_motion(robot, *case["D"], *case["S"])
+    for ours, theirs in NAMES_OF.items():
+        assert relative_error(getattr(found, ours), case[theirs]) < TOLERANCE, ours
+    torques = fj.variable_stiffness_inverse_dynamics(robot, *case["D"], *case["S"])
+    for ours, theirs, springs in zip(torques, (case["tau1"], case["tau2"]), (case["tau_e1"], case["tau_e2"])):
+        assert relative_error(ours, theirs) < TOLERANCE
+        assert relative_error(ours, springs) > 1e-3, "the motor's share is missing or too small to be seen"
+
+
+@pytest.mark.parametrize("name", ANTAGONISTIC)
+def test_variable_stiffness_as_feedback_linearization(name):
+    """The torques of the motion from its state alone, with its snap and stiffness acceleration as commands."""
+    case = load_case(name)
+    state = [*case["D"][:2], case["phi1"], case["phi2"], case["phi1_d"], case["phi2_d"]]
+    found = fj.variable_stiffness_linearization(robot_of_case(case), *state, case["D"][4], case["S"][2])
+    assert relative_error(found.tau_1, case["tau1"]) < case["tol_rel"]
+    assert relative_error(found.tau_2, case["tau2"]) < case["tol_rel"]
 
 
 @pytest.mark.parametrize("name", RIGID)

@@ -27,13 +27,21 @@ def scrambled(robot, seed=0):
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
     def motor(path, old):
-        return dataclasses.replace(old, inertia=number(f"{path}.motor.inertia", 0.1, 1.0))
+        return dataclasses.replace(old, inertia=number(f"{path}.inertia", 0.1, 1.0))
+
+    def spring(path, old):
+        K, c = number(f"{path}.stiffness", 50.0, 500.0), number(f"{path}.cubic", 500.0, 5000.0)
+        return dataclasses.replace(old, stiffness=K, cubic=c)
 
     def drive(path, old):
         if isinstance(old, fj.ElasticDrive):
-            changes = {"stiffness": number(f"{path}.stiffness", 50.0, 500.0), "motor": motor(path, old.motor)}
+            stiffness = number(f"{path}.stiffness", 50.0, 500.0)
+            changes = {"stiffness": stiffness, "motor": motor(f"{path}.motor", old.motor)}
+        elif isinstance(old, fj.AntagonisticDrive):
+            changes = {f"spring_{k + 1}": spring(f"{path}.spring_{k + 1}", x) for k, x in enumerate(old.springs)}
+            changes |= {f"motor_{k + 1}": motor(f"{path}.motor_{k + 1}", x) for k, x in enumerate(old.motors)}
         else:
-            changes = {"motor": motor(path, old.motor)}
+            changes = {"motor": motor(f"{path}.motor", old.motor)}
         return dataclasses.replace(old, **changes)
 
     links = []

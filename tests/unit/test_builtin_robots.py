@@ -53,7 +53,8 @@ def test_drives():
     assert [j.drive for j in load("kuka_lwr").joints] == [ElasticDrive(1000.0, Motor(b)) for b in LWR_MOTORS]
     assert [j.drive for j in load("kuka_lwr").joints] == [j.drive for j in robot_of_case(load_case("ejnea_lwr")).joints]
     assert [j.drive for j in load("dlr_lwr3").joints] == [RigidDrive(Motor(b)) for b in LWR_MOTORS]
-    assert [j.drive for j in load("vsa_3r").joints] == [None, None, None]
+    case = robot_of_case(load_case("vsa_table1_cubic"))
+    assert [j.drive for j in load("vsa_3r").joints] == [j.drive for j in case.joints]
     assert load("hua_3r").elastic == tuple(load_case("mixed003_table1")["elastic"].tolist())
     for joint, rotor in zip(load("hua_3r").joints, load_case("mixed003_table1")["robot"]["rotors"]):
         assert joint.drive.motor.inertia == pytest.approx(rotor["eta"] ** 2 * rotor["Iax"], rel=1e-15)

@@ -35,6 +35,13 @@ def test_info_shows_links_and_drives(run):
     assert "N s/m" not in result.output  # no joint has friction
 
 
+def test_info_shows_both_motors(run):
+    result = run("info", "vsa_3r")
+    assert result.exit_code == 0
+    for text in ("antagonistic", "3.2, 3.2", "CubicSpring"):
+        assert text in result.output
+
+
 def test_info_reads_a_file(run, tmp_path):
     robot = fj.random_robot(3, seed=1, friction=True, prismatic=1.0)
     fj.write_robot(robot, tmp_path / "mine.toml")

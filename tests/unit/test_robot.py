@@ -7,10 +7,11 @@ import re
 import numpy as np
 import pytest
 
-from flexjoint.drives import ElasticDrive, Motor, RigidDrive
+from flexjoint.drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
 from flexjoint.errors import FlexjointError, RobotError
 from flexjoint.random_robots import random_robot
 from flexjoint.robot import Joint, Limits, Link, Robot, parents_first
+from flexjoint.springs import CubicSpring
 
 BODY = {"mass": 2.0, "com": (0.1, 0.0, 0.0), "inertia": np.diag([0.3, 0.4, 0.5])}
 
@@ -34,6 +35,7 @@ def refused(build, *words):
 # Validation
 
 
+CUBIC = CubicSpring(300.0, 900.0), CubicSpring(300.0, 900.0)
 NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
 
 
@@ -67,6 +69,10 @@ NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
         ({"drive": ElasticDrive(100.0, 0.3)}, ["'elbow'", "0.3", "Motor(inertia)"]),
         ({"drive": Motor(1.0)}, ["'elbow'", "Motor(inertia=1.0", "RigidDrive(Motor(inertia))"]),
         ({"drive": ElasticDrive(100.0, Motor(1.0), -2.0)}, ["damping", "'elbow'", "-2", "not be negative"]),
+        ({"drive": AntagonisticDrive(*CUBIC, Motor(1.0), Motor(0.0))}, ["'elbow'", "without inertia"]),
+        ({"drive": AntagonisticDrive(*CUBIC, Motor(1.0), Motor(-1.0))}, ["motor inertia", "'elbow'", "-1"]),
+        ({"drive": AntagonisticDrive(*CUBIC, Motor(1.0), 2.0)}, ["'elbow'", "motor_2=2.0", "AntagonisticDrive("]),
+        ({"drive": AntagonisticDrive(*CUBIC, Motor(1.0), Motor(1.0), -2.0)}, ["damping", "'elbow'", "-2"]),
         ({"drive": ElasticDrive(100.0, Motor(1.0), math.nan)}, ["damping", "'elbow'", "nan"]),
         ({"coulomb_friction": -1.0, "coulomb_velocity": 0.1}, ["Coulomb friction", "'elbow'", "-1", "not be negative"]),
         ({"coulomb_friction": 1.0, "coulomb_velocity": -0.1}, ["Coulomb velocity", "'elbow'", "-0.1", "negative"]),
@@ -282,6 +288,16 @@ def test_rigid_keeps_motor_inertias():
     for before, after in zip(robot.joints, rigid.joints):
         assert after.drive == (RigidDrive(before.drive.motor) if before.drive else None)
     assert rigid.without_drives() == robot.without_drives()
+
+
+def test_rigid_couples_both_motors_of_a_joint():
+    motors = Motor(1.0, 0.2, 3.0, 0.1), Motor(2.0, 0.5)
+    robot = arm(joint={"drive": AntagonisticDrive(*CUBIC, *motors)})
+    assert robot.elastic == robot.antagonistic == (False, True)
+    assert not any(robot.damped)
+    assert robot.rigid().joints[1].drive == RigidDrive(Motor(3.0, 0.7, 3.0, 0.1))
+    unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motors[0], Motor(2.0, 0.5, 1.0, 0.3))})
+    refused(unlike.rigid, "Coulomb", "[0.1, 0.3]")
 
 
 def test_without_and_with_drives():

@@ -74,6 +74,23 @@ def test_the_inverse_undoes_the_law(spring):
     assert np.allclose(found, phi, rtol=1e-14, atol=0)
 
 
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_springs_that_stiffen_on_one_side(sign):
+    """Quadratic and exponential torques by hand, mirrored if the sign is; the inverse to rounding of its terms."""
+    phi = np.linspace(-0.2, 0.2, 41)
+    quadratic, exponential = fj.QuadraticSpring(300.0, sign * 1200.0), fj.ExponentialSpring(300.0, sign * 6.0)
+    assert np.allclose(quadratic.curve(phi).torque, 300 * phi + sign * 600 * phi**2, rtol=1e-14)
+    assert np.allclose(quadratic.curve(phi).stiffness, 300 + sign * 1200 * phi, rtol=1e-14)
+    assert np.allclose(quadratic.curve(phi).slope, sign * 1200, rtol=1e-14)
+    assert np.allclose(exponential.curve(phi).torque, sign * 50 * np.expm1(sign * 6 * phi), rtol=1e-13)
+    assert np.allclose(exponential.curve(phi).stiffness, 300 * np.exp(sign * 6 * phi), rtol=1e-14)
+    assert np.allclose(exponential.curve(phi).slope, sign * 1800 * np.exp(sign * 6 * phi), rtol=1e-14)
+    for spring in (quadratic, exponential):
+        assert np.allclose(inverse(spring, spring.curve(phi).torque), phi, rtol=1e-13, atol=1e-15)
+    assert np.isnan(quadratic.curve(-sign * 0.25).torque) and np.isnan(quadratic.curve(-sign * 0.7).torque)
+    assert np.all(np.isnan([inverse(spring, -sign * 60.0) for spring in (quadratic, exponential)]))
+
+
 @pytest.mark.parametrize("tau", [1e-300, 1e-12, 1e-3, 1.0, 37.0, 1e4, 1e9])
 def test_cubic_roots_have_all_their_digits(tau):
     """Cardano's formula as printed in books loses them all for small torques."""
@@ -107,6 +124,9 @@ def test_large_torques_stay_inside_the_stop():
         (lambda: fj.PiecewiseSpring([0.0, 0.2, 0.2], [1.0, 1.0, 2.0]), ["increase"]),
         (lambda: fj.PiecewiseSpring([0.0, 0.2], [1.0, 0.0]), ["a stiffness is 0", "positive"]),
         (lambda: fj.PiecewiseSpring([0.0, 0.2], [1.0, math.nan]), ["stiffnesses", "nan", "finite"]),
+        (lambda: fj.QuadraticSpring(0.0, 1.0), ["QuadraticSpring", "stiffness is 0", "positive"]),
+        (lambda: fj.QuadraticSpring(1.0, 0.0), ["slope is 0", "LinearSpring"]),
+        (lambda: fj.ExponentialSpring(1.0, math.inf), ["ExponentialSpring", "rate is inf", "finite"]),
         (lambda: fj.PiecewiseSpring("ab", "cd"), ["deflections", "'ab'"]),
     ],
 )

@@ -185,7 +185,7 @@ def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
         joint = robot.joints[robot.elastic.index(True)].name
         raise InputError(
             f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use "
-            "elastic_forward_dynamics, robot.rigid() for stiff joints, or robot.without_drives() with the elastic "
-            "torques as tau"
+            "elastic_forward_dynamics (variable_stiffness_forward_dynamics if it has two motors), robot.rigid() for "
+            "stiff joints, or robot.without_drives() with the elastic torques as tau"
         )
     return joint_accelerations(robot, q, v, tau, wrenches, base)

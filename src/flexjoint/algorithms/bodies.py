@@ -84,11 +84,11 @@ def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
         for link, parent, coordinate in zip(robot.links, robot.parents, robot.coordinates)
     ]
     for i, link in enumerate(robot.links):
-        drive, carrier = link.joint.drive, robot.carrier(i)
-        if drive is not None and carrier >= 0:
-            whole = robot.fidelity == "complete" and (frozen or not isinstance(drive, ElasticDrive))
-            share = rotor_inertia(robot, i, drive.motor, whole)
-            if share is not None:
+        drive = link.joint.drive
+        whole = robot.fidelity == "complete" and (frozen or not isinstance(drive, ElasticDrive))
+        for k, motor in enumerate(drive.motors if drive is not None else ()):
+            carrier, share = robot.carrier(i, k), rotor_inertia(robot, i, motor, whole)
+            if carrier >= 0 and share is not None:
                 tree[carrier] = tree[carrier]._replace(inertia=tree[carrier].inertia + share)
     return tree
 
@@ -128,13 +128,13 @@ def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
     found = []
     for i, (link, coordinate) in enumerate(zip(robot.links, robot.coordinates)):
         drive = link.joint.drive
-        if coordinate is None or drive is None or drive.motor.gear_ratio is None:
+        if coordinate is None or drive is None or drive.motors[0].gear_ratio is None:
             continue
-        carrier = robot.carrier(i)
+        motor, carrier = drive.motors[0], robot.carrier(i)
         frame = place[carrier] if carrier >= 0 else own_frame(-1)
-        axis = frame.R @ sx(rotor_place(robot, i, drive.motor)[1])
+        axis = frame.R @ sx(rotor_place(robot, i, motor)[1])
         elastic = isinstance(drive, ElasticDrive)
-        found.append(Rotor(coordinate, frame.body, axis, drive.motor.gear_ratio, drive.motor.inertia, elastic))
+        found.append(Rotor(coordinate, frame.body, axis, motor.gear_ratio, motor.inertia, elastic))
     return found
 
 

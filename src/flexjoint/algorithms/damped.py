@@ -25,7 +25,7 @@ from ..spatial import ca
 from ..springs import LinearSpring
 from .bodies import refuse_spinning_rotors
 from .deflection import spring_motion
-from .elastic import check_derivatives, motor_side, needed_order, transmitted_torque
+from .elastic import check_derivatives, motor_side, motors, needed_order, transmitted_torque
 
 TERMS = 17  # of the exponential's series: all that is above rounding where |z| < 1
 
@@ -66,7 +66,7 @@ def damped_inverse_dynamics(
             phi.append([(now[0] - D * rate) / K, rate, (now[1] - K * rate) / D])
         else:
             phi.append(spring_motion(joint, now))
-    return DampedMotion(*motor_side(robot, q, tau[0], phi), ca.vertcat(*[jet[1] for jet in phi]), tau[1])
+    return DampedMotion(*motor_side(motors(robot), q, tau[0], phi), ca.vertcat(*[jet[1] for jet in phi]), tau[1])
 
 
 def stepped_rate(K: float, D: float, h: Any, rate: Any, before: tuple[Any, Any], after: tuple[Any, Any]) -> Any:

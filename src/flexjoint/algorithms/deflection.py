@@ -43,7 +43,7 @@ def deflection_jet(spring: Spring, tau: Sequence[Any]) -> Jet:
         return [spring.deflection(x) for x in tau]
     phi = [spring.deflection(tau[0]) if spring.invertible else sought_deflection(spring, tau[0])]
     top = len(tau) - 1
-    F = {(m, 0): slope for m, slope in enumerate(spring.slopes_at(phi[0], top), start=1)}
+    F = {(m, 0): slope for m, slope in enumerate(spring.gradients(phi[0], top), start=1)}
     for n in range(top):
         for l in range(1, n + 1):  # F_m⁽ˡ⁾ as far as φ⁽ⁿ⁾ and F_top allow
             m = n + 1 - l

@@ -70,18 +70,23 @@ def undamped_motion(name: str, robot: Robot, q: Sequence[Any], wrenches: Any, ba
     check_derivatives(name, robot, q, base)
     if robot.fidelity == "complete":
         tau_e, phi, at_motors = eliminated(robot, q, wrenches, base)
-        motion = motor_side(robot, q, tau_e, phi)
+        motion = motor_side(motors(robot), q, tau_e, phi)
         return motion._replace(tau=motion.tau + at_motors)
     tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     phi = [spring_motion(joint, [x[i] for x in tau_e]) for i, joint in enumerate(robot.joints)]
-    return motor_side(robot, q, tau_e[0], phi)
+    return motor_side(motors(robot), q, tau_e[0], phi)
 
 
-def motor_side(robot: Robot, q: Sequence[Any], tau_e: Any, deflections: Sequence[Jet]) -> MotorMotion:
+def motors(robot: Robot, k: int = 0) -> list[Motor]:
+    """The k-th motor of each joint, one without inertia where there is none."""
+    drives = [joint.drive for joint in robot.joints]
+    return [drive.motors[k] if drive and k < len(drive.motors) else Motor(0.0) for drive in drives]
+
+
+def motor_side(motors: Sequence[Motor], q: Sequence[Any], tau_e: Any, deflections: Sequence[Jet]) -> MotorMotion:
     """From the motion of the links, the torque passed to them and [φ, φ', φ''] of each joint."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
     theta, theta_v, theta_a = (x + y for x, y in zip(q, phi))
-    motors = [joint.drive.motor if joint.drive else Motor(0.0) for joint in robot.joints]
     B = sx([motor.inertia for motor in motors])
     tau = tau_e + friction(motors, [theta_v], 0)[0] + B * theta_a  # τ = τ_e + B θ''  [EJNEA (4b), (9), (10)]
     return MotorMotion(theta, theta_v, theta_a, tau_e, phi[0], tau)
@@ -98,6 +103,7 @@ def transmitted_torque(robot: Robot, q: Sequence[Any], order: int, wrenches: Any
 
 def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = None) -> None:
     """Enough derivatives for every joint; and a warning where friction makes poor use of them."""
+    refuse_antagonism(name, robot, "variable_stiffness_inverse_dynamics or variable_stiffness_motion, which take it")
     order = needed_order(robot, base)
     if len(q) <= order and order > 4:
         raise InputError(
@@ -138,8 +144,15 @@ def which(robot: Robot, chosen: Sequence[bool], what: str, need: str) -> str:
     return f"joints {', '.join(names)} are {what} and need {need}"
 
 
+def refuse_antagonism(name: str, robot: Robot, instead: str) -> None:
+    """Of a joint of variable stiffness its stiffness must be given too."""
+    if any(robot.antagonistic):
+        joint = robot.joints[robot.antagonistic.index(True)]
+        raise InputError(f"{name}: joint '{joint.name}' has two motors, which set its stiffness too; use {instead}")
+
+
 def refuse_damping(name: str, robot: Robot) -> None:
-    if any(robot.damped):
+    if any(robot.damped) and not any(robot.antagonistic):
         joint = robot.joints[robot.damped.index(True)]
         D = joint.drive.damping  # type: ignore[union-attr]
         raise InputError(

@@ -24,6 +24,7 @@ from ..robot import Robot
 from ..spatial import Jet, ca, sx, zeros
 from .articulated_body import joint_accelerations
 from .bodies import Rotor, moving_bodies, rotors
+from .elastic import refuse_antagonism
 from .friction import motor_friction
 from .newton_euler import Motion, base_motion, checked_base, forward, joint_step
 from .transmission import spring_torque
@@ -42,6 +43,7 @@ def elastic_forward_dynamics(robot: Robot, q, theta, v, theta_v, tau, *, wrenche
 
     At a rigid joint `theta` and `theta_v` are ignored and θ'' = q''.  `wrenches` and `base` as in `torque_derivatives`.
     """
+    refuse_antagonism("elastic_forward_dynamics", robot, "variable_stiffness_forward_dynamics")
     phi, phi_v, friction = theta - q, theta_v - v, motor_friction(robot, theta_v)
     springs = [spring_torque(joint, phi[i], phi_v[i])[0] for i, joint in enumerate(robot.joints)]
     driving = [springs[i] if elastic else tau[i] for i, elastic in enumerate(robot.elastic)]

@@ -21,10 +21,12 @@ from ..spatial import Jet, ca, total, zeros
 from .articulated_body import by_articulated_bodies
 from .bodies import refuse_spinning_rotors, tied_rotors
 from .deflection import spring_motion
-from .elastic import motor_side, needed_order, warn_of_friction
+from .elastic import motor_side, motors, needed_order, refuse_antagonism, warn_of_friction
 from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
 from .newton_euler import checked_base, checked_wrenches, next_torque
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
+
+LINEARIZED = "variable_stiffness_linearization"
 
 
 class LinkMotion(NamedTuple):
@@ -104,7 +106,7 @@ def linearized(
 
 def driving_torque(robot: Robot, motion: Sequence[Any], tau_e: Jet, deflections: Sequence[Jet]) -> Any:
     """Motor torque: behind springs τ_e + B θ'' + friction, at rigid joints the torque on the link itself."""
-    behind_springs = motor_side(robot, motion, tau_e[0], deflections).tau
+    behind_springs = motor_side(motors(robot), motion, tau_e[0], deflections).tau
     return ca.vertcat(*[(behind_springs if elastic else tau_e[0])[i] for i, elastic in enumerate(robot.elastic)])
 
 
@@ -157,6 +159,7 @@ def linearizing_control(robot: Robot, q, v, theta, theta_v, tau_e, tau_e_v, *, t
 
     `tracking` has "reference" = [q_d, q_d', ...], one more than the chain is long, and "gains" = [K₀, K₁, ...].
     """
+    refuse_antagonism("linearizing_control", robot, LINEARIZED)
     length = chain_length(robot)
     reference, gains = checked_tracking(tracking, length)
 
@@ -212,6 +215,7 @@ def chain_length(robot: Robot) -> int:
 
 def check_joints(robot: Robot, caller: str, allowed: set[int]) -> None:
     """All joints must answer their motors after the same, allowed number of derivatives."""
+    refuse_antagonism(caller, robot, LINEARIZED)
     names = {2: "rigid", 3: "elastic with a damped spring", 4: "elastic without damping"}
     degrees = relative_degree(robot)
     for joint, degree in zip(robot.joints, degrees):

@@ -20,6 +20,7 @@ from ..api import algorithm
 from ..robot import Robot
 from ..spatial import Inertia, ca, sx, zeros
 from .bodies import Body, lump_fixed, rigid_motor_inertia, rotors
+from .elastic import refuse_antagonism
 from .friction import link_friction, motor_friction
 from .mass_matrix import coupling, mass_matrix
 from .newton_euler import Motion, carrier_torque_jet, link_dynamics, newton_euler, spins_of, wrenches_of_links
@@ -104,7 +105,8 @@ def massless(robot: Robot) -> list[Body]:
 
 def motor_inertias(robot: Robot) -> Any:
     """B of all motors, rigidly coupled ones included."""
-    return sx([joint.drive.motor.inertia if joint.drive else 0.0 for joint in robot.joints])
+    refuse_antagonism("the coupling of motors and links", robot, "variable_stiffness_forward_dynamics")
+    return sx([joint.drive.motors[0].inertia if joint.drive else 0.0 for joint in robot.joints])
 
 
 def at_motors(robot: Robot, motions: Sequence[Motion]) -> Any:

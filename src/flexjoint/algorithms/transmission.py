@@ -20,6 +20,7 @@ from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import Jet, ca, is_zero
 from .deflection import spring_motion
+from .elastic import refuse_antagonism
 from .orders import joint_order
 
 
@@ -82,6 +83,7 @@ def link_state(robot: Robot, theta, theta_v, tau_e, tau_e_v):
 
 
 def refuse_damping(robot: Robot, caller: str, reason: str) -> None:
+    refuse_antagonism(caller, robot, "variable_stiffness_linearization, whose state is the deflections of both springs")
     for joint, damped in zip(robot.joints, robot.damped):
         if damped:
             raise InputError(

@@ -7,6 +7,8 @@ precision, worked out for that state by running error analysis (rounding.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from ..errors import InputError
@@ -17,6 +19,7 @@ from .reference import SingleArithmetic, evaluate_rows
 from .rounding import error_bounds
 
 STATES = 8
+LARGEST = 1e5  # of the numbers tried
 SLACK = 1.000001  # the kernel's own rounding, in double, beside that of single precision
 
 MAIN = """\
@@ -81,16 +84,26 @@ def example(kernel: Kernel, name: str, target: Target, parameters: list[tuple[Ar
 
 def states(kernel: Kernel, target: Target) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Random inputs for which the results are finite, in both precisions, and the kernel's results."""
+    for inputs in candidates(kernel, target):
+        exact = outputs(kernel, inputs)
+        tried = [*exact, *(evaluate_rows(kernel.program, inputs, SingleArithmetic()) if target.single else [])]
+        good = np.logical_and.reduce([np.isfinite(x).reshape(len(x), -1).all(axis=1) for x in tried])
+        if good.any():
+            rows = np.flatnonzero(good)[:STATES]
+            return [x[rows] for x in inputs], [x[rows] for x in exact]
+    where = "single precision; export in double" if target.single else "double precision"
+    raise InputError(f"{kernel.name} is not finite at any of {8 * STATES} random states in {where}")
+
+
+def candidates(kernel: Kernel, target: Target) -> Iterator[list[np.ndarray]]:
+    """Numbers of size 1; then, one array after the other, positive ones of any size: a stiffness must be large."""
     rng = np.random.default_rng(0)
     inputs = [rng.uniform(-1.0, 1.0, (8 * STATES, *array.shape)).astype(target.number) for array in kernel.inputs]
-    exact = outputs(kernel, inputs)
-    tried = [*exact, *(evaluate_rows(kernel.program, inputs, SingleArithmetic()) if target.single else [])]
-    good = np.logical_and.reduce([np.isfinite(x).reshape(len(x), -1).all(axis=1) for x in tried])
-    if not good.any():
-        where = "single precision; export in double" if target.single else "double precision"
-        raise InputError(f"{kernel.name} is not finite at any of {len(good)} random states in {where}")
-    rows = np.flatnonzero(good)[:STATES]
-    return [x[rows] for x in inputs], [x[rows] for x in exact]
+    yield inputs
+    sizes = np.geomspace(1.0, LARGEST, 8 * STATES)
+    for k, x in enumerate(inputs):
+        large = (1 + 0.1 * x) * sizes.reshape(-1, *[1] * (x.ndim - 1))
+        yield [*inputs[:k], large.astype(target.number), *inputs[k + 1 :]]
 
 
 def outputs(kernel: Kernel, inputs: list[np.ndarray]) -> list[np.ndarray]:

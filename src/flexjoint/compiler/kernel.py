@@ -100,8 +100,10 @@ class Kernel(KernelBase):
         key: str | None = None,
         type: Any = None,
         nominal: tuple[np.ndarray, ...] = (),
+        explain: Callable[[Sequence[np.ndarray]], str | None] | None = None,
     ):
         self._source = program
+        self._explain = explain  # why a result of finite inputs is not finite
         self.nominal = nominal  # values of the free parameters, the last inputs, in the robot itself
         self._key = key
         self._block: jit.MachineCode | None = None
@@ -309,6 +311,8 @@ class Kernel(KernelBase):
             if arrays[k].flat[e] == 0:
                 where = element(self.inputs[k], e)
                 raise NonFiniteError(f"{name} is not finite because {where} is 0, and it divides by that")
+        if self._explain and (reason := self._explain(arrays)):
+            raise NonFiniteError(f"{name} is not finite because {reason}")
         sizes = [(float(np.max(np.abs(x), initial=0.0)), k) for k, x in enumerate(arrays)]
         size, k = max(sizes, default=(0.0, 0))
         where = element(self.inputs[k], int(np.argmax(np.abs(arrays[k])))) if arrays else "no input"

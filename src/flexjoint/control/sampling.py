@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.deflection import spring_motion
+from ..algorithms.elastic import refuse_antagonism
 from ..algorithms.elastic_forward import elastic_forward_dynamics
 from ..algorithms.feedback_linearization import (
     chain_length,
@@ -51,6 +52,7 @@ class JointModes(NamedTuple):
 
 def joint_modes(robot: Robot, q: Any) -> JointModes:
     """Small oscillations at the configuration q without gravity: ([[M, S], [Sᵀ, B]] ω² − [[K, −K], [−K, K]]) x = 0."""
+    refuse_antagonism("joint_modes", robot, "a robot whose drives are ElasticDrive, of the stiffness in question")
     q = configuration(robot, q)
     n, elastic = robot.n, np.flatnonzero(robot.elastic)
     k = stiffness_at_rest(robot, q)[elastic]

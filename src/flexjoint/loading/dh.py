@@ -128,20 +128,22 @@ def from_dh(
 
 
 def _with_motor_in_link_frame(link: Link, ends: Mapping[str, Pose]) -> Link:
-    """Position and axis of the motor from the carrier's DH frame into its link's."""
+    """Position and axis of the motors from the carrier's DH frame into its link's."""
     drive = link.joint.drive
-    motor = getattr(drive, "motor", None)
-    if drive is None or not isinstance(motor, Motor) or (motor.axis is None and motor.position is None):
+    fields = dataclasses.fields(drive) if dataclasses.is_dataclass(drive) else ()
+    motors = {x.name: getattr(drive, x.name) for x in fields if isinstance(getattr(drive, x.name), Motor)}
+    moved: dict[str, Any] = {}
+    for name, motor in motors.items():
+        end = ends.get(motor.carrier or link.parent, HERE)  # an unknown carrier is for the robot to refuse
+        if motor.axis is not None or motor.position is not None:
+            moved[name] = dataclasses.replace(
+                motor,
+                axis=motor.axis if _is_no_vector(motor.axis) else end.R @ motor.axis,
+                position=motor.position if _is_no_vector(motor.position) else end.p + end.R @ motor.position,
+            )
+    if not moved or drive is None:
         return link
-    end = ends.get(motor.carrier or link.parent, HERE)  # an unknown carrier is for the robot to refuse
-    moved = dataclasses.replace(
-        motor,
-        axis=motor.axis if _is_no_vector(motor.axis) else end.R @ motor.axis,
-        position=motor.position if _is_no_vector(motor.position) else end.p + end.R @ motor.position,
-    )
-    return dataclasses.replace(
-        link, joint=dataclasses.replace(link.joint, drive=dataclasses.replace(drive, motor=moved))
-    )
+    return dataclasses.replace(link, joint=dataclasses.replace(link.joint, drive=dataclasses.replace(drive, **moved)))
 
 
 def _is_no_vector(value: Any) -> bool:

@@ -14,6 +14,8 @@ A rotor described as a body, for the complete model, has instead of motor_inerti
 motor_gear_ratio, and motor_mass, motor_transverse_inertia, motor_position, motor_axis, motor_carrier where they differ
 from the defaults; position and axis are in the carrier's frame, with DH conventions in its DH frame.
 A spring that is not linear stands in place of its stiffness: spring = {kind = "cubic", stiffness = 900, cubic = 4e4}.
+A joint of variable stiffness has two of everything: drive = {kind = "antagonistic", spring_1 = {...}, spring_2 = {...},
+motor_1 = {inertia = 3.2}, motor_2 = {...}}, also damping; a motor's keys are inertia, viscous_friction, ...
 
 With `convention = "frames"` a link has a name, a parent, and its frame's position and rpy, rpy_deg or rotation in
 the parent's; body data are in the link's frame.  Files are data: nothing in them is executed, and an unknown key
@@ -34,7 +36,7 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from ..drives import Drive, ElasticDrive, Motor, RigidDrive
+from ..drives import AntagonisticDrive, Drive, ElasticDrive, Motor, RigidDrive
 from ..errors import FlexjointError, RobotError
 from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
@@ -61,7 +63,11 @@ MOTOR_KEYS = tuple(
     f"motor_{key}"
     for key in ("inertia", "axial_inertia", "gear_ratio", *FRICTION_KEYS, *ROTOR_NUMBERS, *ROTOR_VECTORS, "carrier")
 )
-DRIVE_KEYS = {"rigid": ("kind", *MOTOR_KEYS), "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS)}
+DRIVE_KEYS = {
+    "rigid": ("kind", *MOTOR_KEYS),
+    "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS),
+    "antagonistic": ("kind", "spring_1", "spring_2", "motor_1", "motor_2", "damping"),
+}
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
@@ -350,29 +356,39 @@ def _drive(link: Table) -> Drive | None:
     table = link.table("drive")
     kind = table.choice("kind", DRIVE_KEYS)
     table.allow(DRIVE_KEYS[kind])
+    if kind == "antagonistic":
+        spring_1, spring_2 = _spring(table, "spring_1"), _spring(table, "spring_2")
+        motor_1, motor_2 = (_motor(_motor_table(table, key), None, "") for key in ("motor_1", "motor_2"))
+        return AntagonisticDrive(spring_1, spring_2, motor_1, motor_2, table.number("damping", 0.0))
     motor = _motor(table, 0.0 if kind == "rigid" else None)
     if kind == "rigid":
         return RigidDrive(motor)
     table.only_one("stiffness", "spring")
-    spring = _spring(table) if "spring" in table.data else table.number("stiffness")
+    spring = _spring(table, "spring") if "spring" in table.data else table.number("stiffness")
     return ElasticDrive(spring, motor, table.number("damping", 0.0))
 
 
-def _motor(table: Table, default: float | None) -> Motor:
-    table.only_one("motor_inertia", "motor_axial_inertia")
-    fields: dict[str, Any] = {key: table.number(f"motor_{key}", 0.0) for key in (*FRICTION_KEYS, *ROTOR_NUMBERS)}
-    fields |= {key: table.vector(f"motor_{key}") for key in ROTOR_VECTORS if f"motor_{key}" in table.data}
-    if "motor_carrier" in table.data:
-        fields["carrier"] = table.text("motor_carrier")
-    if "motor_axial_inertia" in table.data:
-        return Motor.from_rotor(table.number("motor_axial_inertia"), table.number("motor_gear_ratio"), **fields)
-    if "motor_gear_ratio" in table.data:
-        fields["gear_ratio"] = table.number("motor_gear_ratio")
-    return Motor(table.number("motor_inertia", default), **fields)
+def _motor_table(drive: Table, key: str) -> Table:
+    table = drive.table(key)
+    table.allow([name.removeprefix("motor_") for name in MOTOR_KEYS])
+    return table
 
 
-def _spring(drive: Table) -> Spring:
-    table = drive.table("spring")
+def _motor(table: Table, default: float | None, prefix: str = "motor_") -> Motor:
+    table.only_one(f"{prefix}inertia", f"{prefix}axial_inertia")
+    fields: dict[str, Any] = {key: table.number(f"{prefix}{key}", 0.0) for key in (*FRICTION_KEYS, *ROTOR_NUMBERS)}
+    fields |= {key: table.vector(f"{prefix}{key}") for key in ROTOR_VECTORS if f"{prefix}{key}" in table.data}
+    if f"{prefix}carrier" in table.data:
+        fields["carrier"] = table.text(f"{prefix}carrier")
+    if f"{prefix}axial_inertia" in table.data:
+        return Motor.from_rotor(table.number(f"{prefix}axial_inertia"), table.number(f"{prefix}gear_ratio"), **fields)
+    if f"{prefix}gear_ratio" in table.data:
+        fields["gear_ratio"] = table.number(f"{prefix}gear_ratio")
+    return Motor(table.number(f"{prefix}inertia", default), **fields)
+
+
+def _spring(drive: Table, key: str) -> Spring:
+    table = drive.table(key)
     law = SPRINGS[table.choice("kind", SPRINGS)]
     names = [field.name for field in dataclasses.fields(law)]
     table.allow(["kind", *names])
@@ -417,22 +433,28 @@ def _drive_entries(joint: Joint) -> dict[str, Any]:
         case RigidDrive(motor):
             return {"kind": "rigid", **_motor_entries(motor)}
         case ElasticDrive(stiffness, motor, damping):
-            spring = _spring_entries(joint, stiffness) if isinstance(stiffness, Spring) else {"stiffness": stiffness}
+            spring: dict[str, Any] = {"stiffness": stiffness}
+            if isinstance(stiffness, Spring):
+                spring = {"spring": _spring_entries(joint, stiffness)}
             damped = {"damping": damping} if damping else {}
             return {"kind": "elastic", **spring, **damped, **_motor_entries(motor)}
+        case AntagonisticDrive(_, _, motor_1, motor_2, damping) as drive:
+            springs = {f"spring_{k + 1}": _spring_entries(joint, spring) for k, spring in enumerate(drive.springs)}
+            motors = {"motor_1": _motor_entries(motor_1, ""), "motor_2": _motor_entries(motor_2, "")}
+            return {"kind": "antagonistic", **springs, **motors, **({"damping": damping} if damping else {})}
     raise RobotError(f"the drive of joint '{joint.name}', {joint.drive!r}, has no form in robot files yet")
 
 
 def _spring_entries(joint: Joint, spring: Spring) -> dict[str, Any]:
     for kind, law in SPRINGS.items():
         if type(spring) is law:
-            return {"spring": {"kind": kind, **dataclasses.asdict(spring)}}
+            return {"kind": kind, **dataclasses.asdict(spring)}
     raise RobotError(f"the spring of joint '{joint.name}', {spring!r}, has no form in robot files")
 
 
-def _motor_entries(motor: Motor) -> dict[str, Any]:
+def _motor_entries(motor: Motor, prefix: str = "motor_") -> dict[str, Any]:
     names = [field.name for field in dataclasses.fields(Motor)[1:]]
-    return {"motor_inertia": motor.inertia, **{f"motor_{key}": x for key in names if (x := getattr(motor, key))}}
+    return {f"{prefix}inertia": motor.inertia, **{f"{prefix}{key}": x for key in names if (x := getattr(motor, key))}}
 
 
 def _toml(value: Any) -> str:

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from flexjoint.drives import ElasticDrive, Motor, RigidDrive
+from flexjoint.drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
 from flexjoint.errors import RobotError
 from flexjoint.loading import builtin_robots, load
 from flexjoint.loading import toml as robot_files
@@ -14,6 +14,7 @@ from flexjoint.loading.toml import parse_robot, read_robot, robot_text, write_ro
 from flexjoint.random_robots import random_robot
 from flexjoint.robot import Joint, Limits, Link, Robot
 from flexjoint.spatial import rotation_rpy
+from flexjoint.springs import ExponentialSpring, QuadraticSpring
 
 DH = """
 name = "two"
@@ -113,11 +114,13 @@ def odd_robot():
     first = Joint('j\x7f\t"é\\\n', "revolute", [1e-300, 0.1 + 0.2, -1 / 3], limits=Limits(-1.0, velocity=3.5))
     dry = {"coulomb_friction": 1 / 7, "coulomb_velocity": 1e-3}
     second = Joint("b", "prismatic", viscous_friction=0.1, drive=RigidDrive(Motor(0.0, 0.3, 1 / 9, 0.02)), **dry)
+    springs = QuadraticSpring(1 / 3, 0.7), ExponentialSpring(0.1, -1 / 7)
     third = Joint("c", drive=ElasticDrive(1 / 3, Motor(1e-7, viscous_friction=0.7), damping=1 / 11))
     links = [
         Link("α = 1 # no comment", first, mass=np.float64(2.0), inertia=skewed),
         Link("y", second, "α = 1 # no comment", mass=1, com=[0.1, 0.0, 0.0]),
         Link("z", third),
+        Link("w", Joint("d", drive=AntagonisticDrive(*springs, Motor(1 / 3, 0.1), Motor(2 / 3), damping=1 / 13))),
     ]
     return Robot("odd", tuple(links), (0.0, 5e-324, 1e308), tool="y", allow_unphysical=True)
 

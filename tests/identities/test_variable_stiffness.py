@@ -1,0 +1,335 @@
+"""Joints of variable stiffness beside elastic and rigid ones, on random chains and trees.
+
+The model they are held against is Lagrange's, from 4×4 poses, with springs and friction written here; higher
+derivatives of motion and stiffness come from differentiating that model along its own vector field with CasADi.
+"""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from support.errors import relative_error
+from support.evaluate import evaluate
+from support.lagrange import lagrange, rate, smooth_friction, transmitted
+
+PAIRS = {
+    "cubic": (fj.CubicSpring(300.0, 900.0), fj.CubicSpring(300.0, 900.0)),
+    "unequal": (fj.CubicSpring(300.0, 900.0), fj.CubicSpring(200.0, 1500.0)),
+    "exponential": (fj.ExponentialSpring(200.0, 4.0), fj.ExponentialSpring(150.0, -5.0)),
+    "quadratic": (fj.QuadraticSpring(300.0, 400.0), fj.QuadraticSpring(350.0, -500.0)),
+}
+
+
+def with_drives(robot, kinds):
+    """Drives of the given kinds in turn, all motors with both kinds of friction."""
+    rng = np.random.default_rng(0)
+
+    def motor():
+        inertia, viscous, coulomb = (float(x) for x in rng.uniform(0.2, 2.0, 3))
+        return fj.Motor(inertia, viscous, coulomb, coulomb_velocity=0.5)
+
+    def drive(kind):
+        if kind in PAIRS:
+            return fj.AntagonisticDrive(*PAIRS[kind], motor(), motor())
+        single = {"spring": lambda: fj.ElasticDrive(250.0, motor()), "rigid": lambda: fj.RigidDrive(motor())}
+        return single.get(kind, lambda: None)()
+
+    return robot.with_drives([drive(kinds[i % len(kinds)]) for i in range(robot.n)])
+
+
+CHAIN = fj.random_robot(3, 21, prismatic=0.4, friction=True)
+TREE = fj.random_robot(4, 22, prismatic=0.3, tree=True, fixed=0.4, friction=True)
+SPRINGS = {
+    "cubic": with_drives(CHAIN, ["cubic"]),
+    "three laws": with_drives(CHAIN, ["unequal", "exponential", "quadratic"]),
+    "with springs in a tree": with_drives(TREE, ["cubic", "spring", "unequal", "spring"]),
+}
+ROBOTS = {
+    **SPRINGS,
+    "every kind": with_drives(CHAIN, ["cubic", "rigid", "spring"]),
+    "rigid in a tree": with_drives(TREE, ["unequal", "none", "exponential", "rigid"]),
+}
+each = pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS.keys())
+each_with_springs = pytest.mark.parametrize("robot", SPRINGS.values(), ids=SPRINGS.keys())
+
+
+def law(spring, x):
+    """Torque by hand."""
+    match spring:
+        case fj.CubicSpring(K, c):
+            return K * x + c * x**3
+        case fj.ExponentialSpring(K, b):
+            return K / b * (ca.exp(b * x) - 1)
+        case fj.QuadraticSpring(K, s):
+            return K * x + s / 2 * x**2
+    raise TypeError(spring)
+
+
+def springs_of(robot, phi_1, phi_2):
+    """Torques of both springs and the stiffness of each joint; 0 where there is none."""
+    torques, sigma = [], []
+    for i, joint in enumerate(robot.joints):
+        pair, k = [ca.SX(0), ca.SX(0)], ca.SX(0)
+        if isinstance(joint.drive, fj.AntagonisticDrive):
+            pair = [law(spring, x) for spring, x in zip(joint.drive.springs, (phi_1[i], phi_2[i]))]
+            k = ca.gradient(pair[0], phi_1)[i] + ca.gradient(pair[1], phi_2)[i]
+        elif isinstance(joint.drive, fj.ElasticDrive):
+            pair[0] = joint.drive.stiffness * phi_1[i]
+        torques.append(pair)
+        sigma.append(k)
+    one, two = (ca.vertcat(*x) for x in zip(*torques))
+    return one, two, ca.vertcat(*sigma)
+
+
+def motor(joint, k):
+    motors = joint.drive.motors if joint.drive else ()
+    return motors[k] if k < len(motors) else None
+
+
+def model(robot, q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2):
+    """q'', θ_1'', θ_2'' from M q'' + c + g + friction = τ_1 + τ_2 of the springs, B θ'' + friction + τ_k = τ."""
+    a = ca.SX.sym("a", robot.n)
+    asked = lagrange(robot, q, v, a)
+    x = [ca.SX.sym("phi", robot.n) for _ in range(2)]
+    one, two, _ = (ca.substitute(ca.substitute(e, x[0], theta_1 - q), x[1], theta_2 - q) for e in springs_of(robot, *x))
+    driving = ca.vertcat(*[(one + two)[i] if elastic else tau_1[i] for i, elastic in enumerate(robot.elastic)])
+    found = ca.solve(ca.jacobian(asked, a), driving - ca.substitute(asked, a, 0 * a))
+    turning = []
+    for k, (torque, spring, velocity) in enumerate([(tau_1, one, theta_1_v), (tau_2, two, theta_2_v)]):
+        motors = [motor(joint, k) if elastic else None for joint, elastic in zip(robot.joints, robot.elastic)]
+        rest = [torque[i] - spring[i] - smooth_friction(m, velocity[i]) for i, m in enumerate(motors)]
+        turning.append(ca.vertcat(*[r / m.inertia if m else 0 for r, m in zip(rest, motors)]))
+    return found, *turning
+
+
+def symbols(robot, names):
+    return [ca.SX.sym(name, robot.n) for name in names.split()]
+
+
+def value(expressions, symbols, numbers):
+    found = ca.Function("f", symbols, [ca.densify(x) for x in expressions]).call([ca.DM(x) for x in numbers])
+    return [np.array(x)[:, 0] for x in found]
+
+
+def random_state(robot, seed=0):
+    """q, v, φ_1, φ_2, φ_1', φ_2' with the motors well apart."""
+    rng = np.random.default_rng(seed)
+    apart = rng.uniform(0.2, 0.5, (2, robot.n)) * [[1], [-1]]
+    return [*rng.normal(size=(2, robot.n)), *apart, *rng.normal(size=(2, robot.n))]
+
+
+# Forward dynamics -------------------------------------------------------------------------------------------------
+
+
+@each
+def test_accelerations_are_those_of_lagrange(robot):
+    names = symbols(robot, "q theta_1 theta_2 v theta_1_v theta_2_v tau_1 tau_2")
+    q, v, phi_1, phi_2, phi_1_v, phi_2_v = random_state(robot)
+    tau = np.random.default_rng(5).normal(size=(2, robot.n))
+    numbers = [q, q + phi_1, q + phi_2, v, v + phi_1_v, v + phi_2_v, *tau]
+    expected = value(model(robot, *names), names, numbers)
+    found = evaluate(fj.variable_stiffness_forward_dynamics, robot, *numbers)
+    assert relative_error(found.a, expected[0]) < 1e-11
+    assert relative_error(found.theta_1_a, np.where(robot.elastic, expected[1], expected[0])) < 1e-11
+    assert relative_error(found.theta_2_a, expected[2]) < 1e-11
+
+
+def test_damping_acts_forwards():
+    """D φ' of both springs, by difference."""
+    robot = SPRINGS["cubic"]
+    drives = [joint.drive for joint in robot.joints]
+    damped = robot.with_drives([fj.AntagonisticDrive(*d.springs, *d.motors, damping=3.0) for d in drives])
+    q, v, phi_1, phi_2, phi_1_v, phi_2_v = random_state(robot)
+    state = [q, q + phi_1, q + phi_2, v, v + phi_1_v, v + phi_2_v, *np.zeros((2, robot.n))]
+    without, found = (evaluate(fj.variable_stiffness_forward_dynamics, x, *state) for x in (robot, damped))
+    M = evaluate(fj.mass_matrix, robot, q)
+    assert np.allclose(M @ (found.a - without.a), 3.0 * (phi_1_v + phi_2_v), rtol=1e-9)
+    B = np.array([[motor.inertia for motor in drive.motors] for drive in drives]).T
+    assert np.allclose(B[0] * (found.theta_1_a - without.theta_1_a), -3.0 * phi_1_v, rtol=1e-9)
+    assert np.allclose(B[1] * (found.theta_2_a - without.theta_2_a), -3.0 * phi_2_v, rtol=1e-9)
+    for algorithm in (fj.variable_stiffness_inverse_dynamics, fj.variable_stiffness_linearization):
+        with pytest.raises(fj.InputError, match="damped"):
+            algorithm(damped, *np.zeros((8, robot.n)))
+
+
+# What the torques bring about ---------------------------------------------------------------------------------------
+
+
+def brought_about(robot, state, tau):
+    """q'' to q'''' and σ to σ'' of the model, from a state (q, v, φ_1, φ_2, φ_1', φ_2') and torques held constant."""
+    x = symbols(robot, "q theta_1 theta_2 v theta_1_v theta_2_v tau_1 tau_2")
+    q, theta_1, theta_2, v, theta_1_v, theta_2_v, _, _ = x
+    accelerations = model(robot, *x)
+    stacks = [[y, dy, a] for y, dy, a in zip((q, theta_1, theta_2), (v, theta_1_v, theta_2_v), accelerations)]
+    motion = [accelerations[0]]
+    phi = [ca.SX.sym("phi", robot.n) for _ in range(2)]
+    sigma = springs_of(robot, *phi)[2]
+    sigma = [ca.substitute(ca.substitute(sigma, phi[0], theta_1 - q), phi[1], theta_2 - q)]
+    for _ in range(2):
+        motion.append(rate(motion[-1], *stacks))
+        sigma.append(rate(sigma[-1], *stacks))
+    q, v, phi_1, phi_2, phi_1_v, phi_2_v = state
+    return value([*motion, *sigma], x, [q, q + phi_1, q + phi_2, v, v + phi_1_v, v + phi_2_v, *tau])
+
+
+@each_with_springs
+def test_feedback_linearization_brings_about_its_commands(robot):
+    """q'''' = v_q and σ'' = v_σ to 1e-9 max(|v|, 10³)."""
+    rng = np.random.default_rng(7)
+    state = random_state(robot)
+    command, stiffness_command = rng.normal(size=(2, robot.n)) * [[100.0], [1000.0]]
+    tau = evaluate(fj.variable_stiffness_linearization, robot, *state, command, stiffness_command)
+    *_, snap, _, _, sigma_a = brought_about(robot, state, tau)
+    for found, wanted in ((snap, command), (sigma_a, np.where(robot.antagonistic, stiffness_command, 0.0))):
+        assert np.all(abs(found - wanted) <= 1e-9 * max(np.max(abs(wanted)), 1e3))
+    assert np.all(tau.tau_2[~np.array(robot.antagonistic)] == 0)
+    less = [x * 0.999 for x in tau]
+    assert relative_error(brought_about(robot, state, less)[2], command) > 1e-3, "the torque must matter"
+
+
+@each_with_springs
+def test_inverse_dynamics_brings_about_its_motion(robot):
+    """The torques for the motion and stiffness that a state has, with any snap and stiffness acceleration."""
+    rng = np.random.default_rng(8)
+    state = random_state(robot, 1)
+    a, jerk, _, sigma, sigma_v, _ = brought_about(robot, state, np.zeros((2, robot.n)))
+    snap, sigma_a = rng.normal(size=(2, robot.n)) * [[100.0], [1000.0]]
+    found = evaluate(fj.variable_stiffness_motion, robot, *state[:2], a, jerk, snap, sigma, sigma_v, sigma_a)
+    chosen = np.array(robot.antagonistic)
+    for name, expected in zip(("phi_1", "phi_2", "phi_1_v", "phi_2_v"), state[2:]):
+        there = chosen if "2" in name else True
+        assert relative_error(getattr(found, name), np.where(there, expected, 0.0)) < 1e-10, name
+    a2, _, snap2, sigma2, _, sigma_a2 = brought_about(robot, state, (found.tau_1, found.tau_2))
+    assert np.array_equal(a, a2) and np.array_equal(sigma, sigma2)
+    assert np.all(abs(snap2 - snap) <= 1e-9 * 1e3)
+    assert np.all(abs(sigma_a2 - np.where(chosen, sigma_a, 0.0)) <= 1e-9 * 1e4)
+
+
+@each
+def test_motions_obey_the_equations(robot):
+    """With rigid joints and a wrench: springs bear the torque of Lagrange and its derivatives, motors the rest."""
+    rng = np.random.default_rng(9)
+    n, chosen = robot.n, np.array(robot.antagonistic)
+    stack = rng.normal(size=(5, n)) * 0.5
+    sigma = np.array([np.full(n, 900.0), *rng.normal(size=(2, n)) * 100])
+    w = rng.normal(size=(3, 6))
+    found = evaluate(fj.variable_stiffness_motion, robot, *stack, *sigma, wrenches={robot.tool: list(w)})
+
+    q, wrench = [ca.SX.sym("q", n) for _ in range(5)], [ca.SX.sym("w", 6) for _ in range(3)]
+    asked = [transmitted(robot, *q[:3], wrenches={robot.tool: wrench[0]})]
+    for _ in range(2):
+        asked.append(rate(asked[-1], q, wrench))
+    tau_e = value(asked, [*q, *wrench], [*stack, *w])
+    for ours, theirs in zip((found.tau_e, found.tau_e_v, found.tau_e_a), tau_e):
+        assert relative_error(ours, theirs) < 1e-11
+
+    phi = [[ca.SX.sym("phi", n) for _ in range(3)] for _ in range(2)]
+    one, two, stiffness = springs_of(robot, phi[0][0], phi[1][0])
+    borne, soft = [one + two], [stiffness]
+    for _ in range(2):
+        borne.append(rate(borne[-1], *phi))
+        soft.append(rate(soft[-1], *phi))
+    there = [np.ones(n), chosen]
+    deflections = [
+        [
+            getattr(found, f"phi_{k}"),
+            getattr(found, f"phi_{k}_v"),
+            getattr(found, f"theta_{k}_a") - there[k - 1] * stack[2],
+        ]
+        for k in (1, 2)
+    ]
+    numbers = value([*borne, *soft, one, two], [*phi[0], *phi[1]], [*deflections[0], *deflections[1]])
+    for k in range(3):
+        assert relative_error(np.where(robot.elastic, numbers[k], tau_e[k]), tau_e[k]) < 1e-11
+        assert relative_error(numbers[3 + k], np.where(chosen, sigma[k], 0.0)) < 1e-11
+    for k, spring in enumerate(numbers[6:]):
+        spring = np.where(robot.elastic, spring, tau_e[0] if k == 0 else 0.0)
+        theta_v, theta_a = getattr(found, f"theta_{k + 1}_v"), getattr(found, f"theta_{k + 1}_a")
+        motors = [motor(joint, k) for joint in robot.joints]
+        rubbing = [float(ca.DM(ca.SX(smooth_friction(m, x)))) for m, x in zip(motors, theta_v)]
+        inertia = np.array([m.inertia if m else 0.0 for m in motors])
+        assert relative_error(getattr(found, f"tau_{k + 1}"), spring + inertia * theta_a + rubbing) < 1e-11
+        assert np.array_equal(getattr(found, f"theta_{k + 1}"), there[k] * stack[0] + deflections[k][0])
+
+
+# Kernels ------------------------------------------------------------------------------------------------------------
+
+VSA = fj.load("vsa_3r")
+
+
+def test_rows_out_of_reach_are_nan_in_a_batch():
+    """... and no other row, though one joint alone is out of reach."""
+    rng = np.random.default_rng(0)
+    stack, sigma = rng.normal(size=(5, 100, 3)) * 0.1, np.full((3, 100, 3), 1000.0)
+    sigma[1:] = 0.0
+    sigma[0, 17, 1] = 700.0
+    finite = np.empty(100, dtype=bool)
+    found = fj.variable_stiffness_inverse_dynamics(VSA, *stack, *sigma, finite=finite)
+    assert np.flatnonzero(~finite).tolist() == [17]
+    assert np.flatnonzero(np.isnan(found.tau_1).any(axis=1)).tolist() == [17]
+
+
+def message(call, *arguments, **keywords):
+    with pytest.raises(fj.FlexjointError) as error:
+        call(*arguments, **keywords)
+    return str(error.value)
+
+
+def test_errors_name_joint_and_range():
+    rest = np.zeros((5, 3))
+    sigma = np.array([[1000.0, 1000.0, 700.0], *np.zeros((2, 3))])
+    text = message(fj.variable_stiffness_inverse_dynamics, VSA, *rest, *sigma)
+    for words in ("'joint3'", "700 Nm/rad", "reaches from 801.", "to 12"):
+        assert words in text
+    sigma[0, 2] = 1e6
+    assert "reaches from" in message(fj.variable_stiffness_motion, VSA, *rest, *sigma)
+    horizontal = fj.gravity_torque(VSA, np.zeros(3))
+    sigma[0] = fj.feasible_stiffness(VSA, horizontal).lower + 1e-12
+    assert "cannot be set apart" in message(fj.variable_stiffness_motion, VSA, *rest, *sigma)
+    load = {"wrenches": {VSA.tool: [[0.0, 0.0, 1e5, 0.0, 0.0, 0.0], np.zeros(6), np.zeros(6)]}}
+    sigma[0] = 1000.0
+    assert "'joint2'" in (text := message(fj.variable_stiffness_motion, VSA, *rest, *sigma, **load))
+    assert "ask for less torque" in text
+    equal = np.full(3, 0.1)
+    text = message(fj.variable_stiffness_linearization, VSA, *rest[:2], equal, equal, *rest[:4])
+    assert "'joint1'" in text and "0.1 and 0.1" in text and "singular" in text
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "arrays", "instead"),
+    [
+        (fj.inverse_dynamics, 5, "variable_stiffness_inverse_dynamics"),
+        (fj.motor_motion, 5, "variable_stiffness_motion"),
+        (fj.elastic_forward_dynamics, 5, "variable_stiffness_forward_dynamics"),
+        (fj.forward_dynamics, 3, "variable_stiffness_forward_dynamics"),
+        (fj.feedback_linearization, 5, "variable_stiffness_linearization"),
+        (fj.feedback_linearization_from_positions, 5, "variable_stiffness_linearization"),
+        (fj.linearizing_control, 6, "variable_stiffness_linearization"),
+        (fj.spring_torques, 4, "variable_stiffness_linearization"),
+        (fj.link_state, 4, "variable_stiffness_linearization"),
+        (fj.joint_modes, 1, "ElasticDrive"),
+    ],
+)
+def test_algorithms_of_one_motor_a_joint_say_what_to_use(algorithm, arrays, instead):
+    text = message(algorithm, VSA, *np.zeros((arrays, 3)))
+    assert "'joint1'" in text and instead in text
+
+
+def test_rigid_joints_cannot_be_linearized():
+    robot = ROBOTS["every kind"]
+    assert "is rigid" in message(fj.variable_stiffness_linearization, robot, *np.zeros((8, robot.n)))
+
+
+def test_free_parameters_and_derivatives():
+    """∂τ/∂K_c of both springs by differences; with one of two equal springs free the search takes over."""
+    rng = np.random.default_rng(3)
+    stack, sigma = rng.normal(size=(5, 3)) * 0.3, np.array([np.full(3, 1000.0), *rng.normal(size=(2, 3)) * 50])
+    paths = tuple(f"joint2.drive.spring_{k}.cubic" for k in (1, 2))
+    kernel = fj.compile(fj.variable_stiffness_inverse_dynamics, VSA, free=paths)
+    nominal = fj.variable_stiffness_inverse_dynamics(VSA, *stack, *sigma)
+    for found, expected in zip(kernel(*stack, *sigma, 2000.0, 2000.0), nominal):
+        assert relative_error(found, expected) < 1e-11
+    exact = fj.compile(fj.variable_stiffness_inverse_dynamics, VSA, derivatives=[("tau_1", paths[0])])(*stack, *sigma)
+    high, low = (kernel(*stack, *sigma, 2000.0 + h, 2000.0).tau_1 for h in (0.05, -0.05))
+    assert relative_error(exact, (high - low) / 0.1) < 1e-6
