@@ -191,7 +191,12 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     """A controller from its name in snake case, with gains, or with one pole as often as it has integrators."""
     import flexjoint as fj
 
-    by_gains = {"motor_pd": fj.MotorPD, "full_state_feedback": fj.FullStateFeedback, "feedforward_pd": fj.FeedforwardPD}
+    by_gains: dict[str, Any] = {
+        "motor_pd": fj.MotorPD,
+        "full_state_feedback": fj.FullStateFeedback,
+        "structure_preserving": fj.StructurePreserving,
+        "feedforward_pd": fj.FeedforwardPD,
+    }
     by_poles = ("computed_torque", "feedback_linearization")
     if name not in (*by_gains, *by_poles):
         raise fj.InputError(f"no controller '{name}'; there are {', '.join((*by_gains, *by_poles))}")

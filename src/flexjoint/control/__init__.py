@@ -15,6 +15,7 @@ from .sampling import (
     runge_kutta_limit,
     sampling_period_limit,
 )
+from .structure_preserving import StructurePreserving
 
 __all__ = [
     "ComputedTorque",
@@ -27,6 +28,7 @@ __all__ = [
     "JointState",
     "MotorPD",
     "OpenLoop",
+    "StructurePreserving",
     "gains_from_poles",
     "joint_modes",
     "routh_period_limit",

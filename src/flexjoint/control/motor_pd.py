@@ -37,8 +37,8 @@ class MotorPD(Controller):
         return 0
 
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
-        u = motor_regulation(self.robot, *gains, reference[0], measurement.theta, measurement.theta_v)
-        return state, u
+        K_P, K_D = gains
+        return state, motor_regulation(self.robot, K_P, K_D, reference[0], measurement.theta, measurement.theta_v)
 
 
 def motor_regulation(robot: Robot, K_P: Any, K_D: Any, q_d: Any, theta: Any, theta_v: Any) -> Any:
