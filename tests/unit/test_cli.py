@@ -144,3 +144,31 @@ def test_kernel_describes_itself_and_shows_its_code(run):
     assert "ret" in run("kernel", "hua_3r", "gravity_torque", "--assembly").output
     mistake = run("kernel", "hua_3r", "gravity").stderr
     assert "no algorithm 'gravity'; there are " in mistake and "bias_torque" in mistake
+
+
+MOTION = '{kind = "rest_to_rest", start_deg = [0, 0, 0], goal_deg = [20, 10, -10], duration = 0.2}'
+
+
+def test_simulate(run, tmp_path):
+    arguments = ["simulate", "hua_3r", "--trajectory", MOTION, "--controller", "computed_torque", "--poles", "-10"]
+    result = run(*arguments, "--output", str(tmp_path / "run.csv"))
+    assert result.exit_code == 0, result.output
+    assert "200 periods of 0.001 s" in result.output
+    assert len((tmp_path / "run.csv").read_text().splitlines()) == 202
+
+
+@pytest.mark.parametrize(
+    ("controller", "options", "message"),
+    [
+        ("magic", [], "no controller 'magic'; there are motor_pd"),
+        ("motor_pd", [], "motor_pd takes --gains"),
+        ("motor_pd", ["--gains", "1,2,3"], "gains must be"),
+        ("computed_torque", ["--poles", "-1,-2"], "--poles takes one number"),
+        ("computed_torque", ["--poles", "3"], "left half plane"),
+        ("motor_pd", ["--gains", "1,1", "--output", "run.txt"], "must end in .csv or .npz"),
+    ],
+)
+def test_simulate_refuses(run, controller, options, message):
+    result = run("simulate", "hua_3r", "--trajectory", MOTION, "--controller", controller, *options)
+    assert result.exit_code == 2
+    assert message in result.stderr

@@ -17,6 +17,7 @@ from .sampling import (
     runge_kutta_limit,
     sampling_period_limit,
 )
+from .structure_preserving import StructurePreserving
 
 __all__ = [
     "AdaptiveControl",
@@ -33,6 +34,7 @@ __all__ = [
     "OpenLoop",
     "PassivityControl",
     "RigidState",
+    "StructurePreserving",
     "gains_from_poles",
     "joint_modes",
     "routh_period_limit",

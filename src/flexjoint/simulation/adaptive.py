@@ -84,7 +84,7 @@ def reference_solution(
     stacks = wanted(t)
     tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
     histories = np.stack([*states, tau], axis=-2)
-    return finished(setup, histories, [*states, *memory, begin + len(t) - 1, robot.n], stacks[:, 0], begin)
+    return finished(setup, histories, memory, begin + len(t) - 1, robot.n, stacks[:, 0], begin)
 
 
 def flow(setup: Setup, memory: Any, jacobian: bool) -> Kernel:

@@ -37,17 +37,18 @@ class Simulation:
     reference: np.ndarray  # (m, n)
     periods: np.ndarray
     joint: np.ndarray
-    memory: tuple[np.ndarray, ...]  # state of the controller at the end
+    memory: Any  # state of the controller at the end
 
     @property
     def last(self) -> JointState:
         """The state at the end; of a run that diverged, the last one that was well."""
         place = np.asarray(self.periods - round(self.t[0] / self.period), dtype=int)[..., None, None]
-        return JointState(*(np.take_along_axis(x, place, -2)[..., 0, :] for x in self[:4]))
+        return JointState(*(np.take_along_axis(x, place, -2)[..., 0, :] for x in self.states))
 
-    def __getitem__(self, which: Any) -> Any:
-        """The arrays (q, v, theta, theta_v, tau)."""
-        return tuple(getattr(self, name) for name in FIELDS)[which]
+    @property
+    def states(self) -> JointState:
+        """The states at all times."""
+        return JointState(self.q, self.v, self.theta, self.theta_v)
 
     @property
     def diverged(self) -> np.ndarray:
@@ -80,13 +81,14 @@ class Simulation:
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(header)
-            writer.writerows(np.column_stack([self.t, *self[:]]).tolist())
+            writer.writerows(np.column_stack([self.t, *self.states, self.tau]).tolist())
 
 
-def finished(setup: Setup, histories: np.ndarray, carried: Any, wanted: np.ndarray, begin: int) -> Simulation:
+def finished(
+    setup: Setup, histories: np.ndarray, memory: Any, done: Any, joint: Any, wanted: np.ndarray, begin: int
+) -> Simulation:
     """The result of histories (..., m, 5, n); what comes after the end of a run is NaN."""
     robot, m = setup.robot, histories.shape[-3]
-    *rest, done, joint = carried
     done, joint = np.asarray(done).astype(int), np.where(np.asarray(joint) < robot.n, joint, -1).astype(int)
     late = np.arange(m) > (done - begin)[..., None]
     histories[late] = np.nan
@@ -100,5 +102,4 @@ def finished(setup: Setup, histories: np.ndarray, carried: Any, wanted: np.ndarr
         )
     t = setup.period * (begin + np.arange(m))
     q, v, theta, theta_v, tau = np.moveaxis(histories, -2, 0)
-    memory = tuple(rest[4:])
     return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory)

@@ -17,7 +17,7 @@ from ..control.open_loop import OpenLoop
 from ..control.sampling import deflection_at_rest
 from ..errors import InputError
 from ..robot import Robot
-from ..trajectory.base import whole
+from ..trajectory.base import finite, whole
 from .integrators import INTEGRATORS
 from .loop import BLOCK, Setup, loop_kernel
 from .plant import Contact
@@ -77,32 +77,36 @@ def simulate(
     state, memory, begin = beginning(start, robot, controller, wanted, setup.period)
     steps = periods(duration, wanted.duration, setup.period, begin)
     weights = np.array(law.gains if gains is None else gains, dtype=float)
-    numbers = [weights, *(np.asarray(x, dtype=float) for x in (free or {}).values())]
+    numbers = [finite("simulate", "gains", weights)]
+    numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in (free or {}).items()]
     if check:
         check_stability(setup, wanted(np.array(begin * setup.period)), weights)
     t = setup.period * (begin + np.arange(steps + 1))
-    carried = [np.array(x, dtype=float, order="C") for x in (*state, *memory, begin, robot.n)]
+    state = JointState(*(np.array(x, dtype=float, order="C") for x in state))
     run = compiled_run if compiled else python_run
-    histories, carried, goals = run(setup, controller, wanted, carried, t, numbers, threads)
-    return finished(setup, histories, carried, goals, begin)
+    histories, memory, done, joint, goals = run(setup, controller, wanted, state, memory, t, numbers, threads)
+    return finished(setup, histories, memory, done, joint, goals, begin)
 
 
 def compiled_run(
     setup: Setup,
     controller: Any,
     wanted: Reference,
-    carried: list[Any],
+    state: JointState,
+    memory: Any,
     t: np.ndarray,
     numbers: list[Any],
     threads: int,
-) -> tuple[np.ndarray, list[Any], np.ndarray]:
+) -> tuple[np.ndarray, Any, Any, Any, np.ndarray]:
     """Block after block, until the end or until no row runs any more.
 
-    Returns histories (..., m, 5, n), what is carried, and the reference (m, n).
+    Returns histories (..., m, 5, n), the memory, how many periods went well, the joint that left the bounds, and the
+    reference (m, n).
     """
+    carried = [*state, *(np.array(x, dtype=float) for x in (*memory, round(t[0] / setup.period), setup.robot.n))]
     kernel, until = loop_kernel(setup, BLOCK), np.array(float(round(t[-1] / setup.period)))
     several = {} if threads == 1 else {"threads": threads}
-    whole, goals, place = np.empty(0), [], 0
+    whole_run, goals, place = np.empty(0), [], 0
     results: Any = None
     spare: Any = None  # results of the block before the last, to be written over
     for references in blocks(setup, wanted, t):
@@ -110,13 +114,14 @@ def compiled_run(
         results, spare = (kernel(*given, **several) if spare is None else kernel(*given, out=spare, **several)), results
         history, *carried = results
         if not place:
-            whole = np.empty((*history.shape[:-3], len(t) + BLOCK, *history.shape[-2:]))
-        whole[..., place : place + BLOCK, :, :] = history
+            whole_run = np.empty((*history.shape[:-3], len(t) + BLOCK, *history.shape[-2:]))
+        whole_run[..., place : place + BLOCK, :, :] = history
         goals.append(references[:, 0, 0])
         place += BLOCK
         if np.all(carried[-1] < setup.robot.n):
             break
-    return whole[..., : min(place, len(t)), :, :], carried, np.concatenate(goals)[: len(t)]
+    *after, done, joint = carried
+    return whole_run[..., : min(place, len(t)), :, :], tuple(after[4:]), done, joint, np.concatenate(goals)[: len(t)]
 
 
 def blocks(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarray]:
@@ -133,26 +138,26 @@ def python_run(
     setup: Setup,
     controller: Any,
     wanted: Reference,
-    carried: list[Any],
+    state: JointState,
+    memory: Any,
     t: np.ndarray,
     numbers: list[Any],
     threads: int,
-) -> tuple[np.ndarray, list[Any], np.ndarray]:
+) -> tuple[np.ndarray, Any, Any, Any, np.ndarray]:
     """The same with a controller that is a Python function: the plant is compiled, the loop is not."""
     kernel, until = loop_kernel(setup, 1), round(t[-1] / setup.period)
-    *carried, done, joint = carried
-    state, memory = JointState(*carried[:4]), tuple(carried[4:])
+    done, joint = np.array(float(round(t[0] / setup.period))), np.array(float(setup.robot.n))
     histories = []
-    table = wanted(t)
+    table, after = wanted(t), memory
     for stack in table:
-        memory, tau = controller(memory, stack, state)
+        memory, (after, tau) = after, controller(after, stack, state)  # at the end no period follows
         torque = np.asarray(tau, dtype=float)[..., None, None, None, :]
         history, *now, done, joint = kernel(*state, done, joint, float(until), torque, *numbers, threads=threads)
         state = JointState(*now)
         histories.append(history)
         if np.all(joint < setup.robot.n):
             break
-    return np.concatenate(histories, axis=-3), [*state, *memory, done, joint], table[:, 0]
+    return np.concatenate(histories, axis=-3), memory, done, joint, table[:, 0]
 
 
 # What a run begins with, and checks --------------------------------------------------------------------------

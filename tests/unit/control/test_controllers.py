@@ -1,5 +1,7 @@
 """Every law does on its robot what its theory says."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy.linalg import expm
@@ -91,6 +93,24 @@ def test_full_state_feedback_of_motor_and_wheel():
     run = fj.simulate(robot, law, [0.0], 0.5, start=start, hold=False, period=1e-3, check=False)
     wanted = expm(0.5 * A) @ [0.1, -0.05, 0.0, 0.3]
     assert np.allclose([run.q[-1, 0], run.theta[-1, 0], run.v[-1, 0], run.theta_v[-1, 0]], wanted, atol=1e-8, rtol=0)
+
+
+def test_structure_preserving_control_puts_dampers_at_the_links():
+    """The links move as those of a robot with that friction under MotorPD."""
+    goal, damping = GOAL[:3], np.array([3.0, 2.0, 1.0])
+    links = [
+        dataclasses.replace(link, joint=dataclasses.replace(link.joint, viscous_friction=d))
+        for link, d in zip(ARM.links, damping)
+    ]
+    damped = ARM.replace(links=tuple(links))
+    options = {"start": resting(ARM, goal + OFFSET[:3]), "hold": False, "period": 5e-4, "check": False}
+    ours = fj.simulate(ARM, fj.StructurePreserving(ARM, [150.0, 20.0, damping]), goal, 0.4, **options)
+    wanted = fj.simulate(damped, fj.MotorPD(damped, [150.0, 20.0]), goal, 0.4, **options)
+    assert np.max(np.abs(ours.q - wanted.q)) < 1e-8
+    bare = fj.simulate(ARM, fj.MotorPD(ARM, [150.0, 20.0]), goal, 0.4, **options)
+    assert np.max(np.abs(ours.q - bare.q)) > 1e-3
+    with pytest.raises(fj.InputError, match="no linear, undamped spring"):
+        fj.StructurePreserving(ARM.rigid(), [1.0, 1.0, 1.0])
 
 
 def test_feedforward_follows_the_reference():

@@ -37,7 +37,7 @@ def test_what_a_run_returns():
     assert np.array_equal(result.q[0], REST.q)
     assert np.array_equal(result.last.q, result.q[-1])
     assert np.array_equal(result.reference, np.tile(GOAL, (51, 1)))
-    assert np.allclose(result.tau[7], PD((), [GOAL], fj.JointState(*(x[7] for x in result[:4])))[1], rtol=1e-12)
+    assert np.allclose(result.tau[7], PD((), [GOAL], fj.JointState(*(x[7] for x in result.states)))[1], rtol=1e-12)
 
 
 def test_same_bits_alone_in_a_batch_and_on_threads():
@@ -84,6 +84,27 @@ def test_a_python_function_as_controller():
         return state, PD((), reference, measurement)[1]
 
     assert np.allclose(run(controller=law).q, run().q, rtol=0, atol=1e-13)
+
+
+def test_a_python_controller_with_any_state():
+    """An integrator kept in a dictionary goes on where it was."""
+
+    class Integrating:
+        order = 0
+
+        def start(self, reference):
+            return {"sum": np.zeros(2)}
+
+        def __call__(self, state, reference, measurement):
+            error = reference[0] - measurement.theta
+            total = state["sum"] + 1e-3 * error
+            return {"sum": total}, 100 * error + 500 * total - 10 * measurement.theta_v
+
+    whole = run(controller=Integrating())
+    assert np.max(np.abs(whole.memory["sum"])) > 1e-3
+    first = run(controller=Integrating(), duration=0.02)
+    second = run(controller=Integrating(), start=first, duration=0.03)
+    assert same(whole, second, slice(20, None))
 
 
 def test_a_payload_taken_up_on_the_way():
@@ -133,6 +154,9 @@ def test_a_run_that_diverges_stops_and_leaves_the_others_alone():
         ({"start": fj.JointState(*np.full((4, 2), np.inf))}, r"start\.q"),
         ({"start": fj.JointState(*np.zeros((4, 3)))}, r"start\.q has shape \(3,\)"),
         ({"free": {"nothing.mass": 1.0}}, "nothing"),
+        ({"free": {"link1.mass": np.nan}}, r"free\['link1.mass'\] is nan"),
+        ({"gains": np.full((2, 2), np.inf)}, "gains is .*finite"),
+        ({"gains": np.ones((3, 2))}, "gains"),
     ],
 )
 def test_what_is_refused(changes, message):

@@ -1,0 +1,19 @@
+"""A controller on robots it does not know exactly: masses and stiffnesses off by 20 %, one robot a row of a batch."""
+
+import numpy as np
+
+import flexjoint as fj
+
+robot = fj.load("kuka_lwr")
+goal = np.array([0.5, -0.4, 0.3, 0.6, -0.2, 0.4, 0.1])
+trajectory = fj.RestToRest(np.zeros(7), goal, duration=2.0)
+law = fj.FeedforwardPD(robot, [2000.0, 100.0])
+
+factors = np.random.default_rng(0).choice([0.8, 1.2], (63, 14))
+factors = np.vstack([np.ones(14), factors])  # the first row is the robot that the controller knows
+varied = {f"link{k + 1}.mass": link.mass * factors[:, k] for k, link in enumerate(robot.links[:7])}
+varied["*.drive.stiffness"] = 1000.0 * factors[:, 7:]
+
+run = fj.simulate(robot, law, trajectory, 4.0, period=5e-4, free=varied)
+errors = np.max(np.abs(run.q - run.reference), axis=(1, 2))
+print(f"the robot it knows: {errors[0]:.1e} rad; the others: {errors[1:].min():.3f} to {errors[1:].max():.3f} rad")
