@@ -20,7 +20,8 @@ from typing import NamedTuple
 
 from . import elementary
 from .formats import DOUBLE
-from .program import LANES, Loop, Op, Program, by_critical_path, chunks, in_recursion_order
+from .ordering import by_critical_path, in_recursion_order
+from .program import LANES, Loop, Op, Program, chunks
 from .reference import apply
 
 WHOLE = 2500  # up to so many values one function

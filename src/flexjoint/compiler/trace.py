@@ -13,7 +13,8 @@ from typing import Any
 
 from ..errors import FlexjointError
 from . import packing
-from .program import Array, Builder, Loop, Program, joint_by_joint, optimise
+from .ordering import joint_by_joint
+from .program import Array, Builder, Loop, Program, optimise
 from .scan import Definition
 
 
