@@ -125,7 +125,9 @@ Drive = RigidDrive | ElasticDrive | AntagonisticDrive
 
 
 def coupled(motors: tuple[Motor, ...]) -> Motor:
-    """Motors that turn as one."""
+    """Motors that turn as one; of several only what they add up to is left, no rotor of its own."""
+    if len(motors) == 1:
+        return motors[0]
     rubbing = [motor for motor in motors if motor.coulomb_friction]
     velocities = {motor.coulomb_velocity for motor in rubbing}
     if len(velocities) > 1:
