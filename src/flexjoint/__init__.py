@@ -4,284 +4,83 @@
     robot = fj.load("kuka_lwr")
     tau = fj.inverse_dynamics(robot, q, v, a, jerk, snap)
 
-Importing flexjoint imports NumPy only; CasADi and LLVM come in when a kernel is first compiled.
+Importing flexjoint imports nothing but NumPy; CasADi and LLVM come in when a kernel is first compiled.
 """
 
-from .algorithms.antagonism import StiffnessBand, feasible_stiffness
-from .algorithms.articulated_body import forward_dynamics
-from .algorithms.coriolis import (
-    coriolis_matrix,
-    coriolis_product,
-    coriolis_transpose_product,
-    mass_matrix_rate,
-    modified_newton_euler,
-)
-from .algorithms.damped import DampedMotion, damped_inverse_dynamics, damped_motion
-from .algorithms.elastic import MotorMotion, inverse_dynamics, motor_motion
-from .algorithms.elastic_forward import Accelerations, elastic_forward_dynamics
-from .algorithms.energy import (
-    Momentum,
-    generalized_momentum,
-    kinetic_energy,
-    momentum,
-    potential_energy,
-)
-from .algorithms.feedback_linearization import (
-    LinearizingTorque,
-    LinkMotion,
-    chain_length,
-    feedback_linearization,
-    feedback_linearization_from_positions,
-    feedback_linearization_from_torques,
-    linearizing_control,
-    link_motion,
-)
-from .algorithms.friction import coulomb_command
-from .algorithms.kinematics import Pose, forward_kinematics, jacobian, jacobian_derivatives
-from .algorithms.mass_matrix import mass_matrix
-from .algorithms.newton_euler import (
-    BaseMotion,
-    bias_torque,
-    coriolis_torque,
-    gravity_torque,
-    joint_wrenches,
-    torque_derivatives,
-)
-from .algorithms.orders import JointOrders, Orders, derivative_orders, explain_orders
-from .algorithms.passivity import AdaptiveTorque, adaptive_torque, passivity_torque
-from .algorithms.regressor import (
-    BaseParameters,
-    base_parameters,
-    base_regressor,
-    regressor,
-    standard_parameters,
-)
-from .algorithms.rotors import (
-    GeneralizedForces,
-    carrier_torque,
-    coupled_mass_matrix,
-    generalized_forces,
-    rotor_coupling,
-    rotor_torque,
-)
-from .algorithms.transmission import LinkState, SpringTorque, link_state, relative_degree, spring_torques
-from .algorithms.variable_stiffness import (
-    MotorTorques,
-    VariableStiffnessAccelerations,
-    VariableStiffnessMotion,
-    variable_stiffness_forward_dynamics,
-    variable_stiffness_inverse_dynamics,
-    variable_stiffness_linearization,
-    variable_stiffness_motion,
-)
-from .api import Algorithm, compile, export_c, show_config
-from .compiler.kernel import Kernel
-from .control import (
-    AdaptiveControl,
-    AdaptiveState,
-    ComputedTorque,
-    Controller,
-    ControllerState,
-    FeedbackLinearization,
-    FeedforwardPD,
-    FullStateFeedback,
-    JointModes,
-    JointState,
-    MotorPD,
-    OpenLoop,
-    PassivityControl,
-    RigidState,
-    StructurePreserving,
-    gains_from_poles,
-    joint_modes,
-    routh_period_limit,
-    runge_kutta_limit,
-    sampling_period_limit,
-)
-from .drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
-from .errors import FlexjointError, InputError, NonFiniteError, RobotError
-from .loading import builtin_robots, load
-from .loading.dh import from_dh
-from .loading.toml import read_robot, write_robot
-from .observers import (
-    DerivativeState,
-    FilteredDerivative,
-    KalmanDifferentiator,
-    MotionEstimate,
-    output_covariance,
-)
-from .paths import Parameter, parameters
-from .random_robots import random_robot
-from .robot import Joint, Limits, Link, Robot, parents_first
-from .simulation import LinearModel, Plant, Simulation, linearize, reference_solution, simulate
-from .springs import (
-    CubicSpring,
-    ExponentialSpring,
-    HardeningSpring,
-    LinearSpring,
-    PiecewiseSpring,
-    QuadraticSpring,
-    Spring,
-)
-from .trajectory import (
-    FilteredStep,
-    Joined,
-    RestToRest,
-    Retimed,
-    Samples,
-    Scaled,
-    Sinusoid,
-    Spline,
-    Trajectory,
-    load_trajectory,
-    require_smoothness,
-)
+from __future__ import annotations
 
-__all__ = [
-    "Accelerations",
-    "AdaptiveControl",
-    "AdaptiveState",
-    "AdaptiveTorque",
-    "Algorithm",
-    "AntagonisticDrive",
-    "BaseMotion",
-    "BaseParameters",
-    "ComputedTorque",
-    "Controller",
-    "ControllerState",
-    "CubicSpring",
-    "DampedMotion",
-    "DerivativeState",
-    "ElasticDrive",
-    "ExponentialSpring",
-    "FeedbackLinearization",
-    "FeedforwardPD",
-    "FilteredDerivative",
-    "FilteredStep",
-    "FlexjointError",
-    "FullStateFeedback",
-    "GeneralizedForces",
-    "HardeningSpring",
-    "InputError",
-    "Joined",
-    "Joint",
-    "JointModes",
-    "JointOrders",
-    "JointState",
-    "KalmanDifferentiator",
-    "Kernel",
-    "Limits",
-    "LinearModel",
-    "LinearSpring",
-    "LinearizingTorque",
-    "Link",
-    "LinkMotion",
-    "LinkState",
-    "Momentum",
-    "MotionEstimate",
-    "Motor",
-    "MotorMotion",
-    "MotorPD",
-    "MotorTorques",
-    "NonFiniteError",
-    "OpenLoop",
-    "Orders",
-    "Parameter",
-    "PassivityControl",
-    "PiecewiseSpring",
-    "Plant",
-    "Pose",
-    "QuadraticSpring",
-    "RestToRest",
-    "Retimed",
-    "RigidDrive",
-    "RigidState",
-    "Robot",
-    "RobotError",
-    "Samples",
-    "Scaled",
-    "Simulation",
-    "Sinusoid",
-    "Spline",
-    "Spring",
-    "SpringTorque",
-    "StiffnessBand",
-    "StructurePreserving",
-    "Trajectory",
-    "VariableStiffnessAccelerations",
-    "VariableStiffnessMotion",
-    "adaptive_torque",
-    "base_parameters",
-    "base_regressor",
-    "bias_torque",
-    "builtin_robots",
-    "carrier_torque",
-    "chain_length",
-    "compile",
-    "coriolis_matrix",
-    "coriolis_product",
-    "coriolis_torque",
-    "coriolis_transpose_product",
-    "coulomb_command",
-    "coupled_mass_matrix",
-    "damped_inverse_dynamics",
-    "damped_motion",
-    "derivative_orders",
-    "elastic_forward_dynamics",
-    "explain_orders",
-    "export_c",
-    "feasible_stiffness",
-    "feedback_linearization",
-    "feedback_linearization_from_positions",
-    "feedback_linearization_from_torques",
-    "forward_dynamics",
-    "forward_kinematics",
-    "from_dh",
-    "gains_from_poles",
-    "generalized_forces",
-    "generalized_momentum",
-    "gravity_torque",
-    "inverse_dynamics",
-    "jacobian",
-    "jacobian_derivatives",
-    "joint_modes",
-    "joint_wrenches",
-    "kinetic_energy",
-    "linearize",
-    "linearizing_control",
-    "link_motion",
-    "link_state",
-    "load",
-    "load_trajectory",
-    "mass_matrix",
-    "mass_matrix_rate",
-    "modified_newton_euler",
-    "momentum",
-    "motor_motion",
-    "output_covariance",
-    "parameters",
-    "parents_first",
-    "passivity_torque",
-    "potential_energy",
-    "random_robot",
-    "read_robot",
-    "reference_solution",
-    "regressor",
-    "relative_degree",
-    "require_smoothness",
-    "rotor_coupling",
-    "rotor_torque",
-    "routh_period_limit",
-    "runge_kutta_limit",
-    "sampling_period_limit",
-    "show_config",
-    "simulate",
-    "spring_torques",
-    "standard_parameters",
-    "torque_derivatives",
-    "variable_stiffness_forward_dynamics",
-    "variable_stiffness_inverse_dynamics",
-    "variable_stiffness_linearization",
-    "variable_stiffness_motion",
-    "write_robot",
-]
+import importlib
+from typing import Any
+
+import numpy  # noqa: F401  what every call needs
+
+_HOMES = {
+    "algorithms.antagonism": "StiffnessBand feasible_stiffness",
+    "algorithms.articulated_body": "forward_dynamics",
+    "algorithms.coriolis": (
+        "coriolis_matrix coriolis_product coriolis_transpose_product mass_matrix_rate modified_newton_euler"
+    ),
+    "algorithms.damped": "DampedMotion damped_inverse_dynamics damped_motion",
+    "algorithms.elastic": "MotorMotion inverse_dynamics motor_motion",
+    "algorithms.elastic_forward": "Accelerations elastic_forward_dynamics",
+    "algorithms.energy": "Momentum generalized_momentum kinetic_energy momentum potential_energy",
+    "algorithms.feedback_linearization": (
+        "LinearizingTorque LinkMotion chain_length feedback_linearization "
+        "feedback_linearization_from_positions feedback_linearization_from_torques linearizing_control "
+        "link_motion"
+    ),
+    "algorithms.friction": "coulomb_command",
+    "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
+    "algorithms.mass_matrix": "mass_matrix",
+    "algorithms.newton_euler": (
+        "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives"
+    ),
+    "algorithms.orders": "JointOrders Orders derivative_orders explain_orders",
+    "algorithms.passivity": "AdaptiveTorque adaptive_torque passivity_torque",
+    "algorithms.regressor": "BaseParameters base_parameters base_regressor regressor standard_parameters",
+    "algorithms.rotors": (
+        "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
+    ),
+    "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
+    "algorithms.variable_stiffness": (
+        "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion "
+        "variable_stiffness_forward_dynamics variable_stiffness_inverse_dynamics "
+        "variable_stiffness_linearization variable_stiffness_motion"
+    ),
+    "api": "Algorithm compile export_c show_config",
+    "compiler.kernel": "Kernel",
+    "control": (
+        "AdaptiveControl AdaptiveState ComputedTorque Controller ControllerState FeedbackLinearization "
+        "FeedforwardPD FullStateFeedback JointModes JointState MotorPD OpenLoop PassivityControl RigidState "
+        "StructurePreserving gains_from_poles joint_modes routh_period_limit runge_kutta_limit "
+        "sampling_period_limit"
+    ),
+    "drives": "AntagonisticDrive ElasticDrive Motor RigidDrive",
+    "errors": "FlexjointError InputError NonFiniteError RobotError",
+    "loading": "builtin_robots load",
+    "loading.dh": "from_dh",
+    "loading.toml": "read_robot write_robot",
+    "observers": "DerivativeState FilteredDerivative KalmanDifferentiator MotionEstimate output_covariance",
+    "paths": "Parameter parameters",
+    "random_robots": "random_robot",
+    "robot": "Joint Limits Link Robot parents_first",
+    "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
+    "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
+    "trajectory": (
+        "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "
+        "require_smoothness"
+    ),
+}  # module: public names, as in __init__.pyi; each module is imported when one of its names is first used
+_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'flexjoint' has no attribute {name!r}")
+    value = globals()[name] = getattr(importlib.import_module(f".{_MODULE_OF[name]}", __name__), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *(x for x in globals() if x.startswith("__"))]

@@ -108,14 +108,36 @@ def modules_after(statement):
 HEAVY = {"casadi", "llvmlite", "scipy", "matplotlib", "rich", "typer", "pinocchio", "mujoco"}
 
 
+EVERY_NAME = "import flexjoint; [getattr(flexjoint, name) for name in flexjoint.__all__]"
+
+
 @pytest.mark.parametrize(
-    "statement",
-    ["import flexjoint", "import flexjoint.trajectory", "import flexjoint; flexjoint.load('kuka_lwr')"],
+    ("statement", "needed"),
+    [
+        ("import flexjoint", "flexjoint"),
+        ("import flexjoint; flexjoint.load('kuka_lwr')", "flexjoint.robot"),
+        ("import flexjoint.trajectory", "flexjoint.trajectory.spline"),
+        (EVERY_NAME, "flexjoint.algorithms.newton_euler"),
+    ],
+    ids=["package", "robot", "trajectory", "every name"],
 )
-def test_importing_loads_numpy_only(statement):
+def test_importing_loads_numpy_only(statement, needed):
     loaded = modules_after(statement)
-    assert {"flexjoint", "flexjoint.algorithms.newton_euler", "numpy"} <= loaded
+    assert {needed, "numpy"} <= loaded
     assert not HEAVY & loaded
+
+
+def test_editors_see_the_public_names():
+    """The stub beside the package names what it makes available, from the same modules."""
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text())
+    named = {(x.module, a.name) for x in stub.body if isinstance(x, ast.ImportFrom) for a in x.names}
+    assert named == {(module, name) for module, names in flexjoint._HOMES.items() for name in names.split()}
+    assert {name for _, name in named} == set(flexjoint.__all__) <= set(dir(flexjoint))
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="module 'flexjoint' has no attribute 'inverse_kinematics'"):
+        _ = flexjoint.inverse_kinematics
 
 
 def test_a_kernel_loads_casadi_and_llvm():
