@@ -42,13 +42,13 @@ def test_order_of_convergence(integrator):
     start, tau = thrown(MIXED), np.array([0.5, -0.3, 0.2])
     wanted = exact(MIXED, start, tau, 0.1)
     errors = []
-    for substeps in (40, 80, 160):
+    for substeps in (20, 40, 80):  # at 160 the error of Runge-Kutta, 2e-13, is that of SciPy's solution
         options = {"period": 0.02, "start": start, "integrator": integrator, "substeps": substeps, "check": False}
         run = fj.simulate(MIXED, fj.OpenLoop(MIXED), tau, 0.1, **options)
         errors.append(np.linalg.norm(np.array([run.q[-1], run.theta[-1]]) - wanted))
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert abs(orders[-1] - ORDERS[integrator]) < 0.06
-    assert abs(orders[-1] - ORDERS[integrator]) <= max(abs(orders[0] - ORDERS[integrator]), 0.01)  # rounding
+    assert abs(orders[-1] - ORDERS[integrator]) <= abs(orders[0] - ORDERS[integrator])
 
 
 def test_elastic_7R_against_adaptive_steps():
