@@ -3,6 +3,7 @@
 FEW_JOINTS (algorithms/mass_matrix.py): operations of the mass matrix and of forward dynamics by either way.
 LOOP_FROM (algorithms/newton_euler.py): straight code against the loop over links.
 CHUNK (compiler/llvm.py): compile and run time of one mass matrix for several lengths of a function.
+docs/papers.md: variable stiffness against elastic joints.
 docs/parameters.md: what free parameters cost, and derivatives beside Pinocchio's.
 """
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -164,6 +166,51 @@ def derivatives() -> Table:
     return table
 
 
+def variable_stiffness(rows: int = 4096) -> Table:
+    """Inverse dynamics of the LWR with antagonistic springs, against its elastic one."""
+    elastic = fj.load("kuka_lwr")
+    cubic = fj.CubicSpring(400.0, 2000.0)
+    pairs = {
+        "equal cubic": (cubic, cubic),
+        "exponential": (fj.ExponentialSpring(200.0, 10.0), fj.ExponentialSpring(225.0, -9.0)),
+        "unequal cubic": (cubic, fj.CubicSpring(300.0, 3000.0)),
+    }
+    stack = 0.3 * np.random.default_rng(0).normal(size=(5, rows, elastic.n))
+    sigma = np.stack([np.full((rows, elastic.n), 1200.0), *np.zeros((2, rows, elastic.n))])
+    names: dict[str, Any] = {"elastic": fj.compile(fj.inverse_dynamics, elastic)}
+    statements = ["elastic(*one)", "elastic(*many)"]
+    names |= {"one": list(stack[:, 0]), "many": list(stack)}
+    for k, springs in enumerate(pairs.values()):
+        kernel = fj.compile(fj.variable_stiffness_inverse_dynamics, antagonistic(elastic, *springs))
+        arrays = [*stack, *sigma]
+        finite = np.empty(rows, dtype=bool)
+        kernel(*arrays, finite=finite)
+        if not finite.all():
+            raise ValueError(f"{list(pairs)[k]}: {rows - finite.sum()} of {rows} states are not feasible")
+        names |= {f"k{k}": kernel, f"x{k}": [x[0] for x in arrays], f"y{k}": arrays}
+        statements += [f"k{k}(*x{k})", f"k{k}(*y{k})"]
+    times = interleaved(statements, names, FULL)
+    table = Table("springs of the 7R LWR", "operations", "one call, µs", "/ elastic", "row of a batch, µs", "/ elastic")
+    for k, name in enumerate(pairs):
+        one, many = times[2 + 2 * k], times[3 + 2 * k]
+        cells = (f"{one * 1e6:.2f}", f"{one / times[0]:.1f}", f"{many / rows * 1e6:.3f}", f"{many / times[1]:.1f}")
+        table.add_row(name, str(names[f"k{k}"].operations), *cells)
+    return table
+
+
+def antagonistic(robot: fj.Robot, spring_1: fj.Spring, spring_2: fj.Spring) -> fj.Robot:
+    """The robot with two springs and two of its motors at every joint."""
+
+    def changed(link: fj.Link) -> fj.Link:
+        drive = link.joint.drive
+        if drive is None:
+            return link
+        pair = fj.AntagonisticDrive(spring_1, spring_2, drive.motors[0], drive.motors[0])
+        return replace(link, joint=replace(link.joint, drive=pair))
+
+    return replace(robot, links=tuple(map(changed, robot.links)))
+
+
 if __name__ == "__main__":
-    for study in (two_ways, chunk_lengths, loops_over_links, free_parameters, derivatives):
+    for study in (two_ways, chunk_lengths, loops_over_links, free_parameters, derivatives, variable_stiffness):
         Console().print(study())
