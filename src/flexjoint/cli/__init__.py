@@ -1,0 +1,9 @@
+"""The command line, one file a group of commands.
+
+Everything but typer is imported inside the commands, so that `flexjoint --help` answers at once.
+"""
+
+from . import kernels, reproduce, robots, simulate, torques
+from .app import app
+
+__all__ = ["app", "kernels", "reproduce", "robots", "simulate", "torques"]
