@@ -15,7 +15,6 @@ from typing import Any
 import numpy  # noqa: F401  what every call needs
 
 _HOMES = {
-    "algorithms.antagonism": "StiffnessBand feasible_stiffness",
     "algorithms.articulated_body": "forward_dynamics",
     "algorithms.coriolis": (
         "coriolis_matrix coriolis_product coriolis_transpose_product mass_matrix_rate modified_newton_euler"
@@ -29,6 +28,7 @@ _HOMES = {
         "feedback_linearization_from_positions feedback_linearization_from_torques linearizing_control "
         "link_motion"
     ),
+    "algorithms.feasibility": "StiffnessBand feasible_stiffness",
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
     "algorithms.mass_matrix": "mass_matrix",
@@ -41,6 +41,7 @@ _HOMES = {
     "algorithms.rotors": (
         "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
     ),
+    "algorithms.settings": "deflection_steps",
     "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
     "algorithms.variable_stiffness": (
         "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion "
@@ -55,7 +56,7 @@ _HOMES = {
         "StructurePreserving gains_from_poles joint_modes routh_period_limit runge_kutta_limit "
         "sampling_period_limit"
     ),
-    "drives": "AntagonisticDrive ElasticDrive Motor RigidDrive",
+    "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
     "errors": "FlexjointError InputError NonFiniteError RobotError",
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",

@@ -1,7 +1,5 @@
 """What flexjoint/__init__.py makes available, for type checkers and editors."""
 
-from .algorithms.antagonism import StiffnessBand as StiffnessBand
-from .algorithms.antagonism import feasible_stiffness as feasible_stiffness
 from .algorithms.articulated_body import forward_dynamics as forward_dynamics
 from .algorithms.coriolis import (
     coriolis_matrix as coriolis_matrix,
@@ -81,6 +79,8 @@ from .algorithms.feedback_linearization import (
 from .algorithms.feedback_linearization import (
     link_motion as link_motion,
 )
+from .algorithms.feasibility import StiffnessBand as StiffnessBand
+from .algorithms.feasibility import feasible_stiffness as feasible_stiffness
 from .algorithms.friction import coulomb_command as coulomb_command
 from .algorithms.kinematics import (
     Pose as Pose,
@@ -167,6 +167,7 @@ from .algorithms.rotors import (
 from .algorithms.rotors import (
     rotor_torque as rotor_torque,
 )
+from .algorithms.settings import deflection_steps as deflection_steps
 from .algorithms.transmission import (
     LinkState as LinkState,
 )
@@ -275,10 +276,16 @@ from .drives import (
     ElasticDrive as ElasticDrive,
 )
 from .drives import (
+    LeverDrive as LeverDrive,
+)
+from .drives import (
     Motor as Motor,
 )
 from .drives import (
     RigidDrive as RigidDrive,
+)
+from .drives import (
+    VariableStiffnessDrive as VariableStiffnessDrive,
 )
 from .errors import (
     FlexjointError as FlexjointError,
