@@ -66,7 +66,10 @@ _HOMES = {
     "random_robots": "random_robot",
     "robot": "Joint Limits Link Robot parents_first",
     "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
-    "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
+    "springs": (
+        "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
+        "TabulatedSpring"
+    ),
     "trajectory": (
         "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "
         "require_smoothness"

@@ -366,6 +366,9 @@ from .springs import (
 from .springs import (
     Spring as Spring,
 )
+from .springs import (
+    TabulatedSpring as TabulatedSpring,
+)
 from .trajectory import (
     FilteredStep as FilteredStep,
 )

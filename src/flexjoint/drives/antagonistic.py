@@ -31,7 +31,6 @@ class AntagonisticDrive(VariableStiffnessDrive):
     greatest_damping: float = 0.0
 
     stiffens: ClassVar[int] = -1
-    built_in: ClassVar[bool] = True  # laws tell theirs
 
     @property
     def springs(self) -> tuple[Spring, Spring]:

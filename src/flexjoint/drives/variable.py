@@ -75,7 +75,6 @@ class VariableStiffnessDrive(ABC):
 
     follows: ClassVar[bool] = True  # whether φ_2 counts from the link
     stiffens: ClassVar[int] = 1  # the sign of det A where the joint is used: +1 if it stiffens with φ_2, −1 against it
-    built_in: ClassVar[bool] = False  # whether flexjoint's own sources tell its equations
 
     @property
     def motors(self) -> tuple[Motor, ...]:
@@ -145,7 +144,7 @@ class VariableStiffnessDrive(ABC):
         """All that tells this drive from others, as plain data."""
         name = type(self).__name__
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
-        if not self.built_in:  # its code counts, not only its numbers
+        if not type(self).__module__.startswith("flexjoint."):  # its code counts, not only its numbers
             x = [ca.SX.sym(key) for key in ("x", "y")]
             outputs = [*self.torques(*x), *(self.deflections(*x) if self.closed else ())]
             data["law"] = ca.Function("law", x, outputs).serialize()
