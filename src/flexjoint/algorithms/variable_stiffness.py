@@ -273,18 +273,23 @@ def variable_stiffness_linearization(
 
 @algorithm(VariableStiffnessAccelerations)
 def variable_stiffness_forward_dynamics(
-    robot: Robot, q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2, *, wrenches=None, base=None
+    robot: Robot, q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2, *, wrenches=None, base=None, damping=None
 ):
     """Accelerations of links and motors from their positions, velocities and the motor torques  [VSANEA (5)].
 
     At a rigid joint `theta_1` and `theta_1_v` are ignored and θ_1'' = q''.  `wrenches` and `base` as in
-    `torque_derivatives`.
+    `torque_derivatives`.  `damping` = {"command": [D]} sets dampers that can be commanded: what is asked of each, (n,),
+    is cut off at 0 and at the `greatest_damping` of its drive, and is 0 without it.
     """
+    if damping is not None and (set(damping) != {"command"} or len(damping["command"]) != 1):
+        raise InputError("variable_stiffness_forward_dynamics: damping is {'command': [D]}, D a number for each joint")
+    commanded = zeros(robot.n) if damping is None else damping["command"][0]
     theta_v, tau = (theta_1_v, theta_2_v), (tau_1, tau_2)
     counts = ca.vertcat(*[getattr(joint.drive, "c", 1) for joint in robot.joints])  # whether θ_2 does from the link
     phi_1, phi_2 = (theta_1 - q, theta_1_v - v), (theta_2 - counts * q, theta_2_v - counts * v)
     springs = [
-        spring_torques(joint, [x[i] for x in phi_1], [x[i] for x in phi_2]) for i, joint in enumerate(robot.joints)
+        spring_torques(joint, [x[i] for x in phi_1], [x[i] for x in phi_2], commanded[i])
+        for i, joint in enumerate(robot.joints)
     ]
     passed = [ca.vertcat(*x) for x in zip(*springs)]
     on_links = passed[0] + counts * passed[1]
@@ -300,13 +305,16 @@ def variable_stiffness_forward_dynamics(
     return VariableStiffnessAccelerations(a, *theta_a)
 
 
-def spring_torques(joint: Joint, phi_1: Sequence[Any], phi_2: Sequence[Any]) -> Sequence[Any]:
-    """What both motors feel, from deflections and their rates."""
+def spring_torques(joint: Joint, phi_1: Sequence[Any], phi_2: Sequence[Any], commanded: Any) -> Sequence[Any]:
+    """What both motors feel, from deflections and their rates; with dampers where φ counts from the link."""
     drive = joint.drive
     if not isinstance(drive, VariableStiffnessDrive):
         return [spring_torque(joint, *phi_1)[0], 0.0]
     tau_1, tau_2 = drive.torques(phi_1[0], phi_2[0])
-    return tau_1 + drive.damping * phi_1[1], tau_2 + drive.c * drive.damping * phi_2[1]
+    D = drive.damping
+    if not is_zero(drive.greatest_damping):
+        D = D + ca.fmax(ca.fmin(commanded, drive.greatest_damping), 0)
+    return tau_1 + D * phi_1[1], tau_2 + drive.c * D * phi_2[1]
 
 
 # Checks -------------------------------------------------------------------------------------------------------------
