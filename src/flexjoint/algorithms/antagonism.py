@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.scan import scan
 from ..drives import AntagonisticDrive
 from ..drives.variable import Range, Setting
 from ..spatial import ca, is_symbolic
@@ -77,11 +78,14 @@ class AntagonisticBranch(Branch):
         """
         rest = self.start(tau_e)
         way = ca.if_else(rest > setting.phi_1, rest - setting.phi_1, 0)
-        good = self.begun(setting)
-        for k in range(STATIONS):
-            between = self.at(setting.phi_1 + (k + 1) / (STATIONS + 1) * way, tau_e)
-            good = ca.logic_and(good, ca.logic_not(between.det > 0))  # where a law is undefined, nothing lies between
-        return good
+
+        def look(crossed: Any, part: Any) -> tuple[Any, Any]:
+            between = self.at(setting.phi_1 + part * way, tau_e)
+            return ca.if_else(between.det > 0, 1, crossed), ()  # where a law is undefined, nothing lies between
+
+        stations = [ca.SX((k + 1) / (STATIONS + 1)) for k in range(STATIONS)]
+        crossed, _ = scan(look, ca.SX(0), stations, opaque=True)
+        return ca.logic_and(self.begun(setting), crossed < 0.5)
 
     def passed(self, setting: Setting) -> Any:
         return setting.phi_2 < -self.drive.spring_2.reach

@@ -114,8 +114,10 @@ class SerialBranch(Branch):
         return ca.SX(-1)  # a softer joint bears less
 
     def allowed(self, setting: Setting) -> Any:
-        inside = [ca.logic_and(x >= r.lower, x <= r.upper) for x, r in zip(setting[:2], self.drive.ranges)]
-        return ca.logic_and(*inside)
+        one, two = (
+            ca.logic_and(x >= lower, x <= upper) for x, (lower, upper) in zip(setting[:2], self.drive.ranges)
+        )
+        return ca.logic_and(one, two)
 
     def connected(self, setting: Setting, tau_e: Any) -> Any:
         return ca.logic_and(self.begun(setting), setting.sigma > 0)

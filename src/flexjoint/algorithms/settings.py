@@ -112,7 +112,7 @@ def searched(drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Any], sig
         return ca.vertcat(*values), ca.vertcat(*slopes)
 
     lower, upper = (ca.vertcat(*x) for x in zip(*(branch.span for branch in branches)))
-    start = ca.vertcat(*[branch.start(tau_e[k]) for k, branch in enumerate(branches)])  # mostly below the root
+    start = ca.SX(ca.vertcat(*[branch.start(tau_e[k]) for k, branch in enumerate(branches)]))  # mostly below the root
     u = root_of_increasing(excess, ca.SX(lower), ca.SX(upper), start, SEARCH)
     settings = []
     for k, (drive, branch) in enumerate(zip(drives, branches)):
