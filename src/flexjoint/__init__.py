@@ -28,7 +28,10 @@ _HOMES = {
         "feedback_linearization_from_positions feedback_linearization_from_torques linearizing_control "
         "link_motion"
     ),
-    "algorithms.feasibility": "StiffnessBand feasible_stiffness",
+    "algorithms.feasibility": (
+        "StiffnessBand TorqueBand feasible_stiffness feasible_stiffness_along feasible_torque "
+        "require_feasible_stiffness stiffness_range"
+    ),
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
     "algorithms.mass_matrix": "mass_matrix",

@@ -80,7 +80,12 @@ from .algorithms.feedback_linearization import (
     link_motion as link_motion,
 )
 from .algorithms.feasibility import StiffnessBand as StiffnessBand
+from .algorithms.feasibility import TorqueBand as TorqueBand
 from .algorithms.feasibility import feasible_stiffness as feasible_stiffness
+from .algorithms.feasibility import feasible_stiffness_along as feasible_stiffness_along
+from .algorithms.feasibility import feasible_torque as feasible_torque
+from .algorithms.feasibility import require_feasible_stiffness as require_feasible_stiffness
+from .algorithms.feasibility import stiffness_range as stiffness_range
 from .algorithms.friction import coulomb_command as coulomb_command
 from .algorithms.kinematics import (
     Pose as Pose,

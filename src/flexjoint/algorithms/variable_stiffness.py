@@ -29,15 +29,13 @@ from ..robot import Joint, Robot
 from ..spatial import Jet, ca, is_zero, zeros
 from .articulated_body import joint_accelerations
 from .elastic import motor_side, motors, spring_motion, transmitted_torque, warn_of_friction
-from .feasibility import feasible_stiffness
+from .feasibility import infeasible
 from .feedback_linearization import linearized
 from .friction import friction
 from .newton_euler import torque_derivatives
 from .packed_drives import alike, merged
-from .settings import closed_form, regular, settings_for
+from .settings import FOLLOW, closed_form, regular, settings_for
 from .transmission import deflection_acceleration, spring_torque
-
-NEXT_TO = 1e-6  # of a stiffness: so close to the least, the determinant may be what is too small
 
 
 class MotorTorques(NamedTuple):
@@ -85,23 +83,11 @@ def unreachable(
     robot: Robot, q: Any, v: Any, a: Any, *rest: Any, wrenches: Any = None, base: Any = None, phi0: Any = None
 ) -> str | None:
     """Which joint cannot have its stiffness at the torque of the motion, and which it could have."""
-    sigma = rest[2]
     (tau_e,) = torque_derivatives(robot, q, v, a, wrenches=wrenches, base=base)
-    lower, upper = feasible_stiffness(robot, tau_e)
-    for i in np.flatnonzero(robot.antagonistic):
-        joint = robot.joints[i]
-        unit = "N/m" if joint.kind == "prismatic" else "Nm/rad"
-        asked = f"joint '{joint.name}' cannot have the stiffness {sigma[i]:g} {unit} with {tau_e[i]:g} on its link"
-        if np.isnan(lower[i]):
-            return f"{asked}: its springs do not bear that; ask for less torque"
-        if not lower[i] < sigma[i] <= upper[i]:
-            return f"{asked}: it reaches from {lower[i]:g} to {upper[i]:g}"
-        if sigma[i] - lower[i] < NEXT_TO * sigma[i]:
-            return (
-                f"{asked}: that is only {sigma[i] - lower[i]:.1e} above the least, {lower[i]:g}, where motion and "
-                "stiffness cannot be set apart (the decoupling matrix is singular); keep away from it"
-            )
-    return None
+    reason = infeasible(robot, tau_e, rest[2])
+    if reason is None and phi0 is not None:
+        return f"{FOLLOW} steps from phi0 do not lead to the deflections; give closer ones, or none"
+    return reason
 
 
 @algorithm(MotorTorques, packs=True, explain=unreachable)
@@ -112,7 +98,8 @@ def variable_stiffness_inverse_dynamics(
 
     `wrenches` and `base` as in `torque_derivatives`, with two derivatives.  Stiffnesses are ignored at joints that
     cannot change theirs.  A stiffness beyond reach is an error that names the joint and what it reaches; in a batch its
-    row is NaN.
+    row is NaN.  `phi0` = {"phi": [phi_1, phi_2]} are deflections of a moment before: where these are not found in closed
+    form, a few Newton steps from there take the place of the search (`deflection_steps`), and lead to the same branch.
     """
     name = "variable_stiffness_inverse_dynamics"
     found = motion(name, robot, [q, v, a, jerk, snap], [sigma, sigma_v, sigma_a], wrenches, base, phi0)
