@@ -22,7 +22,7 @@ from ..robot import Robot
 from ..roots import root_of_increasing
 from ..spatial import ca, is_symbolic
 from .antagonism import AntagonisticBranch, antagonistic_form
-from .branches import Branch, SerialBranch
+from .branches import Branch, SerialBranch, connected
 
 SEARCH = 40  # steps, each a Newton step or a bisection: the same number for every input
 FOLLOW = 6  # Newton steps from deflections given
@@ -126,12 +126,14 @@ def searched(drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Any], sig
     lower, upper = (ca.vertcat(*x) for x in zip(*(branch.span for branch in branches)))
     start = ca.SX(ca.vertcat(*[branch.start(tau_e[k]) for k, branch in enumerate(branches)]))  # mostly below the root
     u = root_of_increasing(excess, ca.SX(lower), ca.SX(upper), start, SEARCH)
-    settings = []
-    for k, (drive, branch) in enumerate(zip(drives, branches)):
-        found = polished(drive, *branch.at(u[k], tau_e[k])[:2], tau_e[k], sigma[k])
-        good = ca.logic_and(solved(found, tau_e[k], sigma[k]), branch.connected(found, tau_e[k]))
-        settings.append(checked(drive, found, sigma[k], good))
-    return settings
+    found = [
+        polished(drive, *branches[k].at(u[k], tau_e[k])[:2], tau_e[k], sigma[k]) for k, drive in enumerate(drives)
+    ]
+    good = connected(branches, found, tau_e)
+    return [
+        checked(drive, found[k], sigma[k], ca.logic_and(solved(found[k], tau_e[k], sigma[k]), good[k]))
+        for k, drive in enumerate(drives)
+    ]
 
 
 def followed(
