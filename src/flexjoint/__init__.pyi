@@ -55,6 +55,13 @@ from .algorithms.energy import (
 from .algorithms.energy import (
     potential_energy as potential_energy,
 )
+from .algorithms.feasibility import StiffnessBand as StiffnessBand
+from .algorithms.feasibility import TorqueBand as TorqueBand
+from .algorithms.feasibility import feasible_stiffness as feasible_stiffness
+from .algorithms.feasibility import feasible_stiffness_along as feasible_stiffness_along
+from .algorithms.feasibility import feasible_torque as feasible_torque
+from .algorithms.feasibility import require_feasible_stiffness as require_feasible_stiffness
+from .algorithms.feasibility import stiffness_range as stiffness_range
 from .algorithms.feedback_linearization import (
     LinearizingTorque as LinearizingTorque,
 )
@@ -79,13 +86,6 @@ from .algorithms.feedback_linearization import (
 from .algorithms.feedback_linearization import (
     link_motion as link_motion,
 )
-from .algorithms.feasibility import StiffnessBand as StiffnessBand
-from .algorithms.feasibility import TorqueBand as TorqueBand
-from .algorithms.feasibility import feasible_stiffness as feasible_stiffness
-from .algorithms.feasibility import feasible_stiffness_along as feasible_stiffness_along
-from .algorithms.feasibility import feasible_torque as feasible_torque
-from .algorithms.feasibility import require_feasible_stiffness as require_feasible_stiffness
-from .algorithms.feasibility import stiffness_range as stiffness_range
 from .algorithms.friction import coulomb_command as coulomb_command
 from .algorithms.kinematics import (
     Pose as Pose,
@@ -192,13 +192,7 @@ from .algorithms.variable_stiffness import (
     MotorTorques as MotorTorques,
 )
 from .algorithms.variable_stiffness import (
-    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
-)
-from .algorithms.variable_stiffness import (
     VariableStiffnessMotion as VariableStiffnessMotion,
-)
-from .algorithms.variable_stiffness import (
-    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
 )
 from .algorithms.variable_stiffness import (
     variable_stiffness_inverse_dynamics as variable_stiffness_inverse_dynamics,
@@ -208,6 +202,12 @@ from .algorithms.variable_stiffness import (
 )
 from .algorithms.variable_stiffness import (
     variable_stiffness_motion as variable_stiffness_motion,
+)
+from .algorithms.variable_stiffness_forward import (
+    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
+)
+from .algorithms.variable_stiffness_forward import (
+    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
 )
 from .api import Algorithm as Algorithm
 from .api import compile as compile

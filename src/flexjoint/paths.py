@@ -53,9 +53,15 @@ UNITS = {
 NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
     "limits": "limits enter no computation",
-    **{name: "limits only refuse" for name in ("greatest_stiffness", "least_arm", "greatest_arm")},
+    **dict.fromkeys(("greatest_stiffness", "least_arm", "greatest_arm"), "limits only refuse"),
 }
-NONE_AT_ZERO = ("damping", "greatest_damping", "coulomb_friction", "coulomb_velocity", "cubic")  # 0 selects other equations
+NONE_AT_ZERO = (
+    "damping",
+    "greatest_damping",
+    "coulomb_friction",
+    "coulomb_velocity",
+    "cubic",
+)  # 0 selects other equations
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 SHOWN = 12  # paths in an error message
 
