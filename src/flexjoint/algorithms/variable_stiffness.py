@@ -9,7 +9,8 @@ gives its deflections  [(14), `settings.py`] and, with one matrix A = ∂(τ_e, 
 for antagonistic springs A = (σ_1 σ_2; ζ_1 ζ_2) and (ζ_1 φ_1'² + ζ_2 φ_2'², η_1 φ_1'² + η_2 φ_2'²) on the right.  The
 paper solves the second system for θ'' = φ'' + q'', which is the same; its dots are lost in (21) and (22).
 
-Joints whose drives differ in numbers alone are computed four at a time, in vector registers.
+Joints whose drives differ in numbers alone are computed four at a time, in vector registers: a call of the 7R takes
+0.62 µs, one joint after the other 0.79.
 
 Arrays belong to motor 1 or motor 2 of all joints.  A rigid or an elastic joint has its motor, and its spring, in the
 first; its entries of the second are 0 in results and ignored in arguments.
