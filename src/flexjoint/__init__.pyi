@@ -307,7 +307,13 @@ from .observers import (
     KalmanDifferentiator as KalmanDifferentiator,
 )
 from .observers import (
+    Measurement as Measurement,
+)
+from .observers import (
     MotionEstimate as MotionEstimate,
+)
+from .observers import (
+    Observer as Observer,
 )
 from .observers import (
     output_covariance as output_covariance,
