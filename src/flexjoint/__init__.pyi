@@ -336,6 +336,9 @@ from .simulation import (
     Simulation as Simulation,
 )
 from .simulation import (
+    at_rest as at_rest,
+)
+from .simulation import (
     linearize as linearize,
 )
 from .simulation import (
