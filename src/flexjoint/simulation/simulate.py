@@ -25,7 +25,7 @@ from .rest import resting
 from .result import Simulation, finished
 from .stability import check_stability
 
-CHUNK = 200 * BLOCK  # periods whose reference is sampled at once
+CHUNK = 20 * BLOCK  # periods whose reference is sampled at once: few enough for the cache
 
 
 def simulate(
@@ -120,7 +120,7 @@ def compiled_run(
         whole_run[..., place : place + BLOCK, :] = history
         goals.append(references[:, 0, 0])
         place += BLOCK
-        if np.all(carried[-1] < setup.robot.n):
+        if (carried[-1] < setup.robot.n).all():
             break
     *after, done, joint = carried
     return whole_run[..., : min(place, len(t)), :], tuple(after[4:]), done, joint, np.concatenate(goals)[: len(t)]
