@@ -62,12 +62,12 @@ _HOMES = {
     "loading.toml": "read_robot write_robot",
     "observers": (
         "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer "
-        "output_covariance"
+        "VelocityEstimator output_covariance"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": "LinearModel Plant Simulation at_rest linearize reference_solution simulate",
+    "simulation": "Actuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "trajectory": (
         "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "

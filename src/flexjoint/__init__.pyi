@@ -316,6 +316,9 @@ from .observers import (
     Observer as Observer,
 )
 from .observers import (
+    VelocityEstimator as VelocityEstimator,
+)
+from .observers import (
     output_covariance as output_covariance,
 )
 from .paths import Parameter as Parameter
@@ -327,13 +330,22 @@ from .robot import Link as Link
 from .robot import Robot as Robot
 from .robot import parents_first as parents_first
 from .simulation import (
+    Actuators as Actuators,
+)
+from .simulation import (
     LinearModel as LinearModel,
 )
 from .simulation import (
     Plant as Plant,
 )
 from .simulation import (
+    Sensors as Sensors,
+)
+from .simulation import (
     Simulation as Simulation,
+)
+from .simulation import (
+    Stops as Stops,
 )
 from .simulation import (
     at_rest as at_rest,

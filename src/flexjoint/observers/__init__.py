@@ -4,6 +4,7 @@ from .base import Measurement, Observer
 from .differentiator import DerivativeState, FilteredDerivative
 from .kalman import KalmanDifferentiator, MotionEstimate
 from .noise import output_covariance
+from .velocities import VelocityEstimator
 
 __all__ = [
     "DerivativeState",
@@ -12,5 +13,6 @@ __all__ = [
     "Measurement",
     "MotionEstimate",
     "Observer",
+    "VelocityEstimator",
     "output_covariance",
 ]
