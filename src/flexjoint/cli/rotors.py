@@ -52,7 +52,7 @@ def rotors(
             plot_rotor_models(found, plot)
     console = Console()
     console.print(error_table(found))
-    console.print(growth_table(found))
+    console.print(relative_table(found))
     for note in found.notes:
         typer.echo(f"note: {' '.join(note.split())}")
     typer.echo(found.verdict)
@@ -78,35 +78,34 @@ def error_table(comparison: RotorComparison) -> Table:
 
     from ..results.table import units
 
-    table = Table(box=SIMPLE, title=f"{comparison.robot.name}: largest torque errors along {comparison.t[-1]:g} s")
-    for heading in ("joint", "peak torque", *comparison.simpler):
-        table.add_column(heading, justify="left" if heading == "joint" else "right")
-    unit = units(comparison.robot, "tau")
-    for i, joint in enumerate(comparison.robot.joints):
-        cells = [
-            f"{comparison.largest[model][i]:.3g} {unit[i]} ({100 * comparison.relative[model][i]:.2g} %)"
-            for model in comparison.simpler
-        ]
-        table.add_row(joint.name, f"{comparison.peak[i]:.4g} {unit[i]}", *cells)
+    table = Table(box=SIMPLE, title=f"{comparison.robot.name}: largest torques and errors along {comparison.t[-1]:g} s")
+    for heading in ("joint", "complete model", *comparison.simpler):
+        table.add_column(heading, justify="left" if heading == "joint" else "right", no_wrap=True)
+    for i, (joint, unit) in enumerate(zip(comparison.robot.joints, units(comparison.robot, "tau"))):
+        errors = [f"{comparison.largest[model][i]:.3g}" for model in comparison.simpler]
+        table.add_row(joint.name, f"{comparison.peak[i]:.4g} {unit}", *errors)
     return table
 
 
-def growth_table(comparison: RotorComparison) -> Table:
-    """The worst joint's error, % of its peak torque, at each speed; and the powers of the speed errors grow with."""
+def relative_table(comparison: RotorComparison) -> Table:
+    """Errors of the peak torque, of each joint and of the worst one at each speed; powers of the speed they grow as."""
     import numpy as np
     from rich.box import SIMPLE
     from rich.table import Table
 
-    from ..results.rotor_models import share
+    from ..results.rotor_models import percent, share
 
-    table = Table(box=SIMPLE, title="largest error of any joint, % of its peak torque at that speed")
-    table.add_column("speed", justify="right")
-    for model in comparison.simpler:
-        table.add_column(model, justify="right")
+    table = Table(box=SIMPLE, title="errors, of the joint's largest torque")
+    for heading in ("", *comparison.simpler):
+        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for i, joint in enumerate(comparison.robot.joints):
+        table.add_row(joint.name, *(percent(comparison.relative[model][i]) for model in comparison.simpler))
+    table.add_section()
     for k, speed in enumerate(comparison.speeds):
         worst = [share(comparison.growth[model][k], comparison.peaks[k]).max() for model in comparison.simpler]
-        table.add_row(f"× {speed:g}", *(f"{100 * x:.2g}" for x in worst))
+        table.add_row(f"worst, speed × {speed:g}", *map(percent, worst))
+    table.add_section()
     powers = [comparison.exponents(model) for model in comparison.simpler]
     powers = [x[np.isfinite(x)] for x in powers]
-    table.add_row("error, Nm or N ~", *(f"speed^{x.min():.1f} to {x.max():.1f}" if x.size else "-" for x in powers))
+    table.add_row("Nm grow as speed^", *(f"{x.min():.1f} to {x.max():.1f}" if x.size else "-" for x in powers))
     return table

@@ -233,4 +233,4 @@ def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def percent(x: float) -> str:
-    return f"{100 * x:.2g} %"
+    return "<0.01 %" if 0 < x < 1e-4 else f"{100 * x:.{2 if x < 1 else 3}g} %"

@@ -19,6 +19,7 @@ COLOURS = {
     "geared": "#E69F00",
     "Spong": "#D55E00",
 }  # Okabe and Ito
+DASHES = {"Spong": "--"}  # where it hides the armature's
 
 
 def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str]) -> None:
@@ -42,12 +43,12 @@ def comparison_figure(comparison: RotorComparison) -> Any:
     near = [model for model in comparison.simpler if model != "no rotors"]
     for i, (torque, error, growth) in enumerate(axes):
         for model in (REFERENCE, "no rotors"):
-            torque.plot(t, comparison.torques[model][::step, i], color=COLOURS[model], linewidth=1.4)
+            torque.plot(t, comparison.torques[model][::step, i], **style(model))
         for model in near:
-            error.plot(t, errors[model][::step, i], color=COLOURS[model], linewidth=1.4)
+            error.plot(t, errors[model][::step, i], **style(model))
         for model in comparison.simpler:
             if np.all(comparison.growth[model][:, i] > 0):
-                growth.plot(comparison.speeds, comparison.growth[model][:, i], "o-", color=COLOURS[model], markersize=3)
+                growth.plot(comparison.speeds, comparison.growth[model][:, i], marker="o", markersize=3, **style(model))
         torque.set_ylabel(f"{robot.joints[i].name}\n{unit[i]}", fontweight="bold")
         for axis in (torque, error):
             axis.margins(x=0)
@@ -63,10 +64,14 @@ def comparison_figure(comparison: RotorComparison) -> Any:
     for axis, label in zip(axes[-1], ("time, s", "time, s", "speed, of the motion's own")):
         axis.set_xlabel(label)
     shown = [REFERENCE, *comparison.simpler]
-    lines = [Line2D([], [], color=COLOURS[model]) for model in shown]
+    lines = [Line2D([], [], **style(model)) for model in shown]
     place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.35 / height)}
     figure.legend(lines, shown, ncols=len(shown), frameon=False, **place)
     figure.suptitle(f"{robot.name}: rotors along a motion of {comparison.t[-1]:g} s", y=1 - 0.2 / height)
     figure.align_ylabels()
     figure.subplots_adjust(1.1 / width, 0.55 / height, 1 - 0.25 / width, 1 - 1.15 / height, wspace=0.24, hspace=0.22)
     return figure
+
+
+def style(model: str) -> dict[str, Any]:
+    return {"color": COLOURS[model], "linestyle": DASHES.get(model, "-"), "linewidth": 1.4}
