@@ -96,13 +96,13 @@ class RotorComparison:
             best = min(self.simpler, key=lambda model: worst[model][0])
             return (
                 f"{self.robot.name}: use the complete model; the best simpler one, '{best}', errs by up to "
-                f"{percent(worst[best][0])} of the peak torque, at joint '{worst[best][1]}' "
+                f"{percent(worst[best][0])} of the peak torque at joint '{worst[best][1]}' "
                 f"({percent(self.tolerance)} allowed)"
             )
         fast = self.speeds.argmax()
         at_speed = float(share(self.growth[enough][fast], self.peaks[fast]).max())
         return (
-            f"{self.robot.name}: '{enough}' is enough; it errs by up to {percent(worst[enough][0])} of the peak torque, "
+            f"{self.robot.name}: '{enough}' is enough; it errs by up to {percent(worst[enough][0])} of the peak torque "
             f"at joint '{worst[enough][1]}' ({percent(self.tolerance)} allowed), and by {percent(at_speed)} at "
             f"{self.speeds[fast]:g} times the speed"
         )
@@ -123,7 +123,7 @@ def compare_rotor_models(
     torque by which a model that is good enough may err.  `gear_ratio` is assumed for motors known by their reflected
     inertia alone.
     """
-    speeds = checked_speeds(speeds)
+    factors = checked_speeds(speeds)
     if not 2 <= samples <= MAX_SAMPLES:
         raise InputError(f"compare_rotor_models: samples is {samples}; it must be between 2 and {MAX_SAMPLES:,}")
     if not 0 < tolerance < np.inf:
@@ -137,11 +137,11 @@ def compare_rotor_models(
         stack = trajectory.scaled(1 / speed)(t / speed, order)
         return {name: inverse_dynamics(model, *stack) for name, model in models.items()}
 
-    found = [torques(speed) for speed in speeds]
+    found = [torques(speed) for speed in factors]
     simpler = [name for name in models if name != REFERENCE]
     growth = {name: np.array([np.abs(x[name] - x[REFERENCE]).max(axis=0) for x in found]) for name in simpler}
     peaks = np.array([np.abs(x[REFERENCE]).max(axis=0) for x in found])
-    return RotorComparison(compared, t, torques(1.0), speeds, growth, peaks, tolerance, notes)
+    return RotorComparison(compared, t, torques(1.0), factors, growth, peaks, tolerance, notes)
 
 
 # The models -------------------------------------------------------------------------------------------------------
@@ -180,8 +180,8 @@ def with_motors(robot: Robot, **changes: Any) -> Robot:
     def changed(motor: Motor) -> Motor:
         return dataclasses.replace(motor, **changes)
 
-    drives = [x.drive and dataclasses.replace(x.drive, motor=changed(x.drive.motor)) for x in robot.joints]  # type: ignore[call-arg, union-attr]
-    return robot.with_drives(drives)
+    drives: list[Any] = [joint.drive for joint in robot.joints]
+    return robot.with_drives([x and dataclasses.replace(x, motor=changed(x.motor)) for x in drives])
 
 
 def complete(robot: Robot, gear_ratio: float | None = None) -> Robot:
@@ -222,7 +222,7 @@ def comparable(robot: Robot, trajectory: Trajectory) -> tuple[Robot, tuple[str, 
 def checked_speeds(speeds: Sequence[float]) -> np.ndarray:
     found = np.array(speeds, dtype=float)
     if found.ndim != 1 or found.size < 2 or not np.all((found > 0) & np.isfinite(found)) or len(set(found)) < 2:
-        raise InputError(f"compare_rotor_models: speeds are {list(speeds)}; give two or more different positive numbers")
+        raise InputError(f"compare_rotor_models: speeds are {list(speeds)}; give two or more positive numbers")
     return found
 
 

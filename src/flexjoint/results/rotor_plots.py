@@ -65,8 +65,8 @@ def comparison_figure(comparison: RotorComparison) -> Any:
         axis.set_xlabel(label)
     shown = [REFERENCE, *comparison.simpler]
     lines = [Line2D([], [], **style(model)) for model in shown]
-    place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.35 / height)}
-    figure.legend(lines, shown, ncols=len(shown), frameon=False, **place)
+    top = (0.5, 1 - 0.35 / height)
+    figure.legend(lines, shown, ncols=len(shown), frameon=False, loc="upper center", bbox_to_anchor=top)
     figure.suptitle(f"{robot.name}: rotors along a motion of {comparison.t[-1]:g} s", y=1 - 0.2 / height)
     figure.align_ylabels()
     figure.subplots_adjust(1.1 / width, 0.55 / height, 1 - 0.25 / width, 1 - 1.15 / height, wspace=0.24, hspace=0.22)

@@ -114,7 +114,7 @@ def test_a_gear_ratio_can_be_assumed():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"speeds": [1.0]}, "two or more different"),
+        ({"speeds": [1.0]}, "two or more positive"),
         ({"speeds": [1.0, -2.0]}, "positive"),
         ({"samples": 1}, "samples is 1"),
         ({"tolerance": 0.0}, "tolerance is 0"),
