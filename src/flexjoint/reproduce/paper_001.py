@@ -34,6 +34,7 @@ from .report import Claim, Grid, Report, claim_grid
 STEP, DURATION, FILTER, LEFT = 2.0, 2.5, 16, 1e-3  # rad, s, its order, what is left of the step at the end
 PAPER_ORDER = 12
 SIZES = (2, 3, 4, 5, 6, 7)  # joints of the chains whose operations are counted
+FEW = 4  # from here on they follow a power
 AS_SAID = "reproduced"
 
 
@@ -211,7 +212,7 @@ def difference_grid(comparison: RotorComparison) -> Grid:
 
 
 def cost_claim(counts: dict[int, int], lbr: int) -> Claim:
-    few, many = SIZES[-4], SIZES[-1]
+    few, many = FEW, max(counts)
     power = np.log(counts[many] / counts[few]) / np.log(many / few)
     return Claim(
         "Algorithm 1 costs, without further simplification",
