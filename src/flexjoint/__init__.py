@@ -66,6 +66,7 @@ _HOMES = {
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
+    "results": "RotorComparison compare_rotor_models",
     "robot": "Joint Limits Link Robot parents_first",
     "simulation": "Actuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",

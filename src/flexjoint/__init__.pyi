@@ -324,6 +324,8 @@ from .observers import (
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters
 from .random_robots import random_robot as random_robot
+from .results import RotorComparison as RotorComparison
+from .results import compare_rotor_models as compare_rotor_models
 from .robot import Joint as Joint
 from .robot import Limits as Limits
 from .robot import Link as Link

@@ -2,15 +2,20 @@
 
 from .files import check_table_path, write_table
 from .plots import check_plot_path, panels, plot_motors
+from .rotor_models import RotorComparison, compare_rotor_models
+from .rotor_plots import plot_rotor_models
 from .table import MotorTable, motor_table, sample_times
 
 __all__ = [
     "MotorTable",
+    "RotorComparison",
     "check_plot_path",
     "check_table_path",
+    "compare_rotor_models",
     "motor_table",
     "panels",
     "plot_motors",
+    "plot_rotor_models",
     "sample_times",
     "write_table",
 ]
