@@ -32,6 +32,9 @@ _HOMES = {
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
     "algorithms.mass_matrix": "mass_matrix",
+    "algorithms.mixed_control": (
+        "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
+    ),
     "algorithms.newton_euler": (
         "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives"
     ),
