@@ -53,8 +53,9 @@ _HOMES = {
     "api": "Algorithm compile export_c show_config",
     "compiler.kernel": "Kernel",
     "control": (
-        "AdaptiveControl AdaptiveState ComputedTorque Controller ControllerState FeedbackLinearization "
-        "FeedforwardPD FullStateFeedback JointModes JointState MotorPD OpenLoop PassivityControl RigidState "
+        "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
+        "FeedbackLinearization FeedforwardPD FullStateFeedback JointModes JointState MixedInverseDynamics "
+        "MotorPD OpenLoop PassivityControl RigidState "
         "StructurePreserving gains_from_poles joint_modes routh_period_limit runge_kutta_limit "
         "sampling_period_limit"
     ),

@@ -227,6 +227,9 @@ from .control import (
     AdaptiveControl as AdaptiveControl,
 )
 from .control import (
+    AdaptiveMixedControl as AdaptiveMixedControl,
+)
+from .control import (
     AdaptiveState as AdaptiveState,
 )
 from .control import (
@@ -252,6 +255,9 @@ from .control import (
 )
 from .control import (
     JointState as JointState,
+)
+from .control import (
+    MixedInverseDynamics as MixedInverseDynamics,
 )
 from .control import (
     MotorPD as MotorPD,
