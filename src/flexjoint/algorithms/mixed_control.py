@@ -41,7 +41,7 @@ from ..api import algorithm
 from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Jet, Vector, ca, is_zero, sx, zeros
+from ..spatial import Differentiated, Jet, Vector, ca, is_zero, sx, zeros
 from ..springs import LinearSpring
 from .bodies import Body, lump_fixed, moving_bodies, rigid_motor_inertia, rotors, tied_rotors
 from .coriolis import inertial_load, two_motions
@@ -151,7 +151,8 @@ def follow(
     """The torque, and the rate of the estimate; q'' and q''' are the model's where they are not measured."""
     robot, K = law.robot, stiffness(law.robot)
     learnt = [adaptation.estimate] if adaptation else []
-    command, asked, update = load_functions(law, adaptation)
+    command, asked = load_functions(law, adaptation)
+    update = update_function(law, adaptation) if adaptation else None
     solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
     springs = [K * (state.theta - state.q), K * (state.theta_v - state.v)]
     links, tau_qc = [state.q, state.v], []
@@ -163,7 +164,7 @@ def follow(
 
     for k in range(reference_order(robot) - 1):
         tau_qc.append(command(k, links, law.reference, learnt))
-        if adaptation:
+        if update:
             learnt.append(update(k, links, law.reference))
         if k < len(springs):
             links.append(measured[k] if measured else acceleration(k))
@@ -199,49 +200,37 @@ def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Je
 # The load side ------------------------------------------------------------------------------------------------------
 
 
-class Differentiated:
-    """A function of stacks [x, x', ...], and its time derivatives by automatic differentiation."""
-
-    def __init__(self, function: Callable[..., Any], *sizes: tuple[int, int]):
-        """`sizes`: of each stack how many entries it has, and the size of one."""
-        self.stacks = [[ca.SX.sym("x", size) for _ in range(depth)] for depth, size in sizes]
-        self.x = ca.vertcat(*[x for stack in self.stacks for x in stack[:-1]])
-        self.rate = ca.vertcat(*[x for stack in self.stacks for x in stack[1:]])
-        self.derivatives = [function(*self.stacks)]
-
-    def __call__(self, k: int, *stacks: Sequence[Any]) -> Any:
-        """The k-th derivative."""
-        while len(self.derivatives) <= k:
-            self.derivatives.append(ca.jtimes(self.derivatives[-1], self.x, self.rate))
-        pairs = [pair for symbols, values in zip(self.stacks, stacks) for pair in zip(symbols, values)]
-        symbols, values = zip(*pairs)
-        return ca.substitute([self.derivatives[k]], list(symbols), list(values))[0]
-
-
-def load_functions(law: Law, adaptation: Adaptation | None) -> tuple[Differentiated, Differentiated, Differentiated]:
-    """τ_qc without S θ'' + C_1 θ', of (links, reference, estimate); what a motion asks for, of (links, estimate); and
-    Γ Yᵀσ_q, of (links, reference)."""
+def load_functions(law: Law, adaptation: Adaptation | None) -> tuple[Differentiated, Differentiated]:
+    """τ_qc without S θ'' + C_1 θ', of (links, reference, estimate), and what a motion asks for, of (links, estimate)."""
     robot, n = law.robot, law.robot.n
-    links, reference = (4, n), (len(law.reference), n)
     estimate = (3, adaptation.estimate.numel()) if adaptation else (0, 0)
 
-    def command(x: Sequence[Any], wanted: Sequence[Any], learnt: Sequence[Any]) -> Any:
-        v_r, a_r, sigma = law.sliding(x, wanted)
-        return load_torque(robot, bodies_with(robot, learnt), x[0], x[1], v_r, a_r) + law.K_D * sigma  # [Hua (39)]
+    def command(links: Sequence[Any], reference: Sequence[Any], learnt: Sequence[Any]) -> Any:
+        v_r, a_r, sigma = law.sliding(links, reference)
+        # τ_qc = M v_r' + C(q, q') v_r + G + K_Dq σ_q  [Hua (39)]
+        return load_torque(robot, bodies_with(robot, learnt), *links[:2], v_r, a_r) + law.K_D * sigma
 
-    def asked(x: Sequence[Any], learnt: Sequence[Any]) -> Any:
-        return load_torque(robot, bodies_with(robot, learnt), x[0], x[1], x[1], x[2])
+    def asked(links: Sequence[Any], learnt: Sequence[Any]) -> Any:
+        q, v, a = links[:3]
+        return load_torque(robot, bodies_with(robot, learnt), q, v, v, a)
 
-    def update(x: Sequence[Any], wanted: Sequence[Any]) -> Any:
-        v_r, a_r, sigma = law.sliding(x, wanted)
-        motions = two_motions(lump_fixed(robot), x[0], x[1], v_r, a_r, sx(robot.gravity))
-        return adaptation.Gamma * parameter_powers(robot, motions, x[0], sigma) if adaptation else zeros(0)
-
+    of_links = (4, n)
     return (
-        Differentiated(command, links, reference, estimate),
-        Differentiated(asked, links, estimate),
-        Differentiated(update, links, reference),
+        Differentiated(command, of_links, (len(law.reference), n), estimate),
+        Differentiated(asked, of_links, estimate),
     )
+
+
+def update_function(law: Law, adaptation: Adaptation) -> Differentiated:
+    """Γ Yᵀσ_q, of (links, reference)."""
+    robot, n = law.robot, law.robot.n
+
+    def update(links: Sequence[Any], reference: Sequence[Any]) -> Any:
+        v_r, a_r, sigma = law.sliding(links, reference)
+        motions = two_motions(lump_fixed(robot), *links[:2], v_r, a_r, sx(robot.gravity))
+        return adaptation.Gamma * parameter_powers(robot, motions, links[0], sigma)
+
+    return Differentiated(update, (4, n), (len(law.reference), n))
 
 
 def bodies_with(robot: Robot, learnt: Sequence[Any]) -> list[Body]:
