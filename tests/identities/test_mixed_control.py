@@ -217,14 +217,16 @@ def test_adaptive_law(robot):
 
 
 def test_adaptive_control_learns():
-    """Without measured accelerations, from masses 30 % too large: the error falls far below that of the wrong model."""
+    """Without measured accelerations, from masses 30 % too large: at the end as good as with the right ones."""
     robot = HUA.with_fidelity("complete")
-    motion = fj.Sinusoid([[0.4] * 3, [0.2] * 3], [[0.5, 0.6, 0.7], [1.1, 1.0, 0.9]], duration=20.0)
-    gain, wrong, period = [200.0, 30.0, 200.0, 30.0], heavier(robot), 2e-3
-    options = {"start": fj.JointState(*motion(0.0)[[0, 1, 0, 1]]), "period": period}
-    learning = fj.simulate(robot, fj.AdaptiveMixedControl(wrong, gain, 0.5, period), motion, check=False, **options)
-    fixed = fj.simulate(robot, fj.MixedInverseDynamics(wrong, gain), motion, **options)
-    wanted, last = motion(learning.t, order=0)[0], learning.t > 18.0
-    learnt, kept = (np.max(np.abs(run.q - wanted)[last]) for run in (learning, fixed))
-    assert learnt < 0.02 * kept
-    assert kept > 0.03
+    motion = fj.Sinusoid([[0.4] * 3, [0.2] * 3], [[0.5, 0.6, 0.7], [1.1, 1.0, 0.9]], duration=100.0)
+    gain, period = [200.0, 30.0, 200.0, 30.0], 1e-3
+    learning = fj.AdaptiveMixedControl(heavier(robot), gain, 0.6, period)
+    start = fj.JointState(*motion(0.0)[[0, 1, 0, 1]])
+    runs = [
+        fj.simulate(robot, law, motion, start=start, period=period)
+        for law in (learning, fj.MixedInverseDynamics(robot, gain))
+    ]
+    learnt, right = (np.abs(run.q - motion(run.t, order=0)[0]).max(axis=1) for run in runs)
+    assert learnt[-10000:].max() < 1.1 * right[-10000:].max()  # which is what holding torques for a period leaves
+    assert learnt[-10000:].max() < 0.1 * learnt[:10000].max()
