@@ -32,6 +32,9 @@ _HOMES = {
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
     "algorithms.mass_matrix": "mass_matrix",
+    "algorithms.mixed_control": (
+        "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
+    ),
     "algorithms.newton_euler": (
         "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives"
     ),
@@ -50,8 +53,9 @@ _HOMES = {
     "api": "Algorithm compile export_c show_config",
     "compiler.kernel": "Kernel",
     "control": (
-        "AdaptiveControl AdaptiveState ComputedTorque Controller ControllerState FeedbackLinearization "
-        "FeedforwardPD FullStateFeedback JointModes JointState MotorPD OpenLoop PassivityControl RigidState "
+        "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
+        "FeedbackLinearization FeedforwardPD FullStateFeedback JointModes JointState MixedInverseDynamics "
+        "MotorPD OpenLoop PassivityControl RigidState "
         "StructurePreserving gains_from_poles joint_modes routh_period_limit runge_kutta_limit "
         "sampling_period_limit"
     ),

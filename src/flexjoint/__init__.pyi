@@ -95,6 +95,21 @@ from .algorithms.kinematics import (
     jacobian_derivatives as jacobian_derivatives,
 )
 from .algorithms.mass_matrix import mass_matrix as mass_matrix
+from .algorithms.mixed_control import (
+    AdaptiveMixedTorque as AdaptiveMixedTorque,
+)
+from .algorithms.mixed_control import (
+    MixedTorque as MixedTorque,
+)
+from .algorithms.mixed_control import (
+    adaptive_mixed_torque as adaptive_mixed_torque,
+)
+from .algorithms.mixed_control import (
+    adaptive_mixed_torque_from_positions as adaptive_mixed_torque_from_positions,
+)
+from .algorithms.mixed_control import (
+    mixed_torque as mixed_torque,
+)
 from .algorithms.newton_euler import (
     BaseMotion as BaseMotion,
 )
@@ -212,6 +227,9 @@ from .control import (
     AdaptiveControl as AdaptiveControl,
 )
 from .control import (
+    AdaptiveMixedControl as AdaptiveMixedControl,
+)
+from .control import (
     AdaptiveState as AdaptiveState,
 )
 from .control import (
@@ -237,6 +255,9 @@ from .control import (
 )
 from .control import (
     JointState as JointState,
+)
+from .control import (
+    MixedInverseDynamics as MixedInverseDynamics,
 )
 from .control import (
     MotorPD as MotorPD,
