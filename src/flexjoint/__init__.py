@@ -61,8 +61,8 @@ _HOMES = {
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
     "observers": (
-        "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer "
-        "output_covariance"
+        "DerivativeState Detector FilteredDerivative JointTorqueResidual KalmanDifferentiator Measurement "
+        "MomentumResidual MotionEstimate Observer Residual Status TimedObserver output_covariance"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
