@@ -61,8 +61,9 @@ _HOMES = {
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
     "observers": (
-        "DerivativeState Detector FilteredDerivative JointTorqueResidual KalmanDifferentiator Measurement "
-        "MomentumResidual MotionEstimate Observer Residual Spread Status TimedObserver false_alarm_thresholds "
+        "DerivativeState Detector EnergyResidual FilteredDerivative FrictionObserver JointTorqueResidual "
+        "KalmanDifferentiator Measurement MomentumResidual MotionEstimate MotorEncoderResidual Observer "
+        "Residual Spread SpringTorqueObserver Status TimedObserver TransferFunction false_alarm_thresholds "
         "output_covariance spread_of_log spread_of_noise"
     ),
     "paths": "Parameter parameters",

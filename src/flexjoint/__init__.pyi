@@ -304,7 +304,13 @@ from .observers import (
     Detector as Detector,
 )
 from .observers import (
+    EnergyResidual as EnergyResidual,
+)
+from .observers import (
     FilteredDerivative as FilteredDerivative,
+)
+from .observers import (
+    FrictionObserver as FrictionObserver,
 )
 from .observers import (
     JointTorqueResidual as JointTorqueResidual,
@@ -322,6 +328,9 @@ from .observers import (
     MotionEstimate as MotionEstimate,
 )
 from .observers import (
+    MotorEncoderResidual as MotorEncoderResidual,
+)
+from .observers import (
     Observer as Observer,
 )
 from .observers import (
@@ -331,10 +340,16 @@ from .observers import (
     Spread as Spread,
 )
 from .observers import (
+    SpringTorqueObserver as SpringTorqueObserver,
+)
+from .observers import (
     Status as Status,
 )
 from .observers import (
     TimedObserver as TimedObserver,
+)
+from .observers import (
+    TransferFunction as TransferFunction,
 )
 from .observers import (
     false_alarm_thresholds as false_alarm_thresholds,

@@ -3,27 +3,35 @@
 from .base import Measurement, Observer
 from .detector import Detector
 from .differentiator import DerivativeState, FilteredDerivative
+from .energy import EnergyResidual
+from .friction import FrictionObserver
 from .kalman import KalmanDifferentiator, MotionEstimate
 from .momentum import JointTorqueResidual, MomentumResidual
+from .motor_encoder import MotorEncoderResidual, SpringTorqueObserver
 from .noise import output_covariance
-from .residual import Residual, Status
+from .residual import Residual, Status, TransferFunction
 from .thresholds import Spread, false_alarm_thresholds, spread_of_log, spread_of_noise
 from .timed import TimedObserver
 
 __all__ = [
     "DerivativeState",
     "Detector",
+    "EnergyResidual",
     "FilteredDerivative",
+    "FrictionObserver",
     "JointTorqueResidual",
     "KalmanDifferentiator",
     "Measurement",
     "MomentumResidual",
     "MotionEstimate",
+    "MotorEncoderResidual",
     "Observer",
     "Residual",
     "Spread",
+    "SpringTorqueObserver",
     "Status",
     "TimedObserver",
+    "TransferFunction",
     "false_alarm_thresholds",
     "output_covariance",
     "spread_of_log",
