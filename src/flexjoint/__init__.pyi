@@ -307,6 +307,9 @@ from .observers import (
     EnergyResidual as EnergyResidual,
 )
 from .observers import (
+    ExternalWrench as ExternalWrench,
+)
+from .observers import (
     FilteredDerivative as FilteredDerivative,
 )
 from .observers import (
@@ -352,6 +355,9 @@ from .observers import (
     TransferFunction as TransferFunction,
 )
 from .observers import (
+    external_wrench as external_wrench,
+)
+from .observers import (
     false_alarm_thresholds as false_alarm_thresholds,
 )
 from .observers import (
@@ -362,6 +368,9 @@ from .observers import (
 )
 from .observers import (
     spread_of_noise as spread_of_noise,
+)
+from .observers import (
+    struck_links as struck_links,
 )
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters

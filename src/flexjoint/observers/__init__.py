@@ -1,6 +1,7 @@
 """Observers, one file each: frozen parameters, (state, measurement) -> (state, estimate); and their noise."""
 
 from .base import Measurement, Observer
+from .contact import ExternalWrench, external_wrench, struck_links
 from .detector import Detector
 from .differentiator import DerivativeState, FilteredDerivative
 from .energy import EnergyResidual
@@ -17,6 +18,7 @@ __all__ = [
     "DerivativeState",
     "Detector",
     "EnergyResidual",
+    "ExternalWrench",
     "FilteredDerivative",
     "FrictionObserver",
     "JointTorqueResidual",
@@ -32,8 +34,10 @@ __all__ = [
     "Status",
     "TimedObserver",
     "TransferFunction",
+    "external_wrench",
     "false_alarm_thresholds",
     "output_covariance",
     "spread_of_log",
     "spread_of_noise",
+    "struck_links",
 ]

@@ -50,7 +50,7 @@ class EnergyResidual(Residual):
         return np.array([self.cutoff])
 
     @property
-    def places(self) -> int:  # type: ignore[override]
+    def places(self) -> int:
         return self.robot.n
 
     def balance(self, measurement: Measurement) -> Balance:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
+from ..drives import AntagonisticDrive, ElasticDrive, RigidDrive
 from ..robot import Link, Robot
 from ..spatial import ca
 from .base import Measurement
@@ -75,13 +75,15 @@ def without_friction(robot: Robot) -> Robot:
 
 
 def freed(link: Link) -> Link:
-    drive, still = link.joint.drive, {"viscous_friction": 0.0, "coulomb_friction": 0.0}
-
-    def free(motor: Motor) -> Motor:
-        return dataclasses.replace(motor, **still)
-
+    drive = link.joint.drive
     if isinstance(drive, RigidDrive | ElasticDrive):
-        drive = dataclasses.replace(drive, motor=free(drive.motor))
+        drive = dataclasses.replace(drive, motor=running_freely(drive.motor))
     elif isinstance(drive, AntagonisticDrive):
-        drive = dataclasses.replace(drive, motor_1=free(drive.motor_1), motor_2=free(drive.motor_2))
-    return dataclasses.replace(link, joint=dataclasses.replace(link.joint, drive=drive, **still))
+        one, two = map(running_freely, drive.motors)
+        drive = dataclasses.replace(drive, motor_1=one, motor_2=two)
+    return dataclasses.replace(link, joint=dataclasses.replace(running_freely(link.joint), drive=drive))
+
+
+def running_freely(item: Any) -> Any:
+    """A joint or a motor without friction."""
+    return dataclasses.replace(item, viscous_friction=0.0, coulomb_friction=0.0)

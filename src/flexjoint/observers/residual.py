@@ -18,7 +18,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -83,8 +83,12 @@ class Residual(TimedObserver):
     """
 
     longest: float
-    places: int = 0  # how many numbers are kept of a sample beside momenta and rates
-    from_zero: bool = True  # whether the filter begins at 0, or at the first force that is found
+    from_zero: ClassVar[bool] = True  # whether the filter begins at 0, or at the first force that is found
+
+    @property
+    def places(self) -> int:
+        """How many numbers are kept of a sample beside momenta and rates."""
+        return 0
 
     @property
     @abstractmethod
