@@ -310,6 +310,12 @@ from .observers import (
     ExternalWrench as ExternalWrench,
 )
 from .observers import (
+    Fault as Fault,
+)
+from .observers import (
+    FaultIdentifier as FaultIdentifier,
+)
+from .observers import (
     FilteredDerivative as FilteredDerivative,
 )
 from .observers import (

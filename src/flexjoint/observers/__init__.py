@@ -5,6 +5,7 @@ from .contact import ExternalWrench, external_wrench, struck_links
 from .detector import Detector
 from .differentiator import DerivativeState, FilteredDerivative
 from .energy import EnergyResidual
+from .faults import Fault, FaultIdentifier
 from .friction import FrictionObserver
 from .kalman import KalmanDifferentiator, MotionEstimate
 from .momentum import JointTorqueResidual, MomentumResidual
@@ -19,6 +20,8 @@ __all__ = [
     "Detector",
     "EnergyResidual",
     "ExternalWrench",
+    "Fault",
+    "FaultIdentifier",
     "FilteredDerivative",
     "FrictionObserver",
     "JointTorqueResidual",

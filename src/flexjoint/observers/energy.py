@@ -21,7 +21,7 @@ from .momentum import LONGEST
 from .residual import Balance, Residual, checked_residual
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class EnergyResidual(Residual):
     """r' = K (vᵀτ_ext − r), with K the `cutoff` in rad/s.
 

@@ -56,7 +56,7 @@ def link_balance(robot: Robot, q: Any, v: Any) -> Balance:
     return Balance(generalized_momentum.function(robot, q, v), rate - link_friction(robot, [v], 0)[0], zeros(0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MomentumResidual(Residual):
     """The residual of a rigid robot: r' = K (u − r) with u what acts on the joints beside the motors  [DeLuca (6)].
 
@@ -93,7 +93,7 @@ class MomentumResidual(Residual):
         return torque
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointTorqueResidual(Residual):
     """Residuals of links and of motors, of rigid joints and joints with springs in any mix, with joint torque sensors.
 

@@ -36,7 +36,7 @@ from .timed import TimedObserver
 FORGOTTEN = 7.0  # time constants after which a filter's start counts as forgotten: e⁻⁷ is 0.1 %
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpringTorqueObserver(Residual):
     """The torque on each motor's spring from motor encoders: `spring` (motors,) follows it by K/(s + K).
 
@@ -72,7 +72,7 @@ class SpringTorqueObserver(Residual):
         return -torque
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkResidual(Residual):
     """Of the links alone, from their estimated motion and what their transmissions pull."""
 
@@ -111,7 +111,7 @@ class Estimate(NamedTuple):
     pull: Any  # on the links
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MotorEncoderResidual(TimedObserver):
     """The residual of the links from motor encoders alone, of rigid and elastic joints and joints with two motors.
 

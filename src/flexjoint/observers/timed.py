@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..compiler.scan import scan
 from ..errors import InputError
+from ..robot import Robot
 from ..spatial import ca, sx
 from .base import Measurement, Observer, measurement_sizes
 
@@ -52,6 +54,11 @@ class TimedObserver(Observer):
     def start(self, measurement: Measurement) -> tuple[tuple, dict[str, Any]]:
         """State and outputs at the first sample, of a robot that rests or moves."""
         return self(self.blank, measurement, np.zeros(self.robot.motor_count))
+
+    def __repr__(self) -> str:
+        """All that it is made of, in full."""
+        own = ", ".join(f"{x.name}={plainly(getattr(self, x.name))!r}" for x in fields(self))  # type: ignore[arg-type]
+        return f"{type(self).__name__}({own})"
 
     # Kernels with time ------------------------------------------------------------------------------------------------
 
@@ -137,6 +144,14 @@ class TimedObserver(Observer):
                 f"{'missing' if x is None else found.shape}"
             )
         return found
+
+
+def plainly(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: plainly(x) for name, x in value.items()}
+    if isinstance(value, Robot):
+        return f"{value.name} {value.digest}"
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def elapsed(t: Any, first: float) -> np.ndarray:
