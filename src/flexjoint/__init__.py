@@ -64,13 +64,13 @@ _HOMES = {
         "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
         "FrictionObserver JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual "
         "MotionEstimate MotorEncoderResidual Observer Residual Spread SpringTorqueObserver Status "
-        "TimedObserver TransferFunction external_wrench false_alarm_thresholds output_covariance "
-        "spread_of_log spread_of_noise struck_links"
+        "TimedObserver TransferFunction VelocityEstimator external_wrench false_alarm_thresholds "
+        "output_covariance spread_of_log spread_of_noise struck_links"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
+    "simulation": "Actuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "trajectory": (
         "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "

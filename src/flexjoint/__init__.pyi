@@ -361,6 +361,9 @@ from .observers import (
     TransferFunction as TransferFunction,
 )
 from .observers import (
+    VelocityEstimator as VelocityEstimator,
+)
+from .observers import (
     external_wrench as external_wrench,
 )
 from .observers import (
@@ -387,13 +390,25 @@ from .robot import Link as Link
 from .robot import Robot as Robot
 from .robot import parents_first as parents_first
 from .simulation import (
+    Actuators as Actuators,
+)
+from .simulation import (
     LinearModel as LinearModel,
 )
 from .simulation import (
     Plant as Plant,
 )
 from .simulation import (
+    Sensors as Sensors,
+)
+from .simulation import (
     Simulation as Simulation,
+)
+from .simulation import (
+    Stops as Stops,
+)
+from .simulation import (
+    at_rest as at_rest,
 )
 from .simulation import (
     linearize as linearize,

@@ -14,6 +14,7 @@ from .noise import output_covariance
 from .residual import Residual, Status, TransferFunction
 from .thresholds import Spread, false_alarm_thresholds, spread_of_log, spread_of_noise
 from .timed import TimedObserver
+from .velocities import VelocityEstimator
 
 __all__ = [
     "DerivativeState",
@@ -37,6 +38,7 @@ __all__ = [
     "Status",
     "TimedObserver",
     "TransferFunction",
+    "VelocityEstimator",
     "external_wrench",
     "false_alarm_thresholds",
     "output_covariance",

@@ -19,7 +19,8 @@ from ..robot import Robot
 from ..spatial import ca, sx
 from .base import Measurement
 from .detector import Detector
-from .residual import Memory, Residual, Status, split
+from .momentum import JointTorqueResidual, MomentumResidual
+from .residual import Memory, Status, split
 from .timed import TimedObserver
 
 EXCITED = 0.01  # of the square of a torque: a variance that tells loss and bias apart
@@ -53,7 +54,7 @@ class Fit(NamedTuple):
 class FaultIdentifier(TimedObserver):
     """A detector of actuator faults that also says what they are.
 
-    `window` in s is how fast the past is forgotten, `tolerance` how far λ may be from 0 and from 1 to count as such, and
+    `window` in s is how fast the past is forgotten, `tolerance` how far λ may be from 0 and from 1 to count as such,
     `still` the speed, in rad/s or m/s, below which a motor does not move.
     A bias is one that is larger than the detector's threshold for the motor.  Motors behind springs need a
     JointTorqueResidual; at a rigid joint collisions look like faults.
@@ -69,7 +70,7 @@ class FaultIdentifier(TimedObserver):
     def __post_init__(self) -> None:
         for name in ("window", "tolerance", "still"):
             positive("FaultIdentifier", name, getattr(self, name))
-        if not isinstance(self.residual, Residual) or "theta_v" not in self.reads and any(self.robot.elastic):
+        if not isinstance(self.residual, MomentumResidual | JointTorqueResidual):
             raise InputError("FaultIdentifier: the detector must watch a MomentumResidual or a JointTorqueResidual")
         missing = {name for name, _ in self.places} - set(self.detector.thresholds)
         if missing:
@@ -121,9 +122,8 @@ class FaultIdentifier(TimedObserver):
         fresh, before = found["status"] <= sx(Status.SATURATED), self.remembered(inner)
         gone = before.gone + h
         fade = ca.exp(-sx(self.residual.gain) * gone)
-        u = dict(
-            zip(self.channels, split((self.remembered(after).r - fade * before.r) / (1 - fade), self.channels.values()))
-        )
+        force = (self.remembered(after).r - fade * before.r) / (1 - fade)
+        u = dict(zip(self.channels, split(force, self.channels.values())))
         fit = self.fitted(
             Fit(*rest),
             gone,
@@ -142,8 +142,8 @@ class FaultIdentifier(TimedObserver):
         """With one sample more, of the mean torque over h seconds and what it lacks; nothing without an alarm."""
         left = ca.if_else(alarm, self.window, ca.fmax(fit.left - h, 0))
         keep = ca.exp(-h / self.window)
-        sums = [keep * x + h * y for x, y in zip(fit, (1, tau, tau * tau, u, tau * u))]
-        follow = Fit(*sums, ca.fmax(fit.speed, speed), left)
+        sums = (keep * x + h * y for x, y in zip(fit, (1, tau, tau * tau, u, tau * u)))
+        follow = (*sums, ca.fmax(fit.speed, speed), left)
         return Fit(*(ca.if_else(left > 0, x, 0) for x in follow))
 
     def judged(self, fit: Fit) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_faults_of_rigid_joints():
 def test_a_constant_torque_leaves_loss_and_bias_undecided():
     robot = ROBOT.rigid()
     q = np.tile([0.1, 0.2, 0.3], (600, 1))
-    tau = fj.gravity_torque(robot, q) + [0.0, 2.0, 0.0]
+    tau = fj.gravity_torque(robot, q) + np.array([0.0, 2.0, 0.0])
     detector = fj.Detector(fj.MomentumResidual(robot, 50.0), {"residual": 0.5})
     rest = fj.Measurement(q, 0 * q, None, None, None)
     found = fj.FaultIdentifier(detector).run(H * np.arange(600), rest, tau)
