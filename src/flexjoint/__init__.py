@@ -65,8 +65,11 @@ _HOMES = {
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
     "observers": (
-        "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer "
-        "VelocityEstimator output_covariance"
+        "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
+        "FrictionObserver JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual "
+        "MotionEstimate MotorEncoderResidual Observer Residual Spread SpringTorqueObserver Status "
+        "TimedObserver TransferFunction VelocityEstimator external_wrench false_alarm_thresholds "
+        "output_covariance spread_of_log spread_of_noise struck_links"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",

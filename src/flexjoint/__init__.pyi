@@ -322,7 +322,28 @@ from .observers import (
     DerivativeState as DerivativeState,
 )
 from .observers import (
+    Detector as Detector,
+)
+from .observers import (
+    EnergyResidual as EnergyResidual,
+)
+from .observers import (
+    ExternalWrench as ExternalWrench,
+)
+from .observers import (
+    Fault as Fault,
+)
+from .observers import (
+    FaultIdentifier as FaultIdentifier,
+)
+from .observers import (
     FilteredDerivative as FilteredDerivative,
+)
+from .observers import (
+    FrictionObserver as FrictionObserver,
+)
+from .observers import (
+    JointTorqueResidual as JointTorqueResidual,
 )
 from .observers import (
     KalmanDifferentiator as KalmanDifferentiator,
@@ -331,16 +352,55 @@ from .observers import (
     Measurement as Measurement,
 )
 from .observers import (
+    MomentumResidual as MomentumResidual,
+)
+from .observers import (
     MotionEstimate as MotionEstimate,
+)
+from .observers import (
+    MotorEncoderResidual as MotorEncoderResidual,
 )
 from .observers import (
     Observer as Observer,
 )
 from .observers import (
+    Residual as Residual,
+)
+from .observers import (
+    Spread as Spread,
+)
+from .observers import (
+    SpringTorqueObserver as SpringTorqueObserver,
+)
+from .observers import (
+    Status as Status,
+)
+from .observers import (
+    TimedObserver as TimedObserver,
+)
+from .observers import (
+    TransferFunction as TransferFunction,
+)
+from .observers import (
     VelocityEstimator as VelocityEstimator,
 )
 from .observers import (
+    external_wrench as external_wrench,
+)
+from .observers import (
+    false_alarm_thresholds as false_alarm_thresholds,
+)
+from .observers import (
     output_covariance as output_covariance,
+)
+from .observers import (
+    spread_of_log as spread_of_log,
+)
+from .observers import (
+    spread_of_noise as spread_of_noise,
+)
+from .observers import (
+    struck_links as struck_links,
 )
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters
