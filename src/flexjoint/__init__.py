@@ -20,6 +20,10 @@ _HOMES = {
     "algorithms.coriolis": (
         "coriolis_matrix coriolis_product coriolis_transpose_product mass_matrix_rate modified_newton_euler"
     ),
+    "algorithms.coupled": (
+        "CoupledMomentum CoupledTorques coupled_coriolis_matrix coupled_coriolis_product coupled_mass_matrix_rate "
+        "coupled_momentum coupled_transpose_product"
+    ),
     "algorithms.damped": "DampedMotion damped_inverse_dynamics damped_motion",
     "algorithms.elastic": "MotorMotion inverse_dynamics motor_motion",
     "algorithms.elastic_forward": "Accelerations elastic_forward_dynamics",

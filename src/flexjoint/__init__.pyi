@@ -18,6 +18,27 @@ from .algorithms.coriolis import (
 from .algorithms.coriolis import (
     modified_newton_euler as modified_newton_euler,
 )
+from .algorithms.coupled import (
+    CoupledMomentum as CoupledMomentum,
+)
+from .algorithms.coupled import (
+    CoupledTorques as CoupledTorques,
+)
+from .algorithms.coupled import (
+    coupled_coriolis_matrix as coupled_coriolis_matrix,
+)
+from .algorithms.coupled import (
+    coupled_coriolis_product as coupled_coriolis_product,
+)
+from .algorithms.coupled import (
+    coupled_mass_matrix_rate as coupled_mass_matrix_rate,
+)
+from .algorithms.coupled import (
+    coupled_momentum as coupled_momentum,
+)
+from .algorithms.coupled import (
+    coupled_transpose_product as coupled_transpose_product,
+)
 from .algorithms.damped import (
     DampedMotion as DampedMotion,
 )

@@ -8,7 +8,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.algorithms.bodies import moving_bodies
-from flexjoint.algorithms.coriolis import by_projection, by_walking, columns
+from flexjoint.algorithms.coriolis_columns import by_projection, by_walking, columns
 from flexjoint.algorithms.kinematics import velocities
 from flexjoint.random_robots import random_body
 from flexjoint.spatial import time_derivative
