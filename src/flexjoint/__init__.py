@@ -64,7 +64,10 @@ _HOMES = {
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
-    "observers": "DerivativeState FilteredDerivative KalmanDifferentiator MotionEstimate output_covariance",
+    "observers": (
+        "DerivativeState Detector FilteredDerivative JointTorqueResidual KalmanDifferentiator Measurement "
+        "MomentumResidual MotionEstimate Observer Residual Status TimedObserver output_covariance"
+    ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
     "robot": "Joint Limits Link Robot parents_first",

@@ -322,13 +322,37 @@ from .observers import (
     DerivativeState as DerivativeState,
 )
 from .observers import (
+    Detector as Detector,
+)
+from .observers import (
     FilteredDerivative as FilteredDerivative,
+)
+from .observers import (
+    JointTorqueResidual as JointTorqueResidual,
 )
 from .observers import (
     KalmanDifferentiator as KalmanDifferentiator,
 )
 from .observers import (
+    Measurement as Measurement,
+)
+from .observers import (
+    MomentumResidual as MomentumResidual,
+)
+from .observers import (
     MotionEstimate as MotionEstimate,
+)
+from .observers import (
+    Observer as Observer,
+)
+from .observers import (
+    Residual as Residual,
+)
+from .observers import (
+    Status as Status,
+)
+from .observers import (
+    TimedObserver as TimedObserver,
 )
 from .observers import (
     output_covariance as output_covariance,
