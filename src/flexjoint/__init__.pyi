@@ -366,6 +366,9 @@ from .robot import Link as Link
 from .robot import Robot as Robot
 from .robot import parents_first as parents_first
 from .simulation import (
+    FaultyActuators as FaultyActuators,
+)
+from .simulation import (
     LinearModel as LinearModel,
 )
 from .simulation import (

@@ -27,7 +27,7 @@ def dyadic(rng: np.random.Generator, *shape: int) -> np.ndarray:
 
 
 def general_robot(kinds: str) -> Robot:
-    """Joints R and P, each but the first behind a massless link whose joint is held; what stands in brackets branches."""
+    """Joints R and P, each but the first behind a massless link whose joint is held; brackets branch off."""
     rng = np.random.default_rng(3)
     quarter = np.pi / 2
     links: list[Link] = []

@@ -1,9 +1,10 @@
 """Simulation of robots under control: the plant, integrators, the closed loop as one kernel, and its results."""
 
 from .adaptive import reference_solution
+from .faults import FaultyActuators
 from .linearize import LinearModel, linearize
 from .plant import Plant
 from .result import Simulation
 from .simulate import simulate
 
-__all__ = ["LinearModel", "Plant", "Simulation", "linearize", "reference_solution", "simulate"]
+__all__ = ["FaultyActuators", "LinearModel", "Plant", "Simulation", "linearize", "reference_solution", "simulate"]

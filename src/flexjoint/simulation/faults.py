@@ -64,7 +64,6 @@ class FaultyActuators(Controller):
         now = ca.logic_and(t >= begin - self.period / 2, t < end - self.period / 2)
         return (*after, t + self.period), ca.if_else(now, efficiency * commanded + bias, commanded)
 
-    def commanded(self, reference: np.ndarray, states: JointState) -> np.ndarray:
-        """The torque that was asked for along a motion: `reference` (m, order + 1, n), of a controller without memory."""
-        stack = np.moveaxis(np.asarray(reference), -2, 0)
-        return self.controller((), list(stack), states)[1]
+    def commanded(self, reference: Sequence[Any], states: JointState) -> np.ndarray:
+        """The torque that was asked for in these states, of a controller without memory."""
+        return self.controller((), reference, states)[1]
