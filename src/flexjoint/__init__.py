@@ -66,7 +66,8 @@ _HOMES = {
     "loading.toml": "read_robot write_robot",
     "observers": (
         "DerivativeState Detector FilteredDerivative JointTorqueResidual KalmanDifferentiator Measurement "
-        "MomentumResidual MotionEstimate Observer Residual Status TimedObserver output_covariance"
+        "MomentumResidual MotionEstimate Observer Residual Spread Status TimedObserver false_alarm_thresholds "
+        "output_covariance spread_of_log spread_of_noise"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",

@@ -349,13 +349,25 @@ from .observers import (
     Residual as Residual,
 )
 from .observers import (
+    Spread as Spread,
+)
+from .observers import (
     Status as Status,
 )
 from .observers import (
     TimedObserver as TimedObserver,
 )
 from .observers import (
+    false_alarm_thresholds as false_alarm_thresholds,
+)
+from .observers import (
     output_covariance as output_covariance,
+)
+from .observers import (
+    spread_of_log as spread_of_log,
+)
+from .observers import (
+    spread_of_noise as spread_of_noise,
 )
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters

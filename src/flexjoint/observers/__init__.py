@@ -7,6 +7,7 @@ from .kalman import KalmanDifferentiator, MotionEstimate
 from .momentum import JointTorqueResidual, MomentumResidual
 from .noise import output_covariance
 from .residual import Residual, Status
+from .thresholds import Spread, false_alarm_thresholds, spread_of_log, spread_of_noise
 from .timed import TimedObserver
 
 __all__ = [
@@ -20,7 +21,11 @@ __all__ = [
     "MotionEstimate",
     "Observer",
     "Residual",
+    "Spread",
     "Status",
     "TimedObserver",
+    "false_alarm_thresholds",
     "output_covariance",
+    "spread_of_log",
+    "spread_of_noise",
 ]

@@ -13,7 +13,7 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx
 from .base import Measurement
-from .residual import Residual, Status, split
+from .residual import Status, split
 from .timed import TimedObserver
 
 
@@ -28,7 +28,7 @@ class Detector(TimedObserver):
     Outputs: those of the residual, and for each channel watched `<channel>_alarm`, 1 or 0.
     """
 
-    residual: Residual
+    residual: TimedObserver
     thresholds: Mapping[str, Any]
     release: float = 0.7
     confirmation: float = 0.0
@@ -54,6 +54,10 @@ class Detector(TimedObserver):
     @property
     def reads(self) -> tuple[str, ...]:
         return self.residual.reads
+
+    @property
+    def channels(self) -> dict[str, int]:
+        return self.residual.channels
 
     @cached_property
     def level(self) -> np.ndarray:

@@ -15,7 +15,7 @@ What happens to samples that cannot be used is part of the law: see `Status`.  T
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -72,11 +72,6 @@ class Residual(TimedObserver):
 
     longest: float
     places: int = 0  # how many numbers are kept of a sample beside momenta and rates
-
-    @property
-    @abstractmethod
-    def channels(self) -> Mapping[str, int]:
-        """The residuals by name, and how many numbers each has."""
 
     @property
     @abstractmethod

@@ -31,6 +31,11 @@ class TimedObserver(Observer):
     def reads(self) -> tuple[str, ...]:
         """The fields of a Measurement that it needs."""
 
+    @property
+    @abstractmethod
+    def channels(self) -> dict[str, int]:
+        """The outputs that are estimates, and how many numbers each has."""
+
     @abstractmethod
     def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
         """(state, outputs) in SX, h seconds after the sample before; `torque` is what the motors gave in between."""
