@@ -71,8 +71,9 @@ _HOMES = {
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
+    "results": "Detections Log detect read_log",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": "FaultyActuators LinearModel Plant Simulation linearize reference_solution simulate",
+    "simulation": ("FaultyActuators LinearModel Plant Simulation at_rest linearize reference_solution simulate"),
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "trajectory": (
         "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "

@@ -372,6 +372,18 @@ from .observers import (
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters
 from .random_robots import random_robot as random_robot
+from .results import (
+    Detections as Detections,
+)
+from .results import (
+    Log as Log,
+)
+from .results import (
+    detect as detect,
+)
+from .results import (
+    read_log as read_log,
+)
 from .robot import Joint as Joint
 from .robot import Limits as Limits
 from .robot import Link as Link
@@ -388,6 +400,9 @@ from .simulation import (
 )
 from .simulation import (
     Simulation as Simulation,
+)
+from .simulation import (
+    at_rest as at_rest,
 )
 from .simulation import (
     linearize as linearize,

@@ -15,18 +15,29 @@ from ..observers.thresholds import false_alarm_thresholds, spread_of_log
 from ..observers.timed import TimedObserver
 from ..robot import Robot
 from .logs import Log
+from .table import Column
 
 MARGIN = 1.2  # of the largest residual seen without faults: a threshold is no smaller than that
+LEAST = 1e-3  # of the largest motor torque in the log: nor smaller than that
+TOGETHER = 0.1  # s; alarms with less between them are one detection
 
 
 class Event(NamedTuple):
-    """An alarm of one residual: when it began and ended, s, and the largest residual, at its threshold's time."""
+    """An alarm of one residual: when it began and ended, s, and the largest residual in between."""
 
     channel: str
     entry: int
     begin: float
     end: float
     peak: float
+
+
+class Detection(NamedTuple):
+    """Alarms that overlap, or nearly so, in the order in which they began."""
+
+    begin: float
+    end: float
+    events: tuple[Event, ...]
 
 
 class Blindness(NamedTuple):
@@ -69,6 +80,18 @@ class Detections:
         return sorted(found, key=lambda event: event.begin)
 
     @property
+    def detections(self) -> list[Detection]:
+        """Events put together that less than TOGETHER seconds part."""
+        found: list[Detection] = []
+        for event in self.events:
+            if found and event.begin <= found[-1].end + TOGETHER:
+                last = found.pop()
+                found.append(Detection(last.begin, max(last.end, event.end), (*last.events, event)))
+            else:
+                found.append(Detection(event.begin, event.end, (event,)))
+        return found
+
+    @property
     def blind(self) -> list[Blindness]:
         """Where the residual did not see, the first sample apart, which nothing precedes."""
         t, status = self.log.t, self.status
@@ -85,6 +108,22 @@ class Detections:
         """The joint or motor of a residual's entry."""
         robot = self.robot
         return robot.motor_names[entry] if channel == "motor" else robot.joints[entry].name
+
+    def columns(self) -> list[Column]:
+        """t, each residual with its alarm, and the status of each sample."""
+        found = [Column("t", "s", self.log.t)]
+        for name in self.thresholds:
+            for i in range(self.outputs[name].shape[1]):
+                label = self.label(name, i)
+                found.append(Column(f"{name}.{label}", self.unit(name, i), self.outputs[name][:, i]))
+                found.append(Column(f"{name}_alarm.{label}", "1", self.outputs[f"{name}_alarm"][:, i]))
+        return [*found, Column("status", "1", self.outputs["status"][:, 0])]
+
+    def arrays(self) -> dict[str, Any]:
+        """All outputs by name, times and thresholds, with the names of joints and motors."""
+        names = {"joints": [joint.name for joint in self.robot.joints], "motors": self.robot.motor_names}
+        levels = {f"{name}_threshold": x for name, x in self.thresholds.items()}
+        return {"t": self.log.t, **self.outputs, **levels, **{x: np.array(y) for x, y in names.items()}}
 
     def unit(self, channel: str, entry: int) -> str:
         joint = self.robot.motor_joints[entry] if channel == "motor" else entry
@@ -107,7 +146,8 @@ def detect(
     The residual is the best that the columns allow (`residual_of`), with filters of `cutoff` rad/s.  `thresholds` is a
     number for all joints, or numbers by channel.  Or they come from what is known to be without faults: the times
     `quiet` = (begin, end) of the log, or another log, `calibration`.  They are then such that noise alone raises at
-    most `per_hour` false alarms, and MARGIN times the largest residual there, as errors of the model are no noise.
+    most `per_hour` false alarms, and no smaller than MARGIN times the largest residual there, as errors of the model
+    are no noise, nor than LEAST of the joint's largest torque.
 
     `held`: row k of tau was commanded at t[k] and held; else it was measured.
     """
@@ -171,8 +211,12 @@ def learnt(
     outputs = {name: x[kept] for name, x in run(residual, log, held).items()}
     spread = spread_of_log(residual, outputs)
     found = false_alarm_thresholds(spread, per_hour, residual.period)
-    largest = {name: MARGIN * np.abs(outputs[name]).max(axis=0) for name in found}
-    return {name: np.where(largest[name] > 0, np.maximum(x, largest[name]), np.inf) for name, x in found.items()}
+    torque = LEAST * np.nanmax(np.abs(log.tau), axis=0)
+    for name, level in found.items():
+        largest = np.abs(outputs[name]).max(axis=0)
+        least = torque if name == "motor" else torque[: level.size]
+        found[name] = np.where(largest > 0, np.maximum(level, np.maximum(MARGIN * largest, least)), np.inf)
+    return found
 
 
 def stretches(mask: np.ndarray) -> list[tuple[int, int]]:

@@ -4,7 +4,17 @@ from .adaptive import reference_solution
 from .faults import FaultyActuators
 from .linearize import LinearModel, linearize
 from .plant import Plant
+from .rest import at_rest
 from .result import Simulation
 from .simulate import simulate
 
-__all__ = ["FaultyActuators", "LinearModel", "Plant", "Simulation", "linearize", "reference_solution", "simulate"]
+__all__ = [
+    "FaultyActuators",
+    "LinearModel",
+    "Plant",
+    "Simulation",
+    "at_rest",
+    "linearize",
+    "reference_solution",
+    "simulate",
+]
