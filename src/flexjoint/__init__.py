@@ -65,9 +65,11 @@ _HOMES = {
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
     "observers": (
-        "DerivativeState Detector FilteredDerivative JointTorqueResidual KalmanDifferentiator Measurement "
-        "MomentumResidual MotionEstimate Observer Residual Spread Status TimedObserver false_alarm_thresholds "
-        "output_covariance spread_of_log spread_of_noise"
+        "DerivativeState Detector EnergyResidual ExternalWrench FilteredDerivative FrictionObserver "
+        "JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual MotionEstimate "
+        "MotorEncoderResidual Observer Residual Spread SpringTorqueObserver Status TimedObserver "
+        "TransferFunction external_wrench false_alarm_thresholds output_covariance spread_of_log "
+        "spread_of_noise struck_links"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",

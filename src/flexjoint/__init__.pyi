@@ -325,7 +325,16 @@ from .observers import (
     Detector as Detector,
 )
 from .observers import (
+    EnergyResidual as EnergyResidual,
+)
+from .observers import (
+    ExternalWrench as ExternalWrench,
+)
+from .observers import (
     FilteredDerivative as FilteredDerivative,
+)
+from .observers import (
+    FrictionObserver as FrictionObserver,
 )
 from .observers import (
     JointTorqueResidual as JointTorqueResidual,
@@ -343,6 +352,9 @@ from .observers import (
     MotionEstimate as MotionEstimate,
 )
 from .observers import (
+    MotorEncoderResidual as MotorEncoderResidual,
+)
+from .observers import (
     Observer as Observer,
 )
 from .observers import (
@@ -352,10 +364,19 @@ from .observers import (
     Spread as Spread,
 )
 from .observers import (
+    SpringTorqueObserver as SpringTorqueObserver,
+)
+from .observers import (
     Status as Status,
 )
 from .observers import (
     TimedObserver as TimedObserver,
+)
+from .observers import (
+    TransferFunction as TransferFunction,
+)
+from .observers import (
+    external_wrench as external_wrench,
 )
 from .observers import (
     false_alarm_thresholds as false_alarm_thresholds,
@@ -368,6 +389,9 @@ from .observers import (
 )
 from .observers import (
     spread_of_noise as spread_of_noise,
+)
+from .observers import (
+    struck_links as struck_links,
 )
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters

@@ -6,6 +6,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
+from scipy.signal import lsim
 
 import flexjoint as fj
 from support.pinocchio_model import pinocchio_model, pinocchio_order
@@ -74,7 +75,7 @@ def springs_of(robot):
 class Motion:
     """Samples of a robot under held torques and disturbances of links and motors; and the outputs of filters."""
 
-    def __init__(self, robot, h):
+    def __init__(self, robot, h, fault=1.0):
         n, m = robot.n, robot.motor_count
         model, order = pinocchio_model(robot, motors=True), pinocchio_order(robot)
         data, springs = model.createData(), springs_of(robot)
@@ -92,7 +93,7 @@ class Motion:
 
         def slope(t, y, tau):
             q, v, theta, theta_v, link, motor = np.split(y, edges)
-            tension, on_links, on_motors = tensions(q, v, theta, theta_v), pulse(n, t, 0.1), pulse(m, t, 0.2)
+            tension, on_links, on_motors = tensions(q, v, theta, theta_v), pulse(n, t, 0.1), fault * pulse(m, t, 0.2)
             driving, theta_a, filled = np.zeros(n), np.zeros(m), np.zeros(m)
             for k, i in enumerate(robot.motor_joints):
                 driving[i] += tension[k] if k in behind else tau[k]
@@ -119,6 +120,8 @@ class Motion:
             step = solve_ivp(slope, (begin, begin + h), ys[-1], "DOP853", args=held, rtol=1e-11, atol=1e-11)
             ys.append(step.y[:, -1])
         *motion, self.link, self.motor = np.split(np.array(ys), edges, axis=1)
+        for k in set(range(n)) - set(behind):
+            motion[2][:, k], motion[3][:, k] = motion[0][:, k], motion[1][:, k]
         tension = np.array([tensions(*x) for x in zip(*motion)])
         tau_e = np.zeros_like(motion[0])
         np.add.at(tau_e, (slice(None), list(robot.motor_joints)), tension)
@@ -142,3 +145,76 @@ def test_residuals_filter_their_disturbances(name):
         errors.append([np.linalg.norm((found[x] - wanted[x])[:: round(0.002 / h)]) for x in channels])
     assert np.all(np.log2(np.divide(*errors)) > 1.95)
     assert all(np.max(np.abs(found[x] - wanted[x])) < 2e-3 * np.max(np.abs(wanted[x])) for x in channels)
+
+
+STIFF = fj.ElasticDrive(400.0, fj.Motor(0.4, 0.5))
+PENDULUM = fj.Link("link", fj.Joint("joint", drive=STIFF), mass=2.0, com=np.zeros(3), inertia=0.5 * np.eye(3))
+MOTORS_ALONE = {
+    "constant inertia": fj.Robot("flywheel", (PENDULUM,)),
+    "mixed": with_drives(CHAIN, [HARD, STIFF, TIED]),
+    "variable stiffness": with_drives(CHAIN, [TIED, dataclasses.replace(PAIR, damping=0.0), HARD]),
+}
+SPRING_CUTOFF = 300.0
+
+
+def twice_filtered(motion, n, begin):
+    """u through both filters half a period late, the second one at 0 until sample `begin`."""
+    h = motion.t[1]
+    fine = np.linspace(0.0, motion.t[-1], 8 * len(motion.t) - 7)
+    u = np.array([pulse(n, t, 0.1) for t in fine])
+    once = np.stack([lsim(([SPRING_CUTOFF], [1.0, SPRING_CUTOFF]), x, fine)[1] for x in u.T], axis=-1)
+    late = fine >= motion.t[begin] - h / 2
+    once[~late] = 0.0
+    twice = np.stack([lsim(([LINK], [1.0, LINK]), x, fine)[1] for x in once.T], axis=-1)
+    return twice[np.searchsorted(fine, motion.t - h / 2)]
+
+
+@pytest.mark.parametrize("name", MOTORS_ALONE)
+def test_motors_alone_tell_collisions_by_a_filter_of_second_order(name):
+    robot = MOTORS_ALONE[name]
+    residual = fj.MotorEncoderResidual(robot, LINK, SPRING_CUTOFF)
+    assert residual.transfer_function().order == 2
+    errors = []
+    for h in (0.002, 0.001) if name == "constant inertia" else (0.001,):
+        motion = Motion(robot, h, fault=0.0)
+        blank = fj.Measurement(None, None, *motion.measurement[2:4], None)
+        found = residual.run(motion.t, blank, motion.tau)
+        begin = int(np.flatnonzero(found["status"] == fj.Status.GOOD)[0]) - 1
+        told = [fj.Status.FIRST] + [fj.Status.SETTLING] * (begin - 1) + [fj.Status.FIRST]
+        assert found["status"][: begin + 1, 0].tolist() == told
+        assert found["blind"][begin, 0] == pytest.approx(motion.t[begin] + 0.001, abs=1e-9)
+        assert np.all(found["status"][begin + 1 :] == fj.Status.GOOD)
+        wanted = twice_filtered(motion, robot.n, begin)
+        errors.append(np.max(np.abs(found["link"] - wanted)))
+        assert errors[-1] < 0.02 * np.max(np.abs(wanted))
+    if len(errors) > 1:
+        assert np.log2(errors[0] / errors[1]) > 1.8
+
+
+@pytest.mark.parametrize("name", ["rigid chain", "mixed", "variable stiffness"])
+def test_the_energy_residual_filters_the_power_of_collisions(name):
+    """... and of nothing else: faults of motors behind springs do not show."""
+    robot, errors = ROBOTS[name], []
+    residual = fj.EnergyResidual(robot, LINK)
+    for h in (0.002, 0.001):
+        motion = Motion(robot, h)
+        power = np.sum(motion.measurement.v * [pulse(robot.n, t, 0.1) for t in motion.t], axis=1)
+        wanted = lsim(([LINK], [1.0, LINK]), power, motion.t)[1]
+        found = residual.run(motion.t, motion.measurement, motion.tau)["power"][:, 0]
+        errors.append(np.linalg.norm((found - wanted)[:: round(0.002 / h)]))
+    assert np.log2(errors[0] / errors[1]) > 1.9
+    assert np.max(np.abs(found - wanted)) < 0.01 * np.max(np.abs(wanted))
+
+
+@pytest.mark.parametrize("name", ["mixed", "variable stiffness"])
+def test_the_friction_observer_follows_friction(name):
+    """Of motors behind springs, whatever the collisions; at rigid joints, of joint and motor, less what hits them."""
+    robot = ROBOTS[name]
+    motion = Motion(robot, 0.001, fault=0.0)
+    found = fj.FrictionObserver(robot, MOTOR).run(motion.t, motion.measurement, motion.tau)["friction"]
+    for k, (i, spring) in enumerate(zip(robot.motor_joints, springs_of(robot))):
+        joint, u = robot.joints[i], np.array([pulse(robot.n, t, 0.1) for t in motion.t])[:, i]
+        v, theta_v = motion.measurement.v[:, i], motion.measurement.theta_v[:, k]
+        lost = rubbing(spring[1], theta_v) if spring else rubbing(joint, v) + rubbing(joint.drive.motor, v) - u
+        wanted = lsim(([MOTOR], [1.0, MOTOR]), lost, motion.t)[1]
+        assert np.max(np.abs(found[:, k] - wanted)) < 0.01 * np.max(np.abs(wanted))

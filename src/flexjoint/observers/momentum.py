@@ -8,7 +8,7 @@ the two cannot be told apart and show in the link's.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -20,10 +20,34 @@ from ..drives import AntagonisticDrive, ElasticDrive, Motor
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
+from ..springs import Spring
 from .base import Measurement
 from .residual import Balance, Residual, checked_residual
 
 LONGEST = 0.05  # s
+
+
+class Transmission(NamedTuple):
+    """A spring, and the motor behind it."""
+
+    joint: int
+    motor: Motor
+    spring: Spring
+    damping: Any
+
+
+def transmissions(robot: Robot) -> list[Transmission | None]:
+    """In the order of `Robot.motor_joints`; None where the motor turns with the link."""
+    found: list[Transmission | None] = []
+    for k, i in enumerate(robot.motor_joints):
+        drive = robot.joints[i].drive
+        if isinstance(drive, ElasticDrive):
+            found.append(Transmission(i, drive.motor, drive.spring, drive.damping))
+        elif isinstance(drive, AntagonisticDrive):
+            found.append(Transmission(i, drive.motors[k >= robot.n], drive.springs[k >= robot.n], drive.damping))
+        else:
+            found.append(None)
+    return found
 
 
 def link_balance(robot: Robot, q: Any, v: Any) -> Balance:
@@ -105,49 +129,28 @@ class JointTorqueResidual(Residual):
         return np.concatenate([self.link_cutoff, self.motor_cutoff[list(self.robot.motor_joints)]])
 
     def balance(self, measurement: Measurement) -> Balance:
-        robot, motors = self.robot, motors_behind_springs(self.robot)
-        links, springs = link_balance(robot, measurement.q, measurement.v), self.springs(measurement)
-        pulling = [
-            ca.sum1(ca.vertcat(*[x for x, i in zip(springs, robot.motor_joints) if i == k])) for k in range(robot.n)
-        ]
+        robot, behind = self.robot, transmissions(self.robot)
+        links = link_balance(robot, measurement.q, measurement.v)
+        springs = [self.tension(k, x, measurement) if x else sx(0.0) for k, x in enumerate(behind)]
+        pulling = [zeros(1)] * robot.n
+        for k, i in enumerate(robot.motor_joints):
+            pulling[i] = pulling[i] + springs[k]
         if self.sensors:
-            pulling = [measurement.tau_e[k] if elastic else 0.0 for k, elastic in enumerate(robot.elastic)]
-        rubbing = friction(motors, [measurement.theta_v], 0)[0]
+            pulling = [measurement.tau_e[i] if elastic else zeros(1) for i, elastic in enumerate(robot.elastic)]
+        motors = [x.motor if x else Motor(0.0) for x in behind]
         momenta = sx([motor.inertia for motor in motors]) * measurement.theta_v  # B θ'
-        return Balance(
-            ca.vertcat(links.p, momenta),
-            ca.vertcat(links.rate + ca.vertcat(*pulling), -ca.vertcat(*springs) - rubbing),
-            links.place,
-        )
+        rates = -ca.vertcat(*springs) - friction(motors, [measurement.theta_v], 0)[0]
+        return Balance(ca.vertcat(links.p, momenta), ca.vertcat(links.rate + ca.vertcat(*pulling), rates), links.place)
 
-    def springs(self, measurement: Measurement) -> list[Any]:
-        """Torque of each motor's spring on the link; 0 at a rigid joint."""
-        found, second = [], set()
-        for k, i in enumerate(self.robot.motor_joints):
-            drive = self.robot.joints[i].drive
-            if isinstance(drive, ElasticDrive) and self.sensors:
-                found.append(measurement.tau_e[i])
-            elif isinstance(drive, ElasticDrive | AntagonisticDrive):
-                phi, phi_v = measurement.theta[k] - measurement.q[i], measurement.theta_v[k] - measurement.v[i]
-                spring = drive.spring if isinstance(drive, ElasticDrive) else drive.springs[i in second]
-                found.append(spring.torque(phi) + drive.damping * phi_v)
-                second.add(i)
-            else:
-                found.append(sx(0.0))
-        return found
+    def tension(self, k: int, x: Transmission, measurement: Measurement) -> Any:
+        """Torque of the spring of motor k on the link."""
+        if self.sensors and not self.robot.antagonistic[x.joint]:
+            return measurement.tau_e[x.joint]
+        phi, phi_v = measurement.theta[k] - measurement.q[x.joint], measurement.theta_v[k] - measurement.v[x.joint]
+        return x.spring.torque(phi) + x.damping * phi_v
 
     def driving(self, torque: Any) -> Any:
         robot = self.robot
         on_links = [0.0 if elastic else torque[i] for i, elastic in enumerate(robot.elastic)]
         on_motors = [torque[k] if robot.elastic[i] else 0.0 for k, i in enumerate(robot.motor_joints)]
         return ca.vertcat(*on_links, *on_motors)
-
-
-def motors_behind_springs(robot: Robot) -> list[Motor]:
-    """In the order of `Robot.motor_joints`; one without inertia and friction where the motor turns with the link."""
-    found, second = [], set()
-    for i in robot.motor_joints:
-        drive = robot.joints[i].drive
-        found.append(drive.motors[i in second] if isinstance(drive, ElasticDrive | AntagonisticDrive) else Motor(0.0))
-        second.add(i)
-    return found

@@ -18,7 +18,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -41,6 +41,18 @@ class Status(IntEnum):
     GAP = 3  # later than `longest` after the last one that could be used: begun anew
     INVALID = 4  # a sensor, a torque or the time is no finite number
     STALE = 5  # not later than the one before: ignored
+    SETTLING = 6  # used by filters that have not yet forgotten how they were begun
+
+
+class TransferFunction(NamedTuple):
+    """Of a filter, by the coefficients of polynomials in s, the highest power first."""
+
+    numerator: np.ndarray
+    denominator: np.ndarray
+
+    @property
+    def order(self) -> int:
+        return len(self.denominator) - 1
 
 
 class Balance(NamedTuple):
@@ -54,7 +66,7 @@ class Balance(NamedTuple):
 class Memory(NamedTuple):
     """The state, as columns."""
 
-    seen: Any  # whether there is a sample to compare with
+    seen: Any  # 0: nothing, 1: one sample to compare with, 2: and a residual
     gone: Any  # time since it
     blind: Any  # time since the residual was last good
     impulse: Any  # of the motor torques since that sample
@@ -71,7 +83,12 @@ class Residual(TimedObserver):
     """
 
     longest: float
-    places: int = 0  # how many numbers are kept of a sample beside momenta and rates
+    from_zero: ClassVar[bool] = True  # whether the filter begins at 0, or at the first force that is found
+
+    @property
+    def places(self) -> int:
+        """How many numbers are kept of a sample beside momenta and rates."""
+        return 0
 
     @property
     @abstractmethod
@@ -89,6 +106,11 @@ class Residual(TimedObserver):
     def force(self, h: Any, before: Balance, now: Balance, impulse: Any) -> Any:
         """The mean of what is missing over h seconds."""
         return (now.p - before.p - self.driving(impulse)) / h - (before.rate + now.rate) / 2
+
+    def transfer_function(self, channel: int = 0) -> TransferFunction:
+        """From what is missing to the residual: K/(s + K)."""
+        K = float(self.gain[channel])
+        return TransferFunction(np.array([K]), np.array([1.0, K]))
 
     # State and outputs ------------------------------------------------------------------------------------------------
 
@@ -117,17 +139,17 @@ class Residual(TimedObserver):
         known = ca.logic_and(ca.logic_and(later, timed), driven)
         usable = ca.logic_and(known, is_finite(*(getattr(measurement, name) for name in self.reads)))
         gone, impulse = before.gone + h, before.impulse + h * given
-        good = ca.logic_and(ca.logic_and(usable, before.seen), gone <= self.longest)
+        good = ca.logic_and(ca.logic_and(usable, before.seen > 0), gone <= self.longest)
         stale = ca.logic_and(h <= 0, timed)
 
         fade = ca.exp(-sx(self.gain) * gone)
+        fade = fade if self.from_zero else ca.if_else(before.seen == 1, 0, fade)
         u = self.force(gone, Balance(before.p, before.rate, before.place), now, impulse)
         r = ca.if_else(good, fade * before.r + (1 - fade) * u, before.r)
-        passed = ca.if_else(timed, ca.fmax(h, 0), self.period)  # without a time stamp, at a guess
-        blind = ca.if_else(good, 0, before.blind + passed)
+        blind = ca.if_else(good, 0, before.blind + time_passed(h, self.period))
         waiting = ca.logic_and(known, ca.logic_not(usable))  # the torque goes on, the sample is lost
         after = Memory(
-            ca.if_else(usable, 1, ca.if_else(ca.logic_or(waiting, stale), before.seen, 0)),
+            ca.if_else(usable, 1 + good, ca.if_else(ca.logic_or(waiting, stale), before.seen, 0)),
             ca.if_else(waiting, gone, ca.if_else(stale, before.gone, 0)),
             blind,
             ca.if_else(waiting, impulse, ca.if_else(stale, before.impulse, 0)),
@@ -136,7 +158,7 @@ class Residual(TimedObserver):
             ca.if_else(usable, now.place, before.place) if self.places else before.place,
             r,
         )
-        begun = ca.if_else(before.seen, sx(Status.GAP), sx(Status.FIRST))
+        begun = ca.if_else(before.seen > 0, sx(Status.GAP), sx(Status.FIRST))
         bad = ca.if_else(stale, sx(Status.STALE), ca.if_else(usable, begun, sx(Status.INVALID)))
         status = ca.if_else(good, ca.if_else(saturated, sx(Status.SATURATED), sx(Status.GOOD)), bad)
         found = dict(zip(self.channels, split(r, self.channels.values())))
@@ -165,7 +187,12 @@ def is_finite(*columns: Any) -> Any:
     return ca.sum1(ca.fabs(ca.vertcat(*columns))) <= FINITE
 
 
-def checked_residual(observer: Residual, *gains: str) -> None:
+def time_passed(h: Any, period: float) -> Any:
+    """h where that is a time; without a time stamp, at a guess, the period."""
+    return ca.if_else(ca.fabs(h) <= FINITE, ca.fmax(h, 0), period)
+
+
+def checked_residual(observer: Any, *gains: str) -> None:
     """The numbers of a residual; the named gains become one a joint or motor."""
     owner, n = type(observer).__name__, observer.robot.n
     for name in ("period", "longest"):

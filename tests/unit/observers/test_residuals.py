@@ -11,7 +11,7 @@ ARM = fj.random_robot(2, 7, prismatic=0.0)
 ELASTIC = fj.random_robot(2, 7, prismatic=0.0, elastic=1.0)
 CUTOFF = 40.0
 H = 1e-3
-GOOD, SATURATED, FIRST, GAP, INVALID, STALE = map(int, fj.Status)
+GOOD, SATURATED, FIRST, GAP, INVALID, STALE = map(int, list(fj.Status)[:6])
 
 
 def limited(robot, effort):
