@@ -63,6 +63,10 @@ class Detections:
         return self.log.robot
 
     @property
+    def t(self) -> np.ndarray:
+        return self.log.t
+
+    @property
     def status(self) -> np.ndarray:
         return self.outputs["status"][:, 0].astype(int)
 
