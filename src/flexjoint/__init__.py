@@ -15,7 +15,6 @@ from typing import Any
 import numpy  # noqa: F401  what every call needs
 
 _HOMES = {
-    "algorithms.antagonism": "StiffnessBand feasible_stiffness",
     "algorithms.articulated_body": "forward_dynamics",
     "algorithms.coriolis": (
         "coriolis_matrix coriolis_product coriolis_transpose_product mass_matrix_rate modified_newton_euler"
@@ -28,6 +27,10 @@ _HOMES = {
     "algorithms.elastic": "MotorMotion inverse_dynamics motor_motion",
     "algorithms.elastic_forward": "Accelerations elastic_forward_dynamics",
     "algorithms.energy": "Momentum generalized_momentum kinetic_energy momentum potential_energy",
+    "algorithms.feasibility": (
+        "StiffnessBand TorqueBand feasible_stiffness feasible_stiffness_along feasible_torque "
+        "require_feasible_stiffness stiffness_range"
+    ),
     "algorithms.feedback_linearization": (
         "LinearizingTorque LinkMotion chain_length feedback_linearization feedback_linearization_from_positions "
         "feedback_linearization_from_torques linearizing_control link_motion"
@@ -47,6 +50,7 @@ _HOMES = {
     "algorithms.rotors": (
         "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
     ),
+    "algorithms.settings": "deflection_steps",
     "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
     "algorithms.variable_stiffness": (
         "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion variable_stiffness_forward_dynamics "
@@ -60,7 +64,7 @@ _HOMES = {
         "OpenLoop PassivityControl RigidState StructurePreserving gains_from_poles joint_modes routh_period_limit "
         "runge_kutta_limit sampling_period_limit"
     ),
-    "drives": "AntagonisticDrive ElasticDrive Motor RigidDrive",
+    "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
     "errors": "FlexjointError InputError NonFiniteError RobotError",
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
@@ -80,7 +84,10 @@ _HOMES = {
         "Actuators FaultyActuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution "
         "simulate"
     ),
-    "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
+    "springs": (
+        "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
+        "TabulatedSpring"
+    ),
     "trajectory": (
         "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "
         "require_smoothness"

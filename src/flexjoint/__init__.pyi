@@ -1,6 +1,5 @@
 """What flexjoint/__init__.py makes available, for type checkers and editors."""
 
-from .algorithms.antagonism import StiffnessBand as StiffnessBand, feasible_stiffness as feasible_stiffness
 from .algorithms.articulated_body import forward_dynamics as forward_dynamics
 from .algorithms.coriolis import (
     coriolis_matrix as coriolis_matrix,
@@ -38,6 +37,15 @@ from .algorithms.energy import (
     kinetic_energy as kinetic_energy,
     momentum as momentum,
     potential_energy as potential_energy,
+)
+from .algorithms.feasibility import (
+    StiffnessBand as StiffnessBand,
+    TorqueBand as TorqueBand,
+    feasible_stiffness as feasible_stiffness,
+    feasible_stiffness_along as feasible_stiffness_along,
+    feasible_torque as feasible_torque,
+    require_feasible_stiffness as require_feasible_stiffness,
+    stiffness_range as stiffness_range,
 )
 from .algorithms.feedback_linearization import (
     LinearizingTorque as LinearizingTorque,
@@ -98,6 +106,7 @@ from .algorithms.rotors import (
     rotor_coupling as rotor_coupling,
     rotor_torque as rotor_torque,
 )
+from .algorithms.settings import deflection_steps as deflection_steps
 from .algorithms.transmission import (
     LinkState as LinkState,
     SpringTorque as SpringTorque,
@@ -143,8 +152,10 @@ from .control import (
 from .drives import (
     AntagonisticDrive as AntagonisticDrive,
     ElasticDrive as ElasticDrive,
+    LeverDrive as LeverDrive,
     Motor as Motor,
     RigidDrive as RigidDrive,
+    VariableStiffnessDrive as VariableStiffnessDrive,
 )
 from .errors import (
     FlexjointError as FlexjointError,
@@ -217,6 +228,7 @@ from .springs import (
     PiecewiseSpring as PiecewiseSpring,
     QuadraticSpring as QuadraticSpring,
     Spring as Spring,
+    TabulatedSpring as TabulatedSpring,
 )
 from .trajectory import (
     FilteredStep as FilteredStep,

@@ -117,6 +117,8 @@ GROUPS = {
     "wrenches": Signal((6,), "N/sᵏ, Nm/sᵏ"),
     "base": Signal((3,), "rad/sᵏ⁺¹, m/sᵏ⁺²"),
     "tracking": Signal(("n",), "rad/sᵏ | m/sᵏ, 1/sᵏ"),
+    "phi0": Signal(("n",), "rad | m"),
+    "damping": Signal(("n",), "Nm s/rad | N s/m"),
 }
 
 
