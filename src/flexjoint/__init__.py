@@ -41,6 +41,7 @@ _HOMES = {
     "algorithms.rotors": (
         "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
     ),
+    "algorithms.stiffness_tracking": "VariableStiffnessControl variable_stiffness_control",
     "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
     "algorithms.variable_stiffness": (
         "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion "

@@ -167,6 +167,8 @@ from .algorithms.rotors import (
 from .algorithms.rotors import (
     rotor_torque as rotor_torque,
 )
+from .algorithms.stiffness_tracking import VariableStiffnessControl as VariableStiffnessControl
+from .algorithms.stiffness_tracking import variable_stiffness_control as variable_stiffness_control
 from .algorithms.transmission import (
     LinkState as LinkState,
 )
