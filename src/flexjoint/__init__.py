@@ -68,8 +68,8 @@ _HOMES = {
     "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "trajectory": (
-        "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "
-        "require_smoothness"
+        "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_stiffness "
+        "load_trajectory require_smoothness"
     ),
 }  # module: public names, as in __init__.pyi
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

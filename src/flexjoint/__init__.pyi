@@ -389,6 +389,9 @@ from .trajectory import (
     Trajectory as Trajectory,
 )
 from .trajectory import (
+    load_stiffness as load_stiffness,
+)
+from .trajectory import (
     load_trajectory as load_trajectory,
 )
 from .trajectory import (

@@ -58,7 +58,7 @@ def test_beyond_the_bracket_its_end_is_returned():
 @pytest.mark.parametrize("steps", [16, 40])
 def test_derivatives_are_those_of_the_implicit_function(law, steps):
     """Also where rounding takes the last step out of a bracket that has shrunk to nothing."""
-    f, reach = LAWS[law] if law in LAWS else ROUNDED
+    f, reach = LAWS.get(law, ROUNDED)
     torque = np.random.default_rng(1).uniform(-80, 100, (1000, 3))
     phi = kernel_of(f, reach, steps=steps)(torque)
     derivative = kernel_of(f, reach, derivative=True, steps=steps)(torque)

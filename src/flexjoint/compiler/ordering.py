@@ -13,6 +13,7 @@ from .program import Op, Program
 LATENCY = {"neg": 0, "div": 13, "sqrt": 18, "sin": 64, "cos": 64}  # cycles, about; 4 for the others
 ISSUED = 2  # products and sums a cycle
 
+
 def latency(op: Op) -> int:
     """Cycles from operands to result; none for what lies in memory."""
     if op.loop:

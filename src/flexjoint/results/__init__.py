@@ -2,15 +2,19 @@
 
 from .files import check_table_path, write_table
 from .plots import check_plot_path, panels, plot_motors
-from .table import MotorTable, motor_table, sample_times
+from .stiffness import StiffnessTable, stiffness_table
+from .table import JointTable, MotorTable, motor_table, sample_times
 
 __all__ = [
+    "JointTable",
     "MotorTable",
+    "StiffnessTable",
     "check_plot_path",
     "check_table_path",
     "motor_table",
     "panels",
     "plot_motors",
     "sample_times",
+    "stiffness_table",
     "write_table",
 ]

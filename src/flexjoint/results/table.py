@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ from ..trajectory import Trajectory, require_smoothness
 BLOCK = 8192  # samples computed in one call
 MAX_SAMPLES = 5_000_000
 PERIOD = 1e-3  # s
+OF_A_QUANTITY = ("rigid", "lower", "upper", "spread", "bound")  # ends of names whose unit is that of what stands before
 
 
 class Column(NamedTuple):
@@ -34,24 +36,19 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MotorTable:
-    """Times, (m,), and one number a joint at each of them, (m, n); all on the link side, in SI units.
-
-    `tau_rigid` is the torque if the joints were rigid, where it was asked for.
-    """
+class JointTable(ABC):
+    """Times, (m,), and quantities that have one number a joint at each of them, (m, n)."""
 
     robot: Robot
     t: np.ndarray
-    q: np.ndarray
-    theta: np.ndarray
-    deflection: np.ndarray
-    tau: np.ndarray
-    tau_rigid: np.ndarray | None = None
 
+    @abstractmethod
     def quantities(self) -> dict[str, np.ndarray]:
         """All that has one number a joint, by name."""
-        found = {"q": self.q, "theta": self.theta, "deflection": self.deflection, "tau": self.tau}
-        return found if self.tau_rigid is None else {**found, "tau_rigid": self.tau_rigid}
+
+    def has(self, joint: int, name: str) -> bool:
+        """Whether a joint has such a thing."""
+        return True
 
     def columns(self) -> list[Column]:
         """t, then each quantity joint by joint."""
@@ -59,13 +56,33 @@ class MotorTable:
             Column(f"{joint.name}.{name}", unit, values[:, i])
             for name, values in self.quantities().items()
             for i, (joint, unit) in enumerate(zip(self.robot.joints, units(self.robot, name)))
+            if self.has(i, name)
         ]
         return [Column("t", "s", self.t), *series]
 
 
+@dataclass(frozen=True, eq=False)
+class MotorTable(JointTable):
+    """Motors along a motion; all on the link side, in SI units.
+
+    `tau_rigid` is the torque if the joints were rigid, where it was asked for.
+    """
+
+    q: np.ndarray
+    theta: np.ndarray
+    deflection: np.ndarray
+    tau: np.ndarray
+    tau_rigid: np.ndarray | None = None
+
+    def quantities(self) -> dict[str, np.ndarray]:
+        found = {"q": self.q, "theta": self.theta, "deflection": self.deflection, "tau": self.tau}
+        return found if self.tau_rigid is None else {**found, "tau_rigid": self.tau_rigid}
+
+
 def units(robot: Robot, quantity: str) -> list[str]:
     """The unit of a quantity at each joint."""
-    turning, sliding = SIGNALS[quantity.removesuffix("_rigid")].unit.split(" | ")
+    stem, _, what = quantity.rpartition("_")
+    turning, sliding = SIGNALS[stem if what in OF_A_QUANTITY else quantity].unit.split(" | ")
     return [sliding if joint.kind == "prismatic" else turning for joint in robot.joints]
 
 

@@ -4,7 +4,7 @@
 """
 
 from .base import Trajectory, require_smoothness
-from .files import load_trajectory
+from .files import load_stiffness, load_trajectory
 from .filtered_step import FilteredStep
 from .polynomial import RestToRest
 from .retiming import Joined, Retimed, Scaled
@@ -22,6 +22,7 @@ __all__ = [
     "Sinusoid",
     "Spline",
     "Trajectory",
+    "load_stiffness",
     "load_trajectory",
     "require_smoothness",
 ]
