@@ -317,6 +317,9 @@ from .observers import (
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters
 from .random_robots import random_robot as random_robot
+from .results import (
+    sensitivity as sensitivity,
+)
 from .robot import Joint as Joint
 from .robot import Limits as Limits
 from .robot import Link as Link

@@ -2,10 +2,12 @@
 
 from .files import check_table_path, write_table
 from .plots import check_plot_path, panels, plot_motors
+from .sensitivity import Band, sensitivity
 from .stiffness import StiffnessTable, stiffness_table
 from .table import JointTable, MotorTable, motor_table, sample_times
 
 __all__ = [
+    "Band",
     "JointTable",
     "MotorTable",
     "StiffnessTable",
@@ -15,6 +17,7 @@ __all__ = [
     "panels",
     "plot_motors",
     "sample_times",
+    "sensitivity",
     "stiffness_table",
     "write_table",
 ]

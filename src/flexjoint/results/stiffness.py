@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,8 @@ from ..algorithms.variable_stiffness import variable_stiffness_motion
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
-from .table import BLOCK, PERIOD, JointTable, sample_times
+from .sensitivity import named_bands, sensitivity
+from .table import BLOCK, PERIOD, JointTable, check_finite, joined, sample_times
 
 SHOWN = ("theta_1", "theta_2", "phi_1", "phi_2", "tau_e", "tau_1", "tau_2")
 
@@ -39,11 +40,11 @@ class StiffnessTable(JointTable):
     tau_1: np.ndarray
     tau_2: np.ndarray
 
-    def quantities(self) -> dict[str, np.ndarray]:
+    def series(self) -> dict[str, np.ndarray]:
         return {name: getattr(self, name) for name in ("q", "sigma", "sigma_lower", "sigma_upper", *SHOWN)}
 
     def has(self, joint: int, name: str) -> bool:
-        of_all = name in ("q", "tau_e", "theta_1", "phi_1", "tau_1")
+        of_all = name in ("q", "tau_e") or "_1" in name
         return of_all or self.robot.antagonistic[joint]
 
 
@@ -54,6 +55,7 @@ def stiffness_table(
     period: float = PERIOD,
     *,
     wrench: Sequence[float] | None = None,
+    uncertain: Mapping[str, float | str] | None = None,
     progress: Callable[[int], Any] = lambda samples: None,
 ) -> StiffnessTable:
     """What motion and stiffness ask of both motors, every `period` seconds.
@@ -61,20 +63,24 @@ def stiffness_table(
     `stiffness` has a column for each joint that can change it, as `load_stiffness` gives it; where it is shorter than
     the motion it stays what it was in the end.  A stiffness beyond reach is an error that names joint, time and what
     could be reached.  `wrench`, (f, n), acts on the tool in base coordinates and does not change.
+    With `uncertain`, as in `sensitivity`, there are bands of the torques.
     """
     check_stiffness(robot, stiffness)
     require_smoothness(trajectory, robot=robot)
     t = sample_times(trajectory.duration, period)
     loads: dict[str, Any] = {} if wrench is None else {"wrenches": {robot.tool: [wrench, np.zeros(6), np.zeros(6)]}}
-    parts = []
+    parts, bands = [], []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):
         q, sigma = trajectory(now), of_all_joints(robot, stiffness(now, order=2))
         motion = variable_stiffness_motion(robot, *q, *sigma, **loads)
         explain(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
         parts.append((q[0], sigma[0], lower, upper, *(getattr(motion, name) for name in SHOWN)))
+        bands.append(named_bands(sensitivity(robot, q, uncertain, sigma, **loads)) if uncertain else {})
         progress(now.size)
-    return StiffnessTable(robot, t, *(np.concatenate(part) for part in zip(*parts)))
+    table = StiffnessTable(robot, t, *(np.concatenate(part) for part in zip(*parts)), bands=joined(bands))
+    check_finite(table)
+    return table
 
 
 def check_stiffness(robot: Robot, stiffness: Trajectory) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..api import SIGNALS
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
+from .sensitivity import named_bands, sensitivity
 
 BLOCK = 8192  # samples computed in one call
 MAX_SAMPLES = 5_000_000
@@ -37,14 +38,22 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class JointTable(ABC):
-    """Times, (m,), and quantities that have one number a joint at each of them, (m, n)."""
+    """Times, (m,), and quantities that have one number a joint at each of them, (m, n).
+
+    `bands` has how far torques may be off, as "tau_spread" and "tau_bound", where that was asked for.
+    """
 
     robot: Robot
     t: np.ndarray
+    bands: Mapping[str, np.ndarray] = field(default_factory=dict, kw_only=True)
 
     @abstractmethod
+    def series(self) -> dict[str, np.ndarray]:
+        """What the table is about, by name."""
+
     def quantities(self) -> dict[str, np.ndarray]:
         """All that has one number a joint, by name."""
+        return {**self.series(), **self.bands}
 
     def has(self, joint: int, name: str) -> bool:
         """Whether a joint has such a thing."""
@@ -74,7 +83,7 @@ class MotorTable(JointTable):
     tau: np.ndarray
     tau_rigid: np.ndarray | None = None
 
-    def quantities(self) -> dict[str, np.ndarray]:
+    def series(self) -> dict[str, np.ndarray]:
         found = {"q": self.q, "theta": self.theta, "deflection": self.deflection, "tau": self.tau}
         return found if self.tau_rigid is None else {**found, "tau_rigid": self.tau_rigid}
 
@@ -110,29 +119,37 @@ def motor_table(
     *,
     rigid: bool = False,
     wrench: Sequence[float] | None = None,
+    uncertain: Mapping[str, float | str] | None = None,
     progress: Callable[[int], Any] = lambda samples: None,
 ) -> MotorTable:
     """What a motion of the links asks of the motors, every `period` seconds.
 
     With `rigid` also the torque of the robot with rigid joints.  `wrench`, (f, n), acts on the tool in base
-    coordinates and does not change.  `progress` is called with the number of samples each time some are done.
+    coordinates and does not change.  With `uncertain`, as in `sensitivity`, there are bands of the torque.  `progress`
+    is called with the number of samples each time some are done.
     """
     require_smoothness(trajectory, robot=robot)
     t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
     loads: dict[str, Any] = {} if wrench is None else {"wrenches": {robot.tool: [wrench, np.zeros(6), np.zeros(6)]}}
-    parts = []
+    parts, bands = [], []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember
         q = trajectory(now, order=needed_order(robot))
         motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
         compared = [inverse_dynamics(stiff, *q, **loads)] if rigid else []
         parts.append((q[0], motion.theta, motion.deflection, motion.tau, *compared))
+        bands.append(named_bands(sensitivity(robot, q, uncertain, **loads)) if uncertain else {})
         progress(now.size)
-    table = MotorTable(robot, t, *(np.concatenate(part) for part in zip(*parts)))
+    table = MotorTable(robot, t, *(np.concatenate(part) for part in zip(*parts)), bands=joined(bands))
     check_finite(table)
     return table
 
 
-def check_finite(table: MotorTable) -> None:
+def joined(blocks: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Blocks of the same quantities, one after the other."""
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def check_finite(table: JointTable) -> None:
     for column in table.columns():
         bad = np.flatnonzero(~np.isfinite(column.values))
         if bad.size:
