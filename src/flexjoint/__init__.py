@@ -53,8 +53,8 @@ _HOMES = {
     "control": (
         "AdaptiveControl AdaptiveState ComputedTorque Controller ControllerState FeedbackLinearization "
         "FeedforwardPD FullStateFeedback JointModes JointState MotorPD OpenLoop PassivityControl RigidState "
-        "StructurePreserving gains_from_poles joint_modes routh_period_limit runge_kutta_limit "
-        "sampling_period_limit"
+        "StructurePreserving TrackingIntegrals VariableStiffnessTracking gains_from_poles joint_modes "
+        "routh_period_limit runge_kutta_limit sampling_period_limit stiffness_band"
     ),
     "drives": "AntagonisticDrive ElasticDrive Motor RigidDrive",
     "errors": "FlexjointError InputError NonFiniteError RobotError",
@@ -69,8 +69,8 @@ _HOMES = {
     "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "trajectory": (
-        "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_stiffness "
-        "load_trajectory require_smoothness"
+        "FilteredStep Joined MotionAndStiffness RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory "
+        "load_stiffness load_trajectory require_smoothness"
     ),
 }  # module: public names, as in __init__.pyi
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -256,6 +256,12 @@ from .control import (
     StructurePreserving as StructurePreserving,
 )
 from .control import (
+    TrackingIntegrals as TrackingIntegrals,
+)
+from .control import (
+    VariableStiffnessTracking as VariableStiffnessTracking,
+)
+from .control import (
     gains_from_poles as gains_from_poles,
 )
 from .control import (
@@ -269,6 +275,9 @@ from .control import (
 )
 from .control import (
     sampling_period_limit as sampling_period_limit,
+)
+from .control import (
+    stiffness_band as stiffness_band,
 )
 from .drives import (
     AntagonisticDrive as AntagonisticDrive,
@@ -369,6 +378,9 @@ from .trajectory import (
 )
 from .trajectory import (
     Joined as Joined,
+)
+from .trajectory import (
+    MotionAndStiffness as MotionAndStiffness,
 )
 from .trajectory import (
     RestToRest as RestToRest,

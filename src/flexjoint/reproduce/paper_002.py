@@ -132,7 +132,7 @@ def random_ratios(robot: Robot, samples: int = 101) -> Ratios:
     """The least ratio of peaks among motors and joints, and that of the sums of ∫τ²."""
     rng = np.random.default_rng(0)
     start, goal = rng.uniform(-REACH, REACH, (2, RANDOM_MOTIONS, 1, robot.n))
-    rise = RestToRest([0.0], [1.0], DURATION)(np.linspace(0.0, DURATION, samples))  # (5, samples, 1)
+    rise = RestToRest(np.zeros(1), np.ones(1), DURATION)(np.linspace(0.0, DURATION, samples))  # (5, samples, 1)
     q = [(goal - start) * x for x in rise]
     q[0] = q[0] + start
     rest = np.zeros(robot.n)

@@ -31,9 +31,9 @@ class Band(NamedTuple):
 
 def sensitivity(
     robot: Robot,
-    q: Sequence[Any],
+    q: Sequence[Any] | np.ndarray,
     uncertain: Mapping[str, float | str],
-    sigma: Sequence[Any] | None = None,
+    sigma: Sequence[Any] | np.ndarray | None = None,
     wrenches: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, Band]:
     """Bands of the motor torques for a motion [q, q', ...], as a trajectory gives it, on a robot not known exactly.

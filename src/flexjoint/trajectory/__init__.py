@@ -11,10 +11,12 @@ from .retiming import Joined, Retimed, Scaled
 from .samples import Samples
 from .sinusoid import Sinusoid
 from .spline import Spline
+from .stiffness import MotionAndStiffness
 
 __all__ = [
     "FilteredStep",
     "Joined",
+    "MotionAndStiffness",
     "RestToRest",
     "Retimed",
     "Samples",
