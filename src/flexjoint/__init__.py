@@ -61,12 +61,15 @@ _HOMES = {
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
-    "observers": "DerivativeState FilteredDerivative KalmanDifferentiator MotionEstimate output_covariance",
+    "observers": (
+        "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer "
+        "output_covariance"
+    ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
     "results": "sensitivity",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
+    "simulation": "LinearModel Plant Simulation at_rest linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "trajectory": (
         "FilteredStep Joined MotionAndStiffness RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory "

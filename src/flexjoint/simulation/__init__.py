@@ -3,7 +3,8 @@
 from .adaptive import reference_solution
 from .linearize import LinearModel, linearize
 from .plant import Plant
+from .rest import at_rest
 from .result import Simulation
 from .simulate import simulate
 
-__all__ = ["LinearModel", "Plant", "Simulation", "linearize", "reference_solution", "simulate"]
+__all__ = ["LinearModel", "Plant", "Simulation", "at_rest", "linearize", "reference_solution", "simulate"]

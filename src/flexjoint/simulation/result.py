@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..control.base import JointState
+from ..control.base import UNITS, JointState
 from ..errors import InputError
 from ..robot import Robot
-from .loop import UNITS, Setup
+from .loop import Setup
 
 FIELDS = (*JointState._fields, "tau")
 
@@ -21,6 +21,8 @@ FIELDS = (*JointState._fields, "tau")
 @dataclass(frozen=True)
 class Simulation:
     """Runs of one robot: `t` (m,), and (..., m, n) for all else, the dimensions of a batch first.
+
+    `theta`, `theta_v` and `tau` have a column a motor, in the order of `robot.motor_names`.
 
     Row k of `tau` is the torque from `t[k]` on.  Of a run that diverged, `joint` is the first to leave the bounds (else
     -1) and `periods` how many went well; what comes later is NaN.
@@ -34,7 +36,7 @@ class Simulation:
     theta: np.ndarray
     theta_v: np.ndarray
     tau: np.ndarray
-    reference: np.ndarray  # (m, n)
+    reference: np.ndarray  # (m, width of the controller's reference)
     periods: np.ndarray
     joint: np.ndarray
     memory: Any  # state of the controller at the end
@@ -62,7 +64,7 @@ class Simulation:
     @property
     def units(self) -> dict[str, str]:
         """Of each array, for turning | sliding joints."""
-        return dict(zip(FIELDS, (*UNITS, "Nm | N")))
+        return UNITS | {"tau": "Nm | N"}
 
     def to_npz(self, path: str | os.PathLike[str]) -> None:
         """All arrays by name, with the names of the joints and the digest of the robot."""
@@ -77,7 +79,9 @@ class Simulation:
         header = ["t [s]"]
         for name, unit in self.units.items():
             turning, sliding = unit.split(" | ")
-            header += [f"{name}.{x.name} [{turning if x.kind == 'revolute' else sliding}]" for x in self.robot.joints]
+            joints = range(self.robot.n) if name in ("q", "v") else self.robot.motor_joints
+            units = [turning if self.robot.joints[i].kind == "revolute" else sliding for i in joints]
+            header += [f"{name}.{column} [{unit}]" for column, unit in zip(self.robot.motor_names, units)]
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(header)
@@ -87,8 +91,8 @@ class Simulation:
 def finished(
     setup: Setup, histories: np.ndarray, memory: Any, done: Any, joint: Any, wanted: np.ndarray, begin: int
 ) -> Simulation:
-    """The result of histories (..., m, 5, n); what comes after the end of a run is NaN."""
-    robot, m = setup.robot, histories.shape[-3]
+    """The result of histories (..., m, row); what comes after the end of a run is NaN."""
+    robot, m = setup.robot, histories.shape[-2]
     done, joint = np.asarray(done).astype(int), np.where(np.asarray(joint) < robot.n, joint, -1).astype(int)
     late = np.arange(m) > (done - begin)[..., None]
     histories[late] = np.nan
@@ -101,5 +105,6 @@ def finished(
             f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
         )
     t = setup.period * (begin + np.arange(m))
-    q, v, theta, theta_v, tau = np.moveaxis(histories, -2, 0)
+    n, motors = robot.n, robot.motor_count
+    q, v, theta, theta_v, tau = np.split(histories, np.cumsum([n, n, motors, motors]), axis=-1)
     return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory)
