@@ -62,8 +62,7 @@ _HOMES = {
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
     "observers": (
-        "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer "
-        "output_covariance"
+        "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer output_covariance"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",

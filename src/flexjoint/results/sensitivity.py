@@ -50,7 +50,7 @@ def sensitivity(
     names = ["tau"] if sigma is None else ["tau_1", "tau_2"]
     pairs = [(name, pattern) for name in names for pattern in deviations]
     loads = dict(wrenches or {})
-    counts = {"wrenches": {link: len(stack) for link, stack in loads.items()}} if loads else {}
+    counts: dict[str, Any] = {"wrenches": {link: len(stack) for link, stack in loads.items()}} if loads else {}
     kernel = compile(algorithm, robot, derivatives=pairs, **counts)
     rest = [*([] if sigma is None else sigma), *(x for stack in loads.values() for x in stack)]
     slopes = kernel(*q[: len(kernel.inputs) - len(rest)], *rest)

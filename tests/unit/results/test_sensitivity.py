@@ -86,7 +86,7 @@ def test_bands_are_those_of_robots_made_anew(pattern):
 
 @pytest.mark.parametrize("name", ["vsa_3r", "hua_3r"])
 def test_the_spread_is_that_of_random_robots(name):
-    """1 % deviations of masses, and of motors or springs; 20000 robots: their standard deviation has one of 0.5 % itself."""
+    """1 % deviations of masses, and of motors or springs; of 20000 robots the spread is known to 0.5 %."""
     robot = fj.load(name)
     variable = any(robot.antagonistic)
     patterns = ("link?.mass", "*.motor_?.inertia") if variable else ("link?.mass", "*.drive.stiffness")
