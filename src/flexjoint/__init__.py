@@ -32,6 +32,9 @@ _HOMES = {
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
     "algorithms.mass_matrix": "mass_matrix",
+    "algorithms.mixed_control": (
+        "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
+    ),
     "algorithms.newton_euler": (
         "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives"
     ),
@@ -51,10 +54,10 @@ _HOMES = {
     "api": "Algorithm compile export_c show_config",
     "compiler.kernel": "Kernel",
     "control": (
-        "AdaptiveControl AdaptiveState ComputedTorque Controller ControllerState FeedbackLinearization "
-        "FeedforwardPD FullStateFeedback JointModes JointState MotorPD OpenLoop PassivityControl RigidState "
-        "StructurePreserving TrackingIntegrals VariableStiffnessTracking gains_from_poles joint_modes "
-        "routh_period_limit runge_kutta_limit sampling_period_limit stiffness_band"
+        "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
+        "FeedbackLinearization FeedforwardPD FullStateFeedback JointModes JointState MixedInverseDynamics MotorPD "
+        "OpenLoop PassivityControl RigidState StructurePreserving TrackingIntegrals VariableStiffnessTracking "
+        "gains_from_poles joint_modes routh_period_limit runge_kutta_limit sampling_period_limit stiffness_band"
     ),
     "drives": "AntagonisticDrive ElasticDrive Motor RigidDrive",
     "errors": "FlexjointError InputError NonFiniteError RobotError",
@@ -62,13 +65,17 @@ _HOMES = {
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
     "observers": (
-        "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer output_covariance"
+        "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
+        "FrictionObserver JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual MotionEstimate "
+        "MotorEncoderResidual Observer Residual Spread SpringTorqueObserver Status TimedObserver TransferFunction "
+        "VelocityEstimator external_wrench false_alarm_thresholds output_covariance spread_of_log spread_of_noise "
+        "struck_links"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
-    "results": "sensitivity",
+    "results": "RotorComparison compare_rotor_models sensitivity",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": "LinearModel Plant Simulation at_rest linearize reference_solution simulate",
+    "simulation": "Actuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "trajectory": (
         "FilteredStep Joined MotionAndStiffness RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory "

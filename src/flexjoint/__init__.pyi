@@ -95,6 +95,21 @@ from .algorithms.kinematics import (
     jacobian_derivatives as jacobian_derivatives,
 )
 from .algorithms.mass_matrix import mass_matrix as mass_matrix
+from .algorithms.mixed_control import (
+    AdaptiveMixedTorque as AdaptiveMixedTorque,
+)
+from .algorithms.mixed_control import (
+    MixedTorque as MixedTorque,
+)
+from .algorithms.mixed_control import (
+    adaptive_mixed_torque as adaptive_mixed_torque,
+)
+from .algorithms.mixed_control import (
+    adaptive_mixed_torque_from_positions as adaptive_mixed_torque_from_positions,
+)
+from .algorithms.mixed_control import (
+    mixed_torque as mixed_torque,
+)
 from .algorithms.newton_euler import (
     BaseMotion as BaseMotion,
 )
@@ -214,6 +229,9 @@ from .control import (
     AdaptiveControl as AdaptiveControl,
 )
 from .control import (
+    AdaptiveMixedControl as AdaptiveMixedControl,
+)
+from .control import (
     AdaptiveState as AdaptiveState,
 )
 from .control import (
@@ -239,6 +257,9 @@ from .control import (
 )
 from .control import (
     JointState as JointState,
+)
+from .control import (
+    MixedInverseDynamics as MixedInverseDynamics,
 )
 from .control import (
     MotorPD as MotorPD,
@@ -312,7 +333,28 @@ from .observers import (
     DerivativeState as DerivativeState,
 )
 from .observers import (
+    Detector as Detector,
+)
+from .observers import (
+    EnergyResidual as EnergyResidual,
+)
+from .observers import (
+    ExternalWrench as ExternalWrench,
+)
+from .observers import (
+    Fault as Fault,
+)
+from .observers import (
+    FaultIdentifier as FaultIdentifier,
+)
+from .observers import (
     FilteredDerivative as FilteredDerivative,
+)
+from .observers import (
+    FrictionObserver as FrictionObserver,
+)
+from .observers import (
+    JointTorqueResidual as JointTorqueResidual,
 )
 from .observers import (
     KalmanDifferentiator as KalmanDifferentiator,
@@ -321,17 +363,61 @@ from .observers import (
     Measurement as Measurement,
 )
 from .observers import (
+    MomentumResidual as MomentumResidual,
+)
+from .observers import (
     MotionEstimate as MotionEstimate,
+)
+from .observers import (
+    MotorEncoderResidual as MotorEncoderResidual,
 )
 from .observers import (
     Observer as Observer,
 )
 from .observers import (
+    Residual as Residual,
+)
+from .observers import (
+    Spread as Spread,
+)
+from .observers import (
+    SpringTorqueObserver as SpringTorqueObserver,
+)
+from .observers import (
+    Status as Status,
+)
+from .observers import (
+    TimedObserver as TimedObserver,
+)
+from .observers import (
+    TransferFunction as TransferFunction,
+)
+from .observers import (
+    VelocityEstimator as VelocityEstimator,
+)
+from .observers import (
+    external_wrench as external_wrench,
+)
+from .observers import (
+    false_alarm_thresholds as false_alarm_thresholds,
+)
+from .observers import (
     output_covariance as output_covariance,
+)
+from .observers import (
+    spread_of_log as spread_of_log,
+)
+from .observers import (
+    spread_of_noise as spread_of_noise,
+)
+from .observers import (
+    struck_links as struck_links,
 )
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters
 from .random_robots import random_robot as random_robot
+from .results import RotorComparison as RotorComparison
+from .results import compare_rotor_models as compare_rotor_models
 from .results import (
     sensitivity as sensitivity,
 )
@@ -341,13 +427,22 @@ from .robot import Link as Link
 from .robot import Robot as Robot
 from .robot import parents_first as parents_first
 from .simulation import (
+    Actuators as Actuators,
+)
+from .simulation import (
     LinearModel as LinearModel,
 )
 from .simulation import (
     Plant as Plant,
 )
 from .simulation import (
+    Sensors as Sensors,
+)
+from .simulation import (
     Simulation as Simulation,
+)
+from .simulation import (
+    Stops as Stops,
 )
 from .simulation import (
     at_rest as at_rest,

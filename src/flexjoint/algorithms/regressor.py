@@ -24,7 +24,7 @@ from ..robot import Robot
 from ..spatial import Inertia, Vector, ca, cross, sx, symmetric, unit_z, zeros
 from .bodies import Body, bodies, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions
-from .kinematics import joint_pose
+from .kinematics import joint_pose, velocities
 
 STANDARD = ("m", "h_x", "h_y", "h_z", "I_xx", "I_xy", "I_yy", "I_xz", "I_yz", "I_zz")
 BASE: dict[str, Callable[[Inertia], Any]] = {
@@ -167,6 +167,26 @@ def base_parameters(robot: Robot) -> BaseParameters:
     matrix = np.array(ca.DM(ca.jacobian(values, ca.vec(pi))))
     matrix.flags.writeable = False
     return BaseParameters(tuple(f"{robot.joints[part.body].name}.{part.name}" for part in parts), matrix)
+
+
+def estimated_bodies(robot: Robot, estimate: Any) -> list[Body]:
+    """The moving bodies with the inertia that the values of the base parameters give them."""
+    tree = lump_fixed(robot)
+    nothing = Inertia(sx(0.0), zeros(3), zeros(3, 3))
+    inertias = [nothing] * len(tree)
+    for k, part in enumerate(base_parts(robot)):
+        inertias[part.body] = inertias[part.body] + Inertia(*(estimate[k] * x for x in part.unit))
+    return [body._replace(inertia=inertia) for body, inertia in zip(tree, inertias)]
+
+
+def parameter_powers(robot: Robot, motions: Sequence[TwoMotions], q: Any, s: Any) -> Any:
+    """Yᵀs without Y: the power of each base parameter's load at the velocity s."""
+    moving = velocities(lump_fixed(robot), q, s)
+    powers = []
+    for part in base_parts(robot):
+        f, n = inertial_load(part.unit, motions[part.body])
+        powers.append(ca.dot(f, moving[part.body].v) + ca.dot(n, moving[part.body].omega))
+    return ca.vertcat(*powers)
 
 
 SIZES["parameters"] = lambda robot: 10 * len(robot.links)

@@ -1,12 +1,14 @@
 """Controllers, one file a law: frozen parameters, (state, reference, measurement) -> (state, motor torque)."""
 
 from .adaptive import AdaptiveControl, AdaptiveState
+from .adaptive_mixed import AdaptiveMixedControl
 from .base import Controller, JointState
 from .computed_torque import ComputedTorque
 from .feedback_linearization import ControllerState, FeedbackLinearization
 from .feedforward_pd import FeedforwardPD
 from .full_state_feedback import FullStateFeedback
 from .gains import gains_from_poles
+from .mixed_inverse_dynamics import MixedInverseDynamics
 from .motor_pd import MotorPD
 from .open_loop import OpenLoop
 from .passivity import PassivityControl, RigidState
@@ -22,6 +24,7 @@ from .variable_stiffness import TrackingIntegrals, VariableStiffnessTracking, st
 
 __all__ = [
     "AdaptiveControl",
+    "AdaptiveMixedControl",
     "AdaptiveState",
     "ComputedTorque",
     "Controller",
@@ -31,6 +34,7 @@ __all__ = [
     "FullStateFeedback",
     "JointModes",
     "JointState",
+    "MixedInverseDynamics",
     "MotorPD",
     "OpenLoop",
     "PassivityControl",
