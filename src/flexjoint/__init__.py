@@ -51,6 +51,7 @@ _HOMES = {
         "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
     ),
     "algorithms.settings": "deflection_steps",
+    "algorithms.stiffness_tracking": "VariableStiffnessControl variable_stiffness_control",
     "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
     "algorithms.variable_stiffness": (
         "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion variable_stiffness_forward_dynamics "
@@ -61,8 +62,8 @@ _HOMES = {
     "control": (
         "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
         "FeedbackLinearization FeedforwardPD FullStateFeedback JointModes JointState MixedInverseDynamics MotorPD "
-        "OpenLoop PassivityControl RigidState StructurePreserving gains_from_poles joint_modes routh_period_limit "
-        "runge_kutta_limit sampling_period_limit"
+        "OpenLoop PassivityControl RigidState StructurePreserving TrackingIntegrals VariableStiffnessTracking "
+        "gains_from_poles joint_modes routh_period_limit runge_kutta_limit sampling_period_limit stiffness_band"
     ),
     "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
     "errors": "FlexjointError InputError NonFiniteError RobotError",
@@ -78,7 +79,7 @@ _HOMES = {
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
-    "results": "Detections Log RotorComparison compare_rotor_models detect read_log",
+    "results": "Detections Log RotorComparison compare_rotor_models detect read_log sensitivity",
     "robot": "Joint Limits Link Robot parents_first",
     "simulation": (
         "Actuators FaultyActuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution "
@@ -89,8 +90,8 @@ _HOMES = {
         "TabulatedSpring"
     ),
     "trajectory": (
-        "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "
-        "require_smoothness"
+        "FilteredStep Joined MotionAndStiffness RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory "
+        "load_stiffness load_trajectory require_smoothness"
     ),
 }  # module: public names, as in __init__.pyi
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -107,6 +107,10 @@ from .algorithms.rotors import (
     rotor_torque as rotor_torque,
 )
 from .algorithms.settings import deflection_steps as deflection_steps
+from .algorithms.stiffness_tracking import (
+    VariableStiffnessControl as VariableStiffnessControl,
+    variable_stiffness_control as variable_stiffness_control,
+)
 from .algorithms.transmission import (
     LinkState as LinkState,
     SpringTorque as SpringTorque,
@@ -143,11 +147,14 @@ from .control import (
     PassivityControl as PassivityControl,
     RigidState as RigidState,
     StructurePreserving as StructurePreserving,
+    TrackingIntegrals as TrackingIntegrals,
+    VariableStiffnessTracking as VariableStiffnessTracking,
     gains_from_poles as gains_from_poles,
     joint_modes as joint_modes,
     routh_period_limit as routh_period_limit,
     runge_kutta_limit as runge_kutta_limit,
     sampling_period_limit as sampling_period_limit,
+    stiffness_band as stiffness_band,
 )
 from .drives import (
     AntagonisticDrive as AntagonisticDrive,
@@ -205,6 +212,7 @@ from .results import (
     compare_rotor_models as compare_rotor_models,
     detect as detect,
     read_log as read_log,
+    sensitivity as sensitivity,
 )
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
 from .simulation import (
@@ -233,6 +241,7 @@ from .springs import (
 from .trajectory import (
     FilteredStep as FilteredStep,
     Joined as Joined,
+    MotionAndStiffness as MotionAndStiffness,
     RestToRest as RestToRest,
     Retimed as Retimed,
     Samples as Samples,
@@ -240,6 +249,7 @@ from .trajectory import (
     Sinusoid as Sinusoid,
     Spline as Spline,
     Trajectory as Trajectory,
+    load_stiffness as load_stiffness,
     load_trajectory as load_trajectory,
     require_smoothness as require_smoothness,
 )

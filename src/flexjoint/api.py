@@ -93,6 +93,8 @@ SIGNALS = {
     "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
     "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
+    "error": Signal(("n",), "rad | m"),
+    "stiffness_error": Signal(("n",), "Nm/rad | N/m"),
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "all_inertias": Signal(("all", "all"), "kg m² | kg"),
