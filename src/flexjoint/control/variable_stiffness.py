@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.antagonism import feasible_stiffness
+from ..algorithms.feasibility import feasible_stiffness
 from ..algorithms.newton_euler import torque_derivatives
 from ..algorithms.stiffness_tracking import variable_stiffness_control
 from ..algorithms.variable_stiffness import refuse_damping, require_springs

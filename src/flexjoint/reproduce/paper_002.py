@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.antagonism import feasible_stiffness
+from ..algorithms.feasibility import feasible_stiffness
 from ..algorithms.variable_stiffness import (
     VariableStiffnessMotion,
     variable_stiffness_inverse_dynamics,
