@@ -36,9 +36,7 @@ def accelerations(robot, q, v, theta, theta_v, tau):
     n, second = robot.n, list(robot.motor_joints[robot.n :])
     if not second:
         return fj.elastic_forward_dynamics(robot, q, theta, v, theta_v, tau)
-    (one, two), (one_v, two_v), (tau_1, tau_2) = (
-        (x[:n], np.bincount(second, x[n:], n)) for x in (theta, theta_v, tau)
-    )
+    (one, two), (one_v, two_v), (tau_1, tau_2) = ((x[:n], np.bincount(second, x[n:], n)) for x in (theta, theta_v, tau))
     a, first, last = fj.variable_stiffness_forward_dynamics(robot, q, one, two, v, one_v, two_v, tau_1, tau_2)
     return a, np.append(first, last[second])
 
