@@ -31,7 +31,7 @@ from flexjoint.compiler import llvm
 from flexjoint.compiler.program import Array
 from flexjoint.compiler.trace import trace
 
-from .complete_model import complete_model, seven_joints
+from .complete_model import complete_model, rounding, seven_joints
 from .timing import FULL, interleaved
 
 JOINTS = (2, 4, 7, 10, 12, 14, 16, 20, 30)
@@ -215,7 +215,7 @@ def antagonistic(robot: fj.Robot, spring_1: fj.Spring, spring_2: fj.Spring) -> f
 
 STUDIES = (
     *(two_ways, chunk_lengths, loops_over_links, free_parameters, derivatives, variable_stiffness),
-    *(seven_joints, complete_model),
+    *(seven_joints, rounding, complete_model),
 )
 
 if __name__ == "__main__":
