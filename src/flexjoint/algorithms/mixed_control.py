@@ -15,7 +15,7 @@ Friction is compensated at v_r and θ_r', which takes σᵀ[f(v_r) − f(q')] �
 
 The paper does not say where θ_d', θ_d'', q'' and θ'' come from.  Here: (39) makes the links' closed loop
 M q'' = (τ_qc or the springs' torque) − C q' − G without S θ'' and C_1 θ', which gives q'', differentiated q''', and so
-τ_qc' and τ_qc'' along the closed loop; then (50) gives θ'', and this the torques.  Nothing is measured but q, q', θ, θ'.
+τ_qc' and τ_qc'' along the closed loop; then (50) gives θ'', and this the torques.  Measured are q, q', θ, θ' alone.
 
 That closes only where no link equation of an elastic joint contains the motor of another one (`closes`): θ_d'' would
 contain θ''''.  Elsewhere S θ'' and C_1 θ' are left out of θ_d at elastic joints, q'' follows from θ'' and the link
@@ -41,7 +41,7 @@ from ..api import algorithm
 from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Differentiated, Jet, Vector, ca, is_zero, sx, zeros
+from ..spatial import Differentiated, Jet, Vector, is_zero, sx, zeros
 from ..springs import LinearSpring
 from .bodies import Body, lump_fixed, moving_bodies, rigid_motor_inertia, rotors, tied_rotors
 from .coriolis import inertial_load, two_motions
@@ -155,7 +155,8 @@ def follow(
     update = update_function(law, adaptation) if adaptation else None
     solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
     springs = [K * (state.theta - state.q), K * (state.theta_v - state.v)]
-    links, tau_qc = [state.q, state.v], []
+    links: list[Any] = [state.q, state.v]
+    tau_qc: list[Any] = []
 
     def acceleration(k: int, more: Any = 0.0) -> Any:
         """q⁽ᵏ⁺²⁾ from M q⁽ᵏ⁺²⁾ = (τ_qc or K (θ − q))⁽ᵏ⁾ − what the motion asks for without it."""
@@ -201,14 +202,14 @@ def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Je
 
 
 def load_functions(law: Law, adaptation: Adaptation | None) -> tuple[Differentiated, Differentiated]:
-    """τ_qc without S θ'' + C_1 θ', of (links, reference, estimate), and what a motion asks for, of (links, estimate)."""
+    """τ_qc without S θ'' + C_1 θ', of (links, reference, estimate); what a motion asks for, of (links, estimate)."""
     robot, n = law.robot, law.robot.n
     estimate = (3, adaptation.estimate.numel()) if adaptation else (0, 0)
 
     def command(links: Sequence[Any], reference: Sequence[Any], learnt: Sequence[Any]) -> Any:
         v_r, a_r, sigma = law.sliding(links, reference)
         # τ_qc = M v_r' + C(q, q') v_r + G + K_Dq σ_q  [Hua (39)]
-        return load_torque(robot, bodies_with(robot, learnt), *links[:2], v_r, a_r) + law.K_D * sigma
+        return load_torque(robot, bodies_with(robot, learnt), links[0], links[1], v_r, a_r) + law.K_D * sigma
 
     def asked(links: Sequence[Any], learnt: Sequence[Any]) -> Any:
         q, v, a = links[:3]
@@ -227,7 +228,7 @@ def update_function(law: Law, adaptation: Adaptation) -> Differentiated:
 
     def update(links: Sequence[Any], reference: Sequence[Any]) -> Any:
         v_r, a_r, sigma = law.sliding(links, reference)
-        motions = two_motions(lump_fixed(robot), *links[:2], v_r, a_r, sx(robot.gravity))
+        motions = two_motions(lump_fixed(robot), links[0], links[1], v_r, a_r, sx(robot.gravity))
         return adaptation.Gamma * parameter_powers(robot, motions, links[0], sigma)
 
     return Differentiated(update, (4, n), (len(law.reference), n))

@@ -1,13 +1,14 @@
-"""[Hua sec. V]: figures 3 to 8, the errors of its table-less simulation, and claim by claim what comes out here.
+"""[Hua sec. V]: figures 3 to 8, the errors of its simulation, and claim by claim what comes out here.
 
 The paper prints masses, inertias, the stiffness, the motion and where the links start.  It does not print the geometry,
-centres of mass, gear ratios and motors' places (chosen in `robots/hua_3r.toml`), the gains, the sample time, and how the
-motors start.  Here: 1 ms, torques held between samples; at rest, the spring of joint 3 carrying its link; and gains found
-by a random search such that the six errors, the payload's sign as printed, come as close to the printed ones as four
-numbers, the same for all joints, can make them.  So the errors are fitted, not predicted: what they owe to the gains is shown beside them.
+centres of mass, gear ratios and motors' places (chosen in `robots/hua_3r.toml`), the gains, the sample time, nor how
+the motors start.  Here: 1 ms, torques held between samples; at rest, the spring of joint 3 carrying its link; and gains
+found by a random search such that the six errors, the payload's sign as printed, come as close to the printed ones as
+four numbers, the same for all joints, can make them.  So the errors are fitted, not predicted: what they owe to the
+gains is shown beside them.
 
-The payload is a force at the tool, f_e = (0, 0, −3) N in base coordinates, which the law does not know.  (20) and (26) of
-the paper have it with the wrong sign; both signs are simulated.
+The payload is a force at the tool, f_e = (0, 0, −3) N in base coordinates, which the law does not know.  (20) and (26)
+of the paper have it with the wrong sign; both signs are simulated.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ NOTES = (
     "kg m²); the stiffness is 100 Nm/rad, not N/m.",
     "With motor axes parallel to those of the joints S and the gyroscopic terms of this arm are zero: it shows the "
     "bookkeeping of rotors, not their coupling.",
-    "The paper does not say how it gets the derivatives of θ_d in (45); here they are those along the closed loop, from "
-    "q, q', θ and θ' alone (algorithms/mixed_control.py).",
+    "The paper does not say how it gets the derivatives of θ_d in (45); here they are those along the closed loop, "
+    "from q, q', θ and θ' alone (algorithms/mixed_control.py).",
 )
 
 
@@ -100,7 +101,7 @@ def simulated(robot: Robot, motion: Sinusoid) -> Runs:
     """A batch of runs, one for each set of gains."""
     gains = np.array(ALL_GAINS)[:, :, None] * np.ones(robot.n)
     law = MixedInverseDynamics(robot, gains[0])
-    options = {"start": resting(robot), "period": PERIOD, "gains": gains}
+    options: dict[str, Any] = {"start": resting(robot), "period": PERIOD, "gains": gains}
     return Runs(*(simulate(robot, law, motion, contact=payload(robot, f), **options) for f in (0.0, -FORCE, FORCE)))
 
 
@@ -137,10 +138,11 @@ class Balance(NamedTuple):
     loss: np.ndarray
 
 
-def lyapunov_balance(robot: Robot, motion: Sinusoid, duration: float = 2.0) -> Balance:
+def lyapunov_balance(robot: Robot, motion: Sinusoid, duration: float = 1.0) -> Balance:
     """[Hua (51), (52)], the law in continuous time."""
     law = MixedInverseDynamics(robot, np.array(GAINS))
-    x = reference_solution(robot, law, motion, duration, start=resting(robot), period=PERIOD / 4)
+    options: dict[str, Any] = {"start": resting(robot), "period": PERIOD / 4, "tolerance": 1e-9}
+    x = reference_solution(robot, law, motion, duration, **options)
     K_P, K_D, motor_K_P, motor_K_D = law.gains
     wanted = motion(x.t, order=4)
     tracking = {"reference": list(wanted), "gains": list(law.gains)}
