@@ -43,13 +43,13 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Differentiated, Jet, Vector, is_zero, sx, zeros
 from ..springs import LinearSpring
-from .bodies import Body, lump_fixed, moving_bodies, rigid_motor_inertia, rotors, tied_rotors
-from .coriolis import inertial_load, two_motions
+from .bodies import Body, lump_fixed, moving_bodies, rotors
+from .coriolis import two_motions
 from .elastic import refuse_antagonism
-from .friction import link_friction, motor_friction
-from .kinematics import along_joints, carried_loads
+from .friction import motor_friction
 from .mass_matrix import check_inertia, factorize, link_mass_matrix, solve
 from .orders import link_equations
+from .passivity import load_torque
 from .regressor import estimated_bodies, parameter_powers
 from .rotors import at_motors, elastic_or, motor_inertias, spin_torque
 
@@ -237,24 +237,6 @@ def update_function(law: Law, adaptation: Adaptation) -> Differentiated:
 def bodies_with(robot: Robot, learnt: Sequence[Any]) -> list[Body]:
     """Those of the robot, or with the inertia that an estimate gives them."""
     return estimated_bodies(robot, learnt[0]) if learnt else moving_bodies(robot)
-
-
-def load_torque(robot: Robot, tree: list[Body], q: Any, v: Any, v_a: Any, a: Any) -> Any:
-    """M a + C(q, v) v_a + G + D v_a of the links and the motors that turn with them."""
-    motions = two_motions(tree, q, v, v_a, a, sx(robot.gravity))
-    loads = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
-    tau = along_joints(tree, carried_loads(tree, q, loads))
-    tau += rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]
-    if tied_rotors(robot):
-        # Christoffel's C is the bilinear form of c: C(v) v_a = c(½ (v + v_a)) − c(½ (v − v_a))
-        tau += geared_torque(robot, q, (v + v_a) / 2, a) - geared_torque(robot, q, (v - v_a) / 2, zeros(robot.n))
-    return tau
-
-
-def geared_torque(robot: Robot, q: Any, v: Any, a: Any) -> Any:
-    """What the spins of rotors ask for that turn with their joints."""
-    motions, tau = spin_torque(robot, tied_rotors(robot), [q, v, a], [q, v, a])
-    return tau + elastic_or(robot, zeros(robot.n), at_motors(robot, motions))
 
 
 def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], Any]:
