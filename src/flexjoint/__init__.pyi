@@ -322,6 +322,9 @@ from .observers import (
     FrictionObserver as FrictionObserver,
 )
 from .observers import (
+    Guarded as Guarded,
+)
+from .observers import (
     JointTorqueResidual as JointTorqueResidual,
 )
 from .observers import (
@@ -343,6 +346,12 @@ from .observers import (
     Observer as Observer,
 )
 from .observers import (
+    Reaction as Reaction,
+)
+from .observers import (
+    Reflex as Reflex,
+)
+from .observers import (
     Residual as Residual,
 )
 from .observers import (
@@ -355,6 +364,9 @@ from .observers import (
     Status as Status,
 )
 from .observers import (
+    Stop as Stop,
+)
+from .observers import (
     TimedObserver as TimedObserver,
 )
 from .observers import (
@@ -362,6 +374,9 @@ from .observers import (
 )
 from .observers import (
     VelocityEstimator as VelocityEstimator,
+)
+from .observers import (
+    ZeroGravity as ZeroGravity,
 )
 from .observers import (
     external_wrench as external_wrench,
