@@ -32,7 +32,7 @@ from .sensors import Sensors
 from .stability import check_stability
 from .stops import Stops
 
-CHUNK = 200 * BLOCK  # periods whose reference is sampled at once
+CHUNK = 20 * BLOCK  # periods whose reference is sampled at once: few enough for the cache
 
 
 def simulate(
@@ -135,7 +135,7 @@ def compiled_run(
         whole_run[..., place : place + BLOCK, :] = history
         goals.append(references[:, 0, 0])
         place += BLOCK
-        if np.all(carried[-1] < setup.robot.n):
+        if (carried[-1] < setup.robot.n).all():
             break
     *after, done, joint = carried
     cut = 4 + len(at.memory)
