@@ -92,3 +92,28 @@ def test_guards_refuse_what_does_not_fit():
         fj.Guarded(LAW, DETECTOR, fj.ZeroGravity(fj.random_robot(3, 1)))
     with pytest.raises(fj.InputError, match="damping"):
         fj.Stop(ARM, -1.0)
+
+
+def test_the_complete_model_of_rotors():
+    """Links and motors that carry each other: only the model that knows it finds nothing but the push."""
+    robot = ARM.with_drives([fj.ElasticDrive(800.0, fj.Motor.from_rotor(2e-3, x)) for x in (20.0, -30.0)])
+    whole = robot.with_fidelity("complete")
+    run = fj.simulate(
+        whole, fj.OpenLoop(whole), np.array([3.0, -2.0]), 0.3, period=H, contact=push, check=False, substeps=2
+    )
+    log = (run.t, fj.Measurement(run.q, run.v, run.theta, run.theta_v, None), run.tau)
+    told, spong = (fj.JointTorqueResidual(x, 60.0, 60.0, sensors=False).run(*log) for x in (whole, robot))
+    at = int(HIT / H)
+    size = np.max(np.abs(told["link"]))
+    for name in ("link", "motor"):
+        nothing, something = (np.max(np.abs(x[name][:at])) for x in (told, spong))
+        assert nothing < 1e-4 * size
+        assert something > 100 * nothing
+    assert np.max(np.abs(told["motor"])) < 2e-3 * size
+    push_at_joints = fj.jacobian(whole, run.q[at]).T @ WRENCH
+    assert np.allclose(told["link"][at + 30], (1 - np.exp(-1.8)) * push_at_joints, rtol=0.05)
+    for kind in (fj.EnergyResidual, fj.MomentumResidual):
+        with pytest.raises(fj.InputError, match="elastic"):
+            kind(whole, 60.0)
+    with pytest.raises(fj.InputError, match=r"MotorEncoderResidual: .*with_fidelity\('spong'\)"):
+        fj.MotorEncoderResidual(whole, 60.0, 200.0)
