@@ -203,7 +203,7 @@ def coriolis(effort: Effort) -> Iterator[Row]:
 
 
 def residuals(effort: Effort) -> Iterator[Row]:
-    """One update of residuals, and with alarms, of a 7R arm: time that has passed, sensors and torque in, out= given."""
+    """One update of residuals, and with alarms, of a 7R arm: time, sensors and torque in, out= given."""
     elastic = fj.load("kuka_lwr")
     rigid = elastic.without_drives()
     for label, residual in (
