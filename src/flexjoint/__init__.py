@@ -29,13 +29,15 @@ _HOMES = {
     "algorithms.elastic_forward": "Accelerations elastic_forward_dynamics",
     "algorithms.energy": "Momentum generalized_momentum kinetic_energy momentum potential_energy",
     "algorithms.feedback_linearization": (
-        "LinearizingTorque LinkMotion chain_length feedback_linearization "
-        "feedback_linearization_from_positions feedback_linearization_from_torques linearizing_control "
-        "link_motion"
+        "LinearizingTorque LinkMotion chain_length feedback_linearization feedback_linearization_from_positions "
+        "feedback_linearization_from_torques linearizing_control link_motion"
     ),
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
     "algorithms.mass_matrix": "mass_matrix",
+    "algorithms.mixed_control": (
+        "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
+    ),
     "algorithms.newton_euler": (
         "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives"
     ),
@@ -47,17 +49,16 @@ _HOMES = {
     ),
     "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
     "algorithms.variable_stiffness": (
-        "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion "
-        "variable_stiffness_forward_dynamics variable_stiffness_inverse_dynamics "
-        "variable_stiffness_linearization variable_stiffness_motion"
+        "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion variable_stiffness_forward_dynamics "
+        "variable_stiffness_inverse_dynamics variable_stiffness_linearization variable_stiffness_motion"
     ),
     "api": "Algorithm compile export_c show_config",
     "compiler.kernel": "Kernel",
     "control": (
-        "AdaptiveControl AdaptiveState ComputedTorque Controller ControllerState FeedbackLinearization "
-        "FeedforwardPD FullStateFeedback JointModes JointState MotorPD OpenLoop PassivityControl RigidState "
-        "StructurePreserving gains_from_poles joint_modes routh_period_limit runge_kutta_limit "
-        "sampling_period_limit"
+        "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
+        "FeedbackLinearization FeedforwardPD FullStateFeedback JointModes JointState MixedInverseDynamics MotorPD "
+        "OpenLoop PassivityControl RigidState StructurePreserving gains_from_poles joint_modes routh_period_limit "
+        "runge_kutta_limit sampling_period_limit"
     ),
     "drives": "AntagonisticDrive ElasticDrive Motor RigidDrive",
     "errors": "FlexjointError InputError NonFiniteError RobotError",
@@ -65,17 +66,20 @@ _HOMES = {
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
     "observers": (
-        "DerivativeState Detector EnergyResidual ExternalWrench FilteredDerivative FrictionObserver "
-        "JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual MotionEstimate "
-        "MotorEncoderResidual Observer Residual Spread SpringTorqueObserver Status TimedObserver "
-        "TransferFunction external_wrench false_alarm_thresholds output_covariance spread_of_log "
-        "spread_of_noise struck_links"
+        "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
+        "FrictionObserver Guarded JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual "
+        "MotionEstimate MotorEncoderResidual Observer Reaction Reflex Residual Spread SpringTorqueObserver "
+        "Status Stop TimedObserver TransferFunction VelocityEstimator ZeroGravity external_wrench "
+        "false_alarm_thresholds output_covariance spread_of_log spread_of_noise struck_links"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
-    "results": "Detections Log detect read_log",
+    "results": "Detections Log RotorComparison compare_rotor_models detect read_log",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": ("FaultyActuators LinearModel Plant Simulation at_rest linearize reference_solution simulate"),
+    "simulation": (
+        "Actuators FaultyActuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution "
+        "simulate"
+    ),
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "trajectory": (
         "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "

@@ -64,6 +64,8 @@ SIGNALS = {
     "theta_v": Signal(("n",), "rad/s | m/s"),
     "theta_v_a": Signal(("n",), "rad/s | m/s"),
     "theta_a": Signal(("n",), "rad/s² | m/s²"),
+    "theta_d": Signal(("n",), "rad | m"),
+    "theta_d_v": Signal(("n",), "rad/s | m/s"),
     **{f"theta_{k}": Signal(("n",), "rad | m") for k in (1, 2)},
     **{f"theta_{k}_v": Signal(("n",), "rad/s | m/s") for k in (1, 2)},
     **{f"theta_{k}_a": Signal(("n",), "rad/s² | m/s²") for k in (1, 2)},

@@ -215,6 +215,26 @@ def base_parameters(robot: Robot) -> BaseParameters:
     return BaseParameters(tuple(f"{robot.joints[part.body].name}.{part.name}" for part in kept), matrix)
 
 
+def estimated_bodies(robot: Robot, estimate: Any) -> list[Body]:
+    """The moving bodies with the inertia that the values of the base parameters give them."""
+    tree = lump_fixed(robot)
+    nothing = Inertia(sx(0.0), zeros(3), zeros(3, 3))
+    inertias = [nothing] * len(tree)
+    for k, part in enumerate(base_parts(robot)):
+        inertias[part.body] = inertias[part.body] + Inertia(*(estimate[k] * x for x in part.unit))
+    return [body._replace(inertia=inertia) for body, inertia in zip(tree, inertias)]
+
+
+def parameter_powers(robot: Robot, motions: Sequence[TwoMotions], q: Any, s: Any) -> Any:
+    """Yᵀs without Y: the power of each base parameter's load at the velocity s."""
+    moving = velocities(lump_fixed(robot), q, s)
+    powers = []
+    for part in base_parts(robot):
+        f, n = inertial_load(part.unit, motions[part.body])
+        powers.append(ca.dot(f, moving[part.body].v) + ca.dot(n, moving[part.body].omega))
+    return ca.vertcat(*powers)
+
+
 SIZES["parameters"] = lambda robot: 10 * len(robot.links)
 SIZES["base parameters"] = lambda robot: len(base_parts(robot))
 

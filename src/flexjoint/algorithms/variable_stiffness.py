@@ -249,14 +249,29 @@ def variable_stiffness_forward_dynamics(
     At a rigid joint `theta_1` and `theta_1_v` are ignored and θ_1'' = q''.  `wrenches` and `base` as in
     `torque_derivatives`.
     """
-    theta_v, tau = (theta_1_v, theta_2_v), (tau_1, tau_2)
-    phi = [(theta - q, theta_v[k] - v) for k, theta in enumerate((theta_1, theta_2))]
+    return accelerations(robot, q, (theta_1, theta_2), v, (theta_1_v, theta_2_v), (tau_1, tau_2), wrenches, base)
+
+
+def accelerations(
+    robot: Robot,
+    q: Any,
+    theta: Sequence[Any],
+    v: Any,
+    theta_v: Sequence[Any],
+    tau: Sequence[Any],
+    wrenches: Any,
+    base: Any,
+    push: Any = None,
+) -> VariableStiffnessAccelerations:
+    """The same, pairs for both motors, with a further torque on the links if there is one."""
+    phi = [(theta[k] - q, theta_v[k] - v) for k in (0, 1)]
     springs = [
         ca.vertcat(*[torque_of(joint, k, *(x[i] for x in phi[k])) for i, joint in enumerate(robot.joints)])
         for k in (0, 1)
     ]
-    driving = [(springs[0] + springs[1] if elastic else tau_1)[i] for i, elastic in enumerate(robot.elastic)]
-    a = joint_accelerations(robot, q, v, ca.vertcat(*driving), wrenches, base)
+    both = springs[0] + springs[1]
+    driving = ca.vertcat(*[(both if elastic else tau[0])[i] for i, elastic in enumerate(robot.elastic)])
+    a = joint_accelerations(robot, q, v, driving if push is None else driving + push, wrenches, base)
     theta_a = []
     for k, held in enumerate((a, zeros(robot.n))):  # by joints without springs, or without a second motor
         side = motors(robot, k)

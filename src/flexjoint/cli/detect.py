@@ -42,8 +42,7 @@ def detect(
     from rich.console import Console
 
     from ..loading import load
-    from ..results import check_plot_path, check_table_path, plot_detections, read_log, write_table
-    from ..results import detect as detected
+    from ..results import check_plot_path, check_table_path, detect as detected, plot_detections, read_log, write_table
 
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
         if path is not None:

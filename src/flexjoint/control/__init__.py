@@ -1,12 +1,14 @@
 """Controllers, one file a law: frozen parameters, (state, reference, measurement) -> (state, motor torque)."""
 
 from .adaptive import AdaptiveControl, AdaptiveState
+from .adaptive_mixed import AdaptiveMixedControl
 from .base import Controller, JointState
 from .computed_torque import ComputedTorque
 from .feedback_linearization import ControllerState, FeedbackLinearization
 from .feedforward_pd import FeedforwardPD
 from .full_state_feedback import FullStateFeedback
 from .gains import gains_from_poles
+from .mixed_inverse_dynamics import MixedInverseDynamics
 from .motor_pd import MotorPD
 from .open_loop import OpenLoop
 from .passivity import PassivityControl, RigidState
@@ -21,6 +23,7 @@ from .structure_preserving import StructurePreserving
 
 __all__ = [
     "AdaptiveControl",
+    "AdaptiveMixedControl",
     "AdaptiveState",
     "ComputedTorque",
     "Controller",
@@ -30,6 +33,7 @@ __all__ = [
     "FullStateFeedback",
     "JointModes",
     "JointState",
+    "MixedInverseDynamics",
     "MotorPD",
     "OpenLoop",
     "PassivityControl",

@@ -5,22 +5,28 @@ from .contact import ExternalWrench, external_wrench, struck_links
 from .detector import Detector
 from .differentiator import DerivativeState, FilteredDerivative
 from .energy import EnergyResidual
+from .faults import Fault, FaultIdentifier
 from .friction import FrictionObserver
 from .kalman import KalmanDifferentiator, MotionEstimate
 from .momentum import JointTorqueResidual, MomentumResidual
 from .motor_encoder import MotorEncoderResidual, SpringTorqueObserver
 from .noise import output_covariance
+from .reactions import Guarded, Reaction, Reflex, Stop, ZeroGravity
 from .residual import Residual, Status, TransferFunction
 from .thresholds import Spread, false_alarm_thresholds, spread_of_log, spread_of_noise
 from .timed import TimedObserver
+from .velocities import VelocityEstimator
 
 __all__ = [
     "DerivativeState",
     "Detector",
     "EnergyResidual",
     "ExternalWrench",
+    "Fault",
+    "FaultIdentifier",
     "FilteredDerivative",
     "FrictionObserver",
+    "Guarded",
     "JointTorqueResidual",
     "KalmanDifferentiator",
     "Measurement",
@@ -28,12 +34,17 @@ __all__ = [
     "MotionEstimate",
     "MotorEncoderResidual",
     "Observer",
+    "Reaction",
+    "Reflex",
     "Residual",
     "Spread",
     "SpringTorqueObserver",
     "Status",
+    "Stop",
     "TimedObserver",
     "TransferFunction",
+    "VelocityEstimator",
+    "ZeroGravity",
     "external_wrench",
     "false_alarm_thresholds",
     "output_covariance",

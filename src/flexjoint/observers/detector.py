@@ -17,7 +17,7 @@ from .residual import Status, split
 from .timed import TimedObserver
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Detector(TimedObserver):
     """A residual, and an alarm for each of its numbers.
 

@@ -21,7 +21,7 @@ from .residual import TransferFunction
 from .timed import TimedObserver
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrictionObserver(TimedObserver):
     """The torque of friction at each motor, f̂' = K (f − f̂): at elastic joints that of the motor alone.
 

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..algorithms.bodies import refuse_spinning_rotors
 from ..algorithms.deflection import deflection_jet
 from ..algorithms.friction import friction
 from ..control.gains import positive
@@ -36,7 +37,7 @@ from .timed import TimedObserver
 FORGOTTEN = 7.0  # time constants after which a filter's start counts as forgotten: e⁻⁷ is 0.1 %
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SpringTorqueObserver(Residual):
     """The torque on each motor's spring from motor encoders: `spring` (motors,) follows it by K/(s + K).
 
@@ -72,7 +73,7 @@ class SpringTorqueObserver(Residual):
         return -torque
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkResidual(Residual):
     """Of the links alone, from their estimated motion and what their transmissions pull."""
 
@@ -111,7 +112,7 @@ class Estimate(NamedTuple):
     pull: Any  # on the links
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MotorEncoderResidual(TimedObserver):
     """The residual of the links from motor encoders alone, of rigid and elastic joints and joints with two motors.
 
@@ -132,6 +133,7 @@ class MotorEncoderResidual(TimedObserver):
     def __post_init__(self) -> None:
         checked_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
+        refuse_spinning_rotors("MotorEncoderResidual", self.robot, "turns with a link whose velocity is not measured")
         for joint, damped in zip(self.robot.joints, self.robot.damped):
             if damped:
                 raise InputError(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..compiler.scan import scan
 from ..errors import InputError
+from ..robot import Robot
 from ..spatial import ca, sx
 from .base import Measurement, Observer, measurement_sizes
 
@@ -53,6 +55,11 @@ class TimedObserver(Observer):
         """State and outputs at the first sample, of a robot that rests or moves."""
         return self(self.blank, measurement, np.zeros(self.robot.motor_count))
 
+    def __repr__(self) -> str:
+        """All that it is made of, in full."""
+        own = ", ".join(f"{x.name}={plainly(getattr(self, x.name))!r}" for x in fields(self))  # type: ignore[arg-type]
+        return f"{type(self).__name__}({own})"
+
     # Kernels with time ------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -68,7 +75,7 @@ class TimedObserver(Observer):
             return [(states, after), *((array, found[array.name]) for array in outputs)]
 
         inputs = [states, Array("elapsed", (), "s"), *self.arrays]
-        return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, update)
+        return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, update, self._key("sample"))
 
     @cached_property
     def arrays(self) -> list[Array]:
@@ -95,7 +102,11 @@ class TimedObserver(Observer):
             return [(Array("history", (BLOCK, width)), ca.horzcat(*ys).T), (states, last)]
 
         inputs = [states, Array("samples", (BLOCK, edges[-1]))]
-        return kernel_of(f"{type(self).__name__} of {self.robot.name} along a log", inputs, update)
+        return kernel_of(f"{type(self).__name__} of {self.robot.name} along a log", inputs, update, self._key("log"))
+
+    def _key(self, kernel: str) -> str | None:
+        """What names a kernel on disk; only code of flexjoint's own, which the cache knows, has one."""
+        return f"{kernel} {self!r}" if is_own(self) else None
 
     def run(self, t: Any, measurement: Measurement, torque: Any, *, held: bool = True) -> dict[str, np.ndarray]:
         """Over a log, or several: times (..., m) in s, fields of `measurement` (..., m, size), torque (..., m, motors).
@@ -137,6 +148,21 @@ class TimedObserver(Observer):
                 f"{'missing' if x is None else found.shape}"
             )
         return found
+
+
+def is_own(observer: Any) -> bool:
+    """Whether an observer, and those that it is made of, are flexjoint's."""
+    parts = [getattr(observer, x.name) for x in fields(observer)]
+    own = type(observer).__module__.startswith("flexjoint.")
+    return own and all(is_own(part) for part in parts if isinstance(part, Observer))
+
+
+def plainly(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: plainly(x) for name, x in value.items()}
+    if isinstance(value, Robot):
+        return f"{value.name} {value.digest}"
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
 def elapsed(t: Any, first: float) -> np.ndarray:

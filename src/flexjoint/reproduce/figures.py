@@ -22,7 +22,8 @@ def new_figure(width: float = 7.0, height: float = 4.0) -> tuple[Any, Any]:
 
 
 def saved(figure: Any, path: Path) -> Path:
-    figure.legend(loc="outside right center", frameon=False)
+    if any(axis.get_legend_handles_labels()[0] for axis in figure.axes):
+        figure.legend(loc="outside right center", frameon=False)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=150)
     return path

@@ -6,6 +6,8 @@ from .detection_plot import plot_detections
 from .files import check_table_path, write_table
 from .logs import Log, read_log
 from .plots import check_plot_path, panels, plot_motors
+from .rotor_models import RotorComparison, compare_rotor_models
+from .rotor_plots import plot_rotor_models
 from .table import MotorTable, motor_table, sample_times
 
 __all__ = [
@@ -15,13 +17,16 @@ __all__ = [
     "Event",
     "Log",
     "MotorTable",
+    "RotorComparison",
     "check_plot_path",
     "check_table_path",
+    "compare_rotor_models",
     "detect",
     "motor_table",
     "panels",
     "plot_detections",
     "plot_motors",
+    "plot_rotor_models",
     "read_log",
     "sample_times",
     "write_table",
