@@ -62,6 +62,7 @@ SIGNALS = {
     "snap": Signal(("n",), "rad/s⁴ | m/s⁴"),
     "theta": Signal(("n",), "rad | m"),
     "theta_v": Signal(("n",), "rad/s | m/s"),
+    "theta_v_a": Signal(("n",), "rad/s | m/s"),
     "theta_a": Signal(("n",), "rad/s² | m/s²"),
     "theta_d": Signal(("n",), "rad | m"),
     "theta_d_v": Signal(("n",), "rad/s | m/s"),
@@ -97,6 +98,7 @@ SIGNALS = {
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "all_inertias": Signal(("all", "all"), "kg m² | kg"),
+    "coupled_rates": Signal(("all", "all"), "kg m²/s | kg/s"),
     "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),
     "coriolis_matrix": Signal(("n", "n"), "kg m²/s | kg/s"),
     "regressor": Signal(("n", "parameters"), "Nm/kg, Nm/(kg m), 1/s² | N/kg, N/(kg m), N/(kg m²)"),
@@ -104,7 +106,7 @@ SIGNALS = {
     "estimate": Signal(("base parameters",), "kg, kg m, kg m²"),
     "estimate_rate": Signal(("base parameters",), "kg/s, kg m/s, kg m²/s"),
     "Gamma": Signal(("base parameters",), "of parameter² / J"),
-    "momentum": Signal(("n",), "kg m²/s | kg m/s"),
+    **{x: Signal(("n",), "kg m²/s | kg m/s") for x in ("momentum", "links", "motors")},
     "rotation": Signal((3, 3), "1"),
     "position": Signal((3,), "m"),
     "jacobian": Signal((6, "n"), "m | 1, 1 | 0"),
@@ -117,6 +119,8 @@ GROUPS = {
     "wrenches": Signal((6,), "N/sᵏ, Nm/sᵏ"),
     "base": Signal((3,), "rad/sᵏ⁺¹, m/sᵏ⁺²"),
     "tracking": Signal(("n",), "rad/sᵏ | m/sᵏ, 1/sᵏ"),
+    "phi0": Signal(("n",), "rad | m"),
+    "damping": Signal(("n",), "Nm s/rad | N s/m"),
 }
 
 

@@ -32,25 +32,22 @@ class Search(NamedTuple):
 
 
 def root_of_increasing(
-    f: Callable[[Any], Any],
-    lower: Any,
-    upper: Any,
-    guess: Any = None,
-    steps: int = STEPS,
-    slope: Callable[[Any], Any] | None = None,
+    f: Callable[[Any], Any], lower: Any, upper: Any, guess: Any = None, steps: int = STEPS
 ) -> Any:
     """x with f(x) = 0, row by row; f maps a column to a column, row i depending on row i alone and increasing with it.
 
-    Where f has no change of sign in the bracket, the end next to the root is approached.  `slope` is f', where a
-    cheaper form than automatic differentiation is known.
+    Where f has no change of sign in the bracket, the end next to the root is approached.  f may return (f, f') where a
+    cheaper derivative is known than by automatic differentiation, and must where f itself searches for roots.
     """
     symbol, bracket = ca.SX.sym("x", lower.numel()), upper - lower
-    f_of_x = f(symbol)
-    # rows are independent: the diagonal of the Jacobian
-    rise_of_x = slope(symbol) if slope else ca.jtimes(f_of_x, symbol, ca.SX.ones(symbol.shape))
+    tried = f(symbol)
 
     def newton(x: Any) -> tuple[Any, Any]:
-        value, rise = (ca.substitute(e, symbol, x) for e in (f_of_x, rise_of_x))
+        if isinstance(tried, tuple):
+            value, rise = f(x)
+        else:  # rows are independent: the diagonal of the Jacobian
+            slope = ca.jtimes(tried, symbol, ca.SX.ones(symbol.shape))
+            value, rise = ca.substitute([tried, slope], [symbol], [x])
         return value, value / rise
 
     def turn(at: Search, _: Any) -> tuple[Search, Any]:

@@ -41,7 +41,7 @@ from ..api import algorithm
 from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Differentiated, Jet, Vector, ca, is_zero, sx, zeros
+from ..spatial import Differentiated, Jet, Vector, is_zero, sx, zeros
 from ..springs import LinearSpring
 from .bodies import Body, lump_fixed, moving_bodies, rigid_motor_inertia, rotors, tied_rotors
 from .coriolis import inertial_load, two_motions
@@ -227,7 +227,7 @@ def update_function(law: Law, adaptation: Adaptation) -> Differentiated:
 
     def update(links: Sequence[Any], reference: Sequence[Any]) -> Any:
         v_r, a_r, sigma = law.sliding(links, reference)
-        motions = two_motions(lump_fixed(robot), *links[:2], v_r, a_r, sx(robot.gravity))
+        motions = two_motions(lump_fixed(robot), links[0], links[1], v_r, a_r, sx(robot.gravity))
         return adaptation.Gamma * parameter_powers(robot, motions, links[0], sigma)
 
     return Differentiated(update, (4, n), (len(law.reference), n))

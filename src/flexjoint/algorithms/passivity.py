@@ -20,8 +20,8 @@ from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import sx
-from .bodies import refuse_tied_rotors, rigid_motor_inertia
-from .coriolis import inertial_load, modified_newton_euler, two_motions
+from .bodies import rigid_motor_inertia
+from .coriolis import TwoSpeeds, inertial_load, modified_newton_euler, rotor_loads, two_motions
 from .friction import link_friction
 from .kinematics import along_joints, carried_loads
 from .regressor import estimated_bodies, parameter_powers
@@ -59,12 +59,13 @@ def passivity_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_P, K_D, *, var
 def adaptive_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_D, Gamma, estimate):
     """Torque Y π̂ + D v_r + B a_r + K_D s and the rate Γ Yᵀs of the estimate π̂ of the base parameters, in O(N)."""
     require_rigid(robot, "adaptive_torque")
-    refuse_tied_rotors("adaptive_torque", robot)
     e, de = q_d - q, v_d - v
     v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e
     tree = estimated_bodies(robot, estimate)
     motions = two_motions(tree, q, v, v_r, a_r, sx(robot.gravity))
-    loads = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
-    tau = along_joints(tree, carried_loads(tree, q, loads))
+    moments, at_rotors = rotor_loads(robot, motions, TwoSpeeds(v, v_r, a_r))
+    carried = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
+    loads = [(f, n + moment) for (f, n), moment in zip(carried, moments)]
+    tau = along_joints(tree, carried_loads(tree, q, loads)) + at_rotors.links
     tau += link_friction(robot, [v_r], 0)[0] + rigid_motor_inertia(robot) * a_r + K_D * s
     return AdaptiveTorque(tau, Gamma * parameter_powers(robot, motions, q, s))

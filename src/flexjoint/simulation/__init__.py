@@ -2,6 +2,7 @@
 
 from .actuators import Actuators
 from .adaptive import reference_solution
+from .faults import FaultyActuators
 from .linearize import LinearModel, linearize
 from .plant import Plant
 from .rest import at_rest
@@ -12,6 +13,7 @@ from .stops import Stops
 
 __all__ = [
     "Actuators",
+    "FaultyActuators",
     "LinearModel",
     "Plant",
     "Sensors",

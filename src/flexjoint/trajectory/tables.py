@@ -11,7 +11,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -96,7 +96,7 @@ def parse_csv(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
 
 
 def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
-    arrays = npz_arrays(data, place)
+    arrays = npz_arrays(data, place, lambda names: [*TIME_NAMES, "q"] if "q" in names else names)
     time = next((name for name in TIME_NAMES if name in arrays), None)
     if time is None:
         raise InputError(f"{place}: no array 't'; the file holds {', '.join(sorted(arrays)) or 'nothing'}")
@@ -114,14 +114,14 @@ def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
     return [time, *names], np.column_stack([t, *columns])
 
 
-def npz_arrays(data: bytes, place: str) -> dict[str, np.ndarray]:
+def npz_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
+    """The arrays of an NPZ file that are wanted among their names; others may be texts."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MAX_TABLE_BYTES:
                 raise InputError(f"{place}: the arrays are larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            wanted = [*TIME_NAMES, "q"] if "q" in file.files else file.files  # others may be texts
-            return {name: real(file[name]) for name in file.files if name in wanted}
+            return {name: real(file[name]) for name in wanted(file.files) if name in file.files}
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, OSError, EOFError, MemoryError, ArithmeticError, RuntimeError) as error:
