@@ -17,12 +17,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
-from ..drives import AntagonisticDrive
+from ..drives import VariableStiffnessDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import ca, total
-from .antagonism import pair_at, regular
 from .feedback_linearization import link_motion
+from .settings import regular
 from .transmission import spring_torque
 from .variable_stiffness import refuse_damping, require_springs, singular, variable_stiffness_linearization
 
@@ -94,15 +94,13 @@ def variable_stiffness_control(
 
 def springs_of(joint: Joint, phi_1: Any, phi_2: Any, phi_1_v: Any, phi_2_v: Any) -> Springs:
     """Torque and stiffness from the deflections; a joint that cannot change its stiffness has [0, 0] and no gain."""
-    if not isinstance(joint.drive, AntagonisticDrive):
+    drive, rates = joint.drive, ca.vertcat(phi_1_v, phi_2_v)
+    if not isinstance(drive, VariableStiffnessDrive):
         return Springs(spring_torque(joint, phi_1, phi_1_v), [0, 0], [])
-    pair = regular(pair_at(joint.drive, phi_1, phi_2))
-    one, two = pair.one, pair.two
-    return Springs(
-        [one.tau + two.tau, one.sigma * phi_1_v + two.sigma * phi_2_v],  # [VSANEA (6), (17)]
-        [one.sigma + two.sigma, one.zeta * phi_1_v + two.zeta * phi_2_v],  # [VSANEA (11), (18)]
-        [motor.inertia * x for motor, x in zip(joint.drive.motors, pair.solve(0, 1))],  # τ_k = B_k φ_k'' + ...
-    )
+    found = regular(drive, drive.at(phi_1, phi_2))
+    tau_e_v, sigma_v = (ca.mtimes(row, rates) for row in found.A)  # [VSANEA (17), (18)]
+    gain = [motor.inertia * x for motor, x in zip(drive.motors, found.solve(0, 1))]  # τ_k = B_k φ_k'' + ...
+    return Springs([found.tau_e, tau_e_v], [found.sigma, sigma_v], gain)
 
 
 def within_band(sigma_d: Sequence[Any], band: Sequence[Any] | None) -> Sequence[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.antagonism import feasible_stiffness
+from ..algorithms.feasibility import feasible_stiffness
 from ..algorithms.variable_stiffness import variable_stiffness_motion
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
