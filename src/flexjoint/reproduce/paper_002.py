@@ -152,7 +152,7 @@ def stiffness_claims(robot: Robot, ramp: Trial) -> list[Claim]:
     K, Kc = drive.spring_1.stiffness, drive.spring_1.cubic
     least = feasible_stiffness(robot, ramp.motors.tau_e).lower.max(axis=0)
     joint = int(np.argmax(least))
-    rho = (LOW - 2 * K) / 3
+    rho, most = (LOW - 2 * K) / 3, feasible_torque(robot, np.full(robot.n, LOW)).upper[0]
     printed, corrected = (math.sqrt(2 * rho / Kc) * K * (1 + 0.5 * rho / x) for x in (Kc, K))
     return [
         Claim(
@@ -164,7 +164,7 @@ def stiffness_claims(robot: Robot, ramp: Trial) -> list[Claim]:
         Claim(
             "largest |τ_e| at 850 Nm/rad, bound after (31)",
             f"{printed:.3f} Nm as printed",
-            f"{feasible_torque(robot, np.full(robot.n, LOW)).upper[0]:.3f} Nm by search; with 3K for the printed 3K_c the bound is {corrected:.3f} Nm",
+            f"{most:.3f} Nm by search; with 3K for the printed 3K_c the bound is {corrected:.3f} Nm",
             "misprint",
         ),
     ]
