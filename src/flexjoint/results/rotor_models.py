@@ -67,12 +67,12 @@ class RotorComparison:
     @property
     def largest(self) -> dict[str, np.ndarray]:
         """The largest error of each joint, (n,)."""
-        return {model: np.abs(x).max(axis=0) for model, x in self.errors.items()}
+        return dict(zip(self.simpler, largest_of(list(self.errors.values()))))
 
     @property
     def peak(self) -> np.ndarray:
         """The largest torque of each joint in the complete model, (n,)."""
-        return np.abs(self.torques[REFERENCE]).max(axis=0)
+        return largest_of([self.torques[REFERENCE]])[0]
 
     @property
     def relative(self) -> dict[str, np.ndarray]:
@@ -137,8 +137,8 @@ def compare_rotor_models(
 
     found = [torques(speed) for speed in factors]
     simpler = [name for name in models if name != REFERENCE]
-    growth = {name: np.array([np.abs(difference(x[name], x[REFERENCE])).max(axis=0) for x in found]) for name in simpler}
-    peaks = np.array([np.abs(x[REFERENCE]).max(axis=0) for x in found])
+    growth = {name: largest_of([difference(x[name], x[REFERENCE]) for x in found]) for name in simpler}
+    peaks = largest_of([x[REFERENCE] for x in found])
     return RotorComparison(compared, t, torques(1.0), factors, growth, peaks, tolerance, notes)
 
 
@@ -228,6 +228,11 @@ def difference(torque: np.ndarray, reference: np.ndarray) -> np.ndarray:
     """torque − reference, (m, n), zero where it is rounding."""
     error = torque - reference
     return np.where(np.abs(error) <= ROUNDING * np.abs(reference).max(axis=0), 0.0, error)
+
+
+def largest_of(curves: Sequence[np.ndarray]) -> np.ndarray:
+    """The largest absolute value of each joint in each of the curves, (s, n) from s times (m, n)."""
+    return np.abs(np.array(curves)).max(axis=1)
 
 
 def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
