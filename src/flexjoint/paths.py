@@ -132,7 +132,7 @@ def select_all(robot: Robot, patterns: tuple[str, ...]) -> tuple[Parameter, ...]
     for parameter in selected:
         for path in parameter.elements:
             if path in owner:
-                raise InputError(f"{robot.name}: '{path}' is free twice, by '{owner[path]}' and '{parameter.path}'")
+                raise InputError(f"{robot.name}: '{path}' is selected twice, by '{owner[path]}' and '{parameter.path}'")
             owner[path] = parameter.path
     return selected
 

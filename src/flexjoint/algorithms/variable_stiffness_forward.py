@@ -41,17 +41,26 @@ def variable_stiffness_forward_dynamics(
     if damping is not None and (set(damping) != {"command"} or len(damping["command"]) != 1):
         raise InputError("variable_stiffness_forward_dynamics: damping is {'command': [D]}, D a number for each joint")
     commanded = zeros(robot.n) if damping is None else damping["command"][0]
-    theta_v, tau = (theta_1_v, theta_2_v), (tau_1, tau_2)
-    counts = ca.vertcat(*[getattr(joint.drive, "c", 1) for joint in robot.joints])  # whether θ_2 does from the link
-    phi_1, phi_2 = (theta_1 - q, theta_1_v - v), (theta_2 - counts * q, theta_2_v - counts * v)
-    springs = [
-        loads(joint, [x[i] for x in phi_1], [x[i] for x in phi_2], commanded[i])
-        for i, joint in enumerate(robot.joints)
-    ]
-    passed = [ca.vertcat(*x) for x in zip(*springs)]
-    on_links = passed[0] + counts * passed[1]
-    driving = [(on_links if elastic else tau_1)[i] for i, elastic in enumerate(robot.elastic)]
-    a = joint_accelerations(robot, q, v, ca.vertcat(*driving), wrenches, base)
+    theta, theta_v, tau = (theta_1, theta_2), (theta_1_v, theta_2_v), (tau_1, tau_2)
+    return accelerations(robot, q, theta, v, theta_v, tau, commanded, wrenches, base)
+
+
+def accelerations(
+    robot: Robot,
+    q: Any,
+    theta: Sequence[Any],
+    v: Any,
+    theta_v: Sequence[Any],
+    tau: Sequence[Any],
+    damping: Any,
+    wrenches: Any = None,
+    base: Any = None,
+    push: Any = None,
+) -> VariableStiffnessAccelerations:
+    """The same, pairs for both motors, with a further torque on the links if there is one."""
+    passed, on_links = transmitted(robot, q, theta, v, theta_v, damping)
+    driving = ca.vertcat(*[(on_links if elastic else tau[0])[i] for i, elastic in enumerate(robot.elastic)])
+    a = joint_accelerations(robot, q, v, driving if push is None else driving + push, wrenches, base)
     theta_a = []
     for k, held in enumerate((a, zeros(robot.n))):  # by joints without springs, or without a second motor
         side = motors(robot, k)
@@ -60,6 +69,19 @@ def variable_stiffness_forward_dynamics(
         turning = [elastic and not is_zero(motor.inertia) for elastic, motor in zip(robot.elastic, side)]
         theta_a.append(ca.vertcat(*[rest[i] / side[i].inertia if x else held[i] for i, x in enumerate(turning)]))
     return VariableStiffnessAccelerations(a, *theta_a)
+
+
+def transmitted(
+    robot: Robot, q: Any, theta: Sequence[Any], v: Any, theta_v: Sequence[Any], damping: Any
+) -> tuple[Sequence[Any], Any]:
+    """What the springs take from the first and from the second motors, and what they give to the links."""
+    counts = ca.vertcat(*[getattr(joint.drive, "c", 1) for joint in robot.joints])  # whether θ_2 does from the link
+    phi_1, phi_2 = (theta[0] - q, theta_v[0] - v), (theta[1] - counts * q, theta_v[1] - counts * v)
+    springs = [
+        loads(joint, [x[i] for x in phi_1], [x[i] for x in phi_2], damping[i]) for i, joint in enumerate(robot.joints)
+    ]
+    passed = [ca.vertcat(*x) for x in zip(*springs)]
+    return passed, passed[0] + counts * passed[1]
 
 
 def loads(joint: Joint, phi_1: Sequence[Any], phi_2: Sequence[Any], commanded: Any) -> Sequence[Any]:

@@ -13,182 +13,22 @@ time grows faster than the length of a block (mass matrix at N = 100: 12 s in pi
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Sequence
-from functools import partialmethod
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from . import elementary
-from .formats import DOUBLE
+from .emitter import DECLARATIONS, Emitter
 from .ordering import by_critical_path, in_recursion_order
 from .program import LANES, Loop, Op, Program, chunks
 from .reference import apply
 
 WHOLE = 2500  # up to so many values one function
-CHUNK = 340  # values a function beyond; 500 takes 5 % longer in the feedback linearization of the 7R
+CHUNK = 420  # values a function beyond; the 7R's feedback linearization: 300 to 600 as fast, one function 7 % slower
 PACKED_WHOLE, PACKED_CHUNK = 12_000, 2000  # with packed values; elastic N = 30: 20 % faster than in pieces of 500
 ANGLE_LANES = 4  # sines and cosines of inputs are taken four at a time
+FOLDED_LANES = 4  # AVX2 folds a vector from memory into an operation, a broadcast takes a load: up to 10 % of a block
+SHORT = 1000  # values; longer blocks are short of registers, and the critical path costs them 5 to 35 %
 STRETCH = 16  # from so many on, elements that lie side by side go to a loop's frame, or from it, in a loop
-
-DECLARATIONS = """\
-declare {t} @llvm.fma.{s}({t}, {t}, {t})
-declare {t} @llvm.sqrt.{s}({t})
-declare {t} @llvm.fabs.{s}({t})
-declare {t} @llvm.floor.{s}({t})
-declare {t} @llvm.copysign.{s}({t}, {t})
-"""
-
-
-class Emitter:
-    """Arithmetic (see elementary.py) whose numbers are SSA names of `lanes` doubles; collects IR lines."""
-
-    format = DOUBLE
-
-    def __init__(self, lines: list[str], lanes: int = 1):
-        self.lines = lines
-        self.lanes = lanes
-        self.double, self.suffix = ("double", "f64") if lanes == 1 else (f"<{lanes} x double>", f"v{lanes}f64")
-        self.i1 = "i1" if lanes == 1 else f"<{lanes} x i1>"
-        self.i64 = "i64" if lanes == 1 else f"<{lanes} x i64>"
-        self.source: dict[str, tuple[str, int]] = {}
-
-    def put(self, text: str) -> str:
-        name = f"%v{len(self.lines)}"
-        self.lines.append(f"  {name} = {text}")
-        return name
-
-    def const(self, x: float) -> str:
-        literal = f"0x{struct.pack('>d', x).hex().upper()}"
-        return literal if self.lanes == 1 else f"splat (double {literal})"
-
-    def integer(self, x: int) -> str:
-        return str(x) if self.lanes == 1 else f"splat (i64 {x})"
-
-    def binary(self, instruction: str, a: str, b: str) -> str:
-        return self.put(f"{instruction} {self.double} {a}, {b}")
-
-    def intrinsic(self, name: str, *args: str) -> str:
-        typed = ", ".join(f"{self.double} {x}" for x in args)
-        return self.put(f"call {self.double} @llvm.{name}.{self.suffix}({typed})")
-
-    def add(self, a: str, b: str) -> str:
-        return self.binary("fadd", a, b)
-
-    def sub(self, a: str, b: str) -> str:
-        return self.binary("fsub", a, b)
-
-    def mul(self, a: str, b: str) -> str:
-        return self.binary("fmul", a, b)
-
-    def div(self, a: str, b: str) -> str:
-        return self.binary("fdiv", a, b)
-
-    def neg(self, a: str) -> str:
-        return self.put(f"fneg {self.double} {a}")
-
-    def fma(self, a: str, b: str, c: str) -> str:
-        return self.intrinsic("fma", a, b, c)
-
-    def sqrt(self, a: str) -> str:
-        return self.intrinsic("sqrt", a)
-
-    def abs(self, a: str) -> str:
-        return self.intrinsic("fabs", a)
-
-    def floor(self, a: str) -> str:
-        return self.intrinsic("floor", a)
-
-    def copysign(self, magnitude: str, sign: str) -> str:
-        return self.intrinsic("copysign", magnitude, sign)
-
-    def lt(self, a: str, b: str) -> str:
-        return self.binary("fcmp olt", a, b)
-
-    def le(self, a: str, b: str) -> str:
-        return self.binary("fcmp ole", a, b)
-
-    def eq(self, a: str, b: str) -> str:
-        return self.binary("fcmp oeq", a, b)
-
-    def select(self, mask: str, a: str, b: str) -> str:
-        return self.put(f"select {self.i1} {mask}, {self.double} {a}, {self.double} {b}")
-
-    def gather(self, scalars: Sequence[str]) -> str:
-        """A register with these scalars in its first lanes, zero in the others."""
-        register = "zeroinitializer"
-        for lane, x in enumerate(scalars):
-            register = self.put(f"insertelement {self.double} {register}, double {x}, i32 {lane}")
-        return register
-
-    def spread(self, scalar: str) -> str:
-        """A register with this scalar in every lane."""
-        if self.lanes == 1:
-            return scalar
-        first = self.put(f"insertelement {self.double} poison, double {scalar}, i32 0")
-        return self.shuffle(first, first, [0] * self.lanes)
-
-    def shuffle(self, a: str, b: str, lanes: Sequence[int]) -> str:
-        """Lanes of a, counted from 0, and of b, counted on."""
-        mask = ", ".join(f"i32 {k}" for k in lanes)
-        return self.put(f"shufflevector {self.double} {a}, {self.double} {b}, <{self.lanes} x i32> <{mask}>")
-
-    def mask(self, truth: str, rows: int) -> str:
-        """Bit r is lane r, of the first `rows` lanes."""
-        bits = truth if self.lanes == 1 else self.put(f"bitcast {self.i1} {truth} to i{self.lanes}")
-        return self.put(f"and i64 {self.put(f'zext i{self.lanes} {bits} to i64')}, {(1 << rows) - 1}")
-
-    def element(self, base: str, index: int, kind: str = "") -> str:
-        """Pointer to element `index` of an array."""
-        return self.put(f"getelementptr {kind or self.double}, ptr {base}, i64 {index}") if index else base
-
-    def extract(self, register: str, lane: int) -> str:
-        if self.lanes == 1:
-            return register
-        return self.put(f"extractelement {self.double} {register}, i32 {lane}")
-
-    # Packed values.  A lane taken out is in all lanes, as plain values are; `source` remembers where it came from.
-
-    def _lane(self, x: str, k: int) -> str:
-        name = self.shuffle(x, x, [k] * self.lanes)
-        self.source[name] = (x, k)
-        return name
-
-    lane0 = partialmethod(_lane, k=0)
-    lane1 = partialmethod(_lane, k=1)
-    lane2 = partialmethod(_lane, k=2)
-    lane3 = partialmethod(_lane, k=3)
-
-    def pack(self, *args: str) -> str:
-        """Lane k from args[k], in a shuffle for each register they come from."""
-        literals = [x[len("splat (") : -1] if x.startswith("splat") else "double poison" for x in args]
-        constants = f"<{', '.join(literals)}>"
-        sources = [(constants, k) if x.startswith("splat") else self.source.get(x, (x, k)) for k, x in enumerate(args)]
-        packed = "poison"
-        for register in dict.fromkeys(x for x, _ in sources):
-            packed = self.shuffle(
-                packed, register, [self.lanes + k if x == register else lane for lane, (x, k) in enumerate(sources)]
-            )
-        return packed
-
-    # The three operations on the bits of a double.
-
-    def exponent(self, x: str) -> str:
-        shifted = self.put(f"lshr {self.i64} {self._bits(x)}, {self.integer(52)}")
-        field = self.put(f"and {self.i64} {shifted}, {self.integer(0x7FF)}")
-        return self.sub(self.put(f"sitofp {self.i64} {field} to {self.double}"), self.const(1023.0))
-
-    def mantissa(self, x: str) -> str:
-        fraction = self.put(f"and {self.i64} {self._bits(x)}, {self.integer((1 << 52) - 1)}")
-        one = self.put(f"or {self.i64} {fraction}, {self.integer(1023 << 52)}")
-        return self.put(f"bitcast {self.i64} {one} to {self.double}")
-
-    def pow2(self, k: str) -> str:
-        biased = self._bits(self.add(k, self.const(elementary.POW2_MAGIC)))
-        shifted = self.put(f"shl {self.i64} {biased}, {self.integer(52)}")
-        return self.put(f"bitcast {self.i64} {shifted} to {self.double}")
-
-    def _bits(self, x: str) -> str:
-        return self.put(f"bitcast {self.double} {x} to {self.i64}")
 
 
 class Shape(NamedTuple):
@@ -204,7 +44,7 @@ def kernel_ir(program: Program, rows: int = 1, symbol: str = "kernel") -> str:
     whole = len(program.code) <= piece_lengths(program)[0]
     if program.packs or (whole and rows == 1):
         program = in_recursion_order(program)
-    elif whole and not program.packed:
+    elif len(program.code) <= SHORT:
         program = by_critical_path(program)
     program, check = with_finite_check(program, written_stretches(program))
     functions = Functions(shape)
@@ -213,7 +53,7 @@ def kernel_ir(program: Program, rows: int = 1, symbol: str = "kernel") -> str:
     functions.add(symbol, program, check)
     widths = sorted({shape.lanes, ANGLE_LANES} if rows == 1 else {rows})
     declarations = [DECLARATIONS.format(t=e.double, s=e.suffix) for e in (Emitter([], width) for width in widths)]
-    return "\n".join([*declarations, *functions.text, "!0 = !{}", ""])
+    return "\n".join([*declarations, *functions.constants(), *functions.text, "!0 = !{}", ""])
 
 
 def piece_lengths(program: Program) -> tuple[int, int]:
@@ -229,6 +69,14 @@ class Functions:
         self.lanes = shape.lanes
         self.double = Emitter([], shape.lanes).double
         self.text: list[str] = []
+        self.table: dict[str, int] | None = {} if shape.rows == FOLDED_LANES else None
+
+    def constants(self) -> list[str]:
+        """The table of constants; LLVM must not know that they are constant, or it makes broadcasts of them again."""
+        if not self.table:
+            return []
+        vectors = ", ".join(f"{self.double} {splat}" for splat in self.table)
+        return [f"@constants = hidden global [{len(self.table)} x {self.double}] [{vectors}], align 64\n"]
 
     def add_copies(self) -> None:
         """`read` and `write`: stretches of arrays, `size` elements a row, to and from a frame with lanes together.
@@ -277,13 +125,13 @@ class Functions:
             self.add_loop(frame.symbol(at), loop)
         buffers = [f"  %frame = alloca [{frame.size} x {self.double}], align 64"] if frame.loops else []
         if len(body) == 1:
-            lines = ["entry:", *buffers, *_function_body(program, body[0], {}, frame, check, self.shape)]
+            lines = ["entry:", *buffers, *_function_body(program, body[0], {}, frame, check, self.shape, self.table)]
             self.define(symbol, "ptr noalias %in, ptr noalias %out", lines, internal=check is None)
             return
         slots, size = scratch_slots(program, body)
         calls = ["entry:", *buffers, f"  %scratch = alloca [{size} x {self.double}], align 64"]
         for k, run in enumerate(body):
-            lines = ["entry:", *_function_body(program, run, slots, frame, check, self.shape)]
+            lines = ["entry:", *_function_body(program, run, slots, frame, check, self.shape, self.table)]
             parameters = "ptr noalias %in, ptr noalias %out, ptr noalias readonly %old, ptr noalias writeonly %new"
             self.define(f"{symbol}_{k}", f"{parameters}, ptr %frame", lines, internal=True)
             arguments = f"ptr %in, ptr %out, ptr %scratch, ptr %scratch, ptr {'%frame' if frame.loops else 'null'}"
@@ -473,11 +321,17 @@ def scratch_slots(program: Program, body: Iterable[range]) -> tuple[dict[int, in
 
 
 def _function_body(
-    program: Program, run: range, slots: dict[int, int], frame: Frame, check: int | None, shape: Shape
+    program: Program,
+    run: range,
+    slots: dict[int, int],
+    frame: Frame,
+    check: int | None,
+    shape: Shape,
+    table: dict[str, int] | None,
 ) -> list[str]:
     lines: list[str] = []
     rows, lanes = shape
-    emit = Emitter(lines, lanes)
+    emit = Emitter(lines, lanes, table)
     pointers: dict[tuple[str, int], str] = {}
     value: dict[int, str] = {}
 

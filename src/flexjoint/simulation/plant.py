@@ -1,42 +1,82 @@
-"""The robot that is simulated: links, springs and motors under motor torques and contact  [EJNEA (4)].
+"""The robot that is simulated: links, springs and motors under motor torques and contact.
 
-Rigid, elastic and damped joints in any mix (Spong's model).  Integrators see its free coordinates alone, the links and
-the motors behind springs; the motor of a rigid joint turns with its link.
+Rigid, elastic and damped joints in any mix, with Spong's model of the rotors  [EJNEA (4)], the complete one  [Hua (31)]
+or joints of variable stiffness  [VSANEA (5)].  Integrators see its free coordinates alone, the links and the motors
+behind springs; the motor of a rigid joint turns with its link.  Motors are in the order of `Robot.motor_joints`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-import numpy as np
-
-from ..algorithms.elastic_forward import elastic_forward_dynamics
+from ..algorithms import elastic_forward, variable_stiffness_forward
 from ..control.base import JointState
 from ..robot import Robot
-from ..spatial import ca
+from ..spatial import ca, zeros
 
 Contact = Callable[[Any, JointState], Mapping[str, Any]]  # (t, state) -> wrenches (6,) on links, in SX
 
 
+class Bound(Protocol):
+    """What pushes on links, such as stops at their limits."""
+
+    def torque(self, robot: Robot, q: Any, v: Any) -> Any: ...
+
+
 @dataclass(frozen=True)
 class Plant:
-    """A robot, and the wrenches of its surroundings by the names of links, as functions of time and state."""
+    """A robot, its stops, and the wrenches of its surroundings by names of links, as functions of time and state."""
 
     robot: Robot
     contact: Contact | None = None
+    stops: Bound | None = None
 
     def acceleration(self, t: Any, state: JointState, tau: Any) -> Any:
         """Second derivatives of the free coordinates."""
         wrenches = {link: [w] for link, w in self.contact(t, state).items()} if self.contact else None
         q, v, theta, theta_v = state
-        a, theta_a = elastic_forward_dynamics.function(self.robot, q, theta, v, theta_v, tau, wrenches=wrenches)
-        return self.free(a, theta_a)
+        push = self.stops.torque(self.robot, q, v) if self.stops else None
+        if any(self.robot.antagonistic):
+            motors = [self.both(x) for x in (theta, theta_v, tau)]
+            found = variable_stiffness_forward.accelerations(
+                self.robot, q, motors[0], v, motors[1], motors[2], zeros(self.robot.n), wrenches, None, push
+            )
+            second = found.theta_2_a[list(self.robot.motor_joints[self.robot.n :])]
+            return self.free(found.a, ca.vertcat(found.theta_1_a, second))
+        return self.free(*elastic_forward.accelerations(self.robot, q, theta, v, theta_v, tau, wrenches, None, push))
+
+    def torques_on_links(self, state: JointState, tau: Any) -> Any:
+        """Of the springs; at a rigid joint the motor's."""
+        q, v, theta, theta_v = state
+        still = zeros(self.robot.n)
+        _, springs = variable_stiffness_forward.transmitted(
+            self.robot, q, self.both(theta), v, self.both(theta_v), still
+        )
+        return ca.vertcat(*[(springs if elastic else tau)[i] for i, elastic in enumerate(self.robot.elastic)])
+
+    def both(self, x: Any) -> tuple[Any, Any]:
+        """Of motors in their order, the first and the second ones of all joints, zero without one."""
+        n, second = self.robot.n, zeros(self.robot.n)
+        for k, i in enumerate(self.robot.motor_joints[n:]):
+            second[i] = x[n + k]
+        return x[:n], second
+
+    @property
+    def behind(self) -> list[int]:
+        """The motors behind springs."""
+        return [k for k, i in enumerate(self.robot.motor_joints) if self.robot.elastic[i]]
+
+    @property
+    def places(self) -> list[int]:
+        """For each motor its place among the free coordinates: that of the link at a rigid joint."""
+        place = {k: self.robot.n + p for p, k in enumerate(self.behind)}
+        return [place.get(k, i) for k, i in enumerate(self.robot.motor_joints)]
 
     def free(self, link: Any, motor: Any) -> Any:
         """The free coordinates: all links, then the motors behind springs."""
-        return ca.vertcat(link, *(motor[i] for i in np.flatnonzero(self.robot.elastic).tolist()))
+        return ca.vertcat(link, *(motor[k] for k in self.behind))
 
     def coordinates(self, state: JointState) -> tuple[Any, Any]:
         """Free coordinates and their velocities."""
@@ -44,6 +84,5 @@ class Plant:
 
     def state(self, x: Any, w: Any) -> JointState:
         """The state from the free coordinates and their velocities."""
-        n, behind = self.robot.n, iter(range(self.robot.n, x.numel()))
-        motor = [next(behind) if elastic else i for i, elastic in enumerate(self.robot.elastic)]
-        return JointState(x[:n], w[:n], x[motor], w[motor])
+        n, places = self.robot.n, self.places
+        return JointState(x[:n], w[:n], x[places], w[places])

@@ -5,15 +5,16 @@ from __future__ import annotations
 import csv
 import os
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.base import JointState
+from ..control.base import UNITS, JointState
 from ..errors import InputError
 from ..robot import Robot
-from .loop import UNITS, Setup
+from .loop import Setup
 
 FIELDS = (*JointState._fields, "tau")
 
@@ -21,6 +22,8 @@ FIELDS = (*JointState._fields, "tau")
 @dataclass(frozen=True)
 class Simulation:
     """Runs of one robot: `t` (m,), and (..., m, n) for all else, the dimensions of a batch first.
+
+    `theta`, `theta_v` and `tau` have a column a motor, in the order of `robot.motor_names`.
 
     Row k of `tau` is the torque from `t[k]` on.  Of a run that diverged, `joint` is the first to leave the bounds (else
     -1) and `periods` how many went well; what comes later is NaN.
@@ -34,10 +37,12 @@ class Simulation:
     theta: np.ndarray
     theta_v: np.ndarray
     tau: np.ndarray
-    reference: np.ndarray  # (m, n)
+    reference: np.ndarray  # (m, width of the controller's reference)
     periods: np.ndarray
     joint: np.ndarray
     memory: Any  # state of the controller at the end
+    instruments: Sequence[Any] = ()  # of sensors, actuators and observers
+    more: dict[str, np.ndarray] = field(default_factory=dict)  # "command", "measured.q", and outputs of observers
 
     @property
     def last(self) -> JointState:
@@ -62,11 +67,11 @@ class Simulation:
     @property
     def units(self) -> dict[str, str]:
         """Of each array, for turning | sliding joints."""
-        return dict(zip(FIELDS, (*UNITS, "Nm | N")))
+        return UNITS | {"tau": "Nm | N"}
 
     def to_npz(self, path: str | os.PathLike[str]) -> None:
         """All arrays by name, with the names of the joints and the digest of the robot."""
-        arrays = {name: getattr(self, name) for name in ("t", *FIELDS, "reference", "periods", "joint")}
+        arrays = {name: getattr(self, name) for name in ("t", *FIELDS, "reference", "periods", "joint")} | self.more
         names = np.array([joint.name for joint in self.robot.joints])
         np.savez(path, joints=names, robot=self.robot.name, digest=self.robot.digest, period=self.period, **arrays)
 
@@ -77,19 +82,34 @@ class Simulation:
         header = ["t [s]"]
         for name, unit in self.units.items():
             turning, sliding = unit.split(" | ")
-            header += [f"{name}.{x.name} [{turning if x.kind == 'revolute' else sliding}]" for x in self.robot.joints]
+            joints = range(self.robot.n) if name in ("q", "v") else self.robot.motor_joints
+            units = [turning if self.robot.joints[i].kind == "revolute" else sliding for i in joints]
+            header += [f"{name}.{column} [{unit}]" for column, unit in zip(self.robot.motor_names, units)]
+        for name, array in self.more.items():
+            header += [f"{name}.{k + 1}" for k in range(array.shape[-1])]
         with open(path, "w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
             writer.writerow(header)
-            writer.writerows(np.column_stack([self.t, *self.states, self.tau]).tolist())
+            writer.writerows(np.column_stack([self.t, *self.states, self.tau, *self.more.values()]).tolist())
 
 
-def finished(
-    setup: Setup, histories: np.ndarray, memory: Any, done: Any, joint: Any, wanted: np.ndarray, begin: int
-) -> Simulation:
-    """The result of histories (..., m, 5, n); what comes after the end of a run is NaN."""
-    robot, m = setup.robot, histories.shape[-3]
-    done, joint = np.asarray(done).astype(int), np.where(np.asarray(joint) < robot.n, joint, -1).astype(int)
+class Ran(NamedTuple):
+    """What a loop leaves: histories (..., m, columns), memory of controller and instruments, how many periods went
+    well, the joint that left the bounds or n, and what was followed (m, width)."""
+
+    histories: np.ndarray
+    memory: Any
+    instruments: Sequence[Any]
+    done: Any
+    joint: Any
+    wanted: np.ndarray
+
+
+def finished(setup: Setup, begin: int, ran: Ran) -> Simulation:
+    """The result; what comes after the end of a run is NaN."""
+    robot, histories, m = setup.robot, ran.histories, ran.histories.shape[-2]
+    done = np.asarray(ran.done).astype(int)
+    joint = np.where(np.asarray(ran.joint) < robot.n, ran.joint, -1).astype(int)
     late = np.arange(m) > (done - begin)[..., None]
     histories[late] = np.nan
     if np.any(joint >= 0):
@@ -101,5 +121,8 @@ def finished(
             f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
         )
     t = setup.period * (begin + np.arange(m))
-    q, v, theta, theta_v, tau = np.moveaxis(histories, -2, 0)
-    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory)
+    cuts = np.cumsum(list(setup.columns.values()))[:-1]
+    arrays = dict(zip(setup.columns, np.split(histories, cuts, axis=-1)))
+    q, v, theta, theta_v, tau = (arrays.pop(name) for name in FIELDS)
+    rest: tuple[Any, ...] = (ran.wanted[:m], done, joint, ran.memory, ran.instruments, arrays)
+    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, *rest)
