@@ -387,6 +387,33 @@ def test_a_poor_start_is_refused_not_followed():
 VSA = fj.load("vsa_3r")
 
 
+def test_joints_share_registers():
+    """Drives that differ in numbers alone, four and three in a pack: as by CasADi, and as in a batch."""
+    rng = np.random.default_rng(4)
+
+    def drive(k):
+        motors = [fj.Motor(float(x), 0.1, 0.2, 0.5) for x in rng.uniform(0.2, 1.0, 2)]
+        springs = [fj.CubicSpring(300.0 + 10 * k, 1500.0 + 100 * k)] * 2
+        if k % 3 == 2:
+            return fj.LeverDrive(6e4 + 1e3 * k, 0.1 + 0.001 * k, 0.02, 0.3, *motors)
+        return fj.AntagonisticDrive(*springs, *motors, greatest_stiffness=1300.0 + k if k % 2 else np.inf)
+
+    robot = fj.random_robot(10, 5).with_drives([drive(k) for k in range(9)] + [fj.ElasticDrive(500.0, fj.Motor(0.3))])
+    stack, sigma = (
+        0.2 * rng.normal(size=(5, 20, 10)),
+        np.array([np.full((20, 10), 1200.0), *rng.normal(size=(2, 20, 10))]),
+    )
+    finite = np.empty(20, dtype=bool)
+    rows = fj.variable_stiffness_motion(robot, *stack, *sigma, finite=finite)
+    assert finite.sum() > 5
+    for k in np.flatnonzero(finite)[:3]:
+        one = fj.variable_stiffness_motion(robot, *stack[:, k], *sigma[:, k])
+        expected = evaluate(fj.variable_stiffness_motion, robot, *stack[:, k], *sigma[:, k])
+        for name, x, y, z in zip(one._fields, one, rows, expected):
+            assert np.array_equal(x, y[k]), name
+            assert relative_error(x, z) < 1e-11, name
+
+
 def test_rows_out_of_reach_are_nan_in_a_batch():
     """... and no other row, though one joint alone is out of reach."""
     rng = np.random.default_rng(0)

@@ -24,6 +24,8 @@ from ..spatial import ca, is_symbolic
 from .antagonism import AntagonisticBranch, antagonistic_form
 from .branches import Branch, SerialBranch, connected
 
+ClosedForm = Callable[[Any, Any, Any], tuple[Any, Any]]  # (drive, τ_e, σ) -> φ_1, φ_2
+
 SEARCH = 40  # steps, each a Newton step or a bisection: the same number for every input
 FOLLOW = 6  # Newton steps from deflections given
 BETWEEN = 3  # places on the way from there that are looked at
@@ -34,8 +36,7 @@ def branch_of(drive: VariableStiffnessDrive) -> Branch:
     return AntagonisticBranch(drive) if isinstance(drive, AntagonisticDrive) else SerialBranch(drive)
 
 
-def closed_form(drive: VariableStiffnessDrive) -> Callable[[Any, Any, Any], tuple[Any, Any]] | None:
-    """(drive, τ_e, σ) -> φ_1, φ_2."""
+def closed_form(drive: VariableStiffnessDrive) -> ClosedForm | None:
     if isinstance(drive, AntagonisticDrive):
         return antagonistic_form(drive)
     return type(drive).deflections if drive.closed else None
@@ -70,9 +71,13 @@ def settings_for(
     else:
         found = dict(zip(rest, searched(drives_left, tau_left, sigma_left) if rest else ()))
     return [
-        checked(drive, drive.at(*form(drive, tau_e[k], sigma[k])), sigma[k]) if form else found[k]
+        closed_setting(form, drive, tau_e[k], sigma[k]) if form else found[k]
         for k, (drive, form) in enumerate(zip(drives, closed))
     ]
+
+
+def closed_setting(form: ClosedForm, drive: VariableStiffnessDrive, tau_e: Any, sigma: Any) -> Setting:
+    return checked(drive, drive.at(*form(drive, tau_e, sigma)), sigma)
 
 
 def checked(drive: VariableStiffnessDrive, found: Setting, sigma: Any, good: Any = None) -> Setting:

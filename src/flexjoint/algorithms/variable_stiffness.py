@@ -36,7 +36,7 @@ from .feasibility import infeasible
 from .feedback_linearization import linearized
 from .newton_euler import torque_derivatives
 from .packed_drives import alike, merged
-from .settings import FOLLOW, closed_form, regular, settings_for
+from .settings import FOLLOW, ClosedForm, closed_form, closed_setting, regular, settings_for
 from .transmission import deflection_acceleration, spring_torque
 
 
@@ -124,11 +124,11 @@ def motion(
 
     found: dict[int, VariableStiffnessMotion] = {}
     packs = packing.allowed() and not from_loops(ca.vertcat(*tau_e))
-    for joints in packs_of_joints(robot) if packs else ():
+    for form, joints in packs_of_joints(robot) if packs else ():
         lanes = [joints[min(k, len(joints) - 1)] for k in range(packing.WIDTH)]
         drive = merged([robot.joints[i].drive for i in lanes])
         given = [[packing.pack(*x) for x in zip(*stacks)] for stacks in zip(*map(jets, lanes))]
-        (setting,) = settings_for([drive], [given[1][0]], [given[2][0]])
+        setting = closed_setting(form, drive, given[1][0], given[2][0])
         packed = two_motor_motion(drive, setting, *given)
         found |= {i: VariableStiffnessMotion(*(packing.lane(x, k) for x in packed)) for k, i in enumerate(joints)}
     rest = [i for i, chosen in enumerate(robot.antagonistic) if chosen and i not in found]
@@ -142,14 +142,18 @@ def motion(
     return VariableStiffnessMotion(*(ca.vertcat(*x) for x in zip(*(found[i] for i in range(robot.n)))))
 
 
-def packs_of_joints(robot: Robot) -> list[list[int]]:
+def packs_of_joints(robot: Robot) -> list[tuple[ClosedForm, list[int]]]:
     """Joints whose drives differ in numbers alone and have a closed form, two to four together."""
-    groups: dict[Any, list[int]] = {}
+    groups: dict[tuple[ClosedForm, Any], list[int]] = {}
     for i, joint in enumerate(robot.joints):
-        if isinstance(joint.drive, VariableStiffnessDrive) and closed_form(joint.drive):
-            groups.setdefault((closed_form(joint.drive), alike(joint.drive)), []).append(i)
-    parts = [group[k : k + packing.WIDTH] for group in groups.values() for k in range(0, len(group), packing.WIDTH)]
-    return [part for part in parts if len(part) > 1]
+        if isinstance(joint.drive, VariableStiffnessDrive) and (form := closed_form(joint.drive)):
+            groups.setdefault((form, alike(joint.drive)), []).append(i)
+    parts = [
+        (form, group[k : k + packing.WIDTH])
+        for (form, _), group in groups.items()
+        for k in range(0, len(group), packing.WIDTH)
+    ]
+    return [(form, part) for form, part in parts if len(part) > 1]
 
 
 def two_motor_motion(drive: Any, setting: Setting, q: Jet, tau_e: Jet, sigma: Jet) -> VariableStiffnessMotion:
