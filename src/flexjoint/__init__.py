@@ -63,6 +63,7 @@ _HOMES = {
     "observers": "DerivativeState FilteredDerivative KalmanDifferentiator MotionEstimate output_covariance",
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
+    "results": "read_results write_results",
     "robot": "Joint Limits Link Robot parents_first",
     "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",

@@ -315,6 +315,8 @@ from .observers import (
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters
 from .random_robots import random_robot as random_robot
+from .results import read_results as read_results
+from .results import write_results as write_results
 from .robot import Joint as Joint
 from .robot import Limits as Limits
 from .robot import Link as Link

@@ -165,7 +165,7 @@ def test_simulate(run, tmp_path):
         ("motor_pd", ["--gains", "1,2,3"], "gains must be"),
         ("computed_torque", ["--poles", "-1,-2"], "--poles takes one number"),
         ("computed_torque", ["--poles", "3"], "left half plane"),
-        ("motor_pd", ["--gains", "1,1", "--output", "run.txt"], "must end in .csv or .npz"),
+        ("motor_pd", ["--gains", "1,1", "--output", "run.txt"], "ends in .nc, .csv, .npz, .parquet"),
     ],
 )
 def test_simulate_refuses(run, controller, options, message):

@@ -32,8 +32,10 @@ def simulate(
     """Simulate a robot under a controller along a trajectory, and show how well it follows."""
     import flexjoint as fj
 
-    if output is not None and output.suffix not in (".csv", ".npz"):
-        raise fj.InputError(f"--output is {output}; it must end in .csv or .npz")
+    from ..results import check_results_path
+
+    if output is not None:
+        check_results_path(output)
     model = fj.load(robot)
     law = named_controller(controller, model, gains, poles, period)
     motion = fj.load_trajectory(trajectory, model)
@@ -41,7 +43,7 @@ def simulate(
     run = fj.simulate(model, law, motion, duration, **options)  # type: ignore[arg-type]
     print_run(run)
     if output is not None:
-        (run.to_csv if output.suffix == ".csv" else run.to_npz)(output)
+        fj.write_results(run, output)
         typer.echo(f"written to {output}")
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import os
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ..control.base import JointState
-from ..errors import InputError
+from ..control.base import Controller, JointState
 from ..robot import Robot
 from .loop import UNITS, Setup
 
@@ -38,6 +36,7 @@ class Simulation:
     periods: np.ndarray
     joint: np.ndarray
     memory: Any  # state of the controller at the end
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # with which controller and steps
 
     @property
     def last(self) -> JointState:
@@ -64,28 +63,22 @@ class Simulation:
         """Of each array, for turning | sliding joints."""
         return dict(zip(FIELDS, (*UNITS, "Nm | N")))
 
-    def to_npz(self, path: str | os.PathLike[str]) -> None:
-        """All arrays by name, with the names of the joints and the digest of the robot."""
-        arrays = {name: getattr(self, name) for name in ("t", *FIELDS, "reference", "periods", "joint")}
-        names = np.array([joint.name for joint in self.robot.joints])
-        np.savez(path, joints=names, robot=self.robot.name, digest=self.robot.digest, period=self.period, **arrays)
+    def to_dataset(self) -> Any:
+        """The runs as an xarray Dataset: named dimensions, units and provenance as attributes; extra `results`."""
+        from .dataset import dataset_of
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """One run as a table: t, then q.joint1 [rad], ..."""
-        if self.q.ndim != 2:
-            raise InputError(f"to_csv writes one run, this is a batch of shape {self.q.shape[:-2]}; use to_npz")
-        header = ["t [s]"]
-        for name, unit in self.units.items():
-            turning, sliding = unit.split(" | ")
-            header += [f"{name}.{x.name} [{turning if x.kind == 'revolute' else sliding}]" for x in self.robot.joints]
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows(np.column_stack([self.t, *self.states, self.tau]).tolist())
+        return dataset_of(self)
 
 
 def finished(
-    setup: Setup, histories: np.ndarray, memory: Any, done: Any, joint: Any, wanted: np.ndarray, begin: int
+    setup: Setup,
+    histories: np.ndarray,
+    memory: Any,
+    done: Any,
+    joint: Any,
+    wanted: np.ndarray,
+    begin: int,
+    controller: Any = None,
 ) -> Simulation:
     """The result of histories (..., m, 5, n); what comes after the end of a run is NaN."""
     robot, m = setup.robot, histories.shape[-3]
@@ -102,4 +95,14 @@ def finished(
         )
     t = setup.period * (begin + np.arange(m))
     q, v, theta, theta_v, tau = np.moveaxis(histories, -2, 0)
-    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory)
+    about = provenance(setup, controller or setup.controller)
+    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory, about)
+
+
+def provenance(setup: Setup, controller: Any) -> dict[str, Any]:
+    """What decided the numbers of a run, beside the robot and the reference."""
+    found: dict[str, Any] = {"controller": getattr(controller, "__name__", type(controller).__name__)}
+    if isinstance(controller, Controller):
+        found |= {"controller_robot": controller.robot.digest, "gains": str(controller.gains.tolist())}
+    found |= {"integrator": setup.integrator, "substeps": setup.substeps, "hold": str(setup.hold)}
+    return found | ({"free": ", ".join(setup.free)} if setup.free else {})

@@ -85,7 +85,7 @@ def simulate(
     state = JointState(*(np.array(x, dtype=float, order="C") for x in state))
     run = compiled_run if compiled else python_run
     histories, memory, done, joint, goals = run(setup, controller, wanted, state, memory, t, numbers, threads)
-    return finished(setup, histories, memory, done, joint, goals, begin)
+    return finished(setup, histories, memory, done, joint, goals, begin, controller)
 
 
 def compiled_run(

@@ -1,0 +1,78 @@
+"""Simulations as xarray Datasets: named dimensions, coordinates, units, and how they came about; nothing of when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..robot import Robot
+
+if TYPE_CHECKING:
+    from .result import Simulation
+
+LINKS, MOTORS = ("q", "v"), ("theta", "theta_v", "tau")
+MEANING = {
+    "q": "positions of the links",
+    "v": "velocities of the links",
+    "theta": "positions of the motors, on the link side",
+    "theta_v": "velocities of the motors, on the link side",
+    "tau": "torques of the motors from this instant on, on the link side",
+}
+PACKAGES = ("flexjoint", "numpy", "casadi", "llvmlite")
+
+
+def motor_joints(robot: Robot, motors: int) -> list[int]:
+    """The joint of each motor: one a joint, or with joints of variable stiffness as many as their drives have."""
+    if motors == robot.n:
+        return list(range(robot.n))
+    return [i for i, joint in enumerate(robot.joints) for _ in getattr(joint.drive, "motors", (None,))]
+
+
+def motor_names(robot: Robot, motors: int) -> list[str]:
+    """A motor has the name of its joint; where a joint has two, they are numbered."""
+    places = motor_joints(robot, motors)
+    names = [robot.joints[i].name for i in places]
+    return [x if names.count(x) == 1 else f"{x}.{1 + names[:k].count(x)}" for k, x in enumerate(names)]
+
+
+def common_unit(unit: str, kinds: Sequence[str]) -> str:
+    """Of "turning | sliding" the one that all joints have, or both."""
+    turning, sliding = unit.split(" | ")
+    found = dict.fromkeys(sliding if kind == "prismatic" else turning for kind in kinds)
+    return " | ".join(found)
+
+
+def dataset_of(run: Simulation) -> Any:
+    try:
+        import xarray
+    except ImportError:
+        raise InputError("Datasets need xarray, which is not installed: pip install 'flexjoint[results]'") from None
+    robot, batch = run.robot, run.q.shape[:-2]
+    runs = ("run",) if len(batch) == 1 else tuple(f"run_{k}" for k in range(len(batch)))
+    kinds = [joint.kind for joint in robot.joints]
+    motors = run.tau.shape[-1]
+    along = {"joint": kinds, "motor": [kinds[i] for i in motor_joints(robot, motors)]}
+
+    def series(name: str, dimension: str) -> tuple:
+        unit = common_unit(run.units[name], along[dimension])
+        return (*runs, "time", dimension), getattr(run, name), {"units": unit, "long_name": MEANING[name]}
+
+    arrays: dict[str, Any] = {name: series(name, "joint") for name in LINKS}
+    arrays |= {name: series(name, "motor") for name in MOTORS}
+    arrays["reference"] = ("time", "joint"), run.reference, {"long_name": "what the controller shall follow"}
+    arrays["periods"] = runs, np.asarray(run.periods), {"units": "1", "long_name": "periods that went well"}
+    arrays["diverged"] = runs, np.asarray(run.joint), {"long_name": "first joint to leave all bounds, or -1"}
+    coordinates: dict[str, Any] = {
+        "time": ("time", run.t, {"units": "s"}),
+        "joint": [joint.name for joint in robot.joints],
+        "motor": motor_names(robot, motors),
+        "kind": ("joint", kinds),
+        **{name: np.arange(size) for name, size in zip(runs, batch)},
+    }
+    about = {"robot": robot.name, "robot_digest": robot.digest, "period": run.period, **run.provenance}
+    versions = {f"{name}_version": version(name) for name in PACKAGES}
+    return xarray.Dataset(arrays, coordinates, {**about, **versions})
