@@ -63,10 +63,11 @@ _HOMES = {
     "observers": "DerivativeState FilteredDerivative KalmanDifferentiator MotionEstimate output_covariance",
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
-    "results": "read_results write_results",
+    "results": "animate plot_simulation read_results write_results",
     "robot": "Joint Limits Link Robot parents_first",
     "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
+    "studies": "MonteCarlo monte_carlo plot_monte_carlo",
     "trajectory": (
         "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "
         "require_smoothness"

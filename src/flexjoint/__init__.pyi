@@ -315,6 +315,8 @@ from .observers import (
 from .paths import Parameter as Parameter
 from .paths import parameters as parameters
 from .random_robots import random_robot as random_robot
+from .results import animate as animate
+from .results import plot_simulation as plot_simulation
 from .results import read_results as read_results
 from .results import write_results as write_results
 from .robot import Joint as Joint
@@ -361,6 +363,9 @@ from .springs import (
 from .springs import (
     Spring as Spring,
 )
+from .studies import MonteCarlo as MonteCarlo
+from .studies import monte_carlo as monte_carlo
+from .studies import plot_monte_carlo as plot_monte_carlo
 from .trajectory import (
     FilteredStep as FilteredStep,
 )

@@ -1,4 +1,4 @@
-"""Plots of what the motors do: a row a joint, with scales of its own, so that a light wrist shows beside a shoulder."""
+"""Plots of joints and motors: a row a joint, with scales of its own, so that a light wrist shows beside a shoulder."""
 
 from __future__ import annotations
 
@@ -9,21 +9,35 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..robot import Robot
 from .files import check_path, replacing
 from .table import MotorTable, units
 
 FORMATS = (".png", ".pdf", ".svg")
-BLUE, ORANGE = "#0072B2", "#D55E00"  # Okabe and Ito
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"  # Okabe and Ito
+BAND = "5 to 95 % of the runs"
 MOST_POINTS = 4000  # drawn of a curve: more than any picture shows
 
 
+class Curve(NamedTuple):
+    """A further curve of each joint in a panel."""
+
+    label: str
+    values: np.ndarray
+    colour: str
+    style: str = "-"
+
+
 class Panel(NamedTuple):
-    """One column of the plot: what it shows, the unit and the curve of each joint."""
+    """One column of the plot: what it shows, the unit and the curve of each joint; further curves, and a band."""
 
     title: str
     units: Sequence[str]
     values: np.ndarray
     colour: str = BLUE
+    label: str = ""
+    others: Sequence[Curve] = ()
+    band: np.ndarray | None = None  # (2, m, n): its lower and upper edge
 
     @property
     def heading(self) -> str:
@@ -49,11 +63,16 @@ def plot_motors(table: MotorTable, path: str | os.PathLike[str]) -> None:
 
 
 def joint_figure(table: MotorTable, title: str) -> Any:
+    return panel_figure(table.robot, table.t, panels(table), title)
+
+
+def panel_figure(robot: Robot, t: np.ndarray, shown: Sequence[Panel], title: str) -> Any:
+    """A row a joint, a column a panel; above them what the curves of the first panel are, if it says so."""
     from matplotlib.figure import Figure
 
-    robot, shown = table.robot, panels(table)
-    step = max(1, table.t.size // MOST_POINTS)
-    width, height = 0.6 + 3.8 * len(shown), 1.5 + 1.15 * robot.n  # inches
+    step = max(1, t.size // MOST_POINTS)
+    head = 1.15 if shown[0].label else 0.85
+    width, height = 0.6 + 3.8 * len(shown), 0.65 + head + 1.15 * robot.n  # inches
     figure = Figure(figsize=(width, height))
     axes = figure.subplots(robot.n, len(shown), sharex=True, squeeze=False)
     for i, (row, joint) in enumerate(zip(axes, robot.joints)):
@@ -62,31 +81,50 @@ def joint_figure(table: MotorTable, title: str) -> Any:
             if panel.mixed:
                 place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
                 axis.annotate(panel.units[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
-            axis.plot(table.t[::step], panel.values[::step, i], color=panel.colour, linewidth=1.4)
+            draw(axis, t[::step], panel, i, step)
             axis.grid(alpha=0.3)
             axis.margins(x=0)
             axis.locator_params(axis="y", nbins=4)
             axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 4), useMathText=True)
-            if not np.any(panel.values[:, i]):
+            if not np.any(np.nan_to_num([panel.values[:, i], *(curve.values[:, i] for curve in panel.others)])):
                 axis.set(ylim=(-1, 1), yticks=[0])
     for axis, panel in zip(axes[0], shown):
         axis.set_title(panel.heading, fontsize=11, pad=16)
     for axis in axes[-1]:
         axis.set_xlabel("time, s")
     figure.suptitle(title, y=1 - 0.2 / height)
+    if shown[0].label:
+        drawn = {label: line for line, label in zip(*axes[0][0].get_legend_handles_labels())}
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.35 / height)}
+        figure.legend([*drawn.values()], [*drawn], ncols=len(drawn), frameon=False, fontsize=9, **place)
     figure.align_ylabels()
-    figure.subplots_adjust(0.9 / width, 0.55 / height, 1 - 0.25 / width, 1 - 0.85 / height, wspace=0.24, hspace=0.35)
+    figure.subplots_adjust(0.9 / width, 0.55 / height, 1 - 0.25 / width, 1 - head / height, wspace=0.24, hspace=0.35)
     return figure
+
+
+def draw(axis: Any, t: np.ndarray, panel: Panel, i: int, step: int) -> None:
+    """The curves of joint i."""
+    if panel.band is not None:
+        axis.fill_between(t, *panel.band[:, ::step, i], color=panel.colour, alpha=0.25, linewidth=0, label=BAND)
+    for curve in panel.others:
+        if np.any(np.isfinite(curve.values[:, i])):
+            style = {"color": curve.colour, "linestyle": curve.style, "linewidth": 1.2}
+            axis.plot(t, curve.values[::step, i], label=curve.label or None, **style)
+    axis.plot(t, panel.values[::step, i], color=panel.colour, linewidth=1.4, label=panel.label or None)
 
 
 def panels(table: MotorTable) -> list[Panel]:
     """What a reader wants to see, in degrees and millimetres where those are more familiar."""
-    joints = table.robot.joints
     found = [Panel("motor torque", units(table.robot, "tau"), table.tau)]
     if any(table.robot.elastic):
-        slides = np.array([joint.kind == "prismatic" for joint in joints])
-        labels = ["mm" if x else "°" for x in slides]
-        found.append(Panel("deflection θ − q", labels, table.deflection * np.where(slides, 1e3, 180 / np.pi), ORANGE))
+        labels, factors = shown_units(table.robot)
+        found.append(Panel("deflection θ − q", labels, table.deflection * factors, ORANGE))
     if table.tau_rigid is not None:
         found.append(Panel("torque, elastic − rigid", units(table.robot, "tau"), table.tau - table.tau_rigid))
     return found
+
+
+def shown_units(robot: Robot) -> tuple[list[str], np.ndarray]:
+    """Degrees or millimetres for each joint, and how many of them a radian or a metre has."""
+    slides = np.array([joint.kind == "prismatic" for joint in robot.joints], dtype=bool)
+    return ["mm" if x else "°" for x in slides], np.where(slides, 1e3, 180 / np.pi)
