@@ -61,10 +61,11 @@ class Setup:
 
 
 def law_of(controller: Controller) -> str | Controller:
-    """Of flexjoint's own controllers the code, by name, model and all fields but gains; else the controller itself."""
+    """Of flexjoint's own controllers the code, by name, model and all fields that are compared; else the controller."""
     if not type(controller).__module__.startswith("flexjoint.") or not is_dataclass(controller):
         return controller
-    own = {x.name: getattr(controller, x.name) for x in fields(controller) if x.name not in ("robot", "gains")}
+    coded = [x.name for x in fields(controller) if x.compare and x.name not in ("robot", "gains")]
+    own = {name: getattr(controller, name) for name in coded}
     return f"{type(controller).__qualname__} {controller.robot.digest} {controller.gains.shape} {own}"
 
 
