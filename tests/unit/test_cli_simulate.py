@@ -1,0 +1,123 @@
+"""`flexjoint simulate`: files, plots, animations, Monte-Carlo, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import signal
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import flexjoint as fj
+from flexjoint.cli import app
+
+MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
+BASE = ["simulate", "hua_3r", "--trajectory", MOTION, "--period", "1e-3", "--no-check"]
+PD = [*BASE, "--controller", "motor_pd", "--gains", "400,40"]
+STUDY = [*PD, "--samples", "70", "--vary", "*.drive.stiffness=10%", "--vary", "payload=0..3", "--seed", "5"]
+
+
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    return lambda *arguments: CliRunner().invoke(app, [str(x) for x in arguments])
+
+
+def test_a_run_is_written_plotted_and_animated(run, tmp_path):
+    paths = [tmp_path / name for name in ("run.nc", "run.png", "run.html")]
+    result = run(*PD, "-o", paths[0], "--plot", paths[1], "--animate", paths[2])
+    assert result.exit_code == 0, result.output
+    assert all(f"wrote {path}" in result.stdout for path in paths)
+    found = fj.read_results(paths[0])
+    assert found.attrs["controller"] == "MotorPD" and found.sizes["time"] == 101
+    assert f"{np.abs(found['tau'].values[:, 0]).max():.3g} Nm" in result.stdout
+    assert paths[1].read_bytes().startswith(b"\x89PNG") and b"<canvas" in paths[2].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("motor_pd", "--gains=400,40"),
+        ("full_state_feedback", "--gains=400,40,1,0.001"),
+        ("feedforward_pd", "--gains=400,40"),
+        ("passivity_control", "--gains=10,40"),
+        ("computed_torque", "--poles=-10"),
+        ("feedback_linearization", "--poles=-10"),
+    ],
+)
+def test_controllers_by_name(run, name, numbers):
+    result = run(*BASE, "--controller", name, numbers, "--duration", "0.01")
+    assert result.exit_code == 0, result.output
+    assert "10 periods" in result.stdout
+
+
+def test_samples(run, tmp_path):
+    folder = tmp_path / "samples"
+    result = run(*STUDY, "-o", folder, "--limit", "0.315")
+    assert result.exit_code == 0, result.output
+    robot = fj.load("hua_3r")
+    motion, law = fj.load_trajectory(MOTION, robot), fj.MotorPD(robot, [400.0, 40.0])
+    vary = {"*.drive.stiffness": "10%", "payload": "0..3"}
+    study = fj.monte_carlo(robot, law, motion, samples=70, vary=vary, seed=5, period=1e-3, check=False, limit=0.315)
+    failed = np.count_nonzero(study.failed)
+    assert 0 < failed < 70, "or the limit shows nothing"
+    assert f"70 samples, {failed} failed" in result.stdout
+    assert f"{study.quantiles([0.95])[0, 0]:.3g} rad" in result.stdout
+    with open(folder / "samples.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(x["payload.mass [kg]"]) for x in rows] == study.parameters[:, -1].tolist()
+    with open(folder / "failures.csv", newline="") as file:
+        assert len(list(csv.DictReader(file))) == failed
+    assert (folder / "errors.png").read_bytes().startswith(b"\x89PNG")
+    again = run(*STUDY, "-o", folder, "--limit", "0.315")
+    assert again.stdout == result.stdout
+
+
+def test_interrupted_samples_go_on(run, tmp_path, monkeypatch):
+    from rich.progress import Progress
+
+    advance = Progress.advance
+
+    def interrupt(self, task, samples=1):
+        advance(self, task, samples)
+        if samples:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "advance", interrupt)
+        first = run(*STUDY, "-o", tmp_path / "samples")
+    assert first.exit_code == 130
+    assert "interrupted after 64 of 70 samples; the same command goes on" in first.stderr
+    second = run(*STUDY, "-o", tmp_path / "samples")
+    assert second.exit_code == 0 and "70 samples" in second.stdout
+    other = run(*STUDY[:-1], "6", "-o", tmp_path / "samples")
+    assert other.exit_code == 2 and "seed was 5, now it is 6" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--samples", "10"], "--samples and --vary belong together"),
+        (["--vary", "payload=0..3"], "--samples and --vary belong together"),
+        (["--samples", "10", "--vary", "payload=0..3", "--animate", "x.gif"], "--animate shows one run"),
+        (["--samples", "10", "--vary", "payload"], "--vary takes PATH=VARIATION"),
+        (["--samples", "10", "--vary", "payload=0..3", "--vary", "payload=0..2"], "each path once"),
+        (["--samples", "10", "--vary", "nothing.mass=10%"], "no parameter 'nothing.mass'"),
+        (["--samples", "0", "--vary", "payload=0..3"], "samples is 0"),
+        (["-o", "x.doc"], "ends in .nc"),
+        (["--plot", "x.doc"], "ends in .png"),
+        (["--animate", "x.doc"], "ends in .gif, .mp4, .html"),
+    ],
+)
+def test_mistakes_are_one_line_and_write_nothing(run, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    result = run(*PD, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_passivity_control_counts_its_gains(run):
+    result = run(*BASE, "--controller", "passivity_control", "--gains", "1")
+    assert result.exit_code == 2 and "--gains takes 2 to 3 numbers" in result.stderr
