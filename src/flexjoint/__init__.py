@@ -65,7 +65,7 @@ _HOMES = {
     "random_robots": "random_robot",
     "results": "animate plot_simulation read_results write_results",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": "LinearModel Plant Simulation linearize reference_solution simulate",
+    "simulation": "LinearModel Plant Simulation joint_eigenfrequencies linearize reference_solution simulate",
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "studies": "MonteCarlo monte_carlo plot_monte_carlo",
     "trajectory": (

@@ -334,6 +334,9 @@ from .simulation import (
     Simulation as Simulation,
 )
 from .simulation import (
+    joint_eigenfrequencies as joint_eigenfrequencies,
+)
+from .simulation import (
     linearize as linearize,
 )
 from .simulation import (

@@ -1,9 +1,17 @@
 """Simulation of robots under control: the plant, integrators, the closed loop as one kernel, and its results."""
 
 from .adaptive import reference_solution
-from .linearize import LinearModel, linearize
+from .linearize import LinearModel, joint_eigenfrequencies, linearize
 from .plant import Plant
 from .result import Simulation
 from .simulate import simulate
 
-__all__ = ["LinearModel", "Plant", "Simulation", "linearize", "reference_solution", "simulate"]
+__all__ = [
+    "LinearModel",
+    "Plant",
+    "Simulation",
+    "joint_eigenfrequencies",
+    "linearize",
+    "reference_solution",
+    "simulate",
+]
