@@ -60,12 +60,17 @@ _HOMES = {
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
-    "observers": "DerivativeState FilteredDerivative KalmanDifferentiator MotionEstimate output_covariance",
+    "observers": (
+        "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer "
+        "output_covariance"
+    ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
     "results": "animate plot_simulation read_results write_results",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": "LinearModel Plant Simulation joint_eigenfrequencies linearize reference_solution simulate",
+    "simulation": (
+        "LinearModel Plant Simulation at_rest joint_eigenfrequencies linearize reference_solution simulate"
+    ),
     "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
     "studies": "MonteCarlo monte_carlo plot_monte_carlo",
     "trajectory": (

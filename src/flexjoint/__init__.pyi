@@ -307,7 +307,13 @@ from .observers import (
     KalmanDifferentiator as KalmanDifferentiator,
 )
 from .observers import (
+    Measurement as Measurement,
+)
+from .observers import (
     MotionEstimate as MotionEstimate,
+)
+from .observers import (
+    Observer as Observer,
 )
 from .observers import (
     output_covariance as output_covariance,
@@ -332,6 +338,9 @@ from .simulation import (
 )
 from .simulation import (
     Simulation as Simulation,
+)
+from .simulation import (
+    at_rest as at_rest,
 )
 from .simulation import (
     joint_eigenfrequencies as joint_eigenfrequencies,

@@ -167,6 +167,25 @@ class Robot:
         """For each moving joint whether two motors set its stiffness."""
         return tuple(isinstance(joint.drive, AntagonisticDrive) for joint in self.joints)
 
+    @cached_property
+    def motor_joints(self) -> tuple[int, ...]:
+        """For each motor the index of its joint: a first motor a joint, then the second ones of antagonistic joints.
+
+        The order of motor positions and torques where a joint may have two motors.
+        """
+        return (*range(self.n), *(i for i, two in enumerate(self.antagonistic) if two))
+
+    @property
+    def motor_count(self) -> int:
+        """How many motors there are, a joint driven directly counted as having one."""
+        return len(self.motor_joints)
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """Names of the motors in the order of `motor_joints`: their joint's, with ".second" after it."""
+        names = [self.joints[i].name for i in self.motor_joints]
+        return (*names[: self.n], *(f"{name}.second" for name in names[self.n :]))
+
     def carrier(self, link: int, k: int = 0) -> int:
         """Index of the link that carries the k-th motor of a link's joint, −1 for the base."""
         drive = self.links[link].joint.drive

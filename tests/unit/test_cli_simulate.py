@@ -42,6 +42,7 @@ def test_a_run_is_written_plotted_and_animated(run, tmp_path):
         ("full_state_feedback", "--gains=400,40,1,0.001"),
         ("feedforward_pd", "--gains=400,40"),
         ("passivity_control", "--gains=10,40"),
+        ("adaptive_control", "--gains=10,40,0.01"),
         ("computed_torque", "--poles=-10"),
         ("feedback_linearization", "--poles=-10"),
     ],
@@ -118,6 +119,7 @@ def test_mistakes_are_one_line_and_write_nothing(run, tmp_path, monkeypatch, arg
     assert not list(tmp_path.iterdir())
 
 
-def test_passivity_control_counts_its_gains(run):
-    result = run(*BASE, "--controller", "passivity_control", "--gains", "1")
-    assert result.exit_code == 2 and "--gains takes 2 to 3 numbers" in result.stderr
+@pytest.mark.parametrize(("name", "count"), [("passivity_control", "2 to 3"), ("adaptive_control", "3")])
+def test_gains_are_counted(run, name, count):
+    result = run(*BASE, "--controller", name, "--gains", "1")
+    assert result.exit_code == 2 and f"--gains takes {count} numbers" in result.stderr

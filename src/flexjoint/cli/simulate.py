@@ -57,46 +57,53 @@ def simulate(
 
     from ..results import check_animation_path, check_plot_path, check_results_path
 
-    many = samples is not None
-    for path, check_path in ((output if not many else None, check_results_path), (plot, check_plot_path)):
+    if (samples is not None) != bool(vary) or (samples is not None and animate is not None):
+        raise fj.InputError("--samples and --vary belong together, and --animate shows one run without them")
+    files = [(plot, check_plot_path), (animate, check_animation_path)]
+    for path, check_path in [*files, (None if samples else output, check_results_path)]:
         if path is not None:
             check_path(path)
-    if many != bool(vary) or (many and animate is not None):
-        raise fj.InputError("--samples and --vary belong together, and --animate shows one run without them")
-    if animate is not None:
-        check_animation_path(animate)
     model = fj.load(robot)
     law = named_controller(controller, model, gains, poles, period)
-    motion = fj.load_trajectory(trajectory, model)
-    options = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
-    written: list[Path] = []
-    with progress_bar() as progress:
-        if many:
-            advance = partial(progress.advance, progress.add_task("simulating", total=samples))
-            settings = {"samples": samples, "vary": variations(vary or []), "seed": seed, "limit": limit}
-            settings |= {"folder": output, "threads": threads, "progress": advance}
-            study = fj.monte_carlo(model, law, motion, duration, **settings, **options)  # type: ignore[arg-type]
-            if study.samples.size:
-                written = write_study(study, output, plot)
-        else:
-            progress.add_task("simulating", total=None)
-            run = fj.simulate(model, law, motion, duration, **options)  # type: ignore[arg-type]
-            writers = (output, fj.write_results), (plot, fj.plot_simulation), (animate, fj.animate)
-            for path, write in writers:
-                if path is not None:
-                    progress.add_task(f"writing {path}", total=None)
-                    write(run, path)  # type: ignore[operator]
-                    written.append(path)
-    if many:
-        print_study(study)
+    setting = (model, law, fj.load_trajectory(trajectory, model), duration)
+    options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
+    if samples is None:
+        simulate_once(setting, options, {fj.write_results: output, fj.plot_simulation: plot, fj.animate: animate})
     else:
-        print_run(run)
+        options |= {"samples": samples, "vary": variations(vary or []), "seed": seed, "limit": limit}
+        simulate_many(setting, {**options, "threads": threads, "folder": output}, plot)
+
+
+def simulate_once(setting: tuple, options: dict[str, Any], writers: dict[Callable[..., None], Path | None]) -> None:
+    """One run: shown, and written where that is wanted."""
+    import flexjoint as fj
+
+    wanted = {write: path for write, path in writers.items() if path is not None}
+    with progress_bar() as progress:
+        progress.add_task("simulating", total=None)
+        run = fj.simulate(*setting, **options)
+        for write, path in wanted.items():
+            progress.add_task(f"writing {path}", total=None)
+            write(run, path)
+    print_run(run)
+    for path in wanted.values():
+        typer.echo(f"wrote {path}")
+
+
+def simulate_many(setting: tuple, options: dict[str, Any], plot: Path | None) -> None:
+    """Samples, as many as there is time for."""
+    import flexjoint as fj
+
+    with progress_bar() as progress:
+        advance = partial(progress.advance, progress.add_task("simulating", total=options["samples"]))
+        study = fj.monte_carlo(*setting, **options, progress=advance)
+        written = write_study(study, options["folder"], plot) if study.samples.size else []
+    print_study(study)
     for path in written:
         typer.echo(f"wrote {path}")
-    if many and not study.complete:
-        say(
-            f"interrupted after {study.samples.size} of {samples} samples" + "; the same command goes on" * bool(output)
-        )
+    if not study.complete:
+        remedy = "; the same command goes on" if options["folder"] else ""
+        say(f"interrupted after {study.samples.size} of {study.wanted} samples{remedy}")
         raise typer.Exit(INTERRUPTED)
 
 
@@ -112,12 +119,17 @@ def makers() -> tuple[dict[str, Maker], dict[str, Maker]]:
     def of_gains(law: Any) -> Maker:
         return lambda robot, numbers, period: law(robot, numbers)
 
+    def adaptive(robot: Robot, numbers: list[float], period: float) -> Any:
+        bandwidth, damping, adaptation = counted(numbers, 3, 3)
+        return fj.AdaptiveControl(robot.rigid(), bandwidth, damping, adaptation, period, robot.rigid())
+
     by_gains: dict[str, Maker] = {
         "motor_pd": of_gains(fj.MotorPD),
         "full_state_feedback": of_gains(fj.FullStateFeedback),
         "structure_preserving": of_gains(fj.StructurePreserving),
         "feedforward_pd": of_gains(fj.FeedforwardPD),
         "passivity_control": lambda robot, numbers, period: fj.PassivityControl(robot.rigid(), *counted(numbers, 2, 3)),
+        "adaptive_control": adaptive,
     }
     by_poles: dict[str, Maker] = {
         "computed_torque": lambda robot, pole, period: fj.ComputedTorque(robot.rigid(), fj.gains_from_poles(pole * 2)),
@@ -145,11 +157,13 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     return (by_gains | by_poles)[name](robot, numbers, period)
 
 
-def counted(numbers: list[float], least: int, most: int) -> list[float]:
+def counted(numbers: list[float], least: int, most: int) -> list[Any]:
     from ..errors import InputError
 
     if not least <= len(numbers) <= most:
-        raise InputError(f"--gains takes {least} to {most} numbers here, not {len(numbers)}")
+        raise InputError(
+            f"--gains takes {' to '.join(dict.fromkeys(map(str, (least, most))))} numbers here, not {len(numbers)}"
+        )
     return numbers
 
 
@@ -178,11 +192,12 @@ def print_run(run: Simulation) -> None:
     from rich.table import Table
 
     table = Table("joint", "largest error", "error at the end", "largest torque")
-    errors, torques = np.abs(run.q - run.reference), np.nanmax(np.abs(run.tau), axis=0)
+    errors, torques = np.abs(run.error), np.nanmax(np.abs(run.tau), axis=0)
     for i, joint in enumerate(run.robot.joints):
         turning = joint.kind == "revolute"
         cells = [f"{x:.3g} {'rad' if turning else 'm'}" for x in (np.nanmax(errors[:, i]), errors[-1, i])]
-        table.add_row(joint.name, *cells, f"{torques[i]:.3g} {'Nm' if turning else 'N'}")
+        own = [f"{x:.3g}" for x, k in zip(torques, run.robot.motor_joints) if k == i]
+        table.add_row(joint.name, *cells, f"{', '.join(own)} {'Nm' if turning else 'N'}")
     Console().print(f"{run.robot.name}: {len(run.t) - 1} periods of {run.period:g} s")
     Console().print(table)
 

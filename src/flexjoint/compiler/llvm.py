@@ -25,9 +25,11 @@ from .program import LANES, Loop, Op, Program, chunks
 from .reference import apply
 
 WHOLE = 2500  # up to so many values one function
-CHUNK = 340  # values a function beyond; 500 takes 5 % longer in the feedback linearization of the 7R
+CHUNK = 420  # values a function beyond; the 7R's feedback linearization: 300 to 600 as fast, one function 7 % slower
 PACKED_WHOLE, PACKED_CHUNK = 12_000, 2000  # with packed values; elastic N = 30: 20 % faster than in pieces of 500
 ANGLE_LANES = 4  # sines and cosines of inputs are taken four at a time
+FOLDED_LANES = 4  # AVX2 folds a vector from memory into an operation, a broadcast takes a load: up to 10 % of a block
+SHORT = 1000  # values; longer blocks are short of registers, and the critical path costs them 5 to 35 %
 STRETCH = 16  # from so many on, elements that lie side by side go to a loop's frame, or from it, in a loop
 
 DECLARATIONS = """\
@@ -44,9 +46,11 @@ class Emitter:
 
     format = DOUBLE
 
-    def __init__(self, lines: list[str], lanes: int = 1):
+    def __init__(self, lines: list[str], lanes: int = 1, table: dict[str, int] | None = None):
         self.lines = lines
         self.lanes = lanes
+        self.table = table  # of constants that are read from memory, with their places
+        self.constants: dict[str, str] = {}
         self.double, self.suffix = ("double", "f64") if lanes == 1 else (f"<{lanes} x double>", f"v{lanes}f64")
         self.i1 = "i1" if lanes == 1 else f"<{lanes} x i1>"
         self.i64 = "i64" if lanes == 1 else f"<{lanes} x i64>"
@@ -59,7 +63,15 @@ class Emitter:
 
     def const(self, x: float) -> str:
         literal = f"0x{struct.pack('>d', x).hex().upper()}"
-        return literal if self.lanes == 1 else f"splat (double {literal})"
+        if self.lanes == 1:
+            return literal
+        splat = f"splat (double {literal})"
+        if self.table is None or x == 0:
+            return splat
+        if literal not in self.constants:
+            place = self.element("@constants", self.table.setdefault(splat, len(self.table)))
+            self.constants[literal] = self.put(f"load {self.double}, ptr {place}, !invariant.load !0")
+        return self.constants[literal]
 
     def integer(self, x: int) -> str:
         return str(x) if self.lanes == 1 else f"splat (i64 {x})"
@@ -204,7 +216,7 @@ def kernel_ir(program: Program, rows: int = 1, symbol: str = "kernel") -> str:
     whole = len(program.code) <= piece_lengths(program)[0]
     if program.packs or (whole and rows == 1):
         program = in_recursion_order(program)
-    elif whole and not program.packed:
+    elif len(program.code) <= SHORT:
         program = by_critical_path(program)
     program, check = with_finite_check(program, written_stretches(program))
     functions = Functions(shape)
@@ -213,7 +225,7 @@ def kernel_ir(program: Program, rows: int = 1, symbol: str = "kernel") -> str:
     functions.add(symbol, program, check)
     widths = sorted({shape.lanes, ANGLE_LANES} if rows == 1 else {rows})
     declarations = [DECLARATIONS.format(t=e.double, s=e.suffix) for e in (Emitter([], width) for width in widths)]
-    return "\n".join([*declarations, *functions.text, "!0 = !{}", ""])
+    return "\n".join([*declarations, *functions.constants(), *functions.text, "!0 = !{}", ""])
 
 
 def piece_lengths(program: Program) -> tuple[int, int]:
@@ -229,6 +241,14 @@ class Functions:
         self.lanes = shape.lanes
         self.double = Emitter([], shape.lanes).double
         self.text: list[str] = []
+        self.table: dict[str, int] | None = {} if shape.rows == FOLDED_LANES else None
+
+    def constants(self) -> list[str]:
+        """The table of constants; LLVM must not know that they are constant, or it makes broadcasts of them again."""
+        if not self.table:
+            return []
+        vectors = ", ".join(f"{self.double} {splat}" for splat in self.table)
+        return [f"@constants = hidden global [{len(self.table)} x {self.double}] [{vectors}], align 64\n"]
 
     def add_copies(self) -> None:
         """`read` and `write`: stretches of arrays, `size` elements a row, to and from a frame with lanes together.
@@ -277,13 +297,13 @@ class Functions:
             self.add_loop(frame.symbol(at), loop)
         buffers = [f"  %frame = alloca [{frame.size} x {self.double}], align 64"] if frame.loops else []
         if len(body) == 1:
-            lines = ["entry:", *buffers, *_function_body(program, body[0], {}, frame, check, self.shape)]
+            lines = ["entry:", *buffers, *_function_body(program, body[0], {}, frame, check, self.shape, self.table)]
             self.define(symbol, "ptr noalias %in, ptr noalias %out", lines, internal=check is None)
             return
         slots, size = scratch_slots(program, body)
         calls = ["entry:", *buffers, f"  %scratch = alloca [{size} x {self.double}], align 64"]
         for k, run in enumerate(body):
-            lines = ["entry:", *_function_body(program, run, slots, frame, check, self.shape)]
+            lines = ["entry:", *_function_body(program, run, slots, frame, check, self.shape, self.table)]
             parameters = "ptr noalias %in, ptr noalias %out, ptr noalias readonly %old, ptr noalias writeonly %new"
             self.define(f"{symbol}_{k}", f"{parameters}, ptr %frame", lines, internal=True)
             arguments = f"ptr %in, ptr %out, ptr %scratch, ptr %scratch, ptr {'%frame' if frame.loops else 'null'}"
@@ -473,11 +493,17 @@ def scratch_slots(program: Program, body: Iterable[range]) -> tuple[dict[int, in
 
 
 def _function_body(
-    program: Program, run: range, slots: dict[int, int], frame: Frame, check: int | None, shape: Shape
+    program: Program,
+    run: range,
+    slots: dict[int, int],
+    frame: Frame,
+    check: int | None,
+    shape: Shape,
+    table: dict[str, int] | None,
 ) -> list[str]:
     lines: list[str] = []
     rows, lanes = shape
-    emit = Emitter(lines, lanes)
+    emit = Emitter(lines, lanes, table)
     pointers: dict[tuple[str, int], str] = {}
     value: dict[int, str] = {}
 

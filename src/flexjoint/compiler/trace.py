@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import FlexjointError
 from . import packing
-from .ordering import joint_by_joint
+from .ordering import in_recursion_order
 from .program import Array, Builder, Loop, Program, optimise
 from .scan import Definition
 
@@ -40,7 +40,7 @@ def trace(
     if not program.packs:
         return program
     positive = packing.with_positive_zeros
-    return replace(joint_by_joint(positive(packing.unpacked(program))), packed=positive(program))
+    return replace(in_recursion_order(positive(packing.unpacked(program))), packed=positive(program))
 
 
 def by_rows(ca: Any, matrix: Any) -> list[Any]:

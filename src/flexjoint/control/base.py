@@ -23,13 +23,17 @@ from ..robot import Robot
 class JointState(NamedTuple):
     """Positions and velocities of links and motors, all on the link side: the state of a robot, or what is measured.
 
-    At a rigid joint the motor turns with the link.
+    At a rigid joint the motor turns with the link.  `theta` and `theta_v` have an entry a motor, in the order of
+    `Robot.motor_joints`: one a joint, then the second motors of joints with variable stiffness.
     """
 
     q: Any
     v: Any
     theta: Any
     theta_v: Any
+
+
+UNITS = dict(zip(JointState._fields, ("rad | m", "rad/s | m/s") * 2))  # turning | sliding
 
 
 class Controller(ABC):
@@ -40,7 +44,20 @@ class Controller(ABC):
 
     robot: Robot
     gains: np.ndarray
-    memory: ClassVar[int] = 0  # how many arrays (n,) the state has
+    memory: ClassVar[int] = 0  # how many arrays the state has
+
+    @property
+    def memory_sizes(self) -> tuple[int, ...]:
+        """How many numbers each array of the state has: n, unless a law says otherwise."""
+        return (self.robot.n,) * self.memory
+
+    @property
+    def width(self) -> int:
+        """How many numbers the reference has: n, the links; more where a law follows other things too.
+
+        A law of motion and stiffness follows n links, then the stiffness of each joint with two motors.
+        """
+        return self.robot.n
 
     @property
     @abstractmethod
@@ -49,10 +66,10 @@ class Controller(ABC):
 
     @abstractmethod
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
-        """(state, torque) in SX: `gains` a column a row, `reference` = [q_d, q_d', ...]."""
+        """(state, torque) in SX: `gains` a column a row, `reference` = [q_d, q_d', ...]; a torque a motor."""
 
     def start(self, reference: Sequence[Any]) -> Any:
-        """The state to begin with on a reference: a tuple of arrays (n,), empty for a law without memory."""
+        """The state to begin with on a reference: a tuple of arrays, empty for a law without memory."""
         return ()
 
     def __call__(self, state: Any, reference: Sequence[Any], measurement: JointState) -> tuple[Any, np.ndarray]:
@@ -71,22 +88,37 @@ class Controller(ABC):
 
     @cached_property
     def _kernel(self) -> Kernel:
-        n, memory = self.robot.n, self.memory
-        labels = tuple(joint.name for joint in self.robot.joints)
-        states = [Array(f"state{k}", (n,), "", labels) for k in range(memory)]
+        memory, states = self.memory, memory_arrays("state", self)
         inputs = [
             Array("gains", self.gains.shape),
             *states,
-            Array("reference", (self.order + 1, n)),
-            *(Array(name, (n,), "", labels) for name in JointState._fields),
+            Array("reference", (self.order + 1, self.width)),
+            *state_arrays(self.robot),
         ]
 
         def law(gains: Any, *arrays: Any) -> list[tuple[Array, Any]]:
             state, reference, measured = arrays[:memory], arrays[memory], arrays[memory + 1 :]
             after, tau = self.law(rows(gains), state, rows(reference), JointState(*measured))
-            return [*zip(states, after), (Array("tau", (n,), "Nm | N", labels), tau)]
+            names = self.robot.motor_names
+            return [*zip(states, after), (Array("tau", (len(names),), "Nm | N", names), tau)]
 
         return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, law)
+
+
+def state_arrays(robot: Robot) -> list[Array]:
+    """The fields of a JointState as arrays of a kernel."""
+    links, motors = tuple(joint.name for joint in robot.joints), robot.motor_names
+    labels = dict(zip(JointState._fields, (links, links, motors, motors)))
+    return [Array(name, (len(labels[name]),), unit, labels[name]) for name, unit in UNITS.items()]
+
+
+def memory_arrays(name: str, controller: Controller) -> list[Array]:
+    """The memory of a controller as arrays of a kernel."""
+    labels = tuple(joint.name for joint in controller.robot.joints)
+    return [
+        Array(f"{name}{k}", (size,), "", labels if size == len(labels) else ())
+        for k, size in enumerate(controller.memory_sizes)
+    ]
 
 
 def rows(matrix: Any) -> list[Any]:

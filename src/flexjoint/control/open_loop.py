@@ -14,7 +14,7 @@ from .base import Controller, JointState
 
 @dataclass(frozen=True)
 class OpenLoop(Controller):
-    """Passes its reference on as the motor torque."""
+    """Passes its reference on as the motor torque, one number a motor."""
 
     robot: Robot
     gains: np.ndarray = field(init=False, repr=False, compare=False)
@@ -25,6 +25,10 @@ class OpenLoop(Controller):
     @property
     def order(self) -> int:
         return 0
+
+    @property
+    def width(self) -> int:
+        return self.robot.motor_count
 
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
         return state, reference[0]

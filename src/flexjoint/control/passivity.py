@@ -82,12 +82,3 @@ def positive(controller: Any, name: str, size: int) -> np.ndarray:
     array = np.broadcast_to(array, (size,)).copy()
     array.flags.writeable = False
     return array
-
-
-def first_three(controller: Any, reference: Sequence[Any]) -> Sequence[Any]:
-    if len(reference) < 3:
-        raise InputError(
-            f"{type(controller).__name__}: the reference has {len(reference) - 1} derivatives, the law needs 2: "
-            "call the trajectory with order=2"
-        )
-    return reference[:3]

@@ -19,7 +19,6 @@ import numpy as np
 
 from ..control.gains import positive
 from ..errors import InputError
-from ..simulation.dataset import motor_joints
 from ..simulation.result import Simulation
 from .files import check_path, replacing
 from .plots import BLUE, GREY, ORANGE
@@ -92,12 +91,14 @@ def scene(run: Simulation, rate: float, magnify: float = 1.0) -> Scene:
         raise InputError(f"animate: {count} frames, {MOST_FRAMES} are the most; give a higher speed or fewer frames")
     chosen = np.minimum(np.round(np.arange(count) / (rate * run.period)).astype(int), end)
     q = run.q[chosen]
-    theta, joints = np.zeros_like(q), motor_joints(run.robot, run.theta.shape[-1])
-    np.add.at(theta, (slice(None), joints), run.theta[chosen])
-    theta /= np.bincount(joints, minlength=run.robot.n)  # of two motors at a joint, their mean
-    links, motors = (skeleton(run.robot, x) for x in (q, q + magnify * (theta - q)))
-    title = f"{run.robot.name}" + ("" if magnify == 1 else f", deflections × {magnify:g}")
-    return Scene(title, run.t[chosen], links.points, motors.points, links.segments, links.joints, links.tip)
+    theta, second = run.theta[chosen][:, : run.robot.n].copy(), list(run.robot.motor_joints[run.robot.n :])
+    theta[:, second] = (
+        theta[:, second] + run.theta[chosen][:, run.robot.n :]
+    ) / 2  # of two motors at a joint, their mean
+    arm = skeleton(run.robot, np.stack([q, q + magnify * (theta - q)]))
+    title = run.robot.name if magnify == 1 else f"{run.robot.name}, deflections × {magnify:g}"
+    links, motors = arm.points
+    return Scene(title, run.t[chosen], links, motors, arm.segments, arm.joints, arm.tip)
 
 
 def extent(shown: Scene) -> tuple[np.ndarray, float]:

@@ -95,8 +95,8 @@ def panel_figure(robot: Robot, t: np.ndarray, shown: Sequence[Panel], title: str
     figure.suptitle(title, y=1 - 0.2 / height)
     if shown[0].label:
         drawn = {label: line for line, label in zip(*axes[0][0].get_legend_handles_labels())}
-        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.35 / height)}
-        figure.legend([*drawn.values()], [*drawn], ncols=len(drawn), frameon=False, fontsize=9, **place)
+        above: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.35 / height)}
+        figure.legend([*drawn.values()], [*drawn], ncols=len(drawn), frameon=False, fontsize=9, **above)
     figure.align_ylabels()
     figure.subplots_adjust(0.9 / width, 0.55 / height, 1 - 0.25 / width, 1 - head / height, wspace=0.24, hspace=0.35)
     return figure

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..simulation.dataset import LINKS, MOTORS, common_unit, motor_joints, motor_names
+from ..simulation.dataset import LINKS, MOTORS, common_unit
 from ..simulation.result import Simulation
 from .table import Column
 
@@ -21,23 +21,23 @@ class RunTable:
     def columns(self) -> list[Column]:
         """The number of the run in each dimension of a batch, t, then each quantity joint by joint."""
         run, batch = self.run, self.run.q.shape[:-2]
-        joints, motors = [x.name for x in run.robot.joints], run.tau.shape[-1]
-        kinds = [x.kind for x in run.robot.joints]
-        behind = [kinds[i] for i in motor_joints(run.robot, motors)]
+        names, joints = run.robot.motor_names, run.robot.motor_joints  # those of joints are the first
+        kinds = [run.robot.joints[i].kind for i in joints]
         count = max(1, int(np.prod(batch)))
         numbers = [np.repeat(x.ravel(), run.t.size) for x in np.indices(batch)]
-        names = ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
-        found = [Column(name, "", x) for name, x in zip(names, numbers)]
+        labels = ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
+        found = [Column(label, "", x) for label, x in zip(labels, numbers)]
         found.append(Column("t", "s", np.tile(run.t, count)))
         for name in (*LINKS, *MOTORS):
-            labels, of = (joints, kinds) if name in LINKS else (motor_names(run.robot, motors), behind)
-            values = getattr(run, name).reshape(-1, len(labels))
+            values = getattr(run, name)
+            columns = values.reshape(-1, values.shape[-1]).T
             found += [
-                Column(f"{name}.{label}", common_unit(run.units[name], [kind]), values[:, i])
-                for i, (label, kind) in enumerate(zip(labels, of))
+                Column(f"{name}.{label}", common_unit(run.units[name], [kind]), x)
+                for label, kind, x in zip(names, kinds, columns)
             ]
         wanted = np.tile(run.reference, (count, 1))
-        return found + [Column(f"reference.{x}", "", wanted[:, i]) for i, x in enumerate(joints)]
+        followed = [*names[: wanted.shape[1]], *map(str, range(len(names), wanted.shape[1]))]
+        return found + [Column(f"reference.{label}", "", x) for label, x in zip(followed, wanted.T)]
 
     def arrays(self) -> dict[str, Any]:
         """All arrays of the simulation by name, with the names of joints and motors, and what they came from."""
@@ -45,7 +45,7 @@ class RunTable:
         arrays = {name: getattr(run, name) for name in ("t", *LINKS, *MOTORS, "reference", "periods", "joint")}
         names = {
             "joints": np.array([joint.name for joint in run.robot.joints]),
-            "motors": np.array(motor_names(run.robot, run.tau.shape[-1])),
+            "motors": np.array(run.robot.motor_names),
         }
         about = {"robot": run.robot.name, "digest": run.robot.digest, "period": run.period, **run.provenance}
         return {**arrays, **names, **about}

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from ..simulation.dataset import motor_joints
 from ..simulation.result import Simulation
 from .files import replacing
 from .plots import BLUE, GREY, MOST_POINTS, ORANGE, Curve, Panel, check_plot_path, panel_figure, shown_units
@@ -43,7 +42,7 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
     """Of every `step`-th sample; in degrees and millimetres."""
     robot, torque = run.robot, units(run.robot, "tau")
     labels, factors = shown_units(robot)
-    q, reference = run.q[..., ::step, :], run.reference[::step]
+    q, reference = run.q[..., ::step, :], run.reference[::step, : robot.n]
     first, *second = at_joints(run, run.theta[..., ::step, :])
     taus = at_joints(run, run.tau[..., ::step, :])
     others = [Curve("reference", reference * factors, GREY, "--")]
@@ -52,7 +51,7 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
     position = batch_panel("position", labels, q * factors, BLUE)
     found = [
         position._replace(label="link q" if position.band is None else "median", others=others),
-        batch_panel("error q_d − q", labels, (reference - q) * factors, BLUE),
+        batch_panel("error q_d − q", labels, run.error[..., ::step, :] * factors, BLUE),
         batch_panel("motor torque", torque, taus[0], BLUE, taus[1:]),
     ]
     if any(robot.elastic) or second:
@@ -63,15 +62,9 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
 
 def at_joints(run: Simulation, values: np.ndarray) -> list[np.ndarray]:
     """One number a motor as one a joint: of the first motors, then of the second ones, NaN where there is none."""
-    places = np.array(motor_joints(run.robot, values.shape[-1]))
-    found = []
-    while places.size:
-        joints, firsts = np.unique(places, return_index=True)
-        spread = np.full((*values.shape[:-1], run.robot.n), np.nan)
-        spread[..., joints] = values[..., firsts]
-        found.append(spread)
-        values, places = np.delete(values, firsts, axis=-1), np.delete(places, firsts)
-    return found
+    n, second = run.robot.n, np.full((*values.shape[:-1], run.robot.n), np.nan)
+    second[..., list(run.robot.motor_joints[n:])] = values[..., n:]
+    return [values[..., :n], second] if values.shape[-1] > n else [values]
 
 
 def batch_panel(

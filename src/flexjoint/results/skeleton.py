@@ -29,12 +29,12 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
     count, carrying = 1 + 3 * len(robot.links), {link.parent for link in robot.links}
     segments, joints = [], []
     for i, (body, link) in enumerate(zip(bodies(robot), robot.links)):
-        joint, frame, com = 3 * i + 1, 3 * i + 2, 3 * i + 3
-        segments.append((3 * body.parent + 2 if body.parent >= 0 else 0, joint))
+        place, frame, com = 3 * i + 1, 3 * i + 2, 3 * i + 3
+        before = 3 * body.parent + 2 if body.parent >= 0 else 0
+        sliding = link.joint.kind == "prismatic"
+        segments += [(before, place), (place, frame)] if sliding else [(before, frame)]
         if link.joint.moves:
-            joints.append(joint)
-        if link.joint.kind == "prismatic":
-            segments.append((joint, frame))
+            joints.append(place if sliding else frame)
         if link.name not in carrying and link.mass and np.any(link.com):
             segments.append((frame, com))
 
@@ -47,5 +47,7 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
             found += [start, pose.position, pose.position + pose.rotation @ sx(link.com)]
         return [(Array("points", (count, 3), "m"), ca.horzcat(*found).T)]
 
-    kernel = kernel_of(f"skeleton of {robot.name}", [Array("q", (robot.n,))], points, type=None)
+    kernel = kernel_of(
+        f"skeleton of {robot.name}", [Array("q", (robot.n,))], points, f"skeleton {robot.digest}", type=None
+    )
     return Skeleton(kernel(np.ascontiguousarray(q, dtype=float)), segments, joints, 3 * robot.link_index(None) + 2)

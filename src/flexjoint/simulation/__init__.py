@@ -3,6 +3,7 @@
 from .adaptive import reference_solution
 from .linearize import LinearModel, joint_eigenfrequencies, linearize
 from .plant import Plant
+from .rest import at_rest
 from .result import Simulation
 from .simulate import simulate
 
@@ -10,6 +11,7 @@ __all__ = [
     "LinearModel",
     "Plant",
     "Simulation",
+    "at_rest",
     "joint_eigenfrequencies",
     "linearize",
     "reference_solution",

@@ -22,7 +22,7 @@ from .loop import Setup
 from .plant import Contact, Plant
 from .reference import Reference
 from .result import Simulation, finished
-from .simulate import beginning, periods
+from .simulate import beginning, check_motors, periods
 
 METHODS = ("DOP853", "Radau")
 
@@ -47,24 +47,25 @@ def reference_solution(
         raise InputError(f"reference_solution: there is no method {method!r}; there are {', '.join(METHODS)}")
     if controller.memory:
         owner = type(controller).__name__
-        if any(np.any(x) for x in controller.start([np.ones(robot.n)] * (controller.order + 1))):
+        if any(np.any(x) for x in controller.start([np.ones(controller.width)] * (controller.order + 1))):
             raise InputError(f"reference_solution: {owner} integrates torques from sample to sample; use simulate")
     positive("reference_solution", "period", period)
     positive("reference_solution", "tolerance", tolerance)
     from scipy.integrate import solve_ivp
 
-    wanted = Reference.of(reference, controller.order, robot.n)
+    check_motors(robot, controller)
+    wanted = Reference.of(reference, controller.order, controller.width)
     state, memory, begin = beginning(start, robot, controller, wanted, period)
     t = period * (begin + np.arange(periods(duration, wanted.duration, period, begin) + 1))
     setup = Setup(robot, controller, period, method, hold=False, contact=contact)
-    rate = flow(setup, memory, jacobian=False)
-    slope = flow(setup, memory, jacobian=True) if method == "Radau" else None
+    rate = flow(setup, jacobian=False)
+    slope = flow(setup, jacobian=True) if method == "Radau" else None
 
     def arguments(t: float, x: np.ndarray) -> tuple:
         return np.array(t), x, np.ascontiguousarray(wanted(np.array(min(t, end)))), controller.gains
 
-    end, elastic = t[-1], np.array(robot.elastic)
-    x = np.concatenate([state.q, state.theta[elastic], state.v, state.theta_v[elastic]])
+    end, plant = t[-1], Plant(robot)
+    x = np.concatenate([state.q, state.theta[plant.behind], state.v, state.theta_v[plant.behind]])
     found = solve_ivp(
         lambda t, x: rate(*arguments(t, x)),
         (t[0], end),
@@ -77,30 +78,29 @@ def reference_solution(
     )
     if not found.success:
         raise FlexjointError(f"reference_solution: {method} gave up at t = {found.t[-1]:g} s: {found.message}")
-    p = len(x) // 2
-    motor = np.where(elastic, robot.n + np.cumsum(elastic) - 1, np.arange(robot.n))
+    p, places = len(x) // 2, plant.places
     links, rates = found.y[:p].T, found.y[p:].T
-    states = [links[:, : robot.n], rates[:, : robot.n], links[:, motor], rates[:, motor]]
+    states = [links[:, : robot.n], rates[:, : robot.n], links[:, places], rates[:, places]]
     stacks = wanted(t)
     tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
-    histories = np.stack([*states, tau], axis=-2)
+    histories = np.concatenate([*states, tau], axis=-1)
     return finished(setup, histories, memory, begin + len(t) - 1, robot.n, stacks[:, 0], begin)
 
 
-def flow(setup: Setup, memory: Any, jacobian: bool) -> Kernel:
+def flow(setup: Setup, jacobian: bool) -> Kernel:
     """(t, x, reference, gains) -> x' or ∂x'/∂x, x = (free coordinates, their velocities)."""
     plant, controller = Plant(setup.robot, setup.contact), setup.controller
-    p = setup.robot.n + sum(setup.robot.elastic)
+    p = setup.robot.n + len(plant.behind)
     inputs = [
         Array("t", (), "s"),
         Array("x", (2 * p,)),
-        Array("reference", (controller.order + 1, setup.robot.n)),
+        Array("reference", (controller.order + 1, controller.width)),
         Array("gains", controller.gains.shape),
     ]
 
     def function(t: Any, x: Any, reference: Any, gains: Any) -> list[tuple[Array, Any]]:
         state = plant.state(x[:p], x[p:])
-        still = [ca.SX.zeros(setup.robot.n) for _ in memory]
+        still = [ca.SX.zeros(size) for size in controller.memory_sizes]
         _, tau = controller.law(rows(gains), still, rows(reference), state)
         rate = ca.vertcat(x[p:], plant.acceleration(t, state, tau))
         if not jacobian:

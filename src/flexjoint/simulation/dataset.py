@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
-from ..robot import Robot
 
 if TYPE_CHECKING:
     from .result import Simulation
@@ -23,20 +22,6 @@ MEANING = {
     "tau": "torques of the motors from this instant on, on the link side",
 }
 PACKAGES = ("flexjoint", "numpy", "casadi", "llvmlite")
-
-
-def motor_joints(robot: Robot, motors: int) -> list[int]:
-    """The joint of each motor: one a joint, or with joints of variable stiffness as many as their drives have."""
-    if motors == robot.n:
-        return list(range(robot.n))
-    return [i for i, joint in enumerate(robot.joints) for _ in getattr(joint.drive, "motors", (None,))]
-
-
-def motor_names(robot: Robot, motors: int) -> list[str]:
-    """A motor has the name of its joint; where a joint has two, they are numbered."""
-    places = motor_joints(robot, motors)
-    names = [robot.joints[i].name for i in places]
-    return [x if names.count(x) == 1 else f"{x}.{1 + names[:k].count(x)}" for k, x in enumerate(names)]
 
 
 def common_unit(unit: str, kinds: Sequence[str]) -> str:
@@ -54,8 +39,7 @@ def dataset_of(run: Simulation) -> Any:
     robot, batch = run.robot, run.q.shape[:-2]
     runs = ("run",) if len(batch) == 1 else tuple(f"run_{k}" for k in range(len(batch)))
     kinds = [joint.kind for joint in robot.joints]
-    motors = run.tau.shape[-1]
-    along = {"joint": kinds, "motor": [kinds[i] for i in motor_joints(robot, motors)]}
+    along = {"joint": kinds, "motor": [kinds[i] for i in robot.motor_joints]}
 
     def series(name: str, dimension: str) -> tuple:
         unit = common_unit(run.units[name], along[dimension])
@@ -63,13 +47,14 @@ def dataset_of(run: Simulation) -> Any:
 
     arrays: dict[str, Any] = {name: series(name, "joint") for name in LINKS}
     arrays |= {name: series(name, "motor") for name in MOTORS}
-    arrays["reference"] = ("time", "joint"), run.reference, {"long_name": "what the controller shall follow"}
+    followed = "joint" if run.reference.shape[-1] == robot.n else "reference_entry"
+    arrays["reference"] = ("time", followed), run.reference, {"long_name": "what the controller shall follow"}
     arrays["periods"] = runs, np.asarray(run.periods), {"units": "1", "long_name": "periods that went well"}
     arrays["diverged"] = runs, np.asarray(run.joint), {"long_name": "first joint to leave all bounds, or -1"}
     coordinates: dict[str, Any] = {
         "time": ("time", run.t, {"units": "s"}),
         "joint": [joint.name for joint in robot.joints],
-        "motor": motor_names(robot, motors),
+        "motor": list(robot.motor_names),
         "kind": ("joint", kinds),
         **{name: np.arange(size) for name, size in zip(runs, batch)},
     }

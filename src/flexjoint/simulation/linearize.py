@@ -11,18 +11,21 @@ import numpy as np
 
 from ..algorithms.deflection import spring_motion
 from ..algorithms.elastic import refuse_antagonism
-from ..algorithms.elastic_forward import elastic_forward_dynamics
+from ..algorithms.mass_matrix import mass_matrix
 from ..algorithms.newton_euler import gravity_torque
 from ..algorithms.rotors import coupled_mass_matrix
-from ..api import compile, kernel_of
+from ..api import kernel_of
 from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..control.base import JointState
-from ..control.sampling import configuration, deflection_at_rest
+from ..control.sampling import configuration
 from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx
+from .plant import Plant
+from .rest import at_rest
+from .stiff import transmission
 
 Names = str | Sequence[str]
 
@@ -30,10 +33,10 @@ Names = str | Sequence[str]
 class LinearModel(NamedTuple):
     """x' = A x + B τ, y = C x + D τ for small deviations: x = (q, θ behind springs, q', θ' behind springs), y = q.
 
-    `states` names x and `inputs` τ.  (A, B, C, D) are what python-control's `ss` and SciPy's `StateSpace` take.
-    `system` gives those of other inputs and outputs: `tau.joint1` is the torque of a motor, `load.joint1` a force on a
-    link; the outputs are the states, the accelerations `a.joint1`, `deflection.joint1` and `tau_e.joint1`, the torque
-    of a spring.  Several are given as a pattern, such as `q.*`, or as a list.
+    `states` names x and `inputs` τ, both motors of a joint with two.  (A, B, C, D) are what python-control's `ss` and
+    SciPy's `StateSpace` take.  `system` gives those of other inputs and outputs: `tau.joint1` is the torque of a motor,
+    `load.joint1` a force on a link; the outputs are the states, the accelerations `a.joint1`, `deflection.joint1` and
+    `tau_e.joint1`, the torque of the springs.  Several are given as a pattern, such as `q.*`, or as a list.
     """
 
     A: np.ndarray
@@ -109,59 +112,79 @@ def chosen(names: Names, known: Sequence[str]) -> list[str]:
 def linearize(robot: Robot, state: Any, tau: Any = None) -> LinearModel:
     """The robot near a state: a configuration (n,) at rest with the springs carrying the links, or a JointState.
 
-    `tau` is the motor torque there; by default that which gravity asks for.
+    `tau` is the motor torque there; by default that which gravity asks for.  Joints of variable stiffness need a
+    JointState, such as `at_rest(robot, q, stiffness)`.
     """
-    if isinstance(state, JointState):
-        at = [configuration(robot, x) for x in (state.q, state.theta, state.v, state.theta_v)]
-    elif isinstance(state, tuple):
+    if isinstance(state, tuple) and not isinstance(state, JointState):
         raise InputError("linearize: state must be a configuration (n,) or a JointState")
-    else:
-        q = configuration(robot, state)
-        at = [q, q + deflection_at_rest(robot, q), np.zeros(robot.n), np.zeros(robot.n)]
-    torque = gravity_torque(robot, at[0]) if tau is None else configuration(robot, tau)
-    names = ("q", "theta", "v", "theta_v")
-    pairs = [(of, by) for of in ("a", "theta_a") for by in (*names, "tau")]
-    found = compile(elastic_forward_dynamics, robot, derivatives=pairs)(*at, torque)
-    J = dict(zip(pairs, found))
-    n, elastic = robot.n, np.flatnonzero(robot.elastic)
-    p = n + len(elastic)
-    A, B, C = np.zeros((2 * p, 2 * p)), np.zeros((2 * p, n)), np.eye(n, 2 * p)
+    at = state if isinstance(state, JointState) else at_rest(robot, state)
+    n, plant, motors = robot.n, Plant(robot), robot.motor_joints
+    q, v = configuration(robot, at.q), configuration(robot, at.v)
+    theta, theta_v = (numbers(robot, name, getattr(at, name)) for name in ("theta", "theta_v"))
+    torque = gravity_torque(robot, q)[list(motors)] if tau is None else numbers(robot, "tau", tau)
+    x, w = np.concatenate([q, theta[plant.behind]]), np.concatenate([v, theta_v[plant.behind]])
+    p = len(x)
+    A, B = np.zeros((2 * p, 2 * p)), np.zeros((2 * p, len(motors)))
     A[:p, p:] = np.eye(p)
-    for rows, of in ((slice(p, p + n), "a"), (slice(p + n, 2 * p), "theta_a")):
-        own = slice(None) if of == "a" else elastic
-        A[rows] = np.hstack([J[of, by][own][:, elastic if "theta" in by else slice(None)] for by in names])
-        B[rows] = J[of, "tau"][own]
-    joints = [joint.name for joint in robot.joints]
-    labels = [
-        f"{name}.{joint}"
-        for name in names
-        for joint, springy in zip(joints, robot.elastic)
-        if springy or "theta" not in name
-    ]
-    push = np.zeros((2 * p, n))  # forces on the links
-    push[p:] = np.linalg.inv(coupled_mass_matrix(robot, at[0]))[:, :n]
-    columns = {f"tau.{joint}": B[:, i] for i, joint in enumerate(joints)}
+    A[p:], B[p:] = np.split(slopes(robot)(x, w, torque), [2 * p], axis=1)
+    joints, names = robot.motor_names[:n], [robot.motor_names[k] for k in plant.behind]
+    places = [f"q.{joint}" for joint in joints] + [f"theta.{name}" for name in names]
+    rates = [f"v.{joint}" for joint in joints] + [f"theta_v.{name}" for name in names]
+    push = np.zeros((2 * p, n))
+    push[p:] = pushed(robot, q, p)
+    columns = {f"tau.{name}": B[:, k] for k, name in enumerate(robot.motor_names)}
     columns |= {f"load.{joint}": push[:, i] for i, joint in enumerate(joints)}
-    rows = outputs(robot, at, labels, A, np.stack(list(columns.values()), axis=1))
-    return LinearModel(A, B, C, np.zeros((n, n)), tuple(labels), tuple(joints), columns, rows)
+    states = (*places, *rates)
+    rows = outputs(plant, theta - q[list(motors)], states, A, np.stack(list(columns.values()), axis=1))
+    return LinearModel(A, B, np.eye(n, 2 * p), np.zeros((n, len(motors))), states, robot.motor_names, columns, rows)
+
+
+def numbers(robot: Robot, name: str, value: Any) -> np.ndarray:
+    array = np.asarray(value, dtype=float)
+    if array.shape != (robot.motor_count,) or not np.all(np.isfinite(array)):
+        raise InputError(f"linearize: {name} has shape {array.shape}; it must be {robot.motor_count} finite numbers")
+    return array
+
+
+@lru_cache(maxsize=64)
+def slopes(robot: Robot) -> Kernel:
+    """(x, w, τ) -> ∂w'/∂(x, w, τ) of the free coordinates x with the velocities w."""
+    plant = Plant(robot)
+    p, m = robot.n + len(plant.behind), robot.motor_count
+
+    def function(x: Any, w: Any, tau: Any) -> list[tuple[Array, Any]]:
+        rate = plant.acceleration(0.0, plant.state(x, w), tau)
+        return [(Array("slopes", (p, 2 * p + m)), ca.jacobian(rate, ca.vertcat(x, w, tau)))]
+
+    inputs = [Array("x", (p,)), Array("w", (p,)), Array("tau", (m,))]
+    return kernel_of(f"slopes of {robot.name}", inputs, function, f"slopes {robot.digest}", type=None, loops=False)
+
+
+def pushed(robot: Robot, q: np.ndarray, p: int) -> np.ndarray:
+    """Accelerations (p, n) of the free coordinates by forces on the links."""
+    if any(robot.antagonistic):
+        found = np.zeros((p, robot.n))
+        found[: robot.n] = np.linalg.inv(mass_matrix(robot, q))
+        return found
+    return np.linalg.inv(coupled_mass_matrix(robot, q))[:, : robot.n]
 
 
 def outputs(
-    robot: Robot, at: Sequence[np.ndarray], states: list[str], A: np.ndarray, B: np.ndarray
+    plant: Plant, phi: np.ndarray, states: Sequence[str], A: np.ndarray, B: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Rows of C and D: the states, accelerations of the links, deflections and torques of the springs."""
-    unit, none = dict(zip(states, np.eye(len(states)))), np.zeros(B.shape[1])
+    """Rows of C and D: the states, accelerations of the links, deflections of the springs and their torques."""
+    unit, none, p = dict(zip(states, np.eye(len(states)))), np.zeros(B.shape[1]), len(states) // 2
     found = {name: (row, none) for name, row in unit.items()}
-    p, joints = len(states) // 2, [joint.name for joint in robot.joints]
-    found |= {f"a.{joint}": (A[p + i], B[p + i]) for i, joint in enumerate(joints)}
-    phi = at[1] - at[0]
-    for i, joint in enumerate(robot.joints):
-        drive, name = joint.drive, joint.name
-        if isinstance(drive, ElasticDrive):
-            bent, bending = unit[f"theta.{name}"] - unit[f"q.{name}"], unit[f"theta_v.{name}"] - unit[f"v.{name}"]
-            found[f"deflection.{name}"] = bent, none
-            found[f"tau_e.{name}"] = float(drive.spring.curve(phi[i]).stiffness) * bent + drive.damping * bending, none
-    return found
+    found |= {f"a.{joint.name}": (A[p + i], B[p + i]) for i, joint in enumerate(plant.robot.joints)}
+    torques: dict[str, np.ndarray] = {}
+    for k in plant.behind:
+        name, part = plant.robot.motor_names[k], transmission(plant.robot, k)
+        joint = plant.robot.joints[part.joint].name
+        bent, bending = unit[f"theta.{name}"] - unit[f"q.{joint}"], unit[f"theta_v.{name}"] - unit[f"v.{joint}"]
+        found[f"deflection.{name}"] = bent, none
+        own = float(part.spring.curve(phi[k]).stiffness) * bent + part.damping * bending
+        torques[joint] = torques.get(joint, 0.0) + own
+    return found | {f"tau_e.{joint}": (row, none) for joint, row in torques.items()}
 
 
 def joint_eigenfrequencies(robot: Robot, q: Any) -> np.ndarray:

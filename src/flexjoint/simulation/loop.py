@@ -16,7 +16,7 @@ from ..api import kernel_of, parameter_array
 from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..compiler.scan import scan
-from ..control.base import Controller, JointState, rows
+from ..control.base import Controller, JointState, memory_arrays, rows, state_arrays
 from ..paths import select_all, with_symbols
 from ..robot import Robot
 from ..spatial import ca, sx
@@ -26,7 +26,6 @@ from .plant import Contact, Plant
 BLOCK = 50  # periods a call of the kernel: shorter ones pay for calls, longer ones outgrow the cache in batches
 LARGEST = 1e6  # |q| + |q'| + |θ| + |θ'| of a joint, in rad, m and s
 HUGE = 1e300  # Nm, N
-UNITS = ("rad | m", "rad/s | m/s", "rad | m", "rad/s | m/s")
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,11 @@ class Setup:
             return None
         rest = (self.period, self.integrator, self.substeps, self.hold, self.free)
         return f"simulation {self.robot.digest} {self.law} {rest!r}"
+
+    @property
+    def row(self) -> int:
+        """How many numbers of each period are kept: (q, q', θ, θ', τ)."""
+        return 2 * self.robot.n + 3 * self.robot.motor_count
 
     @property
     def samples(self) -> tuple[float, ...]:
@@ -91,7 +95,9 @@ def one_period(
 
     after = advanced(setup, plant, t, state, torque)
     n = plant.robot.n
-    size = ca.fabs(after.q) + ca.fabs(after.v) + ca.fabs(after.theta) + ca.fabs(after.theta_v)
+    size = ca.fabs(after.q) + ca.fabs(after.v) + ca.fabs(after.theta[:n]) + ca.fabs(after.theta_v[:n])
+    for k, i in enumerate(plant.robot.motor_joints[n:], n):
+        size[i] += ca.fabs(after.theta[k]) + ca.fabs(after.theta_v[k])
     bounded = [size[i] <= LARGEST for i in range(n)]  # false if it is NaN
     joint = sx(n)
     for i in reversed(range(n)):
@@ -121,22 +127,16 @@ def loop_kernel(setup: Setup, block: int) -> Kernel:
     """The kernel of `block` periods.
 
     In: what is carried (state, memory, done, joint), until, references, gains, free parameters.  Out: history, with
-    (q, q', θ, θ', τ) at the beginning of each period, and what is carried on.
+    (q, q', θ, θ', τ) at the beginning of each period in a row, and what is carried on.
     """
     robot, controller = setup.robot, setup.controller
-    n, count, samples = robot.n, controller.order + 1, len(setup.samples)
-    names = tuple(joint.name for joint in robot.joints)
+    count, samples = controller.order + 1, len(setup.samples)
     free = select_all(robot, setup.free)
-    carried = [
-        *(Array(name, (n,), unit, names) for name, unit in zip(JointState._fields, UNITS)),
-        *(Array(f"memory{k}", (n,), "", names) for k in range(controller.memory)),
-        Array("done", ()),
-        Array("joint", ()),
-    ]
+    carried = [*state_arrays(robot), *memory_arrays("memory", controller), Array("done", ()), Array("joint", ())]
     inputs = [
         *carried,
         Array("until", ()),
-        Array("reference", (block, samples, count, n)),
+        Array("reference", (block, samples, count, controller.width)),
         Array("gains", controller.gains.shape),
         *(parameter_array(parameter) for parameter in free),
     ]
@@ -149,7 +149,7 @@ def loop_kernel(setup: Setup, block: int) -> Kernel:
         start = Carry(JointState(*before[:4]), list(before[4:-2]), *before[-2:])
         last, ys = scan(lambda *x: one_period(setup, plant, rows(gains), until, *x), start, xs)
         after = (*last.state, *last.memory, last.done, last.joint)
-        return [(Array("history", (block, 5, n)), ca.horzcat(*ys).T), *zip(carried, after)]
+        return [(Array("history", (block, setup.row)), ca.horzcat(*ys).T), *zip(carried, after)]
 
     key = f"{setup.key} {block}" if setup.key else None
     return kernel_of(f"simulation of {robot.name}", inputs, loop, key)

@@ -1,7 +1,8 @@
-"""The robot that is simulated: links, springs and motors under motor torques and contact  [EJNEA (4)].
+"""The robot that is simulated: links, springs and motors under motor torques and contact.
 
-Rigid, elastic and damped joints in any mix (Spong's model).  Integrators see its free coordinates alone, the links and
-the motors behind springs; the motor of a rigid joint turns with its link.
+Rigid, elastic and damped joints in any mix, with Spong's model of the rotors  [EJNEA (4)], the complete one  [Hua (31)]
+or joints of variable stiffness  [VSANEA (5)].  Integrators see its free coordinates alone, the links and the motors
+behind springs; the motor of a rigid joint turns with its link.  Motors are in the order of `Robot.motor_joints`.
 """
 
 from __future__ import annotations
@@ -10,12 +11,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..algorithms.elastic_forward import elastic_forward_dynamics
+from ..algorithms.variable_stiffness import variable_stiffness_forward_dynamics
 from ..control.base import JointState
 from ..robot import Robot
-from ..spatial import ca
+from ..spatial import ca, zeros
 
 Contact = Callable[[Any, JointState], Mapping[str, Any]]  # (t, state) -> wrenches (6,) on links, in SX
 
@@ -31,12 +31,35 @@ class Plant:
         """Second derivatives of the free coordinates."""
         wrenches = {link: [w] for link, w in self.contact(t, state).items()} if self.contact else None
         q, v, theta, theta_v = state
+        if any(self.robot.antagonistic):
+            motors = [pair for x in (theta, theta_v, tau) for pair in self.both(x)]
+            arrays = [q, *motors[:2], v, *motors[2:]]
+            a, one, two = variable_stiffness_forward_dynamics.function(self.robot, *arrays, wrenches=wrenches)
+            return self.free(a, ca.vertcat(one, two[list(self.robot.motor_joints[self.robot.n :])]))
         a, theta_a = elastic_forward_dynamics.function(self.robot, q, theta, v, theta_v, tau, wrenches=wrenches)
         return self.free(a, theta_a)
 
+    def both(self, x: Any) -> tuple[Any, Any]:
+        """Of motors in their order, the first and the second ones of all joints, zero without one."""
+        n, second = self.robot.n, zeros(self.robot.n)
+        for k, i in enumerate(self.robot.motor_joints[n:]):
+            second[i] = x[n + k]
+        return x[:n], second
+
+    @property
+    def behind(self) -> list[int]:
+        """The motors behind springs."""
+        return [k for k, i in enumerate(self.robot.motor_joints) if self.robot.elastic[i]]
+
+    @property
+    def places(self) -> list[int]:
+        """For each motor its place among the free coordinates: that of the link at a rigid joint."""
+        place = {k: self.robot.n + p for p, k in enumerate(self.behind)}
+        return [place.get(k, i) for k, i in enumerate(self.robot.motor_joints)]
+
     def free(self, link: Any, motor: Any) -> Any:
         """The free coordinates: all links, then the motors behind springs."""
-        return ca.vertcat(link, *(motor[i] for i in np.flatnonzero(self.robot.elastic).tolist()))
+        return ca.vertcat(link, *(motor[k] for k in self.behind))
 
     def coordinates(self, state: JointState) -> tuple[Any, Any]:
         """Free coordinates and their velocities."""
@@ -44,6 +67,5 @@ class Plant:
 
     def state(self, x: Any, w: Any) -> JointState:
         """The state from the free coordinates and their velocities."""
-        n, behind = self.robot.n, iter(range(self.robot.n, x.numel()))
-        motor = [next(behind) if elastic else i for i, elastic in enumerate(self.robot.elastic)]
-        return JointState(x[:n], w[:n], x[motor], w[motor])
+        n, places = self.robot.n, self.places
+        return JointState(x[:n], w[:n], x[places], w[places])

@@ -20,10 +20,13 @@ class Reference:
 
     @classmethod
     def of(cls, source: Any, order: int, n: int) -> Reference:
-        """Of a trajectory, a goal (n,) or a stack (order + 1, n); derivatives that are not given are zero."""
+        """Of a trajectory, a goal (n,) or a stack (order + 1, n); derivatives that are not given are zero.
+
+        n is the width of the reference, the number of joints in most laws.
+        """
         if isinstance(source, Trajectory):
             if source.n != n:
-                raise InputError(f"simulate: the trajectory moves {source.n} joints, the robot has {n}")
+                raise InputError(f"simulate: the trajectory moves {source.n} joints, the controller follows {n}")
             require_smoothness(source, order)
             return cls(source, order)
         given = np.atleast_2d(finite("simulate", "reference", source))

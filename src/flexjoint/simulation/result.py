@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from ..control.base import Controller, JointState
+from ..control.base import UNITS, Controller, JointState
 from ..robot import Robot
-from .loop import UNITS, Setup
-
-FIELDS = (*JointState._fields, "tau")
+from .loop import Setup
 
 
 @dataclass(frozen=True)
 class Simulation:
     """Runs of one robot: `t` (m,), and (..., m, n) for all else, the dimensions of a batch first.
+
+    `theta`, `theta_v` and `tau` have a column a motor, in the order of `robot.motor_names`.
 
     Row k of `tau` is the torque from `t[k]` on.  Of a run that diverged, `joint` is the first to leave the bounds (else
     -1) and `periods` how many went well; what comes later is NaN.
@@ -32,7 +32,7 @@ class Simulation:
     theta: np.ndarray
     theta_v: np.ndarray
     tau: np.ndarray
-    reference: np.ndarray  # (m, n)
+    reference: np.ndarray  # (m, width of the controller's reference)
     periods: np.ndarray
     joint: np.ndarray
     memory: Any  # state of the controller at the end
@@ -50,6 +50,11 @@ class Simulation:
         return JointState(self.q, self.v, self.theta, self.theta_v)
 
     @property
+    def error(self) -> np.ndarray:
+        """q_d − q of the links, at all times; what else a reference may have, stiffness for one, is left out."""
+        return self.reference[:, : self.robot.n] - self.q
+
+    @property
     def diverged(self) -> np.ndarray:
         return self.joint >= 0
 
@@ -61,7 +66,7 @@ class Simulation:
     @property
     def units(self) -> dict[str, str]:
         """Of each array, for turning | sliding joints."""
-        return dict(zip(FIELDS, (*UNITS, "Nm | N")))
+        return UNITS | {"tau": "Nm | N"}
 
     def to_dataset(self) -> Any:
         """The runs as an xarray Dataset: named dimensions, units and provenance as attributes; extra `results`."""
@@ -80,8 +85,8 @@ def finished(
     begin: int,
     controller: Any = None,
 ) -> Simulation:
-    """The result of histories (..., m, 5, n); what comes after the end of a run is NaN."""
-    robot, m = setup.robot, histories.shape[-3]
+    """The result of histories (..., m, row); what comes after the end of a run is NaN."""
+    robot, m = setup.robot, histories.shape[-2]
     done, joint = np.asarray(done).astype(int), np.where(np.asarray(joint) < robot.n, joint, -1).astype(int)
     late = np.arange(m) > (done - begin)[..., None]
     histories[late] = np.nan
@@ -94,7 +99,8 @@ def finished(
             f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
         )
     t = setup.period * (begin + np.arange(m))
-    q, v, theta, theta_v, tau = np.moveaxis(histories, -2, 0)
+    n, motors = robot.n, robot.motor_count
+    q, v, theta, theta_v, tau = np.split(histories, np.cumsum([n, n, motors, motors]), axis=-1)
     about = provenance(setup, controller or setup.controller)
     return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory, about)
 

@@ -14,7 +14,6 @@ import numpy as np
 from ..control.base import Controller, JointState
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
-from ..control.sampling import deflection_at_rest
 from ..errors import InputError
 from ..robot import Robot
 from ..trajectory.base import finite, whole
@@ -22,6 +21,7 @@ from .integrators import INTEGRATORS
 from .loop import BLOCK, Setup, loop_kernel
 from .plant import Contact
 from .reference import Reference
+from .rest import resting
 from .result import Simulation, finished
 from .stability import check_stability
 
@@ -48,9 +48,9 @@ def simulate(
     """A robot under a controller that follows a reference, for `duration` seconds.
 
     `reference` is a Trajectory, a goal (n,), or a stack [q_d, q_d', ...] (order + 1, n) that does not change; for
-    `OpenLoop` the torque.  `controller` is one of flexjoint's, compiled with the robot into one kernel, or any callable
-    (state, reference, measurement) -> (state, torque), at the speed of Python.  Every `period` its torque is computed
-    and held for `substeps` steps of the `integrator`: "runge_kutta", "euler" or "midpoint".
+    `OpenLoop` the torque, one number a motor.  `controller` is one of flexjoint's, compiled with the robot into one
+    kernel, or any callable (state, reference, measurement) -> (state, torque), at the speed of Python.  Every `period`
+    its torque is computed and held for `substeps` steps of the `integrator`: "runge_kutta", "euler" or "midpoint".
 
     The run begins at rest on the reference, at the state `start`, or where an earlier Simulation ended.  `contact`
     gives wrenches (6,) on links by name, from SX (t, state).  `free` gives values to parameters of the robot by path or
@@ -73,14 +73,16 @@ def simulate(
         contact,
         tuple(free or ()),
     )
-    wanted = Reference.of(reference, controller.order if compiled else getattr(controller, "order", 2), robot.n)
+    check_motors(robot, law)
+    own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
+    wanted = Reference.of(reference, *own)
     state, memory, begin = beginning(start, robot, controller, wanted, setup.period)
     steps = periods(duration, wanted.duration, setup.period, begin)
     weights = np.array(law.gains if gains is None else gains, dtype=float)
     numbers = [finite("simulate", "gains", weights)]
     numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in (free or {}).items()]
     if check:
-        check_stability(setup, wanted(np.array(begin * setup.period)), weights)
+        check_stability(setup, state, wanted(np.array(begin * setup.period)), weights)
     t = setup.period * (begin + np.arange(steps + 1))
     state = JointState(*(np.array(x, dtype=float, order="C") for x in state))
     run = compiled_run if compiled else python_run
@@ -100,8 +102,8 @@ def compiled_run(
 ) -> tuple[np.ndarray, Any, Any, Any, np.ndarray]:
     """Block after block, until the end or until no row runs any more.
 
-    Returns histories (..., m, 5, n), the memory, how many periods went well, the joint that left the bounds, and the
-    reference (m, n).
+    Returns histories (..., m, row), the memory, how many periods went well, the joint that left the bounds, and the
+    reference (m, width).
     """
     carried = [*state, *(np.array(x, dtype=float) for x in (*memory, round(t[0] / setup.period), setup.robot.n))]
     kernel, until = loop_kernel(setup, BLOCK), np.array(float(round(t[-1] / setup.period)))
@@ -114,19 +116,19 @@ def compiled_run(
         results, spare = (kernel(*given, **several) if spare is None else kernel(*given, out=spare, **several)), results
         history, *carried = results
         if not place:
-            whole_run = np.empty((*history.shape[:-3], len(t) + BLOCK, *history.shape[-2:]))
-        whole_run[..., place : place + BLOCK, :, :] = history
+            whole_run = np.empty((*history.shape[:-2], len(t) + BLOCK, history.shape[-1]))
+        whole_run[..., place : place + BLOCK, :] = history
         goals.append(references[:, 0, 0])
         place += BLOCK
         if np.all(carried[-1] < setup.robot.n):
             break
     *after, done, joint = carried
-    return whole_run[..., : min(place, len(t)), :, :], tuple(after[4:]), done, joint, np.concatenate(goals)[: len(t)]
+    return whole_run[..., : min(place, len(t)), :], tuple(after[4:]), done, joint, np.concatenate(goals)[: len(t)]
 
 
 def blocks(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarray]:
-    """The reference of block after block (BLOCK, samples, order + 1, n); the last is filled up with periods in which
-    nothing happens."""
+    """The reference of block after block (BLOCK, samples, order + 1, width); the last is filled up with periods in
+    which nothing happens."""
     for first in range(0, len(t), CHUNK):
         times = t[first : first + CHUNK]
         times = np.append(times, np.full(-len(times) % BLOCK, times[-1]))
@@ -157,7 +159,7 @@ def python_run(
         histories.append(history)
         if np.all(joint < setup.robot.n):
             break
-    return np.concatenate(histories, axis=-3), memory, done, joint, table[:, 0]
+    return np.concatenate(histories, axis=-2), memory, done, joint, table[:, 0]
 
 
 # What a run begins with, and checks --------------------------------------------------------------------------
@@ -176,24 +178,27 @@ def beginning(
     stack = wanted(np.zeros(()))
     memory = controller.start(stack) if hasattr(controller, "start") else ()
     if start is None:
-        q, v = (stack[0], np.zeros(robot.n)) if not isinstance(controller, OpenLoop) else np.zeros((2, robot.n))
-        return JointState(q, v, q + deflection_at_rest(robot, q), v), memory, 0
+        return resting(robot, controller, stack[0]), memory, 0
     try:
         state = JointState(*(np.asarray(x, dtype=float) for x in start))
     except (TypeError, ValueError):
         raise InputError("simulate: start must be a JointState (q, v, theta, theta_v) or a Simulation") from None
     for name, x in zip(JointState._fields, state):
-        if x.shape[-1:] != (robot.n,) or not np.all(np.isfinite(x)):
-            raise InputError(f"simulate: start.{name} has shape {x.shape}; it must be (..., {robot.n}) finite numbers")
+        size = robot.n if name in ("q", "v") else robot.motor_count
+        if x.shape[-1:] != (size,) or not np.all(np.isfinite(x)):
+            raise InputError(f"simulate: start.{name} has shape {x.shape}; it must be (..., {size}) finite numbers")
     return tied(robot, state), memory, 0
 
 
 def tied(robot: Robot, state: JointState) -> JointState:
     """The state with motors of rigid joints at their links."""
-    elastic = np.array(robot.elastic)
-    return JointState(
-        state.q, state.v, np.where(elastic, state.theta, state.q), np.where(elastic, state.theta_v, state.v)
+    joints = list(robot.motor_joints)
+    elastic = np.array(robot.elastic)[joints]
+    theta, theta_v = (
+        np.where(elastic, motor, link[..., joints])
+        for motor, link in ((state.theta, state.q), (state.theta_v, state.v))
     )
+    return JointState(state.q, state.v, theta, theta_v)
 
 
 def periods(duration: Any, natural: float | None, period: float, begin: int) -> int:
@@ -204,6 +209,16 @@ def periods(duration: Any, natural: float | None, period: float, begin: int) -> 
         duration = natural - begin * period
     positive("simulate", "duration", duration)
     return max(1, round(duration / period))
+
+
+def check_motors(robot: Robot, controller: Controller) -> None:
+    """A controller must know as many motors as there are."""
+    model = controller.robot
+    if (model.n, model.motor_count) != (robot.n, robot.motor_count):
+        raise InputError(
+            f"simulate: the controller's model has {model.n} joints and {model.motor_count} motors, the robot "
+            f"{robot.n} and {robot.motor_count}"
+        )
 
 
 def checked_period(controller: Any, period: Any) -> float:

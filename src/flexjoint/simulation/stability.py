@@ -17,30 +17,33 @@ import numpy as np
 from ..algorithms.newton_euler import gravity_torque
 from ..control.base import JointState
 from ..control.open_loop import OpenLoop
-from ..control.sampling import deflection_at_rest, first_failure
+from ..control.sampling import first_failure
 from ..errors import InputError
 from ..spatial import ca, sx
 from .integrators import INTEGRATORS
 from .loop import BLOCK, Setup, loop_kernel
 from .plant import Plant
+from .rest import resting
 
 DIFFERENCE = 1e-5  # rad, rad/s, Nm
 SLOW = 0.05  # 1/s; growth below this is left to the run
 ROUNDING = 1e-3  # 1/s; of eigenvalues
 
 
-def check_stability(setup: Setup, reference: np.ndarray, gains: np.ndarray) -> None:
+def check_stability(setup: Setup, start: JointState, reference: np.ndarray, gains: np.ndarray) -> None:
     """Refuse a step or a period that makes a stable loop unstable; the error names the joint and the longest period.
 
-    Parameters that differ from row to row are taken as they are in robot and controller.
+    Parameters that differ from row to row are taken as they are in robot and controller.  Without a controller of
+    flexjoint's the robot stands where the first run starts.
     """
-    gains = gains if gains.ndim == 2 else setup.controller.gains
-    q, still = reference[0], np.zeros(setup.robot.n)
-    stack = np.vstack([q, *[still] * setup.controller.order])
+    n, gains = setup.robot.n, gains if gains.ndim == 2 else setup.controller.gains
     if isinstance(setup.controller, OpenLoop):
-        stack = np.asarray(gravity_torque(setup.robot, q))[None]
-    state = [q, still, q + deflection_at_rest(setup.robot, q), still, *setup.controller.start(list(stack))]
-    n = setup.robot.n
+        q, theta = (x.reshape(-1, x.shape[-1])[0] for x in (start.q, start.theta))
+        state = [q, 0 * q, theta, 0 * theta]
+        stack = np.asarray(gravity_torque(setup.robot, q))[None, list(setup.robot.motor_joints)]
+    else:
+        stack = np.vstack([reference[0], *[0 * reference[0]] * setup.controller.order])
+        state = [*resting(setup.robot, setup.controller, stack[0]), *setup.controller.start(list(stack))]
     rate, joint = growth(by_differences(setup, state, stack, gains), setup.period, n)
     if rate <= SLOW:
         return
@@ -77,7 +80,8 @@ def by_differences(setup: Setup, state: list[np.ndarray], reference: np.ndarray,
     x = np.concatenate(state)
     moved = x + DIFFERENCE * np.concatenate([np.eye(len(x)), -np.eye(len(x))])
     references = np.broadcast_to(reference, (block, len(setup.samples), *reference.shape))
-    _, *after = kernel(*np.split(moved, len(state), axis=1), 0.0, float(n), 1.0, references, gains)
+    parts = np.split(moved, np.cumsum([len(part) for part in state])[:-1], axis=1)
+    _, *after = kernel(*parts, 0.0, float(n), 1.0, references, gains)
     ahead, behind = np.split(np.concatenate(after[: len(state)], axis=1), 2)
     return (ahead - behind).T / (2 * DIFFERENCE)
 
@@ -86,9 +90,9 @@ def by_symbols(
     setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
 ) -> Callable[[float], np.ndarray]:
     """h -> ∂x⁺/∂x of one period of length h with held control: Φᵐ of m steps, and what the held torque adds."""
-    n, plant = setup.robot.n, Plant(setup.robot, setup.contact)
-    now, memory = JointState(*(ca.SX.sym("x", n) for _ in range(4))), [ca.SX.sym("memory", n) for _ in state[4:]]
-    tau, h = ca.SX.sym("tau", n), ca.SX.sym("h")
+    plant, motors = Plant(setup.robot, setup.contact), setup.robot.motor_count
+    now, memory = JointState(*(ca.SX.sym("x", len(x)) for x in state[:4])), [ca.SX.sym("y", len(x)) for x in state[4:]]
+    tau, h = ca.SX.sym("tau", motors), ca.SX.sym("h")
     columns = [[sx(row) for row in x] for x in (gains, reference)]
     after, torque = setup.controller.law(columns[0], memory, columns[1], now)
     own = np.concatenate(state)
@@ -97,15 +101,16 @@ def by_symbols(
     torque_there = np.array(ca.evalf(ca.substitute(torque, ca.vertcat(*now, *memory), ca.DM(own))))[:, 0]
     new = INTEGRATORS[setup.integrator](plant, 0.0, now, lambda *_: tau, h)
     step = directions([ca.vertcat(*now, tau), h], ca.vertcat(*new))
-    there = np.concatenate([own[: 4 * n], torque_there])
+    size = sum(len(x) for x in state[:4])
+    there = np.concatenate([own[:size], torque_there])
 
     def slopes(period: float) -> np.ndarray:
         J = step(there, period / setup.substeps)
-        held = np.vstack([J, np.eye(n, 5 * n, 4 * n)])  # (x, τ) -> (x⁺, τ)
-        whole = np.linalg.matrix_power(held, setup.substeps)[: 4 * n]
-        moved = whole[:, 4 * n :] @ L[-n:]
-        moved[:, : 4 * n] += whole[:, : 4 * n]
-        return np.vstack([moved, L[:-n]])
+        held = np.vstack([J, np.eye(motors, size + motors, size)])  # (x, τ) -> (x⁺, τ)
+        whole = np.linalg.matrix_power(held, setup.substeps)[:size]
+        moved = whole[:, size:] @ L[-motors:]
+        moved[:, :size] += whole[:, :size]
+        return np.vstack([moved, L[:-motors]])
 
     return slopes
 

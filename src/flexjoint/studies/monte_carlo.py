@@ -115,7 +115,7 @@ def monte_carlo(
     threads = cores() if threads is None else whole("monte_carlo", "threads", threads, least=1)
     variations = Variations.of(robot, vary)
     steps, settings = plan(robot, controller, reference, duration, vary, seed, options)
-    store, rows = Store(folder, settings), block_rows(steps, robot.n)
+    store, rows = Store(folder, settings), block_rows(steps, 2 * robot.n + 3 * robot.motor_count)
     run = partial(run_block, variations, controller, reference, duration, seed, store)
     found = dict(known(store, samples, rows))
     left = [(first, min(first + rows, samples)) for first in range(0, samples, rows) if first not in found]
@@ -174,7 +174,7 @@ def run_block(
     """Samples first, ..., last − 1: simulated, summed up and stored."""
     values = variations.draw(seed, first, last)
     run = simulate(variations.robot, controller, reference, duration, free=variations.free(values), **options)
-    errors = np.abs(run.q - run.reference)
+    errors = np.abs(run.error)
     place = np.asarray(run.periods, dtype=int)[:, None, None]
     block = {
         "parameters": values,
@@ -202,9 +202,10 @@ def nothing(variations: Variations) -> dict[str, np.ndarray]:
     return {name: np.empty((0, widths[name]) if name in widths else 0) for name in ARRAYS}
 
 
-def block_rows(steps: int, n: int) -> int:
+def block_rows(steps: int, numbers: int) -> int:
+    """As many as the memory holds of so many numbers a period."""
     least, most = ROWS
-    return int(np.clip(MEMORY // (steps * 5 * n * 8), least, most)) // least * least
+    return int(np.clip(MEMORY // (steps * numbers * 8), least, most)) // least * least
 
 
 def plan(
@@ -213,7 +214,8 @@ def plan(
     """How many periods, and all that decides the samples, as text."""
     compiled = isinstance(controller, Controller)
     period = checked_period(controller, options.get("period"))
-    wanted = Reference.of(reference, controller.order if compiled else getattr(controller, "order", 2), robot.n)
+    own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
+    wanted = Reference.of(reference, *own)
     steps = periods(duration, wanted.duration, period, 0)
     law = law_of(controller) if compiled else getattr(controller, "__qualname__", type(controller).__qualname__)
     settings = {

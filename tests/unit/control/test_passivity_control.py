@@ -133,3 +133,20 @@ def test_the_lyapunov_function_of_passivity_control_falls_as_theory_says():
     spent = np.sum(power[1:] + power[:-1]) / 2 * 5e-4
     assert V[0] - V[-1] == pytest.approx(spent, rel=1e-3)
     assert V[-1] < 1e-6 * V[0]
+
+
+def test_adaptive_control_in_the_compiled_loop():
+    """The loop in one kernel learns what the law called from Python learns, from nothing or from a prior."""
+    trajectory = fj.RestToRest([0.0, 0.1], [0.5, -0.3], 0.5)
+    for prior in (None, ROBOT):
+        law = adaptive(adaptation=0.05, prior=prior)
+        compiled = fj.simulate(ROBOT, law, trajectory, start=fj.JointState(*np.zeros((4, 2))), check=False)
+
+        def called(state, reference, measurement, law=law):
+            return law(law.start() if state == () else state, reference, measurement)
+
+        wanted = fj.simulate(ROBOT, called, trajectory, start=fj.JointState(*np.zeros((4, 2))), check=False)
+        assert np.max(np.abs(compiled.q - wanted.q)) < 1e-12
+        assert np.allclose(compiled.memory[0], wanted.memory.estimate, rtol=1e-10, atol=1e-14)
+        assert np.max(np.abs(compiled.memory[0] - law.start().estimate)) > 1e-4
+    assert loop.Setup(ROBOT, law, 1e-3) == loop.Setup(ROBOT, adaptive(adaptation=2.0), 1e-3)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+import json
+import re
 import sys
 
 import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.results import files
+from flexjoint.results import animation, files, simulation_panels
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
 SLIDING = ROBOT.replace(links=tuple(fj.random_robot(2, 4, prismatic=1.0, elastic=1.0).links))
@@ -136,3 +138,121 @@ def test_without_xarray_the_error_says_what_to_install(single, tmp_path, monkeyp
     for use in (lambda: fj.write_results(single, tmp_path / "x.nc"), lambda: fj.read_results(tmp_path / "x.nc")):
         with pytest.raises(fj.InputError, match=r"pip install 'flexjoint\[results\]'"):
             use()
+
+
+# Plots and animations ---------------------------------------------------------------------------------------------
+
+SPRING = fj.CubicSpring(300.0, 1e4)
+TWO = ROBOT.with_drives(
+    [ROBOT.joints[0].drive, fj.AntagonisticDrive(SPRING, SPRING, fj.Motor(0.2), fj.Motor(0.2))]
+)  # motors: of joint 1, of joint 2, of joint 2
+
+
+@pytest.fixture(scope="module")
+def two_motors():
+    start = fj.at_rest(TWO, [0.1, -0.2], 900.0)
+    return fj.simulate(TWO, fj.OpenLoop(TWO), [0.0, 5.0, -5.0], 0.02, start=start, period=1e-3, check=False)
+
+
+def test_curves_of_a_run(single):
+    position, error, torque, deflection = simulation_panels(single)
+    assert np.array_equal(position.values, np.rad2deg(single.q))
+    assert [curve.label for curve in position.others] == ["reference", "motor θ"]
+    assert np.array_equal(position.others[1].values, np.rad2deg(single.theta))
+    assert np.allclose(error.values, np.rad2deg(single.reference - single.q))
+    assert torque.values is single.tau or np.array_equal(torque.values, single.tau)
+    assert np.allclose(deflection.values, np.rad2deg(single.theta - single.q))
+    assert torque.heading == "motor torque, Nm" and error.heading == "error q_d − q, °"
+
+
+def test_bands_of_a_batch():
+    batch = simulated(rows=(41,), periods=5)
+    _, error, torque, _ = simulation_panels(batch)
+    wanted = np.sort(batch.tau, axis=0)  # of 41 runs, the 3rd, 21st and 39th
+    assert np.allclose(torque.band[0], wanted[2]) and np.allclose(torque.band[1], wanted[38])
+    assert np.allclose(torque.values, wanted[20])
+    assert np.all(error.band[0] <= error.values) and np.all(error.values <= error.band[1])
+
+
+def test_two_motors_at_a_joint(two_motors, tmp_path):
+    found = two_motors.to_dataset()
+    assert found["motor"].values.tolist() == [*NAMES, f"{NAMES[1]}.second"]
+    position, _, torque, deflection = simulation_panels(two_motors)
+    second = position.others[2].values
+    assert np.all(np.isnan(second[:, 0])) and np.allclose(second[:, 1], np.rad2deg(two_motors.theta[:, 2]))
+    assert np.allclose(torque.others[0].values[:, 1], -5.0)
+    assert np.allclose(deflection.others[0].values[:, 1], np.rad2deg(two_motors.theta[:, 2] - two_motors.q[:, 1]))
+    for suffix in ("nc", "csv", "npz"):
+        fj.write_results(two_motors, tmp_path / f"x.{suffix}")
+    assert fj.read_results(tmp_path / "x.nc").identical(found)
+
+
+def test_plots_are_written(single, batch, two_motors, tmp_path):
+    for name, run in {"single": single, "batch": batch, "two": two_motors}.items():
+        fj.plot_simulation(run, tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_points_of_the_animation_are_those_of_the_links(tmp_path):
+    """A tree with sliding and turning joints: frames of links at their poses, motors at those of the motors' angles."""
+    robot = fj.random_robot(5, seed=2, prismatic=0.4, elastic=1.0)
+    law = fj.MotorPD(robot, [400.0, 40.0])
+    run = fj.simulate(
+        robot, law, np.full(5, 0.3), 0.1, start=fj.JointState(*np.zeros((4, 5))), period=1e-3, check=False
+    )
+    shown = animation.scene(run, 100.0, magnify=3.0)
+    assert len(shown.t) == 11 and np.allclose(np.diff(shown.t), 0.01)
+    bent = run.q + 3.0 * (run.theta - run.q)
+    for i, link in enumerate(robot.links):
+        for points, q in ((shown.links, run.q), (shown.motors, bent)):
+            wanted = fj.forward_kinematics(robot, q[::10], link=link.name).position
+            assert np.allclose(points[:, 3 * i + 2], wanted, atol=1e-12)
+    assert shown.tip == 3 * robot.link_index(robot.tool) + 2
+    numbers = {k for pair in shown.segments for k in pair}
+    joined = {0}
+    for a, b in shown.segments:
+        assert a in joined, "every segment goes on from what is there"
+        joined.add(b)
+    assert numbers == joined
+
+
+def test_the_page_is_self_contained_and_has_the_points(single, tmp_path):
+    fj.animate(single, tmp_path / "run.html", frames=200.0)
+    text = (tmp_path / "run.html").read_text()
+    assert "http" not in text and "src=" not in text and "<title>arm</title>" in text
+    data = json.loads(re.search(r"const data = (\{.*\});", text).group(1))
+    assert data["t"] == [0.0, 0.005, 0.01, 0.015, 0.02]
+    points = np.reshape(data["links"], (5, -1, 3)) / 1000
+    wanted = fj.forward_kinematics(ROBOT, single.q[::5]).position
+    assert np.allclose(points[:, data["tip"]], wanted, atol=1e-4)
+
+
+def test_a_gif_has_its_frames_and_stops_where_a_run_diverged(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    with pytest.warns(UserWarning, match="diverged"):
+        run = fj.simulate(ROBOT, fj.OpenLoop(ROBOT), [5e6, 0.0], 1.0, period=1e-3, check=False)
+    fj.animate(run, tmp_path / "run.gif", frames=20.0, speed=0.01)
+    with image.open(tmp_path / "run.gif") as found:
+        durations = []
+        for k in range(found.n_frames):  # what does not move is one longer frame
+            found.seek(k)
+            durations.append(found.info["duration"])
+    assert sum(durations) == 50 * (round(run.ended * 20 / 0.01) + 1)
+    assert 1 < len(durations) < 100
+
+
+def test_mistakes_in_animations(single, batch, tmp_path, monkeypatch):
+    from matplotlib.animation import FFMpegWriter
+
+    for run, name, options, message in (
+        (batch, "x.gif", {}, "shows one run"),
+        (single, "x.avi", {}, r"ends in \.gif, \.mp4, \.html"),
+        (single, "x.gif", {"speed": 0.0}, "speed is 0.0"),
+        (single, "x.gif", {"frames": 1e6}, "2000 are the most"),
+    ):
+        with pytest.raises(fj.InputError, match=message):
+            fj.animate(run, tmp_path / name, **options)
+    monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
+    with pytest.raises(fj.InputError, match="MP4 needs the program ffmpeg"):
+        fj.animate(single, tmp_path / "x.mp4")
+    assert not list(tmp_path.iterdir())

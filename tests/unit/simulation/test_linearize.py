@@ -86,6 +86,24 @@ def test_every_input_and_output_of_motor_and_wheel(damping):
             assert np.allclose(found, values, rtol=1e-11), (name, output)
 
 
+def test_two_motors_at_a_wheel():
+    """At rest each spring has half the stiffness: ω² = σ/2 (2/I + 1/B); the motors against each other, ω² = σ/2B."""
+    spring, sigma = fj.CubicSpring(100.0, 1e4), 500.0
+    drive = fj.AntagonisticDrive(spring, spring, fj.Motor(B), fj.Motor(B))
+    link = fj.Link("wheel", fj.Joint("axis", "revolute", drive=drive), mass=1.0, inertia=I * np.eye(3))
+    robot = fj.Robot("wheel", (link,), gravity=(0.0, 0.0, 0.0))
+    model = fj.linearize(robot, fj.at_rest(robot, [0.2], sigma))
+    wanted = np.sqrt([sigma / 2 / B] * 2 + [sigma / 2 * (2 / I + 1 / B)] * 2)
+    assert np.allclose(model.frequencies[-4:], wanted, rtol=1e-9)
+    assert model.inputs == ("axis", "axis.second")
+    k = sigma / 2
+    total = (I * S**2 + 2 * k) * (B * S**2 + k) - 2 * k**2
+    found = model.response(S.imag, ["tau.axis", "load.axis"], ["q.axis", "tau_e.axis"])
+    assert np.allclose(found[:, 0, 0], k / total, rtol=1e-8)
+    assert np.allclose(found[:, 0, 1], (B * S**2 + k) / total, rtol=1e-8)
+    assert np.allclose(found[:, 1, 0], I * S**2 * k / total, rtol=1e-8)
+
+
 def test_frequency_and_damping_of_motor_and_wheel():
     """ω² = K (1/I + 1/B), and 2 ζ ω = D (1/I + 1/B)."""
     model = fj.linearize(wheel(0.7), [0.0])

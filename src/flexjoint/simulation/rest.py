@@ -1,0 +1,70 @@
+"""A robot at rest: springs that carry the links, and of joints with variable stiffness the two motors drawn apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.antagonism import pairs_for
+from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.variable_stiffness import unreachable
+from ..control.base import JointState
+from ..control.open_loop import OpenLoop
+from ..control.sampling import configuration, deflection_at_rest
+from ..errors import InputError
+from ..robot import Robot
+from ..spatial import ca, sx
+
+
+def at_rest(robot: Robot, q: Any, stiffness: Any = None) -> JointState:
+    """The state in which motors and springs hold the links still at q (n,), against gravity.
+
+    `stiffness` is that of the joints with two motors, a number or one for each of them in the order of q.
+    """
+    q, still = configuration(robot, q), np.zeros(robot.motor_count)
+    theta = (q + deflection_at_rest(robot, q))[list(robot.motor_joints)]
+    pairs = robot.motor_joints[robot.n :]
+    if pairs:
+        deflections = antagonistic_deflections(robot, q, checked_stiffness(robot, stiffness))
+        theta[[*pairs, *range(robot.n, len(theta))]] = q[[*pairs, *pairs]] + deflections.ravel()
+    return JointState(q, np.zeros(robot.n), theta, still)
+
+
+def resting(robot: Robot, controller: Any, reference: np.ndarray) -> JointState:
+    """At rest on a reference, with the stiffness it asks for; without a controller, at q = 0."""
+    if isinstance(controller, OpenLoop):
+        return at_rest(robot, np.zeros(robot.n))
+    pairs = robot.motor_count - robot.n
+    followed = len(reference) == robot.n + pairs
+    return at_rest(robot, reference[: robot.n], reference[robot.n :] if pairs and followed else None)
+
+
+def checked_stiffness(robot: Robot, stiffness: Any) -> np.ndarray:
+    """One positive number for each joint with two motors."""
+    pairs = robot.motor_joints[robot.n :]
+    if stiffness is None:
+        raise InputError(
+            f"joint '{robot.joints[pairs[0]].name}' has two motors, whose positions at rest depend on its stiffness: "
+            f"give a start, such as at_rest(robot, q, stiffness) with {len(pairs)} stiffnesses"
+        )
+    try:
+        sigma = np.broadcast_to(np.asarray(stiffness, dtype=float), (len(pairs),))
+    except (TypeError, ValueError):
+        raise InputError(f"at_rest: stiffness is {stiffness!r}; give a number or {len(pairs)} numbers") from None
+    if not np.all((sigma > 0) & np.isfinite(sigma)):
+        raise InputError(f"at_rest: stiffness is {sigma.tolist()}; every number must be positive and finite")
+    return sigma
+
+
+def antagonistic_deflections(robot: Robot, q: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+    """φ_1 and φ_2 (2, pairs) under gravity  [VSANEA (14)]."""
+    pairs, sigma, tau = list(robot.motor_joints[robot.n :]), np.zeros(robot.n), gravity_torque(robot, q)
+    sigma[pairs] = stiffness
+    drives: list[Any] = [robot.joints[i].drive for i in pairs]
+    found = pairs_for(drives, [sx(tau[i]) for i in pairs], [sx(x) for x in stiffness])
+    phi = np.array([[float(ca.evalf(x)) for x in (pair.phi_1, pair.phi_2)] for pair in found]).T
+    if not np.all(np.isfinite(phi)):
+        still = np.zeros(robot.n)
+        raise InputError(f"at_rest: {unreachable(robot, q, still, still, still, still, sigma)}")
+    return phi
