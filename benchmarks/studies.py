@@ -4,6 +4,7 @@ FEW_JOINTS (algorithms/mass_matrix.py): operations of the mass matrix and of for
 LOOP_FROM (algorithms/newton_euler.py): straight code against the loop over links.
 CHUNK (compiler/llvm.py): compile and run time of one mass matrix for several lengths of a function.
 docs/papers.md: variable stiffness against elastic joints.
+docs/rotors.md: the complete model of rotors against the number of joints (complete_model.py).
 docs/parameters.md: what free parameters cost, and derivatives beside Pinocchio's.
 """
 
@@ -30,6 +31,7 @@ from flexjoint.compiler import llvm
 from flexjoint.compiler.program import Array
 from flexjoint.compiler.trace import trace
 
+from .complete_model import complete_model, seven_joints
 from .timing import FULL, interleaved
 
 JOINTS = (2, 4, 7, 10, 12, 14, 16, 20, 30)
@@ -211,6 +213,11 @@ def antagonistic(robot: fj.Robot, spring_1: fj.Spring, spring_2: fj.Spring) -> f
     return replace(robot, links=tuple(map(changed, robot.links)))
 
 
+STUDIES = (
+    *(two_ways, chunk_lengths, loops_over_links, free_parameters, derivatives, variable_stiffness),
+    *(seven_joints, complete_model),
+)
+
 if __name__ == "__main__":
-    for study in (two_ways, chunk_lengths, loops_over_links, free_parameters, derivatives, variable_stiffness):
+    for study in STUDIES:
         Console().print(study())

@@ -14,7 +14,7 @@ omega = np.geomspace(5.0, 1000.0, 400)
 gain = np.abs(model.response(omega, f"tau.{joint}", f"q.{joint}"))[:, 0, 0]
 print(f"torque of {joint} to its link: {gain[0]:.2e} rad/Nm at 5 rad/s, largest at {omega[np.argmax(gain)]:.0f} rad/s")
 
-A, B, C, D = model.system(f"load.{joint}", "tau_e.*")  # what control.ss takes: a force on the link, the springs' torques
+A, B, C, D = model.system(f"load.{joint}", "tau_e.*")  # a force on a link, torques of springs: for control.ss
 print(f"a system of {len(A)} states, {B.shape[1]} input and {len(C)} outputs")
 
 configurations = np.random.default_rng(0).uniform(-np.pi, np.pi, (1000, 7))

@@ -15,23 +15,32 @@ from typing import Any
 import numpy  # noqa: F401  what every call needs
 
 _HOMES = {
-    "algorithms.antagonism": "StiffnessBand feasible_stiffness",
     "algorithms.articulated_body": "forward_dynamics",
     "algorithms.coriolis": (
         "coriolis_matrix coriolis_product coriolis_transpose_product mass_matrix_rate modified_newton_euler"
+    ),
+    "algorithms.coupled": (
+        "CoupledMomentum CoupledTorques coupled_coriolis_matrix coupled_coriolis_product coupled_mass_matrix_rate "
+        "coupled_momentum coupled_transpose_product"
     ),
     "algorithms.damped": "DampedMotion damped_inverse_dynamics damped_motion",
     "algorithms.elastic": "MotorMotion inverse_dynamics motor_motion",
     "algorithms.elastic_forward": "Accelerations elastic_forward_dynamics",
     "algorithms.energy": "Momentum generalized_momentum kinetic_energy momentum potential_energy",
+    "algorithms.feasibility": (
+        "StiffnessBand TorqueBand feasible_stiffness feasible_stiffness_along feasible_torque "
+        "require_feasible_stiffness stiffness_range"
+    ),
     "algorithms.feedback_linearization": (
-        "LinearizingTorque LinkMotion chain_length feedback_linearization "
-        "feedback_linearization_from_positions feedback_linearization_from_torques linearizing_control "
-        "link_motion"
+        "LinearizingTorque LinkMotion chain_length feedback_linearization feedback_linearization_from_positions "
+        "feedback_linearization_from_torques linearizing_control link_motion"
     ),
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
     "algorithms.mass_matrix": "mass_matrix",
+    "algorithms.mixed_control": (
+        "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
+    ),
     "algorithms.newton_euler": (
         "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives"
     ),
@@ -41,41 +50,52 @@ _HOMES = {
     "algorithms.rotors": (
         "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
     ),
+    "algorithms.settings": "deflection_steps",
+    "algorithms.stiffness_tracking": "VariableStiffnessControl variable_stiffness_control",
     "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
     "algorithms.variable_stiffness": (
-        "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion "
-        "variable_stiffness_forward_dynamics variable_stiffness_inverse_dynamics "
-        "variable_stiffness_linearization variable_stiffness_motion"
+        "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion variable_stiffness_forward_dynamics "
+        "variable_stiffness_inverse_dynamics variable_stiffness_linearization variable_stiffness_motion"
     ),
     "api": "Algorithm compile export_c show_config",
     "compiler.kernel": "Kernel",
     "control": (
-        "AdaptiveControl AdaptiveState ComputedTorque Controller ControllerState FeedbackLinearization "
-        "FeedforwardPD FullStateFeedback JointModes JointState MotorPD OpenLoop PassivityControl RigidState "
-        "StructurePreserving gains_from_poles joint_modes routh_period_limit runge_kutta_limit "
-        "sampling_period_limit"
+        "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
+        "FeedbackLinearization FeedforwardPD FullStateFeedback JointModes JointState MixedInverseDynamics MotorPD "
+        "OpenLoop PassivityControl RigidState StructurePreserving TrackingIntegrals VariableStiffnessTracking "
+        "gains_from_poles joint_modes routh_period_limit runge_kutta_limit sampling_period_limit stiffness_band"
     ),
-    "drives": "AntagonisticDrive ElasticDrive Motor RigidDrive",
+    "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
     "errors": "FlexjointError InputError NonFiniteError RobotError",
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
     "loading.toml": "read_robot write_robot",
     "observers": (
-        "DerivativeState FilteredDerivative KalmanDifferentiator Measurement MotionEstimate Observer "
-        "output_covariance"
+        "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
+        "FrictionObserver JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual MotionEstimate "
+        "MotorEncoderResidual Observer Residual Spread SpringTorqueObserver Status TimedObserver TransferFunction "
+        "VelocityEstimator external_wrench false_alarm_thresholds output_covariance spread_of_log spread_of_noise "
+        "struck_links"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
-    "results": "animate plot_simulation read_results write_results",
+    "results": (
+        "Detections Log RotorComparison animate compare_rotor_models detect plot_simulation read_log read_results "
+        "sensitivity write_results"
+    ),
     "robot": "Joint Limits Link Robot parents_first",
     "simulation": (
-        "LinearModel Plant Simulation at_rest joint_eigenfrequencies linearize reference_solution simulate"
+        "Actuators FaultyActuators LinearModel Plant Sensors Simulation Stops at_rest joint_eigenfrequencies linearize "
+        "reference_solution simulate"
     ),
-    "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
+    "springs": (
+        "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
+        "TabulatedSpring"
+    ),
     "studies": "MonteCarlo monte_carlo plot_monte_carlo",
     "trajectory": (
-        "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "
-        "require_smoothness"
+        "FilteredStep Joined MotionAndStiffness RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory "
+        "load_stiffness load_trajectory require_smoothness"
     ),
 }  # module: public names, as in __init__.pyi
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

@@ -247,6 +247,25 @@ def time_derivative(expression: Any, stack: Sequence[Any]) -> Any:
     return ca.reshape(rate, *expression.shape)
 
 
+class Differentiated:
+    """A function of stacks [x, x', ...], and its time derivatives by automatic differentiation."""
+
+    def __init__(self, function: Callable[..., Any], *sizes: tuple[int, int]):
+        """`sizes`: of each stack how many entries it has, and the size of one."""
+        self.stacks = [[ca.SX.sym("x", size) for _ in range(depth)] for depth, size in sizes]
+        self.x = ca.vertcat(*[x for stack in self.stacks for x in stack[:-1]])
+        self.rate = ca.vertcat(*[x for stack in self.stacks for x in stack[1:]])
+        self.derivatives = [function(*self.stacks)]
+
+    def __call__(self, k: int, *stacks: Sequence[Any]) -> Any:
+        """The k-th derivative."""
+        while len(self.derivatives) <= k:
+            self.derivatives.append(ca.jtimes(self.derivatives[-1], self.x, self.rate))
+        pairs = [pair for symbols, values in zip(self.stacks, stacks) for pair in zip(symbols, values)]
+        symbols, values = zip(*pairs)
+        return ca.substitute([self.derivatives[k]], list(symbols), list(values))[0]
+
+
 def total(terms: Any) -> Any:
     """Sum without the leading zero of `sum`."""
     first, *rest = terms

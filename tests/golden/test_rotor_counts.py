@@ -13,6 +13,11 @@ COUNTS = {
     "generalized_forces": (fj.generalized_forces, 952),
     "coupled_mass_matrix": (fj.coupled_mass_matrix, 257),
     "rotor_coupling": (fj.rotor_coupling, 43),
+    "coupled_momentum": (fj.coupled_momentum, 297),
+    "coupled_transpose_product": (fj.coupled_transpose_product, 303),
+    "coupled_coriolis_product": (fj.coupled_coriolis_product, 572),
+    "coupled_coriolis_matrix": (fj.coupled_coriolis_matrix, 1274),
+    "coupled_mass_matrix_rate": (fj.coupled_mass_matrix_rate, 659),
 }
 
 

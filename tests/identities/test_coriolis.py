@@ -2,13 +2,12 @@
 
 import dataclasses
 
-import casadi as ca
 import numpy as np
 import pytest
 
 import flexjoint as fj
 from flexjoint.algorithms.bodies import moving_bodies
-from flexjoint.algorithms.coriolis import by_projection, by_walking, columns
+from flexjoint.algorithms.coriolis_columns import by_projection, by_walking, columns
 from flexjoint.algorithms.kinematics import velocities
 from flexjoint.random_robots import random_body
 from flexjoint.spatial import time_derivative
@@ -138,80 +137,3 @@ def test_unknown_variants_are_refused():
             fj.coriolis_matrix(robot, *random_state(robot, 2), variant=variant)
     with pytest.raises(fj.InputError, match="variant must be a name, not 1"):
         fj.coriolis_matrix(robot, *random_state(robot, 2), variant=1)
-
-
-# Regressors -------------------------------------------------------------------------------------------------------
-
-
-def bare(robot):
-    """Links alone: no friction, no motors."""
-    links = [dataclasses.replace(x, joint=dataclasses.replace(x.joint, viscous_friction=0.0)) for x in robot.links]
-    return robot.replace(links=links).without_drives()
-
-
-def with_other_bodies(robot, seed):
-    rng = np.random.default_rng(seed)
-    return robot.replace(links=[dataclasses.replace(x, **bodies_of(rng)) for x in robot.links])
-
-
-def bodies_of(rng):
-    return dict(zip(("mass", "com", "inertia"), random_body(rng)))
-
-
-REGRESSED = [*ROBOTS, fj.load("kuka_lwr"), fj.random_robot(4, 9, prismatic=1.0, name="sliding_4")]
-
-
-@each(REGRESSED)
-def test_torques_are_linear_in_the_parameters(robot):
-    """One Y for all bodies the links may have; the torques of each by the sweep."""
-    robot = bare(robot)
-    x = random_state(robot, 4)
-    Y, Y_base = evaluate(fj.regressor, robot, *x), evaluate(fj.base_regressor, robot, *x)
-    base = fj.base_parameters(robot)
-    for seed in range(3):
-        other = with_other_bodies(robot, seed)
-        tau = evaluate(fj.modified_newton_euler, other, *x)
-        assert relative_error(Y @ fj.standard_parameters(other), tau) < 1e-13
-        assert relative_error(Y_base @ base.of(other), tau) < 1e-13
-        assert fj.base_parameters(other).names == base.names
-
-
-@each(REGRESSED)
-def test_base_parameters_are_a_basis(robot):
-    """As many as the rank of either regressor over many states: nothing is lost, and nothing is there twice.
-
-    But for the first moment of a sliding link along the only axis about which it turns, as in `chain_5`.
-    """
-    base = fj.base_parameters(robot)
-    rng = np.random.default_rng(0)
-    ranks = []
-    for regressor in (fj.regressor, fj.base_regressor):
-        f = Symbolic(regressor, robot, *np.zeros((4, robot.n)))
-        ranks.append(np.linalg.matrix_rank(np.vstack([f(*rng.normal(size=(4, robot.n))) for _ in range(40)])))
-    assert ranks == [len(base.names) - (robot.name == "chain_5")] * 2
-    assert base.matrix.shape == (len(base.names), 10 * len(robot.links))
-
-
-def test_the_lwr_has_43_base_parameters():
-    assert len(fj.base_parameters(fj.load("kuka_lwr")).names) == 43
-
-
-def test_regressors_compiled():
-    robot = ROBOTS[1]
-    x = np.random.default_rng(0).normal(size=(4, 3, robot.n))
-    Y, Y_base = fj.regressor(robot, *x), fj.base_regressor(robot, *x)
-    assert Y.shape == (3, robot.n, 10 * len(robot.links))
-    full, base = fj.standard_parameters(robot), fj.base_parameters(robot)
-    assert relative_error(Y @ full, Y_base @ base.of(robot)) < 1e-13
-    tau = fj.inverse_dynamics(bare(robot), x[0], x[1], x[3])
-    assert relative_error(fj.regressor(robot, x[0], x[1], x[1], x[3]) @ full, tau) < 1e-13
-
-
-def test_symbolic_estimates_have_their_own_length():
-    robot = ROBOTS[0]
-    count = len(fj.base_parameters(robot).names)
-    states = [ca.SX.sym("x", robot.n) for _ in range(7)]
-    good = [ca.SX.sym("x", count) for _ in range(2)]
-    assert fj.adaptive_torque(robot, *states, *good).estimate_rate.shape == (count, 1)
-    with pytest.raises(fj.InputError, match=r"estimate has shape \(1, 1\), as SX it must be"):
-        fj.adaptive_torque(robot, *states, good[0], ca.SX.sym("x"))

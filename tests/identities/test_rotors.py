@@ -143,6 +143,27 @@ def polynomial(coefficients, t, order):
     )
 
 
+STEP = 2e-3  # s: trial steps of an explicit method must not leave the reach of its stability
+
+
+def replayed(robot, inverse, forward, coefficients, torque, rtol=1e-10, T=0.5):
+    """How far, relatively, the torque leads links and motors from a polynomial motion, open loop; and their way."""
+    order = fj.derivative_orders(robot).motion
+
+    def state(t):
+        stack = polynomial(coefficients, t, order)
+        motors = inverse(*stack)
+        return np.concatenate([stack[0], motors.theta, stack[1], motors.theta_v])
+
+    def rate(t, y):
+        q, theta, v, theta_v = y.reshape(4, robot.n)
+        a, theta_a = forward(q, theta, v, theta_v, torque(polynomial(coefficients, t, order)))
+        return np.concatenate([v, theta_v, a, theta_a])
+
+    end = solve_ivp(rate, (0.0, T), state(0.0), method="DOP853", rtol=rtol, atol=rtol / 100, max_step=STEP).y[:, -1]
+    return relative_error(end, state(T)), relative_error(end, state(0.0))
+
+
 @pytest.mark.parametrize(("n", "elastic"), [(2, 1.0), (3, 1.0), (3, 0.5)])
 def test_torques_bring_about_their_motion(n, elastic):
     """Inverse dynamics replayed open loop through forward dynamics: positions, velocities, and the motors'."""
@@ -151,22 +172,24 @@ def test_torques_bring_about_their_motion(n, elastic):
     coefficients = states(robot, order + 2, 3)
     inverse = Symbolic(fj.motor_motion, robot, *coefficients[: order + 1])
     forward = Symbolic(fj.elastic_forward_dynamics, robot, *coefficients[:5])
+    error, way = replayed(robot, inverse, forward, coefficients, lambda stack: inverse(*stack).tau)
+    assert error < 1e-8
+    assert way > 0.1, "a motion that goes nowhere shows nothing"
 
-    def at(t):
-        return inverse(*polynomial(coefficients, t, order))
 
-    def rate(t, y):
-        q, theta, v, theta_v = y.reshape(4, n)
-        a, theta_a = forward(q, theta, v, theta_v, at(t).tau)
-        return np.concatenate([v, theta_v, a, theta_a])
-
-    start, T = at(0.0), 0.5
-    y0 = np.concatenate([coefficients[0], start.theta, coefficients[1], start.theta_v])
-    end = solve_ivp(rate, (0.0, T), y0, method="DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
-    stack, motors = polynomial(coefficients, T, order), at(T)
-    expected = np.concatenate([stack[0], motors.theta, stack[1], motors.theta_v])
-    assert relative_error(end, expected) < 1e-8
-    assert relative_error(end, y0) > 0.1, "a motion that goes nowhere shows nothing"
+@pytest.mark.parametrize("n", [4, 7])
+def test_torques_of_compiled_kernels_bring_about_their_motion(n):
+    """Four joints in general position, and the LBR with modes up to 2700 rad/s; torques of Spong's model lead elsewhere."""
+    general = with_random_rotors(fj.random_robot(4, 21, prismatic=0.0, friction=True), 5, elastic=1.0)
+    robot = general if n == 4 else fj.load("dlr_lbr2")
+    assert fj.derivative_orders(robot).differentiations == 8
+    coefficients = states(robot, 12, 3)
+    inverse, forward = fj.compile(fj.motor_motion, robot), fj.compile(fj.elastic_forward_dynamics, robot)
+    simpler = fj.compile(fj.inverse_dynamics, robot.with_fidelity("spong"))
+    error, way = replayed(robot, inverse, forward, coefficients, lambda stack: inverse(*stack).tau)
+    elsewhere, _ = replayed(robot, inverse, forward, coefficients, lambda stack: simpler(*stack[:5]), rtol=1e-6)
+    assert error < 1e-9
+    assert way > 0.1 and elsewhere > 1e-3
 
 
 def test_seven_joints_compiled():

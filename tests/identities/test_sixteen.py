@@ -1,104 +1,51 @@
-"""Which of the sixteen recursions of [DeLuca] have Ṁ = C + Cᵀ, element by element and without rounding: (22)-(24).
-
-The model is general: masses, centres of mass, inertias and offsets are arbitrary, and before each moving joint stands
-one that is held at an arbitrary angle, the twist of the axes.
-"""
+"""Which of the sixteen recursions of [DeLuca] have Ṁ = C + Cᵀ, and what their short forms and transposes are."""
 
 from fractions import Fraction
-from functools import cache
-from itertools import product
 
-import casadi as ca
 import numpy as np
 import pytest
 
 import flexjoint as fj
 from flexjoint.algorithms.sixteen import modified_recursion
-from flexjoint.spatial import rotation_x, rotation_y, time_derivative
+from flexjoint.reproduce.exact import PRIME, Angle, Residue, exactly
+from flexjoint.reproduce.variants import VARIANTS, defects, inertia_rate, nonzero, skew_variants
 from support.errors import relative_error
 from support.evaluate import evaluate
-from support.exact import Angle, exactly
 
-VARIANTS = ["".join(bits) for bits in product("01", repeat=4)]
 ADMISSIBLE = {"0001", "1110"}
-
-
-def dyadic(rng, *shape):
-    """Eighths, so that no product of a few of them is rounded."""
-    return rng.integers(-8, 9, size=shape) / 8
-
-
-def general_robot(kinds):
-    """Each joint of `kinds`, but the first, behind a massless link whose joint is held; brackets branch off."""
-    rng = np.random.default_rng(3)
-    quarter = np.pi / 2
-    links, tip, above = [], "base", []
-    for i, kind in enumerate(kinds):
-        if kind in "()":
-            above, tip = ([*above, tip], tip) if kind == "(" else (above[:-1], above[-1])
-            continue
-        if links:
-            twist = fj.Joint(f"twist{i}", "revolute", dyadic(rng, 3), rotation_x(quarter))
-            links.append(fj.Link(f"held{i}", twist, tip))
-        name = {"R": "revolute", "P": "prismatic"}[kind]
-        joint = fj.Joint(f"joint{i}", name, dyadic(rng, 3), rotation_y(quarter))
-        off = dyadic(rng, 3, 3)
-        inertia = np.diag(rng.integers(6, 9, size=3)) + (off + off.T) / 2
-        carrier = links[-1].name if links else "base"
-        links.append(fj.Link(f"link{i}", joint, carrier, float(2 ** rng.integers(0, 3)), dyadic(rng, 3), inertia))
-        tip = f"link{i}"
-    return fj.Robot(kinds, tuple(links), allow_unphysical=True)
-
-
-@cache
-def inertia_rate(kinds):
-    """Robot, moving joints, symbols q and v, and Ṁ of the moving joints by (23): the same for all variants."""
-    robot = general_robot(kinds)
-    moving = list(range(0, robot.n, 2))
-    q, v, still = ca.SX.sym("q", robot.n), ca.SX.sym("v", robot.n), ca.SX.zeros(robot.n)
-    unit = ca.SX.eye(robot.n)
-    M = [modified_recursion(robot, q, still, still, unit[:, j], variant="0000")[moving] for j in moving]
-    return robot, moving, q, v, time_derivative(ca.horzcat(*M), [q, v])
-
-
-@cache
-def defects(kinds, variant):
-    """A function of (q, v): the matrix Ṁ − C − Cᵀ of (22), and the vector C v − c."""
-    robot, moving, q, v, rate = inertia_rate(kinds)
-    still, unit = ca.SX.zeros(robot.n), ca.SX.eye(robot.n)
-    C = ca.horzcat(
-        *[modified_recursion(robot, q, v, unit[:, j], still, variant=variant)[moving] for j in moving]
-    )  # (24)
-    c = modified_recursion(robot, q, v, v, still, variant=variant)[moving]
-    return ca.Function("f", [q, v], [ca.densify(rate - C - C.T), ca.densify(C @ v[moving] - c)])
-
-
-def values(kinds, variant, seed=0):
-    """The defects at a random rational state."""
-    rng = np.random.default_rng(seed)
-    robot, moving, *_ = inertia_rate(kinds)
-    q, v = [[Fraction(int(rng.integers(-50, 51)), int(rng.integers(1, 50))) for _ in range(robot.n)] for _ in range(2)]
-    q = [Angle(x) if joint.kind == "revolute" else x for x, joint in zip(q, robot.joints)]
-    return exactly(defects(kinds, variant), q, [x if i in moving else Fraction(0) for i, x in enumerate(v)])
-
-
-def skew(kinds):
-    return {variant for variant in VARIANTS if not any(any(values(kinds, variant, seed)[0]) for seed in range(2))}
 
 
 @pytest.mark.parametrize("kinds", ["RRR", "PRRP", "R(P)RR"])
 def test_only_two_are_skew(kinds):
-    assert skew(kinds) == ADMISSIBLE
+    assert skew_variants(kinds) == ADMISSIBLE
 
 
 def test_two_joints():
     """The second index acts between joints, for two of them on a link that turns about one axis: it does not matter."""
-    assert skew("RR") == ADMISSIBLE | {"0101", "1010"}
+    assert skew_variants("RR") == ADMISSIBLE | {"0101", "1010"}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_all_factorize_the_coriolis_torque(variant):
-    assert not any(values("RRR", variant)[1])
+    assert not nonzero("RRR", variant)[1].any()
+
+
+@pytest.mark.parametrize("variant", ["0001", "0000"])
+def test_residues_are_the_rational_numbers(variant):
+    """The same state in both: a fraction is zero where its residue is, and elsewhere has that residue."""
+    rng = np.random.default_rng(0)
+    robot, moving, *_ = inertia_rate("RPR")
+    q, v = rng.integers(-50, 51, size=(2, robot.n)).tolist()
+    q, v = [x or 7 for x in q], [x if i in moving else 0 for i, x in enumerate(v)]
+    f = defects("RPR", variant)
+
+    def values(number):
+        at = [Angle(number(x)) if j.kind == "revolute" else number(x) for x, j in zip(q, robot.joints)]
+        return exactly(f, at, [number(x) for x in v], number=number)
+
+    for fractions, residues in zip(values(Fraction), values(Residue)):
+        assert [x.numerator * pow(x.denominator, -1, PRIME) % PRIME for x in fractions] == [x.value for x in residues]
+    assert any(values(Fraction)[0]) == (variant == "0000")
 
 
 ROBOTS = [

@@ -5,8 +5,7 @@ import pinocchio as pin
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler.reference import MpmathArithmetic, interpret
-from flexjoint.compiler.reference import evaluate as interpreted
+from flexjoint.compiler.reference import MpmathArithmetic, evaluate as interpreted, interpret
 from flexjoint.paths import select
 from support.errors import relative_error
 from support.pinocchio_model import pinocchio_model, pinocchio_order

@@ -7,7 +7,7 @@ import pytest
 import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
-from support.pinocchio_model import pinocchio_model, pinocchio_order
+from support.pinocchio_model import pinocchio_coriolis, pinocchio_model
 
 ROBOTS = [
     fj.load("kuka_lwr"),
@@ -26,14 +26,6 @@ def each(robots=ROBOTS):
 
 def random_state(robot, count):
     return np.random.default_rng(robot.n).normal(size=(count, robot.n))
-
-
-def pinocchio_coriolis(robot, q, v):
-    """In our order of joints."""
-    model, order = pinocchio_model(robot), pinocchio_order(robot)
-    C = np.empty((robot.n, robot.n))
-    C[np.ix_(order, order)] = pin.computeCoriolisMatrix(model, model.createData(), q[order], v[order])
-    return C
 
 
 @each()

@@ -78,3 +78,11 @@ def pinocchio_mass_matrix(robot: Robot, q: np.ndarray) -> np.ndarray:
     M = np.empty((robot.n, robot.n))
     M[np.ix_(order, order)] = upper + np.triu(upper, 1).T
     return M
+
+
+def pinocchio_coriolis(robot: Robot, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Christoffel's C of the links alone, in our order."""
+    model, order = pinocchio_model(robot), pinocchio_order(robot)
+    C = np.empty((robot.n, robot.n))
+    C[np.ix_(order, order)] = pin.computeCoriolisMatrix(model, model.createData(), q[order], v[order])
+    return C

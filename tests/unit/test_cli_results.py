@@ -110,4 +110,4 @@ def test_reproduce_prints_the_report(run, tmp_path, monkeypatch):
 def test_reproduce_knows_its_papers(run, tmp_path):
     result = run("reproduce", "007", "-o", str(tmp_path))
     assert result.exit_code == 2
-    assert "there are those of 000" in result.stderr
+    assert "there are those of 000, 001, 002" in result.stderr

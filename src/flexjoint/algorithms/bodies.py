@@ -143,16 +143,6 @@ def tied_rotors(robot: Robot) -> list[Rotor]:
     return [rotor for rotor in rotors(robot) if not rotor.elastic]
 
 
-def refuse_tied_rotors(caller: str, robot: Robot) -> None:
-    """For algorithms that know rigidly coupled motors as armatures alone."""
-    for rotor in tied_rotors(robot):
-        joint = robot.joints[rotor.coordinate].name
-        raise InputError(
-            f"{caller}: in the complete model of '{robot.name}' the motor of joint '{joint}' is more than an armature, "
-            "which is all that this algorithm knows; use robot.with_fidelity('spong')"
-        )
-
-
 def refuse_spinning_rotors(caller: str, robot: Robot, reason: str) -> None:
     """For algorithms that hold in Spong's model alone."""
     for rotor in rotors(robot):

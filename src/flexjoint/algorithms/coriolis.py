@@ -18,32 +18,26 @@ three.  X_ij holds triple products z_i·(z_k × z_j): where no body turns about 
 Christoffel's C does not change under regrouping.  X does: it is taken from the bodies as they are, with links on fixed
 joints part of the link that carries them.  The paper treats revolute joints; a sliding one adds
 d'' z + d' ω_a × z + d_a' ω × z to the acceleration of its link, in all variants.
+
+Rotors of the complete model, rigidly geared to their joints here and behind springs in `coupled.py`, are part of the
+bodies that carry them but for their spin, which adds Christoffel's terms in all variants: the mean of its two
+polarizations.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
-from ..errors import InputError
-from ..robot import JointKind, Robot
-from ..spatial import Inertia, Matrix, Vector, ca, cross, skew, sx, time_derivative, unit_z, zeros
-from .bodies import Body, lump_fixed, moving_bodies, refuse_tied_rotors, rigid_motor_inertia
-from .energy import subtree_momenta
+from ..robot import Robot
+from ..spatial import Inertia, Matrix, Vector, ca, cross, sx, time_derivative, unit_z, zeros
+from .bodies import Body, moving_bodies, rigid_motor_inertia, rotors
+from .coriolis_columns import gyration, whole_matrix
+from .energy import Spin, spins, subtree_momenta
 from .friction import link_friction
-from .kinematics import Velocity, along_joints, carried_loads, joint_pose, poses, velocities
-from .mass_matrix import FEW_JOINTS, ancestors, cheapest, handed_on, mass_matrix
-
-VARIANTS = {"christoffel": 0.0, "0001": -1.0, "1110": 1.0}  # how often X is added
-
-
-def weight(variant: str) -> float:
-    if variant not in VARIANTS:
-        raise InputError(
-            f"variant is {variant!r}: choose one of {', '.join(VARIANTS)}; no other recursion has a C with Ṁ = C + Cᵀ"
-        )
-    return VARIANTS[variant]
-
+from .kinematics import along_joints, carried_loads, joint_pose, velocities
+from .mass_matrix import mass_matrix
 
 # One sweep ----------------------------------------------------------------------------------------------------------
 
@@ -91,14 +85,51 @@ def acceleration_matrix(alpha: Vector, W: Matrix) -> Matrix:
     )
 
 
-def two_velocity_torques(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, gravity: Vector, variant: str) -> Any:
-    """NE* of the links: M a + C(q, v) v_a + g  [DeLuca (16)]."""
-    refuse_tied_rotors("Coriolis factorization", robot)
+class TwoSpeeds(NamedTuple):
+    """v, v_a and a of the joints, or of the motors."""
+
+    v: Any
+    v_a: Any
+    a: Any
+
+
+class Forces(NamedTuple):
+    """On the links, and on the rotors behind springs beside B θ''."""
+
+    links: Any
+    motors: Any
+
+
+def two_velocity_forces(
+    robot: Robot, q: Any, links: TwoSpeeds, gravity: Vector, variant: str, motors: TwoSpeeds | None = None
+) -> Forces:
+    """NE* of the links: M a + C(q, v) v_a + g  [DeLuca (16)]; rotors behind springs spin if their speeds are given."""
     tree = moving_bodies(robot)
-    motions = two_motions(tree, q, v, v_a, a, gravity)
-    turns = [extra * cross(x.omega, x.omega_a) for x, extra in zip(motions, gyration(robot, variant))]
-    loads = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
-    return along_joints(tree, carried_loads(tree, q, [(f, n + turn) for (f, n), turn in zip(loads, turns)]))
+    motions = two_motions(tree, q, *links, gravity)
+    moments, at_rotors = rotor_loads(robot, motions, links, motors)
+    loads = []
+    for body, x, moment, extra in zip(tree, motions, moments, gyration(robot, variant)):
+        f, n = inertial_load(body.inertia, x)
+        loads.append((f, n + (extra * cross(x.omega, x.omega_a) + moment)))
+    return Forces(along_joints(tree, carried_loads(tree, q, loads)) + at_rotors.links, at_rotors.motors)
+
+
+def rotor_loads(
+    robot: Robot, motions: list[TwoMotions], links: TwoSpeeds, motors: TwoSpeeds | None = None
+) -> tuple[list[Vector], Forces]:
+    """Of spinning rotors, with L = η I_axial θ' a: on each body the moment L' + ω × L, polarized, and the torque
+    η I_axial a·ω' on the rotors, which at a rigid joint its link feels."""
+    moments, forces = [zeros(3)] * len(motions), Forces(zeros(robot.n), zeros(robot.n))
+    for rotor in rotors(robot):
+        speeds = motors if rotor.elastic else links
+        if rotor.body < 0 or speeds is None:
+            continue
+        x, i, L = motions[rotor.body], rotor.coordinate, rotor.momentum * rotor.axis
+        polarized = cross(speeds.v_a[i] * x.omega + speeds.v[i] * x.omega_a, L) / 2
+        moments[rotor.body] = moments[rotor.body] + speeds.a[i] * L + polarized
+        alpha = x.alpha + cross(x.omega, x.omega_a) / 2  # ω', symmetric in v and v_a
+        (forces.motors if rotor.elastic else forces.links)[i] = ca.dot(L, alpha)
+    return moments, forces
 
 
 def inertial_load(inertia: Inertia, motion: TwoMotions) -> tuple[Vector, Vector]:
@@ -106,132 +137,19 @@ def inertial_load(inertia: Inertia, motion: TwoMotions) -> tuple[Vector, Vector]
     return inertia.force(motion.A, motion.a), inertia.moment(motion.A, motion.W, motion.a)
 
 
-def gyration(robot: Robot, variant: str) -> list[Any]:
-    """± tr(Σ_c) of each body, zero for Christoffel's C."""
-    sign = weight(variant)
-    return [sign * central_trace(body.inertia) if sign else sx(0.0) for body in lump_fixed(robot)]
-
-
-def central_trace(inertia: Inertia) -> Any:
-    """tr(Σ) about the centre of mass."""
-    m, h, Sigma = inertia
-    return ca.trace(Sigma) - ca.dot(h, h) / m if not m.is_zero() else sx(0.0)
-
-
-# Matrices -----------------------------------------------------------------------------------------------------------
-
-
-class Flow(NamedTuple):
-    """Moments of the velocities x' of a body, or of several, about a frame: ∫ x' dm, ∫ x' rᵀ dm, and Σ ± tr(Σ_c) ω."""
-
-    l: Vector
-    P: Matrix
-    L: Vector
-
-    def __add__(self, other: Flow) -> Flow:  # type: ignore[override]
-        return Flow(*(x + y for x, y in zip(self, other)))
-
-    def seen_from(self, R: Matrix, p: Vector) -> Flow:
-        """About another frame, in which this one stands at p, turned by R."""
-        l = R @ self.l
-        return Flow(l, R @ self.P @ R.T + l @ p.T, R @ self.L)
-
-
-class Column(NamedTuple):
-    """What a unit velocity of joint j asks of all that it carries, in the joint's frame.
-
-    With J = ∂x/∂q_j of each point x: force and moment u = ∫ (1, r ×) J dm, c = ∫ (1, r ×) J' dm, and k = ∫ x' × J dm.
-    """
-
-    u: tuple[Vector, Vector]
-    c: tuple[Vector, Vector]
-    k: Vector
-
-
-def columns(robot: Robot, tree: list[Body], q: Any, motions: list[Velocity], variant: str) -> list[Column]:
-    """Composite bodies as in the mass matrix, with the moments of their velocities beside those of their masses."""
-    inertias = [body.inertia for body in tree]
-    flows = [
-        Flow(*flow_of(inertia, motion), extra * motion.omega)
-        for inertia, motion, extra in zip(inertias, motions, gyration(robot, variant))
-    ]
-    found = []
-    for i in range(len(tree) - 1, -1, -1):
-        body = tree[i]
-        found.append(column_of(body.kind, inertias[i], flows[i], motions[i]))
-        if body.parent >= 0:
-            inertias[body.parent] = inertias[body.parent] + handed_on(body, inertias[i], q)
-            flows[body.parent] = flows[body.parent] + flows[i].seen_from(*joint_pose(body, q))
-    return found[::-1]
-
-
-def flow_of(inertia: Inertia, motion: Velocity) -> tuple[Vector, Matrix]:
-    """∫ x' dm and ∫ x' rᵀ dm of a body."""
-    m, h, Sigma = inertia
-    return m * motion.v + cross(motion.omega, h), motion.v @ h.T + skew(motion.omega) @ Sigma
-
-
-def column_of(kind: JointKind, inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
-    m, h, Sigma = inertia
-    l, P, L = flow
+def energy_gradient(robot: Robot, q: Any, v: Any, spinning: Sequence[Spin]) -> Any:
+    """∂T/∂q_i = (V_i × s_i)·h_i."""
+    tree = moving_bodies(robot)
+    motions = velocities(tree, q, v)
     z = unit_z()
-    z1 = cross(motion.omega, z)
-    if kind == "prismatic":  # J = z,  J' = z'
-        return Column((m * z, cross(h, z)), (m * z1, cross(h, z1)), cross(l, z))
-    # J = z × r,  J' = z' × r + z × (x' − v),  and ∫ r × (z × y) dm = tr(Y) z − Y z with Y = ∫ y rᵀ dm
-    Q, twist = P - motion.v @ h.T, cross(L, z)
-    n = ca.trace(Sigma) * z1 - Sigma @ z1 + ca.trace(Q) * z - Q @ z + twist
-    f = cross(z1, h) + cross(z, l - m * motion.v)
-    k = ca.trace(P) * z - P.T @ z - twist
-    return Column((cross(z, h), ca.trace(Sigma) * z - Sigma @ z), (f, n), k)
-
-
-def by_walking(tree: list[Body], q: Any, motions: list[Velocity], found: list[Column]) -> Any:
-    """C: the forces of joint j carried towards the base show at every joint i on the way, and C_ji beside C_ij."""
-    placed = [joint_pose(body, q) for body in tree]
-    parents = [body.parent for body in tree]
-    C = zeros(len(tree), len(tree))
-    for j, (u, c, k) in enumerate(found):
-        for i in [j, *ancestors(j, parents)]:
-            S, S1 = screws(tree[i], motions[i])
-            C[i, j] = ca.dot(S, ca.vertcat(*c))  # ∫ J_i·J_j' dm
-            if i != j:
-                C[j, i] = ca.dot(S1, ca.vertcat(*u)) + ca.dot(S[3:], k)
-            u, c, k = moved(*placed[i], *u), moved(*placed[i], *c), placed[i][0] @ k
-    return C
-
-
-def by_projection(tree: list[Body], q: Any, motions: list[Velocity], found: list[Column]) -> Any:
-    """C: the same on the screws of the joints, all about the first joint: less on long chains."""
-    tree = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # C knows no base
-    parents = [body.parent for body in tree]
-    C = zeros(len(tree), len(tree))
-    rows: list[Any] = []
-    rates: list[Any] = []
-    for j, ((R, p), column) in enumerate(zip(poses(tree, q), found)):
-        for screw, known in zip(screws(tree[j], motions[j]), (rows, rates)):
-            known.append(ca.vertcat(*moved(R, p, screw[3:], screw[:3])[::-1]))
-        u, c, k = ca.vertcat(*moved(R, p, *column.u)), ca.vertcat(*moved(R, p, *column.c)), R @ column.k
-        for i in [j, *ancestors(j, parents)]:
-            C[i, j] = ca.dot(rows[i], c)
-            if i != j:
-                C[j, i] = ca.dot(rates[i], u) + ca.dot(rows[i][3:], k)
-    return C
-
-
-def screws(body: Body, motion: Velocity) -> tuple[Vector, Vector]:
-    """Velocity (of the origin, angular) that a unit velocity of the joint gives its body, and its rate."""
-    z, still = unit_z(), zeros(3)
-    z1 = cross(motion.omega, z)
-    if body.kind == "revolute":
-        return ca.vertcat(still, z), ca.vertcat(cross(motion.v, z), z1)
-    return ca.vertcat(z, still), ca.vertcat(z1, still)
-
-
-def moved(R: Matrix, p: Vector, free: Vector, bound: Vector) -> tuple[Vector, Vector]:
-    """A force and its moment, or a rotation and its velocity, in the frame in which theirs stands at p, turned by R."""
-    free = R @ free
-    return free, R @ bound + cross(p, free)
+    found = []
+    for body, motion, (linear, angular) in zip(tree, motions, subtree_momenta(tree, q, motions, spinning)):
+        turned = cross(motion.omega, z)
+        if body.kind == "revolute":
+            found.append(ca.dot(turned, angular) + ca.dot(cross(motion.v, z), linear))
+        else:
+            found.append(ca.dot(turned, linear))
+    return ca.vertcat(*found)
 
 
 # Public functions ---------------------------------------------------------------------------------------------------
@@ -244,14 +162,14 @@ def modified_newton_euler(robot: Robot, q, v, v_a, a, *, variant="christoffel"):
     With v_a = v it is the torque of inverse dynamics on the link side (`torque_derivatives`).  `variant` names the
     factorization: "christoffel", or the paper's "0001" or "1110"; for all three Ṁ − 2C is skew.
     """
-    tau = two_velocity_torques(robot, q, v, v_a, a, sx(robot.gravity), variant)
+    tau = two_velocity_forces(robot, q, TwoSpeeds(v, v_a, a), sx(robot.gravity), variant).links
     return tau + rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]
 
 
 @algorithm("tau")
 def coriolis_product(robot: Robot, q, v, v_a, *, variant="christoffel"):
     """C(q, v) v_a in one sweep, without C; Christoffel's is symmetric in v and v_a, C_0001(v) v_a = C_1110(v_a) v."""
-    return two_velocity_torques(robot, q, v, v_a, zeros(robot.n), zeros(3), variant)
+    return two_velocity_forces(robot, q, TwoSpeeds(v, v_a, zeros(robot.n)), zeros(3), variant).links
 
 
 @algorithm("tau")
@@ -262,30 +180,14 @@ def coriolis_transpose_product(robot: Robot, q, v):
     that the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the
     three admissible ones differ as soon as Cᵀ meets another vector than v.
     """
-    refuse_tied_rotors("coriolis_transpose_product", robot)
-    tree = moving_bodies(robot)
-    motions = velocities(tree, q, v)
-    z = unit_z()
-    found = []
-    for body, motion, (linear, angular) in zip(tree, motions, subtree_momenta(tree, q, motions)):
-        turned = cross(motion.omega, z)
-        if body.kind == "revolute":
-            found.append(ca.dot(turned, angular) + ca.dot(cross(motion.v, z), linear))
-        else:
-            found.append(ca.dot(turned, linear))
-    return ca.vertcat(*found)
+    return energy_gradient(robot, q, v, spins(robot, v))
 
 
 @algorithm("coriolis_matrix")
 def coriolis_matrix(robot: Robot, q, v, *, variant="christoffel"):
     """C(q, v) with C v = c and Ṁ = C + Cᵀ  [DeLuca (2), (4), (19)]; `variant` as in `modified_newton_euler`."""
-    refuse_tied_rotors("coriolis_matrix", robot)
-    tree = moving_bodies(robot)
-    motions = velocities(tree, q, v)
-    found = columns(robot, tree, q, motions, variant)
-    if robot.n > FEW_JOINTS:
-        return by_projection(tree, q, motions, found)
-    return cheapest([way(tree, q, motions, found) for way in (by_walking, by_projection)], lambda C: [ca.vec(C)])
+    spinning = spins(robot, v)
+    return whole_matrix(robot, q, v, spinning, [spin.rotor.coordinate for spin in spinning], variant, robot.n)
 
 
 @algorithm("mass_matrix_rate")

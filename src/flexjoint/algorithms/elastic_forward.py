@@ -43,15 +43,23 @@ def elastic_forward_dynamics(robot: Robot, q, theta, v, theta_v, tau, *, wrenche
 
     At a rigid joint `theta` and `theta_v` are ignored and θ'' = q''.  `wrenches` and `base` as in `torque_derivatives`.
     """
+    return accelerations(robot, q, theta, v, theta_v, tau, wrenches, base)
+
+
+def accelerations(
+    robot: Robot, q: Any, theta: Any, v: Any, theta_v: Any, tau: Any, wrenches: Any, base: Any, push: Any = None
+) -> Accelerations:
+    """The same, with a further torque on the links if there is one."""
     refuse_antagonism("elastic_forward_dynamics", robot, "variable_stiffness_forward_dynamics")
     phi, phi_v, friction = theta - q, theta_v - v, motor_friction(robot, theta_v)
     springs = [spring_torque(joint, phi[i], phi_v[i])[0] for i, joint in enumerate(robot.joints)]
-    driving = [springs[i] if elastic else tau[i] for i, elastic in enumerate(robot.elastic)]
+    driving = ca.vertcat(*[springs[i] if elastic else tau[i] for i, elastic in enumerate(robot.elastic)])
+    driving = driving if push is None else driving + push
     left = [tau[i] - springs[i] - friction[i] for i in range(robot.n)]
     spinning = [rotor for rotor in rotors(robot) if rotor.elastic]
     motions = carrier_motions(robot, [q, v, zeros(robot.n)], base)
     spins = [(rotor, absolute_momentum(rotor, motions, theta_v, left)) for rotor in spinning]
-    a = joint_accelerations(robot, q, v, ca.vertcat(*driving), wrenches, base, spins)
+    a = joint_accelerations(robot, q, v, driving, wrenches, base, spins)
     # B θ'' = τ − τ_e − friction  [EJNEA (4b)], less B/η aᵀω' where rotors are carried  [Hua (8), (29)]
     theta_a = [
         left[i] / joint.drive.motor.inertia if isinstance(joint.drive, ElasticDrive) else a[i]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..robot import Robot
 from ..spatial import Inertia, ca, cross, sx, total, zeros
-from .bodies import Body, Rotor, bodies, moving_bodies, own_frame, rigid_motor_inertia, rotors, tied_rotors
+from .bodies import Body, Frame, Rotor, bodies, moving_bodies, own_frame, rigid_motor_inertia, rotors, tied_rotors
 from .kinematics import Velocity, along_joints, carried_loads, poses, velocities
 
 
@@ -28,18 +28,46 @@ def body_momentum(inertia: Inertia, motion: Velocity) -> tuple[Any, Any]:
     return linear, angular
 
 
-def rotor_momentum(rotor: Rotor, v: Any) -> Any:
-    """η I_axial q' a of a rotor that turns rigidly with its joint, relative to its carrier and in its frame."""
-    return rotor.momentum * v[rotor.coordinate] * rotor.axis
+class Spin(NamedTuple):
+    """A rotor and its speed θ', after the reduction and relative to its carrier."""
+
+    rotor: Rotor
+    rate: Any
+
+    @property
+    def momentum(self) -> Any:
+        """η I_axial θ' a, in the carrier's frame."""
+        return self.rotor.momentum * self.rate * self.rotor.axis
 
 
-def carrier_velocity(motions: Sequence[Velocity], rotor: Rotor) -> Any:
+def spins(robot: Robot, v: Any, theta_v: Any = None, place: Sequence[Frame] | None = None) -> list[Spin]:
+    """Of the rotors that turn rigidly with their joints, θ' = q', and with `theta_v` of those behind springs too."""
+    return [
+        Spin(rotor, (theta_v if rotor.elastic else v)[rotor.coordinate])
+        for rotor in rotors(robot, place)
+        if theta_v is not None or not rotor.elastic
+    ]
+
+
+def carrier_velocity(motions: Sequence[Any], rotor: Rotor) -> Any:
     return motions[rotor.body].omega if rotor.body >= 0 else zeros(3)
 
 
-def subtree_momenta(tree: list[Body], q: Any, motions: list[Velocity]) -> list[tuple[Any, Any]]:
+def turned_along(rotor: Rotor, motions: Sequence[Velocity]) -> Any:
+    """η I_axial a·ω: what of a rotor's momentum comes from its carrier."""
+    return rotor.momentum * ca.dot(rotor.axis, carrier_velocity(motions, rotor))
+
+
+def subtree_momenta(
+    tree: list[Body], q: Any, motions: list[Velocity], spinning: Sequence[Spin] = ()
+) -> list[tuple[Any, Any]]:
     """Linear and angular momentum of each body and all that it carries, about the body's frame."""
-    return carried_loads(tree, q, [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)])
+    momenta = [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)]
+    for spin in spinning:
+        if spin.rotor.body >= 0:
+            linear, angular = momenta[spin.rotor.body]
+            momenta[spin.rotor.body] = linear, angular + spin.momentum
+    return carried_loads(tree, q, momenta)
 
 
 @algorithm("energy")
@@ -48,8 +76,8 @@ def kinetic_energy(robot: Robot, q, v):
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
     energy = ca.dot(rigid_motor_inertia(robot) * v, v)
-    for rotor in tied_rotors(robot):
-        energy += 2 * ca.dot(carrier_velocity(motions, rotor), rotor_momentum(rotor, v))
+    for spin in spins(robot, v):
+        energy += 2 * ca.dot(carrier_velocity(motions, spin.rotor), spin.momentum)
     for body, motion in zip(tree, motions):
         linear, angular = body_momentum(body.inertia, motion)
         energy += ca.dot(linear, motion.v) + ca.dot(angular, motion.omega)
@@ -70,14 +98,11 @@ def generalized_momentum(robot: Robot, q, v):
     """p = M(q) v without M: one velocity and one momentum sweep."""
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
-    momenta = [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)]
-    spin = rigid_motor_inertia(robot) * v
+    p = along_joints(tree, subtree_momenta(tree, q, motions, spins(robot, v)))
+    p += rigid_motor_inertia(robot) * v
     for rotor in tied_rotors(robot):
-        spin[rotor.coordinate] += rotor.momentum * ca.dot(rotor.axis, carrier_velocity(motions, rotor))
-        if rotor.body >= 0:
-            linear, angular = momenta[rotor.body]
-            momenta[rotor.body] = linear, angular + rotor_momentum(rotor, v)
-    return along_joints(tree, carried_loads(tree, q, momenta)) + spin
+        p[rotor.coordinate] += turned_along(rotor, motions)
+    return p
 
 
 @algorithm(Momentum)
@@ -89,10 +114,9 @@ def momentum(robot: Robot, q, v):
     tree = bodies(robot)
     placed = poses(tree, q)
     linear, angular = zeros(3), zeros(3)
-    for rotor in rotors(robot, [own_frame(i) for i in range(len(tree))]):
-        if not rotor.elastic:
-            spin = rotor_momentum(rotor, v)
-            angular += placed[rotor.body].rotation @ spin if rotor.body >= 0 else spin
+    for spin in spins(robot, v, place=[own_frame(i) for i in range(len(tree))]):
+        k = spin.rotor.body
+        angular += placed[k].rotation @ spin.momentum if k >= 0 else spin.momentum
     for body, motion, pose in zip(tree, velocities(tree, q, v), placed):
         l, k = (pose.rotation @ x for x in body_momentum(body.inertia, motion))
         linear, angular = linear + l, angular + k + cross(pose.position, l)

@@ -103,13 +103,15 @@ def cheapest(found: list[Any], outputs: Callable[[Any], list[Any]]) -> Any:
     return min(found, key=operations)
 
 
-def link_mass_matrix(robot: Robot, q: Any, frozen: bool = True) -> tuple[Rows, list[int]]:
+def link_mass_matrix(
+    robot: Robot, q: Any, frozen: bool = True, tree: list[Body] | None = None
+) -> tuple[Rows, list[int]]:
     """The mass matrix by rows, M + S_r + S_rᵀ + B_r with the motors rigidly coupled to it, and the tree of joints.
 
     A motor carried by another branch than the one it drives couples joints of both: the tree becomes a single chain.
-    `frozen` as in `bodies`.
+    `frozen` as in `bodies`; a `tree` takes the place of the robot's own bodies.
     """
-    tree = moving_bodies(robot, frozen)
+    tree = moving_bodies(robot, frozen) if tree is None else tree
     M = composite_rigid_body(tree, q)
     parents = [body.parent for body in tree]
     B = rigid_motor_inertia(robot)

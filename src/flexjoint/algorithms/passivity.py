@@ -19,12 +19,12 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Inertia, ca, sx, zeros
-from .bodies import lump_fixed, refuse_tied_rotors, rigid_motor_inertia
-from .coriolis import inertial_load, modified_newton_euler, two_motions
+from ..spatial import sx
+from .bodies import rigid_motor_inertia
+from .coriolis import TwoSpeeds, inertial_load, modified_newton_euler, rotor_loads, two_motions
 from .friction import link_friction
-from .kinematics import along_joints, carried_loads, velocities
-from .regressor import base_parts
+from .kinematics import along_joints, carried_loads
+from .regressor import estimated_bodies, parameter_powers
 
 
 class AdaptiveTorque(NamedTuple):
@@ -59,22 +59,13 @@ def passivity_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_P, K_D, *, var
 def adaptive_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_D, Gamma, estimate):
     """Torque Y π̂ + D v_r + B a_r + K_D s and the rate Γ Yᵀs of the estimate π̂ of the base parameters, in O(N)."""
     require_rigid(robot, "adaptive_torque")
-    refuse_tied_rotors("adaptive_torque", robot)
     e, de = q_d - q, v_d - v
     v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e
-    parts = base_parts(robot)
-    tree = lump_fixed(robot)
-    nothing = Inertia(sx(0.0), zeros(3), zeros(3, 3))
-    inertias = [nothing] * len(tree)
-    for k, part in enumerate(parts):
-        inertias[part.body] = inertias[part.body] + Inertia(*(estimate[k] * x for x in part.unit))
+    tree = estimated_bodies(robot, estimate)
     motions = two_motions(tree, q, v, v_r, a_r, sx(robot.gravity))
-    loads = [inertial_load(inertia, motion) for inertia, motion in zip(inertias, motions)]
-    tau = along_joints(tree, carried_loads(tree, q, loads))
+    moments, at_rotors = rotor_loads(robot, motions, TwoSpeeds(v, v_r, a_r))
+    carried = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
+    loads = [(f, n + moment) for (f, n), moment in zip(carried, moments)]
+    tau = along_joints(tree, carried_loads(tree, q, loads)) + at_rotors.links
     tau += link_friction(robot, [v_r], 0)[0] + rigid_motor_inertia(robot) * a_r + K_D * s
-    moving = velocities(tree, q, s)
-    rate = []
-    for part in parts:
-        f, n = inertial_load(part.unit, motions[part.body])
-        rate.append(ca.dot(f, moving[part.body].v) + ca.dot(n, moving[part.body].omega))
-    return AdaptiveTorque(tau, Gamma * ca.vertcat(*rate))
+    return AdaptiveTorque(tau, Gamma * parameter_powers(robot, motions, q, s))

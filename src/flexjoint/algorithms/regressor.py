@@ -1,11 +1,15 @@
 """Torques as linear functions of the bodies' parameters: M a + C(q, v) v_a + g = Y(q, v, v_a, a) π.
 
 C is Christoffel's; with v_a = v this is the regressor of inverse dynamics.  A link has ten standard parameters, in
-the order of `STANDARD` and about its own frame.  The base parameters are those that `bodies.regroup` leaves: a turning
-link keeps seven, a sliding one four.  With no turning joint between them and the base, a sliding link keeps its mass
-and a turning one h_x, h_y and I_zz = Σ_xx + Σ_yy  [Gautier].  Parameters whose columns are zero, for want of motion or
-of gravity, are left out.  All this is decided by structure and not always least: parallel axes, and a sliding
-link that turns about one axis alone, leave columns that depend on each other.
+the order of `STANDARD` and about its own frame.  The base parameters are found in three steps:
+
+    `bodies.regroup` leaves seven of a turning link and four of a sliding one  [Gautier];
+    with no turning joint between them and the base, or parallel axes alone, a turning link keeps h_x, h_y and
+    I_zz = Σ_xx + Σ_yy, and with none a sliding one its mass; columns that are zero, for want of motion or of gravity,
+    are left out;
+    of the columns that are left, those that depend on others before them in random states are left out, and their
+    parameters added to those of the others.  Parallel axes, gravity along an axis and a sliding link that turns about
+    one axis alone make such columns.  A name is that of the parameter that leads a sum.
 
 Friction and motors are not among the parameters: NE* = Y π + D v_a + B a.
 """
@@ -24,7 +28,7 @@ from ..robot import Robot
 from ..spatial import Inertia, Vector, ca, cross, sx, symmetric, unit_z, zeros
 from .bodies import Body, bodies, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions
-from .kinematics import joint_pose
+from .kinematics import joint_pose, velocities
 
 STANDARD = ("m", "h_x", "h_y", "h_z", "I_xx", "I_xy", "I_yy", "I_xz", "I_yz", "I_zz")
 BASE: dict[str, Callable[[Inertia], Any]] = {
@@ -43,8 +47,9 @@ SLIDING, TURNING = (
     ("m", "h_x", "h_y", "h_z"),
     ("h_x", "h_y", "Sigma_xx", "Sigma_xy", "Sigma_xz", "Sigma_yy", "Sigma_yz"),
 )
-FIRST_SLIDING, FIRST_TURNING = ("m",), ("h_x", "h_y", "I_zz")  # with no turning joint between them and the base
+FIRST_SLIDING, FIRST_TURNING = ("m",), ("h_x", "h_y", "I_zz")  # that does not turn, or about its own axis alone
 ROBOTS_KEPT = 64
+INDEPENDENT = 1e-7  # what of a unit column lies outside the span of others: 1e-16, or on the robots tried 0.1 and more
 
 
 def inertia_from_standard(p: Sequence[Any]) -> Inertia:
@@ -130,43 +135,104 @@ class BaseParameters:
         return self.matrix @ standard_parameters(robot)
 
 
+class Basis(NamedTuple):
+    """Which of the parameters that structure leaves are kept, and the share of the others in them."""
+
+    kept: tuple[Part, ...]
+    others: tuple[Part, ...]
+    share: np.ndarray  # (kept, others)
+
+
 @lru_cache(ROBOTS_KEPT)
-def base_parts(robot: Robot) -> tuple[Part, ...]:
+def basis(robot: Robot) -> Basis:
     tree = lump_fixed(robot)
     unit = dict(zip(BASE, units(inertia_from_base)))
     parts = [Part(i, name, unit[name]) for i, kept in enumerate(kept_names(tree)) for name in kept]
-    q, v, v_a, a = (ca.SX.sym(name, robot.n) for name in ("q", "v", "v_a", "a"))
-    Y = ca.sparsify(columns(tree, [(x.body, x.unit) for x in parts], q, v, v_a, a, sx(robot.gravity)))
-    return tuple(part for k, part in enumerate(parts) if Y[:, k].nnz())
+    x = [ca.SX.sym(name, robot.n) for name in ("q", "v", "v_a", "a")]
+    Y = ca.sparsify(columns(tree, [(x.body, x.unit) for x in parts], *x, sx(robot.gravity)))
+    seen = [k for k in range(len(parts)) if Y[:, k].nnz()]
+    free, share = independent(sampled(Y[:, seen], len(seen) + 10))
+    kept = [seen[k] for k in free]
+    others = [k for k in seen if k not in kept]
+    return Basis(tuple(parts[k] for k in kept), tuple(parts[k] for k in others), share)
+
+
+def sampled(Y: Any, count: int) -> np.ndarray:
+    """Y in random states, one below the other; angles and what else it depends on lie around the unit."""
+    symbols = ca.symvar(Y)
+    f = ca.Function("Y", [ca.vertcat(*symbols)], [ca.densify(Y)])
+    rng = np.random.default_rng(0)
+    return np.vstack([np.array(f(x)) for x in rng.normal(size=(count, len(symbols)))])
+
+
+def independent(Y: np.ndarray) -> tuple[list[int], np.ndarray]:
+    """Columns outside the span of those before them, by QR without pivoting  [Gautier], and the shares X with
+    Y[:, kept] X = Y[:, others]."""
+    length = np.linalg.norm(Y, axis=0)
+    length = np.where(length > INDEPENDENT * np.max(length, initial=0.0), length, np.inf)  # gravity along a tilted axis
+    diagonal = np.abs(np.diag(np.linalg.qr(Y / length, mode="r")))
+    kept = np.flatnonzero(diagonal > INDEPENDENT)
+    others = np.flatnonzero(diagonal <= INDEPENDENT)
+    X = np.linalg.lstsq(Y[:, kept] / length[kept], Y[:, others] / length[others], rcond=None)[0]
+    X[np.abs(X) < INDEPENDENT] = 0.0
+    X[X != 0.0] *= (length[others] / length[kept, None])[X != 0.0]
+    return kept.tolist(), X
+
+
+def base_parts(robot: Robot) -> tuple[Part, ...]:
+    return basis(robot).kept
 
 
 def kept_names(tree: list[Body]) -> list[tuple[str, ...]]:
-    """What each body keeps in `regroup`."""
-    turns: list[bool] = []  # whether a body, or one that carries it, turns
+    """What each body keeps in `regroup`, or less where it turns about one axis alone."""
+    rates = ca.SX.sym("v", len(tree))
     found: list[tuple[str, ...]] = []
-    for body in tree:
-        before = body.parent >= 0 and turns[body.parent]
-        turns.append(before or body.kind == "revolute")
+    for body, motion in zip(tree, velocities(tree, ca.SX.sym("q", len(tree)), rates)):
+        turning = ca.sparsify(motion.omega)
         if body.kind == "prismatic":
-            found.append(SLIDING if before else FIRST_SLIDING)
+            found.append(SLIDING if turning.nnz() else FIRST_SLIDING)
         else:
-            found.append(TURNING if before else FIRST_TURNING)
+            found.append(TURNING if turning[:2].nnz() else FIRST_TURNING)
     return found
 
 
 @lru_cache(ROBOTS_KEPT)
 def base_parameters(robot: Robot) -> BaseParameters:
-    """The parameters that torques show, a part of the regrouped ones, and how they follow from the standard ones."""
+    """The least parameters that torques show, and how they follow from the standard ones."""
     pi = ca.SX.sym("pi", 10, len(robot.links))
     links = [
         body._replace(inertia=inertia_from_standard(ca.vertsplit(pi[:, k]))) for k, body in enumerate(bodies(robot))
     ]
     left = regroup(lump_fixed(robot, links))
-    parts = base_parts(robot)
-    values = ca.vertcat(*[BASE[part.name](left[part.body].inertia) for part in parts])
-    matrix = np.array(ca.DM(ca.jacobian(values, ca.vec(pi))))
+    kept, others, share = basis(robot)
+
+    def matrix_of(parts: tuple[Part, ...]) -> np.ndarray:
+        values = ca.vertcat(zeros(0), *[BASE[part.name](left[part.body].inertia) for part in parts])
+        return np.array(ca.DM(ca.jacobian(values, ca.vec(pi)))).reshape(len(parts), pi.numel())
+
+    matrix = matrix_of(kept) + share @ matrix_of(others)
     matrix.flags.writeable = False
-    return BaseParameters(tuple(f"{robot.joints[part.body].name}.{part.name}" for part in parts), matrix)
+    return BaseParameters(tuple(f"{robot.joints[part.body].name}.{part.name}" for part in kept), matrix)
+
+
+def estimated_bodies(robot: Robot, estimate: Any) -> list[Body]:
+    """The moving bodies with the inertia that the values of the base parameters give them."""
+    tree = lump_fixed(robot)
+    nothing = Inertia(sx(0.0), zeros(3), zeros(3, 3))
+    inertias = [nothing] * len(tree)
+    for k, part in enumerate(base_parts(robot)):
+        inertias[part.body] = inertias[part.body] + Inertia(*(estimate[k] * x for x in part.unit))
+    return [body._replace(inertia=inertia) for body, inertia in zip(tree, inertias)]
+
+
+def parameter_powers(robot: Robot, motions: Sequence[TwoMotions], q: Any, s: Any) -> Any:
+    """Yᵀs without Y: the power of each base parameter's load at the velocity s."""
+    moving = velocities(lump_fixed(robot), q, s)
+    powers = []
+    for part in base_parts(robot):
+        f, n = inertial_load(part.unit, motions[part.body])
+        powers.append(ca.dot(f, moving[part.body].v) + ca.dot(n, moving[part.body].omega))
+    return ca.vertcat(*powers)
 
 
 SIZES["parameters"] = lambda robot: 10 * len(robot.links)

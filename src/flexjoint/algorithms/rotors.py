@@ -14,16 +14,25 @@ signs, and exchanges (8) and (9) in its Algorithm 1.  In Spong's model S, C_roto
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import Any, NamedTuple
 
 from ..api import algorithm
 from ..robot import Robot
 from ..spatial import Inertia, ca, sx, zeros
-from .bodies import Body, lump_fixed, rigid_motor_inertia, rotors
+from .bodies import Body, Rotor, lump_fixed, rigid_motor_inertia, rotors
 from .elastic import refuse_antagonism
 from .friction import link_friction, motor_friction
 from .mass_matrix import coupling, mass_matrix
-from .newton_euler import Motion, carrier_torque_jet, link_dynamics, newton_euler, spins_of, wrenches_of_links
+from .newton_euler import (
+    Motion,
+    carrier_torque_jet,
+    joint_torques,
+    link_dynamics,
+    newton_euler,
+    spins_of,
+    wrenches_of_links,
+)
 from .transmission import spring_torque
 
 
@@ -48,11 +57,8 @@ def rotor_coupling(robot: Robot, q):
 @algorithm("tau")
 def rotor_torque(robot: Robot, q, v, theta_v):
     """C_rotor(q, q', θ'): what the turning of spinning rotors asks of the links  [Hoepler (30)]."""
-    tree = massless(robot)
     still = zeros(robot.n)
-    spins = spins_of(rotors(robot), [still, theta_v, still])
-    _, loads = newton_euler(tree, [q, v, still], zeros(3), 0, spins=spins)
-    return ca.vertcat(*[(load.N if body.kind == "revolute" else load.F)[0][2] for body, load in zip(tree, loads)])
+    return spin_torque(robot, rotors(robot), [q, v, still], [still, theta_v, still])[1]
 
 
 @algorithm("tau")
@@ -96,6 +102,18 @@ def generalized_forces(robot: Robot, q, theta, v, theta_v, a, theta_a, *, wrench
     tau = springs + motor_inertias(robot) * theta_a + at_motors(robot, motions) + motor_friction(robot, theta_v)
     found = wrenches_of_links(robot, [q, v, a], motors, wrenches, base)
     return GeneralizedForces(tau_e, elastic_or(robot, tau, tau_e), found)
+
+
+def spin_torque(
+    robot: Robot, turning: Sequence[Rotor], q: Sequence[Any], theta: Sequence[Any]
+) -> tuple[list[Motion], Any]:
+    """Motions of the bodies, and S θ'' + C_rotor of these rotors: what their spins ask of the links.
+
+    Without loops over links: some laws differentiate it.
+    """
+    tree = massless(robot)
+    motions, loads = newton_euler(tree, q, zeros(3), 0, spins=spins_of(turning, theta), loop_from=inf)
+    return motions, joint_torques(tree, loads, 0)[0]
 
 
 def massless(robot: Robot) -> list[Body]:

@@ -3,7 +3,7 @@
 Everything but typer is imported inside the commands, so that `flexjoint --help` answers at once.
 """
 
-from . import kernels, reproduce, robots, simulate, torques
+from . import detect, kernels, reproduce, robots, rotors, simulate, torques
 from .app import app
 
-__all__ = ["app", "kernels", "reproduce", "robots", "simulate", "torques"]
+__all__ = ["app", "detect", "kernels", "reproduce", "robots", "rotors", "simulate", "torques"]

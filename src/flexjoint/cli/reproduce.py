@@ -13,7 +13,7 @@ from .app import app, clean_errors, progress_bar
 @app.command()
 @clean_errors
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Number of the paper: 000.")],
+    paper: Annotated[str, typer.Argument(help="Number of the paper, such as 000.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for figures and tables.")] = Path("out"),
 ) -> None:
     """Compute the results of a paper anew: its figures, and a table of what it claims and what comes out here."""

@@ -14,8 +14,8 @@ from ..control.gains import positive
 class DerivativeState(NamedTuple):
     """The last measurement and the rate found with it."""
 
-    measurement: np.ndarray
-    rate: np.ndarray
+    measurement: Any
+    rate: Any
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ class FilteredDerivative:
 
     def __call__(self, state: DerivativeState, measurement: Any) -> tuple[DerivativeState, np.ndarray]:
         """The next state, and the rate."""
-        x = np.asarray(measurement, dtype=float)
+        return self.law(state, np.asarray(measurement, dtype=float))
+
+    def law(self, state: DerivativeState, x: Any) -> tuple[DerivativeState, Any]:
+        """The same of arrays or of SX."""
         slope = (x - state.measurement) / self.period
         rate = self.memory * state.rate + (1 - self.memory) * slope
         return DerivativeState(x, rate), rate

@@ -17,8 +17,8 @@ from ..control.gains import positive
 class MotionEstimate(NamedTuple):
     """A quantity and its rate."""
 
-    value: np.ndarray
-    rate: np.ndarray
+    value: Any
+    rate: Any
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,11 @@ class KalmanDifferentiator:
 
     def __call__(self, state: MotionEstimate, measurement: Any) -> tuple[MotionEstimate, MotionEstimate]:
         """The next state, which is the estimate: twice."""
+        return self.law(state, np.asarray(measurement, dtype=float))
+
+    def law(self, state: MotionEstimate, x: Any) -> tuple[MotionEstimate, MotionEstimate]:
+        """The same of arrays or of SX."""
         ahead = state.value + self.period * state.rate
-        surprise = np.asarray(measurement, dtype=float) - ahead
+        surprise = x - ahead
         estimate = MotionEstimate(ahead + self.gain[0] * surprise, state.rate + self.gain[1] * surprise)
         return estimate, estimate

@@ -37,7 +37,11 @@ class RunTable:
             ]
         wanted = np.tile(run.reference, (count, 1))
         followed = [*names[: wanted.shape[1]], *map(str, range(len(names), wanted.shape[1]))]
-        return found + [Column(f"reference.{label}", "", x) for label, x in zip(followed, wanted.T)]
+        found += [Column(f"reference.{label}", "", x) for label, x in zip(followed, wanted.T)]
+        for name, values in run.more.items():
+            columns = values.reshape(-1, values.shape[-1]).T
+            found += [Column(f"{name}.{k}", "", x) for k, x in enumerate(columns, 1)]
+        return found
 
     def arrays(self) -> dict[str, Any]:
         """All arrays of the simulation by name, with the names of joints and motors, and what they came from."""
@@ -48,4 +52,4 @@ class RunTable:
             "motors": np.array(run.robot.motor_names),
         }
         about = {"robot": run.robot.name, "digest": run.robot.digest, "period": run.period, **run.provenance}
-        return {**arrays, **names, **about}
+        return {**arrays, **run.more, **names, **about}

@@ -21,7 +21,7 @@ from ..spatial import ca
 from .loop import Setup
 from .plant import Contact, Plant
 from .reference import Reference
-from .result import Simulation, finished
+from .result import Ran, Simulation, finished
 from .simulate import beginning, check_motors, periods
 
 METHODS = ("DOP853", "Radau")
@@ -55,9 +55,9 @@ def reference_solution(
 
     check_motors(robot, controller)
     wanted = Reference.of(reference, controller.order, controller.width)
-    state, memory, begin = beginning(start, robot, controller, wanted, period)
-    t = period * (begin + np.arange(periods(duration, wanted.duration, period, begin) + 1))
     setup = Setup(robot, controller, period, method, hold=False, contact=contact)
+    state, memory, _, begin = beginning(start, setup, controller, wanted)
+    t = period * (begin + np.arange(periods(duration, wanted.duration, period, begin) + 1))
     rate = flow(setup, jacobian=False)
     slope = flow(setup, jacobian=True) if method == "Radau" else None
 
@@ -84,7 +84,7 @@ def reference_solution(
     stacks = wanted(t)
     tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
     histories = np.concatenate([*states, tau], axis=-1)
-    return finished(setup, histories, memory, begin + len(t) - 1, robot.n, stacks[:, 0], begin)
+    return finished(setup, begin, Ran(histories, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
 
 
 def flow(setup: Setup, jacobian: bool) -> Kernel:

@@ -31,6 +31,13 @@ def common_unit(unit: str, kinds: Sequence[str]) -> str:
     return " | ".join(found)
 
 
+def followed_by(name: str) -> str:
+    """The last dimension of what sensors, actuators and observers gave: joints, motors, or of its own."""
+    joints, motors = (*LINKS, "tau_e"), MOTORS
+    own = {f"measured.{x}": "joint" for x in joints} | {f"measured.{x}": "motor" for x in motors} | {"command": "motor"}
+    return own.get(name, f"{name}_entry")
+
+
 def dataset_of(run: Simulation) -> Any:
     try:
         import xarray
@@ -49,6 +56,8 @@ def dataset_of(run: Simulation) -> Any:
     arrays |= {name: series(name, "motor") for name in MOTORS}
     followed = "joint" if run.reference.shape[-1] == robot.n else "reference_entry"
     arrays["reference"] = ("time", followed), run.reference, {"long_name": "what the controller shall follow"}
+    for name, values in run.more.items():
+        arrays[name] = (*runs, "time", followed_by(name)), values
     arrays["periods"] = runs, np.asarray(run.periods), {"units": "1", "long_name": "periods that went well"}
     arrays["diverged"] = runs, np.asarray(run.joint), {"long_name": "first joint to leave all bounds, or -1"}
     coordinates: dict[str, Any] = {

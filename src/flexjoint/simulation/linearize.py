@@ -22,10 +22,9 @@ from ..control.sampling import configuration
 from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, sx
+from ..spatial import ca, sx, zeros
 from .plant import Plant
 from .rest import at_rest
-from .stiff import transmission
 
 Names = str | Sequence[str]
 
@@ -126,7 +125,8 @@ def linearize(robot: Robot, state: Any, tau: Any = None) -> LinearModel:
     p = len(x)
     A, B = np.zeros((2 * p, 2 * p)), np.zeros((2 * p, len(motors)))
     A[:p, p:] = np.eye(p)
-    A[p:], B[p:] = np.split(slopes(robot)(x, w, torque), [2 * p], axis=1)
+    acceleration, springs = slopes(robot)(x, w, torque)
+    A[p:], B[p:] = np.split(acceleration, [2 * p], axis=1)
     joints, names = robot.motor_names[:n], [robot.motor_names[k] for k in plant.behind]
     places = [f"q.{joint}" for joint in joints] + [f"theta.{name}" for name in names]
     rates = [f"v.{joint}" for joint in joints] + [f"theta_v.{name}" for name in names]
@@ -135,7 +135,7 @@ def linearize(robot: Robot, state: Any, tau: Any = None) -> LinearModel:
     columns = {f"tau.{name}": B[:, k] for k, name in enumerate(robot.motor_names)}
     columns |= {f"load.{joint}": push[:, i] for i, joint in enumerate(joints)}
     states = (*places, *rates)
-    rows = outputs(plant, theta - q[list(motors)], states, A, np.stack(list(columns.values()), axis=1))
+    rows = outputs(plant, springs, states, A, np.stack(list(columns.values()), axis=1))
     return LinearModel(A, B, np.eye(n, 2 * p), np.zeros((n, len(motors))), states, robot.motor_names, columns, rows)
 
 
@@ -148,16 +148,20 @@ def numbers(robot: Robot, name: str, value: Any) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def slopes(robot: Robot) -> Kernel:
-    """(x, w, τ) -> ∂w'/∂(x, w, τ) of the free coordinates x with the velocities w."""
+    """(x, w, τ) -> ∂w'/∂(x, w, τ) of the free coordinates x with the velocities w, and ∂τ_e/∂(x, w)."""
     plant = Plant(robot)
     p, m = robot.n + len(plant.behind), robot.motor_count
 
     def function(x: Any, w: Any, tau: Any) -> list[tuple[Array, Any]]:
-        rate = plant.acceleration(0.0, plant.state(x, w), tau)
-        return [(Array("slopes", (p, 2 * p + m)), ca.jacobian(rate, ca.vertcat(x, w, tau)))]
+        state = plant.state(x, w)
+        rate, tau_e = plant.acceleration(0.0, state, tau), plant.torques_on_links(state, zeros(m))
+        return [
+            (Array("acceleration", (p, 2 * p + m)), ca.jacobian(rate, ca.vertcat(x, w, tau))),
+            (Array("springs", (robot.n, 2 * p)), ca.jacobian(tau_e, ca.vertcat(x, w))),
+        ]
 
     inputs = [Array("x", (p,)), Array("w", (p,)), Array("tau", (m,))]
-    return kernel_of(f"slopes of {robot.name}", inputs, function, f"slopes {robot.digest}", type=None, loops=False)
+    return kernel_of(f"slopes of {robot.name}", inputs, function, f"slopes {robot.digest}", loops=False)
 
 
 def pushed(robot: Robot, q: np.ndarray, p: int) -> np.ndarray:
@@ -170,21 +174,17 @@ def pushed(robot: Robot, q: np.ndarray, p: int) -> np.ndarray:
 
 
 def outputs(
-    plant: Plant, phi: np.ndarray, states: Sequence[str], A: np.ndarray, B: np.ndarray
+    plant: Plant, springs: np.ndarray, states: Sequence[str], A: np.ndarray, B: np.ndarray
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Rows of C and D: the states, accelerations of the links, deflections of the springs and their torques."""
-    unit, none, p = dict(zip(states, np.eye(len(states)))), np.zeros(B.shape[1]), len(states) // 2
+    unit, none, robot = dict(zip(states, np.eye(len(states)))), np.zeros(B.shape[1]), plant.robot
     found = {name: (row, none) for name, row in unit.items()}
-    found |= {f"a.{joint.name}": (A[p + i], B[p + i]) for i, joint in enumerate(plant.robot.joints)}
-    torques: dict[str, np.ndarray] = {}
+    p, joints = len(states) // 2, [joint.name for joint in robot.joints]
+    found |= {f"a.{joint}": (A[p + i], B[p + i]) for i, joint in enumerate(joints)}
     for k in plant.behind:
-        name, part = plant.robot.motor_names[k], transmission(plant.robot, k)
-        joint = plant.robot.joints[part.joint].name
-        bent, bending = unit[f"theta.{name}"] - unit[f"q.{joint}"], unit[f"theta_v.{name}"] - unit[f"v.{joint}"]
-        found[f"deflection.{name}"] = bent, none
-        own = float(part.spring.curve(phi[k]).stiffness) * bent + part.damping * bending
-        torques[joint] = torques.get(joint, 0.0) + own
-    return found | {f"tau_e.{joint}": (row, none) for joint, row in torques.items()}
+        name, joint = robot.motor_names[k], joints[robot.motor_joints[k]]
+        found[f"deflection.{name}"] = unit[f"theta.{name}"] - unit[f"q.{joint}"], none
+    return found | {f"tau_e.{x}": (springs[i], none) for i, x in enumerate(joints) if robot.elastic[i]}
 
 
 def joint_eigenfrequencies(robot: Robot, q: Any) -> np.ndarray:

@@ -1,15 +1,17 @@
-"""The closed loop as one kernel: reference, controller and plant, with the loop over time inside.
+"""The closed loop as one kernel: reference, controller, instruments and plant, with the loop over time inside.
 
-Every period the law sees the state and the reference; its torque is held while the plant takes one or more steps of an
-integrator.  With `hold=False` the law is evaluated in every stage instead: control in continuous time.  A state beyond
-`LARGEST`, or not finite, ends a run: its row stays as it was, and the other rows of the batch go on.
+Every period the law sees the state, or what sensors and an estimator make of it, and the reference; its torque is held
+while the plant takes one or more steps of an integrator.  With `hold=False` the law is evaluated in every stage
+instead: control in continuous time.  A state beyond `LARGEST`, or not finite, ends a run: its row stays as it was, and
+the other rows of the batch go on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import islice
 from typing import Any, NamedTuple
 
 from ..api import kernel_of, parameter_array
@@ -17,11 +19,14 @@ from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..compiler.scan import scan
 from ..control.base import Controller, JointState, memory_arrays, rows, state_arrays
-from ..paths import select_all, with_symbols
+from ..paths import Parameter, select_all, with_symbols
 from ..robot import Robot
 from ..spatial import ca, sx
+from .instruments import NONE, Instruments, Memory, code_of
 from .integrators import INTEGRATORS, Torque
+from .noise import Stream
 from .plant import Contact, Plant
+from .stops import Stops
 
 BLOCK = 50  # periods a call of the kernel: shorter ones pay for calls, longer ones outgrow the cache in batches
 LARGEST = 1e6  # |q| + |q'| + |θ| + |θ'| of a joint, in rad, m and s
@@ -40,23 +45,28 @@ class Setup:
     hold: bool = True
     contact: Contact | None = None
     free: tuple[str, ...] = ()
-    law: str | Controller = field(init=False)  # what distinguishes the controller's code
+    changes: tuple[str, ...] = ()  # parameters that take another value on the way
+    stops: Stops | None = None
+    instruments: Instruments = NONE
+    law: tuple[Any, ...] = field(init=False)  # what distinguishes the controller's code
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "law", law_of(self.controller))
+        object.__setattr__(self, "law", (code_of(self.controller, "gains"), self.controller.gains.shape))
 
     @property
     def key(self) -> str | None:
         """What names the kernel on disk; only code of flexjoint's own, which the cache knows, has one."""
-        if self.contact or not isinstance(self.law, str):
+        if self.contact or not isinstance(self.law[0], str) or not self.instruments.known:
             return None
-        rest = (self.period, self.integrator, self.substeps, self.hold, self.free)
-        return f"simulation {self.robot.digest} {self.law} {rest!r}"
+        rest = (self.period, self.integrator, self.substeps, self.hold, self.free, self.changes, self.stops)
+        own = (self.instruments.sensors, self.instruments.actuators, self.instruments.code)
+        return f"simulation {self.robot.digest} {self.law} {rest!r} {own!r}"
 
     @property
-    def row(self) -> int:
-        """How many numbers of each period are kept: (q, q', θ, θ', τ)."""
-        return 2 * self.robot.n + 3 * self.robot.motor_count
+    def columns(self) -> dict[str, int]:
+        """What is kept of each period, with the number of columns: (q, q', θ, θ', τ) first."""
+        n, m = self.robot.n, self.robot.motor_count
+        return {"q": n, "v": n, "theta": m, "theta_v": m, "tau": m} | self.instruments.columns(self.robot)
 
     @property
     def samples(self) -> tuple[float, ...]:
@@ -64,31 +74,42 @@ class Setup:
         return (0.0,) if self.hold else (0.0, 0.5, 1.0)
 
 
-def law_of(controller: Controller) -> str | Controller:
-    """Of flexjoint's own controllers the code, by name, model and all fields that are compared; else the controller."""
-    if not type(controller).__module__.startswith("flexjoint.") or not is_dataclass(controller):
-        return controller
-    coded = [x.name for x in fields(controller) if x.compare and x.name not in ("robot", "gains")]
-    own = {name: getattr(controller, name) for name in coded}
-    return f"{type(controller).__qualname__} {controller.robot.digest} {controller.gains.shape} {own}"
-
-
 class Carry(NamedTuple):
     """What goes from period to period; `done` of them are over, `joint` is the first one to leave the bounds, or n."""
 
     state: JointState
     memory: Sequence[Any]
+    instruments: Memory
     done: Any
     joint: Any
 
 
-def one_period(
-    setup: Setup, plant: Plant, gains: Sequence[Any], until: Any, carry: Carry, columns: Any
-) -> tuple[Carry, Any]:
+class Given(NamedTuple):
+    """What does not change in a run: gains, its end, numbers of the robot by path, when and to what some of them
+    change, and its random numbers."""
+
+    gains: Sequence[Any]
+    until: Any
+    leaves: Mapping[str, Any]
+    changes: Sequence[tuple[Any, Mapping[str, Any]]]
+    stream: Stream | None
+
+    def plant(self, setup: Setup, done: Any) -> Plant:
+        """The robot as it is after so many periods."""
+        leaves = dict(self.leaves)
+        for when, new in self.changes:
+            leaves |= {path: ca.if_else(done >= when, x, leaves[path]) for path, x in new.items()}
+        return Plant(with_symbols(setup.robot, leaves), setup.contact, setup.stops)
+
+
+def one_period(setup: Setup, given: Given, carry: Carry, columns: Any) -> tuple[Carry, Any]:
     """What comes after a period, and the state and torque it began with; beyond `until` nothing happens any more."""
     state, controller, t = carry.state, setup.controller, setup.period * carry.done
+    plant, instruments, gains = given.plant(setup, carry.done), setup.instruments, given.gains
     references = [ca.horzsplit(x) for x in ca.horzsplit(columns, controller.order + 1)]
-    memory, tau = controller.law(gains, carry.memory, references[0], state)
+    seen = instruments.seen(setup.robot, carry.instruments, state)
+    memory, command = controller.law(gains, carry.memory, references[0], seen)
+    waiting, tau = instruments.torque(setup.robot, setup.period, carry.instruments, command, carry.done == 0)
 
     def torque(stage: int, now: JointState) -> Any:
         return tau if setup.hold else controller.law(gains, carry.memory, references[stage], now)[1]
@@ -102,15 +123,19 @@ def one_period(
     joint = sx(n)
     for i in reversed(range(n)):
         joint = ca.if_else(bounded[i], joint, i)
-    running = ca.logic_and(carry.done < until, carry.joint == n)
+    running = ca.logic_and(carry.done < given.until, carry.joint == n)
     good = ca.logic_and(running, joint == n)
+    looked = instruments.look(plant, setup.period, waiting, after, tau, carry.done + 1, given.stream)
+    flat = [ca.if_else(good, new, old) for new, old in zip(looked.flat, carry.instruments.flat)]
     follow = Carry(
         JointState(*(ca.if_else(good, new, old) for new, old in zip(after, state))),
         [ca.if_else(good, new, old) for new, old in zip(memory, carry.memory)],
+        instruments.memory(setup.robot, flat),
         carry.done + good,
         ca.if_else(running, joint, carry.joint),
     )
-    return follow, ca.vertcat(*state, ca.if_else(ca.fabs(tau) <= HUGE, tau, 0))
+    kept = [tau, *instruments.kept(carry.instruments, command)]
+    return follow, ca.vertcat(*state, *(ca.if_else(ca.fabs(x) <= HUGE, x, 0) for x in kept))
 
 
 def advanced(setup: Setup, plant: Plant, t: Any, state: JointState, torque: Torque) -> JointState:
@@ -126,30 +151,52 @@ def advanced(setup: Setup, plant: Plant, t: Any, state: JointState, torque: Torq
 def loop_kernel(setup: Setup, block: int) -> Kernel:
     """The kernel of `block` periods.
 
-    In: what is carried (state, memory, done, joint), until, references, gains, free parameters.  Out: history, with
-    (q, q', θ, θ', τ) at the beginning of each period in a row, and what is carried on.
+    In: what is carried (state, memory, instruments, done, joint), until, references, gains, free parameters, for each
+    change its period and values, and seed and row if there is noise.  Out: history, a row of `Setup.columns` at the
+    beginning of each period, and what is carried on.
     """
-    robot, controller = setup.robot, setup.controller
+    robot, controller, instruments = setup.robot, setup.controller, setup.instruments
     count, samples = controller.order + 1, len(setup.samples)
-    free = select_all(robot, setup.free)
-    carried = [*state_arrays(robot), *memory_arrays("memory", controller), Array("done", ()), Array("joint", ())]
+    free, changes = select_all(robot, setup.free), select_all(robot, setup.changes)
+    memories, own = memory_arrays("memory", controller), instruments.arrays(robot)
+    carried = [*state_arrays(robot), *memories, *own, Array("done", ()), Array("joint", ())]
     inputs = [
         *carried,
         Array("until", ()),
         Array("reference", (block, samples, count, controller.width)),
         Array("gains", controller.gains.shape),
         *(parameter_array(parameter) for parameter in free),
+        *(x for k, change in enumerate(changes) for x in (Array(f"change{k}", ()), changed_array(change))),
+        *(Array(name, ()) for name in Stream._fields if instruments.noisy),
     ]
 
     def loop(*arrays: Any) -> list[tuple[Array, Any]]:
         before, (until, reference, gains, *numbers) = arrays[: len(carried)], arrays[len(carried) :]
-        leaves = {path: x[e] for x, parameter in zip(numbers, free) for e, path in enumerate(parameter.elements)}
-        plant = Plant(with_symbols(robot, leaves), setup.contact)
+        rest = iter(numbers)
+        leaves = {path: x for parameter in free for path, x in by_path(parameter, next(rest)).items()}
+        changing = [(next(rest), by_path(parameter, next(rest))) for parameter in changes]
+        nominal = {path: x for parameter in changes for path, x in parameter.numbers.items()}
+        given = Given(rows(gains), until, nominal | leaves, changing, Stream(*rest) if instruments.noisy else None)
         xs = [reference[k : k + samples * count, :].T for k in range(0, block * samples * count, samples * count)]
-        start = Carry(JointState(*before[:4]), list(before[4:-2]), *before[-2:])
-        last, ys = scan(lambda *x: one_period(setup, plant, rows(gains), until, *x), start, xs)
-        after = (*last.state, *last.memory, last.done, last.joint)
-        return [(Array("history", (block, setup.row)), ca.horzcat(*ys).T), *zip(carried, after)]
+        parts = iter(before)
+        start = Carry(
+            JointState(*islice(parts, 4)),
+            list(islice(parts, len(memories))),
+            instruments.memory(robot, list(islice(parts, len(own)))),
+            *parts,
+        )
+        last, ys = scan(lambda *x: one_period(setup, given, *x), start, xs)
+        after = (*last.state, *last.memory, *last.instruments.flat, last.done, last.joint)
+        return [(Array("history", (block, sum(setup.columns.values()))), ca.horzcat(*ys).T), *zip(carried, after)]
 
     key = f"{setup.key} {block}" if setup.key else None
     return kernel_of(f"simulation of {robot.name}", inputs, loop, key)
+
+
+def by_path(parameter: Parameter, x: Any) -> dict[str, Any]:
+    return {path: x[e] for e, path in enumerate(parameter.elements)}
+
+
+def changed_array(parameter: Parameter) -> Array:
+    array = parameter_array(parameter)
+    return array._replace(name=f"{array.name} after the change")

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from ..algorithms.elastic_forward import elastic_forward_dynamics
-from ..algorithms.variable_stiffness import variable_stiffness_forward_dynamics
+from ..algorithms import elastic_forward, variable_stiffness
 from ..control.base import JointState
 from ..robot import Robot
 from ..spatial import ca, zeros
@@ -20,24 +19,40 @@ from ..spatial import ca, zeros
 Contact = Callable[[Any, JointState], Mapping[str, Any]]  # (t, state) -> wrenches (6,) on links, in SX
 
 
+class Bound(Protocol):
+    """What pushes on links, such as stops at their limits."""
+
+    def torque(self, robot: Robot, q: Any, v: Any) -> Any: ...
+
+
 @dataclass(frozen=True)
 class Plant:
-    """A robot, and the wrenches of its surroundings by the names of links, as functions of time and state."""
+    """A robot, its stops, and the wrenches of its surroundings by names of links, as functions of time and state."""
 
     robot: Robot
     contact: Contact | None = None
+    stops: Bound | None = None
 
     def acceleration(self, t: Any, state: JointState, tau: Any) -> Any:
         """Second derivatives of the free coordinates."""
         wrenches = {link: [w] for link, w in self.contact(t, state).items()} if self.contact else None
         q, v, theta, theta_v = state
+        push = self.stops.torque(self.robot, q, v) if self.stops else None
         if any(self.robot.antagonistic):
-            motors = [pair for x in (theta, theta_v, tau) for pair in self.both(x)]
-            arrays = [q, *motors[:2], v, *motors[2:]]
-            a, one, two = variable_stiffness_forward_dynamics.function(self.robot, *arrays, wrenches=wrenches)
-            return self.free(a, ca.vertcat(one, two[list(self.robot.motor_joints[self.robot.n :])]))
-        a, theta_a = elastic_forward_dynamics.function(self.robot, q, theta, v, theta_v, tau, wrenches=wrenches)
-        return self.free(a, theta_a)
+            motors = [self.both(x) for x in (theta, theta_v, tau)]
+            found = variable_stiffness.accelerations(
+                self.robot, q, motors[0], v, motors[1], motors[2], zeros(self.robot.n), wrenches, None, push
+            )
+            second = found.theta_2_a[list(self.robot.motor_joints[self.robot.n :])]
+            return self.free(found.a, ca.vertcat(found.theta_1_a, second))
+        return self.free(*elastic_forward.accelerations(self.robot, q, theta, v, theta_v, tau, wrenches, None, push))
+
+    def torques_on_links(self, state: JointState, tau: Any) -> Any:
+        """Of the springs; at a rigid joint the motor's."""
+        q, v, theta, theta_v = state
+        still = zeros(self.robot.n)
+        _, springs = variable_stiffness.transmitted(self.robot, q, self.both(theta), v, self.both(theta_v), still)
+        return ca.vertcat(*[(springs if elastic else tau)[i] for i, elastic in enumerate(self.robot.elastic)])
 
     def both(self, x: Any) -> tuple[Any, Any]:
         """Of motors in their order, the first and the second ones of all joints, zero without one."""

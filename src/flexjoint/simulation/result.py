@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control.base import UNITS, Controller, JointState
 from ..robot import Robot
 from .loop import Setup
+
+FIELDS = (*JointState._fields, "tau")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Simulation:
     periods: np.ndarray
     joint: np.ndarray
     memory: Any  # state of the controller at the end
+    instruments: Sequence[Any] = ()  # of sensors, actuators and observers
+    more: dict[str, np.ndarray] = field(default_factory=dict)  # "command", "measured.q", and outputs of observers
     provenance: Mapping[str, Any] = field(default_factory=dict)  # with which controller and steps
 
     @property
@@ -75,19 +79,23 @@ class Simulation:
         return dataset_of(self)
 
 
-def finished(
-    setup: Setup,
-    histories: np.ndarray,
-    memory: Any,
-    done: Any,
-    joint: Any,
-    wanted: np.ndarray,
-    begin: int,
-    controller: Any = None,
-) -> Simulation:
-    """The result of histories (..., m, row); what comes after the end of a run is NaN."""
-    robot, m = setup.robot, histories.shape[-2]
-    done, joint = np.asarray(done).astype(int), np.where(np.asarray(joint) < robot.n, joint, -1).astype(int)
+class Ran(NamedTuple):
+    """What a loop leaves: histories (..., m, columns), memory of controller and instruments, how many periods went
+    well, the joint that left the bounds or n, and what was followed (m, width)."""
+
+    histories: np.ndarray
+    memory: Any
+    instruments: Sequence[Any]
+    done: Any
+    joint: Any
+    wanted: np.ndarray
+
+
+def finished(setup: Setup, begin: int, ran: Ran, controller: Any = None) -> Simulation:
+    """The result; what comes after the end of a run is NaN.  `controller` is a Python function, if that was one."""
+    robot, histories, m = setup.robot, ran.histories, ran.histories.shape[-2]
+    done = np.asarray(ran.done).astype(int)
+    joint = np.where(np.asarray(ran.joint) < robot.n, ran.joint, -1).astype(int)
     late = np.arange(m) > (done - begin)[..., None]
     histories[late] = np.nan
     if np.any(joint >= 0):
@@ -99,10 +107,12 @@ def finished(
             f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
         )
     t = setup.period * (begin + np.arange(m))
-    n, motors = robot.n, robot.motor_count
-    q, v, theta, theta_v, tau = np.split(histories, np.cumsum([n, n, motors, motors]), axis=-1)
+    cuts = np.cumsum(list(setup.columns.values()))[:-1]
+    arrays = dict(zip(setup.columns, np.split(histories, cuts, axis=-1)))
+    q, v, theta, theta_v, tau = (arrays.pop(name) for name in FIELDS)
     about = provenance(setup, controller or setup.controller)
-    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, wanted[:m], done, joint, memory, about)
+    rest: tuple[Any, ...] = (ran.wanted[:m], done, joint, ran.memory, ran.instruments, arrays, about)
+    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, *rest)
 
 
 def provenance(setup: Setup, controller: Any) -> dict[str, Any]:
@@ -111,4 +121,13 @@ def provenance(setup: Setup, controller: Any) -> dict[str, Any]:
     if isinstance(controller, Controller):
         found |= {"controller_robot": controller.robot.digest, "gains": str(controller.gains.tolist())}
     found |= {"integrator": setup.integrator, "substeps": setup.substeps, "hold": str(setup.hold)}
-    return found | ({"free": ", ".join(setup.free)} if setup.free else {})
+    instruments = setup.instruments
+    further = {
+        "free": ", ".join(setup.free),
+        "changes": ", ".join(setup.changes),
+        "stops": setup.stops,
+        "sensors": instruments.sensors,
+        "actuators": instruments.actuators,
+        "observers": ", ".join(name for name, _ in instruments.observers),
+    }
+    return found | {name: str(x) for name, x in further.items() if x}

@@ -6,8 +6,10 @@ Results do not depend on how a run is cut into blocks, nor on what else is in a 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,17 +17,23 @@ from ..control.base import Controller, JointState
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import InputError
+from ..observers.base import Observer
+from ..paths import select
 from ..robot import Robot
 from ..trajectory.base import finite, whole
+from .actuators import Actuators
+from .instruments import NONE, instruments_of
 from .integrators import INTEGRATORS
 from .loop import BLOCK, Setup, loop_kernel
 from .plant import Contact
 from .reference import Reference
 from .rest import resting
-from .result import Simulation, finished
+from .result import Ran, Simulation, finished
+from .sensors import Sensors
 from .stability import check_stability
+from .stops import Stops
 
-CHUNK = 200 * BLOCK  # periods whose reference is sampled at once
+CHUNK = 20 * BLOCK  # periods whose reference is sampled at once: few enough for the cache
 
 
 def simulate(
@@ -42,6 +50,14 @@ def simulate(
     contact: Contact | None = None,
     gains: Any = None,
     free: Mapping[str, Any] | None = None,
+    changes: Mapping[str, tuple[Any, Any]] | None = None,
+    stops: Stops | None = None,
+    sensors: Sensors | None = None,
+    actuators: Actuators | None = None,
+    estimator: Observer | None = None,
+    observers: Mapping[str, Observer] | None = None,
+    seed: Any = 0,
+    row: Any = None,
     check: bool = True,
     threads: int = 1,
 ) -> Simulation:
@@ -54,7 +70,13 @@ def simulate(
 
     The run begins at rest on the reference, at the state `start`, or where an earlier Simulation ended.  `contact`
     gives wrenches (6,) on links by name, from SX (t, state).  `free` gives values to parameters of the robot by path or
-    pattern.  Arrays in `start`, `gains` (..., rows, n) and `free` may have leading dimensions: a batch, a run a row.
+    pattern, `changes` a time and the values from then on, such as {"payload.mass": (0.5, 2.0)}.  Arrays in `start`,
+    `gains` (..., rows, n), `free`, `changes` and `seed` may have leading dimensions: a batch, a run a row.
+
+    `stops` hold the links within their position limits.  `sensors` and `actuators` come between robot and controller;
+    the controller sees the outputs of the `estimator` named as fields of JointState in place of what is measured, and
+    `observers` look on; see `Observer`.  Noise depends on `seed`, the number of the run in its batch (or `row`) and
+    the period.
 
     Before the run the step and the period are compared with what is stable (see `check_stability`); `check=False`
     simulates all the same.
@@ -62,50 +84,46 @@ def simulate(
     if not isinstance(robot, Robot):
         raise InputError(f"simulate: robot must be a Robot, not {type(robot).__name__}")
     compiled = isinstance(controller, Controller)
-    law = controller if compiled else OpenLoop(robot)
+    law, period = (controller if compiled else OpenLoop(robot)), checked_period(controller, period)
     setup = Setup(
         robot,
         law,
-        checked_period(controller, period),
+        period,
         checked_integrator(integrator, hold, substeps, compiled),
         whole("simulate", "substeps", substeps, least=1),
         hold,
         contact,
         tuple(free or ()),
+        tuple(changes or ()),
+        stops,
+        instruments_of(robot, period, sensors, actuators, estimator, observers),
     )
-    check_motors(robot, law)
+    check_setup(setup)
     own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
     wanted = Reference.of(reference, *own)
-    state, memory, begin = beginning(start, robot, controller, wanted, setup.period)
-    steps = periods(duration, wanted.duration, setup.period, begin)
+    at = beginning(start, setup, controller, wanted)
+    steps = periods(duration, wanted.duration, period, at.begin)
     weights = np.array(law.gains if gains is None else gains, dtype=float)
     numbers = [finite("simulate", "gains", weights)]
     numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in (free or {}).items()]
+    numbers += [x for path, change in (changes or {}).items() for x in checked_change(path, change, period)]
+    if setup.instruments.noisy:
+        numbers += numbered(seed, row, batch_shape(setup, at.state, weights, numbers))
     if check:
-        check_stability(setup, state, wanted(np.array(begin * setup.period)), weights)
-    t = setup.period * (begin + np.arange(steps + 1))
-    state = JointState(*(np.array(x, dtype=float, order="C") for x in state))
+        check_stability(setup, at.state, wanted(np.array(at.begin * period)), weights)
+    t = period * (at.begin + np.arange(steps + 1))
     run = compiled_run if compiled else python_run
-    histories, memory, done, joint, goals = run(setup, controller, wanted, state, memory, t, numbers, threads)
-    return finished(setup, histories, memory, done, joint, goals, begin, controller)
+    ran = run(setup, controller, wanted, at, t, numbers, threads)
+    done = finished(setup, at.begin, ran, controller)
+    return replace(done, provenance={**done.provenance, "seed": str(seed)}) if setup.instruments.noisy else done
 
 
 def compiled_run(
-    setup: Setup,
-    controller: Any,
-    wanted: Reference,
-    state: JointState,
-    memory: Any,
-    t: np.ndarray,
-    numbers: list[Any],
-    threads: int,
-) -> tuple[np.ndarray, Any, Any, Any, np.ndarray]:
-    """Block after block, until the end or until no row runs any more.
-
-    Returns histories (..., m, row), the memory, how many periods went well, the joint that left the bounds, and the
-    reference (m, width).
-    """
-    carried = [*state, *(np.array(x, dtype=float) for x in (*memory, round(t[0] / setup.period), setup.robot.n))]
+    setup: Setup, controller: Any, wanted: Reference, at: Beginning, t: np.ndarray, numbers: list[Any], threads: int
+) -> Ran:
+    """Block after block, until the end or until no row runs any more."""
+    around = [np.asarray(x, dtype=float) for x in (*at.memory, *at.instruments, at.begin, setup.robot.n)]
+    carried = [*at.state, *around]
     kernel, until = loop_kernel(setup, BLOCK), np.array(float(round(t[-1] / setup.period)))
     several = {} if threads == 1 else {"threads": threads}
     whole_run, goals, place = np.empty(0), [], 0
@@ -120,10 +138,12 @@ def compiled_run(
         whole_run[..., place : place + BLOCK, :] = history
         goals.append(references[:, 0, 0])
         place += BLOCK
-        if np.all(carried[-1] < setup.robot.n):
+        if (carried[-1] < setup.robot.n).all():
             break
     *after, done, joint = carried
-    return whole_run[..., : min(place, len(t)), :], tuple(after[4:]), done, joint, np.concatenate(goals)[: len(t)]
+    cut = 4 + len(at.memory)
+    histories, followed = whole_run[..., : min(place, len(t)), :], np.concatenate(goals)[: len(t)]
+    return Ran(histories, tuple(after[4:cut]), tuple(after[cut:]), done, joint, followed)
 
 
 def blocks(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarray]:
@@ -137,48 +157,62 @@ def blocks(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarra
 
 
 def python_run(
-    setup: Setup,
-    controller: Any,
-    wanted: Reference,
-    state: JointState,
-    memory: Any,
-    t: np.ndarray,
-    numbers: list[Any],
-    threads: int,
-) -> tuple[np.ndarray, Any, Any, Any, np.ndarray]:
+    setup: Setup, controller: Any, wanted: Reference, at: Beginning, t: np.ndarray, numbers: list[Any], threads: int
+) -> Ran:
     """The same with a controller that is a Python function: the plant is compiled, the loop is not."""
-    kernel, until = loop_kernel(setup, 1), round(t[-1] / setup.period)
-    done, joint = np.array(float(round(t[0] / setup.period))), np.array(float(setup.robot.n))
-    histories = []
-    table, after = wanted(t), memory
+    kernel, until = loop_kernel(setup, 1), float(round(t[-1] / setup.period))
+    done, joint = np.array(float(at.begin)), np.array(float(setup.robot.n))
+    state, instruments, after = at.state, at.instruments, at.memory
+    histories, table = [], wanted(t)
     for stack in table:
-        memory, (after, tau) = after, controller(after, stack, state)  # at the end no period follows
+        seen = setup.instruments.seen(setup.robot, setup.instruments.memory(setup.robot, instruments), state)
+        memory, (after, tau) = after, controller(after, stack, seen)  # at the end no period follows
         torque = np.asarray(tau, dtype=float)[..., None, None, None, :]
-        history, *now, done, joint = kernel(*state, done, joint, float(until), torque, *numbers, threads=threads)
-        state = JointState(*now)
+        found = kernel(*state, *instruments, done, joint, until, torque, *numbers, threads=threads)
+        history, *now, done, joint = found
+        state, instruments = JointState(*now[:4]), now[4:]
         histories.append(history)
         if np.all(joint < setup.robot.n):
             break
-    return np.concatenate(histories, axis=-2), memory, done, joint, table[:, 0]
+    return Ran(np.concatenate(histories, axis=-2), memory, tuple(instruments), done, joint, table[:, 0])
 
 
 # What a run begins with, and checks --------------------------------------------------------------------------
 
 
-def beginning(
-    start: Any, robot: Robot, controller: Any, wanted: Reference, period: float
-) -> tuple[JointState, Sequence[Any], int]:
-    """State of the robot, memory of the controller, and periods that are over."""
+class Beginning(NamedTuple):
+    """State of the robot, memory of controller and instruments, and periods that are over."""
+
+    state: JointState
+    memory: Any
+    instruments: Sequence[Any]
+    begin: int
+
+
+def beginning(start: Any, setup: Setup, controller: Any, wanted: Reference) -> Beginning:
+    """Where an earlier simulation ended, at a given state, or at rest on the reference."""
+    robot = setup.robot
     if isinstance(start, Simulation):
-        if start.robot.n != robot.n or start.period != period:
+        if start.robot.n != robot.n or start.period != setup.period:
             raise InputError("simulate: start is a simulation of another number of joints or another period")
         if np.any(start.diverged):
             raise InputError("simulate: start is a simulation that diverged; there is nothing to continue")
-        return start.last, start.memory, int(np.max(start.periods))
+        begin = int(np.max(start.periods))
+        instruments = start.instruments
+        if [x.shape[-1] for x in instruments] != setup.instruments.sizes(robot).flat:
+            instruments = setup.instruments.start(robot, start.last).flat
+        return Beginning(contiguous(start.last), start.memory, instruments, begin)
     stack = wanted(np.zeros(()))
     memory = controller.start(stack) if hasattr(controller, "start") else ()
-    if start is None:
-        return resting(robot, controller, stack[0]), memory, 0
+    state = resting(robot, controller, stack[0]) if start is None else given_state(start, robot)
+    return Beginning(contiguous(state), memory, setup.instruments.start(robot, state).flat, 0)
+
+
+def contiguous(state: JointState) -> JointState:
+    return JointState(*(np.array(x, dtype=float, order="C") for x in state))
+
+
+def given_state(start: Any, robot: Robot) -> JointState:
     try:
         state = JointState(*(np.asarray(x, dtype=float) for x in start))
     except (TypeError, ValueError):
@@ -187,7 +221,7 @@ def beginning(
         size = robot.n if name in ("q", "v") else robot.motor_count
         if x.shape[-1:] != (size,) or not np.all(np.isfinite(x)):
             raise InputError(f"simulate: start.{name} has shape {x.shape}; it must be (..., {size}) finite numbers")
-    return tied(robot, state), memory, 0
+    return tied(robot, state)
 
 
 def tied(robot: Robot, state: JointState) -> JointState:
@@ -209,6 +243,48 @@ def periods(duration: Any, natural: float | None, period: float, begin: int) -> 
         duration = natural - begin * period
     positive("simulate", "duration", duration)
     return max(1, round(duration / period))
+
+
+def check_setup(setup: Setup) -> None:
+    check_motors(setup.robot, setup.controller)
+    if setup.stops is not None:
+        if not isinstance(setup.stops, Stops):
+            raise InputError(f"simulate: stops must be Stops(...), not {setup.stops!r}")
+        setup.stops.check(setup.robot)
+    if not setup.hold and setup.instruments != NONE:
+        raise InputError("simulate: sensors, actuators and observers are sampled; they need hold=True")
+
+
+def checked_change(path: str, change: Any, period: float) -> list[np.ndarray]:
+    """The period in which a parameter changes, and its values from then on."""
+    try:
+        time, values = change
+    except (TypeError, ValueError):
+        raise InputError(f"simulate: changes[{path!r}] is {change!r}; give (time, value)") from None
+    what = f"changes[{path!r}]"
+    return [np.ceil(finite("simulate", what, time) / period - 1e-6), finite("simulate", what, values)]
+
+
+def numbered(seed: Any, row: Any, shape: tuple[int, ...]) -> list[np.ndarray]:
+    """Seed and number of each run."""
+    if row is None:
+        row = np.arange(math.prod(shape)).reshape(shape)
+    given = []
+    for name, value, largest in (("seed", seed, 2**53), ("row", row, 2**32)):
+        numbers = finite("simulate", name, value)
+        if np.any((numbers < 0) | (numbers >= largest) | (numbers != np.floor(numbers))):
+            raise InputError(f"simulate: {name} is {value!r}; it must be a whole number from 0 up to {largest - 1}")
+        given.append(numbers)
+    return given
+
+
+def batch_shape(setup: Setup, state: JointState, gains: np.ndarray, numbers: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The dimensions of a batch."""
+    parameters = [select(setup.robot, path).value.ndim for path in setup.free]
+    parameters += [d for path in setup.changes for d in (0, select(setup.robot, path).value.ndim)]
+    shapes = [x.shape[:-1] for x in state] + [gains.shape[:-2]]
+    shapes += [x.shape[: x.ndim - d] for x, d in zip(numbers[1:], parameters)]
+    return np.broadcast_shapes(*shapes)
 
 
 def check_motors(robot: Robot, controller: Controller) -> None:

@@ -20,10 +20,12 @@ from ..control.open_loop import OpenLoop
 from ..control.sampling import first_failure
 from ..errors import InputError
 from ..spatial import ca, sx
+from .instruments import NONE
 from .integrators import INTEGRATORS
 from .loop import BLOCK, Setup, loop_kernel
 from .plant import Plant
 from .rest import resting
+from .stops import Pressed
 
 DIFFERENCE = 1e-5  # rad, rad/s, Nm
 SLOW = 0.05  # 1/s; growth below this is left to the run
@@ -36,7 +38,7 @@ def check_stability(setup: Setup, start: JointState, reference: np.ndarray, gain
     Parameters that differ from row to row are taken as they are in robot and controller.  Without a controller of
     flexjoint's the robot stands where the first run starts.
     """
-    n, gains = setup.robot.n, gains if gains.ndim == 2 else setup.controller.gains
+    gains = gains if gains.ndim == 2 else setup.controller.gains
     if isinstance(setup.controller, OpenLoop):
         q, theta = (x.reshape(-1, x.shape[-1])[0] for x in (start.q, start.theta))
         state = [q, 0 * q, theta, 0 * theta]
@@ -44,26 +46,45 @@ def check_stability(setup: Setup, start: JointState, reference: np.ndarray, gain
     else:
         stack = np.vstack([reference[0], *[0 * reference[0]] * setup.controller.order])
         state = [*resting(setup.robot, setup.controller, stack[0]), *setup.controller.start(list(stack))]
-    rate, joint = growth(by_differences(setup, state, stack, gains), setup.period, n)
-    if rate <= SLOW:
-        return
-    slopes_at = by_symbols(setup, state, stack, gains)
+    rate, joint = growth(by_differences(setup, state, stack, gains), span(setup), setup.robot.n)
+    if rate > SLOW:
+        own = refuse_period(setup, None, state, stack, gains)
+        if setup.instruments.smooth != NONE and rate > 1.5 * own + SLOW:
+            raise InputError(
+                "simulate: with its sensors, estimator and actuators the loop is unstable at rest at the beginning of "
+                f"the reference, without them it is not: joint '{setup.robot.joints[joint].name}' grows at "
+                f"{rate:.3g}/s; lower the gains or the delays; check=False simulates all the same"
+            )
+    if setup.stops:
+        refuse_period(setup, Pressed(setup.stops, tuple(state[0])), state, stack, gains)
 
-    short = 1e-2 * setup.period
-    own = max(growth(slopes_at(short), short, n)[0], 0.0)  # of the robot and the law themselves
+
+def refuse_period(
+    setup: Setup, stops: Pressed | None, state: list[np.ndarray], stack: np.ndarray, gains: np.ndarray
+) -> float:
+    """The growth, 1/s, of robot and law themselves; an error if the period adds to it."""
+    slopes_at, n, short = by_symbols(setup, stops, state, stack, gains), setup.robot.n, 1e-2 * setup.period
+    own = max(growth(slopes_at(short), short, n)[0], 0.0)
 
     def added(h: float) -> float:
         return growth(slopes_at(h), h, n)[0] - 1.5 * own
 
+    rate, joint = growth(slopes_at(setup.period), setup.period, n)
     if added(setup.period) <= SLOW:
-        return
+        return own
     longest = first_failure(lambda h: added(h) <= ROUNDING, short, setup.period)
+    where = "against the stops of its joints" if stops else "at rest at the beginning of the reference"
     raise InputError(
         f"simulate: with a period of {setup.period:g} s ({setup.integrator}, {setup.substeps} a period) the loop is "
-        f"unstable at rest at the beginning of the reference: joint '{setup.robot.joints[joint].name}' grows at "
+        f"unstable {where}: joint '{setup.robot.joints[joint].name}' grows at "
         f"{rate:.3g}/s, and not by the robot's own fault; a period of at most {longest:.3g} s would do, or more "
         "substeps if it is the step that is too long; check=False simulates all the same"
     )
+
+
+def span(setup: Setup) -> float:
+    """The time after which the loop does the same again, s."""
+    return setup.period * (setup.instruments.sensors.every if setup.instruments.sensors else 1)
 
 
 def growth(J: np.ndarray, h: float, n: int) -> tuple[float, int]:
@@ -74,23 +95,30 @@ def growth(J: np.ndarray, h: float, n: int) -> tuple[float, int]:
 
 
 def by_differences(setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """∂x⁺/∂x of one period of the compiled loop."""
+    """∂x⁺/∂x of the compiled loop, with instruments that are linear, over one period or as many as lie between samples.
+
+    Counted from the second round on, as actuators begin the first one with commands of their own.
+    """
+    linear = replace(setup, free=(), changes=(), instruments=setup.instruments.smooth)
     block = BLOCK if setup.controller.order or setup.controller.gains.size else 1
-    kernel, n = loop_kernel(replace(setup, free=()), block), setup.robot.n
-    x = np.concatenate(state)
-    moved = x + DIFFERENCE * np.concatenate([np.eye(len(x)), -np.eye(len(x))])
+    kernel, turns = loop_kernel(linear, block), round(span(setup) / setup.period)
+    place = JointState(*state[:4])
+    x = [*state, *(np.asarray(y) for y in linear.instruments.start(setup.robot, place).flat)]
+    size = sum(len(part) for part in x)
+    moved = np.concatenate(x) + DIFFERENCE * np.concatenate([np.eye(size), -np.eye(size)])
+    carried: Any = [*np.split(moved, np.cumsum([len(part) for part in x])[:-1], axis=1), float(turns), float(setup.robot.n)]
     references = np.broadcast_to(reference, (block, len(setup.samples), *reference.shape))
-    parts = np.split(moved, np.cumsum([len(part) for part in state])[:-1], axis=1)
-    _, *after = kernel(*parts, 0.0, float(n), 1.0, references, gains)
-    ahead, behind = np.split(np.concatenate(after[: len(state)], axis=1), 2)
+    for _ in range(0, turns, block):
+        _, *carried = kernel(*carried, 2.0 * turns, references, gains)
+    ahead, behind = np.split(np.concatenate(carried[:-2], axis=1), 2)
     return (ahead - behind).T / (2 * DIFFERENCE)
 
 
 def by_symbols(
-    setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
+    setup: Setup, stops: Pressed | None, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
 ) -> Callable[[float], np.ndarray]:
     """h -> ∂x⁺/∂x of one period of length h with held control: Φᵐ of m steps, and what the held torque adds."""
-    plant, motors = Plant(setup.robot, setup.contact), setup.robot.motor_count
+    plant, motors = Plant(setup.robot, setup.contact, stops), setup.robot.motor_count
     now, memory = JointState(*(ca.SX.sym("x", len(x)) for x in state[:4])), [ca.SX.sym("y", len(x)) for x in state[4:]]
     tau, h = ca.SX.sym("tau", motors), ca.SX.sym("h")
     columns = [[sx(row) for row in x] for x in (gains, reference)]

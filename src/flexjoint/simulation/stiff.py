@@ -54,6 +54,10 @@ def stiff_solver(plant: Plant, state: JointState, h: Any) -> Callable[[Any], Any
     stiff = [dict(row) for row in M]
     for i in range(robot.n):
         stiff[i][i] = M[i][i] + half * slope[i]
+    if plant.stops:
+        pressed = stop_slopes(plant, state, half)
+        for i in range(robot.n):
+            stiff[i][i] = stiff[i][i] + pressed[i]
     for i, _, kappa, S, share, leaning in eliminated:
         stiff[i][i] = stiff[i][i] + kappa * (1 - share)
         for a, s in S.items():
@@ -121,6 +125,15 @@ def with_places_for(eliminated: Sequence[Eliminated], M: Rows, parents: list[int
     if all(min(a, b) in M[max(a, b)] for a, b in pairs):
         return M, parents
     return [{j: row.get(j, zeros(1)) for j in range(i + 1)} for i, row in enumerate(M)], list(range(-1, len(M) - 1))
+
+
+def stop_slopes(plant: Plant, state: JointState, half: Any) -> Any:
+    """κ + d of the stops, each of which feels its own joint alone."""
+    assert plant.stops
+    q, v = (ca.SX.sym(name, plant.robot.n) for name in "qv")
+    torque, one = plant.stops.torque(plant.robot, q, v), ca.SX.ones(plant.robot.n)
+    slopes = -half * (ca.jtimes(torque, v, one) + half * ca.jtimes(torque, q, one))
+    return ca.substitute(slopes, ca.vertcat(q, v), ca.vertcat(state.q, state.v))
 
 
 def friction_slopes(items: Any, rates: Any) -> Any:

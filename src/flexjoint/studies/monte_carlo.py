@@ -24,7 +24,7 @@ from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import InputError
 from ..robot import Robot
-from ..simulation.loop import law_of
+from ..simulation.instruments import code_of
 from ..simulation.reference import Reference
 from ..simulation.result import Simulation
 from ..simulation.simulate import checked_period, periods, simulate
@@ -107,7 +107,7 @@ def monte_carlo(
     whole("monte_carlo", "seed", seed, least=0)
     if limit is not None:
         positive("monte_carlo", "limit", limit)
-    for name, remedy in (("free", "say so in vary"), ("gains", "give them to the controller")):
+    for name, remedy in (("free", "say so in vary"), ("gains", "give them to the controller"), ("row", "leave it out")):
         if name in options:
             raise InputError(f"monte_carlo has no option {name}; {remedy}")
     if isinstance(options.get("start"), Simulation):
@@ -173,7 +173,8 @@ def run_block(
 ) -> dict[str, np.ndarray]:
     """Samples first, ..., last − 1: simulated, summed up and stored."""
     values = variations.draw(seed, first, last)
-    run = simulate(variations.robot, controller, reference, duration, free=variations.free(values), **options)
+    sample: dict[str, Any] = {"free": variations.free(values), "seed": seed, "row": np.arange(first, last)}
+    run = simulate(variations.robot, controller, reference, duration, **sample, **options)
     errors = np.abs(run.error)
     place = np.asarray(run.periods, dtype=int)[:, None, None]
     block = {
@@ -217,10 +218,10 @@ def plan(
     own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
     wanted = Reference.of(reference, *own)
     steps = periods(duration, wanted.duration, period, 0)
-    law = law_of(controller) if compiled else getattr(controller, "__qualname__", type(controller).__qualname__)
+    law = code_of(controller, "gains")
     settings = {
         "robot": robot.digest,
-        "controller": law if isinstance(law, str) else type(law).__qualname__,
+        "controller": law if isinstance(law, str) else described(law),
         "gains": digest(controller.gains) if compiled else "",
         "reference": digest(wanted(period * np.linspace(0, steps, 257))),
         "periods": steps,
@@ -234,10 +235,14 @@ def plan(
 
 
 def described(option: Any) -> str:
-    """An option of `simulate` as text: arrays by digest, functions by name."""
+    """A controller or an option of `simulate` as text: arrays by digest, functions by name, data in full."""
     if isinstance(option, np.ndarray | list | tuple):
-        return digest(np.array(option, dtype=float))
-    return str(getattr(option, "__qualname__", option))
+        return digest(np.concatenate([np.ravel(x) for x in option]))
+    if isinstance(option, Mapping):
+        return str({name: described(x) for name, x in option.items()})
+    if isinstance(option, str | int | float | None):
+        return str(option)
+    return str(getattr(option, "__qualname__", code_of(option)))
 
 
 def digest(array: np.ndarray) -> str:

@@ -11,17 +11,31 @@ import os
 import struct
 import zipfile
 import zlib
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..errors import InputError
 from ..loading.toml import read_bytes
-from ..robot import Robot
+from ..robot import Joint
 from .base import real
 
 MAX_TABLE_BYTES = 500_000_000
 TIME_NAMES = ("t", "time")
+
+
+class Joints(Protocol):
+    """Whose columns they are: a robot, or some of its joints."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def joints(self) -> Sequence[Joint]: ...
+
+    @property
+    def n(self) -> int: ...
 
 
 class Columns(NamedTuple):
@@ -31,7 +45,7 @@ class Columns(NamedTuple):
     positions: np.ndarray
 
 
-def read_columns(path: str | os.PathLike[str], robot: Robot) -> Columns:
+def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
     """The samples in a CSV or NPZ file, in the order of the robot's joints."""
     place = os.fspath(path)
     data = read_bytes(path, "file of samples (.csv or .npz)", InputError, MAX_TABLE_BYTES)
@@ -82,7 +96,7 @@ def parse_csv(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
 
 
 def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
-    arrays = npz_arrays(data, place)
+    arrays = npz_arrays(data, place, lambda names: [*TIME_NAMES, "q"] if "q" in names else names)
     time = next((name for name in TIME_NAMES if name in arrays), None)
     if time is None:
         raise InputError(f"{place}: no array 't'; the file holds {', '.join(sorted(arrays)) or 'nothing'}")
@@ -100,14 +114,14 @@ def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
     return [time, *names], np.column_stack([t, *columns])
 
 
-def npz_arrays(data: bytes, place: str) -> dict[str, np.ndarray]:
+def npz_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
+    """The arrays of an NPZ file that are wanted among their names; others may be texts."""
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > MAX_TABLE_BYTES:
                 raise InputError(f"{place}: the arrays are larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
         with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            wanted = [*TIME_NAMES, "q"] if "q" in file.files else file.files  # others may be texts
-            return {name: real(file[name]) for name in file.files if name in wanted}
+            return {name: real(file[name]) for name in wanted(file.files) if name in file.files}
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, OSError, EOFError, MemoryError, ArithmeticError, RuntimeError) as error:
@@ -116,7 +130,7 @@ def npz_arrays(data: bytes, place: str) -> dict[str, np.ndarray]:
         raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
 
 
-def joint_order(names: list[str], robot: Robot, place: str) -> list[int]:
+def joint_order(names: list[str], robot: Joints, place: str) -> list[int]:
     """Which column belongs to which joint: by name if the names are those of joints, else as they stand."""
     joints = [joint.name for joint in robot.joints]
     if sorted(names) == sorted(joints):

@@ -253,15 +253,3 @@ def test_what_holds_for_spong_alone_refuses_the_complete_model():
     ):
         with pytest.raises(fj.InputError, match=r"complete model of 'lbr_3'.*'joint1'.*spong"):
             call()
-
-
-def test_what_knows_armatures_alone_refuses_complete_motors_of_rigid_joints():
-    robot, x = lbr(3).rigid(), np.zeros(3)
-    for call in (
-        lambda: fj.coriolis_matrix(robot, x, x),
-        lambda: fj.coriolis_product(robot, x, x, x),
-        lambda: fj.coriolis_transpose_product(robot, x, x),
-        lambda: fj.passivity_torque(robot, *[x] * 8),
-    ):
-        with pytest.raises(fj.InputError, match=r"complete model of 'lbr_3'.*'joint1'.*armature.*spong"):
-            call()

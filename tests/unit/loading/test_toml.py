@@ -7,8 +7,7 @@ import pytest
 
 from flexjoint.drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
 from flexjoint.errors import RobotError
-from flexjoint.loading import builtin_robots, load
-from flexjoint.loading import toml as robot_files
+from flexjoint.loading import builtin_robots, load, toml as robot_files
 from flexjoint.loading.dh import from_dh
 from flexjoint.loading.toml import parse_robot, read_robot, robot_text, write_robot
 from flexjoint.random_robots import random_robot

@@ -117,6 +117,24 @@ def test_parquet_and_npz(batch, tmp_path):
         assert file["joints"].tolist() == NAMES and str(file["digest"]) == ROBOT.digest
 
 
+def test_what_sensors_and_actuators_gave(tmp_path):
+    options = {"sensors": fj.Sensors(link_resolution=1e-3, motor_noise=1e-4), "actuators": fj.Actuators(effort=50.0)}
+    start = fj.JointState(*np.zeros((4, 2)))
+    law = fj.MotorPD(ROBOT, [400.0, 40.0])
+    run = fj.simulate(ROBOT, law, [0.4, -0.3], 0.02, start=start, period=1e-3, check=False, seed=3, **options)
+    found = run.to_dataset()
+    assert found["command"].dims == ("time", "motor") and found["measured.q"].dims == ("time", "joint")
+    assert found.attrs["seed"] == "3" and "motor_noise" in found.attrs["sensors"]
+    fj.write_results(run, tmp_path / "run.nc")
+    assert fj.read_results(tmp_path / "run.nc").identical(found)
+    fj.write_results(run, tmp_path / "run.csv")
+    header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
+    assert header.index("command.1") == len(header) - 2 - 10
+    fj.write_results(run, tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as file:
+        assert np.array_equal(file["measured.theta"], run.more["measured.theta"])
+
+
 def test_mistakes(single, tmp_path, monkeypatch):
     with pytest.raises(fj.InputError, match=r"ends in \.nc, \.csv, \.npz, \.parquet"):
         fj.write_results(single, tmp_path / "x.mat")

@@ -60,6 +60,18 @@ def test_a_sample_is_a_single_run(whole, sample):
     assert (whole.joint[sample], whole.ended[sample]) == (-1, pytest.approx(0.06))
 
 
+def test_noise_is_that_of_the_sample():
+    sensors = fj.Sensors(motor_noise=1e-3)
+    found = study(20, sensors=sensors, threads=2)
+    assert same(found, study(20, sensors=sensors))
+    quiet = study(20)
+    assert np.array_equal(quiet.parameters, found.parameters) and not np.any(quiet.largest == found.largest)
+    options = {"period": 1e-3, "check": False, "sensors": sensors, "seed": 7}
+    names = dict(zip(found.names, found.parameters[17]))
+    run = fj.simulate(ROBOT.with_payload(0.0), LAW, MOTION, 0.06, free=names, row=17, **options)
+    assert np.array_equal(found.largest[17], np.abs(run.error).max(axis=0))
+
+
 def test_threads_and_blocks_do_not_matter(whole, monkeypatch):
     assert same(whole, study(threads=2))
     monkeypatch.setattr(module, "ROWS", (8, 16))
@@ -127,6 +139,7 @@ def test_more_samples_in_the_same_folder(whole, tmp_path):
         ({"vary": {"*.drive.stiffness": "5%"}}, "vary was"),
         ({"period": 5e-4}, "period"),
         ({"substeps": 2}, "options was"),
+        ({"sensors": fj.Sensors(motor_resolution=1e-4)}, "options was"),
         ({"start": fj.JointState(*np.full((4, 2), 0.1))}, "options was"),
     ],
 )
@@ -245,7 +258,7 @@ def test_uniform_variations(text, low, high):
         ({"payload": "-1..1"}, "payload.mass would reach -1"),
         ({"payload": "10%"}, "payload.mass is 0; vary it between values"),
         ({"link9.mass": "10%"}, "no parameter 'link9.mass'"),
-        ({"link1.mass": "10%", "*.mass": "5%"}, "free twice"),
+        ({"link1.mass": "10%", "*.mass": "5%"}, "selected twice"),
         ({}, "vary must map paths"),
     ],
 )

@@ -1,0 +1,137 @@
+"""Collisions and faults in a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .app import app, clean_errors
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ..results.detection import Detections
+
+MEANING = {
+    "residual": "collision, load or actuator",
+    "link": "collision or load",
+    "motor": "actuator",
+}
+
+
+@app.command()
+@clean_errors
+def detect(
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
+    log: Annotated[Path, typer.Argument(help="A .csv, .npz or .parquet file: t, q.JOINT, v.JOINT, ..., tau.JOINT.")],
+    threshold: Annotated[float | None, typer.Option(help="Of all residuals, Nm or N.")] = None,
+    quiet: Annotated[str, typer.Option(help="BEGIN:END, s: a part of the log without faults, for thresholds.")] = "",
+    calibration: Annotated[Path | None, typer.Option(help="Another log, without faults, for thresholds.")] = None,
+    per_hour: Annotated[float, typer.Option(help="False alarms an hour that noise may raise.")] = 1.0,
+    cutoff: Annotated[float, typer.Option(help="Of the residuals' filters, rad/s.")] = 30.0,
+    confirmation: Annotated[float, typer.Option(help="How long a residual must be high, s.")] = 0.0,
+    measured_torque: Annotated[
+        bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
+    ] = False,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Residuals: .csv, .npz, .parquet.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
+) -> None:
+    """Find collisions and faults of actuators in a log, and say where nothing could be told."""
+    from rich.console import Console
+
+    from ..loading import load
+    from ..results import check_plot_path, check_table_path, detect as detected, plot_detections, read_log, write_table
+
+    for path, check in ((output, check_table_path), (plot, check_plot_path)):
+        if path is not None:
+            check(path)
+    model = load(robot)
+    found = detected(
+        read_log(log, model),
+        thresholds=threshold,
+        quiet=interval(quiet) if quiet else None,
+        calibration=None if calibration is None else read_log(calibration, model),
+        per_hour=per_hour,
+        cutoff=cutoff,
+        confirmation=confirmation,
+        held=not measured_torque,
+    )
+    console = Console()
+    for line in summary(found):
+        typer.echo(line)
+    if found.detections:
+        console.print(detection_table(found))
+    if found.blind:
+        console.print(blind_table(found))
+    if output is not None:
+        write_table(found, output)
+    if plot is not None:
+        plot_detections(found, plot)
+    for path in (output, plot):
+        if path is not None:
+            typer.echo(f"wrote {path}")
+
+
+def interval(text: str) -> tuple[float, float]:
+    from ..errors import InputError
+
+    try:
+        begin, end = (float(x) for x in text.split(":"))
+    except ValueError:
+        raise InputError(f"--quiet is {text!r}; it must be two times in s, such as 0:2.5") from None
+    if not begin < end:
+        raise InputError(f"--quiet is {text!r}; the second time must come after the first")
+    return begin, end
+
+
+def summary(found: Detections) -> list[str]:
+    from ..observers import Status
+
+    log, status = found.log, found.status
+    name, lost = type(found.residual).__name__, sum(x.samples for x in found.blind)
+    lines = [f"{found.robot.name}: {log.t.size} samples, about {log.period:g} s apart; {name}, {', '.join(log.known)}"]
+    if log.differenced:
+        lines.append(f"not in the log, differenced from positions: {', '.join(log.differenced)}")
+    if count := int((status == Status.SATURATED).sum()):
+        lines.append(f"torques beyond the motors' limits, which were taken instead: {count} samples")
+    seconds = sum(x.end - x.begin for x in found.blind)
+    lines.append(f"blind: {seconds:.4g} s, {lost} samples" if found.blind else "blind: never")
+    lines.append(f"detections: {len(found.detections)}")
+    return lines
+
+
+def detection_table(found: Detections) -> Table:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    shown = Table(box=SIMPLE, title="detections")
+    for heading in ("from, s", "to, s", "what", "where", "largest residual", "threshold"):
+        shown.add_column(heading)
+    for x in found.detections:
+        names = list(dict.fromkeys(event.channel for event in x.events))
+        top = max(x.events, key=lambda event: abs(event.peak) / found.thresholds[event.channel][event.entry])
+        where = dict.fromkeys(found.label(event.channel, event.entry) for event in x.events)
+        unit = found.unit(top.channel, top.entry)
+        shown.add_row(
+            f"{x.begin:.3f}",
+            f"{x.end:.3f}",
+            "; ".join(MEANING.get(name, name) for name in names),
+            ", ".join(where),
+            f"{top.peak:.3g} {unit} at {found.label(top.channel, top.entry)}",
+            f"{found.thresholds[top.channel][top.entry]:.3g} {unit}",
+        )
+    return shown
+
+
+def blind_table(found: Detections) -> Table:
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    shown = Table(box=SIMPLE, title="blind")
+    for heading in ("from, s", "to, s", "samples", "why"):
+        shown.add_column(heading)
+    for x in found.blind:
+        shown.add_row(f"{x.begin:.3f}", f"{x.end:.3f}", str(x.samples), x.why)
+    return shown

@@ -1,0 +1,131 @@
+"""Thresholds of residuals for a chosen rate of false alarms.
+
+A residual without faults is taken as normal and stationary, with a deviation σ and a correlation ρ from one sample to
+the next: measured in a log without faults, or computed from the noise of the sensors.  It rises through a level a σ
+between two samples with the probability
+
+    P = 1/2π ∫ exp(−a²/(1 + cos u)) du,  u = 0 ... arccos ρ
+
+and an alarm is such a rise, or a fall through −a σ.  Hysteresis and confirmation (`Detector`) only make alarms fewer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..control.gains import positive
+from ..errors import InputError
+from ..spatial import ca
+from .base import Measurement
+from .residual import Status
+from .timed import TimedObserver
+
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+HIGHEST = 38.0  # standard deviations: beyond, a normal density is zero in double precision
+SETTLED = 1e-12
+
+
+class Spread(NamedTuple):
+    """Of a residual without faults, an entry a channel: mean, standard deviation, correlation from sample to sample."""
+
+    mean: np.ndarray
+    deviation: np.ndarray
+    correlation: np.ndarray
+
+
+def spread_of_log(residual: TimedObserver, outputs: Mapping[str, np.ndarray]) -> dict[str, Spread]:
+    """From what `residual.run` gave for logs without faults; samples that were not good do not count."""
+    good = np.asarray(outputs["status"])[..., 0] <= Status.SATURATED
+    both = good[..., 1:] & good[..., :-1]
+    if np.count_nonzero(both) < 2:
+        raise InputError("spread_of_log: the log has no two good samples in a row; nothing can be learnt from it")
+    found = {}
+    for name in residual.channels:
+        r = np.asarray(outputs[name])
+        mean, deviation = np.mean(r[good], axis=0), np.std(r[good], axis=0)
+        x, y = r[..., 1:, :][both] - mean, r[..., :-1, :][both] - mean
+        square = np.mean(x * x + y * y, axis=0) / 2
+        found[name] = Spread(mean, deviation, np.mean(x * y, axis=0) / np.where(square > 0, square, 1.0))
+    return found
+
+
+def spread_of_noise(
+    residual: TimedObserver, measurement: Measurement, noise: Measurement, torque: Any = 0.0, torque_noise: Any = 0.0
+) -> dict[str, Spread]:
+    """From white noise of the sensors, to first order, around a state of motion that lasts.
+
+    `noise` has the standard deviations of what the residual reads, a number or one an entry each.  The residual is
+    linearized as it is computed, with its state, and the covariance solves Lyapunov's equation.
+    """
+    from scipy.linalg import solve_discrete_lyapunov
+
+    given = [*residual.fields(measurement), np.broadcast_to(torque, residual.robot.motor_count)]
+    deviations = [*residual.fields(noise), torque_noise]
+    x, w = ca.SX.sym("x", residual.memory[0]), [ca.SX.sym(array.name, array.size) for array in residual.arrays]
+    after, outputs = residual.step(x, ca.SX(residual.period), residual.sensed(w[:-1]), w[-1])
+    r = ca.vertcat(*(outputs[name] for name in residual.channels))
+    sensed = ca.vertcat(*w)
+    law = ca.Function("law", [x, sensed], [after, r])
+    now = np.concatenate([checked(array.name, y, array.size) for array, y in zip(residual.arrays, given)])
+    W = np.concatenate([checked(array.name, y, array.size) for array, y in zip(residual.arrays, deviations)]) ** 2
+    state = settled(law, residual.blank[0], now)
+    jacobians = ca.Function("jacobians", [x, sensed], [ca.jacobian(y, z) for y in (after, r) for z in (x, sensed)])
+    A, B, C, D = (np.array(ca.densify(y)) for y in jacobians(state, now))
+    covariance = solve_discrete_lyapunov(A, (B * W) @ B.T)
+    now_now, next_now = C @ covariance @ C.T + (D * W) @ D.T, C @ (A @ covariance @ C.T + (B * W) @ D.T)
+    variance = np.diag(now_now)
+    correlation = np.diag(next_now) / np.where(variance > 0, variance, 1.0)
+    edges = np.cumsum(list(residual.channels.values()))[:-1]
+    parts = (np.split(y, edges) for y in (np.zeros(len(variance)), np.sqrt(variance), correlation))
+    return {name: Spread(*part) for name, *part in zip(residual.channels, *parts)}
+
+
+def settled(law: Any, state: np.ndarray, now: np.ndarray) -> np.ndarray:
+    """The state after many equal samples."""
+    for _ in range(100_000):
+        state, before = np.array(law(state, now)[0]).ravel(), state
+        if np.max(np.abs(state - before)) <= SETTLED * np.max(np.abs(state)):
+            return state
+    return state
+
+
+def checked(name: str, value: Any, size: int) -> np.ndarray:
+    try:
+        found = np.broadcast_to(np.asarray(value, dtype=float), size)
+    except (TypeError, ValueError):
+        found = np.array(np.nan)
+    if not np.all(np.isfinite(found)):
+        raise InputError(f"spread_of_noise: {name} must be a number or {size} finite numbers, not {value!r}")
+    return found
+
+
+def crossings(level: Any, correlation: Any) -> np.ndarray:
+    """The probability that a normal sequence of deviation 1 rises through a level between two samples."""
+    a, end = np.asarray(level, dtype=float)[..., None], np.arccos(np.clip(correlation, -1.0, 1.0))
+    u = end[..., None] / 2 * (1 + NODES)
+    return np.sum(WEIGHTS * np.exp(-(a**2) / (1 + np.cos(u))), axis=-1) * end / 2 / (2 * np.pi)
+
+
+def false_alarm_thresholds(
+    spread: Mapping[str, Spread], per_hour: float = 1.0, period: float = 1e-3
+) -> dict[str, np.ndarray]:
+    """Thresholds at which all channels together raise at most so many false alarms an hour, an equal share each.
+
+    A mean that is not zero, as models that are not exact leave it, is added to the threshold.
+    """
+    positive("false_alarm_thresholds", "per_hour", per_hour)
+    positive("false_alarm_thresholds", "period", period)
+    moving = sum(np.count_nonzero(x.deviation > 0) for x in spread.values())
+    share = per_hour * period / 3600 / max(2 * moving, 1)  # a sample, an entry and a sign
+    found = {}
+    for name, (mean, deviation, correlation) in spread.items():
+        low, high = np.zeros_like(deviation), np.full_like(deviation, HIGHEST)
+        for _ in range(60):
+            middle = (low + high) / 2
+            often = crossings(middle, correlation) > share
+            low, high = np.where(often, middle, low), np.where(often, high, middle)
+        found[name] = np.abs(mean) + high * deviation
+    return found

@@ -1,0 +1,170 @@
+"""Observers of samples with real time stamps: any time may pass between two of them, and any sample may be missing.
+
+`law` is called every `period`, as all observers are; `kernel` also takes the time that has passed, and `run` a log.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..api import kernel_of
+from ..compiler.kernel import Kernel
+from ..compiler.program import Array
+from ..compiler.scan import scan
+from ..errors import InputError
+from ..robot import Robot
+from ..spatial import ca, sx
+from .base import Measurement, Observer, measurement_sizes
+
+BLOCK = 64  # samples a call of the kernel for logs
+
+
+class TimedObserver(Observer):
+    """An observer with one array as its state, whose law knows how much time has passed."""
+
+    @property
+    @abstractmethod
+    def reads(self) -> tuple[str, ...]:
+        """The fields of a Measurement that it needs."""
+
+    @property
+    @abstractmethod
+    def channels(self) -> dict[str, int]:
+        """The outputs that are estimates, and how many numbers each has."""
+
+    @abstractmethod
+    def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
+        """(state, outputs) in SX, h seconds after the sample before; `torque` is what the motors gave in between."""
+
+    def law(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[Sequence[Any], Mapping]:
+        after, found = self.step(state[0], sx(self.period), measurement, torque)
+        return (after,), found
+
+    @property
+    def blank(self) -> tuple[np.ndarray]:
+        """The state before any sample."""
+        return (np.zeros(self.memory[0]),)
+
+    def start(self, measurement: Measurement) -> tuple[tuple, dict[str, Any]]:
+        """State and outputs at the first sample, of a robot that rests or moves."""
+        return self(self.blank, measurement, np.zeros(self.robot.motor_count))
+
+    def __repr__(self) -> str:
+        """All that it is made of, in full."""
+        own = ", ".join(f"{x.name}={plainly(getattr(self, x.name))!r}" for x in fields(self))  # type: ignore[arg-type]
+        return f"{type(self).__name__}({own})"
+
+    # Kernels with time ------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """(state, elapsed, what it `reads`, in order, torque) -> (state, *outputs): a sample, so many s after the last.
+
+        With `out=` it allocates nothing.
+        """
+        states, outputs = Array("state", self.memory), [Array(name, (size,)) for name, size in self.outputs.items()]
+
+        def update(state: Any, h: Any, *arrays: Any) -> list[tuple[Array, Any]]:
+            after, found = self.step(state, h, self.sensed(arrays[:-1]), arrays[-1])
+            return [(states, after), *((array, found[array.name]) for array in outputs)]
+
+        inputs = [states, Array("elapsed", (), "s"), *self.arrays]
+        return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, update)
+
+    @cached_property
+    def arrays(self) -> list[Array]:
+        """What a sample consists of, time apart."""
+        sizes = dict(zip(Measurement._fields, measurement_sizes(self.robot)))
+        return [*(Array(name, (sizes[name],)) for name in self.reads), Array("torque", (self.robot.motor_count,))]
+
+    def sensed(self, columns: Sequence[Any]) -> Measurement:
+        return Measurement(**{**dict.fromkeys(Measurement._fields), **dict(zip(self.reads, columns))})
+
+    @cached_property
+    def _log_kernel(self) -> Kernel:
+        """BLOCK samples at once: (state, samples) -> (history, state)."""
+        states, edges = Array("state", self.memory), np.cumsum([0, 1, *(x.size for x in self.arrays)]).tolist()
+        width = sum(self.outputs.values())
+
+        def update(state: Any, samples: Any) -> list[tuple[Array, Any]]:
+            def one(carry: Any, sample: Any) -> tuple[Any, Any]:
+                h, *columns, torque = ca.vertsplit(sample, edges)
+                after, found = self.step(carry, h, self.sensed(columns), torque)
+                return after, ca.vertcat(*(found[name] for name in self.outputs))
+
+            last, ys = scan(one, state, [samples[k, :].T for k in range(BLOCK)])
+            return [(Array("history", (BLOCK, width)), ca.horzcat(*ys).T), (states, last)]
+
+        inputs = [states, Array("samples", (BLOCK, edges[-1]))]
+        return kernel_of(f"{type(self).__name__} of {self.robot.name} along a log", inputs, update)
+
+    def run(self, t: Any, measurement: Measurement, torque: Any, *, held: bool = True) -> dict[str, np.ndarray]:
+        """Over a log, or several: times (..., m) in s, fields of `measurement` (..., m, size), torque (..., m, motors).
+
+        Row k of `torque` acts from t[k] on, as in a Simulation; with `held=False` it was measured at t[k], and between
+        two samples its mean counts.  Fields that the residual does not read may be None.  Outputs are (..., m, size).
+        """
+        columns = [self.checked(array, x) for array, x in zip(self.arrays, [*self.fields(measurement), torque])]
+        tau = columns.pop()
+        before = np.roll(tau, 1, axis=-2)
+        before[..., 0, :] = 0.0
+        if not held:
+            before[..., 1:, :] = (before[..., 1:, :] + tau[..., 1:, :]) / 2
+        samples = joined([elapsed(t, self.period)[..., None], *columns, before])
+        m = samples.shape[-2]
+        state, history = self.blank[0], []
+        for first in range(0, m, BLOCK):
+            block = samples[..., first : first + BLOCK, :]
+            block = np.concatenate(
+                [block, np.full((*block.shape[:-2], BLOCK - block.shape[-2], block.shape[-1]), np.nan)], -2
+            )
+            found, state = self._log_kernel(state, np.ascontiguousarray(block))
+            history.append(found)
+        found = np.concatenate(history, axis=-2)[..., :m, :]
+        edges = np.cumsum(list(self.outputs.values()))[:-1]
+        return dict(zip(self.outputs, np.split(found, edges, axis=-1)))
+
+    def fields(self, measurement: Measurement) -> list[Any]:
+        return [getattr(measurement, name) for name in self.reads]
+
+    def checked(self, array: Array, x: Any) -> np.ndarray:
+        try:
+            found = np.asarray(x, dtype=float)
+        except (TypeError, ValueError):
+            found = np.empty(())
+        if found.ndim < 2 or found.shape[-1:] != array.shape:
+            raise InputError(
+                f"{type(self).__name__}: {array.name} of a log must be (..., m, {array.shape[0]}) numbers, not "
+                f"{'missing' if x is None else found.shape}"
+            )
+        return found
+
+
+def plainly(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: plainly(x) for name, x in value.items()}
+    if isinstance(value, Robot):
+        return f"{value.name} {value.digest}"
+    return value.tolist() if isinstance(value, np.ndarray) else value
+
+
+def elapsed(t: Any, first: float) -> np.ndarray:
+    """Seconds since the latest stamp before, for each of the times (..., m); NaN where there is none."""
+    t = np.asarray(t, dtype=float)
+    latest = np.fmax.accumulate(t, axis=-1)[..., :-1]
+    return np.concatenate([np.full((*t.shape[:-1], 1), first), t[..., 1:] - latest], -1)
+
+
+def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Beside each other, the leading dimensions broadcast."""
+    try:
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in columns))
+    except ValueError:
+        raise InputError(f"the arrays of a log do not have the same length: {[x.shape for x in columns]}") from None
+    return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in columns], -1)

@@ -1,0 +1,100 @@
+"""What can be said about the complete model of an arm by computing: S, the derivatives that matter, a replay.
+
+Everything here asks compiled kernels and knows nothing of how they were derived: the checks of [Hoepler sec. VI].
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order
+from ..algorithms.elastic_forward import elastic_forward_dynamics
+from ..algorithms.rotors import rotor_coupling
+from ..api import compile
+from ..drives import ElasticDrive, Motor
+from ..random_robots import random_robot
+from ..robot import Robot
+from ..trajectory import Trajectory
+
+
+class Pattern(NamedTuple):
+    """Largest |S_ij| at random postures, and whether S_ij changes with q_k, (n, n, n)."""
+
+    largest: np.ndarray
+    depends: np.ndarray
+
+
+def coupling_pattern(robot: Robot, postures: int = 20) -> Pattern:
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-np.pi, np.pi, (postures, robot.n))
+    S = rotor_coupling(robot, q)
+    depends = np.zeros((robot.n,) * 3, dtype=bool)
+    for k in range(robot.n):
+        moved = q.copy()
+        moved[:, k] += rng.uniform(0.5, 2.5, postures)
+        depends[:, :, k] = np.abs(rotor_coupling(robot, moved) - S).max(axis=0) > 1e-14 * np.abs(S).max()
+    return Pattern(np.abs(S).max(axis=0), depends)
+
+
+def general_arm(n: int) -> Robot:
+    """A chain of elastic joints in general position, its motors coaxial with them, on the links before."""
+    motor = Motor.from_rotor(1e-4, 100.0)
+    arm = random_robot(n, seed=1, prismatic=0.0).replace(rotors_in_links=False)
+    return arm.with_drives([ElasticDrive(1e4, motor)] * n).with_fidelity("complete")
+
+
+class Derivatives(NamedTuple):
+    """What derivatives of q matter to the torques.
+
+    `last` is ∂τ₁/∂q_N⁽ᵏ⁾ for the highest k that is asked for, `share` its part of the peak of τ₁; `without[k]` the
+    largest error of any joint, of its peak torque, if all derivatives beyond k are put to zero.
+    """
+
+    last: float
+    share: float
+    without: dict[int, float]
+
+
+def derivatives_that_matter(robot: Robot, motion: Trajectory, t: np.ndarray) -> Derivatives:
+    order = needed_order(robot)
+    stack = motion(t, order)
+    tau = inverse_dynamics(robot, *stack)
+    peak = np.abs(tau).max(axis=0)
+    without = {}
+    for k in range(2, order):
+        cut = stack.copy()
+        cut[k + 1 :] = 0.0
+        without[k] = float((np.abs(inverse_dynamics(robot, *cut) - tau).max(axis=0) / peak).max())
+    # τ₁ is linear in the highest derivative: a huge one lets its factor be seen
+    middle, huge = motion(t[t.size // 2], order), 1e40
+    middle[order, :-1], middle[order, -1] = 0.0, huge
+    last = float(inverse_dynamics(robot, *middle)[0] / huge)
+    return Derivatives(last, abs(last) * float(np.abs(stack[order, :, -1]).max() / peak[0]), without)
+
+
+def replay(robot: Robot, motion: Trajectory, until: float = 2.0) -> float:
+    """Largest distance, rad, of the links from the motion when its torques drive them open loop, up to a time.
+
+    Integrated by SciPy's DOP853 from the state that inverse dynamics says.
+    """
+    from scipy.integrate import solve_ivp
+
+    n, order = robot.n, needed_order(robot)
+    inverse, forward = compile(motor_motion, robot), compile(elastic_forward_dynamics, robot)
+
+    def rate(t: float, y: np.ndarray) -> np.ndarray:
+        q, theta, v, theta_v = y.reshape(4, n)
+        tau = inverse(*motion(t, order)).tau
+        return np.concatenate([v, theta_v, *forward(q, theta, v, theta_v, tau)])
+
+    start, stack = inverse(*motion(0.0, order)), motion(0.0, 1)
+    y = np.concatenate([stack[0], start.theta, stack[1], start.theta_v])
+    found = solve_ivp(rate, (0.0, until), y, method="DOP853", rtol=1e-8, atol=1e-11, max_step=0.01)
+    return float(np.abs(found.y[:n].T - motion(found.t, 0)[0]).max())
+
+
+def operations(robot: Robot) -> int:
+    """Operations of inverse dynamics."""
+    return inverse_dynamics.trace(robot, inverse_dynamics.structure(robot))[0].operations

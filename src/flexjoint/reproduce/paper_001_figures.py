@@ -1,0 +1,98 @@
+"""Figures of [Hoepler sec. VI], and those that go with its claims."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..results.rotor_models import RotorComparison
+from ..robot import Robot
+from ..trajectory import Trajectory
+from .couplings import Derivatives, Pattern
+from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
+
+SHOWN = 3  # joints in figures 4 and 5
+COLOURS = (BLUE, RED, GREEN)
+READINGS = {
+    "geared": "rotors and rigid joints",
+    "armature": "an armature in place of rotors",
+    "no rotors": "no rotors, rigid joints",
+}  # of what the paper calls the rigid model
+
+
+def ratio_of(robot: Robot) -> float:
+    """The reduction, the same at all joints."""
+    return float(robot.joints[0].drive.motors[0].gear_ratio)  # type: ignore[union-attr, arg-type]
+
+
+def shaft_axis(robot: Robot, t: np.ndarray, title: str) -> tuple[Any, Any]:
+    """A figure of motor torques over time, at the shaft on the left and after the reduction on the right."""
+    figure, axis = new_figure(7.5, 4.2)
+    eta = ratio_of(robot)
+    axis.set(title=title, xlabel="time, s", ylabel="at the motor shaft, Nm", xlim=(t[0], t[-1]))
+    right = axis.secondary_yaxis("right", functions=(lambda x: x * eta, lambda x: x / eta))
+    right.set_ylabel("after the reduction, Nm")
+    return figure, axis
+
+
+def torques_figure(folder: Path, robot: Robot, comparison: RotorComparison, motion: Trajectory) -> Path:
+    figure, axis = shaft_axis(robot, comparison.t, "Fig. 4. Motor torques, elastic joints, complete model")
+    shaft = comparison.torques["complete"] / ratio_of(robot)
+    for i, colour in zip(range(SHOWN), COLOURS):
+        axis.plot(comparison.t, shaft[:, i], color=colour, label=f"τ$_{i + 1}$")
+    inset = axis.inset_axes((0.1, 0.14, 0.28, 0.36))
+    inset.plot(comparison.t, motion(comparison.t, 0)[0, :, 0], color="black")
+    inset.set(xlim=(0.0, comparison.t[-1]), ylabel="q$_i$, rad")
+    inset.grid(alpha=0.3)
+    return saved(figure, folder / "figure_4_torques.png")
+
+
+def difference_figure(folder: Path, robot: Robot, comparison: RotorComparison, model: str) -> Path:
+    figure, axis = shaft_axis(robot, comparison.t, f"Fig. 5. Elastic − rigid model ({READINGS[model]})")
+    shaft = -comparison.errors[model] / ratio_of(robot)
+    for i, colour in zip(range(SHOWN), COLOURS):
+        axis.plot(comparison.t, shaft[:, i], color=colour, label=f"τ$_{i + 1}$")
+    return saved(figure, folder / f"figure_5_{model.replace(' ', '_')}.png")
+
+
+def pattern_figure(folder: Path, pattern: Pattern) -> Path:
+    """The elements of S, largest over random postures."""
+    n = len(pattern.largest)
+    figure, axis = new_figure(5.5, 4.5)
+    axis.grid(visible=False)
+    shown = np.ma.masked_equal(1e3 * pattern.largest, 0.0)
+    image = axis.imshow(shown, cmap="viridis")
+    figure.colorbar(image, ax=axis, label="largest |S$_{ij}$|, 10⁻³ kg m²")
+    for i, j in np.argwhere(pattern.largest == 0):
+        axis.text(j, i, "0", ha="center", va="center", color="gray")
+    names = [str(k + 1) for k in range(n)]
+    axis.set(title="S(q): zeros and sizes", xlabel="motor j", ylabel="link equation i")
+    axis.set_xticks(range(n), names)
+    axis.set_yticks(range(n), names)
+    return saved(figure, folder / "coupling.png")
+
+
+def growth_figure(folder: Path, comparison: RotorComparison) -> Path:
+    """Largest difference of any joint over the speed of the motion, of its peak torque at that speed."""
+    figure, axis = new_figure()
+    colours = (BLUE, GREEN, YELLOW, RED)
+    for model, colour in zip((*READINGS, "Spong"), colours):
+        worst = (comparison.growth[model] / comparison.peaks).max(axis=1)
+        label = READINGS.get(model, "Spong's model, elastic")
+        axis.plot(comparison.speeds, 100 * worst, "o-", color=colour, label=label)
+    axis.set(xscale="log", yscale="log", xlabel="speed, of the motion's own", ylabel="% of the peak torque")
+    axis.set(title="Largest difference to the complete elastic model")
+    axis.set_xticks(comparison.speeds)
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.yaxis.set_major_formatter("{x:g}")
+    axis.xaxis.minorticks_off()
+    return saved(figure, folder / "growth_with_speed.png")
+
+
+def derivatives_figure(folder: Path, derivatives: Derivatives) -> Path:
+    figure, axis = new_figure(6.0, 3.6)
+    axis.semilogy(list(derivatives.without), list(derivatives.without.values()), "o-", color=BLUE)
+    axis.set(title="Torque error if derivatives of q beyond k are zero", xlabel="k", ylabel="of the peak torque")
+    return saved(figure, folder / "derivatives.png")

@@ -1,0 +1,93 @@
+"""What becomes of a torque that a controller asks for: delay, saturation, and a lag of first order.
+
+The lag is exact for a command that is held, and the torque in a period is its mean there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..robot import Robot
+from ..spatial import ca, sx
+from ..trajectory.base import whole
+from .sensors import check_size
+
+
+@dataclass(frozen=True)
+class Actuators:
+    """`effort` bounds the torque of the motors, in Nm or N, one number or one a motor: by default the effort limits of
+    their joints; infinite if unbounded.  `bandwidth` is 1/lag, rad/s.  `delay` is in whole periods.
+    """
+
+    effort: Any = None
+    bandwidth: Any = np.inf
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("effort", "bandwidth"):
+            object.__setattr__(self, name, bound("Actuators", name, getattr(self, name)))
+        whole("Actuators", "delay", self.delay)
+
+    @property
+    def smooth(self) -> Actuators:
+        """The same without bounds: what is left for a linear analysis."""
+        return Actuators(np.inf, self.bandwidth, self.delay)
+
+    @property
+    def lags(self) -> bool:
+        return bool(np.any(np.isfinite(self.bandwidth)))
+
+    def memory(self, robot: Robot) -> list[int]:
+        """Commands on their way, the newest first, and the torque behind the lag."""
+        return [robot.motor_count] * (self.delay + self.lags)
+
+    def start(self, robot: Robot) -> list[np.ndarray]:
+        """Not used: a run begins as if its first command had always been given."""
+        for name in ("effort", "bandwidth"):
+            if (value := getattr(self, name)) is not None:
+                check_size("Actuators", name, value, robot.motor_count)
+        return [np.zeros(size) for size in self.memory(robot)]
+
+    def law(
+        self, robot: Robot, period: float, memory: Sequence[Any], command: Any, first: Any
+    ) -> tuple[list[Any], Any]:
+        """What is on its way after a period, and the torque in it; `first` says that the run begins."""
+        waiting = [ca.if_else(first, command, x) for x in memory[: self.delay]]
+        queue = [command, *waiting]
+        asked = bounded(queue[-1], self.efforts(robot))
+        if not self.lags:
+            return queue[:-1], asked
+        behind = ca.if_else(first, asked, memory[-1])
+        x = period * np.broadcast_to(self.bandwidth, robot.motor_count)
+        left = np.exp(-x)  # of the difference, after a period
+        mean = np.where(np.isfinite(x), -np.expm1(-x) / x, 0.0)  # of the difference, in it
+        return [*queue[:-1], asked + sx(left) * (behind - asked)], asked + sx(mean) * (behind - asked)
+
+    def efforts(self, robot: Robot) -> np.ndarray:
+        own = [robot.joints[i].limits.effort for i in robot.motor_joints]
+        return np.broadcast_to(own if self.effort is None else self.effort, robot.motor_count)
+
+
+def bounded(torque: Any, efforts: np.ndarray) -> Any:
+    """Torques cut off at the efforts of their motors."""
+    return ca.vertcat(
+        *[ca.fmin(ca.fmax(torque[k], -e), e) if np.isfinite(e) else torque[k] for k, e in enumerate(efforts.tolist())]
+    )
+
+
+def bound(owner: str, name: str, value: Any) -> Any:
+    """Positive numbers, infinite ones too."""
+    if value is None and name == "effort":
+        return None
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        array = np.array(np.nan)
+    if array.ndim > 1 or not np.all(array > 0):
+        raise InputError(f"{owner}: {name} is {value!r}; give positive numbers, one for all or one a motor")
+    return float(array) if array.ndim == 0 else tuple(array.tolist())

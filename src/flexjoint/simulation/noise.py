@@ -1,0 +1,94 @@
+"""Random numbers inside a kernel: Philox4x32-10, which needs no state but a counter  [Salmon].
+
+The same counter and key give the same words on every machine, whatever else is in a batch.  A kernel has doubles alone;
+words of 32 bits are whole numbers among them, and every operation below is exact: products in halves of 16 bits stay
+under 2⁴⁹, and x XOR y has at place j the parity of ⌊x/2ʲ⌋ + ⌊y/2ʲ⌋.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..compiler.scan import scan
+from ..spatial import ca, sx
+
+ROUNDS = 10
+MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
+STEPS = (0x9E3779B9, 0xBB67AE85)  # of the key from round to round
+BITS, HALF = 32, 2.0**16
+WORD = 2.0**BITS
+WORDS = 4  # of a call
+
+
+class Stream(NamedTuple):
+    """Where a run takes its random numbers from: `seed` and `row`, whole numbers below 2⁵³ and 2³²."""
+
+    seed: Any
+    row: Any
+
+
+def normals(stream: Stream, step: Any, channels: Sequence[int]) -> dict[int, Any]:
+    """Independent numbers of mean 0 and deviation 1, by channel; step and channels below 2³².
+
+    Four channels take one call, with the counter (row, step, ⌊channel/4⌋, 0) and the seed as its key.
+    """
+    key = low_and_high(stream.seed)
+    groups = sorted({channel // WORDS for channel in channels})
+
+    def call(unused: Any, group: Any) -> tuple[Any, Any]:
+        return unused, gaussian(philox([stream.row, step, group, sx(0.0)], key))
+
+    _, found = scan(call, sx(0.0), [sx(group) for group in groups])
+    return {channel: found[groups.index(channel // WORDS)][channel % WORDS] for channel in channels}
+
+
+def philox(counter: Sequence[Any], key: Sequence[Any]) -> Any:
+    """Four random words from four words of counter and two of key  [Salmon sec. 3.3]."""
+
+    def turn(carry: Any, _: Any) -> tuple[Any, Any]:
+        (c_0, c_1, c_2, c_3), (k_0, k_1) = (ca.vertsplit(x) for x in carry)
+        high_0, low_0 = product(MULTIPLIERS[0], c_0)
+        high_1, low_1 = product(MULTIPLIERS[1], c_2)
+        words = ca.vertcat(exclusive_or(high_1, c_1, k_0), low_1, exclusive_or(high_0, c_3, k_1), low_0)
+        return (words, ca.vertcat(*(modulo(k + step, WORD) for k, step in zip((k_0, k_1), STEPS)))), ()
+
+    (words, _), _ = scan(turn, (ca.vertcat(*counter), ca.vertcat(*key)), [()] * ROUNDS)
+    return words
+
+
+def gaussian(words: Any) -> Any:
+    """As many normal numbers as words, two from two  [BoxMuller]."""
+    found = []
+    for x, y in ((words[0], words[1]), (words[2], words[3])):
+        radius, angle = ca.sqrt(-2 * ca.log((x + 0.5) / WORD)), y * (2 * math.pi / WORD)
+        found += [radius * ca.cos(angle), radius * ca.sin(angle)]
+    return ca.vertcat(*found)
+
+
+def product(constant: int, x: Any) -> tuple[Any, Any]:
+    """The high and the low word of a product of words: (2¹⁶ a + b) c."""
+    a = ca.floor(x / HALF)
+    upper, lower = constant * a, constant * (x - HALF * a)
+    carried = ca.floor(upper / HALF)
+    rest = HALF * (upper - HALF * carried) + lower
+    above = ca.floor(rest / WORD)
+    return carried + above, rest - WORD * above
+
+
+def exclusive_or(*words: Any) -> Any:
+    found = sx(0.0)
+    for j in range(BITS):
+        digits = sum(ca.floor(word * 2.0**-j) for word in words)
+        found = found + 2.0**j * modulo(digits, 2.0)
+    return found
+
+
+def modulo(x: Any, n: float) -> Any:
+    return x - n * ca.floor(x / n)
+
+
+def low_and_high(seed: Any) -> list[Any]:
+    high = ca.floor(seed / WORD)
+    return [seed - WORD * high, high]

@@ -1,0 +1,147 @@
+"""What a controller sees of a robot: encoders of finite resolution, noise, delay, and a sample rate of their own.
+
+A sample is (q, q', θ, θ', τ_e), on the link side.  Noise is added first, then positions are rounded to whole steps of
+their encoders.  Velocities are measured, or differences of the positions of two samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ..errors import InputError
+from ..observers.base import Measurement, measurement_sizes
+from ..robot import Robot
+from ..spatial import ca, sx
+from ..trajectory.base import finite, whole
+from .noise import Stream, modulo, normals
+
+Numbers = float | tuple[float, ...]
+NOISES = ("link_noise", "motor_noise", "velocity_noise", "torque_noise")
+
+
+@dataclass(frozen=True)
+class Sensors:
+    """Resolutions and standard deviations are numbers, or one a joint or motor: rad or m, rad/s or m/s, Nm or N.
+
+    Samples are taken every `every` periods, and known `delay` periods later.  The first is without noise.
+    """
+
+    link_resolution: Any = 0.0
+    motor_resolution: Any = 0.0
+    link_noise: Any = 0.0  # of positions
+    motor_noise: Any = 0.0
+    velocity_noise: Any = 0.0  # of links and motors
+    torque_noise: Any = 0.0  # of the torques on the links
+    velocities: Literal["measured", "differenced"] = "measured"
+    every: int = 1
+    delay: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("link_resolution", "motor_resolution", *NOISES):
+            object.__setattr__(self, name, plain("Sensors", name, getattr(self, name)))
+        if self.velocities not in ("measured", "differenced"):
+            raise InputError(f"Sensors: velocities is {self.velocities!r}; it must be 'measured' or 'differenced'")
+        whole("Sensors", "every", self.every, least=1)
+        whole("Sensors", "delay", self.delay)
+
+    @property
+    def noisy(self) -> bool:
+        return any(np.any(getattr(self, name)) for name in NOISES)
+
+    @property
+    def smooth(self) -> Sensors:
+        """The same without noise and encoder steps: what is left for a linear analysis."""
+        return Sensors(velocities=self.velocities, every=self.every, delay=self.delay)
+
+    def memory(self, robot: Robot) -> list[int]:
+        """The last samples, the newest first; the controller sees the oldest."""
+        return [sum(measurement_sizes(robot))] * (self.delay + 1)
+
+    def start(self, robot: Robot, measurement: Measurement) -> list[np.ndarray]:
+        """As if the robot had always stood there."""
+        self.check(robot)
+        sample = np.concatenate(np.broadcast_arrays(*rounded(self.steps(robot), measurement, np)), axis=-1)
+        return [sample] * (self.delay + 1)
+
+    def law(
+        self, robot: Robot, period: float, memory: Sequence[Any], true: Measurement, step: Any, stream: Stream | None
+    ) -> list[Any]:
+        """The samples after a period."""
+        old = split(robot, memory[0])
+        sample = Measurement(*(x + e for x, e in zip(true, self.errors(robot, step, stream))))
+        sample = rounded(self.steps(robot), sample, ca)
+        if self.velocities == "differenced":
+            h = self.every * period
+            sample = sample._replace(v=(sample.q - old.q) / h, theta_v=(sample.theta - old.theta) / h)
+        due = modulo(step, float(self.every)) == 0
+        newest = ca.vertcat(*sample)
+        return [newest if self.every == 1 else ca.if_else(due, newest, memory[0]), *memory[:-1]]
+
+    def errors(self, robot: Robot, step: Any, stream: Stream | None) -> list[Any]:
+        """Noise of each number of a sample; its place is its channel."""
+        sizes = measurement_sizes(robot)
+        given = (self.link_noise, self.velocity_noise, self.motor_noise, self.velocity_noise, self.torque_noise)
+        deviation = np.concatenate([numbers(x, size, robot) for x, size in zip(given, sizes)])
+        noisy = np.flatnonzero(deviation).tolist()
+        drawn = normals(stream, step, noisy) if stream else {}
+        errors = ca.vertcat(*[deviation[k] * drawn[k] if k in drawn else sx(0.0) for k in range(len(deviation))])
+        return ca.vertsplit(errors, np.cumsum([0, *sizes]).tolist())
+
+    def steps(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+        """Resolutions of links and motors."""
+        return numbers(self.link_resolution, robot.n, robot), numbers(self.motor_resolution, robot.motor_count, robot)
+
+    def check(self, robot: Robot) -> None:
+        n, m = robot.n, robot.motor_count
+        sizes = {"link_resolution": n, "motor_resolution": m, "link_noise": n, "motor_noise": m, "torque_noise": n}
+        for name, size in sizes.items():
+            check_size("Sensors", name, getattr(self, name), size)
+        if not isinstance(self.velocity_noise, float) and n != m:
+            raise InputError("Sensors: velocity_noise must be one number where joints have two motors")
+        check_size("Sensors", "velocity_noise", self.velocity_noise, n)
+
+
+def split(robot: Robot, sample: Any) -> Measurement:
+    """A sample, SX or arrays (..., numbers), as a measurement."""
+    cuts = np.cumsum([0, *measurement_sizes(robot)]).tolist()
+    if isinstance(sample, np.ndarray):
+        return Measurement(*np.split(sample, cuts[1:-1], axis=-1))
+    return Measurement(*ca.vertsplit(sample, cuts))
+
+
+def rounded(steps: tuple[np.ndarray, np.ndarray], sample: Measurement, m: Any) -> Measurement:
+    """Positions in whole steps of their encoders; `m` is the module that has floor."""
+
+    def nearest(x: Any, step: np.ndarray) -> Any:
+        if not np.any(step):
+            return x
+        if m is np:
+            return np.where(step > 0, step * np.floor(x / np.where(step > 0, step, 1.0) + 0.5), x)
+        return ca.vertcat(*[s * ca.floor(x[i] / s + 0.5) if s else x[i] for i, s in enumerate(step.tolist())])
+
+    return sample._replace(q=nearest(sample.q, steps[0]), theta=nearest(sample.theta, steps[1]))
+
+
+def plain(owner: str, name: str, value: Any) -> Numbers:
+    """A number or a tuple of numbers, none negative."""
+    array = finite(owner, name, value)
+    if array.ndim > 1 or np.any(array < 0):
+        raise InputError(f"{owner}: {name} is {value!r}; give a number or one each, none negative")
+    return float(array) if array.ndim == 0 else tuple(array.tolist())
+
+
+def numbers(value: Numbers, size: int, robot: Robot) -> np.ndarray:
+    """One number each; of motors, those of their joints where only as many are given as there are joints."""
+    array = np.asarray(value)
+    if array.shape == (robot.n,) and size == robot.motor_count:
+        array = array[list(robot.motor_joints)]
+    return np.broadcast_to(array, (size,))
+
+
+def check_size(owner: str, name: str, value: Numbers, size: int) -> None:
+    if isinstance(value, tuple) and len(value) != size:
+        raise InputError(f"{owner}: {name} has {len(value)} numbers; give one number, or {size}")

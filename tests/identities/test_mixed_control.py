@@ -1,0 +1,232 @@
+"""Lyapunov functions of the laws for mixed robots along simulations: what they lose is what the laws say.
+
+The loss is integrated with the motion, by SciPy; mass matrix and forward dynamics share nothing with the laws.
+"""
+
+import dataclasses
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import cumulative_simpson, solve_ivp
+
+import flexjoint as fj
+from support.errors import relative_error
+from support.evaluate import evaluate
+from support.rotors import lbr, with_random_rotors
+
+DURATION = 0.5
+
+
+def made_rigid(robot, joints):
+    """With motors that turn with their joints at some of them."""
+    drives = [fj.RigidDrive(x.drive.motor) if i in joints else x.drive for i, x in enumerate(robot.joints)]
+    return robot.with_drives(drives)
+
+
+def direct(robot):
+    """Without motors at rigid joints."""
+    return robot.with_drives([x.drive if springy else None for x, springy in zip(robot.joints, robot.elastic)])
+
+
+CHAIN = with_random_rotors(fj.random_robot(4, 2, prismatic=0.0, friction=True, name="tip"), 3, elastic=1.0)
+TREE = with_random_rotors(fj.random_robot(5, 4, prismatic=0.2, tree=True, fixed=0.5, name="leaves"), 4, elastic=1.0)
+INNER = {TREE.coordinates[k] for k in TREE.parents if k >= 0}
+SLIDING = with_random_rotors(fj.random_robot(3, 8, prismatic=0.4, friction=True, name="springs"), 1, elastic=1.0)
+ROBOTS = [
+    fj.load("hua_3r").with_fidelity("complete"),
+    made_rigid(CHAIN, {0, 1, 2}),
+    made_rigid(TREE, INNER),
+    SLIDING.with_fidelity("spong"),
+]
+
+
+def each(robots=ROBOTS):
+    return pytest.mark.parametrize("robot", robots, ids=[robot.name for robot in robots])
+
+
+def gains(robot):
+    rng = np.random.default_rng(robot.n)
+    return [rng.uniform(low, 2 * low, robot.n) for low in (30.0, 10.0, 60.0, 6.0)]  # K_P, K_D and of the motors
+
+
+def reference(t, n):
+    """q_d and four derivatives."""
+    stack = [0.3 * ca.sin(2 * t + np.arange(n))]
+    for _ in range(4):
+        stack.append(ca.jacobian(stack[-1], t))
+    return stack
+
+
+def numbers(robot):
+    """Of each joint whether it is elastic, K, B, and friction on q' and on θ'; zero where there is none."""
+    elastic = np.array(robot.elastic, dtype=float)
+    drives = [joint.drive for joint in robot.joints]
+    K = np.array([drive.stiffness if isinstance(drive, fj.ElasticDrive) else 0.0 for drive in drives])
+    motors = [drive.motor if drive else fj.Motor(0.0) for drive in drives]
+    B, D_m = (np.array([getattr(motor, name) for motor in motors]) for name in ("inertia", "viscous_friction"))
+    D = np.array([joint.viscous_friction for joint in robot.joints])
+    return elastic, K, B, D + (1 - elastic) * D_m, elastic * D_m
+
+
+def lyapunov(robot, M, q, v, theta, theta_v, wanted, theta_d, theta_d_v):
+    """V₂ and V₂' of [Hua (51), (52)], with friction."""
+    K_P, K_D, motor_K_P, motor_K_D = gains(robot)
+    elastic, K, B, D, D_m = numbers(robot)
+    e, e_v = wanted[0] - q, wanted[1] - v
+    s = e_v + K_P / K_D * e
+    e_m, e_m_v = theta_d - theta, theta_d_v - theta_v
+    s_m = elastic * (e_m_v + motor_K_P / motor_K_D * e_m + s)
+    V = (s.T @ M @ s) / 2 + (e.T @ (K_P * e)) + (s_m.T @ (B * s_m)) / 2 + (e_m.T @ (K * e_m)) / 2
+    loss = e_v.T @ (K_D * e_v) + e.T @ (K_P**2 / K_D * e) + s_m.T @ (motor_K_D * s_m)
+    loss += e_m.T @ (K * motor_K_P / motor_K_D * e_m) + s.T @ (D * s) + s_m.T @ (D_m * s_m)
+    return V, -loss
+
+
+def beginning(robot, seed=0):
+    """q, q', θ, θ' away from the reference."""
+    x = 0.2 * np.random.default_rng(seed).normal(size=(4, robot.n))
+    elastic = np.array(robot.elastic)
+    x[2:] = np.where(elastic, x[2:] + x[:2], x[:2])
+    return x.ravel()
+
+
+def integrated(t, x, rates, x0, observed, duration=DURATION):
+    """The observed expressions at the start and at the end of the motion x' = rates."""
+    rhs = ca.Function("rhs", [t, x], [rates])
+    done = solve_ivp(lambda t, x: np.array(rhs(t, x))[:, 0], (0.0, duration), x0, "DOP853", rtol=1e-11, atol=1e-11)
+    assert done.success
+    f = ca.Function("f", [t, x], observed)
+    return [[float(y) for y in f(time, state)] for time, state in ((0.0, x0), (duration, done.y[:, -1]))]
+
+
+def symbols(robot, more=0):
+    n = robot.n
+    t, x = ca.SX.sym("t"), ca.SX.sym("x", 4 * n + more)
+    return t, x, [x[k * n : (k + 1) * n] for k in range(4)], reference(t, n)
+
+
+def lost_and_promised(robot):
+    """V₂(T) − V₂(0), the integral of V₂', and V₂(0)."""
+    t, x, (q, v, theta, theta_v), wanted = symbols(robot, 1)
+    tracking = {"reference": wanted, "gains": [ca.SX(x) for x in gains(robot)]}
+    tau, theta_d, theta_d_v = fj.mixed_torque(robot, q, v, theta, theta_v, tracking=tracking)
+    a, theta_a = fj.elastic_forward_dynamics(robot, q, theta, v, theta_v, tau)
+    V, rate = lyapunov(robot, fj.mass_matrix(robot, q), q, v, theta, theta_v, wanted, theta_d, theta_d_v)
+    rates = ca.vertcat(v, a, theta_v, theta_a, rate)
+    (start, _), (end, promised) = integrated(t, x, rates, np.append(beginning(robot), 0.0), [V, x[-1]])
+    return end - start, promised, start
+
+
+@each()
+def test_lyapunov_function(robot):
+    lost, promised, start = lost_and_promised(robot)
+    assert promised < -0.5 * start
+    assert abs(lost - promised) < 1e-9 * start
+    assert fj.MixedInverseDynamics(robot, gains(robot)).exact
+
+
+def test_rotors_matter():
+    """The promise above holds for the couplings of the complete model, which are not small here."""
+    robot = ROBOTS[1]
+    assert np.max(np.abs(evaluate(fj.rotor_coupling, robot, np.zeros(robot.n))[:3, 3])) > 0.01
+
+
+def test_without_a_proof():
+    """Where elastic link equations contain other motors the law says so, and (52) holds no more; it still tracks."""
+    robot = lbr(3)
+    lost, promised, start = lost_and_promised(robot)
+    law = fj.MixedInverseDynamics(robot, [40.0, 10.0, 80.0, 8.0])
+    assert not law.exact
+    assert 1e-3 < abs(lost - promised) / start < 1e-2
+    motion = fj.Sinusoid([0.3] * 3, 0.5, duration=4.0)
+    run = fj.simulate(robot, law, motion, period=1e-3)
+    error = np.abs(run.q - motion(run.t, order=0)[0])
+    assert error.max() > 0.03
+    assert error[-1000:].max() < 5e-4
+
+
+@each(ROBOTS[:1])
+def test_along_simulate(robot):
+    """The same through compiled loops, V₂' integrated by Simpson's rule."""
+    law = fj.MixedInverseDynamics(robot, gains(robot))
+    motion = fj.Sinusoid([0.3] * robot.n, 1 / np.pi, phase=np.arange(robot.n), duration=DURATION)
+    q, v, theta, theta_v = beginning(robot).reshape(4, -1)
+    run = fj.simulate(robot, law, motion, start=fj.JointState(q, v, theta, theta_v), hold=False, period=5e-4)
+    wanted = motion(run.t, order=4)
+    tracking = {"reference": list(wanted), "gains": list(law.gains)}
+    found = fj.mixed_torque(robot, run.q, run.v, run.theta, run.theta_v, tracking=tracking)
+    assert relative_error(found.tau, run.tau) < 1e-12
+    rows = zip(fj.mass_matrix(robot, run.q), run.q, run.v, run.theta, run.theta_v, wanted[0], wanted[1], *found[1:])
+    V, rate = np.array([lyapunov(robot, *row[:5], row[5:7], *row[7:]) for row in rows]).T
+    promised = cumulative_simpson(rate, x=run.t, initial=0.0)
+    assert np.all(np.diff(V) < 0)
+    assert np.max(np.abs(V - V[0] - promised)) < 1e-6 * V[0]
+
+
+def test_rigid_robots_get_the_passivity_law():
+    robot = fj.random_robot(4, 8, prismatic=0.4, friction=True).with_drives([fj.RigidDrive(fj.Motor(0.1))] * 4)
+    q, v, q_d, v_d, a_d = np.random.default_rng(0).normal(size=(5, 4))
+    K_P, K_D, *rest = gains(robot)
+    tracking = {"reference": [q_d, v_d, a_d], "gains": [K_P, K_D, *rest]}
+    found = evaluate(fj.mixed_torque, robot, q, v, q, v, tracking=tracking).tau
+    assert relative_error(found, evaluate(fj.passivity_torque, robot, q, v, q_d, v_d, a_d, K_P / K_D, K_P, K_D)) < 1e-13
+
+
+# Adaptive -----------------------------------------------------------------------------------------------------------
+
+HUA = fj.load("hua_3r")
+UNKNOWN = [HUA, direct(ROBOTS[1]), SLIDING.with_fidelity("spong")]
+
+
+def heavier(robot, factor=1.3):
+    links = [dataclasses.replace(x, mass=factor * x.mass, inertia=factor * x.inertia) for x in robot.links]
+    return robot.replace(links=links)
+
+
+@each(UNKNOWN)
+def test_adaptive_law(robot):
+    """V₂ + ½ (π − π̂)ᵀΓ⁻¹(π − π̂) falls as V₂ does, with the links' true acceleration and jerk, from wrong masses."""
+    base = fj.base_parameters(robot)
+    pi = base.of(robot)
+    t, x, (q, v, theta, theta_v), wanted = symbols(robot, len(pi) + 1)
+    estimate, Gamma = x[4 * robot.n : -1], np.random.default_rng(1).uniform(0.1, 0.3, len(pi))
+    K_P, K_D, *_ = gains(robot)
+    elastic, K, B, D, _ = numbers(robot)
+    e, e_v = wanted[0] - q, wanted[1] - v
+    v_r, a_r, s = wanted[1] + K_P / K_D * e, wanted[2] + K_P / K_D * e_v, e_v + K_P / K_D * e
+    Y, zero = fj.base_regressor(robot, q, v, v_r, a_r), ca.SX.zeros(robot.n)
+    given = Y @ estimate + (1 - elastic) * B * a_r + D * v_r + K_D * s  # at rigid joints, without S θ'' + C_1 θ'
+    driving = elastic * K * (theta - q) + (1 - elastic) * given
+    a = ca.solve(
+        fj.mass_matrix(robot, q), driving - fj.generalized_forces(robot, q, theta, v, zero, zero, zero).tau_e
+    )
+    known = ca.vertcat(v, a, theta_v, zero, Gamma * (Y.T @ s), 0)
+    jerk = ca.jtimes(a, x, known) + ca.jacobian(a, t)
+    tracking = {"reference": wanted, "gains": [ca.SX(x) for x in gains(robot)]}
+    law = (q, v, a, jerk, theta, theta_v, estimate, ca.SX(Gamma))
+    tau, theta_d, theta_d_v, rate = fj.adaptive_mixed_torque(robot, *law, tracking=tracking)
+    accelerations = fj.elastic_forward_dynamics(robot, q, theta, v, theta_v, tau)
+    V, loss = lyapunov(robot, fj.mass_matrix(robot, q), q, v, theta, theta_v, wanted, theta_d, theta_d_v)
+    V += ca.dot(pi - estimate, (pi - estimate) / Gamma) / 2
+    rates = ca.vertcat(v, accelerations.a, theta_v, accelerations.theta_a, rate, loss)
+    x0 = np.concatenate([beginning(robot), base.of(heavier(robot)), [0.0]])
+    (start, _), (end, promised) = integrated(t, x, rates, x0, [V, x[-1]])
+    assert promised < -0.1 * start
+    assert abs(end - start - promised) < 1e-9 * start
+
+
+def test_adaptive_control_learns():
+    """Without measured accelerations, from masses 30 % too large: at the end as good as with the right ones."""
+    robot = HUA.with_fidelity("complete")
+    motion = fj.Sinusoid([[0.4] * 3, [0.2] * 3], [[0.5, 0.6, 0.7], [1.1, 1.0, 0.9]], duration=100.0)
+    gain, period = [200.0, 30.0, 200.0, 30.0], 1e-3
+    learning = fj.AdaptiveMixedControl(heavier(robot), gain, 0.6, period)
+    start = fj.JointState(*motion(0.0)[[0, 1, 0, 1]])
+    runs = [
+        fj.simulate(robot, law, motion, start=start, period=period)
+        for law in (learning, fj.MixedInverseDynamics(robot, gain))
+    ]
+    learnt, right = (np.abs(run.q - motion(run.t, order=0)[0]).max(axis=1) for run in runs)
+    assert learnt[-10000:].max() < 1.1 * right[-10000:].max()  # which is what holding torques for a period leaves
+    assert learnt[-10000:].max() < 0.1 * learnt[:10000].max()

@@ -1,0 +1,84 @@
+"""Thresholds raise as many false alarms as they promise, and the noise of residuals is what sensors make of it."""
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.observers.thresholds import crossings
+
+H, CUTOFF = 1e-3, 40.0
+ROBOT = fj.random_robot(2, 7, prismatic=0.0, elastic=0.5)
+
+
+def sequence(rho, count, seed=0):
+    """Normal, of deviation 1, with the correlation ρ."""
+    from scipy.signal import lfilter
+
+    rng = np.random.default_rng(seed)
+    return lfilter([np.sqrt(1 - rho**2)], [1, -rho], rng.normal(size=count), zi=[rho * rng.normal()])[0]
+
+
+def test_crossings_of_independent_samples():
+    from scipy.stats import norm
+
+    a = np.array([0.0, 1.0, 3.0, 5.0])
+    assert np.allclose(crossings(a, np.zeros(4)), norm.cdf(a) * norm.sf(a), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rho", [0.5, 0.95])
+def test_crossings_of_correlated_samples(rho):
+    from scipy.stats import multivariate_normal, norm
+
+    both = multivariate_normal([0, 0], [[1, rho], [rho, 1]]).cdf([1.5, 1.5])
+    assert crossings(1.5, rho) == pytest.approx(norm.cdf(1.5) - both, rel=1e-5)
+
+
+def test_false_alarms_are_as_rare_as_asked_for():
+    count, per_hour = 2_000_000, 3600.0 * 0.3  # 600 alarms in 2000 s, by two entries
+    r = np.stack([2.0 * sequence(0.95, count, 1), 0.5 * sequence(0.8, count, 2)], axis=-1)
+    spread = {"residual": fj.Spread(np.zeros(2), np.array([2.0, 0.5]), np.array([0.95, 0.8]))}
+    above = np.abs(r) > fj.false_alarm_thresholds(spread, per_hour, H)["residual"]
+    alarms = np.count_nonzero(above[1:] & ~above[:-1], axis=0)
+    assert np.all(np.abs(alarms - 300) < 4 * np.sqrt(300)), alarms  # four standard deviations of a count
+
+
+def test_a_log_tells_its_spread():
+    residual = fj.MomentumResidual(ROBOT.rigid(), CUTOFF)
+    r = np.stack([3.0 + 2.0 * sequence(0.9, 200_000, 3), sequence(0.5, 200_000, 4)], axis=-1)
+    status = np.zeros((len(r), 1))
+    status[100:200], r[100:200] = fj.Status.INVALID, 1e6
+    found = fj.spread_of_log(residual, {"residual": r, "status": status})["residual"]
+    assert np.allclose(found.mean, [3.0, 0.0], atol=0.1)
+    assert np.allclose(found.deviation, [2.0, 1.0], rtol=0.02)
+    assert np.allclose(found.correlation, [0.9, 0.5], atol=0.01)
+    with pytest.raises(fj.InputError, match="no two good samples"):
+        fj.spread_of_log(residual, {"residual": r, "status": np.full((len(r), 1), 4.0)})
+
+
+@pytest.mark.parametrize("kind", ["momentum", "joint torque"])
+def test_noise_of_sensors_spreads_as_computed(kind):
+    """... against many noisy logs; the motion is one whose velocity matters."""
+    robot = ROBOT.rigid() if kind == "momentum" else ROBOT
+    residual = fj.MomentumResidual(robot, 400.0) if kind == "momentum" else fj.JointTorqueResidual(robot, 300.0, 400.0)
+    q, v, theta_v = np.array([0.3, -0.5]), np.array([1.0, -2.0]), np.array([0.5, 1.0])
+    base = fj.Measurement(q, v, q, theta_v, np.array([1.0, 2.0]))
+    noise = fj.Measurement(1e-4, 2e-3, None, np.array([1e-3, 3e-3]), 0.05)
+    wanted = fj.spread_of_noise(residual, base, noise, torque_noise=0.1)
+    rng = np.random.default_rng(5)
+    shape = (400, 640, 2)
+    noisy = [x + (0.0 if s is None else s) * rng.normal(size=shape) for x, s in zip(base, noise)]
+    found = residual.run(H * np.arange(640), fj.Measurement(*noisy), 0.1 * rng.normal(size=shape))
+    late = {name: x[:, 128:] for name, x in found.items()}
+    for name, measured in fj.spread_of_log(residual, late).items():
+        there = wanted[name].deviation > 0
+        assert np.any(there)
+        assert np.allclose(measured.deviation[there], wanted[name].deviation[there], rtol=0.02)
+        assert np.allclose(measured.correlation[there], wanted[name].correlation[there], atol=0.01)
+        assert np.all(measured.deviation[~there] == 0)
+
+
+def test_noise_that_is_missing_is_named():
+    residual = fj.MomentumResidual(ROBOT.rigid(), CUTOFF)
+    here = fj.Measurement(np.zeros(2), np.zeros(2), None, None, None)
+    with pytest.raises(fj.InputError, match="spread_of_noise: v must be a number or 2 finite numbers"):
+        fj.spread_of_noise(residual, here, fj.Measurement(0.1, None, None, None, None))

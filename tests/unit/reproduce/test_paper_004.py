@@ -1,0 +1,89 @@
+"""[DeLuca]: C by Christoffel's symbols against Pinocchio, the filter by SciPy, and what `reproduce` writes."""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import flexjoint as fj
+from flexjoint.reproduce import paper_004, reproduce
+from support.errors import relative_error
+from support.evaluate import evaluate
+from support.pinocchio_model import pinocchio_coriolis
+
+ROBOT = fj.load("dlr_lwr3")
+STATE = np.random.default_rng(0).normal(size=(2, 7))
+
+
+def test_three_ways_to_C():
+    """Christoffel's is Pinocchio's; that of the sweeps has the same symmetric part and the same torque."""
+    symbolic, sweeps, ours = (evaluate(way, ROBOT, *STATE) for way in paper_004.WAYS.values())
+    C = pinocchio_coriolis(ROBOT, *STATE)
+    assert relative_error(symbolic, C) < 1e-13
+    assert relative_error(ours, C) < 1e-13
+    assert relative_error(sweeps + sweeps.T, C + C.T) < 1e-13
+    assert relative_error(sweeps @ STATE[1], C @ STATE[1]) < 1e-13
+
+
+def test_expanded_size():
+    """What is used twice counts twice."""
+    x = ca.SX.sym("x")
+    y = x + 1
+    assert paper_004.expanded_size([x], y) == 1
+    assert paper_004.expanded_size([x], ca.sin(y) * y) == 4
+    assert paper_004.expanded_size([x], ca.vertcat(y, y)) == 2
+
+
+@pytest.mark.parametrize("variant", ["0001", "1110", "0000"])
+def test_violations_in_floating_point(variant):
+    size = paper_004.violation(ROBOT, variant)
+    assert size < 1e-14 if variant in paper_004.SKEW else size > 1e-3
+
+
+def test_the_filter():
+    """Against the solution of r' = K (u − r) by SciPy, for a torque that is held and one that moves."""
+    t = np.arange(0.0, 0.3, paper_004.PERIOD)
+    held = np.where((t > 0.05) & (t < 0.1), 2.0, 0.0)[:, None]
+    moving = np.sin(40 * t)[:, None]
+
+    def u(s):
+        return held[min(int(s / paper_004.PERIOD + 1e-9), len(t) - 1), 0] + np.sin(40 * s)
+
+    K = paper_004.CUTOFF
+    exact = solve_ivp(lambda s, r: K * (u(s) - r), (0.0, t[-1]), [0.0], t_eval=t, max_step=2e-4, rtol=1e-8)
+    assert np.abs(paper_004.filtered(held, moving)[:, 0] - exact.y[0]).max() < 1e-3
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("paper")
+    chains, paper_004.CHAINS = paper_004.CHAINS, ("RR", "RRR")
+    try:
+        return reproduce("004", folder), folder
+    finally:
+        paper_004.CHAINS = chains
+
+
+def test_the_report(report):
+    found, folder = report
+    verdicts = {claim.claim: claim.verdict for claim in map(paper_004.Claim._make, found.grids[0].rows)}
+    assert list(verdicts.values()).count("reproduced") == 4
+    assert "0001 and 1110" in found.grids[0].rows[0][2]
+    assert {path.name for path in found.files} == {
+        "sixteen_recursions.png",
+        "residual.png",
+        "report.md",
+        "claims.csv",
+        "elements_that_violate_22.csv",
+        "ways_to_C.csv",
+    }
+    assert all((folder / path.name).stat().st_size > 100 for path in found.files)
+
+
+def test_elements_of_two_and_three_joints(report):
+    """None of 0001 and 1110; of two joints also none of 0101 and 1010, of three at least one of all others."""
+    rows = {name: (int(two), int(three)) for name, two, three in report[0].grids[1].rows}
+    assert [name for name, (two, _) in rows.items() if not two] == ["0001", "0101", "1010", "1110"]
+    assert [name for name, (_, three) in rows.items() if not three] == ["0001", "1110"]

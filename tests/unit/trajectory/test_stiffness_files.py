@@ -1,0 +1,48 @@
+"""Stiffnesses over time from files, texts and numbers: a column for each joint that can change its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+
+VSA = fj.load("vsa_3r")
+MIXED = VSA.with_drives([VSA.joints[0].drive, fj.ElasticDrive(500.0, fj.Motor(1.0)), VSA.joints[2].drive])
+
+
+def test_a_number_is_a_constant_of_them_all():
+    found = fj.load_stiffness("850", MIXED, 3.0)
+    assert found.n == 2 and found.duration == 3.0
+    assert found(1.0, order=2).tolist() == [[850.0, 850.0], [0.0, 0.0], [0.0, 0.0]]
+
+
+def test_a_ramp_as_in_the_paper():
+    """Of degree 3: smoothness 1 is enough, since two derivatives are needed."""
+    text = "{kind = 'rest_to_rest', start = 850, goal = [1275, 1000, 900], duration = 4, smoothness = 1}"
+    found = fj.load_stiffness(text, VSA)
+    assert found(0.0, order=2)[2] == pytest.approx(6 * np.array([425.0, 150.0, 50.0]) / 16)
+    assert found(4.0, order=0)[0].tolist() == [1275.0, 1000.0, 900.0]
+
+
+def test_samples_are_in_the_order_of_the_joints(tmp_path):
+    t = np.linspace(0.0, 1.0, 50)
+    table = np.column_stack([t, 900 + 10 * t, 1000 - 20 * t])
+    np.savetxt(tmp_path / "sigma.csv", table, delimiter=",", header="t,joint3,joint1", comments="")
+    found = fj.load_stiffness(tmp_path / "sigma.csv", MIXED)
+    assert found(0.5, order=1) == pytest.approx(np.array([[990.0, 905.0], [-20.0, 10.0]]), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("source", "robot", "words"),
+    [
+        ("850", fj.load("kuka_lwr"), "kuka_lwr has no joint whose stiffness could be set"),
+        ("{kind = 'rest_to_rest', goal = [1, 2, 3], duration = 1}", MIXED, "one number for all joints or 2"),
+        ("{kind = 'rest_to_rest', goal_deg = 3, duration = 1}", VSA, "goal_deg"),
+        ("{kind = 'rest_to_rest', goal = 900, duration = 1, smoothness = 0}", VSA, "not smooth enough"),
+        ("sigma.txt", VSA, "a stiffness is a .toml, .csv or .npz file"),
+    ],
+)
+def test_mistakes_are_named(source, robot, words):
+    with pytest.raises(fj.InputError, match=words):
+        fj.load_stiffness(source, robot)
