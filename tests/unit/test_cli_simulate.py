@@ -43,6 +43,8 @@ def test_a_run_is_written_plotted_and_animated(run, tmp_path):
         ("feedforward_pd", "--gains=400,40"),
         ("passivity_control", "--gains=10,40"),
         ("adaptive_control", "--gains=10,40,0.01"),
+        ("mixed_inverse_dynamics", "--gains=10,10,10,10"),
+        ("adaptive_mixed_control", "--gains=10,10,10,10,0.01"),
         ("computed_torque", "--poles=-10"),
         ("feedback_linearization", "--poles=-10"),
     ],

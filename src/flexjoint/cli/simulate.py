@@ -123,6 +123,10 @@ def makers() -> tuple[dict[str, Maker], dict[str, Maker]]:
         bandwidth, damping, adaptation = counted(numbers, 3, 3)
         return fj.AdaptiveControl(robot.rigid(), bandwidth, damping, adaptation, period, robot.rigid())
 
+    def adaptive_mixed(robot: Robot, numbers: list[float], period: float) -> Any:
+        *gains, adaptation = counted(numbers, 5, 5)
+        return fj.AdaptiveMixedControl(robot, gains, adaptation, period)  # type: ignore[arg-type]
+
     by_gains: dict[str, Maker] = {
         "motor_pd": of_gains(fj.MotorPD),
         "full_state_feedback": of_gains(fj.FullStateFeedback),
@@ -130,6 +134,8 @@ def makers() -> tuple[dict[str, Maker], dict[str, Maker]]:
         "feedforward_pd": of_gains(fj.FeedforwardPD),
         "passivity_control": lambda robot, numbers, period: fj.PassivityControl(robot.rigid(), *counted(numbers, 2, 3)),
         "adaptive_control": adaptive,
+        "mixed_inverse_dynamics": of_gains(fj.MixedInverseDynamics),
+        "adaptive_mixed_control": adaptive_mixed,
     }
     by_poles: dict[str, Maker] = {
         "computed_torque": lambda robot, pole, period: fj.ComputedTorque(robot.rigid(), fj.gains_from_poles(pole * 2)),
