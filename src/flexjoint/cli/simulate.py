@@ -237,11 +237,12 @@ def print_study(study: MonteCarlo) -> None:
     console.print(f"{study.robot.name}: {study.samples.size} samples, {failed.size} failed")
     if not study.samples.size:
         return
-    table = Table("joint", *(f"{100 * x:g} % below" for x in LEVELS), "at the end, 95 %", title="largest error")
+    levels = [f"{100 * x:g} %" for x in LEVELS]
+    table = Table("joint", "unit", *levels, "at the end, 95 %", title="share of runs whose largest error is below")
     largest, final = study.quantiles(), study.quantiles([0.95], "final")[0]
     for i, joint in enumerate(study.robot.joints):
         unit = "rad" if joint.kind == "revolute" else "m"
-        table.add_row(joint.name, *(f"{x:.3g} {unit}" for x in (*largest[:, i], final[i])))
+        table.add_row(joint.name, unit, *(f"{x:.3g}" for x in (*largest[:, i], final[i])))
     console.print(table)
     if failed.size:
         console.print(failure_table(study, failed[:SHOWN]))
