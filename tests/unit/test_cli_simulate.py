@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import signal
 
 import numpy as np
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
+from flexjoint.cli.simulate import named_controller
 
 MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
 BASE = ["simulate", "hua_3r", "--trajectory", MOTION, "--period", "1e-3", "--no-check"]
@@ -36,21 +38,29 @@ def test_a_run_is_written_plotted_and_animated(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "numbers"),
+    ("law", "gains", "poles"),
     [
-        ("motor_pd", "--gains=400,40"),
-        ("full_state_feedback", "--gains=400,40,1,0.001"),
-        ("feedforward_pd", "--gains=400,40"),
-        ("passivity_control", "--gains=10,40"),
-        ("adaptive_control", "--gains=10,40,0.01"),
-        ("mixed_inverse_dynamics", "--gains=10,10,10,10"),
-        ("adaptive_mixed_control", "--gains=10,10,10,10,0.01"),
-        ("computed_torque", "--poles=-10"),
-        ("feedback_linearization", "--poles=-10"),
+        (fj.MotorPD, "400,40", ""),
+        (fj.FullStateFeedback, "400,40,1,0.001", ""),
+        (fj.FeedforwardPD, "400,40", ""),
+        (fj.PassivityControl, "10,40", ""),
+        (fj.AdaptiveControl, "10,40,0.01", ""),
+        (fj.MixedInverseDynamics, "10,10,10,10", ""),
+        (fj.AdaptiveMixedControl, "10,10,10,10,0.01", ""),
+        (fj.ComputedTorque, "", "-10"),
+        (fj.FeedbackLinearization, "", "-10"),
     ],
 )
-def test_controllers_by_name(run, name, numbers):
-    result = run(*BASE, "--controller", name, numbers, "--duration", "0.01")
+def test_controllers_by_name(law, gains, poles):
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", law.__name__).lower().replace("_p_d", "_pd")
+    found = named_controller(name, fj.load("hua_3r"), gains, poles, 1e-3)
+    assert type(found) is law
+    wanted = [float(x) for x in gains.split(",")] if gains else [100.0]  # of poles at −10, K_0 = 10² or 10⁴
+    assert found.gains.flat[0] in (wanted[0], wanted[0] ** 2)
+
+
+def test_a_controller_of_its_name_runs(run):
+    result = run(*BASE, "--controller", "adaptive_control", "--gains=10,40,0.01", "--duration", "0.01")
     assert result.exit_code == 0, result.output
     assert "10 periods" in result.stdout
 

@@ -50,6 +50,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
     from matplotlib.figure import Figure
 
     joints, labels, factors = study.robot.joints, *shown_units(study.robot)
+    mixed = len(set(labels)) > 1
     height = 1.4 + 1.25 * len(joints)
     figure = Figure(figsize=(6.4, height))
     axes = figure.subplots(len(joints), 1, squeeze=False)[:, 0]
@@ -65,7 +66,8 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
         axis.locator_params(axis="x", nbins=7)
         axis.ticklabel_format(axis="x", useOffset=False, scilimits=(-2, 4), useMathText=True)
         place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
-        axis.annotate(labels[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
+        if mixed:
+            axis.annotate(labels[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
     failures = np.count_nonzero(study.failed)
     figure.suptitle(f"{study.robot.name}: {len(study.samples)} samples, {failures} failed", y=1 - 0.15 / height)
     figure.legend(
@@ -75,7 +77,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
         frameon=False,
         bbox_to_anchor=(0.5, 1 - 0.3 / height),
     )
-    figure.supxlabel("error |q − q_d| of the links", fontsize=10)
+    figure.supxlabel("error |q − q_d| of the links" + ("" if mixed else f", {labels[0]}"), fontsize=10)
     figure.supylabel("share of runs below", fontsize=10)
     figure.subplots_adjust(0.17, 0.65 / height, 0.93, 1 - 0.75 / height, hspace=0.75)
     with replacing(path) as file:
