@@ -35,14 +35,14 @@ from .variation import Variations
 ROWS = (8, 64)  # samples of a block: enough for the lanes of registers, not too many to lose
 MEMORY = 2**27  # bytes of a block's histories
 LEVELS = (0.5, 0.9, 0.95, 0.99, 1.0)
-ARRAYS = ("parameters", "largest", "mean", "final", "ended", "joint")
+ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint")
 
 
 @dataclass(frozen=True, eq=False)
 class MonteCarlo:
     """Samples, a row each: their parameters by `names`, and of each joint the error |q − q_d| of the links.
 
-    `largest` is over the whole run, `mean` its root mean square, `final` at the end.  Of a run that diverged, `joint`
+    `largest` is over the whole run, `rms` its root mean square, `final` at the end.  Of a run that diverged, `joint`
     is the first to leave all bounds (else -1) and `ended` when, s; its errors are those until then.
     """
 
@@ -51,7 +51,7 @@ class MonteCarlo:
     samples: np.ndarray  # their numbers
     parameters: np.ndarray
     largest: np.ndarray
-    mean: np.ndarray
+    rms: np.ndarray
     final: np.ndarray
     ended: np.ndarray
     joint: np.ndarray
@@ -74,7 +74,7 @@ class MonteCarlo:
         return self.diverged | beyond
 
     def quantiles(self, levels: Any = LEVELS, of: str = "largest") -> np.ndarray:
-        """Of the largest, "mean" or "final" error of each joint: (levels, n); runs that diverged count as infinite."""
+        """Of the largest, "rms" or "final" error of each joint: (levels, n); runs that diverged count as infinite."""
         errors = np.where(self.diverged[:, None], np.inf, getattr(self, of))
         return np.quantile(errors, np.asarray(levels, dtype=float), axis=0, method="inverted_cdf")
 
@@ -180,7 +180,7 @@ def run_block(
     block = {
         "parameters": values,
         "largest": np.nanmax(errors, axis=1),
-        "mean": np.sqrt(np.nanmean(errors**2, axis=1)),
+        "rms": np.sqrt(np.nanmean(errors**2, axis=1)),
         "final": np.take_along_axis(errors, place, axis=1)[:, 0],
         "ended": run.ended,
         "joint": run.joint,
@@ -199,7 +199,7 @@ def known(store: Store, samples: int, rows: int) -> Iterator[tuple[int, dict[str
 
 def nothing(variations: Variations) -> dict[str, np.ndarray]:
     """An interruption before the first block."""
-    widths = {"parameters": len(variations.names), **dict.fromkeys(("largest", "mean", "final"), variations.robot.n)}
+    widths = {"parameters": len(variations.names), **dict.fromkeys(("largest", "rms", "final"), variations.robot.n)}
     return {name: np.empty((0, widths[name]) if name in widths else 0) for name in ARRAYS}
 
 
@@ -226,7 +226,10 @@ def plan(
         "reference": digest(wanted(period * np.linspace(0, steps, 257))),
         "periods": steps,
         "period": period,
-        "vary": {path: str(text) for path, text in vary.items()},
+        "memory": digest(np.concatenate([[], *map(np.ravel, controller.start(wanted(np.zeros(()))))]))
+        if compiled
+        else "",
+        "vary": [f"{path}={text}" for path, text in vary.items()],
         "seed": seed,
         "flexjoint": version("flexjoint"),
         "options": {name: described(x) for name, x in options.items() if name not in ("check", "period")},

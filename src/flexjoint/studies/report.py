@@ -28,7 +28,7 @@ class SampleTable:
         joints = study.robot.joints
         found = [Column("sample", "", study.samples[rows])]
         found += [Column(name, unit_of(study, name), study.parameters[rows, i]) for i, name in enumerate(study.names)]
-        for kind in ("largest", "mean", "final"):
+        for kind in ("largest", "rms", "final"):
             errors = getattr(study, kind)[rows]
             units = ["m" if joint.kind == "prismatic" else "rad" for joint in joints]
             found += [Column(f"{kind}.{x.name}", units[i], errors[:, i]) for i, x in enumerate(joints)]

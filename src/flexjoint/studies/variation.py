@@ -81,12 +81,11 @@ class Variations(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot, vary: Mapping[str, Any]) -> Variations:
-        """`payload` is a point mass at the tool, unless the robot has a link of that name."""
+        """`payload` is the mass of a further body, a point at the tool."""
         if not isinstance(vary, Mapping) or not vary:
             raise InputError("vary must map paths of parameters to variations, such as {'*.drive.stiffness': '10%'}")
         spreads = tuple(spread(path, text) for path, text in vary.items())
-        loaded = PAYLOAD in vary
-        varied = robot.with_payload(0.0) if loaded else robot
+        varied = robot.with_payload(0.0) if PAYLOAD in vary else robot
         paths = tuple(f"{varied.links[-1].name}.mass" if path == PAYLOAD else path for path in vary)
         parameters = select_all(varied, paths)
         for parameter, each in zip(parameters, spreads):

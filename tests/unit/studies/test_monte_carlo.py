@@ -23,7 +23,7 @@ LAW = fj.FeedforwardPD(ROBOT, [400.0, 40.0])
 MOTION = fj.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
 VARY = {"*.drive.stiffness": "10%", "payload": "0..3"}
 STIFFNESS = f"{ROBOT.joints[0].name}.drive.stiffness"
-ARRAYS = ("parameters", "largest", "mean", "final", "ended", "joint")
+ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint")
 
 
 def study(samples=40, **changes):
@@ -56,7 +56,7 @@ def test_a_sample_is_a_single_run(whole, sample):
     errors = np.abs(run.q - run.reference)
     assert np.array_equal(whole.largest[sample], errors.max(axis=0))
     assert np.array_equal(whole.final[sample], errors[-1])
-    assert np.allclose(whole.mean[sample], np.sqrt(np.mean(errors**2, axis=0)), rtol=1e-12)
+    assert np.allclose(whole.rms[sample], np.sqrt(np.mean(errors**2, axis=0)), rtol=1e-12)
     assert (whole.joint[sample], whole.ended[sample]) == (-1, pytest.approx(0.06))
 
 
@@ -137,6 +137,7 @@ def test_more_samples_in_the_same_folder(whole, tmp_path):
     [
         ({"seed": 8}, "seed was 7, now it is 8"),
         ({"vary": {"*.drive.stiffness": "5%"}}, "vary was"),
+        ({"vary": {"payload": "0..3", "*.drive.stiffness": "10%"}}, "vary was"),
         ({"period": 5e-4}, "period"),
         ({"substeps": 2}, "options was"),
         ({"sensors": fj.Sensors(motor_resolution=1e-4)}, "options was"),
@@ -147,6 +148,18 @@ def test_a_folder_of_other_settings_is_refused(tmp_path, changes, what):
     study(8, folder=tmp_path)
     with pytest.raises(fj.InputError, match=f"holds samples with other settings: {what}"):
         study(8, folder=tmp_path, **changes)
+
+
+def test_another_prior_of_an_adaptive_law_is_refused(tmp_path):
+    rigid = ROBOT.rigid()
+    options = {"samples": 8, "vary": {"link1.mass": "10%"}, "check": False, "folder": tmp_path}
+    for prior in (None, rigid):
+        law = fj.AdaptiveControl(rigid, 5.0, 10.0, 0.01, 1e-3, prior)
+        if prior is None:
+            fj.monte_carlo(rigid, law, MOTION, **options)
+        else:
+            with pytest.raises(fj.InputError, match="other settings: memory was"):
+                fj.monte_carlo(rigid, law, MOTION, **options)
 
 
 def test_another_controller_reference_or_folder_is_refused(tmp_path):
@@ -288,4 +301,8 @@ def test_mistakes(changes, message):
 def test_settings_say_what_was_run(tmp_path):
     study(8, folder=tmp_path)
     settings = json.loads((tmp_path / "settings.json").read_text())
-    assert settings["vary"] == VARY and settings["robot"] == ROBOT.digest and settings["seed"] == 7
+    assert (
+        settings["vary"] == ["*.drive.stiffness=10%", "payload=0..3"]
+        and settings["robot"] == ROBOT.digest
+        and settings["seed"] == 7
+    )
