@@ -72,10 +72,10 @@ _HOMES = {
     "loading.toml": "read_robot write_robot",
     "observers": (
         "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
-        "FrictionObserver JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual MotionEstimate "
-        "MotorEncoderResidual Observer Residual Spread SpringTorqueObserver Status TimedObserver TransferFunction "
-        "VelocityEstimator external_wrench false_alarm_thresholds output_covariance spread_of_log spread_of_noise "
-        "struck_links"
+        "FrictionObserver Guarded JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual "
+        "MotionEstimate MotorEncoderResidual Observer Reaction Reflex Residual Spread SpringTorqueObserver "
+        "Status Stop TimedObserver TransferFunction VelocityEstimator ZeroGravity external_wrench "
+        "false_alarm_thresholds output_covariance spread_of_log spread_of_noise struck_links"
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",

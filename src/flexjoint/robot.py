@@ -186,6 +186,15 @@ class Robot:
         names = [self.joints[i].name for i in self.motor_joints]
         return (*names[: self.n], *(f"{name}.second" for name in names[self.n :]))
 
+    @cached_property
+    def gear_ratios(self) -> np.ndarray:
+        """η of each moving joint's motor: its shaft turns by η θ and delivers τ/η.  NaN where it is not known."""
+        drives = [joint.drive for joint in self.joints]
+        known = [drive.motors[0].gear_ratio if drive else None for drive in drives]
+        ratios = np.array([math.nan if x is None else x for x in known])
+        ratios.flags.writeable = False
+        return ratios
+
     def carrier(self, link: int, k: int = 0) -> int:
         """Index of the link that carries the k-th motor of a link's joint, −1 for the base."""
         drive = self.links[link].joint.drive

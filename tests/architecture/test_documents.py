@@ -96,6 +96,13 @@ def test_code_in_the_documentation_runs(name, shown, capsys):
     assert printed[0].startswith(shown)
 
 
+def test_the_page_on_observers_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "observers.md").read_text(), re.DOTALL)
+    exec("\n".join(blocks), {})
+    delay, struck, *_ = capsys.readouterr().out.splitlines()
+    assert 0 < float(delay) < 0.005 and struck == "['link3']"
+
+
 # Listings ---------------------------------------------------------------------------------------------------------
 
 BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)

@@ -82,6 +82,22 @@ def test_torques_that_no_stiffness_can_keep_within_limits_are_cut_off(robot):
     assert all(map(np.array_equal, evaluate(fj.variable_stiffness_control, robot, *state, tracking=wide), free))
 
 
+def test_a_motor_that_the_stiffness_cannot_relieve_is_cut_off_alone():
+    """A lever that is not deflected: v_σ moves its second motor only."""
+    lever = fj.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(0.5), fj.Motor(2.0))
+    robot = fj.random_robot(1, 4, prismatic=0.0).with_drives([lever])
+    tracking, state = random_tracking(1), [np.array([x]) for x in (0.3, 0.2, 0.0, 0.01, 0.5, 0.1)]
+    free = evaluate(fj.variable_stiffness_control, robot, *state, tracking=tracking)
+    limits = [0.5 * abs(free.tau_1), 2 * abs(free.tau_2)]
+    found = evaluate(fj.variable_stiffness_control, robot, *state, tracking={**tracking, "limits": limits})
+    assert abs(found.tau_1) == limits[0] and found.tau_2 == free.tau_2
+    assert found.error == 0 and found.stiffness_error == 0
+    wide = evaluate(
+        fj.variable_stiffness_control, robot, *state, tracking={**tracking, "limits": [4 * x for x in limits]}
+    )
+    assert all(map(np.array_equal, wide, free))
+
+
 def test_a_stiffness_beyond_the_band_is_replaced_by_its_end():
     state, tracking = random_state(VSA), random_tracking(3)
     band = [np.array([600.0, 850.0, 850.0]), np.array([700.0, 1200.0, 1200.0])]

@@ -4,7 +4,7 @@ The model they are held against is Lagrange's, from 4×4 poses, with springs and
 derivatives of motion and stiffness come from differentiating that model along its own vector field with CasADi.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import casadi as ca
@@ -226,6 +226,24 @@ def test_damping_acts_forwards():
             algorithm(damped, *np.zeros((8, robot.n)))
 
 
+def test_commanded_damping_acts_forwards():
+    """As much damping as is asked for, between 0 and what the damper has: the same as that of a drive damped so."""
+    robot = with_drives(CHAIN, ["cubic", "lever", "spring"])
+    drives = [joint.drive for joint in robot.joints]
+    able = robot.with_drives([*(replace(x, greatest_damping=5.0) for x in drives[:2]), drives[2]])
+    state = [*positions(robot, *random_state(robot)), *np.zeros((2, robot.n))]
+    for asked, given in (([3.0, 4.0, 9.0], (3.0, 4.0)), ([7.0, -2.0, 9.0], (5.0, 0.0))):
+        found = fj.variable_stiffness_forward_dynamics(able, *state, damping={"command": [np.array(asked)]})
+        damped = robot.with_drives([*(replace(x, damping=d) for x, d in zip(drives, given)), drives[2]])
+        expected = fj.variable_stiffness_forward_dynamics(damped, *state)
+        assert np.allclose(found, expected, rtol=1e-12)
+    without = fj.variable_stiffness_forward_dynamics(able, *state)
+    assert np.array_equal(without, fj.variable_stiffness_forward_dynamics(robot, *state))
+    assert not np.allclose(without, found)
+    with pytest.raises(fj.InputError, match="'command'"):
+        fj.variable_stiffness_forward_dynamics(able, *state, damping={"D": [np.zeros(3)]})
+
+
 # What the torques bring about ---------------------------------------------------------------------------------------
 
 
@@ -322,6 +340,46 @@ def test_motions_obey_the_equations(robot):
         inertia = np.array([m.inertia if m else 0.0 for m in motors])
         assert relative_error(getattr(found, f"tau_{k + 1}"), spring + inertia * theta_a + rubbing) < 1e-11
         assert np.array_equal(getattr(found, f"theta_{k + 1}"), there[k] * stack[0] + deflections[k][0])
+
+
+# Along a trajectory ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kinds", [["unequal", "cams", "spring"], ["cubic", "exponential", "lever"]])
+def test_a_trajectory_follows_its_branch(kinds):
+    """Step by step from the deflections of the step before: the same as the search finds anew each time."""
+    robot = with_drives(fj.random_robot(3, 23, prismatic=0.0), kinds)
+    motion = fj.RestToRest([0.0, 0.2, -0.3], [0.8, -0.5, 0.4], 1.0)
+    stiffness = fj.RestToRest([900.0, 800.0, 700.0], [1300.0, 1200.0, 1100.0], 1.0)
+    t = np.linspace(0.0, 1.0, 101)
+    stack, sigma = motion(t)[:5], stiffness(t)[:3]
+    anew = fj.variable_stiffness_motion(robot, *stack, *sigma)
+    kernel = fj.compile(fj.variable_stiffness_motion, robot, phi0={"phi": 2})
+    phi = [anew.phi_1[0], anew.phi_2[0]]
+    for k in range(1, t.size):
+        found = kernel(*stack[:, k], *sigma[:, k], *phi)
+        phi = [found.phi_1, found.phi_2]
+        for ours, theirs in zip(found, anew):
+            assert np.allclose(ours, theirs[k], rtol=1e-10, atol=1e-9 * np.max(abs(theirs)))
+    assert fj.deflection_steps(robot, follow=True) == tuple(6 if kind in ("unequal", "cams") else 0 for kind in kinds)
+
+
+def test_a_poor_start_is_refused_not_followed():
+    """Too far away, or on the other side of a singularity: an error, and in a batch NaN, never another branch."""
+    robot = with_drives(fj.random_robot(1, 23, prismatic=0.0), ["unequal"])
+    rest, sigma = np.zeros((5, 1)), np.array([[900.0], [0.0], [0.0]])
+    expected = fj.variable_stiffness_motion(robot, *rest, *sigma)
+    with pytest.raises(fj.NonFiniteError, match="6 steps from phi0"):
+        fj.variable_stiffness_motion(robot, *rest, *sigma, phi0={"phi": [np.array([-0.5]), np.array([0.5])]})
+    rng = np.random.default_rng(0)
+    start = rng.uniform(-1.0, 1.0, (2, 5000, 1))
+    stacks = [np.broadcast_to(x, (5000, 1)).copy() for x in (*rest, *sigma)]
+    finite = np.empty(5000, dtype=bool)
+    found = fj.variable_stiffness_motion(robot, *stacks, phi0={"phi": list(start)}, finite=finite)
+    assert 0.1 < finite.mean() < 0.9
+    assert np.allclose(found.phi_1[finite], expected.phi_1) and np.allclose(found.phi_2[finite], expected.phi_2)
+    with pytest.raises(fj.InputError, match="'phi'"):
+        fj.variable_stiffness_motion(robot, *rest, *sigma, phi0={"phi": [np.zeros(1)]})
 
 
 # Kernels ------------------------------------------------------------------------------------------------------------

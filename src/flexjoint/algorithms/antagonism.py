@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.scan import scan
 from ..drives import AntagonisticDrive
 from ..drives.variable import Range, Setting
 from ..spatial import ca, is_symbolic
@@ -30,7 +29,6 @@ from ..springs import CubicSpring, ExponentialSpring, Spring
 from .branches import SINGULAR, Branch
 from .deflection import sought_deflection
 
-STATIONS = 8  # places on the way along a branch that are looked at
 DEGREE = 10  # of the first estimate of a cubic's middle root: with one Newton step 2e-16, with 9 3e-16, with 8 1e-13
 
 
@@ -70,22 +68,10 @@ class AntagonisticBranch(Branch):
         inside = ca.logic_and(setting.phi_1 <= one.reach, setting.phi_2 >= -two.reach)
         return ca.logic_and(inside, setting.phi_1 >= setting.phi_2)
 
-    def connected(self, setting: Setting, tau_e: Any) -> Any:
-        """From here to where one spring is at rest, det A keeps its sign.
-
-        Unequal springs have other branches among deflections of the same sign.  The way is looked at in `STATIONS`
-        places.
-        """
+    def way(self, setting: Setting, tau_e: Any) -> Any:
+        """To where one spring is at rest: unequal springs have other branches among deflections of the same sign."""
         rest = self.start(tau_e)
-        way = ca.if_else(rest > setting.phi_1, rest - setting.phi_1, 0)
-
-        def look(crossed: Any, part: Any) -> tuple[Any, Any]:
-            between = self.at(setting.phi_1 + part * way, tau_e)
-            return ca.if_else(between.det > 0, 1, crossed), ()  # where a law is undefined, nothing lies between
-
-        stations = [ca.SX((k + 1) / (STATIONS + 1)) for k in range(STATIONS)]
-        crossed, _ = scan(look, ca.SX(0), stations, opaque=True)
-        return ca.logic_and(self.begun(setting), crossed < 0.5)
+        return ca.if_else(rest > setting.phi_1, rest - setting.phi_1, 0)
 
     def passed(self, setting: Setting) -> Any:
         return setting.phi_2 < -self.drive.spring_2.reach

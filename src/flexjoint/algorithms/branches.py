@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..compiler.scan import scan
 from ..drives import VariableStiffnessDrive
 from ..drives.variable import Range, Setting
 from ..roots import root_of_increasing
-from ..spatial import ca
+from ..spatial import ca, is_zero
 
 INNER = 40  # steps for the deflection that follows
+STATIONS = 8  # places on the way along a branch that are looked at
 BALANCED = 1e-9  # of the stiffness, a rad (m): a torque missed by more has no deflection
 SINGULAR = 1e-6  # relative: a smaller determinant counts as singular
 
@@ -46,7 +49,7 @@ class Branch(ABC):
 
     @abstractmethod
     def begun(self, setting: Setting) -> Any:
-        """Whether the determinant has the sign it has on the branch."""
+        """Whether the determinant has the sign it has on the branch, or is 0."""
 
     @abstractmethod
     def slope(self, setting: Setting) -> Any:
@@ -61,8 +64,8 @@ class Branch(ABC):
         """Whether deflections are within their ranges."""
 
     @abstractmethod
-    def connected(self, setting: Setting, tau_e: Any) -> Any:
-        """Whether it is no solution of another branch."""
+    def way(self, setting: Setting, tau_e: Any) -> Any:
+        """How far along u, from here, the determinant must keep its sign: then this is no solution of another branch."""
 
     @abstractmethod
     def least_determinant(self, setting: Setting, sigma: Any) -> Any:
@@ -105,7 +108,7 @@ class SerialBranch(Branch):
         return sum(self.span) / 2
 
     def begun(self, setting: Setting) -> Any:
-        return self.drive.stiffens * setting.det >= 0
+        return ca.logic_and(self.drive.stiffens * setting.det >= 0, setting.sigma > 0)
 
     def slope(self, setting: Setting) -> Any:
         return self.drive.stiffens * setting.det / setting.A[0][0]
@@ -119,9 +122,30 @@ class SerialBranch(Branch):
         )
         return ca.logic_and(one, two)
 
-    def connected(self, setting: Setting, tau_e: Any) -> Any:
-        return ca.logic_and(self.begun(setting), setting.sigma > 0)
+    def way(self, setting: Setting, tau_e: Any) -> Any:
+        return ca.SX(0)
 
     def least_determinant(self, setting: Setting, sigma: Any) -> Any:
         a, b = setting.A
         return SINGULAR * (ca.fabs(a[0] * b[1]) + ca.fabs(a[1] * b[0]))
+
+
+def connected(branches: Sequence[Branch], settings: Sequence[Setting], tau_e: Sequence[Any]) -> list[Any]:
+    """Whether each is on its branch; the ways are looked at in `STATIONS` places."""
+    ways = [branch.way(setting, tau_e[k]) for k, (branch, setting) in enumerate(zip(branches, settings))]
+    far = [k for k, way in enumerate(ways) if not is_zero(way)]
+
+    def look(crossed: list[Any], part: Any) -> tuple[list[Any], Any]:
+        found = []
+        for j, k in enumerate(far):
+            between = branches[k].at(settings[k].phi_1 + part * ways[k], tau_e[k])
+            wrong = branches[k].drive.stiffens * between.det < 0  # where a law is undefined, nothing lies between
+            found.append(ca.if_else(wrong, 1, crossed[j]))
+        return found, ()
+
+    stations = [ca.SX((k + 1) / (STATIONS + 1)) for k in range(STATIONS)]
+    crossed = scan(look, [ca.SX(0)] * len(far), stations, opaque=True)[0] if far else []
+    good = [branch.begun(setting) for branch, setting in zip(branches, settings)]
+    for j, k in enumerate(far):
+        good[k] = ca.logic_and(good[k], crossed[j] < 0.5)
+    return good

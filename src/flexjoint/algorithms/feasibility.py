@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..robot import Robot
 from ..roots import root_of_increasing
 from ..spatial import ca, zeros
-from .branches import Branch
+from .branches import connected
 from .newton_euler import torque_derivatives
 from .settings import branch_of
 
@@ -67,20 +67,21 @@ def ends_of_branches(robot: Robot, tau_e):
     torques = [tau_e[i] for i in joints]
     lower, upper = (ca.SX(ca.vertcat(*x)) for x in zip(*(branch.span for branch in branches)))
 
-    def end(holds: Callable[[Branch, Setting, Any], Any]) -> Any:
+    def end(holds: Callable[[list[Setting]], list[Any]]) -> Any:
         """u from which on it holds."""
 
         def sign(u: Any) -> tuple[Any, Any]:
-            signs = []
-            for k, branch in enumerate(branches):
-                found = branch.at(u[k], torques[k])
-                signs.append(branch.where_defined(found, torques[k], 2 * holds(branch, found, torques[k]) - 1))
+            found = [branch.at(u[k], torques[k]) for k, branch in enumerate(branches)]
+            signs = [
+                branch.where_defined(found[k], torques[k], 2 * good - 1)
+                for k, (branch, good) in enumerate(zip(branches, holds(found)))
+            ]
             return ca.vertcat(*signs), ca.SX.zeros(len(branches))
 
         return root_of_increasing(sign, lower, upper, steps=BISECTIONS)
 
-    first = end(lambda branch, found, tau: branch.connected(found, tau))
-    last = end(lambda branch, found, _: branch.passed(found))
+    first = end(lambda found: connected(branches, found, torques))
+    last = end(lambda found: [branch.passed(x) for branch, x in zip(branches, found)])
     for k, (i, drive, branch) in enumerate(zip(joints, drives, branches)):
         inside = EDGE * (upper[k] - lower[k]) / 2
         least, most = (branch.at(u, torques[k]) for u in (first[k] + inside, last[k] - inside))

@@ -22,7 +22,7 @@ from ..robot import Robot
 from ..roots import root_of_increasing
 from ..spatial import ca, is_symbolic
 from .antagonism import AntagonisticBranch, antagonistic_form
-from .branches import Branch, SerialBranch
+from .branches import Branch, SerialBranch, connected
 
 SEARCH = 40  # steps, each a Newton step or a bisection: the same number for every input
 FOLLOW = 6  # Newton steps from deflections given
@@ -98,6 +98,18 @@ def solved(found: Setting, tau_e: Any, sigma: Any) -> Any:
     return ca.logic_and(holds, ca.fabs(found.tau_e - tau_e) <= FOUND * size)
 
 
+def newton(drive: VariableStiffnessDrive, phi_1: Any, phi_2: Any, tau_e: Any, sigma: Any) -> list[Any]:
+    """Better deflections, to the second order."""
+    found = drive.at(phi_1, phi_2)
+    change = found.solve(found.tau_e - tau_e, found.sigma - sigma)
+    return [phi_1 - change[0], phi_2 - change[1]]
+
+
+def polished(drive: VariableStiffnessDrive, phi_1: Any, phi_2: Any, tau_e: Any, sigma: Any) -> Setting:
+    """A step outside of loops: the derivatives of its result are those of the implicit function theorem."""
+    return drive.at(*newton(drive, phi_1, phi_2, tau_e, sigma))
+
+
 def searched(drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Any], sigma: Sequence[Any]) -> list[Setting]:
     """ln σ along the branch, less that of the stiffness wanted; negative before the branch begins."""
     branches = [branch_of(drive) for drive in drives]
@@ -114,12 +126,14 @@ def searched(drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Any], sig
     lower, upper = (ca.vertcat(*x) for x in zip(*(branch.span for branch in branches)))
     start = ca.SX(ca.vertcat(*[branch.start(tau_e[k]) for k, branch in enumerate(branches)]))  # mostly below the root
     u = root_of_increasing(excess, ca.SX(lower), ca.SX(upper), start, SEARCH)
-    settings = []
-    for k, (drive, branch) in enumerate(zip(drives, branches)):
-        found = branch.at(u[k], tau_e[k])
-        good = ca.logic_and(solved(found, tau_e[k], sigma[k]), branch.connected(found, tau_e[k]))
-        settings.append(checked(drive, found, sigma[k], good))
-    return settings
+    found = [
+        polished(drive, *branches[k].at(u[k], tau_e[k])[:2], tau_e[k], sigma[k]) for k, drive in enumerate(drives)
+    ]
+    good = connected(branches, found, tau_e)
+    return [
+        checked(drive, found[k], sigma[k], ca.logic_and(solved(found[k], tau_e[k], sigma[k]), good[k]))
+        for k, drive in enumerate(drives)
+    ]
 
 
 def followed(
@@ -130,19 +144,14 @@ def followed(
 ) -> list[Setting]:
     """Newton's method in both deflections; the branch is that of the guess, if no singularity lies between."""
 
-    def step(k: int, phi_1: Any, phi_2: Any) -> list[Any]:
-        found = drives[k].at(phi_1, phi_2)
-        change = found.solve(found.tau_e - tau_e[k], found.sigma - sigma[k])
-        return [phi_1 - change[0], phi_2 - change[1]]
-
     def turn(phi: Any, _: Any) -> tuple[Any, Any]:
-        return [step(k, *pair) for k, pair in enumerate(phi)], ()
+        return [newton(drives[k], *pair, tau_e[k], sigma[k]) for k, pair in enumerate(phi)], ()
 
     start = [[ca.SX(x) for x in pair] for pair in guess]
     phi, _ = scan(turn, start, [()] * (FOLLOW - 1), opaque=True)
     settings = []
     for k, drive in enumerate(drives):
-        found = drive.at(*step(k, *phi[k]))  # outside the loop: derivatives are those of the implicit function theorem
+        found = polished(drive, *phi[k], tau_e[k], sigma[k])
         good = solved(found, tau_e[k], sigma[k])
         for j in range(BETWEEN + 1):
             way = j / (BETWEEN + 1)

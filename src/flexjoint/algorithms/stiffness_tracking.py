@@ -17,18 +17,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
-from ..drives import AntagonisticDrive
+from ..drives import VariableStiffnessDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import ca, total
-from .antagonism import pair_at, regular
 from .feedback_linearization import link_motion
+from .settings import regular
 from .transmission import spring_torque
 from .variable_stiffness import refuse_damping, require_springs, singular, variable_stiffness_linearization
 
 NAME = "variable_stiffness_control"
 TRACKING = {"reference": 5, "gains": 4, "stiffness": 3, "stiffness_gains": 2}
 OPTIONS = {"integrals": 2, "integral_gains": 2, "limits": 2, "band": 2}
+UNBOUNDED = 1e300
 NEEDS = {"integrals": "integral_gains", "integral_gains": "integrals"}
 
 
@@ -42,11 +43,13 @@ class VariableStiffnessControl(NamedTuple):
 
 
 class Springs(NamedTuple):
-    """At one joint: [τ_e, τ_e'] on the link, its [σ, σ'], and how the torques of its motors grow with v_σ."""
+    """At one joint: [τ_e, τ_e'] on the link, its [σ, σ'], how the torques of its motors grow with v_σ, and whether both
+    act on the link."""
 
     tau_e: Sequence[Any]
     sigma: Sequence[Any]
-    gain: Sequence[Any]
+    gain: Sequence[Any] = ()
+    share: bool = False
 
 
 class Limited(NamedTuple):
@@ -85,7 +88,7 @@ def variable_stiffness_control(
     state = (q, v, phi_1, phi_2, phi_1_v, phi_2_v)
     tau = variable_stiffness_linearization.function(robot, *state, v_q, v_s, wrenches=wrenches, base=base)
     limited = [
-        within_limits([x[i] for x in tau], spring.gain, [x[i] for x in goal["limits"]] if "limits" in goal else None)
+        within_limits([x[i] for x in tau], spring, [x[i] for x in goal["limits"]] if "limits" in goal else None)
         for i, spring in enumerate(springs)
     ]
     tau_1, tau_2, moves, stiffens = (ca.vertcat(*x) for x in zip(*((*x.tau, x.moves, x.stiffens) for x in limited)))
@@ -94,15 +97,13 @@ def variable_stiffness_control(
 
 def springs_of(joint: Joint, phi_1: Any, phi_2: Any, phi_1_v: Any, phi_2_v: Any) -> Springs:
     """Torque and stiffness from the deflections; a joint that cannot change its stiffness has [0, 0] and no gain."""
-    if not isinstance(joint.drive, AntagonisticDrive):
-        return Springs(spring_torque(joint, phi_1, phi_1_v), [0, 0], [])
-    pair = regular(pair_at(joint.drive, phi_1, phi_2))
-    one, two = pair.one, pair.two
-    return Springs(
-        [one.tau + two.tau, one.sigma * phi_1_v + two.sigma * phi_2_v],  # [VSANEA (6), (17)]
-        [one.sigma + two.sigma, one.zeta * phi_1_v + two.zeta * phi_2_v],  # [VSANEA (11), (18)]
-        [motor.inertia * x for motor, x in zip(joint.drive.motors, pair.solve(0, 1))],  # τ_k = B_k φ_k'' + ...
-    )
+    drive, rates = joint.drive, ca.vertcat(phi_1_v, phi_2_v)
+    if not isinstance(drive, VariableStiffnessDrive):
+        return Springs(spring_torque(joint, phi_1, phi_1_v), [0, 0])
+    found = regular(drive, drive.at(phi_1, phi_2))
+    tau_e_v, sigma_v = (ca.mtimes(row, rates) for row in found.A)  # [VSANEA (17), (18)]
+    gain = [motor.inertia * x for motor, x in zip(drive.motors, found.solve(0, 1))]  # τ_k = B_k φ_k'' + ...
+    return Springs([found.tau_e, tau_e_v], [found.sigma, sigma_v], gain, drive.follows)
 
 
 def within_band(sigma_d: Sequence[Any], band: Sequence[Any] | None) -> Sequence[Any]:
@@ -114,18 +115,31 @@ def within_band(sigma_d: Sequence[Any], band: Sequence[Any] | None) -> Sequence[
     return [kept, *(ca.if_else(inside, x, 0) for x in sigma_d[1:])]
 
 
-def within_limits(tau: Sequence[Any], gain: Sequence[Any], limits: Sequence[Any] | None) -> Limited:
-    """The torques of a joint kept within limits: by another v_σ if that is enough, else cut off."""
+def within_limits(tau: Sequence[Any], spring: Springs, limits: Sequence[Any] | None) -> Limited:
+    """The torques of a joint kept within limits: by another v_σ if that is enough, else cut off.
+
+    Where it is not enough, another v_σ still gives the link more of its torque, if both motors act on it.
+    """
+    gain = spring.gain
     if limits is None:
         return Limited(tau, 1, bool(gain))
     moves, stiffens = ca.fabs(tau[0]) <= limits[0], 0
     if gain:
-        ends = [[(end - x) / g for end in (-limit, limit)] for x, g, limit in zip(tau, gain, limits)]
-        least, most = ca.fmax(*(ca.fmin(*x) for x in ends)), ca.fmin(*(ca.fmax(*x) for x in ends))
+        ends = [changes(x, g, limit) for x, g, limit in zip(tau, gain, limits)]
+        least, most = ca.fmax(ends[0][0], ends[1][0]), ca.fmin(ends[0][1], ends[1][1])
+        moves = least <= most
         change = ca.fmin(ca.fmax(0, least), most)  # of v_σ
+        change = change if spring.share else ca.if_else(moves, change, 0)
         tau = [x + g * change for x, g in zip(tau, gain)]
-        moves, stiffens = least <= most, change == 0
+        stiffens = ca.logic_and(moves, change == 0)
     return Limited([ca.fmin(ca.fmax(x, -limit), limit) for x, limit in zip(tau, limits)], moves, stiffens)
+
+
+def changes(tau: Any, gain: Any, limit: Any) -> tuple[Any, Any]:
+    """Between which changes of v_σ a torque is within its limit; any or none if it does not depend on it."""
+    ends = [(end - tau) / gain for end in (-limit, limit)]
+    far = ca.if_else(ca.fabs(tau) <= limit, UNBOUNDED, -UNBOUNDED)
+    return ca.if_else(gain == 0, -far, ca.fmin(*ends)), ca.if_else(gain == 0, far, ca.fmax(*ends))
 
 
 def checked_tracking(tracking: Any) -> Mapping[str, Any]:

@@ -100,7 +100,7 @@ def uncertain(given: list[str]) -> dict[str, str]:
 
 
 def peak_table(table: JointTable) -> Table:
-    """The largest torque and deflection of each joint."""
+    """The largest of what is plotted of each joint: of one motor or the other, and of errors their bound."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -112,5 +112,5 @@ def peak_table(table: JointTable) -> Table:
     for panel in found:
         shown.add_column(panel.title, justify="right")
     for i, joint in enumerate(table.robot.joints):
-        shown.add_row(joint.name, *(f"{abs(x.values[:, i]).max():.4g} {x.units[i]}" for x in found))
+        shown.add_row(joint.name, *(f"{x.largest(i):.4g} {x.units[i]}" for x in found))
     return shown

@@ -14,8 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.antagonism import feasible_stiffness
-from ..algorithms.newton_euler import torque_derivatives
+from ..algorithms.feasibility import feasible_stiffness_along
 from ..algorithms.stiffness_tracking import variable_stiffness_control
 from ..algorithms.variable_stiffness import refuse_damping, require_springs
 from ..errors import InputError
@@ -96,7 +95,8 @@ class VariableStiffnessTracking(Controller):
         robot, n = self.robot, self.robot.n
         motion, stiffness = gains[MOTION], gains[STIFFNESS]
         q, v, theta, theta_v = measurement
-        phi_2, phi_2_v = (self.at_pairs(x[n:] - y[self.pairs]) for x, y in ((theta, q), (theta_v, v)))
+        counts = sx([getattr(robot.joints[i].drive, "c", 1) for i in self.pairs])  # whether θ_2 does from the link
+        phi_2, phi_2_v = (self.at_pairs(x[n:] - counts * y[self.pairs]) for x, y in ((theta, q), (theta_v, v)))
         tracking = {
             "reference": [x[:n] for x in reference],
             "gains": motion[1:],
@@ -131,10 +131,9 @@ def stiffness_band(robot: Robot, motion: Trajectory, margin: float = MARGIN) -> 
 
     `margin`, of these numbers, is left at both ends, since a robot off its motion bears other torques.
     """
-    q = motion(np.linspace(0.0, motion.duration, SAMPLES), order=2)
-    (tau_e,) = torque_derivatives(robot, *q)
     chosen = np.flatnonzero(robot.antagonistic)
-    lower, upper = (x[:, chosen] for x in feasible_stiffness(robot, tau_e))
+    t = np.linspace(0.0, motion.duration, SAMPLES)
+    lower, upper = (x[:, chosen] for x in feasible_stiffness_along(robot, motion, t))
     least, greatest = (1 + margin) * lower.max(axis=0), (1 - margin) * upper.min(axis=0)
     for i, a, b in zip(chosen, least, greatest):
         if not a < b:  # NaN where a torque is too much for the springs

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import numbers
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
@@ -142,7 +143,8 @@ class VariableStiffnessDrive(ABC):
     def plain(self) -> dict[str, Any]:
         """All that tells this drive from others, as plain data."""
         name = type(self).__name__
-        data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        data = {key: float(x) + 0.0 if isinstance(x, numbers.Real) else x for key, x in fields.items()}
         if not type(self).__module__.startswith("flexjoint."):  # its code counts, not only its numbers
             x = [ca.SX.sym(key) for key in ("x", "y")]
             outputs = [*self.torques(*x), *(self.deflections(*x) if self.closed else ())]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.antagonism import feasible_stiffness
+from ..algorithms.feasibility import feasible_stiffness
 from ..algorithms.variable_stiffness import variable_stiffness_motion
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
@@ -60,8 +60,8 @@ def stiffness_table(
 ) -> StiffnessTable:
     """What motion and stiffness ask of both motors, every `period` seconds.
 
-    `stiffness` has a column for each joint that can change it, as `load_stiffness` gives it; where it is shorter than
-    the motion it stays what it was in the end.  A stiffness beyond reach is an error that names joint, time and what
+    `stiffness` has a column for each joint that can change it, as `load_stiffness` gives it; beyond its end it
+    goes on as its kind does.  A stiffness beyond reach is an error that names joint, time and what
     could be reached.  `wrench`, (f, n), acts on the tool in base coordinates and does not change.
     With `uncertain`, as in `sensitivity`, there are bands of the torques.
     """

@@ -104,12 +104,6 @@ def test_ends_coincide_only_with_a_smoother_stiffness(links):
         assert paper_002.gap(ours(850.0, 1275.0, 5), constant, sample).torque < 1e-12
 
 
-def test_the_largest_torque_is_that_of_the_corrected_bound():
-    """√2 K R (1 + ½ (σ − 2K)/(3K)), at φ_1 = φ_2."""
-    R = math.sqrt(50.0 / (3 * KC))
-    assert paper_002.most_torque(ROBOT, 850.0) == pytest.approx(math.sqrt(2) * K * R * (1 + 25 / (3 * K)), rel=1e-7)
-
-
 def test_random_motions_are_of_the_papers_kind(monkeypatch):
     monkeypatch.setattr(paper_002, "RANDOM_MOTIONS", 5)
     found = paper_002.random_ratios(ROBOT)

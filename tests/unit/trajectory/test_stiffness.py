@@ -1,4 +1,4 @@
-"""Stiffnesses over time from files, texts and numbers: a column for each joint that can change its own."""
+"""Stiffnesses over time, from files, texts and numbers, and beside a motion: a column for each joint that has one."""
 
 from __future__ import annotations
 
@@ -46,3 +46,30 @@ def test_samples_are_in_the_order_of_the_joints(tmp_path):
 def test_mistakes_are_named(source, robot, words):
     with pytest.raises(fj.InputError, match=words):
         fj.load_stiffness(source, robot)
+
+
+# Beside a motion --------------------------------------------------------------------------------------------------
+
+MOTION = fj.RestToRest(np.zeros(3), np.ones(3), 2.0)
+RAMP = fj.RestToRest([850.0, 900.0], [1275.0, 1000.0], 1.0, smoothness=1)
+
+
+def test_columns_of_the_motion_then_of_the_stiffness():
+    both = fj.MotionAndStiffness(MOTION, RAMP)
+    t = np.array([0.3, 0.9, 1.5])
+    assert both.n == 5 and both.duration == 2.0 and both.smoothness == 3
+    found = both(t)
+    assert np.array_equal(found[..., :3], MOTION(t)) and np.array_equal(found[:3, :, 3:], RAMP(t, order=2))
+    assert not np.any(found[3:, :, 3:])
+    assert np.array_equal(both(0.3, order=1), found[:2, 0])
+
+
+def test_what_is_too_rough_is_named():
+    rough = fj.MotionAndStiffness(MOTION, fj.RestToRest([850.0], [900.0], 1.0, smoothness=0))
+    with pytest.raises(fj.InputError, match="stiffness: give smoothness=1 or more"):
+        fj.require_smoothness(rough, 4)
+    rough = fj.MotionAndStiffness(fj.RestToRest(np.zeros(3), np.ones(3), 2.0, smoothness=2), RAMP)
+    with pytest.raises(fj.InputError, match="motion: give smoothness=3 or more"):
+        fj.require_smoothness(rough, 4)
+    with pytest.raises(fj.InputError, match="MotionAndStiffness takes trajectories"):
+        fj.MotionAndStiffness(MOTION, 850.0)
