@@ -316,7 +316,7 @@ DRIVER = """\
 #include "function.h"
 int main(void)
 {
-    REAL a, b, c, y[20];
+    REAL a, b, c, y[COUNT];
     while (fread(&a, sizeof a, 1, stdin) && fread(&b, sizeof b, 1, stdin) && fread(&c, sizeof c, 1, stdin)) {
         function(&a, &b, &c, ARGUMENTS);
         fwrite(y, sizeof y, 1, stdout);
@@ -332,7 +332,8 @@ def driver(folder, float32, freestanding, *options):
     c.export(kernel, "function", folder, "a test", float32=float32, freestanding=freestanding)
     arguments = ", ".join(f"&y[{k}]" for k in range(len(kernel.outputs)))
     real = "float" if float32 else "double"
-    (folder / "driver.c").write_text(DRIVER.replace("REAL", real).replace("ARGUMENTS", arguments))
+    text = DRIVER.replace("REAL", real).replace("ARGUMENTS", arguments).replace("COUNT", str(len(kernel.outputs)))
+    (folder / "driver.c").write_text(text)
     subprocess.run(["gcc", *FLAGS, *options, "-o", "driver", "driver.c", "function.c", "-lm"], cwd=folder, check=True)
     return folder / "driver"
 
