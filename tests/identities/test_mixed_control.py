@@ -198,9 +198,7 @@ def test_adaptive_law(robot):
     Y, zero = fj.base_regressor(robot, q, v, v_r, a_r), ca.SX.zeros(robot.n)
     given = Y @ estimate + (1 - elastic) * B * a_r + D * v_r + K_D * s  # at rigid joints, without S θ'' + C_1 θ'
     driving = elastic * K * (theta - q) + (1 - elastic) * given
-    a = ca.solve(
-        fj.mass_matrix(robot, q), driving - fj.generalized_forces(robot, q, theta, v, zero, zero, zero).tau_e
-    )
+    a = ca.solve(fj.mass_matrix(robot, q), driving - fj.generalized_forces(robot, q, theta, v, zero, zero, zero).tau_e)
     known = ca.vertcat(v, a, theta_v, zero, Gamma * (Y.T @ s), 0)
     jerk = ca.jtimes(a, x, known) + ca.jacobian(a, t)
     tracking = {"reference": wanted, "gains": [ca.SX(x) for x in gains(robot)]}
