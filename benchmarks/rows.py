@@ -38,7 +38,7 @@ IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_c
 
 
 def all_rows(effort: Effort) -> Iterator[Row]:
-    for part in (lwr, orders, chains, coriolis, batches, rollouts, calls, compilation, imports):
+    for part in (lwr, orders, chains, coriolis, residuals, batches, rollouts, calls, compilation, imports):
         yield from part(effort)
 
 
@@ -200,6 +200,27 @@ def coriolis(effort: Effort) -> Iterator[Row]:
         yield Row(
             "Coriolis, random chains", f"C v_a, N = {n}", times[1], times[3], "inverse dynamics", None, counts[1], n
         )
+
+
+def residuals(effort: Effort) -> Iterator[Row]:
+    """One update of residuals, and with alarms, of a 7R arm: time, sensors and torque in, out= given."""
+    elastic = fj.load("kuka_lwr")
+    rigid = elastic.without_drives()
+    for label, residual in (
+        ("momentum residual, rigid", fj.MomentumResidual(rigid, 50.0)),
+        ("link and motor residuals, elastic", fj.JointTorqueResidual(elastic, 50.0, 50.0)),
+        (
+            "link and motor residuals with alarms, elastic",
+            fj.Detector(fj.JointTorqueResidual(elastic, 50.0, 50.0), {"link": 1.0, "motor": 1.0}),
+        ),
+        ("link residual from motor encoders, elastic", fj.MotorEncoderResidual(elastic, 50.0, 300.0)),
+    ):
+        names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.blank[0]}
+        names["outputs"] = tuple(np.empty(x.shape) for x in residual.kernel.outputs)
+        sensed = ", ".join("q" if name.endswith(("q", "theta")) else "v" for name in residual.reads)
+        ours, theirs = interleaved([f"kernel(state, h, {sensed}, tau, out=outputs)", RNEA], names, effort)
+        target = 0.5 if "link and motor" in label else None
+        yield Row("residuals, 7R LWR", label, ours, theirs, "pin.rnea", target, residual.kernel.operations, rigid.n)
 
 
 def batches(effort: Effort) -> Iterator[Row]:

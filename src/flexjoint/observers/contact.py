@@ -24,24 +24,26 @@ class ExternalWrench(NamedTuple):
 
     `unobservable` (..., 6, 6) projects on the wrenches that no joint feels: `wrench` has no part in them.  `rank`
     counts the directions that are felt, `leftover` (..., n) is the part of the residual that no wrench on this link
-    explains.
+    explains.  `length` is what weighed moments against forces.
     """
 
     wrench: np.ndarray
     unobservable: np.ndarray
     rank: np.ndarray
     leftover: np.ndarray
+    length: float
 
     def missing(self) -> list[str]:
         """The unobservable directions of a single estimate in words, such as "1.00 n_z"; none at full rank."""
         if self.wrench.ndim != 1:
             raise InputError(f"missing() describes one estimate, these are {self.wrench.shape[:-1]}: choose one")
-        left, found = self.unobservable, []
+        scale, found = scales(self.length), []
+        left = self.unobservable * scale / scale[:, None]
         for _ in range(6 - int(self.rank)):  # the axis that is felt least, and what is not felt of it
             direction = left[:, np.argmax(np.diag(left))]
             direction = direction / np.linalg.norm(direction)
             left = left - np.outer(direction, direction)
-            found.append(spelled(direction))
+            found.append(spelled(direction * scale))
         return found
 
 
@@ -57,7 +59,7 @@ def external_wrench(
     J, r = jacobian(robot, q, link=link), np.asarray(residual, dtype=float)
     if r.shape[-1:] != (robot.n,):
         raise InputError(f"external_wrench: the residual has shape {r.shape}; it must be (..., {robot.n})")
-    scale = np.array([1.0] * 3 + [length] * 3)
+    scale = scales(length)
     A = np.swapaxes(J, -1, -2) * scale  # r = (Jᵀ scale) (w / scale)
     U, s, Vt = np.linalg.svd(A, full_matrices=False)
     felt = s > tolerance * np.max(s, axis=-1, keepdims=True)
@@ -66,12 +68,17 @@ def external_wrench(
     wrench = scale * np.einsum("...kj,...k->...j", Vt, inverse * along)
     explained = np.einsum("...ik,...k->...i", U, felt * along)
     known = np.einsum("...ki,...k,...kj->...ij", Vt, felt.astype(float), Vt)
-    return ExternalWrench(wrench, np.eye(6) - known, np.sum(felt, axis=-1), r - explained)
+    unfelt = (np.eye(6) - known) * scale[:, None] / scale
+    return ExternalWrench(wrench, unfelt, np.sum(felt, axis=-1), r - explained, length)
+
+
+def scales(length: float) -> np.ndarray:
+    return np.array([1.0] * 3 + [length] * 3)
 
 
 def spelled(direction: np.ndarray) -> str:
-    largest = np.argmax(np.abs(direction))
-    direction = direction * np.sign(direction[largest])
+    """With 1 for the largest component."""
+    direction = direction / direction[np.argmax(np.abs(direction))]
     terms = [f"{x:+.2f} {name}" for x, name in zip(direction, COMPONENTS) if abs(x) > SMALL]
     return " ".join(terms).removeprefix("+")
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.bodies import refuse_spinning_rotors
 from ..algorithms.energy import kinetic_energy, potential_energy
 from ..algorithms.friction import link_friction
 from ..control.gains import positive
@@ -36,6 +37,7 @@ class EnergyResidual(Residual):
     def __post_init__(self) -> None:
         checked_residual(self)
         positive("EnergyResidual", "cutoff", self.cutoff)
+        refuse_spinning_rotors("EnergyResidual", self.robot, "exchanges energy with the links")
 
     @property
     def reads(self) -> tuple[str, ...]:

@@ -2,7 +2,8 @@
 
 Rigid robots: [DeLuca sec. II-A].  With springs the links and the motors have a balance each: what the links lack is a
 collision, what a motor lacks is a fault of its actuator, and neither shows in the other  [Haddadin].  At a rigid joint
-the two cannot be told apart and show in the link's.
+the two cannot be told apart and show in the link's.  In the complete model of the rotors links and motors have their
+part in each other's momentum, S and Sᵀ  [Hua].
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..algorithms.bodies import rotors
 from ..algorithms.coriolis import coriolis_transpose_product
+from ..algorithms.coupled import coupled_momentum, coupled_transpose_product
 from ..algorithms.energy import generalized_momentum
 from ..algorithms.friction import friction, link_friction
 from ..algorithms.newton_euler import gravity_torque
@@ -54,6 +57,20 @@ def link_balance(robot: Robot, q: Any, v: Any) -> Balance:
     """p = M v and Cᵀv − g − friction: two sweeps and one for gravity, O(N)."""
     rate = coriolis_transpose_product.function(robot, q, v) - gravity_torque.function(robot, q)
     return Balance(generalized_momentum.function(robot, q, v), rate - link_friction(robot, [v], 0)[0], zeros(0))
+
+
+def whole_balance(robot: Robot, q: Any, v: Any, theta_v: Any) -> Balance:
+    """Of links and of the motors behind springs: M v + S θ' and Sᵀv + B θ' in the complete model, S = 0 in Spong's."""
+    motors = [x.motor if x else Motor(0.0) for x in transmissions(robot)]
+    rubbing = friction(motors, [theta_v], 0)[0]
+    if any(rotor.elastic for rotor in rotors(robot)):
+        p = ca.vertcat(*coupled_momentum.function(robot, q, v, theta_v))
+        gradient = coupled_transpose_product.function(robot, q, v, theta_v)
+        rate = gradient - gravity_torque.function(robot, q) - link_friction(robot, [v], 0)[0]
+        return Balance(p, ca.vertcat(rate, -rubbing), zeros(0))
+    links = link_balance(robot, q, v)
+    momenta = sx([motor.inertia for motor in motors]) * theta_v  # B θ'
+    return Balance(ca.vertcat(links.p, momenta), ca.vertcat(links.rate, -rubbing), zeros(0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -130,17 +147,14 @@ class JointTorqueResidual(Residual):
 
     def balance(self, measurement: Measurement) -> Balance:
         robot, behind = self.robot, transmissions(self.robot)
-        links = link_balance(robot, measurement.q, measurement.v)
-        springs = [self.tension(k, x, measurement) if x else sx(0.0) for k, x in enumerate(behind)]
+        springs = [self.tension(k, x, measurement) if x else zeros(1) for k, x in enumerate(behind)]
         pulling = [zeros(1)] * robot.n
-        for k, i in enumerate(robot.motor_joints):
-            pulling[i] = pulling[i] + springs[k]
+        for i, tension in zip(robot.motor_joints, springs):
+            pulling[i] = pulling[i] + tension
         if self.sensors:
             pulling = [measurement.tau_e[i] if elastic else zeros(1) for i, elastic in enumerate(robot.elastic)]
-        motors = [x.motor if x else Motor(0.0) for x in behind]
-        momenta = sx([motor.inertia for motor in motors]) * measurement.theta_v  # B θ'
-        rates = -ca.vertcat(*springs) - friction(motors, [measurement.theta_v], 0)[0]
-        return Balance(ca.vertcat(links.p, momenta), ca.vertcat(links.rate + ca.vertcat(*pulling), rates), links.place)
+        whole = whole_balance(robot, measurement.q, measurement.v, measurement.theta_v)
+        return whole._replace(rate=whole.rate + ca.vertcat(*pulling, *(-x for x in springs)))
 
     def tension(self, k: int, x: Transmission, measurement: Measurement) -> Any:
         """Torque of the spring of motor k on the link."""

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..algorithms.bodies import refuse_spinning_rotors
 from ..algorithms.deflection import deflection_jet
 from ..algorithms.friction import friction
 from ..control.gains import positive
@@ -132,6 +133,7 @@ class MotorEncoderResidual(TimedObserver):
     def __post_init__(self) -> None:
         checked_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
+        refuse_spinning_rotors("MotorEncoderResidual", self.robot, "turns with a link whose velocity is not measured")
         for joint, damped in zip(self.robot.joints, self.robot.damped):
             if damped:
                 raise InputError(

@@ -75,7 +75,7 @@ class TimedObserver(Observer):
             return [(states, after), *((array, found[array.name]) for array in outputs)]
 
         inputs = [states, Array("elapsed", (), "s"), *self.arrays]
-        return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, update)
+        return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, update, self._key("sample"))
 
     @cached_property
     def arrays(self) -> list[Array]:
@@ -102,7 +102,11 @@ class TimedObserver(Observer):
             return [(Array("history", (BLOCK, width)), ca.horzcat(*ys).T), (states, last)]
 
         inputs = [states, Array("samples", (BLOCK, edges[-1]))]
-        return kernel_of(f"{type(self).__name__} of {self.robot.name} along a log", inputs, update)
+        return kernel_of(f"{type(self).__name__} of {self.robot.name} along a log", inputs, update, self._key("log"))
+
+    def _key(self, kernel: str) -> str | None:
+        """What names a kernel on disk; only code of flexjoint's own, which the cache knows, has one."""
+        return f"{kernel} {self!r}" if is_own(self) else None
 
     def run(self, t: Any, measurement: Measurement, torque: Any, *, held: bool = True) -> dict[str, np.ndarray]:
         """Over a log, or several: times (..., m) in s, fields of `measurement` (..., m, size), torque (..., m, motors).
@@ -144,6 +148,13 @@ class TimedObserver(Observer):
                 f"{'missing' if x is None else found.shape}"
             )
         return found
+
+
+def is_own(observer: Any) -> bool:
+    """Whether an observer, and those that it is made of, are flexjoint's."""
+    parts = [getattr(observer, x.name) for x in fields(observer)]
+    own = type(observer).__module__.startswith("flexjoint.")
+    return own and all(is_own(part) for part in parts if isinstance(part, Observer))
 
 
 def plainly(value: Any) -> Any:

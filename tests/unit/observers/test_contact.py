@@ -51,6 +51,10 @@ def test_what_no_wrench_on_the_link_explains_is_left_over():
     r = torques(LWR, Q, LWR.links[2].name, W) + np.array([0, 0, 0, 0, 2.0, 0, 1.0])
     found = fj.external_wrench(LWR, Q, r, link=LWR.links[2].name)
     assert found.rank == 3
+    J = fj.jacobian(LWR, Q, link=LWR.links[2].name)
+    assert np.max(np.abs(J.T @ found.unobservable)) < 1e-12
+    assert np.allclose(found.unobservable @ found.wrench, 0, atol=1e-12)
+    assert np.linalg.matrix_rank(found.unobservable) == 3 == len(found.missing())
     assert np.allclose(found.leftover, [0, 0, 0, 0, 2.0, 0, 1.0], atol=1e-12)
 
 

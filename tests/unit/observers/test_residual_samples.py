@@ -193,6 +193,25 @@ def test_springs_from_deflections_instead_of_sensors():
         assert np.allclose(first[name], second[name], rtol=1e-9, atol=1e-9)
 
 
+def test_kernels_are_kept_under_names_that_say_everything():
+    """... and observers of users, whose code may change, under none."""
+    detector = fj.Detector(RESIDUAL, {"residual": 1.0})
+    others = [
+        fj.Detector(RESIDUAL, {"residual": 1.0 + 1e-12}),
+        fj.Detector(RESIDUAL, {"residual": 1.0}, release=0.71),
+        fj.Detector(fj.MomentumResidual(ARM, CUTOFF * (1 + 1e-14)), {"residual": 1.0}),
+        fj.Detector(fj.MomentumResidual(ARM.with_payload(1e-9), CUTOFF), {"residual": 1.0}),
+    ]
+    keys = {x._key("sample") for x in (detector, *others)}
+    assert len(keys) == 5 and detector._key("sample") == fj.Detector(RESIDUAL, {"residual": 1.0})._key("sample")
+
+    @dataclasses.dataclass(frozen=True, eq=False, repr=False)
+    class Own(fj.MomentumResidual):
+        """A user's."""
+
+    assert fj.Detector(Own(ARM, CUTOFF), {"residual": 1.0})._key("sample") is None
+
+
 # Alarms ---------------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,119 @@
+"""Residuals, alarms and reactions inside the compiled loop of a simulation."""
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.spatial import ca
+
+H = 1e-3
+ARM = fj.random_robot(2, 7, prismatic=0.0, elastic=0.5)
+REST = np.array([0.3, -0.5])
+LAW = fj.MotorPD(ARM, [200.0, 20.0])
+HIT = 0.2  # s
+
+
+WRENCH = np.array([20.0, 20.0, 20.0, 5.0, 5.0, 5.0])
+
+
+def push(t, state):
+    """A wrench on the last link, from HIT on for 50 ms."""
+    during = ca.logic_and(t >= HIT - H / 2, t < HIT + 0.05 - H / 2)
+    return {ARM.tool: ca.if_else(during, 1.0, 0.0) * ca.SX(WRENCH)}
+
+
+RESIDUAL = fj.JointTorqueResidual(ARM, 60.0, 60.0, sensors=False)
+DETECTOR = fj.Detector(RESIDUAL, {"link": 0.5, "motor": 0.5})
+
+
+def simulated(controller, **options):
+    return fj.simulate(ARM, controller, REST, 0.6, period=H, check=False, contact=push, **options)
+
+
+def test_in_the_loop_as_along_the_log():
+    run = simulated(LAW, observers={"watch": DETECTOR})
+    measurement = fj.Measurement(run.q, run.v, run.theta, run.theta_v, None)
+    wanted = DETECTOR.run(run.t, measurement, run.tau)
+    for name in DETECTOR.outputs:
+        assert np.allclose(run.more[f"watch.{name}"], wanted[name], rtol=1e-9, atol=1e-9), name
+    J = fj.jacobian(ARM, run.q[int(HIT / H)])
+    expected = J.T @ WRENCH
+    assert np.max(np.abs(run.more["watch.link"][int(HIT / H) + 50] / expected - (1 - np.exp(-3)))) < 0.1
+    assert np.max(np.abs(run.more["watch.motor"])) < 0.01 * np.max(np.abs(expected))
+    alarm = np.flatnonzero(np.any(run.more["watch.link_alarm"], axis=-1))[0]
+    assert HIT / H < alarm < HIT / H + 10
+
+
+@pytest.mark.parametrize(
+    "reaction", [fj.Stop(ARM, 30.0), fj.ZeroGravity(ARM), fj.Reflex(ARM, 1.0, 1.0)], ids=lambda x: type(x).__name__
+)
+def test_reactions_take_over_at_the_alarm(reaction):
+    guarded = fj.Guarded(LAW, DETECTOR, reaction)
+    run = simulated(guarded)
+    free = simulated(LAW)
+    wanted = DETECTOR.run(run.t, fj.Measurement(run.q, run.v, run.theta, run.theta_v, None), run.tau)
+    alarm = np.flatnonzero(np.any(wanted["link_alarm"], axis=-1))[0]
+    assert np.allclose(run.tau[:alarm], free.tau[:alarm], rtol=1e-12)
+    g, r = fj.gravity_torque(ARM, run.q), wanted["link"]
+    late = {
+        "Stop": g - 30.0 * run.theta_v,
+        "ZeroGravity": g,
+        "Reflex": g + r - 1.0 * run.theta_v,
+    }[type(reaction).__name__]
+    assert np.allclose(run.tau[alarm:], late[alarm:], rtol=1e-6, atol=1e-9)
+    assert run.memory[-1] == 1
+
+
+def test_without_a_latch_control_comes_back():
+    run = simulated(fj.Guarded(LAW, DETECTOR, fj.ZeroGravity(ARM), latched=False))
+    g = fj.gravity_torque(ARM, run.q)
+    floating = np.all(np.abs(run.tau - g) < 1e-9, axis=-1)
+    assert np.any(floating[220:250]) and not np.any(floating[-50:])
+
+
+def test_a_blind_detector_is_an_alarm():
+    numb = fj.Detector(RESIDUAL, {"link": 1e6})
+    guarded = fj.Guarded(LAW, numb, fj.ZeroGravity(ARM), patience=0.0105)
+    state, measurement = guarded.start([REST]), fj.JointState(REST, np.zeros(2), REST, np.zeros(2))
+    torques = []
+    for k in range(30):
+        if k >= 10:
+            measurement = measurement._replace(theta_v=np.full(2, 1e301))  # what no sensor can mean
+        state, tau = guarded(state, [REST + 0.1], measurement)
+        torques.append(tau)
+    zero = np.all(np.isclose(torques, fj.gravity_torque(ARM, REST)), axis=-1)
+    assert zero.tolist() == [False] * 20 + [True] * 10
+
+
+def test_guards_refuse_what_does_not_fit():
+    with pytest.raises(fj.InputError, match="sensors=False"):
+        fj.Guarded(LAW, fj.Detector(fj.JointTorqueResidual(ARM, 60.0, 60.0), {"link": 1.0}), fj.ZeroGravity(ARM))
+    with pytest.raises(fj.InputError, match="different numbers of joints"):
+        fj.Guarded(LAW, DETECTOR, fj.ZeroGravity(fj.random_robot(3, 1)))
+    with pytest.raises(fj.InputError, match="damping"):
+        fj.Stop(ARM, -1.0)
+
+
+def test_the_complete_model_of_rotors():
+    """Links and motors that carry each other: only the model that knows it finds nothing but the push."""
+    robot = ARM.with_drives([fj.ElasticDrive(800.0, fj.Motor.from_rotor(2e-3, x)) for x in (20.0, -30.0)])
+    whole = robot.with_fidelity("complete")
+    run = fj.simulate(
+        whole, fj.OpenLoop(whole), np.array([3.0, -2.0]), 0.3, period=H, contact=push, check=False, substeps=2
+    )
+    log = (run.t, fj.Measurement(run.q, run.v, run.theta, run.theta_v, None), run.tau)
+    told, spong = (fj.JointTorqueResidual(x, 60.0, 60.0, sensors=False).run(*log) for x in (whole, robot))
+    at = int(HIT / H)
+    size = np.max(np.abs(told["link"]))
+    for name in ("link", "motor"):
+        nothing, something = (np.max(np.abs(x[name][:at])) for x in (told, spong))
+        assert nothing < 1e-4 * size
+        assert something > 100 * nothing
+    assert np.max(np.abs(told["motor"])) < 2e-3 * size
+    push_at_joints = fj.jacobian(whole, run.q[at]).T @ WRENCH
+    assert np.allclose(told["link"][at + 30], (1 - np.exp(-1.8)) * push_at_joints, rtol=0.05)
+    for kind in (fj.EnergyResidual, fj.MomentumResidual):
+        with pytest.raises(fj.InputError, match="elastic"):
+            kind(whole, 60.0)
+    with pytest.raises(fj.InputError, match=r"MotorEncoderResidual: .*with_fidelity\('spong'\)"):
+        fj.MotorEncoderResidual(whole, 60.0, 200.0)
