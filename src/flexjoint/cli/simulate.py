@@ -54,6 +54,7 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
         "full_state_feedback": fj.FullStateFeedback,
         "structure_preserving": fj.StructurePreserving,
         "feedforward_pd": fj.FeedforwardPD,
+        "mixed_inverse_dynamics": fj.MixedInverseDynamics,
     }
     by_poles = ("computed_torque", "feedback_linearization")
     if name not in (*by_gains, *by_poles):

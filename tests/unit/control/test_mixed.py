@@ -98,9 +98,9 @@ def test_refusals():
     law = fj.MixedInverseDynamics(HUA, GAINS)
     with pytest.raises(fj.InputError, match="the law needs 4"):
         law((), np.zeros((3, 3)), fj.JointState(*np.zeros((4, 3))))
-    with pytest.raises(fj.InputError, match="needs 5 arrays in 'reference' .*2 were given"):
+    with pytest.raises(fj.InputError, match=r"needs 5 arrays in 'reference' .*2 were given"):
         fj.mixed_torque(HUA, *np.zeros((4, 3)), tracking={"reference": [np.zeros(3)] * 2, "gains": [np.ones(3)] * 4})
-    with pytest.raises(fj.InputError, match="needs 4 arrays in 'gains' .*motor K_D.*0 were given"):
+    with pytest.raises(fj.InputError, match=r"needs 4 arrays in 'gains' .*motor K_D.*0 were given"):
         fj.mixed_torque(HUA, *np.zeros((4, 3)), tracking={"reference": [np.zeros(3)] * 5})
 
 
@@ -111,7 +111,8 @@ def test_friction_at_motor_and_link_is_compensated():
         for x in HUA.links
     ]
     robot = HUA.replace(links=links)
-    q, v, a, j, s = stack = [np.full(3, 0.2), np.full(3, 0.3), np.zeros(3), np.zeros(3), np.zeros(3)]
+    q, v = np.full(3, 0.2), np.full(3, 0.3)
+    stack = [q, v, *[np.zeros(3)] * 3]
     motion = fj.motor_motion(robot, *stack)
     tracking = {"reference": stack, "gains": [np.full(3, x) for x in GAINS]}
     found = fj.mixed_torque(robot, q, v, motion.theta, motion.theta_v, tracking=tracking)
