@@ -255,7 +255,8 @@ def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], A
 
 def stiffness(robot: Robot) -> Any:
     """K of the springs, one at rigid joints."""
-    return sx([j.drive.stiffness if isinstance(j.drive, ElasticDrive) else 1.0 for j in robot.joints])
+    springs = [joint.drive.spring if isinstance(joint.drive, ElasticDrive) else None for joint in robot.joints]
+    return sx([spring.stiffness if isinstance(spring, LinearSpring) else 1.0 for spring in springs])
 
 
 def checked_law(name: str, robot: Robot, tracking: Any) -> Law:
