@@ -135,7 +135,8 @@ class JointTorqueResidual(Residual):
     @property
     def reads(self) -> tuple[str, ...]:
         deflections = any(self.robot.antagonistic) or (not self.sensors and any(self.robot.elastic))
-        return ("q", "v", *["theta"] * deflections, "theta_v", *["tau_e"] * self.sensors)
+        sensed = self.sensors and any(self.robot.elastic)
+        return ("q", "v", *["theta"] * deflections, "theta_v", *["tau_e"] * sensed)
 
     @property
     def channels(self) -> dict[str, int]:

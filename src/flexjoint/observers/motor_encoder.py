@@ -48,7 +48,7 @@ class SpringTorqueObserver(Residual):
     cutoff: float
     period: float = 1e-3
     longest: float = LONGEST
-    reads: ClassVar[tuple[str, ...]] = ("theta_v",)
+    reads: ClassVar[tuple[str, ...]] = ("theta", "theta_v")
     from_zero: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -63,11 +63,15 @@ class SpringTorqueObserver(Residual):
     def gain(self) -> np.ndarray:
         return np.full(self.robot.motor_count, self.cutoff)
 
+    @property
+    def places(self) -> int:
+        return self.robot.motor_count
+
     def balance(self, measurement: Measurement) -> Balance:
         motors = [x.motor if x else Motor(0.0) for x in transmissions(self.robot)]
         B = sx([motor.inertia for motor in motors])
         # what is missing in −B θ'' = −τ + friction + τ_e
-        return Balance(-B * measurement.theta_v, friction(motors, [measurement.theta_v], 0)[0], zeros(0))
+        return Balance(-B * measurement.theta_v, friction(motors, [measurement.theta_v], 0)[0], measurement.theta)
 
     def driving(self, torque: Any) -> Any:
         return -torque
@@ -105,8 +109,7 @@ class Estimate(NamedTuple):
     blind: Any
     age: Any  # of the estimates, s
     interval: Any  # between the last two samples
-    theta: Any  # measured
-    theta_f: Any  # through F₁
+    theta: Any  # through F₁
     q: Any
     v: Any
     pull: Any  # on the links
@@ -161,7 +164,7 @@ class MotorEncoderResidual(TimedObserver):
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         n, m = self.robot.n, self.robot.motor_count
-        return self.springs.memory[0], self.links.memory[0], *Estimate(1, 1, 1, m, m, n, n, n)
+        return self.springs.memory[0], self.links.memory[0], *Estimate(1, 1, 1, m, n, n, n)
 
     @cached_property
     def memory(self) -> tuple[int, ...]:
@@ -181,10 +184,10 @@ class MotorEncoderResidual(TimedObserver):
         good = status <= sx(Status.SATURATED)
         anew = ca.logic_or(status == sx(Status.FIRST), status == sx(Status.GAP))
 
-        fade, mean = ca.exp(-self.spring_cutoff * gone), (before.theta + measurement.theta) / 2
+        fade, mean = ca.exp(-self.spring_cutoff * gone), (earlier.place + measurement.theta) / 2
         late = mean - measurement.theta_v / self.spring_cutoff  # where F₁ is on a ramp
-        theta_f = ca.if_else(earlier.seen == 1, late, fade * before.theta_f + (1 - fade) * mean)  # τ̂_e of mean τ_e too
-        age, (q, pull) = before.age + gone, self.links_behind(theta_f, spring)
+        theta = ca.if_else(earlier.seen == 1, late, fade * before.theta + (1 - fade) * mean)  # τ̂_e of mean τ_e too
+        age, (q, pull) = before.age + gone, self.links_behind(theta, spring)
         v = (q - before.q) / gone
         settled = ca.logic_and(good, age > FORGOTTEN / self.spring_cutoff)
 
@@ -197,8 +200,8 @@ class MotorEncoderResidual(TimedObserver):
 
         status = ca.if_else(settled, ca.fmax(status, told["status"]), ca.if_else(good, sx(Status.SETTLING), status))
         blind = ca.if_else(status <= sx(Status.SATURATED), 0, before.blind + time_passed(h, self.period))
-        going = Estimate(blind, age, gone, measurement.theta, theta_f, q, v, pull)
-        begun = before._replace(blind=blind, age=0, theta=measurement.theta)
+        going = Estimate(blind, age, gone, theta, q, v, pull)
+        begun = before._replace(blind=blind, age=0)
         kept = before._replace(blind=blind)
         after = Estimate(*(ca.if_else(good, x, ca.if_else(anew, y, z)) for x, y, z in zip(going, begun, kept)))
         link = Memory(*split(links, self.links.sizes)).r
