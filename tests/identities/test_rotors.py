@@ -179,7 +179,7 @@ def test_torques_bring_about_their_motion(n, elastic):
 
 @pytest.mark.parametrize("n", [4, 7])
 def test_torques_of_compiled_kernels_bring_about_their_motion(n):
-    """Four joints in general position, and the LBR with modes up to 2700 rad/s; torques of Spong's model lead elsewhere."""
+    """Four joints in general position, and the LBR with modes up to 2700 rad/s; Spong's torques lead elsewhere."""
     general = with_random_rotors(fj.random_robot(4, 21, prismatic=0.0, friction=True), 5, elastic=1.0)
     robot = general if n == 4 else fj.load("dlr_lbr2")
     assert fj.derivative_orders(robot).differentiations == 8

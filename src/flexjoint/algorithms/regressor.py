@@ -148,8 +148,8 @@ def basis(robot: Robot) -> Basis:
     tree = lump_fixed(robot)
     unit = dict(zip(BASE, units(inertia_from_base)))
     parts = [Part(i, name, unit[name]) for i, kept in enumerate(kept_names(tree)) for name in kept]
-    x = [ca.SX.sym(name, robot.n) for name in ("q", "v", "v_a", "a")]
-    Y = ca.sparsify(columns(tree, [(x.body, x.unit) for x in parts], *x, sx(robot.gravity)))
+    q, v, v_a, a = (ca.SX.sym(name, robot.n) for name in ("q", "v", "v_a", "a"))
+    Y = ca.sparsify(columns(tree, [(x.body, x.unit) for x in parts], q, v, v_a, a, sx(robot.gravity)))
     seen = [k for k in range(len(parts)) if Y[:, k].nnz()]
     free, share = independent(sampled(Y[:, seen], len(seen) + 10))
     kept = [seen[k] for k in free]

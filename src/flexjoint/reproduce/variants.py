@@ -31,7 +31,8 @@ def general_robot(kinds: str) -> Robot:
     rng = np.random.default_rng(3)
     quarter = np.pi / 2
     links: list[Link] = []
-    tip, above = BASE, []
+    above: list[str] = []
+    tip = BASE
     for i, kind in enumerate(kinds):
         if kind in "()":
             above, tip = ([*above, tip], tip) if kind == "(" else (above[:-1], above[-1])

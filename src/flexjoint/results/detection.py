@@ -215,7 +215,7 @@ def learnt(
     outputs = {name: x[kept] for name, x in run(residual, log, held).items()}
     spread = spread_of_log(residual, outputs)
     found = false_alarm_thresholds(spread, per_hour, residual.period)
-    torque = LEAST * np.nanmax(np.abs(log.tau), axis=0)
+    torque = LEAST * np.nanmax(np.abs(np.asarray(log.tau)), axis=0)
     for name, level in found.items():
         largest = np.abs(outputs[name]).max(axis=0)
         least = torque if name == "motor" else torque[: level.size]

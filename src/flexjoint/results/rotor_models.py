@@ -7,8 +7,8 @@
     complete    the joints as they are, all couplings  [Hoepler (2)-(5)], [Hua (30)]: what the others are compared with
 
 Friction of joints and motors is the same in all of them.  The complete model with springs needs a smooth motion, and
-none suffices where its link equations contain each other's motors; then all joints are compared as rigid ones, which
-needs accelerations alone, and `notes` says why.
+refuses some robots (docs/rotors.md); then all joints are compared as rigid ones, which needs accelerations alone, and
+`notes` says why.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.bodies import bodies
-from ..algorithms.elastic import inverse_dynamics, needed_order, refuse_antagonism, refuse_damping
+from ..algorithms.elastic import inverse_dynamics, needed_order, refuse_antagonism
 from ..drives import Motor
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca
 from ..trajectory import Trajectory, require_smoothness
+from ..trajectory.base import finite, positive, whole
 from .table import MAX_SAMPLES
 
 REFERENCE = "complete"
@@ -123,11 +124,9 @@ def compare_rotor_models(
     torque by which a model that is good enough may err.  `gear_ratio` is assumed for motors known by their reflected
     inertia alone.
     """
-    factors = checked_speeds(speeds)
-    if not 2 <= samples <= MAX_SAMPLES:
-        raise InputError(f"compare_rotor_models: samples is {samples}; it must be between 2 and {MAX_SAMPLES:,}")
-    if not 0 < tolerance < np.inf:
-        raise InputError(f"compare_rotor_models: tolerance is {tolerance}; it must be a positive number, such as 0.01")
+    name = "compare_rotor_models"
+    factors, samples = checked_speeds(speeds), whole(name, "samples", samples, least=2, largest=MAX_SAMPLES)
+    tolerance = positive(name, "tolerance", tolerance, ", such as 0.01")
     compared, notes = comparable(complete(robot, gear_ratio), trajectory)
     models = rotor_models(compared)
     order = max(map(needed_order, models.values()))
@@ -205,8 +204,8 @@ def complete(robot: Robot, gear_ratio: float | None = None) -> Robot:
 def comparable(robot: Robot, trajectory: Trajectory) -> tuple[Robot, tuple[str, ...]]:
     """The robot, or where the complete model cannot follow this motion with springs, with rigid joints, and why."""
     try:
-        refuse_damping("the complete model", robot)
         require_smoothness(trajectory, robot=robot)
+        inverse_dynamics(robot, *trajectory(0.0, needed_order(robot)))  # refuses what springs it cannot have
         return robot, ()
     except InputError as reason:
         if not any(robot.elastic):
@@ -220,8 +219,8 @@ def comparable(robot: Robot, trajectory: Trajectory) -> tuple[Robot, tuple[str, 
 
 
 def checked_speeds(speeds: Sequence[float]) -> np.ndarray:
-    found = np.array(speeds, dtype=float)
-    if found.ndim != 1 or found.size < 2 or not np.all((found > 0) & np.isfinite(found)) or len(set(found)) < 2:
+    found = finite("compare_rotor_models", "speeds", speeds)
+    if found.ndim != 1 or len(set(found.tolist())) < 2 or not np.all(found > 0):
         raise InputError(f"compare_rotor_models: speeds are {list(speeds)}; give two or more positive numbers")
     return found
 

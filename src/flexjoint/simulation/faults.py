@@ -64,6 +64,6 @@ class FaultyActuators(Controller):
         now = ca.logic_and(t >= begin - self.period / 2, t < end - self.period / 2)
         return (*after, t + self.period), ca.if_else(now, efficiency * commanded + bias, commanded)
 
-    def commanded(self, reference: Sequence[Any], states: JointState) -> np.ndarray:
+    def commanded(self, reference: Any, states: JointState) -> np.ndarray:
         """The torque that was asked for in these states, of a controller without memory."""
         return self.controller((), reference, states)[1]

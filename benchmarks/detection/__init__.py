@@ -1,0 +1,1 @@
+"""How well collisions and faults are detected, in seeded simulations: `python -m benchmarks.detection`."""

@@ -1,0 +1,93 @@
+"""Delays, missed events, false alarms, and ROC curves of residuals over logs in which it is known what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from .scenarios import AFTER, PERIOD, QUIET, STRUCK, Event
+
+MARGIN, RELEASE = 1.2, 0.7  # of the largest residual where nothing happens, in logs of their own; of the threshold
+PATIENCE = 0.15  # s after its end in which an event may still be detected
+WINDOW = 0.2  # s of quiet that count as one chance of a false alarm
+
+
+class Score(NamedTuple):
+    """Of one method under one condition: seconds from an event to its alarm, by event; NaN if missed."""
+
+    what: list[str]
+    delays: np.ndarray
+    false_alarms: int
+    minutes: float
+    at_events: np.ndarray  # largest |r|/threshold of each
+    in_quiet: np.ndarray  # and of each window in which nothing happens
+
+
+def thresholds(t: np.ndarray, residuals: Sequence[np.ndarray]) -> np.ndarray:
+    """From the quiet parts of logs."""
+    return MARGIN * np.max([np.abs(residual[t >= QUIET]).max(axis=0) for residual in residuals], axis=0)
+
+
+def alarms(size: np.ndarray) -> np.ndarray:
+    """On above 1, off below `RELEASE`."""
+    edges = np.where(size > 1.0, 1, np.where(size < RELEASE, 0, -1))
+    last = np.maximum.accumulate(np.where(edges >= 0, np.arange(len(size)), 0))
+    return edges[last] > 0
+
+
+def score(t: np.ndarray, residual: np.ndarray, level: np.ndarray, happened: Sequence[Event]) -> Score:
+    size = (np.abs(residual) / level).max(axis=1)
+    high = alarms(size)
+    quiet = t > STRUCK - AFTER
+    delays, peaks = [], []
+    for event in happened:
+        window = (t > event.begin) & (t <= event.end + PATIENCE)
+        quiet &= ~((t > event.begin) & (t <= event.end + AFTER))
+        first = np.flatnonzero(high & window)
+        before = high[np.searchsorted(t, event.begin)]  # an alarm that is already on tells nothing
+        delays.append(t[first[0]] - event.begin if first.size and not before else np.nan)
+        peaks.append(size[window].max())
+    onsets = np.flatnonzero(np.diff((high & quiet).astype(int)) > 0) + 1
+    return Score(
+        [event.what for event in happened],
+        np.array(delays),
+        int(np.count_nonzero(quiet[onsets - 1])),
+        np.count_nonzero(quiet) * PERIOD / 60,
+        np.array(peaks),
+        windows(size, quiet),
+    )
+
+
+def windows(size: np.ndarray, quiet: np.ndarray) -> np.ndarray:
+    """The largest size in each window that is quiet throughout."""
+    width = round(WINDOW / PERIOD)
+    count = len(size) // width
+    sizes, calm = (x[: count * width].reshape(count, width) for x in (size, quiet))
+    return sizes.max(axis=1)[calm.all(axis=1)]
+
+
+def joined(scores: Sequence[Score]) -> Score:
+    """Of several logs."""
+    return Score(
+        [what for x in scores for what in x.what],
+        np.concatenate([x.delays for x in scores]),
+        sum(x.false_alarms for x in scores),
+        sum(x.minutes for x in scores),
+        np.concatenate([x.at_events for x in scores]),
+        np.concatenate([x.in_quiet for x in scores]),
+    )
+
+
+def roc(found: Score) -> tuple[np.ndarray, np.ndarray]:
+    """False alarms a window and detected events, of all, as the threshold falls."""
+    levels = np.unique(np.concatenate([found.at_events, found.in_quiet]))[::-1]
+    return tuple(np.array([(x >= level).mean() for level in levels]) for x in (found.in_quiet, found.at_events))  # type: ignore[return-value]
+
+
+def area(found: Score) -> float:
+    """Under the ROC curve: how often an event shows more than a quiet window does."""
+    quiet = np.sort(found.in_quiet)
+    below = np.searchsorted(quiet, found.at_events, "left") + np.searchsorted(quiet, found.at_events, "right")
+    return float(below.mean() / 2 / len(quiet))

@@ -1,0 +1,154 @@
+"""Detections in logs: what happened in a simulation is found, when, and where nothing could be told is said."""
+
+import casadi as ca
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import flexjoint as fj
+from flexjoint.cli import app
+from flexjoint.results import Log, plot_detections
+from flexjoint.results.detection import stretches
+
+BEGIN, END, FORCE = 0.6, 0.7, 20.0
+RIGID = fj.random_robot(2, 1, prismatic=0.0, name="rigid").with_drives([fj.RigidDrive(fj.Motor(0.3))] * 2)
+ELASTIC = RIGID.with_drives([fj.ElasticDrive(800.0, fj.Motor(0.3))] * 2).replace(name="elastic")
+MOTION = fj.Sinusoid([0.3, 0.4], [0.5, 0.7], duration=1.2)
+
+
+def strike(t, state):
+    on = ca.logic_and(t > BEGIN, t < END)
+    return {
+        "link2": on * ca.sin(np.pi * (t - BEGIN) / (END - BEGIN)) ** 2 * ca.SX([FORCE, FORCE, FORCE, 1.0, 1.0, 1.0])
+    }
+
+
+def simulated(robot):
+    """A collision, and from 0.9 to 1.1 s 2 Nm too little at motor 1; with noise of the sensors."""
+    law = fj.FeedforwardPD(robot, [200.0, 20.0])
+    faulty = fj.FaultyActuators(law, bias=[-2.0, 0.0], begin=0.9, end=1.1)
+    run = fj.simulate(robot, faulty, MOTION, contact=strike)
+    rng = np.random.default_rng(0)
+    noisy = {x: getattr(run, x) + 1e-4 * rng.normal(size=run.q.shape) for x in ("v", "theta_v")}
+    tau = faulty.commanded(MOTION(run.t, law.order), run.states)
+    return Log(robot, run.t, run.q, noisy["v"], run.theta, noisy["theta_v"], None, tau)
+
+
+@pytest.fixture(scope="module")
+def rigid():
+    return simulated(RIGID)
+
+
+@pytest.fixture(scope="module")
+def elastic():
+    return simulated(ELASTIC)
+
+
+def test_a_rigid_robot(rigid):
+    """Both events in one residual, within some 10 ms of their beginning; the fault at joint 1 alone."""
+    found = fj.detect(rigid, quiet=(0.05, 0.55), cutoff=100.0)
+    first, second = found.detections
+    assert BEGIN < first.begin < BEGIN + 0.03 and END - 0.02 < first.end < END + 0.1
+    assert {event.entry for event in first.events} == {0, 1}
+    assert 0.9 < second.begin < 0.92 and 1.1 < second.end < 1.15
+    assert [event.entry for event in second.events] == [0]
+    assert second.events[0].peak == pytest.approx(-2.0, rel=0.02)
+    assert found.blind == []
+
+
+def test_a_robot_with_springs(elastic):
+    """The collision shows at links, the fault at the motor: they are told apart."""
+    found = fj.detect(elastic, quiet=(0.05, 0.55), cutoff=100.0)
+    first, second = found.detections
+    assert {event.channel for event in first.events} == {"link"} and BEGIN < first.begin < BEGIN + 0.03
+    assert [(event.channel, event.entry) for event in second.events] == [("motor", 0)]
+    assert second.events[0].peak == pytest.approx(-2.0, rel=0.02)
+
+
+def test_torque_sensors_are_used_where_they_are(elastic):
+    springs = 800.0 * (elastic.theta - elastic.q)
+    sensed = Log(ELASTIC, elastic.t, elastic.q, elastic.v, None, elastic.theta_v, springs, elastic.tau)
+    found, other = (fj.detect(log, thresholds=0.5, cutoff=100.0) for log in (sensed, elastic))
+    assert found.residual.sensors and not other.residual.sensors
+    for name in ("link", "motor"):
+        assert np.abs(found.outputs[name] - other.outputs[name]).max() < 1e-9
+
+
+def test_blindness_is_told(rigid):
+    lost = rigid.q.copy()
+    lost[200:230, 1] = np.nan
+    kept = np.r_[:400, 500:1201]
+    arrays = [x[kept] for x in (rigid.t, lost, rigid.v, rigid.theta, rigid.theta_v)]
+    found = fj.detect(Log(RIGID, *arrays, None, rigid.tau[kept]), thresholds=1.0)
+    first, second = found.blind
+    assert (first.begin, first.end) == pytest.approx((0.199, 0.231)) and first.samples == 31
+    assert first.why == "gap, invalid"
+    assert (second.begin, second.end) == pytest.approx((0.399, 0.501)) and second.why == "gap"
+
+
+def test_thresholds(rigid):
+    """From another log, from a part of the log, or given; the least is a part of the torque."""
+    quiet = fj.detect(rigid, quiet=(0.25, 0.55)).thresholds["residual"]
+    arrays = [x[250:551] for x in (rigid.t, rigid.q, rigid.v, rigid.theta, rigid.theta_v)]
+    part = Log(RIGID, *arrays, None, rigid.tau[250:551])
+    other = fj.detect(rigid, calibration=part)
+    level, largest = other.thresholds["residual"], np.abs(other.outputs["residual"][300:551]).max(axis=0)
+    assert np.all(level > 1.2 * largest) and np.all(level < 4 * largest)
+    assert np.allclose(quiet, 1e-3 * np.abs(rigid.tau).max(axis=0)), "the start of the log takes large torques"
+    given = fj.detect(rigid, thresholds={"residual": [1.0, 2.0]})
+    assert given.thresholds["residual"].tolist() == [1.0, 2.0]
+    assert np.all((np.abs(given.outputs["residual"]) <= [1.0, 2.0]) | (given.outputs["residual_alarm"] == 1.0))
+
+
+def test_bad_requests_are_refused(rigid, elastic):
+    with pytest.raises(fj.InputError, match="thresholds are needed"):
+        fj.detect(rigid)
+    with pytest.raises(fj.InputError, match="only one of them"):
+        fj.detect(rigid, thresholds=1.0, quiet=(0, 1))
+    with pytest.raises(fj.InputError, match="0 samples from 7 to 8 s"):
+        fj.detect(rigid, quiet=(7.0, 8.0))
+    with pytest.raises(fj.InputError, match="calibration is a log of elastic, not of rigid"):
+        fj.detect(rigid, calibration=elastic)
+    with pytest.raises(fj.InputError, match="motor torques tau are not in the log"):
+        fj.detect(Log(RIGID, rigid.t, rigid.q, rigid.v), thresholds=1.0)
+    with pytest.raises(fj.InputError, match="theta, theta_v are missing"):
+        fj.detect(Log(ELASTIC, elastic.t, elastic.q, elastic.v, tau=elastic.tau), thresholds=1.0)
+
+
+def test_stretches():
+    assert stretches(np.array([1, 1, 0, 1, 0, 0, 1], dtype=bool)) == [(0, 1), (3, 3), (6, 6)]
+    assert stretches(np.zeros(3, dtype=bool)) == []
+
+
+def test_the_command(rigid, tmp_path):
+    fj.write_robot(RIGID, tmp_path / "robot.toml")
+    columns = np.column_stack([rigid.t, rigid.q, rigid.v, rigid.tau])
+    columns[300, 2] = np.nan
+    names = [joint.name for joint in RIGID.joints]
+    header = ",".join(["t [s]", *(f"{x}.{name}" for x in ("q", "v", "tau") for name in names)])
+    np.savetxt(tmp_path / "log.csv", columns, delimiter=",", header=header, comments="")
+    made = [str(tmp_path / "found.csv"), str(tmp_path / "found.png")]
+    arguments = ["detect", str(tmp_path / "robot.toml"), str(tmp_path / "log.csv")]
+    options = ["--quiet", "0.05:0.55", "--cutoff", "100", "-o", made[0], "--plot", made[1]]
+    done = CliRunner(env={"COLUMNS": "160"}).invoke(app, [*arguments, *options])
+    assert done.exit_code == 0, done.output
+    assert "detections: 2" in done.output and "blind: 0.002 s, 1 samples" in done.output
+    assert "collision, load or actuator" in done.output and "invalid" in done.output
+    back = np.genfromtxt(made[0], delimiter=",", names=True)
+    assert back.size == len(rigid.t) and np.nanmax(np.abs(back[back.dtype.names[1]])) > 1.0
+    assert (tmp_path / "found.png").read_bytes()[:4] == b"\x89PNG"
+    for wrong, message in (
+        (["--quiet", "5"], "it must be two times"),
+        (["--quiet", "3:1"], "must come after"),
+        ([], "thresholds are needed"),
+    ):
+        failed = CliRunner().invoke(app, [*arguments, *wrong])
+        assert failed.exit_code == 2 and message in " ".join(failed.stderr.split())
+
+
+def test_plots_with_blind_stretches(elastic, tmp_path):
+    lost = elastic.q.copy()
+    lost[300:400] = np.nan
+    arrays = (elastic.t, lost, elastic.v, elastic.theta, elastic.theta_v, None, elastic.tau)
+    plot_detections(fj.detect(Log(ELASTIC, *arrays), thresholds=0.5), tmp_path / "found.png")
+    assert (tmp_path / "found.png").stat().st_size > 10_000
