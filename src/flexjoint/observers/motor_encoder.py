@@ -25,12 +25,13 @@ from ..algorithms.bodies import refuse_spinning_rotors
 from ..algorithms.deflection import deflection_jet
 from ..algorithms.friction import friction
 from ..control.gains import positive
-from ..drives import Motor
+from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
+from ..springs import Spring
 from .base import Measurement
-from .momentum import LONGEST, link_balance, transmissions
+from .momentum import LONGEST, link_balance, motors_behind_springs
 from .residual import Balance, Memory, Residual, Status, TransferFunction, checked_residual, split, time_passed
 from .timed import TimedObserver
 
@@ -68,7 +69,7 @@ class SpringTorqueObserver(Residual):
         return self.robot.motor_count
 
     def balance(self, measurement: Measurement) -> Balance:
-        motors = [x.motor if x else Motor(0.0) for x in transmissions(self.robot)]
+        motors = motors_behind_springs(self.robot)
         B = sx([motor.inertia for motor in motors])
         # what is missing in −B θ'' = −τ + friction + τ_e
         return Balance(-B * measurement.theta_v, friction(motors, [measurement.theta_v], 0)[0], measurement.theta)
@@ -137,6 +138,8 @@ class MotorEncoderResidual(TimedObserver):
         checked_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
         refuse_spinning_rotors("MotorEncoderResidual", self.robot, "turns with a link whose velocity is not measured")
+        for k in range(self.robot.motor_count):
+            spring_behind(self.robot, k)
         for joint, damped in zip(self.robot.joints, self.robot.damped):
             if damped:
                 raise InputError(
@@ -212,8 +215,24 @@ class MotorEncoderResidual(TimedObserver):
         """Where the links are, of a joint with two motors as the mean of what both say; and what pulls at them."""
         places: list[list[Any]] = [[] for _ in range(self.robot.n)]
         pulls: list[list[Any]] = [[] for _ in range(self.robot.n)]
-        for k, (i, x) in enumerate(zip(self.robot.motor_joints, transmissions(self.robot))):
-            places[i].append(theta[k] - (deflection_jet(x.spring, [spring[k]])[0] if x else 0.0))
+        for k, i in enumerate(self.robot.motor_joints):
+            law = spring_behind(self.robot, k)
+            places[i].append(theta[k] - (deflection_jet(law, [spring[k]])[0] if law else 0.0))
             pulls[i].append(spring[k])
         q = ca.vertcat(*[total(place) / len(place) for place in places])
         return q, ca.vertcat(*map(total, pulls))
+
+
+def spring_behind(robot: Robot, motor: int) -> Spring | None:
+    """The spring between a motor and its link, None where they turn as one."""
+    joint = robot.joints[robot.motor_joints[motor]]
+    if isinstance(joint.drive, ElasticDrive):
+        return joint.drive.spring
+    if isinstance(joint.drive, AntagonisticDrive):
+        return joint.drive.springs[motor >= robot.n]
+    if isinstance(joint.drive, VariableStiffnessDrive):
+        raise InputError(
+            f"MotorEncoderResidual: the motors of joint '{joint.name}' share a spring, so that the torque of each does "
+            "not tell a deflection; use JointTorqueResidual with encoders on the links"
+        )
+    return None
