@@ -170,7 +170,7 @@ def motion_claims(comparison: RotorComparison, motion: FilteredStep, gap: float)
             "torques of the elastic and the rigid model differ significantly (Fig. 5)",
             "no number",
             f"largest difference of a joint's peak torque, over the joints: {shown}",
-            AS_SAID,
+            "as one reads it",
         ),
         Claim(
             "for faster motion this effect increases",

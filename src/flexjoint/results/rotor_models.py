@@ -34,6 +34,7 @@ REFERENCE = "complete"
 SPEEDS = (0.5, 0.7, 1.0, 1.4, 2.0)
 SAMPLES = 1001
 TOLERANCE = 0.01
+ROUNDING = 1e-12  # of the peak torque: models that differ by less agree
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +62,17 @@ class RotorComparison:
     @property
     def errors(self) -> dict[str, np.ndarray]:
         """Torque of each simpler model less that of the complete one, (m, n)."""
-        return {model: self.torques[model] - self.torques[REFERENCE] for model in self.simpler}
+        return {model: difference(self.torques[model], self.torques[REFERENCE]) for model in self.simpler}
 
     @property
     def largest(self) -> dict[str, np.ndarray]:
         """The largest error of each joint, (n,)."""
-        return {model: np.abs(x).max(axis=0) for model, x in self.errors.items()}
+        return dict(zip(self.simpler, largest_of(list(self.errors.values()))))
 
     @property
     def peak(self) -> np.ndarray:
         """The largest torque of each joint in the complete model, (n,)."""
-        return np.abs(self.torques[REFERENCE]).max(axis=0)
+        return largest_of([self.torques[REFERENCE]])[0]
 
     @property
     def relative(self) -> dict[str, np.ndarray]:
@@ -81,11 +82,9 @@ class RotorComparison:
     def exponents(self, model: str) -> np.ndarray:
         """p of each joint where its error grows with the speed as speedᵖ; NaN where there is none."""
         error = self.growth[model]
-        x = np.log(self.speeds)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.log(error)
-        found = ((x - x.mean()) @ (y - y.mean(axis=0))) / ((x - x.mean()) @ (x - x.mean()))
-        return np.where(np.all(error > 0, axis=0), found, np.nan)
+        there = np.all(error > 0, axis=0)
+        powers = np.polyfit(np.log(self.speeds), np.log(np.where(there, error, 1.0)), 1)[0]
+        return np.where(there, powers, np.nan)
 
     @property
     def verdict(self) -> str:
@@ -138,8 +137,8 @@ def compare_rotor_models(
 
     found = [torques(speed) for speed in factors]
     simpler = [name for name in models if name != REFERENCE]
-    growth = {name: np.array([np.abs(x[name] - x[REFERENCE]).max(axis=0) for x in found]) for name in simpler}
-    peaks = np.array([np.abs(x[REFERENCE]).max(axis=0) for x in found])
+    growth = {name: largest_of([difference(x[name], x[REFERENCE]) for x in found]) for name in simpler}
+    peaks = largest_of([x[REFERENCE] for x in found])
     return RotorComparison(compared, t, torques(1.0), factors, growth, peaks, tolerance, notes)
 
 
@@ -223,6 +222,17 @@ def checked_speeds(speeds: Sequence[float]) -> np.ndarray:
     if found.ndim != 1 or len(set(found.tolist())) < 2 or not np.all(found > 0):
         raise InputError(f"compare_rotor_models: speeds are {list(speeds)}; give two or more positive numbers")
     return found
+
+
+def difference(torque: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """torque − reference, (m, n), zero where it is rounding."""
+    error = torque - reference
+    return np.where(np.abs(error) <= ROUNDING * np.abs(reference).max(axis=0), 0.0, error)
+
+
+def largest_of(curves: Sequence[np.ndarray]) -> np.ndarray:
+    """The largest absolute value of each joint in each of the curves, (s, n) from s times (m, n)."""
+    return np.abs(np.array(curves)).max(axis=1)
 
 
 def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

@@ -72,6 +72,16 @@ def test_errors_of_rigid_joints_grow_with_the_square_of_the_speed():
     assert relative_error(found.peaks[1], found.peak) < 1e-15
 
 
+def test_rounding_is_no_error():
+    """One joint on a fixed base: its rotor turns with nothing, so that an armature is all there is."""
+    arm = fj.random_robot(1, 1, prismatic=0.0)
+    robot = arm.with_drives([fj.RigidDrive(fj.Motor.from_rotor(1e-3, 30.0))])
+    found = fj.compare_rotor_models(robot, fj.Sinusoid([0.9], [1.3], duration=1.0), samples=99)
+    assert not np.any(found.errors["armature"]) and not np.any(found.growth["Spong"])
+    assert np.isnan(found.exponents("armature")).all()
+    assert "'armature' is enough; it errs by up to 0 %" in found.verdict
+
+
 def test_verdicts():
     found = fj.compare_rotor_models(RIGID, MOTION, samples=9)
     worst = {model: x.max() for model, x in found.relative.items()}
