@@ -32,7 +32,17 @@ from ..spatial import ca, sx, total, zeros
 from ..springs import Spring
 from .base import Measurement
 from .momentum import LONGEST, link_balance, motors_behind_springs
-from .residual import Balance, Memory, Residual, Status, TransferFunction, checked_residual, split, time_passed
+from .residual import (
+    Balance,
+    Memory,
+    Residual,
+    Status,
+    TransferFunction,
+    checked_residual,
+    is_finite,
+    split,
+    time_passed,
+)
 from .timed import TimedObserver
 
 FORGOTTEN = 7.0  # time constants after which a filter's start counts as forgotten: e⁻⁷ is 0.1 %
@@ -183,30 +193,32 @@ class MotorEncoderResidual(TimedObserver):
         before, earlier = Estimate(*rest), Memory(*split(motors, self.springs.sizes))
         gone = earlier.gone + h
         motors, found = self.springs.step(motors, h, measurement, torque)
-        status, spring = found["status"], found["spring"]
-        good = status <= sx(Status.SATURATED)
-        anew = ca.logic_or(status == sx(Status.FIRST), status == sx(Status.GAP))
-
+        spring = found["spring"]
         fade, mean = ca.exp(-self.spring_cutoff * gone), (earlier.place + measurement.theta) / 2
         late = mean - measurement.theta_v / self.spring_cutoff  # where F₁ is on a ramp
         theta = ca.if_else(earlier.seen == 1, late, fade * before.theta + (1 - fade) * mean)  # τ̂_e of mean τ_e too
         age, (q, pull) = before.age + gone, self.links_behind(theta, spring)
         v = (q - before.q) / gone
+        told = found["status"] <= sx(Status.SATURATED)
+        lost = ca.logic_and(told, ca.logic_not(is_finite(q)))  # no deflection has this torque
+        status = ca.if_else(lost, sx(Status.INVALID), found["status"])
+        good = ca.logic_and(told, ca.logic_not(lost))
+        begun = ca.logic_or(status == sx(Status.FIRST), status == sx(Status.GAP))
+        anew = ca.logic_or(begun, lost)
         settled = ca.logic_and(good, age > FORGOTTEN / self.spring_cutoff)
 
         # half way between two samples, which is where the quotient of differences belongs
         sensed = Measurement((before.q + q) / 2, v, None, None, (before.pull + pull) / 2)
         apart, still = (before.interval + gone) / 2, zeros(self.robot.motor_count)
-        followed, told = self.links.step(links, apart, sensed, still)
+        followed, seen = self.links.step(links, apart, sensed, still)
         unseen = ca.vertcat(ca.if_else(anew, 0, links[0]), links[1:])
         links = ca.if_else(settled, followed, unseen)
 
-        status = ca.if_else(settled, ca.fmax(status, told["status"]), ca.if_else(good, sx(Status.SETTLING), status))
+        status = ca.if_else(settled, ca.fmax(status, seen["status"]), ca.if_else(good, sx(Status.SETTLING), status))
         blind = ca.if_else(status <= sx(Status.SATURATED), 0, before.blind + time_passed(h, self.period))
         going = Estimate(blind, age, gone, theta, q, v, pull)
-        begun = before._replace(blind=blind, age=0)
-        kept = before._replace(blind=blind)
-        after = Estimate(*(ca.if_else(good, x, ca.if_else(anew, y, z)) for x, y, z in zip(going, begun, kept)))
+        kept = before._replace(blind=blind, age=ca.if_else(anew, 0, before.age))
+        after = Estimate(*(ca.if_else(good, new, old) for new, old in zip(going, kept)))
         link = Memory(*split(links, self.links.sizes)).r
         outputs = {"link": link, "q": after.q, "v": after.v, "spring": spring, "status": status, "blind": blind}
         return ca.vertcat(motors, links, *after), outputs

@@ -123,6 +123,22 @@ def test_motor_encoders_that_fail(name):
     assert np.allclose(found["blind"][28:35, 0], [0, 0, H, 2 * H, 3 * H, 0, 0])
 
 
+def test_a_torque_that_the_spring_cannot_have():
+    """Then the link is nowhere: told, and settled anew afterwards."""
+    soft = fj.ElasticDrive(fj.ExponentialSpring(100.0, 10.0), fj.Motor(1.0))  # more than −10 Nm
+    robot = fj.random_robot(1, 2, prismatic=0.0).with_drives([soft]).with_gravity([0, 0, 0])
+    still, tau = np.zeros((60, 1)), np.zeros((60, 1))
+    tau[30:40] = -300.0
+    found = fj.MotorEncoderResidual(robot, CUTOFF, 500.0).run(
+        H * np.arange(60), fj.Measurement(None, None, still, still, None), tau
+    )
+    told, settling = statuses(found), int(fj.Status.SETTLING)
+    assert told[29:34] == [GOOD, GOOD, INVALID, INVALID, INVALID]
+    assert told[-1] == settling
+    assert all(np.all(np.isfinite(x)) for x in found.values())
+    assert found["blind"][35, 0] == pytest.approx(5 * H)
+
+
 def test_torques_go_on_while_a_sensor_does_not():
     log = at_rest(ARM, np.sin(np.arange(40.0))[:, None] * U, 40)
     lost = RESIDUAL.run(*changed(log, slice(20, 25), q=np.nan))["residual"]
