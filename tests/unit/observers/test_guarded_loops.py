@@ -138,3 +138,13 @@ def test_a_lever_of_variable_stiffness():
     assert np.max(np.abs(run.more["watch.motor"])) < 1e-3 * abs(u[0])
     with pytest.raises(fj.InputError, match="share a spring"):
         fj.MotorEncoderResidual(arm, 60.0, 300.0)
+
+
+def test_rotors_that_turn_with_their_joints():
+    """A free motion of the complete model leaves no residual, and one of Spong's model does not explain it."""
+    robot = ARM.with_drives([fj.RigidDrive(fj.Motor.from_rotor(2e-3, x)) for x in (20.0, -30.0)])
+    whole = robot.with_fidelity("complete")
+    run = fj.simulate(whole, fj.OpenLoop(whole), np.array([3.0, -2.0]), 0.3, period=H, check=False)
+    log = (run.t, fj.Measurement(run.q, run.v, None, None, None), run.tau)
+    nothing, something = (np.max(np.abs(fj.MomentumResidual(x, 60.0).run(*log)["residual"])) for x in (whole, robot))
+    assert nothing < 1e-4 and something > 0.05
