@@ -107,7 +107,7 @@ def detection_table(found: Detections) -> Table:
     from rich.table import Table
 
     shown = Table(box=SIMPLE, title="detections")
-    for heading in ("from, s", "to, s", "what", "where", "largest residual", "threshold"):
+    for heading in ("from, s", "to, s", "what", "felt at", "on link", "largest residual", "threshold"):
         shown.add_column(heading)
     for x in found.detections:
         names = list(dict.fromkeys(event.channel for event in x.events))
@@ -119,6 +119,7 @@ def detection_table(found: Detections) -> Table:
             f"{x.end:.3f}",
             "; ".join(MEANING.get(name, name) for name in names),
             ", ".join(where),
+            ", ".join(f"{link} or beyond" for link in found.struck(x)),
             f"{top.peak:.3g} {unit} at {found.label(top.channel, top.entry)}",
             f"{found.thresholds[top.channel][top.entry]:.3g} {unit}",
         )

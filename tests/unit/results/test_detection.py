@@ -74,6 +74,18 @@ def test_torque_sensors_are_used_where_they_are(elastic):
         assert np.abs(found.outputs[name] - other.outputs[name]).max() < 1e-9
 
 
+def test_motor_encoders_alone(elastic):
+    log = Log(ELASTIC, elastic.t, theta=elastic.theta, theta_v=elastic.theta_v, tau=elastic.tau)
+    found = fj.detect(log, thresholds=3.0, cutoff=60.0)
+    assert isinstance(found.residual, fj.MotorEncoderResidual) and "settling" in found.blind[0].why
+    assert BEGIN < found.detections[0].begin < BEGIN + 0.05
+
+
+def test_the_link_that_was_struck(rigid):
+    found = fj.detect(rigid, quiet=(0.05, 0.55), cutoff=100.0)
+    assert [found.struck(x) for x in found.detections] == [["link2"], ["link1"]]
+
+
 def test_blindness_is_told(rigid):
     lost = rigid.q.copy()
     lost[200:230, 1] = np.nan
