@@ -2,7 +2,7 @@
 
 Inverse dynamics of chains of elastic joints against their number N, with axes in general position (order 2N) and
 orthogonal ones (order N + 1): operations, time to trace and to compile, time of a call.  And the arms of seven joints
-beside Spong's model and rigid joints, with what is promised about them.
+beside Spong's model and rigid joints, with what is promised about them; and what is lost to rounding.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,13 @@ JOINTS = {"general": (2, 3, 4, 5, 6, 7, 8, 10, 12), "orthogonal": (2, 3, 4, 5, 6
 FIT_FROM = 4  # joints: shorter chains are dominated by their ends
 BOUNDS = {"inverse": (10, 20), "forward": (2, 2)}  # of operations and time, 7R
 ROWS = 4096
+EXAMINED = (
+    ("general", 4, (1, 10, 100, 1000)),
+    ("orthogonal", 7, (1, 10, 100, 1000)),
+    ("general", 7, (1, 10, 100, 1000)),
+    ("general", 12, (1, 30)),
+    ("orthogonal", 20, (1, 30)),
+)  # axes, joints, frequencies of motions in rad/s
 RESULTS = Path(__file__).parent / "results"
 
 
@@ -152,7 +160,7 @@ def plot(costs: list[Cost], path: Path) -> None:
     """Operations and time of a call over the number of joints, with fitted powers; loops are hollow."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10.0, 4.2), layout="constrained")
+    figure = Figure(figsize=(10.0, 4.6), layout="constrained")
     axes = figure.subplots(1, 2)
     colours = {"general": "#D55E00", "orthogonal": "#0072B2"}
     for axis, what, unit, scale in zip(axes, ("operations", "call"), ("operations", "µs a call"), (1.0, 1e6)):
@@ -166,9 +174,45 @@ def plot(costs: list[Cost], path: Path) -> None:
         axis.xaxis.set_major_formatter("{x:g}")
         axis.xaxis.minorticks_off()
         axis.grid(alpha=0.3)
-        axis.legend(frameon=False)
+        axis.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     figure.suptitle("Inverse dynamics of the complete model, elastic joints (hollow: loops over links)")
     figure.savefig(path, dpi=150)
+
+
+def rounding() -> Table:
+    """Torques against the same program in 200-bit arithmetic, over motions from slow to fast."""
+    import mpmath
+
+    from flexjoint.compiler.reference import MpmathArithmetic, interpret
+
+    table = Table("axes", "N", "order", "of the largest torque", "worst joint, of its own")
+    table.title = "Rounding of inverse dynamics, largest over the motions"
+    for axes, n, frequencies in EXAMINED:
+        robot = ARMS[axes](n)
+        program, result = fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot))
+        kernel, orders = fj.Kernel(program, result), fj.derivative_orders(robot)
+        worst = []
+        for stack in motions(n, orders.motion, frequencies):
+            with mpmath.workprec(200):
+                rows = [[mpmath.mpf(float(x)) for x in row] for row in stack]
+                exact = interpret(program, rows, MpmathArithmetic())[0]
+                errors = [abs(mpmath.mpf(float(x)) - y) for x, y in zip(kernel(*stack), exact)]
+                largest, own = max(map(abs, exact)), [x / abs(y) for x, y in zip(errors, exact)]
+                worst.append([float(max(errors) / largest), float(max(own))])
+        table.add_row(axes, str(n), str(orders.differentiations), *(f"{x:.0e}" for x in np.max(worst, axis=0)))
+    return table
+
+
+def motions(n: int, order: int, frequencies: Sequence[float]) -> list[np.ndarray]:
+    """Derivatives of sinusoids, rad/s, random ones, and those of a filtered step."""
+    rng = np.random.default_rng(0)
+    k = np.arange(order + 1)[:, None]
+    found = []
+    for omega in frequencies:
+        amplitude, phase = rng.uniform(0.5, 1.0, n), rng.uniform(0.0, 6.0, n)
+        found.append(amplitude * float(omega) ** k * np.sin(phase + k * np.pi / 2))
+    step = fj.FilteredStep.settled(np.zeros(n), np.full(n, 2.0), 2.5, max(16, order + 2), 1e-3)
+    return [*found, rng.normal(size=(order + 1, n)), step(1.2, order)]
 
 
 def complete_model(folder: Path = RESULTS) -> Table:
@@ -180,5 +224,5 @@ def complete_model(folder: Path = RESULTS) -> Table:
 
 
 if __name__ == "__main__":
-    for study in (seven_joints, complete_model):
+    for study in (seven_joints, rounding, complete_model):
         Console(width=140).print(study())

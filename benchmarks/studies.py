@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -31,7 +30,7 @@ from flexjoint.compiler import llvm
 from flexjoint.compiler.program import Array
 from flexjoint.compiler.trace import trace
 
-from .complete_model import complete_model, seven_joints
+from .complete_model import complete_model, rounding, seven_joints
 from .timing import FULL, interleaved
 
 JOINTS = (2, 4, 7, 10, 12, 14, 16, 20, 30)
@@ -169,53 +168,51 @@ def derivatives() -> Table:
 
 
 def variable_stiffness(rows: int = 4096) -> Table:
-    """Inverse dynamics of the LWR with antagonistic springs, against its elastic one."""
-    elastic = fj.load("kuka_lwr")
-    cubic = fj.CubicSpring(400.0, 2000.0)
-    pairs = {
-        "equal cubic": (cubic, cubic),
-        "exponential": (fj.ExponentialSpring(200.0, 10.0), fj.ExponentialSpring(225.0, -9.0)),
-        "unequal cubic": (cubic, fj.CubicSpring(300.0, 3000.0)),
+    """Inverse dynamics with antagonistic springs and with levers, against that of the same arm with elastic joints."""
+    cubic, unequal = fj.CubicSpring(400.0, 2000.0), fj.CubicSpring(300.0, 3000.0)
+    exponentials = (fj.ExponentialSpring(200.0, 10.0), fj.ExponentialSpring(225.0, -9.0))
+    joints: dict[str, Callable[[fj.Motor], fj.Drive]] = {
+        "equal cubic": lambda motor: fj.AntagonisticDrive(cubic, cubic, motor, motor),
+        "exponential": lambda motor: fj.AntagonisticDrive(*exponentials, motor, motor),
+        "lever": lambda motor: fj.LeverDrive(7e4, 0.1, 0.02, 0.3, motor, motor),
+        "unequal cubic": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
+        "unequal cubic, from phi0": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
     }
-    stack = 0.3 * np.random.default_rng(0).normal(size=(5, rows, elastic.n))
-    sigma = np.stack([np.full((rows, elastic.n), 1200.0), *np.zeros((2, rows, elastic.n))])
-    names: dict[str, Any] = {"elastic": fj.compile(fj.inverse_dynamics, elastic)}
-    statements = ["elastic(*one)", "elastic(*many)"]
-    names |= {"one": list(stack[:, 0]), "many": list(stack)}
-    for k, springs in enumerate(pairs.values()):
-        kernel = fj.compile(fj.variable_stiffness_inverse_dynamics, antagonistic(elastic, *springs))
-        arrays = [*stack, *sigma]
-        finite = np.empty(rows, dtype=bool)
-        kernel(*arrays, finite=finite)
-        if not finite.all():
-            raise ValueError(f"{list(pairs)[k]}: {rows - finite.sum()} of {rows} states are not feasible")
-        names |= {f"k{k}": kernel, f"x{k}": [x[0] for x in arrays], f"y{k}": arrays}
-        statements += [f"k{k}(*x{k})", f"k{k}(*y{k})"]
-    times = interleaved(statements, names, FULL)
-    table = Table("springs of the 7R LWR", "operations", "one call, µs", "/ elastic", "row of a batch, µs", "/ elastic")
-    for k, name in enumerate(pairs):
-        one, many = times[2 + 2 * k], times[3 + 2 * k]
-        cells = (f"{one * 1e6:.2f}", f"{one / times[0]:.1f}", f"{many / rows * 1e6:.3f}", f"{many / times[1]:.1f}")
-        table.add_row(name, str(names[f"k{k}"].operations), *cells)
+    table = Table("arm", "joints", "operations", "call, µs", "/ elastic", "row of a batch, µs", "/ elastic")
+    lwr, vsa_3r = fj.load("kuka_lwr"), fj.load("vsa_3r")
+    arms = {"7R": lwr, "3R": vsa_3r.with_drives([fj.ElasticDrive(1200.0, x.drive.motors[0]) for x in vsa_3r.joints])}
+    for arm, elastic in arms.items():
+        stack = 0.3 * np.random.default_rng(0).normal(size=(5, rows, elastic.n))
+        sigma = np.stack([np.full((rows, elastic.n), 1200.0), *np.zeros((2, rows, elastic.n))])
+        names: dict[str, Any] = {"elastic": fj.compile(fj.inverse_dynamics, elastic)}
+        statements = ["elastic(*one)", "elastic(*many)"]
+        names |= {"one": list(stack[:, 0]), "many": list(stack)}
+        for k, (what, drive) in enumerate(joints.items()):
+            robot = elastic.with_drives([drive(joint.drive.motors[0]) for joint in elastic.joints])
+            arrays = [*stack, *sigma]
+            follow = {}
+            if "phi0" in what:
+                motion = fj.variable_stiffness_motion(robot, *arrays)
+                arrays += [motion.phi_1 + 1e-3, motion.phi_2 - 1e-3]
+                follow = {"phi0": {"phi": 2}}
+            kernel = fj.compile(fj.variable_stiffness_inverse_dynamics, robot, **follow)
+            finite = np.empty(rows, dtype=bool)
+            kernel(*arrays, finite=finite)
+            if not finite.all():
+                raise ValueError(f"{what}: {rows - finite.sum()} of {rows} states are not feasible")
+            names |= {f"k{k}": kernel, f"x{k}": [x[0] for x in arrays], f"y{k}": arrays}
+            statements += [f"k{k}(*x{k})", f"k{k}(*y{k})"]
+        times = interleaved(statements, names, FULL)
+        for k, what in enumerate(joints):
+            one, many = times[2 + 2 * k], times[3 + 2 * k]
+            cells = (f"{one * 1e6:.2f}", f"{one / times[0]:.1f}", f"{many / rows * 1e6:.3f}", f"{many / times[1]:.1f}")
+            table.add_row(arm, what, str(names[f"k{k}"].operations), *cells)
     return table
-
-
-def antagonistic(robot: fj.Robot, spring_1: fj.Spring, spring_2: fj.Spring) -> fj.Robot:
-    """The robot with two springs and two of its motors at every joint."""
-
-    def changed(link: fj.Link) -> fj.Link:
-        drive = link.joint.drive
-        if drive is None:
-            return link
-        pair = fj.AntagonisticDrive(spring_1, spring_2, drive.motors[0], drive.motors[0])
-        return replace(link, joint=replace(link.joint, drive=pair))
-
-    return replace(robot, links=tuple(map(changed, robot.links)))
 
 
 STUDIES = (
     *(two_ways, chunk_lengths, loops_over_links, free_parameters, derivatives, variable_stiffness),
-    *(seven_joints, complete_model),
+    *(seven_joints, rounding, complete_model),
 )
 
 if __name__ == "__main__":

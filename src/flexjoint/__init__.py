@@ -15,7 +15,6 @@ from typing import Any
 import numpy  # noqa: F401  what every call needs
 
 _HOMES = {
-    "algorithms.antagonism": "StiffnessBand feasible_stiffness",
     "algorithms.articulated_body": "forward_dynamics",
     "algorithms.coriolis": (
         "coriolis_matrix coriolis_product coriolis_transpose_product mass_matrix_rate modified_newton_euler"
@@ -28,6 +27,10 @@ _HOMES = {
     "algorithms.elastic": "MotorMotion inverse_dynamics motor_motion",
     "algorithms.elastic_forward": "Accelerations elastic_forward_dynamics",
     "algorithms.energy": "Momentum generalized_momentum kinetic_energy momentum potential_energy",
+    "algorithms.feasibility": (
+        "StiffnessBand TorqueBand feasible_stiffness feasible_stiffness_along feasible_torque "
+        "require_feasible_stiffness stiffness_range"
+    ),
     "algorithms.feedback_linearization": (
         "LinearizingTorque LinkMotion chain_length feedback_linearization feedback_linearization_from_positions "
         "feedback_linearization_from_torques linearizing_control link_motion"
@@ -47,6 +50,8 @@ _HOMES = {
     "algorithms.rotors": (
         "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
     ),
+    "algorithms.settings": "deflection_steps",
+    "algorithms.stiffness_tracking": "VariableStiffnessControl variable_stiffness_control",
     "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
     "algorithms.variable_stiffness": (
         "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion variable_stiffness_forward_dynamics "
@@ -57,10 +62,10 @@ _HOMES = {
     "control": (
         "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
         "FeedbackLinearization FeedforwardPD FullStateFeedback JointModes JointState MixedInverseDynamics MotorPD "
-        "OpenLoop PassivityControl RigidState StructurePreserving gains_from_poles joint_modes routh_period_limit "
-        "runge_kutta_limit sampling_period_limit"
+        "OpenLoop PassivityControl RigidState StructurePreserving TrackingIntegrals VariableStiffnessTracking "
+        "gains_from_poles joint_modes routh_period_limit runge_kutta_limit sampling_period_limit stiffness_band"
     ),
-    "drives": "AntagonisticDrive ElasticDrive Motor RigidDrive",
+    "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
     "errors": "FlexjointError InputError NonFiniteError RobotError",
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
@@ -74,16 +79,19 @@ _HOMES = {
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
-    "results": "Detections Log RotorComparison compare_rotor_models detect read_log",
+    "results": "Detections Log RotorComparison compare_rotor_models detect read_log sensitivity",
     "robot": "Joint Limits Link Robot parents_first",
     "simulation": (
         "Actuators FaultyActuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution "
         "simulate"
     ),
-    "springs": "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring",
+    "springs": (
+        "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
+        "TabulatedSpring"
+    ),
     "trajectory": (
-        "FilteredStep Joined RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory load_trajectory "
-        "require_smoothness"
+        "FilteredStep Joined MotionAndStiffness RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory "
+        "load_stiffness load_trajectory require_smoothness"
     ),
 }  # module: public names, as in __init__.pyi
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names.split()}

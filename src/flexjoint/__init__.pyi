@@ -1,6 +1,5 @@
 """What flexjoint/__init__.py makes available, for type checkers and editors."""
 
-from .algorithms.antagonism import StiffnessBand as StiffnessBand, feasible_stiffness as feasible_stiffness
 from .algorithms.articulated_body import forward_dynamics as forward_dynamics
 from .algorithms.coriolis import (
     coriolis_matrix as coriolis_matrix,
@@ -38,6 +37,15 @@ from .algorithms.energy import (
     kinetic_energy as kinetic_energy,
     momentum as momentum,
     potential_energy as potential_energy,
+)
+from .algorithms.feasibility import (
+    StiffnessBand as StiffnessBand,
+    TorqueBand as TorqueBand,
+    feasible_stiffness as feasible_stiffness,
+    feasible_stiffness_along as feasible_stiffness_along,
+    feasible_torque as feasible_torque,
+    require_feasible_stiffness as require_feasible_stiffness,
+    stiffness_range as stiffness_range,
 )
 from .algorithms.feedback_linearization import (
     LinearizingTorque as LinearizingTorque,
@@ -98,6 +106,11 @@ from .algorithms.rotors import (
     rotor_coupling as rotor_coupling,
     rotor_torque as rotor_torque,
 )
+from .algorithms.settings import deflection_steps as deflection_steps
+from .algorithms.stiffness_tracking import (
+    VariableStiffnessControl as VariableStiffnessControl,
+    variable_stiffness_control as variable_stiffness_control,
+)
 from .algorithms.transmission import (
     LinkState as LinkState,
     SpringTorque as SpringTorque,
@@ -134,17 +147,22 @@ from .control import (
     PassivityControl as PassivityControl,
     RigidState as RigidState,
     StructurePreserving as StructurePreserving,
+    TrackingIntegrals as TrackingIntegrals,
+    VariableStiffnessTracking as VariableStiffnessTracking,
     gains_from_poles as gains_from_poles,
     joint_modes as joint_modes,
     routh_period_limit as routh_period_limit,
     runge_kutta_limit as runge_kutta_limit,
     sampling_period_limit as sampling_period_limit,
+    stiffness_band as stiffness_band,
 )
 from .drives import (
     AntagonisticDrive as AntagonisticDrive,
     ElasticDrive as ElasticDrive,
+    LeverDrive as LeverDrive,
     Motor as Motor,
     RigidDrive as RigidDrive,
+    VariableStiffnessDrive as VariableStiffnessDrive,
 )
 from .errors import (
     FlexjointError as FlexjointError,
@@ -199,6 +217,7 @@ from .results import (
     compare_rotor_models as compare_rotor_models,
     detect as detect,
     read_log as read_log,
+    sensitivity as sensitivity,
 )
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
 from .simulation import (
@@ -222,10 +241,12 @@ from .springs import (
     PiecewiseSpring as PiecewiseSpring,
     QuadraticSpring as QuadraticSpring,
     Spring as Spring,
+    TabulatedSpring as TabulatedSpring,
 )
 from .trajectory import (
     FilteredStep as FilteredStep,
     Joined as Joined,
+    MotionAndStiffness as MotionAndStiffness,
     RestToRest as RestToRest,
     Retimed as Retimed,
     Samples as Samples,
@@ -233,6 +254,7 @@ from .trajectory import (
     Sinusoid as Sinusoid,
     Spline as Spline,
     Trajectory as Trajectory,
+    load_stiffness as load_stiffness,
     load_trajectory as load_trajectory,
     require_smoothness as require_smoothness,
 )

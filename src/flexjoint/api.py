@@ -93,6 +93,8 @@ SIGNALS = {
     "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
     "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
+    "error": Signal(("n",), "rad | m"),
+    "stiffness_error": Signal(("n",), "Nm/rad | N/m"),
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "all_inertias": Signal(("all", "all"), "kg m² | kg"),
@@ -117,6 +119,8 @@ GROUPS = {
     "wrenches": Signal((6,), "N/sᵏ, Nm/sᵏ"),
     "base": Signal((3,), "rad/sᵏ⁺¹, m/sᵏ⁺²"),
     "tracking": Signal(("n",), "rad/sᵏ | m/sᵏ, 1/sᵏ"),
+    "phi0": Signal(("n",), "rad | m"),
+    "damping": Signal(("n",), "Nm s/rad | N s/m"),
 }
 
 

@@ -37,6 +37,7 @@ UNITS = {
     "gear_ratio": ("1", "rad/m"),
     "transverse_inertia": ("kg m²", "kg m²"),
     "stiffness": ("Nm/rad", "N/m"),
+    "torques": ("Nm", "N"),
     "stiffnesses": ("Nm/rad", "N/m"),
     "cubic": ("Nm/rad³", "N/m³"),
     "slope": ("Nm/rad²", "N/m²"),
@@ -44,13 +45,17 @@ UNITS = {
     "limit": ("rad", "m"),
     "deflections": ("rad", "m"),
     "damping": ("Nm s/rad", "N s/m"),
+    "greatest_damping": ("Nm s/rad", "N s/m"),
+    "spring": ("N/m", "N/m"),
+    "arm": ("m", "m"),
     "gravity": ("m/s²", "m/s²"),
 }  # of a turning and of a sliding joint
 NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
     "limits": "limits enter no computation",
+    **dict.fromkeys(("greatest_stiffness", "least_arm", "greatest_arm"), "limits only refuse"),
 }
-NONE_AT_ZERO = ("damping", "coulomb_friction", "coulomb_velocity", "cubic")  # 0 selects other equations
+NONE_AT_ZERO = ("damping", "greatest_damping", "coulomb_friction", "coulomb_velocity", "cubic")  # 0 selects other equations
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 SHOWN = 12  # paths in an error message
 
@@ -121,7 +126,7 @@ def select_all(robot: Robot, patterns: tuple[str, ...]) -> tuple[Parameter, ...]
     for parameter in selected:
         for path in parameter.elements:
             if path in owner:
-                raise InputError(f"{robot.name}: '{path}' is free twice, by '{owner[path]}' and '{parameter.path}'")
+                raise InputError(f"{robot.name}: '{path}' is selected twice, by '{owner[path]}' and '{parameter.path}'")
             owner[path] = parameter.path
     return selected
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .drives import AntagonisticDrive, Drive, ElasticDrive, Motor, RigidDrive, antagonism, coupled
+from .drives import AntagonisticDrive, Drive, ElasticDrive, Motor, RigidDrive, VariableStiffnessDrive, coupled
 from .errors import RobotError
 from .spatial import is_zero
 from .springs import Spring
@@ -160,12 +160,12 @@ class Robot:
     @cached_property
     def elastic(self) -> tuple[bool, ...]:
         """For each moving joint whether springs separate motors and link."""
-        return tuple(isinstance(joint.drive, ElasticDrive | AntagonisticDrive) for joint in self.joints)
+        return tuple(isinstance(joint.drive, ElasticDrive | VariableStiffnessDrive) for joint in self.joints)
 
     @cached_property
     def antagonistic(self) -> tuple[bool, ...]:
-        """For each moving joint whether two motors set its stiffness."""
-        return tuple(isinstance(joint.drive, AntagonisticDrive) for joint in self.joints)
+        """For each moving joint whether two motors set its stiffness, antagonistic or not."""
+        return tuple(isinstance(joint.drive, VariableStiffnessDrive) for joint in self.joints)
 
     @cached_property
     def motor_joints(self) -> tuple[int, ...]:
@@ -186,6 +186,15 @@ class Robot:
         names = [self.joints[i].name for i in self.motor_joints]
         return (*names[: self.n], *(f"{name}.second" for name in names[self.n :]))
 
+    @cached_property
+    def gear_ratios(self) -> np.ndarray:
+        """η of each moving joint's motor: its shaft turns by η θ and delivers τ/η.  NaN where it is not known."""
+        drives = [joint.drive for joint in self.joints]
+        known = [drive.motors[0].gear_ratio if drive else None for drive in drives]
+        ratios = np.array([math.nan if x is None else x for x in known])
+        ratios.flags.writeable = False
+        return ratios
+
     def carrier(self, link: int, k: int = 0) -> int:
         """Index of the link that carries the k-th motor of a link's joint, −1 for the base."""
         drive = self.links[link].joint.drive
@@ -198,7 +207,7 @@ class Robot:
     def damped(self) -> tuple[bool, ...]:
         """For each moving joint whether its springs are damped."""
         drives = [joint.drive for joint in self.joints]
-        springy = ElasticDrive | AntagonisticDrive
+        springy = ElasticDrive | VariableStiffnessDrive
         return tuple(isinstance(drive, springy) and not is_zero(drive.damping) for drive in drives)
 
     # Transforms -----------------------------------------------------------------------------------------
@@ -298,7 +307,7 @@ def parents_first(links: Iterable[Link]) -> list[Link]:
 
 def _plain(value: Any) -> Any:
     """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0."""
-    if isinstance(value, Spring):
+    if isinstance(value, Spring | VariableStiffnessDrive):
         return value.plain()
     if isinstance(value, np.ndarray):
         return value.tolist()
@@ -431,7 +440,8 @@ def check_drive(joint: Joint) -> None:
     if not isinstance(drive, Drive) or not all(isinstance(motor, Motor) for motor in drive.motors):
         raise RobotError(
             f"the drive of joint '{joint.name}' is {drive!r}: give RigidDrive(Motor(inertia)), "
-            "ElasticDrive(stiffness, Motor(inertia)) or AntagonisticDrive(spring_1, spring_2, motor_1, motor_2)"
+            "ElasticDrive(stiffness, Motor(inertia)), AntagonisticDrive(spring_1, spring_2, motor_1, motor_2) or another "
+            "VariableStiffnessDrive"
         )
     for motor in drive.motors:
         check_number("motor inertia", joint.name, motor.inertia)
@@ -443,8 +453,8 @@ def check_drive(joint: Joint) -> None:
     check_number("damping", joint.name, drive.damping)
     if drive.damping < 0:
         raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")
-    if isinstance(drive, AntagonisticDrive):
-        check_springs(joint.name, drive)
+    if isinstance(drive, VariableStiffnessDrive):
+        check_variable_stiffness(joint.name, drive)
     elif not isinstance(drive.stiffness, Spring):  # a law has checked itself
         check_number("stiffness", joint.name, drive.stiffness)
         if drive.stiffness <= 0:
@@ -458,25 +468,33 @@ def check_drive(joint: Joint) -> None:
         )
 
 
-def check_springs(name: str, drive: AntagonisticDrive) -> None:
-    """Two laws with which motors can set torque and stiffness at once."""
-    for spring in drive.springs:
-        if not isinstance(spring, Spring) or not spring.invertible:
-            raise RobotError(
-                f"a spring of the antagonistic joint '{name}' is {spring!r}: give a Spring with a closed inverse, "
-                "deflection(tau)"
-            )
-    gain = antagonism(drive)
+def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
+    """A transmission with which motors can set torque and stiffness at once."""
+    springs = drive.springs if isinstance(drive, AntagonisticDrive) else ()
+    for spring in springs:
+        if not isinstance(spring, Spring):
+            raise RobotError(f"a spring of the antagonistic joint '{name}' is {spring!r}: give a Spring")
+    if not is_number(drive.greatest_stiffness) or not drive.greatest_stiffness > 0:
+        raise RobotError(f"the greatest stiffness of joint '{name}' is {drive.greatest_stiffness!r}: must be positive")
+    check_number("greatest damping", name, drive.greatest_damping)
+    if drive.greatest_damping < 0:
+        raise RobotError(f"the greatest damping of joint '{name}' is {drive.greatest_damping:g}: it must be 0 or more")
+    gain = drive.gain
     if gain == 0:
         raise RobotError(
-            f"the springs of joint '{name}', {drive.spring_1!r} and {drive.spring_2!r}, cannot set its stiffness: "
-            "whatever their deflections, stiffness and torque change in one proportion (the decoupling matrix is "
-            "singular); at least one must stiffen, and exponential ones at different rates"
+            f"the drive of joint '{name}', {drive!r}, cannot set its stiffness: whatever the deflections, stiffness "
+            "and torque change in one proportion (the decoupling matrix is singular); of antagonistic springs at least "
+            "one must stiffen, and exponential ones at different rates"
+        )
+    if gain < 0 and springs:
+        raise RobotError(
+            f"the springs of joint '{name}' soften it when motor 1 is drawn up and motor 2 down: exchange them, "
+            f"spring_1={springs[1]!r}, spring_2={springs[0]!r}"
         )
     if gain < 0:
         raise RobotError(
-            f"the springs of joint '{name}' soften it when motor 1 is drawn up and motor 2 down: exchange them, "
-            f"spring_1={drive.spring_2!r}, spring_2={drive.spring_1!r}"
+            f"the drive of joint '{name}', {drive!r}, softens it when motor 2 moves the way `stiffens` says: change its "
+            "sign"
         )
 
 
@@ -489,7 +507,7 @@ def check_rotors(robot: Robot) -> None:
     for link in robot.links:
         for motor in link.joint.drive.motors if link.joint.drive is not None else ():
             check_rotor(robot, link, motor)
-        if robot.fidelity == "complete" and isinstance(link.joint.drive, AntagonisticDrive):
+        if robot.fidelity == "complete" and isinstance(link.joint.drive, VariableStiffnessDrive):
             raise RobotError(
                 f"{robot.name}: joint '{link.joint.name}' has two motors and variable stiffness, for which there is no "
                 "complete model: choose the fidelity 'spong'"

@@ -17,7 +17,8 @@ from .compiler.scan import scan
 from .spatial import ca
 
 STEPS = 16
-CLOSE = 1e-14  # relative: where the search has ended, steps are rounding and need not shrink
+CLOSE = 1e-14, 1e-15  # of the root, and of the bracket: where the search has ended, steps need not shrink
+BESIDE = 1e-9  # of the bracket: a last step so short is taken even out of what is left of it
 
 
 class Search(NamedTuple):
@@ -31,25 +32,22 @@ class Search(NamedTuple):
 
 
 def root_of_increasing(
-    f: Callable[[Any], Any],
-    lower: Any,
-    upper: Any,
-    guess: Any = None,
-    steps: int = STEPS,
-    slope: Callable[[Any], Any] | None = None,
+    f: Callable[[Any], Any], lower: Any, upper: Any, guess: Any = None, steps: int = STEPS
 ) -> Any:
     """x with f(x) = 0, row by row; f maps a column to a column, row i depending on row i alone and increasing with it.
 
-    Where f has no change of sign in the bracket, the end next to the root is approached.  `slope` is f', where a
-    cheaper form than automatic differentiation is known.
+    Where f has no change of sign in the bracket, the end next to the root is approached.  f may return (f, f') where a
+    cheaper derivative is known than by automatic differentiation, and must where f itself searches for roots.
     """
-    symbol = ca.SX.sym("x", lower.numel())
-    f_of_x = f(symbol)
-    # rows are independent: the diagonal of the Jacobian
-    rise_of_x = slope(symbol) if slope else ca.jtimes(f_of_x, symbol, ca.SX.ones(symbol.shape))
+    symbol, bracket = ca.SX.sym("x", lower.numel()), upper - lower
+    tried = f(symbol)
 
     def newton(x: Any) -> tuple[Any, Any]:
-        value, rise = (ca.substitute(e, symbol, x) for e in (f_of_x, rise_of_x))
+        if isinstance(tried, tuple):
+            value, rise = f(x)
+        else:  # rows are independent: the diagonal of the Jacobian
+            slope = ca.jtimes(tried, symbol, ca.SX.ones(symbol.shape))
+            value, rise = ca.substitute([tried, slope], [symbol], [x])
         return value, value / rise
 
     def turn(at: Search, _: Any) -> tuple[Search, Any]:
@@ -58,13 +56,16 @@ def root_of_increasing(
         upper = ca.if_else(value >= 0, at.x, at.upper)
         estimate = at.x - step
         inside = ca.logic_and(lower <= estimate, estimate <= upper)  # not <: a root may be an end
-        shrinks = 2 * ca.fabs(step) <= ca.fabs(at.before) + CLOSE * ca.fabs(at.x)
+        rounding = CLOSE[0] * ca.fabs(at.x) + CLOSE[1] * bracket
+        shrinks = 2 * ca.fabs(step) <= ca.fabs(at.before) + rounding
         x = ca.if_else(ca.logic_and(inside, shrinks), estimate, (lower + upper) / 2)
         return Search(x, lower, upper, x - at.x, at.step), ()
 
-    wide = 2 * (upper - lower)  # two steps of any length
+    wide = 2 * bracket  # two steps of any length
     start = Search(guess if guess is not None else (lower + upper) / 2, lower, upper, wide, wide)
     last, _ = scan(turn, start, [()] * steps, opaque=True)
     _, step = newton(last.x)
     estimate = last.x - step
-    return ca.if_else(ca.logic_and(last.lower <= estimate, estimate <= last.upper), estimate, last.x)
+    inside = ca.logic_and(last.lower <= estimate, estimate <= last.upper)
+    taken = ca.logic_or(inside, ca.fabs(step) <= BESIDE * bracket)  # it carries the derivative
+    return ca.if_else(taken, estimate, last.x)

@@ -55,6 +55,10 @@ VARIABLE_STIFFNESS = {
     "variable_stiffness_inverse_dynamics": (fj.variable_stiffness_inverse_dynamics, {}),
     "variable_stiffness_linearization": (fj.variable_stiffness_linearization, {}),
     "variable_stiffness_forward_dynamics": (fj.variable_stiffness_forward_dynamics, {}),
+    "variable_stiffness_control": (
+        fj.variable_stiffness_control,
+        {"tracking": {"reference": 5, "gains": 4, "stiffness": 3, "stiffness_gains": 2, "limits": 2}},
+    ),
 }
 
 

@@ -4,6 +4,9 @@ The model they are held against is Lagrange's, from 4×4 poses, with springs and
 derivatives of motion and stiffness come from differentiating that model along its own vector field with CasADi.
 """
 
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -21,6 +24,25 @@ PAIRS = {
 }
 
 
+SPLINE = np.linspace(-0.9, 0.9, 5)
+PAIRS["tabulated"] = tuple(fj.TabulatedSpring(SPLINE, k * SPLINE + c * SPLINE**3) for k, c in ((300, 900), (250, 700)))
+
+
+@dataclass(frozen=True)
+class Cams(fj.VariableStiffnessDrive):
+    """Two cams turned against each other by the second motor, as in the DLR FSJ: U = f(φ_1 + φ_2) + f(φ_1 − φ_2)."""
+
+    K: float
+    Kc: float
+    motor_1: fj.Motor
+    motor_2: fj.Motor
+    ranges: ClassVar = ((-0.7, 0.7), (0.01, 0.7))
+    follows: ClassVar = False
+
+    def energy(self, phi_1, phi_2):
+        return sum(self.K / 2 * x**2 + self.Kc / 4 * x**4 for x in (phi_1 + phi_2, phi_1 - phi_2))
+
+
 def with_drives(robot, kinds):
     """Drives of the given kinds in turn, all motors with both kinds of friction."""
     rng = np.random.default_rng(0)
@@ -32,6 +54,10 @@ def with_drives(robot, kinds):
     def drive(kind):
         if kind in PAIRS:
             return fj.AntagonisticDrive(*PAIRS[kind], motor(), motor())
+        if kind == "lever":
+            return fj.LeverDrive(7e4, 0.1, 0.02, 0.2, motor(), motor())
+        if kind == "cams":
+            return Cams(200.0, 700.0, motor(), motor())
         single = {"spring": lambda: fj.ElasticDrive(250.0, motor()), "rigid": lambda: fj.RigidDrive(motor())}
         return single.get(kind, lambda: None)()
 
@@ -43,11 +69,15 @@ TREE = fj.random_robot(4, 22, prismatic=0.3, tree=True, fixed=0.4, friction=True
 SPRINGS = {
     "cubic": with_drives(CHAIN, ["cubic"]),
     "three laws": with_drives(CHAIN, ["unequal", "exponential", "quadratic"]),
+    "tabulated": with_drives(CHAIN, ["spring", "tabulated", "spring"]),
+    "lever": with_drives(CHAIN, ["lever"]),
+    "every design in a tree": with_drives(TREE, ["lever", "cams", "cubic", "cams"]),
     "with springs in a tree": with_drives(TREE, ["cubic", "spring", "unequal", "spring"]),
 }
 ROBOTS = {
     **SPRINGS,
     "every kind": with_drives(CHAIN, ["cubic", "rigid", "spring"]),
+    "a lever and a rigid joint": with_drives(TREE, ["rigid", "lever", "spring", "exponential"]),
     "rigid in a tree": with_drives(TREE, ["unequal", "none", "exponential", "rigid"]),
 }
 each = pytest.mark.parametrize("robot", ROBOTS.values(), ids=ROBOTS.keys())
@@ -55,7 +85,7 @@ each_with_springs = pytest.mark.parametrize("robot", SPRINGS.values(), ids=SPRIN
 
 
 def law(spring, x):
-    """Torque by hand."""
+    """Torque by hand; of splines through points of a cubic, which they are."""
     match spring:
         case fj.CubicSpring(K, c):
             return K * x + c * x**3
@@ -63,23 +93,41 @@ def law(spring, x):
             return K / b * (ca.exp(b * x) - 1)
         case fj.QuadraticSpring(K, s):
             return K * x + s / 2 * x**2
+        case fj.TabulatedSpring():
+            K, c = (300, 900) if spring == PAIRS["tabulated"][0] else (250, 700)
+            return K * x + c * x**3
     raise TypeError(spring)
 
 
+def energy(drive, x, y):
+    """Of transmissions whose second motor works within, by hand."""
+    if isinstance(drive, Cams):
+        return drive.K * (x**2 + y**2) + drive.Kc / 2 * (x**4 + 6 * x**2 * y**2 + y**4)
+    return drive.spring / 2 * (drive.arm + y) ** 2 * (1 - ca.cos(2 * x)) / 2
+
+
+def apart(robot):
+    """Which joints have a second motor that does not pull at the link."""
+    return np.array([isinstance(joint.drive, Cams | fj.LeverDrive) for joint in robot.joints])
+
+
 def springs_of(robot, phi_1, phi_2):
-    """Torques of both springs and the stiffness of each joint; 0 where there is none."""
-    torques, sigma = [], []
+    """Torques on both motors, on the link, and the stiffness of each joint; 0 where there is none."""
+    columns = []
     for i, joint in enumerate(robot.joints):
-        pair, k = [ca.SX(0), ca.SX(0)], ca.SX(0)
+        one, two, on_link, k = [ca.SX(0)] * 4
         if isinstance(joint.drive, fj.AntagonisticDrive):
-            pair = [law(spring, x) for spring, x in zip(joint.drive.springs, (phi_1[i], phi_2[i]))]
-            k = ca.gradient(pair[0], phi_1)[i] + ca.gradient(pair[1], phi_2)[i]
+            one, two = (law(spring, x) for spring, x in zip(joint.drive.springs, (phi_1[i], phi_2[i])))
+            on_link = one + two
+            k = ca.gradient(one, phi_1)[i] + ca.gradient(two, phi_2)[i]
+        elif apart(robot)[i]:
+            U = energy(joint.drive, phi_1[i], phi_2[i])
+            one, two = ca.gradient(U, phi_1)[i], ca.gradient(U, phi_2)[i]
+            on_link, k = one, ca.gradient(one, phi_1)[i]
         elif isinstance(joint.drive, fj.ElasticDrive):
-            pair[0] = joint.drive.stiffness * phi_1[i]
-        torques.append(pair)
-        sigma.append(k)
-    one, two = (ca.vertcat(*x) for x in zip(*torques))
-    return one, two, ca.vertcat(*sigma)
+            on_link = one = joint.drive.stiffness * phi_1[i]
+        columns.append([one, two, on_link, k])
+    return [ca.vertcat(*x) for x in zip(*columns)]
 
 
 def motor(joint, k):
@@ -87,13 +135,19 @@ def motor(joint, k):
     return motors[k] if k < len(motors) else None
 
 
+def at_positions(robot, expression, phi, q, theta_1, theta_2):
+    """With φ_1 = θ_1 − q and φ_2 = θ_2 − q, or θ_2 itself."""
+    counted = ca.DM((~apart(robot)).astype(float))
+    return ca.substitute(ca.substitute(expression, phi[0], theta_1 - q), phi[1], theta_2 - counted * q)
+
+
 def model(robot, q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2):
     """q'', θ_1'', θ_2'' from M q'' + c + g + friction = τ_1 + τ_2 of the springs, B θ'' + friction + τ_k = τ."""
     a = ca.SX.sym("a", robot.n)
     asked = lagrange(robot, q, v, a)
     x = [ca.SX.sym("phi", robot.n) for _ in range(2)]
-    one, two, _ = (ca.substitute(ca.substitute(e, x[0], theta_1 - q), x[1], theta_2 - q) for e in springs_of(robot, *x))
-    driving = ca.vertcat(*[(one + two)[i] if elastic else tau_1[i] for i, elastic in enumerate(robot.elastic)])
+    one, two, on_link, _ = (at_positions(robot, e, x, q, theta_1, theta_2) for e in springs_of(robot, *x))
+    driving = ca.vertcat(*[on_link[i] if elastic else tau_1[i] for i, elastic in enumerate(robot.elastic)])
     found = ca.solve(ca.jacobian(asked, a), driving - ca.substitute(asked, a, 0 * a))
     turning = []
     for k, (torque, spring, velocity) in enumerate([(tau_1, one, theta_1_v), (tau_2, two, theta_2_v)]):
@@ -115,8 +169,28 @@ def value(expressions, symbols, numbers):
 def random_state(robot, seed=0):
     """q, v, φ_1, φ_2, φ_1', φ_2' with the motors well apart."""
     rng = np.random.default_rng(seed)
-    apart = rng.uniform(0.2, 0.5, (2, robot.n)) * [[1], [-1]]
-    return [*rng.normal(size=(2, robot.n)), *apart, *rng.normal(size=(2, robot.n))]
+    phi = rng.uniform(0.2, 0.5, (2, robot.n)) * [[1], [-1]]
+    phi[1] = np.where(apart(robot), -phi[1] - 0.1, phi[1])
+    state = [*rng.normal(size=(2, robot.n)), *phi, *rng.normal(size=(2, robot.n))]
+    for i, joint in enumerate(robot.joints):
+        if isinstance(joint.drive, fj.LeverDrive):  # of which 0.1 m is much
+            state[3][i], state[5][i] = 0.1 * state[3][i], 0.1 * state[5][i]
+        if isinstance(joint.drive, Cams):  # which are singular where φ_1² − φ_2² = K/(3 K_c)
+            state[2][i] *= 0.5
+    return state
+
+
+def positions(robot, q, v, phi_1, phi_2, phi_1_v, phi_2_v):
+    """q, θ_1, θ_2 and their rates."""
+    counted = ~apart(robot)
+    return [q, q + phi_1, counted * q + phi_2, v, v + phi_1_v, counted * v + phi_2_v]
+
+
+def moved(robot, *arguments, **keywords):
+    """By a kernel where loops would be long written out."""
+    searched = any(fj.deflection_steps(robot))
+    call = fj.variable_stiffness_motion
+    return call(robot, *arguments, **keywords) if searched else evaluate(call, robot, *arguments, **keywords)
 
 
 # Forward dynamics -------------------------------------------------------------------------------------------------
@@ -125,9 +199,8 @@ def random_state(robot, seed=0):
 @each
 def test_accelerations_are_those_of_lagrange(robot):
     names = symbols(robot, "q theta_1 theta_2 v theta_1_v theta_2_v tau_1 tau_2")
-    q, v, phi_1, phi_2, phi_1_v, phi_2_v = random_state(robot)
     tau = np.random.default_rng(5).normal(size=(2, robot.n))
-    numbers = [q, q + phi_1, q + phi_2, v, v + phi_1_v, v + phi_2_v, *tau]
+    numbers = [*positions(robot, *random_state(robot)), *tau]
     expected = value(model(robot, *names), names, numbers)
     found = evaluate(fj.variable_stiffness_forward_dynamics, robot, *numbers)
     assert relative_error(found.a, expected[0]) < 1e-11
@@ -153,6 +226,24 @@ def test_damping_acts_forwards():
             algorithm(damped, *np.zeros((8, robot.n)))
 
 
+def test_commanded_damping_acts_forwards():
+    """As much damping as is asked for, between 0 and what the damper has: the same as that of a drive damped so."""
+    robot = with_drives(CHAIN, ["cubic", "lever", "spring"])
+    drives = [joint.drive for joint in robot.joints]
+    able = robot.with_drives([*(replace(x, greatest_damping=5.0) for x in drives[:2]), drives[2]])
+    state = [*positions(robot, *random_state(robot)), *np.zeros((2, robot.n))]
+    for asked, given in (([3.0, 4.0, 9.0], (3.0, 4.0)), ([7.0, -2.0, 9.0], (5.0, 0.0))):
+        found = fj.variable_stiffness_forward_dynamics(able, *state, damping={"command": [np.array(asked)]})
+        damped = robot.with_drives([*(replace(x, damping=d) for x, d in zip(drives, given)), drives[2]])
+        expected = fj.variable_stiffness_forward_dynamics(damped, *state)
+        assert np.allclose(found, expected, rtol=1e-12)
+    without = fj.variable_stiffness_forward_dynamics(able, *state)
+    assert np.array_equal(without, fj.variable_stiffness_forward_dynamics(robot, *state))
+    assert not np.allclose(without, found)
+    with pytest.raises(fj.InputError, match="'command'"):
+        fj.variable_stiffness_forward_dynamics(able, *state, damping={"D": [np.zeros(3)]})
+
+
 # What the torques bring about ---------------------------------------------------------------------------------------
 
 
@@ -164,13 +255,11 @@ def brought_about(robot, state, tau):
     stacks = [[y, dy, a] for y, dy, a in zip((q, theta_1, theta_2), (v, theta_1_v, theta_2_v), accelerations)]
     motion = [accelerations[0]]
     phi = [ca.SX.sym("phi", robot.n) for _ in range(2)]
-    sigma = springs_of(robot, *phi)[2]
-    sigma = [ca.substitute(ca.substitute(sigma, phi[0], theta_1 - q), phi[1], theta_2 - q)]
+    sigma = [at_positions(robot, springs_of(robot, *phi)[3], phi, q, theta_1, theta_2)]
     for _ in range(2):
         motion.append(rate(motion[-1], *stacks))
         sigma.append(rate(sigma[-1], *stacks))
-    q, v, phi_1, phi_2, phi_1_v, phi_2_v = state
-    return value([*motion, *sigma], x, [q, q + phi_1, q + phi_2, v, v + phi_1_v, v + phi_2_v, *tau])
+    return value([*motion, *sigma], x, [*positions(robot, *state), *tau])
 
 
 @each_with_springs
@@ -195,7 +284,7 @@ def test_inverse_dynamics_brings_about_its_motion(robot):
     state = random_state(robot, 1)
     a, jerk, _, sigma, sigma_v, _ = brought_about(robot, state, np.zeros((2, robot.n)))
     snap, sigma_a = rng.normal(size=(2, robot.n)) * [[100.0], [1000.0]]
-    found = evaluate(fj.variable_stiffness_motion, robot, *state[:2], a, jerk, snap, sigma, sigma_v, sigma_a)
+    found = moved(robot, *state[:2], a, jerk, snap, sigma, sigma_v, sigma_a)
     chosen = np.array(robot.antagonistic)
     for name, expected in zip(("phi_1", "phi_2", "phi_1_v", "phi_2_v"), state[2:]):
         there = chosen if "2" in name else True
@@ -214,7 +303,7 @@ def test_motions_obey_the_equations(robot):
     stack = rng.normal(size=(5, n)) * 0.5
     sigma = np.array([np.full(n, 900.0), *rng.normal(size=(2, n)) * 100])
     w = rng.normal(size=(3, 6))
-    found = evaluate(fj.variable_stiffness_motion, robot, *stack, *sigma, wrenches={robot.tool: list(w)})
+    found = moved(robot, *stack, *sigma, wrenches={robot.tool: list(w)})
 
     q, wrench = [ca.SX.sym("q", n) for _ in range(5)], [ca.SX.sym("w", 6) for _ in range(3)]
     asked = [transmitted(robot, *q[:3], wrenches={robot.tool: wrench[0]})]
@@ -225,12 +314,12 @@ def test_motions_obey_the_equations(robot):
         assert relative_error(ours, theirs) < 1e-11
 
     phi = [[ca.SX.sym("phi", n) for _ in range(3)] for _ in range(2)]
-    one, two, stiffness = springs_of(robot, phi[0][0], phi[1][0])
-    borne, soft = [one + two], [stiffness]
+    one, two, on_link, stiffness = springs_of(robot, phi[0][0], phi[1][0])
+    borne, soft = [on_link], [stiffness]
     for _ in range(2):
         borne.append(rate(borne[-1], *phi))
         soft.append(rate(soft[-1], *phi))
-    there = [np.ones(n), chosen]
+    there = [np.ones(n), chosen & ~apart(robot)]
     deflections = [
         [
             getattr(found, f"phi_{k}"),
@@ -251,6 +340,46 @@ def test_motions_obey_the_equations(robot):
         inertia = np.array([m.inertia if m else 0.0 for m in motors])
         assert relative_error(getattr(found, f"tau_{k + 1}"), spring + inertia * theta_a + rubbing) < 1e-11
         assert np.array_equal(getattr(found, f"theta_{k + 1}"), there[k] * stack[0] + deflections[k][0])
+
+
+# Along a trajectory ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kinds", [["unequal", "cams", "spring"], ["cubic", "exponential", "lever"]])
+def test_a_trajectory_follows_its_branch(kinds):
+    """Step by step from the deflections of the step before: the same as the search finds anew each time."""
+    robot = with_drives(fj.random_robot(3, 23, prismatic=0.0), kinds)
+    motion = fj.RestToRest([0.0, 0.2, -0.3], [0.8, -0.5, 0.4], 1.0)
+    stiffness = fj.RestToRest([900.0, 800.0, 700.0], [1300.0, 1200.0, 1100.0], 1.0)
+    t = np.linspace(0.0, 1.0, 101)
+    stack, sigma = motion(t)[:5], stiffness(t)[:3]
+    anew = fj.variable_stiffness_motion(robot, *stack, *sigma)
+    kernel = fj.compile(fj.variable_stiffness_motion, robot, phi0={"phi": 2})
+    phi = [anew.phi_1[0], anew.phi_2[0]]
+    for k in range(1, t.size):
+        found = kernel(*stack[:, k], *sigma[:, k], *phi)
+        phi = [found.phi_1, found.phi_2]
+        for ours, theirs in zip(found, anew):
+            assert np.allclose(ours, theirs[k], rtol=1e-10, atol=1e-9 * np.max(abs(theirs)))
+    assert fj.deflection_steps(robot, follow=True) == tuple(6 if kind in ("unequal", "cams") else 0 for kind in kinds)
+
+
+def test_a_poor_start_is_refused_not_followed():
+    """Too far away, or on the other side of a singularity: an error, and in a batch NaN, never another branch."""
+    robot = with_drives(fj.random_robot(1, 23, prismatic=0.0), ["unequal"])
+    rest, sigma = np.zeros((5, 1)), np.array([[900.0], [0.0], [0.0]])
+    expected = fj.variable_stiffness_motion(robot, *rest, *sigma)
+    with pytest.raises(fj.NonFiniteError, match="6 steps from phi0"):
+        fj.variable_stiffness_motion(robot, *rest, *sigma, phi0={"phi": [np.array([-0.5]), np.array([0.5])]})
+    rng = np.random.default_rng(0)
+    start = rng.uniform(-1.0, 1.0, (2, 5000, 1))
+    stacks = [np.broadcast_to(x, (5000, 1)).copy() for x in (*rest, *sigma)]
+    finite = np.empty(5000, dtype=bool)
+    found = fj.variable_stiffness_motion(robot, *stacks, phi0={"phi": list(start)}, finite=finite)
+    assert 0.1 < finite.mean() < 0.9
+    assert np.allclose(found.phi_1[finite], expected.phi_1) and np.allclose(found.phi_2[finite], expected.phi_2)
+    with pytest.raises(fj.InputError, match="'phi'"):
+        fj.variable_stiffness_motion(robot, *rest, *sigma, phi0={"phi": [np.zeros(1)]})
 
 
 # Kernels ------------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ MIXED = ["mixed003_rand4", "mixed003_table1"]
 def test_inverse_dynamics(name):
     case = load_case(name)
     robot = rotor_case(case)
-    D, eta = case["D"], np.array([joint.drive.motor.gear_ratio for joint in robot.joints])
+    D, eta = case["D"], robot.gear_ratios
     assert fj.derivative_orders(robot).motion == 2 * robot.n + 2 == len(D) - 1
     f = Symbolic(fj.motor_motion, robot, *D[:, 0])
     found = [f(*D[:, b]) for b in range(D.shape[1])]

@@ -36,6 +36,27 @@ def test_torques_are_written_and_plotted(run, tmp_path):
     assert sorted(tmp_path.iterdir()) == [table, plot]
 
 
+RAMP = '{kind = "rest_to_rest", start = 900, goal = 1100, duration = 0.5}'
+
+
+def test_torques_of_both_motors(run, tmp_path):
+    table, plot = tmp_path / "both.npz", tmp_path / "both.png"
+    options = ["--stiffness", RAMP, "--sensitivity", "link?.mass=5%", "--period", "0.05"]
+    result = run("torques", "vsa_3r", TURN, *options, "-o", str(table), "--plot", str(plot))
+    assert result.exit_code == 0, result.output
+    for words in ("joint3", "motor torques", "deflections", "1100 Nm/rad", "error of torque 2"):
+        assert words in result.stdout
+    robot, found = fj.load("vsa_3r"), np.load(table)
+    q = fj.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(found["t"])
+    sigma = fj.RestToRest(np.full(3, 900.0), np.full(3, 1100.0), 0.5)(found["t"], order=2)
+    motors = fj.variable_stiffness_motion(robot, *q, *sigma)
+    for name in ("tau_1", "tau_2", "theta_1", "theta_2", "phi_1", "phi_2", "tau_e"):
+        assert np.array_equal(found[name], getattr(motors, name))
+    band = fj.sensitivity(robot, q, {"link?.mass": "5%"}, sigma)["tau_2"]
+    assert np.array_equal(found["tau_2_bound"], band.bound) and found["sigma_unit"][0] == "Nm/rad"
+    assert plot.read_bytes().startswith(b"\x89PNG")
+
+
 def test_torques_without_files_are_a_table(run):
     result = run("torques", "hua_3r", TURN, "--period", "0.1", "--wrench", "0", "0", "-10", "0", "0", "0")
     assert result.exit_code == 0
@@ -53,6 +74,14 @@ def test_torques_without_files_are_a_table(run):
         (["hua_3r", TURN, "-o", "x.doc"], "ends in .csv, .npz, .parquet"),
         (["hua_3r", TURN, "--plot", "x.doc"], "ends in .png"),
         (["hua_3r", TURN, "-o", "x.csv", "--plot", "nowhere/x.png"], "no folder nowhere"),
+        (["hua_3r", TURN, "--stiffness", "900"], "no joint whose stiffness"),
+        (["vsa_3r", TURN], "say how stiff with --stiffness"),
+        (["vsa_3r", TURN, "--stiffness", "900", "--rigid"], "leave it out with --stiffness"),
+        (["vsa_3r", TURN, "--stiffness", "810"], "at t = 0 s: "),
+        (["vsa_3r", TURN, "--stiffness", "810"], "'joint2' cannot have the stiffness 810 Nm/rad"),
+        (["hua_3r", TURN, "--sensitivity", "*.mass"], "give a parameter once, as '*.mass=5%'"),
+        (["hua_3r", TURN, "--sensitivity", "*.weight=5%"], "no parameter '*.weight'"),
+        (["hua_3r", TURN, "--sensitivity", "*.mass=5%", "--sensitivity", "link1.mass=1"], "selected twice"),
     ],
 )
 def test_mistakes_in_torques_are_one_line_and_write_nothing(run, tmp_path, monkeypatch, arguments, message):
@@ -110,4 +139,4 @@ def test_reproduce_prints_the_report(run, tmp_path, monkeypatch):
 def test_reproduce_knows_its_papers(run, tmp_path):
     result = run("reproduce", "007", "-o", str(tmp_path))
     assert result.exit_code == 2
-    assert "there are those of 000" in result.stderr
+    assert "there are those of 000, 001, 002" in result.stderr

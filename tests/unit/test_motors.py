@@ -26,6 +26,12 @@ def test_reflected_inertia():
     assert fj.Motor(0.5).axial_inertia is None
 
 
+def test_gear_ratios_of_a_robot():
+    motors = [fj.Motor.from_rotor(1e-4, -50.0), fj.Motor(0.3), fj.Motor.from_rotor(1e-4, 100.0)]
+    robot = fj.random_robot(4, 1).with_drives([fj.ElasticDrive(9.0, motors[0]), *map(fj.RigidDrive, motors[1:]), None])
+    assert np.array_equal(robot.gear_ratios, [-50.0, np.nan, 100.0, np.nan], equal_nan=True)
+
+
 def test_vectors_become_plain_data():
     motor = fj.Motor(1.0, axis=np.array([-0.0, 0, 1]), position=[1, 2, 3])
     assert motor.axis == (0.0, 0.0, 1.0)

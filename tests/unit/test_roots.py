@@ -16,6 +16,7 @@ LAWS = {
     "hardening": (lambda x: x * (50 + 30 * ca.exp(4 * x**2)), 3.0),
     "kinked": (lambda x: ca.if_else(x > 0.5, 10 * x - 4, 2 * x), 50.0),
 }
+ROUNDED = (lambda x: 100 * (ca.exp(x + 20) / ca.exp(20) - 1), 2.0)
 
 
 def kernel_of(law, reach, derivative=False, steps=16):
@@ -53,12 +54,17 @@ def test_beyond_the_bracket_its_end_is_returned():
     assert kernel_of(lambda x: x, 2.0, steps=60)([5.0, -5.0, 1.0]) == pytest.approx([2.0, -2.0, 1.0])
 
 
-def test_derivatives_are_those_of_the_implicit_function():
-    f, reach = LAWS["cubic"]
-    torque = np.array([7.0, -3.0, 90.0])
-    phi = kernel_of(f, reach)(torque)
-    derivative = kernel_of(f, reach, derivative=True)(torque)
-    np.testing.assert_allclose(derivative, np.diag(1 / (100 + 12000 * phi**2)), rtol=1e-14, atol=0)
+@pytest.mark.parametrize("law", ["cubic", "hardening", "rounded"])
+@pytest.mark.parametrize("steps", [16, 40])
+def test_derivatives_are_those_of_the_implicit_function(law, steps):
+    """Also where rounding takes the last step out of a bracket that has shrunk to nothing."""
+    f, reach = LAWS.get(law, ROUNDED)
+    torque = np.random.default_rng(1).uniform(-80, 100, (1000, 3))
+    phi = kernel_of(f, reach, steps=steps)(torque)
+    derivative = kernel_of(f, reach, derivative=True, steps=steps)(torque)
+    slope = ca.Function("slope", [x := ca.SX.sym("x")], [ca.gradient(f(x), x)]).map(phi.size)(phi.ravel())
+    expected = np.eye(3) / np.array(slope).reshape(-1, 1, 3)
+    np.testing.assert_allclose(derivative, expected, rtol=1e-13, atol=0)
 
 
 def test_outside_a_trace_the_steps_are_written_out():

@@ -18,7 +18,7 @@ from ..errors import InputError
 from ..robot import Joint
 from ..roots import root_of_increasing
 from ..spatial import Jet, ca, total, zeros
-from ..springs import LinearSpring, PiecewiseSpring, Spring
+from ..springs import LinearSpring, Spring
 
 SEARCH = 40  # steps: a law may be undefined on most of its reach
 FOUND = 1e-9  # of a law's reach: a deflection known less well was not found
@@ -30,10 +30,10 @@ def spring_motion(joint: Joint, tau: Sequence[Any]) -> Jet:
     if not isinstance(joint.drive, ElasticDrive):
         return [zeros(1)] * max(3, len(tau))
     spring = joint.drive.spring
-    if len(tau) > 3 and isinstance(spring, PiecewiseSpring):
+    if len(tau) - 1 > spring.smoothness:
         raise InputError(
             f"joint '{joint.name}': in the complete model other motors need {len(tau) - 1} derivatives of its spring's "
-            "deflection, and a PiecewiseSpring has two; use a CubicSpring or a HardeningSpring"
+            f"deflection, and a {spring.name} has {spring.smoothness}; use a CubicSpring or a HardeningSpring"
         )
     return deflection_jet(spring, tau)
 

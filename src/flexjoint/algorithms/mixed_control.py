@@ -15,7 +15,7 @@ Friction is compensated at v_r and θ_r', which takes σᵀ[f(v_r) − f(q')] �
 
 The paper does not say where θ_d', θ_d'', q'' and θ'' come from.  Here: (39) makes the links' closed loop
 M q'' = (τ_qc or the springs' torque) − C q' − G without S θ'' and C_1 θ', which gives q'', differentiated q''', and so
-τ_qc' and τ_qc'' along the closed loop; then (50) gives θ'', and this the torques.  Nothing is measured but q, q', θ, θ'.
+τ_qc' and τ_qc'' along the closed loop; then (50) gives θ'', and this the torques.  Measured are q, q', θ, θ' alone.
 
 That closes only where no link equation of an elastic joint contains the motor of another one (`closes`): θ_d'' would
 contain θ''''.  Elsewhere S θ'' and C_1 θ' are left out of θ_d at elastic joints, q'' follows from θ'' and the link
@@ -43,13 +43,13 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Differentiated, Jet, Vector, is_zero, sx, zeros
 from ..springs import LinearSpring
-from .bodies import Body, lump_fixed, moving_bodies, rigid_motor_inertia, rotors, tied_rotors
-from .coriolis import inertial_load, two_motions
+from .bodies import Body, lump_fixed, moving_bodies, rotors
+from .coriolis import two_motions
 from .elastic import refuse_antagonism
-from .friction import link_friction, motor_friction
-from .kinematics import along_joints, carried_loads
+from .friction import motor_friction
 from .mass_matrix import check_inertia, factorize, link_mass_matrix, solve
 from .orders import link_equations
+from .passivity import load_torque
 from .regressor import estimated_bodies, parameter_powers
 from .rotors import at_motors, elastic_or, motor_inertias, spin_torque
 
@@ -155,7 +155,8 @@ def follow(
     update = update_function(law, adaptation) if adaptation else None
     solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
     springs = [K * (state.theta - state.q), K * (state.theta_v - state.v)]
-    links, tau_qc = [state.q, state.v], []
+    links: list[Any] = [state.q, state.v]
+    tau_qc: list[Any] = []
 
     def acceleration(k: int, more: Any = 0.0) -> Any:
         """q⁽ᵏ⁺²⁾ from M q⁽ᵏ⁺²⁾ = (τ_qc or K (θ − q))⁽ᵏ⁾ − what the motion asks for without it."""
@@ -201,14 +202,14 @@ def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Je
 
 
 def load_functions(law: Law, adaptation: Adaptation | None) -> tuple[Differentiated, Differentiated]:
-    """τ_qc without S θ'' + C_1 θ', of (links, reference, estimate), and what a motion asks for, of (links, estimate)."""
+    """τ_qc without S θ'' + C_1 θ', of (links, reference, estimate); what a motion asks for, of (links, estimate)."""
     robot, n = law.robot, law.robot.n
     estimate = (3, adaptation.estimate.numel()) if adaptation else (0, 0)
 
     def command(links: Sequence[Any], reference: Sequence[Any], learnt: Sequence[Any]) -> Any:
         v_r, a_r, sigma = law.sliding(links, reference)
         # τ_qc = M v_r' + C(q, q') v_r + G + K_Dq σ_q  [Hua (39)]
-        return load_torque(robot, bodies_with(robot, learnt), *links[:2], v_r, a_r) + law.K_D * sigma
+        return load_torque(robot, bodies_with(robot, learnt), links[0], links[1], v_r, a_r) + law.K_D * sigma
 
     def asked(links: Sequence[Any], learnt: Sequence[Any]) -> Any:
         q, v, a = links[:3]
@@ -236,24 +237,6 @@ def update_function(law: Law, adaptation: Adaptation) -> Differentiated:
 def bodies_with(robot: Robot, learnt: Sequence[Any]) -> list[Body]:
     """Those of the robot, or with the inertia that an estimate gives them."""
     return estimated_bodies(robot, learnt[0]) if learnt else moving_bodies(robot)
-
-
-def load_torque(robot: Robot, tree: list[Body], q: Any, v: Any, v_a: Any, a: Any) -> Any:
-    """M a + C(q, v) v_a + G + D v_a of the links and the motors that turn with them."""
-    motions = two_motions(tree, q, v, v_a, a, sx(robot.gravity))
-    loads = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
-    tau = along_joints(tree, carried_loads(tree, q, loads))
-    tau += rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]
-    if tied_rotors(robot):
-        # Christoffel's C is the bilinear form of c: C(v) v_a = c(½ (v + v_a)) − c(½ (v − v_a))
-        tau += geared_torque(robot, q, (v + v_a) / 2, a) - geared_torque(robot, q, (v - v_a) / 2, zeros(robot.n))
-    return tau
-
-
-def geared_torque(robot: Robot, q: Any, v: Any, a: Any) -> Any:
-    """What the spins of rotors ask for that turn with their joints."""
-    motions, tau = spin_torque(robot, tied_rotors(robot), [q, v, a], [q, v, a])
-    return tau + elastic_or(robot, zeros(robot.n), at_motors(robot, motions))
 
 
 def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], Any]:

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ..drives import AntagonisticDrive, ElasticDrive
+from ..drives import ElasticDrive, VariableStiffnessDrive
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import is_zero
@@ -59,7 +59,7 @@ class Orders(NamedTuple):
 
 def joint_order(joint: Joint) -> int:
     """Highest derivative of q that the joint's motor torque depends on, alone: its relative degree in Spong's model."""
-    if not isinstance(joint.drive, ElasticDrive | AntagonisticDrive):
+    if not isinstance(joint.drive, ElasticDrive | VariableStiffnessDrive):
         return 2
     return 4 if is_zero(joint.drive.damping) else 3
 

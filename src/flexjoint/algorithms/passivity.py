@@ -20,7 +20,7 @@ from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import sx
-from .bodies import rigid_motor_inertia
+from .bodies import Body, lump_fixed, rigid_motor_inertia
 from .coriolis import TwoSpeeds, inertial_load, modified_newton_euler, rotor_loads, two_motions
 from .friction import link_friction
 from .kinematics import along_joints, carried_loads
@@ -61,11 +61,16 @@ def adaptive_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_D, Gamma, estim
     require_rigid(robot, "adaptive_torque")
     e, de = q_d - q, v_d - v
     v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e
-    tree = estimated_bodies(robot, estimate)
-    motions = two_motions(tree, q, v, v_r, a_r, sx(robot.gravity))
-    moments, at_rotors = rotor_loads(robot, motions, TwoSpeeds(v, v_r, a_r))
+    motions = two_motions(lump_fixed(robot), q, v, v_r, a_r, sx(robot.gravity))
+    tau = load_torque(robot, estimated_bodies(robot, estimate), q, v, v_r, a_r) + K_D * s
+    return AdaptiveTorque(tau, Gamma * parameter_powers(robot, motions, q, s))
+
+
+def load_torque(robot: Robot, tree: list[Body], q: Any, v: Any, v_a: Any, a: Any) -> Any:
+    """M a + C(q, v) v_a + g + D v_a of these bodies and of the motors that turn with their joints."""
+    motions = two_motions(tree, q, v, v_a, a, sx(robot.gravity))
+    moments, at_rotors = rotor_loads(robot, motions, TwoSpeeds(v, v_a, a))
     carried = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
     loads = [(f, n + moment) for (f, n), moment in zip(carried, moments)]
     tau = along_joints(tree, carried_loads(tree, q, loads)) + at_rotors.links
-    tau += link_friction(robot, [v_r], 0)[0] + rigid_motor_inertia(robot) * a_r + K_D * s
-    return AdaptiveTorque(tau, Gamma * parameter_powers(robot, motions, q, s))
+    return tau + rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]

@@ -13,8 +13,8 @@ signs, and exchanges (8) and (9) in its Algorithm 1.  In Spong's model S, C_roto
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from math import inf
 from typing import Any, NamedTuple
 
 from ..api import algorithm
@@ -112,7 +112,7 @@ def spin_torque(
     Without loops over links: some laws differentiate it.
     """
     tree = massless(robot)
-    motions, loads = newton_euler(tree, q, zeros(3), 0, spins=spins_of(turning, theta), loop_from=inf)
+    motions, loads = newton_euler(tree, q, zeros(3), 0, spins=spins_of(turning, theta), loop_from=sys.maxsize)
     return motions, joint_torques(tree, loads, 0)[0]
 
 

@@ -20,19 +20,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api import algorithm
-from ..drives import AntagonisticDrive
+from ..compiler import packing
+from ..compiler.scan import from_loops
+from ..drives import Motor, VariableStiffnessDrive
+from ..drives.variable import Setting
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import Jet, ca, is_zero, zeros
-from .antagonism import Pair, feasible_stiffness, pair_at, pairs_for, regular
 from .articulated_body import joint_accelerations
 from .elastic import motor_side, motors, spring_motion, transmitted_torque, warn_of_friction
+from .feasibility import infeasible
 from .feedback_linearization import linearized
 from .friction import friction
 from .newton_euler import torque_derivatives
+from .packed_drives import alike, merged
+from .settings import FOLLOW, closed_form, regular, settings_for
 from .transmission import deflection_acceleration, spring_torque
-
-NEXT_TO = 1e-6  # of a stiffness: so close to the least, the determinant may be what is too small
 
 
 class MotorTorques(NamedTuple):
@@ -73,116 +76,126 @@ class VariableStiffnessAccelerations(NamedTuple):
     theta_2_a: Any
 
 
-class Side(NamedTuple):
-    """What one motor of each joint has behind it: torque on the link, [φ, φ', φ''] of the spring."""
-
-    tau: Any
-    phi: Jet
-
-
 # Inverse dynamics -----------------------------------------------------------------------------------------------------
 
 
-def unreachable(robot: Robot, q: Any, v: Any, a: Any, *rest: Any, wrenches: Any = None, base: Any = None) -> str | None:
+def unreachable(
+    robot: Robot, q: Any, v: Any, a: Any, *rest: Any, wrenches: Any = None, base: Any = None, phi0: Any = None
+) -> str | None:
     """Which joint cannot have its stiffness at the torque of the motion, and which it could have."""
-    sigma = rest[2]
     (tau_e,) = torque_derivatives(robot, q, v, a, wrenches=wrenches, base=base)
-    lower, upper = feasible_stiffness(robot, tau_e)
-    for i in np.flatnonzero(robot.antagonistic):
-        joint = robot.joints[i]
-        unit = "N/m" if joint.kind == "prismatic" else "Nm/rad"
-        asked = f"joint '{joint.name}' cannot have the stiffness {sigma[i]:g} {unit} with {tau_e[i]:g} on its link"
-        if np.isnan(lower[i]):
-            return f"{asked}: its springs do not bear that; ask for less torque"
-        if not lower[i] < sigma[i] <= upper[i]:
-            return f"{asked}: it reaches from {lower[i]:g} to {upper[i]:g}"
-        if sigma[i] - lower[i] < NEXT_TO * sigma[i]:
-            return (
-                f"{asked}: that is only {sigma[i] - lower[i]:.1e} above the least, {lower[i]:g}, where motion and "
-                "stiffness cannot be set apart (the decoupling matrix is singular); keep away from it"
-            )
-    return None
+    reason = infeasible(robot, tau_e, rest[2])
+    if reason is None and phi0 is not None:
+        return f"{FOLLOW} steps from phi0 do not lead to the deflections; give closer ones, or none"
+    return reason
 
 
 @algorithm(MotorTorques, packs=True, explain=unreachable)
 def variable_stiffness_inverse_dynamics(
-    robot: Robot, q, v, a, jerk, snap, sigma, sigma_v, sigma_a, *, wrenches=None, base=None
+    robot: Robot, q, v, a, jerk, snap, sigma, sigma_v, sigma_a, *, wrenches=None, base=None, phi0=None
 ):
     """Torques of both motors for a motion [q, ... q''''] of the links and the stiffness [σ, σ', σ''] of their joints.
 
     `wrenches` and `base` as in `torque_derivatives`, with two derivatives.  Stiffnesses are ignored at joints that
     cannot change theirs.  A stiffness beyond reach is an error that names the joint and what it reaches; in a batch its
-    row is NaN.
+    row is NaN.  `phi0` = {"phi": [phi_1, phi_2]} are deflections of a moment before: where these are not found in closed
+    form, a few Newton steps from there take the place of the search (`deflection_steps`), and lead to the same branch.
     """
     name = "variable_stiffness_inverse_dynamics"
-    found = motion(name, robot, [q, v, a, jerk, snap], [sigma, sigma_v, sigma_a], wrenches, base)
+    found = motion(name, robot, [q, v, a, jerk, snap], [sigma, sigma_v, sigma_a], wrenches, base, phi0)
     return MotorTorques(found.tau_1, found.tau_2)
 
 
 @algorithm(VariableStiffnessMotion, packs=True, explain=unreachable)
-def variable_stiffness_motion(robot: Robot, q, v, a, jerk, snap, sigma, sigma_v, sigma_a, *, wrenches=None, base=None):
+def variable_stiffness_motion(
+    robot: Robot, q, v, a, jerk, snap, sigma, sigma_v, sigma_a, *, wrenches=None, base=None, phi0=None
+):
     """How both motors must move, and all that is found on the way.
 
     The arguments are those of `variable_stiffness_inverse_dynamics`.
     """
     name = "variable_stiffness_motion"
-    return motion(name, robot, [q, v, a, jerk, snap], [sigma, sigma_v, sigma_a], wrenches, base)
+    return motion(name, robot, [q, v, a, jerk, snap], [sigma, sigma_v, sigma_a], wrenches, base, phi0)
 
 
 def motion(
-    name: str, robot: Robot, q: Sequence[Any], sigma: Sequence[Any], wrenches: Any, base: Any
+    name: str, robot: Robot, q: Sequence[Any], sigma: Sequence[Any], wrenches: Any, base: Any, phi0: Any
 ) -> VariableStiffnessMotion:
     refuse_damping(name, robot)
     warn_of_friction(robot)
     tau_e = transmitted_torque(robot, q, 2, wrenches, base)  # [VSANEA (58)-(60)]
-    chosen = [i for i, antagonistic in enumerate(robot.antagonistic) if antagonistic]
-    drives: list[Any] = [robot.joints[i].drive for i in chosen]
-    pairs = dict(zip(chosen, pairs_for(drives, [tau_e[0][i] for i in chosen], [sigma[0][i] for i in chosen])))
-    jets = [
-        pair_motion(pairs[i], [x[i] for x in tau_e], [x[i] for x in sigma])
-        if i in pairs
-        else [spring_motion(joint, [x[i] for x in tau_e]), [0.0] * 3]
-        for i, joint in enumerate(robot.joints)
-    ]
-    one, two = sides(tau_e[0], pairs, jets)
-    first, second = (behind(robot, q, k, side) for k, side in enumerate((one, two)))
+
+    def jets(i: int) -> list[Jet]:
+        return [[x[i] for x in stack] for stack in (q[:3], tau_e, sigma)]
+
+    found: dict[int, VariableStiffnessMotion] = {}
+    packs = packing.allowed() and not from_loops(ca.vertcat(*tau_e))
+    for joints in packs_of_joints(robot) if packs else ():
+        lanes = [joints[min(k, len(joints) - 1)] for k in range(packing.WIDTH)]
+        drive = merged([robot.joints[i].drive for i in lanes])
+        given = [[packing.pack(*x) for x in zip(*stacks)] for stacks in zip(*map(jets, lanes))]
+        (setting,) = settings_for([drive], [given[1][0]], [given[2][0]])
+        packed = two_motor_motion(drive, setting, *given)
+        found |= {
+            i: VariableStiffnessMotion(*(packing.lane(x, k) for x in packed)) for k, i in enumerate(joints)
+        }
+    rest = [i for i, chosen in enumerate(robot.antagonistic) if chosen and i not in found]
+    drives: list[Any] = [robot.joints[i].drive for i in rest]
+    guess = None if phi0 is None else [tuple(x[i] for x in deflections_in(name, phi0)) for i in rest]
+    for i, setting in zip(rest, settings_for(drives, [tau_e[0][i] for i in rest], [sigma[0][i] for i in rest], guess)):
+        found[i] = two_motor_motion(robot.joints[i].drive, setting, *jets(i))
+    for i, joint in enumerate(robot.joints):
+        if i not in found:
+            found[i] = one_motor_motion(joint, *jets(i)[:2])
+    return VariableStiffnessMotion(*(ca.vertcat(*x) for x in zip(*(found[i] for i in range(robot.n)))))
+
+
+def packs_of_joints(robot: Robot) -> list[list[int]]:
+    """Joints whose drives differ in numbers alone and have a closed form, two to four together."""
+    groups: dict[Any, list[int]] = {}
+    for i, joint in enumerate(robot.joints):
+        if isinstance(joint.drive, VariableStiffnessDrive) and closed_form(joint.drive):
+            groups.setdefault((closed_form(joint.drive), alike(joint.drive)), []).append(i)
+    parts = [group[k : k + packing.WIDTH] for group in groups.values() for k in range(0, len(group), packing.WIDTH)]
+    return [part for part in parts if len(part) > 1]
+
+
+def two_motor_motion(drive: Any, setting: Setting, q: Jet, tau_e: Jet, sigma: Jet) -> VariableStiffnessMotion:
+    """Of one joint, from [q, q', q''] and the jets of torque and stiffness."""
+    rates = setting.solve(tau_e[1], sigma[1])  # A φ' = (τ_e', σ')  [VSANEA (19), (68)]
+    one, two = deflection_jets(setting, rates, tau_e[2], sigma[2])
+    first = motor_side([drive.motor_1], q, setting.tau_1, [one])  # [VSANEA (69), (73), (74)]
+    second = motor_side([drive.motor_2], [drive.c * x for x in q], setting.tau_2, [two])
     return VariableStiffnessMotion(
-        one.phi[0], two.phi[0], one.phi[1], two.phi[1],
+        one[0], two[0], one[1], two[1],
         first.theta, second.theta, first.theta_v, second.theta_v, first.theta_a, second.theta_a,
-        one.tau, two.tau, tau_e[0], tau_e[1], tau_e[2], first.tau, second.tau,
+        setting.tau_1, setting.tau_2, *tau_e, first.tau, second.tau,
     )  # fmt: skip
 
 
-def pair_motion(pair: Pair, tau_e: Jet, sigma: Jet) -> list[Jet]:
-    """[φ, φ', φ''] of both springs from the jets of torque and stiffness."""
-    rates = pair.solve(tau_e[1], sigma[1])  # A φ' = (τ_e', σ')  [VSANEA (19), (68)]
-    return pair_acceleration(pair, *rates, tau_e[2], sigma[2])
+def one_motor_motion(joint: Joint, q: Jet, tau_e: Jet) -> VariableStiffnessMotion:
+    """Of a joint with one motor, behind a spring or not."""
+    phi = spring_motion(joint, tau_e)
+    side = motor_side([joint.drive.motors[0] if joint.drive else Motor(0.0)], q, tau_e[0], [phi])
+    none = zeros(1)
+    return VariableStiffnessMotion(
+        phi[0], none, phi[1], none, side.theta, none, side.theta_v, none, side.theta_a, none,
+        tau_e[0], none, *tau_e, side.tau, none,
+    )  # fmt: skip
 
 
-def pair_acceleration(pair: Pair, phi_1_v: Any, phi_2_v: Any, tau_e_a: Any, sigma_a: Any) -> list[Jet]:
-    one, two = pair.one, pair.two
-    beta_1 = tau_e_a - one.zeta * phi_1_v**2 - two.zeta * phi_2_v**2  # [VSANEA (21), (70)] less σ q''
-    beta_2 = sigma_a - one.eta * phi_1_v**2 - two.eta * phi_2_v**2  # [VSANEA (22), (71)] less ζ q''
-    phi_1_a, phi_2_a = pair.solve(beta_1, beta_2)  # [VSANEA (23), (72)]
-    return [[pair.phi_1, phi_1_v, phi_1_a], [pair.phi_2, phi_2_v, phi_2_a]]
+def deflection_jets(setting: Setting, rates: Sequence[Any], tau_e_a: Any, sigma_a: Any) -> tuple[Jet, Jet]:
+    """[φ, φ', φ''] of both motors."""
+    bent = setting.bent(*rates)
+    # [VSANEA (21)-(23), (70)-(72)], less A q''
+    phi_1_a, phi_2_a = setting.solve(tau_e_a - bent[0], sigma_a - bent[1])
+    return [setting.phi_1, rates[0], phi_1_a], [setting.phi_2, rates[1], phi_2_a]
 
 
-def sides(tau_e: Any, pairs: dict[int, Pair], jets: Sequence[Sequence[Jet]]) -> tuple[Side, Side]:
-    """Both motors' sides from the springs of each joint; a joint with one motor has all of its torque in the first."""
-    n = len(jets)
-    tau = [[pairs[i].one.tau, pairs[i].two.tau] if i in pairs else [tau_e[i], 0.0] for i in range(n)]
-    one, two = (
-        Side(ca.vertcat(*[x[k] for x in tau]), [ca.vertcat(*[jet[k][order] for jet in jets]) for order in range(3)])
-        for k in range(2)
-    )
-    return one, two
-
-
-def behind(robot: Robot, q: Sequence[Any], k: int, side: Side) -> Any:
-    """Motion and torque of motor k, 0 without one: θ = q + φ, τ = τ_k + B θ'' + friction  [VSANEA (69), (73), (74)]."""
-    jets = [[x[i] for x in side.phi] for i in range(robot.n)]
-    there = ca.vertcat(*[k == 0 or chosen for chosen in robot.antagonistic])
-    return motor_side(motors(robot, k), [there * x for x in q], side.tau, jets)
+def deflections_in(name: str, phi0: Any) -> Sequence[Any]:
+    if set(phi0) != {"phi"} or len(phi0["phi"]) != 2:
+        raise InputError(f"{name}: phi0 is {{'phi': [phi_1, phi_2]}}, the deflections of both springs to start from")
+    return phi0["phi"]
 
 
 # Feedback linearization -----------------------------------------------------------------------------------------------
@@ -191,8 +204,8 @@ def behind(robot: Robot, q: Sequence[Any], k: int, side: Side) -> Any:
 def singular(robot: Robot, q: Any, v: Any, phi_1: Any, phi_2: Any, *rest: Any, **groups: Any) -> str | None:
     """Which joint cannot have motion and stiffness set apart where it is."""
     for i, joint in enumerate(robot.joints):
-        if isinstance(joint.drive, AntagonisticDrive):
-            det = float(regular(pair_at(joint.drive, ca.SX(phi_1[i]), ca.SX(phi_2[i]))).det)
+        if isinstance(joint.drive, VariableStiffnessDrive):
+            det = float(regular(joint.drive, joint.drive.at(ca.SX(phi_1[i]), ca.SX(phi_2[i]))).det)
             if np.isnan(det):
                 return (
                     f"the springs of joint '{joint.name}' cannot set motion and stiffness apart at the deflections "
@@ -214,27 +227,32 @@ def variable_stiffness_linearization(
     name = "variable_stiffness_linearization"
     refuse_damping(name, robot)
     require_springs(name, robot)
-    pairs = {
-        i: regular(pair_at(joint.drive, phi_1[i], phi_2[i]))
+    settings = {
+        i: regular(joint.drive, joint.drive.at(phi_1[i], phi_2[i]))
         for i, joint in enumerate(robot.joints)
-        if isinstance(joint.drive, AntagonisticDrive)
+        if isinstance(joint.drive, VariableStiffnessDrive)
     }
     springs = [
-        [pairs[i].one.tau + pairs[i].two.tau, pairs[i].one.sigma * phi_1_v[i] + pairs[i].two.sigma * phi_2_v[i]]
-        if i in pairs
+        [settings[i].tau_e, ca.mtimes(settings[i].A[0], ca.vertcat(phi_1_v[i], phi_2_v[i]))]
+        if i in settings
         else spring_torque(joint, phi_1[i], phi_1_v[i])
         for i, joint in enumerate(robot.joints)
     ]
     known = [ca.vertcat(*x) for x in zip(*springs)]  # τ_e, τ_e'  [VSANEA (6), (17)]
     moved, tau_e = linearized(robot, q, v, known, lambda _: command, wrenches, base)  # [VSANEA (34), (35)]
-    jets = []
+    torques = []
     for i, joint in enumerate(robot.joints):
-        if i in pairs:
-            jets.append(pair_acceleration(pairs[i], phi_1_v[i], phi_2_v[i], tau_e[2][i], stiffness_command[i]))
+        q_i = [x[i] for x in moved[:3]]
+        if i in settings:
+            found, drive = settings[i], joint.drive
+            one, two = deflection_jets(found, [phi_1_v[i], phi_2_v[i]], tau_e[2][i], stiffness_command[i])
+            behind = motor_side([drive.motor_1], q_i, found.tau_1, [one]).tau
+            torques.append([behind, motor_side([drive.motor_2], [drive.c * x for x in q_i], found.tau_2, [two]).tau])
         else:
             phi_1_a = deflection_acceleration(joint, phi_1[i], phi_1_v[i], [x[i] for x in tau_e])
-            jets.append([[phi_1[i], phi_1_v[i], phi_1_a], [0.0] * 3])
-    return MotorTorques(*(behind(robot, moved, k, side).tau for k, side in enumerate(sides(tau_e[0], pairs, jets))))
+            jet = [phi_1[i], phi_1_v[i], phi_1_a]
+            torques.append([motor_side(joint.drive.motors, q_i, tau_e[0][i], [jet]).tau, zeros(1)])
+    return MotorTorques(*(ca.vertcat(*x) for x in zip(*torques)))
 
 
 # Forward dynamics -----------------------------------------------------------------------------------------------------
@@ -242,14 +260,19 @@ def variable_stiffness_linearization(
 
 @algorithm(VariableStiffnessAccelerations)
 def variable_stiffness_forward_dynamics(
-    robot: Robot, q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2, *, wrenches=None, base=None
+    robot: Robot, q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2, *, wrenches=None, base=None, damping=None
 ):
     """Accelerations of links and motors from their positions, velocities and the motor torques  [VSANEA (5)].
 
     At a rigid joint `theta_1` and `theta_1_v` are ignored and θ_1'' = q''.  `wrenches` and `base` as in
-    `torque_derivatives`.
+    `torque_derivatives`.  `damping` = {"command": [D]} sets dampers that can be commanded: what is asked of each, (n,),
+    is cut off at 0 and at the `greatest_damping` of its drive, and is 0 without it.
     """
-    return accelerations(robot, q, (theta_1, theta_2), v, (theta_1_v, theta_2_v), (tau_1, tau_2), wrenches, base)
+    if damping is not None and (set(damping) != {"command"} or len(damping["command"]) != 1):
+        raise InputError("variable_stiffness_forward_dynamics: damping is {'command': [D]}, D a number for each joint")
+    commanded = zeros(robot.n) if damping is None else damping["command"][0]
+    theta, theta_v, tau = (theta_1, theta_2), (theta_1_v, theta_2_v), (tau_1, tau_2)
+    return accelerations(robot, q, theta, v, theta_v, tau, commanded, wrenches, base)
 
 
 def accelerations(
@@ -259,34 +282,49 @@ def accelerations(
     v: Any,
     theta_v: Sequence[Any],
     tau: Sequence[Any],
-    wrenches: Any,
-    base: Any,
+    damping: Any,
+    wrenches: Any = None,
+    base: Any = None,
     push: Any = None,
 ) -> VariableStiffnessAccelerations:
     """The same, pairs for both motors, with a further torque on the links if there is one."""
-    phi = [(theta[k] - q, theta_v[k] - v) for k in (0, 1)]
-    springs = [
-        ca.vertcat(*[torque_of(joint, k, *(x[i] for x in phi[k])) for i, joint in enumerate(robot.joints)])
-        for k in (0, 1)
-    ]
-    both = springs[0] + springs[1]
-    driving = ca.vertcat(*[(both if elastic else tau[0])[i] for i, elastic in enumerate(robot.elastic)])
+    passed, on_links = transmitted(robot, q, theta, v, theta_v, damping)
+    driving = ca.vertcat(*[(on_links if elastic else tau[0])[i] for i, elastic in enumerate(robot.elastic)])
     a = joint_accelerations(robot, q, v, driving if push is None else driving + push, wrenches, base)
     theta_a = []
     for k, held in enumerate((a, zeros(robot.n))):  # by joints without springs, or without a second motor
         side = motors(robot, k)
         # B θ'' = τ − τ_k − friction  [VSANEA (5b), (5c)]
-        rest = tau[k] - springs[k] - friction(side, [theta_v[k]], 0)[0]
+        rest = tau[k] - passed[k] - friction(side, [theta_v[k]], 0)[0]
         turning = [elastic and not is_zero(motor.inertia) for elastic, motor in zip(robot.elastic, side)]
         theta_a.append(ca.vertcat(*[rest[i] / side[i].inertia if x else held[i] for i, x in enumerate(turning)]))
     return VariableStiffnessAccelerations(a, *theta_a)
 
 
-def torque_of(joint: Joint, k: int, phi: Any, phi_v: Any) -> Any:
-    """Of the spring of motor k on the link."""
-    if isinstance(joint.drive, AntagonisticDrive):
-        return joint.drive.springs[k].torque(phi) + joint.drive.damping * phi_v
-    return spring_torque(joint, phi, phi_v)[0] if k == 0 else 0.0
+def transmitted(
+    robot: Robot, q: Any, theta: Sequence[Any], v: Any, theta_v: Sequence[Any], damping: Any
+) -> tuple[Sequence[Any], Any]:
+    """What the springs take from the first and from the second motors, and what they give to the links."""
+    counts = ca.vertcat(*[getattr(joint.drive, "c", 1) for joint in robot.joints])  # whether θ_2 does from the link
+    phi_1, phi_2 = (theta[0] - q, theta_v[0] - v), (theta[1] - counts * q, theta_v[1] - counts * v)
+    springs = [
+        spring_torques(joint, [x[i] for x in phi_1], [x[i] for x in phi_2], damping[i])
+        for i, joint in enumerate(robot.joints)
+    ]
+    passed = [ca.vertcat(*x) for x in zip(*springs)]
+    return passed, passed[0] + counts * passed[1]
+
+
+def spring_torques(joint: Joint, phi_1: Sequence[Any], phi_2: Sequence[Any], commanded: Any) -> Sequence[Any]:
+    """What both motors feel, from deflections and their rates; with dampers where φ counts from the link."""
+    drive = joint.drive
+    if not isinstance(drive, VariableStiffnessDrive):
+        return [spring_torque(joint, *phi_1)[0], 0.0]
+    tau_1, tau_2 = drive.torques(phi_1[0], phi_2[0])
+    D = drive.damping
+    if not is_zero(drive.greatest_damping):
+        D = D + ca.fmax(ca.fmin(commanded, drive.greatest_damping), 0)
+    return tau_1 + D * phi_1[1], tau_2 + drive.c * D * phi_2[1]
 
 
 # Checks -------------------------------------------------------------------------------------------------------------

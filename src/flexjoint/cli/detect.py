@@ -42,7 +42,14 @@ def detect(
     from rich.console import Console
 
     from ..loading import load
-    from ..results import check_plot_path, check_table_path, detect as detected, plot_detections, read_log, write_table
+    from ..results import (
+        check_plot_path,
+        check_table_path,
+        detect as detected,
+        plot_detections,
+        read_log,
+        write_detections,
+    )
 
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
         if path is not None:
@@ -66,7 +73,7 @@ def detect(
     if found.blind:
         console.print(blind_table(found))
     if output is not None:
-        write_table(found, output)
+        write_detections(found, output)
     if plot is not None:
         plot_detections(found, plot)
     for path in (output, plot):

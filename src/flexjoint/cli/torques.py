@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,9 @@ from .app import app, clean_errors, progress_bar
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..results import MotorTable
+    from ..results import JointTable
+    from ..robot import Robot
+    from ..trajectory import Trajectory
 
 
 @app.command()
@@ -29,12 +31,19 @@ def torques(
         tuple[float, float, float, float, float, float] | None,
         typer.Option(help="Force, N, and moment, Nm, on the tool; constant in base coordinates.", metavar="6 NUMBERS"),
     ] = None,
+    stiffness: Annotated[
+        str | None, typer.Option(help="Of joints with variable stiffness: a number, or as the trajectory.")
+    ] = None,
+    sensitivity: Annotated[
+        list[str] | None,
+        typer.Option(help="An uncertain parameter, such as '*.mass=5%'; may be repeated.", metavar="PATH=DEVIATION"),
+    ] = None,
 ) -> None:
     """Motor torques, motor positions and deflections along a motion of the links."""
     from rich.console import Console
 
     from ..loading import load
-    from ..results import check_plot_path, check_table_path, motor_table, plot_motors, sample_times, write_table
+    from ..results import check_plot_path, check_table_path, plot_motors, sample_times, write_table
     from ..trajectory import load_trajectory
 
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
@@ -45,7 +54,8 @@ def torques(
     samples = sample_times(motion.duration, period).size
     with progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("computing", total=samples))
-        table = motor_table(model, motion, period, rigid=rigid, wrench=wrench, progress=advance)
+        options = {"wrench": wrench, "uncertain": uncertain(sensitivity or []), "progress": advance}
+        table = computed(model, motion, stiffness, period, rigid, options)
         if output is not None:
             advance = partial(progress.advance, progress.add_task(f"writing {output}", total=samples))
             write_table(table, output, advance)
@@ -59,8 +69,38 @@ def torques(
             typer.echo(f"wrote {path}")
 
 
-def peak_table(table: MotorTable) -> Table:
-    """The largest torque and deflection of each joint."""
+def computed(
+    robot: Robot, motion: Trajectory, stiffness: str | None, period: float, rigid: bool, options: dict[str, Any]
+) -> JointTable:
+    """The table of a robot with one motor a joint, or of one with joints of variable stiffness."""
+    from ..errors import InputError
+    from ..results import motor_table, stiffness_table
+    from ..trajectory import load_stiffness
+
+    if stiffness is None:
+        if any(robot.antagonistic):
+            raise InputError(f"{robot.name} has joints of variable stiffness; say how stiff with --stiffness")
+        return motor_table(robot, motion, period, rigid=rigid, **options)
+    if rigid:
+        raise InputError("--rigid compares torques of one motor a joint; leave it out with --stiffness")
+    return stiffness_table(robot, motion, load_stiffness(stiffness, robot, motion.duration), period, **options)
+
+
+def uncertain(given: list[str]) -> dict[str, str]:
+    """Deviations by path or pattern."""
+    from ..errors import InputError
+
+    found: dict[str, str] = {}
+    for text in given:
+        path, equals, deviation = (part.strip() for part in text.rpartition("="))
+        if not equals or not path or path in found:
+            raise InputError(f"--sensitivity {text}: give a parameter once, as '*.mass=5%' or 'link1.mass=0.2'")
+        found[path] = deviation
+    return found
+
+
+def peak_table(table: JointTable) -> Table:
+    """The largest of what is plotted of each joint: of one motor or the other, and of errors their bound."""
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -72,5 +112,5 @@ def peak_table(table: MotorTable) -> Table:
     for panel in found:
         shown.add_column(panel.title, justify="right")
     for i, joint in enumerate(table.robot.joints):
-        shown.add_row(joint.name, *(f"{abs(x.values[:, i]).max():.4g} {x.units[i]}" for x in found))
+        shown.add_row(joint.name, *(f"{x.largest(i):.4g} {x.units[i]}" for x in found))
     return shown

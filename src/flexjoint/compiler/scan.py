@@ -95,6 +95,12 @@ def scan(
     return last, ys
 
 
+def from_loops(expression: Any) -> bool:
+    """Whether an expression depends on the results of loops."""
+    scope = _scope.get()
+    return scope is not None and any(x.element_hash() in scope.definitions for x in ca.symvar(expression))
+
+
 def unrolled(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Sequence[Any], reverse: bool = False) -> Any:
     """The same, turn by turn."""
     ys: list[Any] = [None] * len(xs)

@@ -20,6 +20,7 @@ from .sampling import (
     sampling_period_limit,
 )
 from .structure_preserving import StructurePreserving
+from .variable_stiffness import TrackingIntegrals, VariableStiffnessTracking, stiffness_band
 
 __all__ = [
     "AdaptiveControl",
@@ -39,9 +40,12 @@ __all__ = [
     "PassivityControl",
     "RigidState",
     "StructurePreserving",
+    "TrackingIntegrals",
+    "VariableStiffnessTracking",
     "gains_from_poles",
     "joint_modes",
     "routh_period_limit",
     "runge_kutta_limit",
     "sampling_period_limit",
+    "stiffness_band",
 ]

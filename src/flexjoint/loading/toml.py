@@ -15,7 +15,9 @@ motor_gear_ratio, and motor_mass, motor_transverse_inertia, motor_position, moto
 from the defaults; position and axis are in the carrier's frame, with DH conventions in its DH frame.
 A spring that is not linear stands in place of its stiffness: spring = {kind = "cubic", stiffness = 900, cubic = 4e4}.
 A joint of variable stiffness has two of everything: drive = {kind = "antagonistic", spring_1 = {...}, spring_2 = {...},
-motor_1 = {inertia = 3.2}, motor_2 = {...}}, also damping; a motor's keys are inertia, viscous_friction, ...
+motor_1 = {inertia = 3.2}, motor_2 = {...}}, also damping, greatest_stiffness and greatest_damping; a motor's keys are
+inertia, viscous_friction, ...  A lever has {kind = "lever", spring = 2e4, arm = 0.1, least_arm = 0.03, greatest_arm =
+0.12} in place of its springs.
 
 With `convention = "frames"` a link has a name, a parent, and its frame's position and rpy, rpy_deg or rotation in
 the parent's; body data are in the link's frame.  Files are data: nothing in them is executed, and an unknown key
@@ -36,7 +38,7 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from ..drives import AntagonisticDrive, Drive, ElasticDrive, Motor, RigidDrive
+from ..drives import AntagonisticDrive, Drive, ElasticDrive, LeverDrive, Motor, RigidDrive, VariableStiffnessDrive
 from ..errors import FlexjointError, RobotError
 from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
@@ -63,10 +65,14 @@ MOTOR_KEYS = tuple(
     f"motor_{key}"
     for key in ("inertia", "axial_inertia", "gear_ratio", *FRICTION_KEYS, *ROTOR_NUMBERS, *ROTOR_VECTORS, "carrier")
 )
+TWO_MOTOR_OPTIONS = {"damping": 0.0, "greatest_stiffness": math.inf, "greatest_damping": 0.0}
+TWO_MOTOR_KEYS = ("motor_1", "motor_2", *TWO_MOTOR_OPTIONS)
+LEVER_KEYS = ("spring", "arm", "least_arm", "greatest_arm")
 DRIVE_KEYS = {
     "rigid": ("kind", *MOTOR_KEYS),
     "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS),
-    "antagonistic": ("kind", "spring_1", "spring_2", "motor_1", "motor_2", "damping"),
+    "antagonistic": ("kind", "spring_1", "spring_2", *TWO_MOTOR_KEYS),
+    "lever": ("kind", *LEVER_KEYS, *TWO_MOTOR_KEYS),
 }
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
@@ -356,10 +362,12 @@ def _drive(link: Table) -> Drive | None:
     table = link.table("drive")
     kind = table.choice("kind", DRIVE_KEYS)
     table.allow(DRIVE_KEYS[kind])
-    if kind == "antagonistic":
-        spring_1, spring_2 = _spring(table, "spring_1"), _spring(table, "spring_2")
+    if kind in ("antagonistic", "lever"):
         motor_1, motor_2 = (_motor(_motor_table(table, key), None, "") for key in ("motor_1", "motor_2"))
-        return AntagonisticDrive(spring_1, spring_2, motor_1, motor_2, table.number("damping", 0.0))
+        options = {key: table.number(key, default) for key, default in TWO_MOTOR_OPTIONS.items()}
+        if kind == "lever":
+            return LeverDrive(*(table.number(key) for key in LEVER_KEYS), motor_1, motor_2, **options)
+        return AntagonisticDrive(_spring(table, "spring_1"), _spring(table, "spring_2"), motor_1, motor_2, **options)
     motor = _motor(table, 0.0 if kind == "rigid" else None)
     if kind == "rigid":
         return RigidDrive(motor)
@@ -438,11 +446,17 @@ def _drive_entries(joint: Joint) -> dict[str, Any]:
                 spring = {"spring": _spring_entries(joint, stiffness)}
             damped = {"damping": damping} if damping else {}
             return {"kind": "elastic", **spring, **damped, **_motor_entries(motor)}
-        case AntagonisticDrive(_, _, motor_1, motor_2, damping) as drive:
+        case AntagonisticDrive() as drive:
             springs = {f"spring_{k + 1}": _spring_entries(joint, spring) for k, spring in enumerate(drive.springs)}
-            motors = {"motor_1": _motor_entries(motor_1, ""), "motor_2": _motor_entries(motor_2, "")}
-            return {"kind": "antagonistic", **springs, **motors, **({"damping": damping} if damping else {})}
+            return {"kind": "antagonistic", **springs, **_two_motor_entries(drive)}
+        case LeverDrive() as drive:
+            return {"kind": "lever", **{key: getattr(drive, key) for key in LEVER_KEYS}, **_two_motor_entries(drive)}
     raise RobotError(f"the drive of joint '{joint.name}', {joint.drive!r}, has no form in robot files yet")
+
+
+def _two_motor_entries(drive: VariableStiffnessDrive) -> dict[str, Any]:
+    motors = {f"motor_{k + 1}": _motor_entries(motor, "") for k, motor in enumerate(drive.motors)}
+    return motors | {key: x for key, default in TWO_MOTOR_OPTIONS.items() if (x := getattr(drive, key)) != default}
 
 
 def _spring_entries(joint: Joint, spring: Spring) -> dict[str, Any]:

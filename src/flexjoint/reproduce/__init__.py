@@ -16,7 +16,7 @@ from .report import Report, write_report
 
 __all__ = ["PAPERS", "Report", "reproduce"]
 
-PAPERS = {"000": "paper_000", "001": "paper_001", "004": "paper_004"}
+PAPERS = {"000": "paper_000", "001": "paper_001", "002": "paper_002", "003": "paper_003", "004": "paper_004"}
 
 
 def reproduce(paper: str, folder: str | os.PathLike[str], say: Callable[[str], Any] = lambda _: None) -> Report:

@@ -1,4 +1,4 @@
-"""Figures as the papers have them: one axis, the legend beside it."""
+"""Figures as the papers have them: one axis or a few side by side, the legend beside them."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ import numpy as np
 
 from ..results.files import replacing
 
-BLUE, RED, GREEN, YELLOW = "#0072B2", "#D55E00", "#009E73", "#E3B505"
+BLUE, RED, GREEN, YELLOW, BLACK = "#0072B2", "#D55E00", "#009E73", "#E3B505", "#000000"
 
 
 def new_figure(width: float = 7.0, height: float = 4.0) -> tuple[Any, Any]:
+    figure, (axis,) = new_figures(1, width, height)
+    return figure, axis
+
+
+def new_figures(count: int, width: float = 7.0, height: float = 4.0) -> tuple[Any, Any]:
+    """Side by side."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axis = figure.subplots()
-    axis.grid(alpha=0.3)
-    return figure, axis
+    figure = Figure(figsize=(width + 3.5 * (count - 1), height), layout="constrained")
+    axes = figure.subplots(1, count, squeeze=False)[0]
+    for axis in axes:
+        axis.grid(alpha=0.3)
+    return figure, axes
 
 
 def saved(figure: Any, path: Path) -> Path:

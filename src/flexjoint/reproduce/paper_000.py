@@ -30,7 +30,7 @@ from ..spatial import ca
 from ..trajectory import RestToRest
 from .figures import BLUE, GREEN, RED, YELLOW, joint_curves, new_figure, saved
 from .operations import Counts, Growth, counts
-from .report import Claim, Grid, Report, claim_grid
+from .report import AS_SAID, Claim, Grid, Report, claim_grid
 
 DURATION = 4.0  # s
 PERIOD = 0.01  # s
@@ -42,7 +42,6 @@ SECONDS = 33.258e-6  # an evaluation, as the paper says
 RANDOM_MOTIONS = 1000
 SEARCH_ROUNDS = 30
 QUANTILES = (0.05, 0.5, 0.95)
-AS_SAID = "reproduced"
 SIZES = (4, 7, 10, 12, 14)  # joints of the chains whose operations are counted
 
 STYLES = [(BLUE, "-"), (BLUE, "--"), (RED, "-"), (RED, "--"), (GREEN, "-"), (GREEN, "--"), (YELLOW, "-")]  # as Fig. 1

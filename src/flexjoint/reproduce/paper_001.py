@@ -74,7 +74,7 @@ NOTES = (
     "The filter is described by its order alone; equal poles and the remainder of 1/1000 at 2.5 s are chosen here.",
     "12 differentiations are what follows if one zero of S, that of joints 6 and 7, saves two. But link equation 6 "
     "still contains θ' of motor 7 through C_rotor, so that this zero alone would leave 13; and all of the first "
-    "off-diagonal is zero, which leaves 8: each equation contains θ'' only of the second motor beyond it.",
+    "off-diagonal is zero, which leaves 8: each equation contains θ'' of the second motor beyond it at the earliest.",
     "Motor torques are those of the shaft as in the paper, on the right side of the figure those after the reduction.",
 )
 
@@ -170,7 +170,7 @@ def motion_claims(comparison: RotorComparison, motion: FilteredStep, gap: float)
             "torques of the elastic and the rigid model differ significantly (Fig. 5)",
             "no number",
             f"largest difference of a joint's peak torque, over the joints: {shown}",
-            AS_SAID,
+            "as one reads it",
         ),
         Claim(
             "for faster motion this effect increases",

@@ -22,15 +22,10 @@ READINGS = {
 }  # of what the paper calls the rigid model
 
 
-def ratio_of(robot: Robot) -> float:
-    """The reduction, the same at all joints."""
-    return float(robot.joints[0].drive.motors[0].gear_ratio)  # type: ignore[union-attr, arg-type]
-
-
 def shaft_axis(robot: Robot, t: np.ndarray, title: str) -> tuple[Any, Any]:
     """A figure of motor torques over time, at the shaft on the left and after the reduction on the right."""
     figure, axis = new_figure(7.5, 4.2)
-    eta = ratio_of(robot)
+    eta = robot.gear_ratios[0]  # the same at all joints
     axis.set(title=title, xlabel="time, s", ylabel="at the motor shaft, Nm", xlim=(t[0], t[-1]))
     right = axis.secondary_yaxis("right", functions=(lambda x: x * eta, lambda x: x / eta))
     right.set_ylabel("after the reduction, Nm")
@@ -39,7 +34,7 @@ def shaft_axis(robot: Robot, t: np.ndarray, title: str) -> tuple[Any, Any]:
 
 def torques_figure(folder: Path, robot: Robot, comparison: RotorComparison, motion: Trajectory) -> Path:
     figure, axis = shaft_axis(robot, comparison.t, "Fig. 4. Motor torques, elastic joints, complete model")
-    shaft = comparison.torques["complete"] / ratio_of(robot)
+    shaft = comparison.torques["complete"] / robot.gear_ratios
     for i, colour in zip(range(SHOWN), COLOURS):
         axis.plot(comparison.t, shaft[:, i], color=colour, label=f"τ$_{i + 1}$")
     inset = axis.inset_axes((0.1, 0.14, 0.28, 0.36))
@@ -51,7 +46,7 @@ def torques_figure(folder: Path, robot: Robot, comparison: RotorComparison, moti
 
 def difference_figure(folder: Path, robot: Robot, comparison: RotorComparison, model: str) -> Path:
     figure, axis = shaft_axis(robot, comparison.t, f"Fig. 5. Elastic − rigid model ({READINGS[model]})")
-    shaft = -comparison.errors[model] / ratio_of(robot)
+    shaft = -comparison.errors[model] / robot.gear_ratios
     for i, colour in zip(range(SHOWN), COLOURS):
         axis.plot(comparison.t, shaft[:, i], color=colour, label=f"τ$_{i + 1}$")
     return saved(figure, folder / f"figure_5_{model.replace(' ', '_')}.png")

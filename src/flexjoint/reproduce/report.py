@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+AS_SAID = "reproduced"  # the verdict on a claim that holds
+
+
 class Claim(NamedTuple):
     """One line of the main table: `here` in numbers, `verdict` in a word or two."""
 

@@ -14,11 +14,11 @@ from typing import IO, Any
 import numpy as np
 
 from ..errors import InputError
-from .table import BLOCK, MotorTable, units
+from .table import BLOCK, JointTable, units
 
 
 def write_table(
-    table: MotorTable, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None
+    table: JointTable, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None
 ) -> None:
     """Save a table; `progress` is called with the number of samples written."""
     path = check_table_path(path)
@@ -63,7 +63,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 # Formats ----------------------------------------------------------------------------------------------------------
 
 
-def write_csv(table: MotorTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
+def write_csv(table: JointTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
     """A header with names and units; numbers with as many digits as it takes to read the same ones back."""
     columns = table.columns()
     with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
@@ -75,7 +75,7 @@ def write_csv(table: MotorTable, file: IO[bytes], progress: Callable[[int], Any]
             progress(len(block))
 
 
-def write_npz(table: MotorTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
+def write_npz(table: JointTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
     """One array a quantity, (m, n); `joints` names the columns, `tau_unit` and its like give their units."""
     arrays: dict[str, Any] = {"t": table.t, "joints": np.array([joint.name for joint in table.robot.joints])}
     for name, values in table.quantities().items():
@@ -84,7 +84,7 @@ def write_npz(table: MotorTable, file: IO[bytes], progress: Callable[[int], Any]
     progress(table.t.size)
 
 
-def write_parquet(table: MotorTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
+def write_parquet(table: JointTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
     """The columns of the CSV file; the unit is also in the metadata of each field."""
     import pyarrow
     from pyarrow.parquet import write_table as write
@@ -96,7 +96,7 @@ def write_parquet(table: MotorTable, file: IO[bytes], progress: Callable[[int], 
     progress(table.t.size)
 
 
-WRITERS: dict[str, Callable[[MotorTable, IO[bytes], Callable[[int], Any]], None]] = {
+WRITERS: dict[str, Callable[[JointTable, IO[bytes], Callable[[int], Any]], None]] = {
     ".csv": write_csv,
     ".npz": write_npz,
     ".parquet": write_parquet,

@@ -7,8 +7,8 @@
     complete    the joints as they are, all couplings  [Hoepler (2)-(5)], [Hua (30)]: what the others are compared with
 
 Friction of joints and motors is the same in all of them.  The complete model with springs needs a smooth motion, and
-none suffices where its link equations contain each other's motors; then all joints are compared as rigid ones, which
-needs accelerations alone, and `notes` says why.
+refuses some robots (docs/rotors.md); then all joints are compared as rigid ones, which needs accelerations alone, and
+`notes` says why.
 """
 
 from __future__ import annotations
@@ -21,18 +21,20 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.bodies import bodies
-from ..algorithms.elastic import inverse_dynamics, needed_order, refuse_antagonism, refuse_damping
+from ..algorithms.elastic import inverse_dynamics, needed_order, refuse_antagonism
 from ..drives import Motor
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca
 from ..trajectory import Trajectory, require_smoothness
+from ..trajectory.base import finite, positive, whole
 from .table import MAX_SAMPLES
 
 REFERENCE = "complete"
 SPEEDS = (0.5, 0.7, 1.0, 1.4, 2.0)
 SAMPLES = 1001
 TOLERANCE = 0.01
+ROUNDING = 1e-12  # of the peak torque: models that differ by less agree
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +62,17 @@ class RotorComparison:
     @property
     def errors(self) -> dict[str, np.ndarray]:
         """Torque of each simpler model less that of the complete one, (m, n)."""
-        return {model: self.torques[model] - self.torques[REFERENCE] for model in self.simpler}
+        return {model: difference(self.torques[model], self.torques[REFERENCE]) for model in self.simpler}
 
     @property
     def largest(self) -> dict[str, np.ndarray]:
         """The largest error of each joint, (n,)."""
-        return {model: np.abs(x).max(axis=0) for model, x in self.errors.items()}
+        return dict(zip(self.simpler, largest_of(list(self.errors.values()))))
 
     @property
     def peak(self) -> np.ndarray:
         """The largest torque of each joint in the complete model, (n,)."""
-        return np.abs(self.torques[REFERENCE]).max(axis=0)
+        return largest_of([self.torques[REFERENCE]])[0]
 
     @property
     def relative(self) -> dict[str, np.ndarray]:
@@ -80,11 +82,9 @@ class RotorComparison:
     def exponents(self, model: str) -> np.ndarray:
         """p of each joint where its error grows with the speed as speedᵖ; NaN where there is none."""
         error = self.growth[model]
-        x = np.log(self.speeds)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            y = np.log(error)
-        found = ((x - x.mean()) @ (y - y.mean(axis=0))) / ((x - x.mean()) @ (x - x.mean()))
-        return np.where(np.all(error > 0, axis=0), found, np.nan)
+        there = np.all(error > 0, axis=0)
+        powers = np.polyfit(np.log(self.speeds), np.log(np.where(there, error, 1.0)), 1)[0]
+        return np.where(there, powers, np.nan)
 
     @property
     def verdict(self) -> str:
@@ -123,11 +123,9 @@ def compare_rotor_models(
     torque by which a model that is good enough may err.  `gear_ratio` is assumed for motors known by their reflected
     inertia alone.
     """
-    factors = checked_speeds(speeds)
-    if not 2 <= samples <= MAX_SAMPLES:
-        raise InputError(f"compare_rotor_models: samples is {samples}; it must be between 2 and {MAX_SAMPLES:,}")
-    if not 0 < tolerance < np.inf:
-        raise InputError(f"compare_rotor_models: tolerance is {tolerance}; it must be a positive number, such as 0.01")
+    name = "compare_rotor_models"
+    factors, samples = checked_speeds(speeds), whole(name, "samples", samples, least=2, largest=MAX_SAMPLES)
+    tolerance = positive(name, "tolerance", tolerance, ", such as 0.01")
     compared, notes = comparable(complete(robot, gear_ratio), trajectory)
     models = rotor_models(compared)
     order = max(map(needed_order, models.values()))
@@ -139,8 +137,8 @@ def compare_rotor_models(
 
     found = [torques(speed) for speed in factors]
     simpler = [name for name in models if name != REFERENCE]
-    growth = {name: np.array([np.abs(x[name] - x[REFERENCE]).max(axis=0) for x in found]) for name in simpler}
-    peaks = np.array([np.abs(x[REFERENCE]).max(axis=0) for x in found])
+    growth = {name: largest_of([difference(x[name], x[REFERENCE]) for x in found]) for name in simpler}
+    peaks = largest_of([x[REFERENCE] for x in found])
     return RotorComparison(compared, t, torques(1.0), factors, growth, peaks, tolerance, notes)
 
 
@@ -205,8 +203,8 @@ def complete(robot: Robot, gear_ratio: float | None = None) -> Robot:
 def comparable(robot: Robot, trajectory: Trajectory) -> tuple[Robot, tuple[str, ...]]:
     """The robot, or where the complete model cannot follow this motion with springs, with rigid joints, and why."""
     try:
-        refuse_damping("the complete model", robot)
         require_smoothness(trajectory, robot=robot)
+        inverse_dynamics(robot, *trajectory(0.0, needed_order(robot)))  # refuses what springs it cannot have
         return robot, ()
     except InputError as reason:
         if not any(robot.elastic):
@@ -220,10 +218,21 @@ def comparable(robot: Robot, trajectory: Trajectory) -> tuple[Robot, tuple[str, 
 
 
 def checked_speeds(speeds: Sequence[float]) -> np.ndarray:
-    found = np.array(speeds, dtype=float)
-    if found.ndim != 1 or found.size < 2 or not np.all((found > 0) & np.isfinite(found)) or len(set(found)) < 2:
+    found = finite("compare_rotor_models", "speeds", speeds)
+    if found.ndim != 1 or len(set(found.tolist())) < 2 or not np.all(found > 0):
         raise InputError(f"compare_rotor_models: speeds are {list(speeds)}; give two or more positive numbers")
     return found
+
+
+def difference(torque: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """torque − reference, (m, n), zero where it is rounding."""
+    error = torque - reference
+    return np.where(np.abs(error) <= ROUNDING * np.abs(reference).max(axis=0), 0.0, error)
+
+
+def largest_of(curves: Sequence[np.ndarray]) -> np.ndarray:
+    """The largest absolute value of each joint in each of the curves, (s, n) from s times (m, n)."""
+    return np.abs(np.array(curves)).max(axis=1)
 
 
 def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

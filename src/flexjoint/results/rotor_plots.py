@@ -46,6 +46,8 @@ def comparison_figure(comparison: RotorComparison) -> Any:
             torque.plot(t, comparison.torques[model][::step, i], **style(model))
         for model in near:
             error.plot(t, errors[model][::step, i], **style(model))
+        if not any(np.any(errors[model][:, i]) for model in near):
+            error.set(ylim=(-1, 1), yticks=[0])
         for model in comparison.simpler:
             if np.all(comparison.growth[model][:, i] > 0):
                 growth.plot(comparison.speeds, comparison.growth[model][:, i], marker="o", markersize=3, **style(model))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,12 @@ from ..api import SIGNALS
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
+from .sensitivity import named_bands, sensitivity
 
 BLOCK = 8192  # samples computed in one call
 MAX_SAMPLES = 5_000_000
 PERIOD = 1e-3  # s
+OF_A_QUANTITY = ("rigid", "lower", "upper", "spread", "bound")  # ends of names whose unit is that of what stands before
 
 
 class Column(NamedTuple):
@@ -34,24 +37,27 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class MotorTable:
-    """Times, (m,), and one number a joint at each of them, (m, n); all on the link side, in SI units.
+class JointTable(ABC):
+    """Times, (m,), and quantities that have one number a joint at each of them, (m, n).
 
-    `tau_rigid` is the torque if the joints were rigid, where it was asked for.
+    `bands` has how far torques may be off, as "tau_spread" and "tau_bound", where that was asked for.
     """
 
     robot: Robot
     t: np.ndarray
-    q: np.ndarray
-    theta: np.ndarray
-    deflection: np.ndarray
-    tau: np.ndarray
-    tau_rigid: np.ndarray | None = None
+    bands: Mapping[str, np.ndarray] = field(default_factory=dict, kw_only=True)
+
+    @abstractmethod
+    def series(self) -> dict[str, np.ndarray]:
+        """What the table is about, by name."""
 
     def quantities(self) -> dict[str, np.ndarray]:
         """All that has one number a joint, by name."""
-        found = {"q": self.q, "theta": self.theta, "deflection": self.deflection, "tau": self.tau}
-        return found if self.tau_rigid is None else {**found, "tau_rigid": self.tau_rigid}
+        return {**self.series(), **self.bands}
+
+    def has(self, joint: int, name: str) -> bool:
+        """Whether a joint has such a thing."""
+        return True
 
     def columns(self) -> list[Column]:
         """t, then each quantity joint by joint."""
@@ -59,13 +65,33 @@ class MotorTable:
             Column(f"{joint.name}.{name}", unit, values[:, i])
             for name, values in self.quantities().items()
             for i, (joint, unit) in enumerate(zip(self.robot.joints, units(self.robot, name)))
+            if self.has(i, name)
         ]
         return [Column("t", "s", self.t), *series]
 
 
+@dataclass(frozen=True, eq=False)
+class MotorTable(JointTable):
+    """Motors along a motion; all on the link side, in SI units.
+
+    `tau_rigid` is the torque if the joints were rigid, where it was asked for.
+    """
+
+    q: np.ndarray
+    theta: np.ndarray
+    deflection: np.ndarray
+    tau: np.ndarray
+    tau_rigid: np.ndarray | None = None
+
+    def series(self) -> dict[str, np.ndarray]:
+        found = {"q": self.q, "theta": self.theta, "deflection": self.deflection, "tau": self.tau}
+        return found if self.tau_rigid is None else {**found, "tau_rigid": self.tau_rigid}
+
+
 def units(robot: Robot, quantity: str) -> list[str]:
     """The unit of a quantity at each joint."""
-    turning, sliding = SIGNALS[quantity.removesuffix("_rigid")].unit.split(" | ")
+    stem, _, what = quantity.rpartition("_")
+    turning, sliding = SIGNALS[stem if what in OF_A_QUANTITY else quantity].unit.split(" | ")
     return [sliding if joint.kind == "prismatic" else turning for joint in robot.joints]
 
 
@@ -93,29 +119,37 @@ def motor_table(
     *,
     rigid: bool = False,
     wrench: Sequence[float] | None = None,
+    uncertain: Mapping[str, float | str] | None = None,
     progress: Callable[[int], Any] = lambda samples: None,
 ) -> MotorTable:
     """What a motion of the links asks of the motors, every `period` seconds.
 
     With `rigid` also the torque of the robot with rigid joints.  `wrench`, (f, n), acts on the tool in base
-    coordinates and does not change.  `progress` is called with the number of samples each time some are done.
+    coordinates and does not change.  With `uncertain`, as in `sensitivity`, there are bands of the torque.  `progress`
+    is called with the number of samples each time some are done.
     """
     require_smoothness(trajectory, robot=robot)
     t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
     loads: dict[str, Any] = {} if wrench is None else {"wrenches": {robot.tool: [wrench, np.zeros(6), np.zeros(6)]}}
-    parts = []
+    parts, bands = [], []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember
         q = trajectory(now, order=needed_order(robot))
         motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
         compared = [inverse_dynamics(stiff, *q, **loads)] if rigid else []
         parts.append((q[0], motion.theta, motion.deflection, motion.tau, *compared))
+        bands.append(named_bands(sensitivity(robot, q, uncertain, **loads)) if uncertain else {})
         progress(now.size)
-    table = MotorTable(robot, t, *(np.concatenate(part) for part in zip(*parts)))
+    table = MotorTable(robot, t, *(np.concatenate(part) for part in zip(*parts)), bands=joined(bands))
     check_finite(table)
     return table
 
 
-def check_finite(table: MotorTable) -> None:
+def joined(blocks: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
+    """Blocks of the same quantities, one after the other."""
+    return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
+
+
+def check_finite(table: JointTable) -> None:
     for column in table.columns():
         bad = np.flatnonzero(~np.isfinite(column.values))
         if bad.size:

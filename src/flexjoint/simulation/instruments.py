@@ -15,7 +15,7 @@ import numpy as np
 
 from ..api import kernel_of
 from ..compiler.program import Array
-from ..control.base import JointState, state_arrays
+from ..control.base import Controller, JointState, state_arrays
 from ..errors import InputError
 from ..observers.base import Measurement, Observer, measurement_sizes
 from ..robot import Robot
@@ -177,14 +177,16 @@ def code_of(item: Any, *left_out: str) -> Any:
     if not type(item).__module__.startswith("flexjoint.") or not is_dataclass(item):
         return item
     own = {x.name: getattr(item, x.name) for x in fields(item) if x.name not in left_out}
-    plain = {name: plainly(x) for name, x in own.items()}
+    plain = {name: plainly(x, *left_out) for name, x in own.items()}
     return f"{type(item).__qualname__} {plain!r}"
 
 
-def plainly(value: Any) -> Any:
+def plainly(value: Any, *left_out: str) -> Any:
     """What says in full what a field is."""
     if isinstance(value, Robot):
         return value.digest
+    if isinstance(value, Observer | Controller):
+        return code_of(value, *left_out)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..algorithms import elastic_forward, variable_stiffness
-from ..algorithms.variable_stiffness import torque_of
 from ..control.base import JointState
 from ..robot import Robot
 from ..spatial import ca, zeros
@@ -42,7 +41,7 @@ class Plant:
         if any(self.robot.antagonistic):
             motors = [self.both(x) for x in (theta, theta_v, tau)]
             found = variable_stiffness.accelerations(
-                self.robot, q, motors[0], v, motors[1], motors[2], wrenches, None, push
+                self.robot, q, motors[0], v, motors[1], motors[2], zeros(self.robot.n), wrenches, None, push
             )
             second = found.theta_2_a[list(self.robot.motor_joints[self.robot.n :])]
             return self.free(found.a, ca.vertcat(found.theta_1_a, second))
@@ -51,13 +50,9 @@ class Plant:
     def torques_on_links(self, state: JointState, tau: Any) -> Any:
         """Of the springs; at a rigid joint the motor's."""
         q, v, theta, theta_v = state
-        motors = list(zip(self.both(theta), self.both(theta_v)))
-
-        def springs(i: int) -> Any:
-            joint = self.robot.joints[i]
-            return sum(torque_of(joint, k, x[i] - q[i], w[i] - v[i]) for k, (x, w) in enumerate(motors))
-
-        return ca.vertcat(*[springs(i) if elastic else tau[i] for i, elastic in enumerate(self.robot.elastic)])
+        still = zeros(self.robot.n)
+        _, springs = variable_stiffness.transmitted(self.robot, q, self.both(theta), v, self.both(theta_v), still)
+        return ca.vertcat(*[(springs if elastic else tau)[i] for i, elastic in enumerate(self.robot.elastic)])
 
     def both(self, x: Any) -> tuple[Any, Any]:
         """Of motors in their order, the first and the second ones of all joints, zero without one."""

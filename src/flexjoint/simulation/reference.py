@@ -46,4 +46,4 @@ class Reference:
     def __call__(self, t: np.ndarray) -> np.ndarray:
         if isinstance(self.source, Trajectory):
             return np.moveaxis(self.source(t, self.order), 0, -2)
-        return np.broadcast_to(self.source, (*np.shape(t), *self.source.shape))
+        return np.broadcast_to(self.source, (*t.shape, *self.source.shape)) if t.ndim else self.source

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.antagonism import pairs_for
 from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.settings import settings_for
 from ..algorithms.variable_stiffness import unreachable
 from ..control.base import JointState
 from ..control.open_loop import OpenLoop
@@ -27,7 +27,10 @@ def at_rest(robot: Robot, q: Any, stiffness: Any = None) -> JointState:
     pairs = robot.motor_joints[robot.n :]
     if pairs:
         deflections = antagonistic_deflections(robot, q, checked_stiffness(robot, stiffness))
-        theta[[*pairs, *range(robot.n, len(theta))]] = q[[*pairs, *pairs]] + deflections.ravel()
+        drives: list[Any] = [robot.joints[i].drive for i in pairs]
+        counts = [drive.c for drive in drives]  # whether θ_2 does from the link
+        theta[[*pairs]] = q[[*pairs]] + deflections[0]
+        theta[robot.n :] = counts * q[[*pairs]] + deflections[1]
     return JointState(q, np.zeros(robot.n), theta, still)
 
 
@@ -62,7 +65,7 @@ def antagonistic_deflections(robot: Robot, q: np.ndarray, stiffness: np.ndarray)
     pairs, sigma, tau = list(robot.motor_joints[robot.n :]), np.zeros(robot.n), gravity_torque(robot, q)
     sigma[pairs] = stiffness
     drives: list[Any] = [robot.joints[i].drive for i in pairs]
-    found = pairs_for(drives, [sx(tau[i]) for i in pairs], [sx(x) for x in stiffness])
+    found = settings_for(drives, [sx(tau[i]) for i in pairs], [sx(x) for x in stiffness])
     phi = np.array([[float(ca.evalf(x)) for x in (pair.phi_1, pair.phi_2)] for pair in found]).T
     if not np.all(np.isfinite(phi)):
         still = np.zeros(robot.n)

@@ -104,9 +104,9 @@ def by_differences(setup: Setup, state: list[np.ndarray], reference: np.ndarray,
     kernel, turns = loop_kernel(linear, block), round(span(setup) / setup.period)
     place = JointState(*state[:4])
     x = [*state, *(np.asarray(y) for y in linear.instruments.start(setup.robot, place).flat)]
-    size = sum(len(part) for part in x)
-    moved = np.concatenate(x) + DIFFERENCE * np.concatenate([np.eye(size), -np.eye(size)])
-    carried: Any = [*np.split(moved, np.cumsum([len(part) for part in x])[:-1], axis=1), float(turns), float(setup.robot.n)]
+    ends = np.cumsum([len(part) for part in x])
+    moved = np.concatenate(x) + DIFFERENCE * np.concatenate([np.eye(ends[-1]), -np.eye(ends[-1])])
+    carried: Any = [*np.split(moved, ends[:-1], axis=1), float(turns), float(setup.robot.n)]
     references = np.broadcast_to(reference, (block, len(setup.samples), *reference.shape))
     for _ in range(0, turns, block):
         _, *carried = kernel(*carried, 2.0 * turns, references, gains)

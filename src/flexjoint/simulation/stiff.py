@@ -18,6 +18,7 @@ from ..algorithms.friction import friction, motors
 from ..algorithms.mass_matrix import Rows, check_inertia, coupling, factorize, link_mass_matrix, solve
 from ..control.base import JointState
 from ..drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
+from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..springs import Spring
@@ -106,7 +107,11 @@ def transmission(robot: Robot, k: int) -> Transmission:
     """Motor k, in the order of `Robot.motor_joints`, and the spring it is behind."""
     i = robot.motor_joints[k]
     drive = robot.joints[i].drive
-    assert isinstance(drive, ElasticDrive | AntagonisticDrive)
+    if not isinstance(drive, ElasticDrive | AntagonisticDrive):
+        raise InputError(
+            f"midpoint: the motors of joint '{robot.joints[i].name}' feel each other through its transmission, which "
+            "the implicit step does not know; use runge_kutta or euler"
+        )
     springs = drive.springs if isinstance(drive, AntagonisticDrive) else (drive.spring,)
     place = 0 if k < robot.n else 1
     return Transmission(i, drive.motors[place], springs[place], drive.damping)

@@ -4,17 +4,19 @@
 """
 
 from .base import Trajectory, require_smoothness
-from .files import load_trajectory
+from .files import load_stiffness, load_trajectory
 from .filtered_step import FilteredStep
 from .polynomial import RestToRest
 from .retiming import Joined, Retimed, Scaled
 from .samples import Samples
 from .sinusoid import Sinusoid
 from .spline import Spline
+from .stiffness import MotionAndStiffness
 
 __all__ = [
     "FilteredStep",
     "Joined",
+    "MotionAndStiffness",
     "RestToRest",
     "Retimed",
     "Samples",
@@ -22,6 +24,7 @@ __all__ = [
     "Sinusoid",
     "Spline",
     "Trajectory",
+    "load_stiffness",
     "load_trajectory",
     "require_smoothness",
 ]

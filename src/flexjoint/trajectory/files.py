@@ -10,12 +10,14 @@
 What belongs to joints is one number for all of them or one for each, in rad or m, or in degrees under the key with _deg
 (start_deg, goal_deg, points_deg, amplitude_deg, offset_deg, cosine_deg, sine_deg).  What is left out is chosen smooth
 enough for the robot.  On the command line the same stands in braces: {kind = "rest_to_rest", goal = 0.8, duration = 2}.
+Stiffnesses of joints over time are written alike, in Nm/rad or N/m.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +26,39 @@ import numpy as np
 from ..algorithms.elastic import needed_order
 from ..errors import InputError
 from ..loading.toml import Table, parse_table, read_bytes
-from ..robot import Robot
+from ..robot import Joint, Robot
 from .base import Trajectory, require_smoothness
 from .filtered_step import FilteredStep
 from .polynomial import RestToRest
 from .samples import Samples
 from .sinusoid import Sinusoid
 from .spline import ENDS, Spline
-from .tables import read_columns
+from .tables import is_number, read_columns
+
+STIFFNESS_ORDER = 2  # derivatives of a stiffness that motor torques depend on  [VSANEA sec. III-B]
+
+
+@dataclass(frozen=True)
+class Followers:
+    """The joints that follow a trajectory, and how many of its derivatives they need."""
+
+    robot: Robot
+    joints: Sequence[Joint]
+    order: int
+    angles: bool = True  # whether it says where they are, not how stiff
+
+    @property
+    def n(self) -> int:
+        return len(self.joints)
+
+    @property
+    def name(self) -> str:
+        return self.robot.name
+
+    def check(self, trajectory: Trajectory) -> None:
+        if self.angles:
+            return require_smoothness(trajectory, robot=self.robot)
+        return require_smoothness(trajectory, self.order)
 
 
 def load_trajectory(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
@@ -39,31 +66,49 @@ def load_trajectory(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
 
     It has as many joints as the robot, and is smooth enough for its drives; otherwise the error says what is missing.
     """
+    return read(source, Followers(robot, robot.joints, needed_order(robot)), "trajectory")
+
+
+def load_stiffness(source: str | os.PathLike[str], robot: Robot, duration: float = 1.0) -> Trajectory:
+    """Stiffnesses over time, Nm/rad or N/m, of the joints that can change theirs: a column for each of them, in order.
+
+    The source is as for `load_trajectory`, or a number: a constant stiffness of them all, for `duration` seconds.
+    """
+    chosen = [joint for joint, variable in zip(robot.joints, robot.antagonistic) if variable]
+    if not chosen:
+        raise InputError(f"{robot.name} has no joint whose stiffness could be set: give it an AntagonisticDrive")
+    if isinstance(source, str) and is_number(source):
+        constant = np.full(len(chosen), float(source))
+        return RestToRest(constant, constant, duration)
+    return read(source, Followers(robot, chosen, STIFFNESS_ORDER, angles=False), "stiffness")
+
+
+def read(source: str | os.PathLike[str], robot: Followers, what: str) -> Trajectory:
     text = os.fspath(source)
     if isinstance(source, str) and text.lstrip().startswith("{"):
         line = " ".join(text.split())
-        outer = parse_table(f"trajectory = {line}".encode(), "trajectory", "trajectory", InputError)
-        outer.allow(("trajectory",))
-        return read_table(outer.table("trajectory"), robot, Path())
+        outer = parse_table(f"{what} = {line}".encode(), what, what, InputError)
+        outer.allow((what,))
+        return read_table(outer.table(what), robot, Path())
     suffix = Path(text).suffix.lower()
     if suffix == ".toml":
-        data = read_bytes(text, "trajectory file (.toml)", InputError)
-        return read_table(parse_table(data, text, "trajectory file", InputError), robot, Path(text).parent)
+        data = read_bytes(text, f"{what} file (.toml)", InputError)
+        return read_table(parse_table(data, text, f"{what} file", InputError), robot, Path(text).parent)
     if suffix in (".csv", ".npz"):
-        return checked(lambda: Samples(*read_columns(text, robot), order=needed_order(robot)), robot, text)
-    raise InputError(f"{text}: a trajectory is a .toml, .csv or .npz file, or a text {{kind = ..., ...}}")
+        return checked(lambda: Samples(*read_columns(text, robot), order=robot.order), robot, text)
+    raise InputError(f"{text}: a {what} is a .toml, .csv or .npz file, or a text {{kind = ..., ...}}")
 
 
-def read_table(table: Table, robot: Robot, folder: Path) -> Trajectory:
-    keys, read = KINDS[table.choice("kind", KINDS)]
-    table.allow(("kind", *keys, *(f"{key}_deg" for key in keys if key in ANGLES)))
-    return checked(lambda: read(table, robot, folder), robot, table.place)
+def read_table(table: Table, robot: Followers, folder: Path) -> Trajectory:
+    keys, read_kind = KINDS[table.choice("kind", KINDS)]
+    table.allow(("kind", *keys, *(f"{key}_deg" for key in keys if key in ANGLES and robot.angles)))
+    return checked(lambda: read_kind(table, robot, folder), robot, table.place)
 
 
-def checked(make: Callable[[], Trajectory], robot: Robot, place: str) -> Trajectory:
+def checked(make: Callable[[], Trajectory], robot: Followers, place: str) -> Trajectory:
     try:
         trajectory = make()
-        require_smoothness(trajectory, robot=robot)
+        robot.check(trajectory)
     except InputError as error:
         if str(error).startswith(place):
             raise
@@ -80,7 +125,7 @@ def written(table: Table, key: str) -> str:
     return f"{key}_deg" if f"{key}_deg" in table.data else key
 
 
-def angles(table: Table, robot: Robot, key: str, expected: str) -> np.ndarray:
+def angles(table: Table, robot: Followers, key: str, expected: str) -> np.ndarray:
     """The array `key`, or `key_deg` in degrees."""
     if (name := written(table, key)) == key:
         return table.array(key, expected)
@@ -89,7 +134,7 @@ def angles(table: Table, robot: Robot, key: str, expected: str) -> np.ndarray:
     return np.deg2rad(table.array(name, expected))
 
 
-def joints(table: Table, robot: Robot, key: str, default: float | None = None) -> np.ndarray:
+def joints(table: Table, robot: Followers, key: str, default: float | None = None) -> np.ndarray:
     """A number for all joints, or one for each."""
     expected = f"one number for all joints or {robot.n}, one for each"
     name = written(table, key)
@@ -99,7 +144,7 @@ def joints(table: Table, robot: Robot, key: str, default: float | None = None) -
     return np.broadcast_to(value, (robot.n,))
 
 
-def matrix(table: Table, robot: Robot, key: str) -> np.ndarray:
+def matrix(table: Table, robot: Followers, key: str) -> np.ndarray:
     """A row of numbers, one a joint, for each point or harmonic."""
     expected = f"rows of {robot.n} numbers, one for each joint"
     value = angles(table, robot, key, expected)
@@ -115,13 +160,13 @@ def optional(table: Table, key: str) -> Any:
 # Kinds --------------------------------------------------------------------------------------------------------------
 
 
-def rest_to_rest(table: Table, robot: Robot, folder: Path) -> Trajectory:
+def rest_to_rest(table: Table, robot: Followers, folder: Path) -> Trajectory:
     start, goal = joints(table, robot, "start", 0.0), joints(table, robot, "goal")
-    smoothness = table.data.get("smoothness", max(3, needed_order(robot) - 1))
+    smoothness = table.data.get("smoothness", max(3, robot.order - 1))
     return RestToRest(start, goal, table.number("duration"), smoothness)
 
 
-def sinusoid(table: Table, robot: Robot, folder: Path) -> Trajectory:
+def sinusoid(table: Table, robot: Followers, folder: Path) -> Trajectory:
     expected = "a number, one for each joint, or rows of them, one for each term"
     amplitude, frequency = angles(table, robot, "amplitude", expected), table.array("frequency", expected)
     phase = table.array("phase", expected) if "phase" in table.data else np.zeros(())
@@ -129,35 +174,35 @@ def sinusoid(table: Table, robot: Robot, folder: Path) -> Trajectory:
     return Sinusoid(amplitude, frequency, phase, offset, optional(table, "duration"))
 
 
-def fourier(table: Table, robot: Robot, folder: Path) -> Trajectory:
+def fourier(table: Table, robot: Followers, folder: Path) -> Trajectory:
     cosine, sine = matrix(table, robot, "cosine"), matrix(table, robot, "sine")
     offset, duration = joints(table, robot, "offset", 0.0), optional(table, "duration")
     return Sinusoid.fourier(table.number("frequency"), cosine, sine, offset, duration)
 
 
-def spline(table: Table, robot: Robot, folder: Path) -> Trajectory:
+def spline(table: Table, robot: Followers, folder: Path) -> Trajectory:
     table.only_one("times", "duration")
     times = table.array("times", "a list of times") if "times" in table.data else np.array(table.number("duration"))
-    smoothness = table.data.get("smoothness", max(3, needed_order(robot) - 1))
+    smoothness = table.data.get("smoothness", max(3, robot.order - 1))
     ends = table.choice("ends", ENDS, "rest")
     return Spline(matrix(table, robot, "points"), times, smoothness, ends, table.data.get("degree"))  # type: ignore[arg-type]
 
 
-def filtered_step(table: Table, robot: Robot, folder: Path) -> Trajectory:
+def filtered_step(table: Table, robot: Followers, folder: Path) -> Trajectory:
     start, goal = joints(table, robot, "start", 0.0), joints(table, robot, "goal")
-    order = table.data.get("order", max(16, needed_order(robot)))
+    order = table.data.get("order", max(16, robot.order))
     if "time_constant" in table.data:
         return FilteredStep(start, goal, table.number("time_constant"), order, optional(table, "duration"))
     return FilteredStep.settled(start, goal, table.number("duration"), order)
 
 
-def samples(table: Table, robot: Robot, folder: Path) -> Trajectory:
+def samples(table: Table, robot: Followers, folder: Path) -> Trajectory:
     columns = read_columns(folder / table.text("file"), robot)
-    return Samples(*columns, order=table.data.get("order", needed_order(robot)), cutoff=optional(table, "cutoff"))
+    return Samples(*columns, order=table.data.get("order", robot.order), cutoff=optional(table, "cutoff"))
 
 
 ANGLES = ("start", "goal", "points", "amplitude", "offset", "cosine", "sine")
-KINDS: dict[str, tuple[tuple[str, ...], Callable[[Table, Robot, Path], Trajectory]]] = {
+KINDS: dict[str, tuple[tuple[str, ...], Callable[[Table, Followers, Path], Trajectory]]] = {
     "rest_to_rest": (("start", "goal", "duration", "smoothness"), rest_to_rest),
     "sinusoid": (("amplitude", "frequency", "phase", "offset", "duration"), sinusoid),
     "fourier": (("frequency", "cosine", "sine", "offset", "duration"), fourier),

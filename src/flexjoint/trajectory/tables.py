@@ -11,18 +11,31 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from ..errors import InputError
 from ..loading.toml import read_bytes
-from ..robot import Robot
+from ..robot import Joint
 from .base import real
 
 MAX_TABLE_BYTES = 500_000_000
 TIME_NAMES = ("t", "time")
+
+
+class Joints(Protocol):
+    """Whose columns they are: a robot, or some of its joints."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def joints(self) -> Sequence[Joint]: ...
+
+    @property
+    def n(self) -> int: ...
 
 
 class Columns(NamedTuple):
@@ -32,7 +45,7 @@ class Columns(NamedTuple):
     positions: np.ndarray
 
 
-def read_columns(path: str | os.PathLike[str], robot: Robot) -> Columns:
+def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
     """The samples in a CSV or NPZ file, in the order of the robot's joints."""
     place = os.fspath(path)
     data = read_bytes(path, "file of samples (.csv or .npz)", InputError, MAX_TABLE_BYTES)
@@ -117,7 +130,7 @@ def npz_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]
         raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
 
 
-def joint_order(names: list[str], robot: Robot, place: str) -> list[int]:
+def joint_order(names: list[str], robot: Joints, place: str) -> list[int]:
     """Which column belongs to which joint: by name if the names are those of joints, else as they stand."""
     joints = [joint.name for joint in robot.joints]
     if sorted(names) == sorted(joints):

@@ -72,6 +72,16 @@ def test_errors_of_rigid_joints_grow_with_the_square_of_the_speed():
     assert relative_error(found.peaks[1], found.peak) < 1e-15
 
 
+def test_rounding_is_no_error():
+    """One joint on a fixed base: its rotor turns with nothing, so that an armature is all there is."""
+    arm = fj.random_robot(1, 1, prismatic=0.0)
+    robot = arm.with_drives([fj.RigidDrive(fj.Motor.from_rotor(1e-3, 30.0))])
+    found = fj.compare_rotor_models(robot, fj.Sinusoid([0.9], [1.3], duration=1.0), samples=99)
+    assert not np.any(found.errors["armature"]) and not np.any(found.growth["Spong"])
+    assert np.isnan(found.exponents("armature")).all()
+    assert "'armature' is enough; it errs by up to 0 %" in found.verdict
+
+
 def test_verdicts():
     found = fj.compare_rotor_models(RIGID, MOTION, samples=9)
     worst = {model: x.max() for model, x in found.relative.items()}
@@ -84,7 +94,7 @@ def test_verdicts():
         assert f"'{first}' is enough" in allowed.verdict and "at 2 times the speed" in allowed.verdict
 
 
-@pytest.mark.parametrize("reason", ["rough", "cycle", "damped"])
+@pytest.mark.parametrize("reason", ["rough", "cycle", "damped", "piecewise"])
 def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
     robot, motion = MIXED, MOTION
     if reason == "rough":
@@ -94,9 +104,13 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
         robot = robot.with_drives([fj.ElasticDrive(100.0, motor) for motor in own])
     if reason == "damped":
         robot = robot.with_drives([fj.ElasticDrive(100.0, x.drive.motor, damping=1.0) for x in robot.joints])
+    if reason == "piecewise":
+        spring = fj.PiecewiseSpring((0.0, 0.1), (100.0, 200.0))
+        robot = robot.with_drives([fj.ElasticDrive(spring, x.drive.motor) for x in robot.joints])
     found = fj.compare_rotor_models(robot, motion, samples=3)
     assert len(found.notes) == 1 and "compared as rigid ones" in found.notes[0]
-    assert {"rough": "C^2 only", "cycle": "no finite inverse dynamics", "damped": "damped"}[reason] in found.notes[0]
+    said = {"rough": "C^2 only", "cycle": "no finite inverse dynamics", "damped": "damped", "piecewise": "has two"}
+    assert said[reason] in found.notes[0]
     assert not any(found.robot.elastic) and "geared" not in found.torques
     q, v, a = motion(found.t[1], 2)
     assert relative_error(found.torques["complete"][1], tied(robot.rigid(), q, v, a, 1.0)) < 1e-12
@@ -117,7 +131,9 @@ def test_a_gear_ratio_can_be_assumed():
         ({"speeds": [1.0]}, "two or more positive"),
         ({"speeds": [1.0, -2.0]}, "positive"),
         ({"samples": 1}, "samples is 1"),
+        ({"samples": 2.5}, "samples is 2.5"),
         ({"tolerance": 0.0}, "tolerance is 0"),
+        ({"speeds": ["fast", 1.0]}, "speeds must be real numbers"),
     ],
 )
 def test_mistakes(changes, message):

@@ -52,14 +52,17 @@ def test_order_of_convergence(integrator):
 
 
 def test_elastic_7R_against_adaptive_steps():
-    """The LWR thrown with its springs bent, against DOP853 at 1e-12: 1e-9 rad."""
+    """The LWR thrown with its springs bent, for 1 s in steps of 2.5 µs, against DOP853 at 1e-12: 1e-9 rad.
+
+    The phase of its fastest mode alone is off by ω (ωh)⁴/120 · 1 s: 3e-8 rad of 0.01 at h = 10 µs.
+    """
     start, tau = thrown(LWR, deflection=0.01), fj.gravity_torque(LWR, np.zeros(7))
-    run = fj.simulate(LWR, fj.OpenLoop(LWR), tau, 0.05, period=1e-3, substeps=250, start=start, check=False)
-    wanted = fj.reference_solution(LWR, fj.OpenLoop(LWR), tau, 0.05, start=start)
-    assert np.max(np.abs(wanted.q[-1] - exact(LWR, start, tau, 0.05)[0])) < 1e-10
+    run = fj.simulate(LWR, fj.OpenLoop(LWR), tau, 1.0, period=0.01, substeps=4000, start=start, check=False)
+    wanted = fj.reference_solution(LWR, fj.OpenLoop(LWR), tau, 1.0, period=0.01, start=start)
+    assert np.max(np.abs(wanted.q[5] - exact(LWR, start, tau, 0.05)[0])) < 1e-10
     assert np.max(np.abs(run.q - wanted.q)) < 1e-9
     assert np.max(np.abs(run.theta - wanted.theta)) < 1e-9
-    assert np.ptp(run.q[:, 6]) > 0.01
+    assert np.all(np.ptp(run.q, axis=0) > 0.3)
 
 
 def test_radau_with_the_compiled_jacobian():

@@ -8,6 +8,7 @@ from scipy import stats
 from flexjoint.api import kernel_of
 from flexjoint.compiler.program import Array
 from flexjoint.simulation.noise import Stream, normals, philox
+from support.noise import by_integers
 
 KNOWN = [  # Random123's known answers: counter, key, words
     ("00000000 00000000 00000000 00000000", "00000000 00000000", "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
@@ -24,16 +25,6 @@ def words(text):
 def kernel():
     inputs = [Array("counter", (4,)), Array("key", (2,))]
     return kernel_of("philox", inputs, lambda c, k: [(Array("words", (4,)), philox(c.elements(), k.elements()))])
-
-
-def by_integers(counter, key):
-    """The same algorithm as its authors wrote it, on NumPy's integers."""
-    c, k, mask = [counter[..., i].astype(np.uint64) for i in range(4)], list(key), np.uint64(0xFFFFFFFF)
-    for _ in range(10):
-        p, q = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
-        c = [(q >> np.uint64(32)) ^ c[1] ^ k[0], q & mask, (p >> np.uint64(32)) ^ c[3] ^ k[1], p & mask]
-        k = [(k[0] + np.uint64(0x9E3779B9)) & mask, (k[1] + np.uint64(0xBB67AE85)) & mask]
-    return np.stack(c, -1)
 
 
 @pytest.mark.parametrize(("counter", "key", "answer"), KNOWN)

@@ -36,9 +36,7 @@ def accelerations(robot, q, v, theta, theta_v, tau):
     n, second = robot.n, list(robot.motor_joints[robot.n :])
     if not second:
         return fj.elastic_forward_dynamics(robot, q, theta, v, theta_v, tau)
-    (one, two), (one_v, two_v), (tau_1, tau_2) = (
-        (x[:n], np.bincount(second, x[n:], n)) for x in (theta, theta_v, tau)
-    )
+    (one, two), (one_v, two_v), (tau_1, tau_2) = ((x[:n], np.bincount(second, x[n:], n)) for x in (theta, theta_v, tau))
     a, first, last = fj.variable_stiffness_forward_dynamics(robot, q, one, two, v, one_v, two_v, tau_1, tau_2)
     return a, np.append(first, last[second])
 
@@ -182,3 +180,14 @@ def test_stiffness_at_rest(stiffness):
 def test_too_long_a_step_with_rotors():
     with pytest.raises(fj.InputError, match=r"unstable at rest.* a period of at most"):
         fj.simulate(COMPLETE, fj.OpenLoop(COMPLETE), np.zeros(4), 1.0, period=0.2)
+
+
+def test_motors_that_feel_each_other():
+    """A lever: Runge-Kutta takes it, the implicit step refuses it by name."""
+    lever = fj.LeverDrive(3e4, 0.1, 0.02, 0.3, *MOTORS)
+    robot = fj.random_robot(1, 4, prismatic=0.0).with_drives([lever])
+    start = fj.JointState([0.1], [0.0], [0.12, 0.01], [0.0, 0.0])
+    run = fj.simulate(robot, fj.OpenLoop(robot), [0.5, 0.01], 0.05, start=start)
+    assert np.max(np.abs(np.append(run.q[-1], run.theta[-1]) - exact(robot, start, np.array([0.5, 0.01]), 0.05))) < 1e-8
+    with pytest.raises(fj.InputError, match=r"midpoint: the motors of joint '.*' feel each other"):
+        fj.simulate(robot, fj.OpenLoop(robot), [0.0, 0.0], 0.05, start=start, integrator="midpoint")

@@ -1,0 +1,152 @@
+"""Joints whose stiffness is set by a second motor: one interface for all designs  [VSANEA (5), (8)-(11)].
+
+The transmission stores an elastic energy U(φ_1, φ_2).  φ_1 = θ_1 − q is the position of the first motor against the
+link.  φ_2 = θ_2 − q likewise where both motors pull at the link, as antagonistic ones do; where the second motor changes
+the transmission within (a pivot, a preload), φ_2 = θ_2 is its own position.  With c = 1 or 0 in these cases
+
+    τ_k = ∂U/∂φ_k   (motor k: B_k θ_k'' + friction + τ_k = τ),   τ_e = τ_1 + c τ_2,   σ = ∂τ_e/∂φ_1 + c ∂τ_e/∂φ_2,
+
+and the equations of the paper hold with A = ∂(τ_e, σ)/∂(φ_1, φ_2).  The algorithms know no more of a design than this:
+see docs/variable-stiffness.md for how to add one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ..spatial import ca
+from .motor import Motor
+
+SINGULAR = 1e-9  # of the terms of a determinant: below it, it counts as zero
+GRID = 9  # deflections a side at which a design is tried
+
+
+class Range(NamedTuple):
+    """Between which deflections a transmission may be."""
+
+    lower: float
+    upper: float
+
+
+class Setting(NamedTuple):
+    """A transmission at given deflections; `det` is NaN where algorithms refuse them."""
+
+    phi_1: Any
+    phi_2: Any
+    tau_1: Any
+    tau_2: Any
+    tau_e: Any
+    sigma: Any
+    A: tuple[Any, Any]  # rows ∂τ_e/∂φ, ∂σ/∂φ  [VSANEA (19)]
+    bends: tuple[Any, Any]  # second derivatives of τ_e and σ
+    det: Any
+
+    def solve(self, torque: Any, stiffness: Any) -> tuple[Any, Any]:
+        """A⁻¹ (torque, stiffness)  [VSANEA (67), (68)]."""
+        a, b = self.A
+        by_det = 1 / self.det
+        return by_det * (b[1] * torque - a[1] * stiffness), by_det * (a[0] * stiffness - b[0] * torque)
+
+    def bent(self, phi_1_v: Any, phi_2_v: Any) -> list[Any]:
+        """φ'ᵀ ∂²(τ_e, σ)/∂φ² φ': what motion alone adds to τ_e'' and σ''."""
+        squares = phi_1_v**2, phi_1_v * phi_2_v, phi_2_v**2
+        return [H[0, 0] * squares[0] + 2 * H[0, 1] * squares[1] + H[1, 1] * squares[2] for H in self.bends]
+
+
+class VariableStiffnessDrive(ABC):
+    """A design is a frozen dataclass with `motor_1`, `motor_2`, `ranges` and either `energy` or `torques`.
+
+    `damping` adds D φ_k' to the torque between the link and each motor whose position counts from it.
+    `greatest_damping` is what a damper there can be commanded to have beside it; 0 if there is none.
+    A stiffness above `greatest_stiffness` is refused, whatever the springs could do.
+    """
+
+    motor_1: Motor
+    motor_2: Motor
+    damping: float = 0.0
+    greatest_stiffness: float = math.inf
+    greatest_damping: float = 0.0
+
+    follows: ClassVar[bool] = True  # whether φ_2 counts from the link
+    stiffens: ClassVar[int] = 1  # the sign of det A where the joint is used: +1 if it stiffens with φ_2, −1 against it
+
+    @property
+    def motors(self) -> tuple[Motor, ...]:
+        return self.motor_1, self.motor_2
+
+    @property
+    def c(self) -> int:
+        """What of the second motor's torque acts on the link."""
+        return int(self.follows)
+
+    @property
+    @abstractmethod
+    def ranges(self) -> tuple[Range, Range]:
+        """Of φ_1 and φ_2; beyond them nothing is looked for, and everything refused."""
+
+    def energy(self, phi_1: Any, phi_2: Any) -> Any:
+        """U as an SX expression."""
+        raise NotImplementedError(f"{type(self).__name__} has neither energy nor torques")
+
+    def torques(self, phi_1: Any, phi_2: Any) -> tuple[Any, Any]:
+        """τ_1, τ_2 = ∂U/∂φ_1, ∂U/∂φ_2 as SX expressions; NaN where the transmission cannot be."""
+        x = [ca.SX.sym(f"phi_{k}") for k in (1, 2)]
+        U = self.energy(*x)
+        one, two = ca.substitute([ca.jacobian(U, y) for y in x], x, [ca.SX(phi_1), ca.SX(phi_2)])
+        return one, two
+
+    def deflections(self, tau_e: Any, sigma: Any) -> tuple[Any, Any]:
+        """φ_1, φ_2 with these torque and stiffness, where that has a closed form; searched for where not."""
+        raise NotImplementedError
+
+    @property
+    def closed(self) -> bool:
+        """Whether the deflections have a closed form."""
+        return type(self).deflections is not VariableStiffnessDrive.deflections
+
+    def at(self, phi_1: Any, phi_2: Any) -> Setting:
+        """The transmission at given deflections, wherever these are; derivatives by automatic differentiation."""
+        x = ca.SX.sym("phi", 2)
+        tau_1, tau_2 = self.torques(x[0], x[1])
+        tau_e = tau_1 + self.c * tau_2
+        slopes = ca.jacobian(tau_e, x)
+        sigma = slopes[0] + self.c * slopes[1]  # σ = −∂τ_e/∂q  [VSANEA (10), (11)]
+        A = [slopes, ca.jacobian(sigma, x)]  # [VSANEA (19)]
+        bends = [ca.jacobian(row, x) for row in A]
+        found = [tau_1, tau_2, tau_e, sigma, *A, *bends]
+        *scalars, a, b, bend_a, bend_b = ca.substitute(found, [x], [ca.vertcat(phi_1, phi_2)])
+        return Setting(phi_1, phi_2, *scalars, (a, b), (bend_a, bend_b), a[0] * b[1] - a[1] * b[0])
+
+    @property
+    def gain(self) -> float:
+        """How much the joint stiffens, at best, when φ_2 moves the way it should at constant torque: ±det A.
+
+        Relative to the terms of the determinant, over the ranges: 0 if it is singular everywhere, negative if the joint
+        softens everywhere.
+        """
+        x = [ca.SX.sym("x") for _ in range(2)]
+        found = self.at(*x)
+        (a, b), (c, d) = (ca.horzsplit(ca.densify(row)) for row in found.A)
+        f = ca.Function("f", x, [self.stiffens * found.det, ca.fabs(a * d) + ca.fabs(b * c)])
+        inside = [np.linspace(*span, GRID + 2)[1:-1] for span in self.ranges]
+        det, terms = (np.array(y).ravel() for y in f(*(y.reshape(1, -1) for y in np.meshgrid(*inside))))
+        good = np.isfinite(det) & (terms > 0)
+        best = max((det[good] / terms[good]).tolist(), default=0.0)
+        return best if abs(best) > SINGULAR else 0.0
+
+    def plain(self) -> dict[str, Any]:
+        """All that tells this drive from others, as plain data."""
+        name = type(self).__name__
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        data = {key: float(x) + 0.0 if isinstance(x, numbers.Real) else x for key, x in fields.items()}
+        if not type(self).__module__.startswith("flexjoint."):  # its code counts, not only its numbers
+            x = [ca.SX.sym(key) for key in ("x", "y")]
+            outputs = [*self.torques(*x), *(self.deflections(*x) if self.closed else ())]
+            data["law"] = ca.Function("law", x, outputs).serialize()
+        return {name: data}
