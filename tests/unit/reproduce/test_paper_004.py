@@ -78,7 +78,7 @@ def test_the_report(report):
         "elements_that_violate_22.csv",
         "ways_to_C.csv",
     }
-    assert all((folder / path.name).stat().st_size > 100 for path in found.files)
+    assert all((folder / path.name).stat().st_size > 50 for path in found.files)
 
 
 def test_elements_of_two_and_three_joints(report):
