@@ -2,6 +2,7 @@
 
 from .animation import animate, check_animation_path
 from .detection import Blindness, Detection, Detections, Event, detect
+from .detection import Blindness, Detection, Detections, Event, detect, write_detections
 from .detection_plot import plot_detections
 from .files import check_results_path, check_table_path, read_results, write_results, write_table
 from .logs import Log, read_log
@@ -44,5 +45,6 @@ __all__ = [
     "simulation_panels",
     "stiffness_table",
     "write_results",
+    "write_detections",
     "write_table",
 ]
