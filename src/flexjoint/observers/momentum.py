@@ -19,7 +19,7 @@ from ..algorithms.coupled import coupled_momentum, coupled_transpose_product
 from ..algorithms.energy import generalized_momentum
 from ..algorithms.friction import friction, link_friction
 from ..algorithms.newton_euler import gravity_torque
-from ..algorithms.variable_stiffness import spring_torques
+from ..algorithms.variable_stiffness_forward import loads
 from ..drives import Motor
 from ..errors import InputError
 from ..robot import Robot
@@ -145,7 +145,7 @@ class JointTorqueResidual(Residual):
                 continue
             k, c = second.get(i, i), getattr(robot.joints[i].drive, "c", 1)  # whether θ_2 counts from the link
             phi_1, phi_2 = (theta[i] - q[i], theta_v[i] - v[i]), (theta[k] - c * q[i], theta_v[k] - c * v[i])
-            one, two = spring_torques(robot.joints[i], phi_1, phi_2, 0.0)
+            one, two = loads(robot.joints[i], phi_1, phi_2, 0.0)
             on_links[i] = tau_e[i] if self.sensors else one + c * two
             from_motors[k], from_motors[i] = two, one  # the same one if there is but one
         return on_links, from_motors
