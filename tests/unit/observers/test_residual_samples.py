@@ -260,10 +260,12 @@ def test_kernels_are_kept_under_names_that_say_everything():
 # Alarms ---------------------------------------------------------------------------------------------------------------
 
 
-def detected(u, **options):
+DETECTOR = fj.Detector(RESIDUAL, {"residual": 1.0}, release=0.5)
+
+
+def detected(u, detector=DETECTOR):
     """Alarms of joint 1 while u acts on it, and the residual."""
     count = len(u)
-    detector = fj.Detector(RESIDUAL, {"residual": 1.0}, **options)
     found = detector.run(*at_rest(ARM, np.outer(u, [1.0, 0.0]), count))
     assert np.array_equal(found["residual"], RESIDUAL.run(*at_rest(ARM, np.outer(u, [1.0, 0.0]), count))["residual"])
     assert not np.any(found["residual_alarm"][:, 1])
@@ -272,22 +274,21 @@ def detected(u, **options):
 
 def test_alarms_have_hysteresis():
     u = np.concatenate([np.full(100, 2.0), np.full(100, 0.8), np.zeros(100)])
-    alarm, r = detected(u, release=0.5)
+    alarm, r = detected(u)
     begin, end = np.flatnonzero(r > 1.0)[0], np.flatnonzero(r[150:] < 0.5)[0] + 150
     assert np.array_equal(np.flatnonzero(alarm), np.arange(begin, end))
     assert 0 < begin < 100 < 200 < end < 300
 
 
 def test_alarms_wait_for_confirmation():
-    alarm, r = detected(np.full(100, 2.0), confirmation=0.0095)
+    alarm, r = detected(np.full(100, 2.0), fj.Detector(RESIDUAL, {"residual": 1.0}, confirmation=0.0095))
     begin = np.flatnonzero(r > 1.0)[0]
     assert np.flatnonzero(alarm)[0] == begin + 9  # the tenth sample above
 
 
 def test_alarms_stay_while_the_residual_is_blind():
-    detector = fj.Detector(RESIDUAL, {"residual": 1.0})
     log = at_rest(ARM, np.outer(np.r_[np.full(60, 2.0), np.zeros(140)], [1.0, 0.0]), 200)
-    found = detector.run(*changed(log, slice(50, 90), q=np.nan))
+    found = DETECTOR.run(*changed(log, slice(50, 90), q=np.nan))
     assert np.all(found["residual_alarm"][40:90, 0] == 1)
     assert np.all(found["blind"][50:90] > 0) and found["blind"][89, 0] == pytest.approx(0.040)
     assert found["residual_alarm"][-1, 0] == 0
