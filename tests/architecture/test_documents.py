@@ -103,6 +103,15 @@ def test_the_page_on_observers_runs(capsys):
     assert 0 < float(delay) < 0.005 and struck == "['link3']"
 
 
+def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "results.md").read_text(), re.DOTALL)
+    exec("\n".join(blocks), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("Nm FeedforwardPD {'time': 1201") and "failed; the first with" in printed
+    assert {"run.nc", "run.png", "run.html", "samples"} == {path.name for path in tmp_path.iterdir()}
+
+
 # Listings ---------------------------------------------------------------------------------------------------------
 
 BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)

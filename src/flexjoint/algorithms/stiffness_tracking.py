@@ -29,8 +29,8 @@ from .variable_stiffness import refuse_damping, require_springs, singular, varia
 NAME = "variable_stiffness_control"
 TRACKING = {"reference": 5, "gains": 4, "stiffness": 3, "stiffness_gains": 2}
 OPTIONS = {"integrals": 2, "integral_gains": 2, "limits": 2, "band": 2}
-UNBOUNDED = 1e300
 NEEDS = {"integrals": "integral_gains", "integral_gains": "integrals"}
+UNBOUNDED = 1e300  # in place of what is infinite
 
 
 class VariableStiffnessControl(NamedTuple):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..algorithms.feasibility import feasible_stiffness_along
-from ..algorithms.stiffness_tracking import variable_stiffness_control
+from ..algorithms.stiffness_tracking import UNBOUNDED, variable_stiffness_control
 from ..algorithms.variable_stiffness import refuse_damping, require_springs
 from ..errors import InputError
 from ..robot import Robot
@@ -26,7 +26,6 @@ from .gains import check_gains, gains_from_poles, positive
 
 NAME = "VariableStiffnessTracking"
 MOTION, STIFFNESS = slice(0, 5), slice(5, 8)  # rows of the gains
-UNBOUNDED = 1e300  # Nm, N
 MARGIN = 0.01  # of the ends of a band
 SAMPLES = 201
 
@@ -62,11 +61,10 @@ class VariableStiffnessTracking(Controller):
         refuse_damping(NAME, self.robot)
         require_springs(NAME, self.robot)
         positive(NAME, "period", self.period)
-        joints = [i for i, variable in enumerate(self.robot.antagonistic) if variable]
         own = {
             "gains": checked_gains(self.gains, self.robot.n),
             "effort": efforts(self.robot, self.effort),
-            "band": None if self.band is None else tuple(plain("band", x, len(joints)) for x in ends(self.band)),
+            "band": None if self.band is None else tuple(plain("band", x, len(self.pairs)) for x in ends(self.band)),
         }
         for name, value in own.items():
             object.__setattr__(self, name, value)
@@ -82,7 +80,7 @@ class VariableStiffnessTracking(Controller):
 
     @property
     def width(self) -> int:
-        return self.robot.n + sum(self.robot.antagonistic)
+        return self.robot.n + len(self.pairs)
 
     @property
     def order(self) -> int:
@@ -95,7 +93,8 @@ class VariableStiffnessTracking(Controller):
         robot, n = self.robot, self.robot.n
         motion, stiffness = gains[MOTION], gains[STIFFNESS]
         q, v, theta, theta_v = measurement
-        counts = sx([getattr(robot.joints[i].drive, "c", 1) for i in self.pairs])  # whether θ_2 does from the link
+        drives: list[Any] = [robot.joints[i].drive for i in self.pairs]
+        counts = sx([drive.c for drive in drives])  # whether θ_2 does, from the link
         phi_2, phi_2_v = (self.at_pairs(x[n:] - counts * y[self.pairs]) for x, y in ((theta, q), (theta_v, v)))
         tracking = {
             "reference": [x[:n] for x in reference],
@@ -117,7 +116,7 @@ class VariableStiffnessTracking(Controller):
     @property
     def pairs(self) -> list[int]:
         """The joints with two motors."""
-        return [i for i, variable in enumerate(self.robot.antagonistic) if variable]
+        return list(self.robot.motor_joints[self.robot.n :])
 
     def at_pairs(self, x: Any) -> Any:
         """Numbers of these joints among those of all, zero elsewhere."""
@@ -167,10 +166,9 @@ def checked_gains(gains: Any, n: int) -> np.ndarray:
 
 def efforts(robot: Robot, given: Any) -> tuple[float, ...]:
     """The bound of each motor."""
-    motors = [*range(robot.n), *np.flatnonzero(robot.antagonistic)]
     if given is None:
-        given = [robot.joints[i].limits.effort for i in motors]
-    return tuple(min(x, UNBOUNDED) for x in plain("effort", given, len(motors)))
+        given = [robot.joints[i].limits.effort for i in robot.motor_joints]
+    return tuple(min(x, UNBOUNDED) for x in plain("effort", given, robot.motor_count))
 
 
 def plain(name: str, given: Any, size: int) -> tuple[float, ...]:

@@ -13,7 +13,8 @@ VSA = fj.load("vsa_3r")
 P, S = 10.0, 8.0
 GOAL, OFFSET = np.array([0.4, 0.3, -0.2]), np.array([0.05, -0.04, 0.06])
 SIGMA, MORE = 1000.0, np.array([60.0, -40.0, 80.0])
-MIXED = fj.random_robot(2, 3, prismatic=0.0).with_drives([fj.ElasticDrive(600.0, fj.Motor(1.0)), VSA.joints[0].drive])
+LEVER = fj.LeverDrive(7e4, 0.12, 0.02, 0.2, fj.Motor(0.5), fj.Motor(2.0))
+MIXED = fj.random_robot(2, 3, prismatic=0.0).with_drives([fj.ElasticDrive(600.0, fj.Motor(1.0)), LEVER])
 
 
 def law(robot=VSA, poles=4, stiffness_poles=2, period=1e-3, fast=1.0, **limits):
@@ -22,10 +23,12 @@ def law(robot=VSA, poles=4, stiffness_poles=2, period=1e-3, fast=1.0, **limits):
 
 
 def stiffness_of(robot, run):
-    """σ of the joints with two motors, from the motor positions: cubic springs by hand."""
+    """σ of the joints with two motors by hand: of cubic springs, or k r² cos 2φ of the lever."""
     n, pairs = robot.n, [i for i, two in enumerate(robot.antagonistic) if two]
-    phi = [run.theta[..., pairs] - run.q[..., pairs], run.theta[..., n:] - run.q[..., pairs]]
-    return 2 * 400.0 + 3 * 2000.0 * (phi[0] ** 2 + phi[1] ** 2)
+    phi = run.theta[..., pairs] - run.q[..., pairs]
+    if robot is MIXED:
+        return 7e4 * (0.12 + run.theta[..., n:]) ** 2 * np.cos(2 * phi)
+    return 2 * 400.0 + 3 * 2000.0 * (phi**2 + (run.theta[..., n:] - run.q[..., pairs]) ** 2)
 
 
 def decay(rate, order, t):
@@ -36,7 +39,7 @@ def decay(rate, order, t):
     return np.exp(-x) * total
 
 
-@pytest.mark.parametrize("robot", [VSA, MIXED], ids=["vsa_3r", "beside a spring"])
+@pytest.mark.parametrize("robot", [VSA, MIXED], ids=["vsa_3r", "a lever beside a spring"])
 def test_errors_decay_with_the_poles(robot):
     n, pairs = robot.n, np.flatnonzero(robot.antagonistic)
     start = fj.at_rest(robot, (GOAL + OFFSET)[:n], SIGMA + MORE[pairs])
