@@ -25,6 +25,19 @@ class Score(NamedTuple):
     in_quiet: np.ndarray  # and of each window in which nothing happens
 
 
+class Exactness(NamedTuple):
+    """Of a residual that should be zero, root mean square and largest, Nm."""
+
+    mean: float
+    largest: float
+
+
+def exactness(t: np.ndarray, residuals: Sequence[np.ndarray]) -> Exactness:
+    """In the quiet parts of logs from perfect sensors."""
+    quiet = np.concatenate([residual[t >= QUIET] for residual in residuals])
+    return Exactness(float(np.sqrt((quiet**2).mean())), float(np.abs(quiet).max()))
+
+
 def thresholds(t: np.ndarray, residuals: Sequence[np.ndarray]) -> np.ndarray:
     """From the quiet parts of logs."""
     return MARGIN * np.max([np.abs(residual[t >= QUIET]).max(axis=0) for residual in residuals], axis=0)

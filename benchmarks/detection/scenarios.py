@@ -41,6 +41,7 @@ class Sensors(NamedTuple):
     torque: float
 
 
+PERFECT = Sensors(0.0, 0.0, 0.0)
 FINE, COARSE = Sensors(2 * np.pi / 2**20, 1e-3, 0.02), Sensors(2 * np.pi / 2**14, 1e-2, 0.2)
 
 
@@ -60,6 +61,10 @@ CONDITIONS = {
     "coarse sensors": Condition(sensors=COARSE),
     "5 ms between samples": Condition(every=5),
 }
+
+
+EXACT = {"perfect sensors": Condition(sensors=PERFECT), "perfect, 5 ms": Condition(sensors=PERFECT, every=5)}
+ALL = {**CONDITIONS, **EXACT}  # those in which events are scored, and those that show what is wrong without noise
 
 
 @dataclass(frozen=True)
@@ -143,15 +148,15 @@ def simulated(robot: fj.Robot, seed: int) -> dict[str, Log]:
     faulty = fj.FaultyActuators(law, efficiency, bias, begin, begin + FAULT_LASTING, PERIOD)
     mass = robot.links[robot.link_index("link7")].mass
     free = {
-        "link7.mass": np.array([mass + x.payload for x in CONDITIONS.values()]),
-        "joint?.viscous_friction": np.array([x.friction * np.array(FRICTION) for x in CONDITIONS.values()]),
+        "link7.mass": np.array([mass + x.payload for x in ALL.values()]),
+        "joint?.viscous_friction": np.array([x.friction * np.array(FRICTION) for x in ALL.values()]),
     }
     wanted = motion(n, seed)
     options = {"period": PERIOD, "substeps": SUBSTEPS, "contact": contact_of(robot), "free": free}
     run = fj.simulate(robot, faulty, wanted, DURATION, **options)
     reference = wanted(run.t, law.order)
     logs = {}
-    for k, (name, condition) in enumerate(CONDITIONS.items()):
+    for k, (name, condition) in enumerate(ALL.items()):
         states = type(run.states)(*(x[k] for x in run.states))
         springs = fj.spring_torques(robot, *states)[0]
         exact = [*states, springs, faulty.commanded(reference, states)]
@@ -169,7 +174,8 @@ def contact_of(robot: fj.Robot) -> Any:
 
 def sensed(t: np.ndarray, exact: list[np.ndarray], sensors: Sensors, rng: np.random.Generator) -> Log:
     q, v, theta, theta_v, tau_e, tau = exact
-    q, theta = (sensors.position * np.round(x / sensors.position) for x in (q, theta))
+    if sensors.position:
+        q, theta = (sensors.position * np.round(x / sensors.position) for x in (q, theta))
     v, theta_v = (x + sensors.velocity * rng.normal(size=x.shape) for x in (v, theta_v))
     return Log(t, q, v, theta, theta_v, tau_e + sensors.torque * rng.normal(size=tau_e.shape), tau)
 

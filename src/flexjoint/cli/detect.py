@@ -48,7 +48,7 @@ def detect(
         detect as detected,
         plot_detections,
         read_log,
-        write_detections,
+        write_table,
     )
 
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
@@ -73,7 +73,7 @@ def detect(
     if found.blind:
         console.print(blind_table(found))
     if output is not None:
-        write_detections(found, output)
+        write_table(found, output)
     if plot is not None:
         plot_detections(found, plot)
     for path in (output, plot):

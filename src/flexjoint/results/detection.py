@@ -3,10 +3,9 @@ nothing could be told."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from ..observers.contact import struck_links
 from ..observers.thresholds import false_alarm_thresholds, spread_of_log
 from ..observers.timed import TimedObserver
 from ..robot import Robot
-from .files import check_table_path, replacing, write_table
 from .logs import Log
 from .table import Column
 
@@ -65,10 +63,6 @@ class Detections:
     @property
     def robot(self) -> Robot:
         return self.log.robot
-
-    @property
-    def t(self) -> np.ndarray:
-        return self.log.t
 
     @property
     def status(self) -> np.ndarray:
@@ -142,15 +136,6 @@ class Detections:
     def unit(self, channel: str, entry: int) -> str:
         joint = self.robot.motor_joints[entry] if channel == "motor" else entry
         return "Nm" if self.robot.joints[joint].kind == "revolute" else "N"
-
-
-def write_detections(found: Detections, path: str | os.PathLike[str]) -> None:
-    """Residuals, alarms and statuses as .csv or .parquet, a row a sample, or all arrays as .npz."""
-    path = check_table_path(path)
-    if path.suffix.lower() != ".npz":
-        return write_table(cast(Any, found), path)
-    with replacing(path) as file:
-        np.savez(file, **found.arrays())
 
 
 def detect(

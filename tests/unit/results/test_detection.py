@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
-from flexjoint.results import Log, plot_detections, write_detections
+from flexjoint.results import Log, plot_detections, write_table
 from flexjoint.results.detection import stretches
 
 BEGIN, END, FORCE = 0.6, 0.7, 20.0
@@ -160,13 +160,13 @@ def test_the_command(rigid, tmp_path):
 
 def test_files(rigid, tmp_path):
     found = fj.detect(rigid, thresholds=1.0)
-    write_detections(found, tmp_path / "found.npz")
+    write_table(found, tmp_path / "found.npz")
     with np.load(tmp_path / "found.npz") as arrays:
         assert np.array_equal(arrays["residual"], found.outputs["residual"]) and np.array_equal(arrays["t"], rigid.t)
         assert arrays["joints"].tolist() == [joint.name for joint in RIGID.joints]
         assert arrays["residual_threshold"].tolist() == [1.0, 1.0]
     with pytest.raises(fj.InputError, match="ends in"):
-        write_detections(found, tmp_path / "found.txt")
+        write_table(found, tmp_path / "found.txt")
 
 
 def test_plots_with_blind_stretches(elastic, tmp_path):
