@@ -150,6 +150,19 @@ def test_names_of_motors(tmp_path):
     assert header[10] == "theta.link1_joint.second [rad]"
 
 
+def test_sensors_and_actuators_of_more_motors_than_joints():
+    sensors = fj.Sensors(link_resolution=1e-4, motor_noise=[1e-4, 0.0, 1e-4], velocity_noise=[1e-3, 0.0, 0.0])
+    start = fj.at_rest(VARIABLE, np.zeros(3), 900.0)
+    batch = start._replace(q=np.zeros((2, 3)))
+    actuators = fj.Actuators([5.0, 6.0, 7.0, 8.0], delay=1)
+    options = {"start": batch, "sensors": sensors, "actuators": actuators, "check": False}
+    run = fj.simulate(VARIABLE, DRAWN, [0.1, 0.05, -0.1, 800.0], 0.05, **options)
+    assert run.more["measured.theta"].shape == (2, 51, 4)
+    noise = np.std(run.more["measured.theta"] - run.theta, axis=1)
+    assert np.all((noise > 5e-5) == [True, False, True, True])
+    assert np.array_equal(np.max(np.abs(run.tau), axis=(0, 1)) <= [5.0, 6.0, 7.0, 8.0], [True] * 4)
+
+
 def test_a_motor_that_flies_off_is_named_by_its_joint():
     start = fj.at_rest(VARIABLE, np.zeros(3), 900.0)
     with pytest.warns(UserWarning, match="joint 'link1_joint' left all bounds"):
