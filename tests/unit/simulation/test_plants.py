@@ -20,7 +20,7 @@ PLANTS = {
     "rotors anywhere in a tree": with_random_rotors(TREE, 3, elastic=0.7, carriers="any"),
 }
 VARIABLE, COMPLETE = PLANTS.values()
-ORDERS = {"runge_kutta": 4, "euler": 1, "midpoint": 2}
+ORDERS = {"runge_kutta": 4, "midpoint": 2}
 
 
 def thrown(robot, seed=0):
@@ -65,7 +65,7 @@ def test_order_of_convergence(robot, integrator):
         run = fj.simulate(robot, fj.OpenLoop(robot), tau, 0.1, **options)
         errors.append(np.linalg.norm(np.concatenate([run.q[-1], run.theta[-1]]) - wanted))
     assert abs(np.log2(errors[0] / errors[1]) - ORDERS[integrator]) < 0.15
-    assert errors[0] < (0.05 if integrator == "euler" else 1e-3)
+    assert errors[0] < 1e-3
 
 
 @pytest.mark.parametrize("robot", PLANTS.values(), ids=PLANTS.keys())
@@ -105,7 +105,7 @@ def test_rest_is_an_equilibrium():
     torques[[0, 3]] = [PAIR.springs[k].torque(phi[3 * k]) for k in (0, 1)]
     assert np.max(np.abs(np.concatenate(accelerations(VARIABLE, *state, torques)))) < 1e-10
     assert 300 + 3 * 900 * phi[0] ** 2 + 200 + 3 * 1500 * phi[3] ** 2 == pytest.approx(900.0, rel=1e-12)
-    run = fj.simulate(VARIABLE, fj.OpenLoop(VARIABLE), torques, 0.1, start=state)
+    run = fj.simulate(VARIABLE, fj.OpenLoop(VARIABLE), torques, 0.1, start=state, check=False)
     assert np.max(np.abs(run.q - q)) < 1e-10
 
 
@@ -133,9 +133,9 @@ def test_a_reference_of_motion_and_stiffness():
     assert np.array_equal(run.theta[0], fj.at_rest(VARIABLE, goal[:3], 800.0).theta)
     assert (run.q.shape, run.theta.shape, run.tau.shape, run.reference.shape) == ((101, 3), *[(101, 4)] * 3)
     starts = fj.JointState(*(np.stack([x[0], x[50], x[20]]) for x in run.states))
-    batch = fj.simulate(VARIABLE, DRAWN, goal, 0.1, start=starts)
-    first = fj.simulate(VARIABLE, DRAWN, goal, 0.05)
-    rest = fj.simulate(VARIABLE, DRAWN, goal, 0.05, start=first)
+    batch = fj.simulate(VARIABLE, DRAWN, goal, 0.1, start=starts, check=False)
+    first = fj.simulate(VARIABLE, DRAWN, goal, 0.05, check=False)
+    rest = fj.simulate(VARIABLE, DRAWN, goal, 0.05, start=first, check=False)
     for name in ("q", "v", "theta", "theta_v", "tau"):
         assert np.array_equal(getattr(batch, name)[0], getattr(run, name))
         assert np.array_equal(getattr(rest, name), getattr(run, name)[50:])
