@@ -120,12 +120,14 @@ from .algorithms.transmission import (
 )
 from .algorithms.variable_stiffness import (
     MotorTorques as MotorTorques,
-    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
     VariableStiffnessMotion as VariableStiffnessMotion,
-    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
     variable_stiffness_inverse_dynamics as variable_stiffness_inverse_dynamics,
     variable_stiffness_linearization as variable_stiffness_linearization,
     variable_stiffness_motion as variable_stiffness_motion,
+)
+from .algorithms.variable_stiffness_forward import (
+    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
+    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
 )
 from .api import Algorithm as Algorithm, compile as compile, export_c as export_c, show_config as show_config
 from .compiler.kernel import Kernel as Kernel
@@ -214,10 +216,14 @@ from .results import (
     Detections as Detections,
     Log as Log,
     RotorComparison as RotorComparison,
+    animate as animate,
     compare_rotor_models as compare_rotor_models,
     detect as detect,
+    plot_simulation as plot_simulation,
     read_log as read_log,
+    read_results as read_results,
     sensitivity as sensitivity,
+    write_results as write_results,
 )
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
 from .simulation import (
@@ -229,6 +235,7 @@ from .simulation import (
     Simulation as Simulation,
     Stops as Stops,
     at_rest as at_rest,
+    joint_eigenfrequencies as joint_eigenfrequencies,
     linearize as linearize,
     reference_solution as reference_solution,
     simulate as simulate,
@@ -243,6 +250,7 @@ from .springs import (
     Spring as Spring,
     TabulatedSpring as TabulatedSpring,
 )
+from .studies import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo, plot_monte_carlo as plot_monte_carlo
 from .trajectory import (
     FilteredStep as FilteredStep,
     Joined as Joined,

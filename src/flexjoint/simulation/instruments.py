@@ -175,10 +175,10 @@ def fill(part: Any, given: Iterator[Any]) -> Any:
 
 
 def code_of(item: Any, *left_out: str) -> Any:
-    """Of flexjoint's own controllers and observers the code, by name, model and all fields but some; else the item."""
+    """Of flexjoint's own controllers and observers the code, by name and fields that are compared; else the item."""
     if not type(item).__module__.startswith("flexjoint.") or not is_dataclass(item):
         return item
-    own = {x.name: getattr(item, x.name) for x in fields(item) if x.name not in left_out}
+    own = {x.name: getattr(item, x.name) for x in fields(item) if x.compare and x.name not in left_out}
     plain = {name: plainly(x, *left_out) for name, x in own.items()}
     if any(isinstance(x, Observer | Controller) for x in plain.values()):  # not flexjoint's own
         return item

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,7 +113,9 @@ def simulate(
         check_stability(setup, at.state, wanted(np.array(at.begin * period)), weights)
     t = period * (at.begin + np.arange(steps + 1))
     run = compiled_run if compiled else python_run
-    return finished(setup, at.begin, run(setup, controller, wanted, at, t, numbers, threads))
+    ran = run(setup, controller, wanted, at, t, numbers, threads)
+    done = finished(setup, at.begin, ran, controller)
+    return replace(done, provenance={**done.provenance, "seed": str(seed)}) if setup.instruments.noisy else done
 
 
 def compiled_run(

@@ -144,9 +144,9 @@ def test_a_reference_of_motion_and_stiffness():
 def test_names_of_motors(tmp_path):
     start = fj.at_rest(VARIABLE, np.zeros(3), 900.0)
     run = fj.simulate(VARIABLE, fj.OpenLoop(VARIABLE), np.zeros(4), 0.01, start=start)
-    run.to_csv(tmp_path / "run.csv")
+    fj.write_results(run, tmp_path / "run.csv")
     header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
-    assert len(header) == 1 + 2 * 3 + 3 * 4
+    assert len(header) == 1 + 2 * 3 + 3 * 4 + 4
     assert header[10] == "theta.link1_joint.second [rad]"
 
 
