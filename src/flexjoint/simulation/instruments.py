@@ -180,6 +180,8 @@ def code_of(item: Any, *left_out: str) -> Any:
         return item
     own = {x.name: getattr(item, x.name) for x in fields(item) if x.compare and x.name not in left_out}
     plain = {name: plainly(x, *left_out) for name, x in own.items()}
+    if any(isinstance(x, Observer | Controller) for x in plain.values()):  # not flexjoint's own
+        return item
     return f"{type(item).__qualname__} {plain!r}"
 
 
