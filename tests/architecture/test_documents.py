@@ -86,7 +86,8 @@ def test_cited_works_are_in_the_bibliography(path):
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"), [("parameters.md", "138."), ("variable-stiffness-control.md", "2e-07")]
+    ("name", "shown"),
+    [("parameters.md", "138."), ("variable-stiffness-control.md", "2e-07"), ("variable-stiffness.md", "[545.")],
 )  # the first number that a page prints
 def test_code_in_the_documentation_runs(name, shown, capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)

@@ -133,17 +133,19 @@ def connected(branches: Sequence[Branch], settings: Sequence[Setting], tau_e: Se
     ways = [branch.way(setting, tau_e[k]) for k, (branch, setting) in enumerate(zip(branches, settings))]
     far = [k for k, way in enumerate(ways) if not is_zero(way)]
 
-    def look(crossed: list[Any], part: Any) -> tuple[list[Any], Any]:
+    def look(at: Sequence[Any], part: Any) -> tuple[Sequence[Any], Any]:
         found = []
-        for j, k in enumerate(far):
-            between = branches[k].at(settings[k].phi_1 + part * ways[k], tau_e[k])
+        for k, (crossed, u, way, torque) in zip(far, at):
+            between = branches[k].at(u + part * way, torque)
             wrong = branches[k].drive.stiffens * between.det < 0  # where a law is undefined, nothing lies between
-            found.append(ca.if_else(wrong, 1, crossed[j]))
+            found.append((ca.if_else(wrong, 1, crossed), u, way, torque))
         return found, ()
 
     stations = [ca.SX((k + 1) / (STATIONS + 1)) for k in range(STATIONS)]
-    crossed = scan(look, [ca.SX(0)] * len(far), stations, opaque=True)[0] if far else []
+    # what a step takes from outside is carried along: expressions would be computed again in each
+    start = [(ca.SX(0), ca.SX(settings[k].phi_1), ways[k], ca.SX(tau_e[k])) for k in far]
+    last = scan(look, start, stations, opaque=True)[0] if far else []
     good = [branch.begun(setting) for branch, setting in zip(branches, settings)]
-    for j, k in enumerate(far):
-        good[k] = ca.logic_and(good[k], crossed[j] < 0.5)
+    for k, (crossed, *_) in zip(far, last):
+        good[k] = ca.logic_and(good[k], crossed < 0.5)
     return good
