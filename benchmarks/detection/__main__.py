@@ -18,7 +18,7 @@ from .metrics import Score, area, joined, roc, score, thresholds
 from .scenarios import CONDITIONS, events, robots, simulated
 
 CALIBRATION, SEEDS = 2, 3
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E3B505")
 Scores = dict[tuple[str, str, str], Score]  # by robot, condition, method
 
 
@@ -27,14 +27,16 @@ def measured(seeds: int, say: Any) -> Scores:
     found: Scores = {}
     for kind, robot in robots().items():
         residuals: dict[tuple[str, str], list[np.ndarray]] = {}
+        times: dict[str, np.ndarray] = {}
         for seed in range(CALIBRATION + seeds):
             say(f"{kind} joints, motion {seed + 1} of {CALIBRATION + seeds}")
             for name, log in simulated(robot, seed).items():
+                times[name] = log.t
                 for method, residual in METHODS.items():
                     residuals.setdefault((name, method), []).append(residual(robot, log))
         for (name, method), listed in residuals.items():
-            level = thresholds(log.t, listed[:CALIBRATION])
-            scored = [score(log.t, r, level, events(robot.n)) for r in listed[CALIBRATION:]]
+            level = thresholds(times[name], listed[:CALIBRATION])
+            scored = [score(times[name], r, level, events(robot.n)) for r in listed[CALIBRATION:]]
             found[kind, name, method] = joined(scored)
     return found
 
@@ -95,11 +97,12 @@ def plot(scores: Scores, path: Path) -> None:
                 axis.step(
                     np.maximum(false, least), true, dashes, where="post", color=colour, label=f"{condition}, {method}"
                 )
-        axis.set(title=f"{kind} joints", xlabel="false alarms, of quiet 0.2 s", xscale="log", ylim=(0, 1.02))
+        axis.set(title=f"{kind} joints", xlabel="quiet windows of 0.2 s with a false alarm, of all", xscale="log")
+        axis.set_ylim(0, 1.02)
         axis.grid(alpha=0.3)
     figure.axes[0].set_ylabel("events detected, of all")
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=9)
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     figure.savefig(path, dpi=150)
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scenarios import AFTER, PERIOD, QUIET, STRUCK, Event
+from .scenarios import AFTER, QUIET, STRUCK, Event
 
 MARGIN, RELEASE = 1.2, 0.7  # of the largest residual where nothing happens, in logs of their own; of the threshold
 PATIENCE = 0.15  # s after its end in which an event may still be detected
@@ -54,15 +54,14 @@ def score(t: np.ndarray, residual: np.ndarray, level: np.ndarray, happened: Sequ
         [event.what for event in happened],
         np.array(delays),
         int(np.count_nonzero(quiet[onsets - 1])),
-        np.count_nonzero(quiet) * PERIOD / 60,
+        np.count_nonzero(quiet) * (t[1] - t[0]) / 60,
         np.array(peaks),
-        windows(size, quiet),
+        windows(size, quiet, round(WINDOW / (t[1] - t[0]))),
     )
 
 
-def windows(size: np.ndarray, quiet: np.ndarray) -> np.ndarray:
-    """The largest size in each window that is quiet throughout."""
-    width = round(WINDOW / PERIOD)
+def windows(size: np.ndarray, quiet: np.ndarray, width: int) -> np.ndarray:
+    """The largest size in each window of so many samples that is quiet throughout."""
     count = len(size) // width
     sizes, calm = (x[: count * width].reshape(count, width) for x in (size, quiet))
     return sizes.max(axis=1)[calm.all(axis=1)]

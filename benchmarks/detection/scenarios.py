@@ -6,7 +6,7 @@ then nothing happens.  Sensors are added to what was simulated, outside the cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -50,6 +50,7 @@ class Condition(NamedTuple):
     payload: float = 0.0  # kg, in link 7
     friction: float = 1.0  # of the known one
     sensors: Sensors = FINE
+    every: int = 1  # sample of those 1 ms apart
 
 
 CONDITIONS = {
@@ -57,12 +58,13 @@ CONDITIONS = {
     "payload 0.3 kg": Condition(payload=0.3),
     "friction 1.5 times": Condition(friction=1.5),
     "coarse sensors": Condition(sensors=COARSE),
+    "5 ms between samples": Condition(every=5),
 }
 
 
 @dataclass(frozen=True)
 class Log:
-    """Arrays (runs, m, 7): what was measured, and the torque that was commanded."""
+    """Arrays (m, 7): what was measured, and the torque that was commanded, its mean until the next sample."""
 
     t: np.ndarray
     q: np.ndarray
@@ -153,7 +155,7 @@ def simulated(robot: fj.Robot, seed: int) -> dict[str, Log]:
         states = type(run.states)(*(x[k] for x in run.states))
         springs = fj.spring_torques(robot, *states)[0]
         exact = [*states, springs, faulty.commanded(reference, states)]
-        logs[name] = sensed(run.t, exact, condition.sensors, np.random.default_rng([seed, k]))
+        logs[name] = thinned(sensed(run.t, exact, condition.sensors, np.random.default_rng([seed, k])), condition.every)
     return logs
 
 
@@ -170,3 +172,11 @@ def sensed(t: np.ndarray, exact: list[np.ndarray], sensors: Sensors, rng: np.ran
     q, theta = (sensors.position * np.round(x / sensors.position) for x in (q, theta))
     v, theta_v = (x + sensors.velocity * rng.normal(size=x.shape) for x in (v, theta_v))
     return Log(t, q, v, theta, theta_v, tau_e + sensors.torque * rng.normal(size=tau_e.shape), tau)
+
+
+def thinned(log: Log, every: int) -> Log:
+    """One sample of so many."""
+    whole = len(log.t) // every * every
+    kept = [getattr(log, x.name)[:whole:every] for x in fields(log)]
+    kept[-1] = log.tau[:whole].reshape(-1, every, log.tau.shape[1]).mean(axis=1)
+    return Log(*kept)

@@ -54,9 +54,10 @@ _HOMES = {
     "algorithms.stiffness_tracking": "VariableStiffnessControl variable_stiffness_control",
     "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
     "algorithms.variable_stiffness": (
-        "MotorTorques VariableStiffnessAccelerations VariableStiffnessMotion variable_stiffness_forward_dynamics "
-        "variable_stiffness_inverse_dynamics variable_stiffness_linearization variable_stiffness_motion"
+        "MotorTorques VariableStiffnessMotion variable_stiffness_inverse_dynamics "
+        "variable_stiffness_linearization variable_stiffness_motion"
     ),
+    "algorithms.variable_stiffness_forward": "VariableStiffnessAccelerations variable_stiffness_forward_dynamics",
     "api": "Algorithm compile export_c show_config",
     "compiler.kernel": "Kernel",
     "control": (

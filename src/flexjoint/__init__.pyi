@@ -120,12 +120,14 @@ from .algorithms.transmission import (
 )
 from .algorithms.variable_stiffness import (
     MotorTorques as MotorTorques,
-    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
     VariableStiffnessMotion as VariableStiffnessMotion,
-    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
     variable_stiffness_inverse_dynamics as variable_stiffness_inverse_dynamics,
     variable_stiffness_linearization as variable_stiffness_linearization,
     variable_stiffness_motion as variable_stiffness_motion,
+)
+from .algorithms.variable_stiffness_forward import (
+    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
+    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
 )
 from .api import Algorithm as Algorithm, compile as compile, export_c as export_c, show_config as show_config
 from .compiler.kernel import Kernel as Kernel

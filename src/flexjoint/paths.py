@@ -55,7 +55,13 @@ NEVER_FREE = {
     "limits": "limits enter no computation",
     **dict.fromkeys(("greatest_stiffness", "least_arm", "greatest_arm"), "limits only refuse"),
 }
-NONE_AT_ZERO = ("damping", "greatest_damping", "coulomb_friction", "coulomb_velocity", "cubic")  # 0 selects other equations
+NONE_AT_ZERO = (
+    "damping",
+    "greatest_damping",
+    "coulomb_friction",
+    "coulomb_velocity",
+    "cubic",
+)  # 0 selects other equations
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 SHOWN = 12  # paths in an error message
 

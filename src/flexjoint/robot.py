@@ -440,8 +440,8 @@ def check_drive(joint: Joint) -> None:
     if not isinstance(drive, Drive) or not all(isinstance(motor, Motor) for motor in drive.motors):
         raise RobotError(
             f"the drive of joint '{joint.name}' is {drive!r}: give RigidDrive(Motor(inertia)), "
-            "ElasticDrive(stiffness, Motor(inertia)), AntagonisticDrive(spring_1, spring_2, motor_1, motor_2) or another "
-            "VariableStiffnessDrive"
+            "ElasticDrive(stiffness, Motor(inertia)), AntagonisticDrive(spring_1, spring_2, motor_1, motor_2) or "
+            "another VariableStiffnessDrive"
         )
     for motor in drive.motors:
         check_number("motor inertia", joint.name, motor.inertia)
@@ -493,8 +493,8 @@ def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
         )
     if gain < 0:
         raise RobotError(
-            f"the drive of joint '{name}', {drive!r}, softens it when motor 2 moves the way `stiffens` says: change its "
-            "sign"
+            f"the drive of joint '{name}', {drive!r}, softens it when motor 2 moves the way `stiffens` says: change "
+            "the sign of that"
         )
 
 

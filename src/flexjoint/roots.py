@@ -31,9 +31,7 @@ class Search(NamedTuple):
     before: Any  # the step before that
 
 
-def root_of_increasing(
-    f: Callable[[Any], Any], lower: Any, upper: Any, guess: Any = None, steps: int = STEPS
-) -> Any:
+def root_of_increasing(f: Callable[[Any], Any], lower: Any, upper: Any, guess: Any = None, steps: int = STEPS) -> Any:
     """x with f(x) = 0, row by row; f maps a column to a column, row i depending on row i alone and increasing with it.
 
     Where f has no change of sign in the bracket, the end next to the root is approached.  f may return (f, f') where a

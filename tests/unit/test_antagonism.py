@@ -101,7 +101,7 @@ class Sinh(fj.Spring):
 
 
 def searched_for(K):
-    torque, k = lambda x: K / 2 * np.sinh(2 * x), lambda x: K * np.cosh(2 * x)  # noqa: E731
+    torque, k = lambda x: K / 2 * np.sinh(2 * x), lambda x: K * np.cosh(2 * x)
     return Law(Sinh(K), torque, k, lambda x: 2 * K * np.sinh(2 * x), subtracted=K / 4)
 
 

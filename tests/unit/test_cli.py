@@ -157,6 +157,13 @@ def test_simulate(run, tmp_path):
     assert len((tmp_path / "run.csv").read_text().splitlines()) == 202
 
 
+def test_simulate_with_a_law_for_mixed_robots(run):
+    arguments = ["simulate", "hua_3r", "--trajectory", MOTION, "--controller", "mixed_inverse_dynamics"]
+    result = run(*arguments, "--gains", "100,20,100,20")
+    assert result.exit_code == 0, result.output
+    assert "200 periods of 0.001 s" in result.output
+
+
 @pytest.mark.parametrize(
     ("controller", "options", "message"),
     [

@@ -87,7 +87,7 @@ def test_a_design_of_ones_own_is_searched_for():
 
 
 def test_designs_that_cannot_set_the_stiffness():
-    with pytest.raises(fj.RobotError, match="'elbow'.*singular"):
+    with pytest.raises(fj.RobotError, match=r"'elbow'.*singular"):
         arm(Cams(200.0, 700.0, power=2))
     with pytest.raises(fj.RobotError, match=r"'elbow'.*`stiffens`"):
         arm(Backwards(7e4, 0.1, 0.02, 0.2, MOTOR, MOTOR))

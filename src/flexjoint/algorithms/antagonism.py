@@ -101,7 +101,8 @@ def middle_root(w: Any) -> Any:
     """y = sin(arcsin(w)/3), the root of 4y³ − 3y + w that vanishes with w; NaN where it is not real, beyond |w| = 1.
 
     With p = √((1 − |w|)/2) it is smooth, w(½ + p H(p)), also where two roots meet, at p = 0.  One Newton step takes the
-    polynomial H to rounding: 16 % of an inverse dynamics less than arc sine and sine take.
+    polynomial H to rounding.  Against arc sine and sine the inverse dynamics of the 7R takes 11 % less in a call and 20 %
+    less in a batch.
     """
     p = ca.sqrt(0.5 - 0.5 * ca.fabs(w))
     y = w * (0.5 + p * polynomial(smooth_part(), p))

@@ -65,7 +65,7 @@ class Branch(ABC):
 
     @abstractmethod
     def way(self, setting: Setting, tau_e: Any) -> Any:
-        """How far along u, from here, the determinant must keep its sign: then this is no solution of another branch."""
+        """How far along u the determinant must keep its sign: then this is no solution of another branch."""
 
     @abstractmethod
     def least_determinant(self, setting: Setting, sigma: Any) -> Any:
@@ -117,9 +117,7 @@ class SerialBranch(Branch):
         return ca.SX(-1)  # a softer joint bears less
 
     def allowed(self, setting: Setting) -> Any:
-        one, two = (
-            ca.logic_and(x >= lower, x <= upper) for x, (lower, upper) in zip(setting[:2], self.drive.ranges)
-        )
+        one, two = (ca.logic_and(x >= lower, x <= upper) for x, (lower, upper) in zip(setting[:2], self.drive.ranges))
         return ca.logic_and(one, two)
 
     def way(self, setting: Setting, tau_e: Any) -> Any:

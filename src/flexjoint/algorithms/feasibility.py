@@ -179,7 +179,9 @@ def feasible_stiffness_along(robot: Robot, motion: Any, t: Any, wrenches: Any = 
     return feasible_stiffness(robot, tau_e)
 
 
-def require_feasible_stiffness(robot: Robot, motion: Any, stiffness: Any, t: Any, wrenches: Any = None) -> StiffnessBand:
+def require_feasible_stiffness(
+    robot: Robot, motion: Any, stiffness: Any, t: Any, wrenches: Any = None
+) -> StiffnessBand:
     """`feasible_stiffness_along` a motion, and an error that says when which joint first leaves it.
 
     `stiffness` is a trajectory (n,) too, or a constant (n,).

@@ -126,9 +126,7 @@ def searched(drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Any], sig
     lower, upper = (ca.vertcat(*x) for x in zip(*(branch.span for branch in branches)))
     start = ca.SX(ca.vertcat(*[branch.start(tau_e[k]) for k, branch in enumerate(branches)]))  # mostly below the root
     u = root_of_increasing(excess, ca.SX(lower), ca.SX(upper), start, SEARCH)
-    found = [
-        polished(drive, *branches[k].at(u[k], tau_e[k])[:2], tau_e[k], sigma[k]) for k, drive in enumerate(drives)
-    ]
+    found = [polished(drive, *branches[k].at(u[k], tau_e[k])[:2], tau_e[k], sigma[k]) for k, drive in enumerate(drives)]
     good = connected(branches, found, tau_e)
     return [
         checked(drive, found[k], sigma[k], ca.logic_and(solved(found[k], tau_e[k], sigma[k]), good[k]))
@@ -145,13 +143,13 @@ def followed(
     """Newton's method in both deflections; the branch is that of the guess, if no singularity lies between."""
 
     def turn(phi: Any, _: Any) -> tuple[Any, Any]:
-        return [newton(drives[k], *pair, tau_e[k], sigma[k]) for k, pair in enumerate(phi)], ()
+        return [newton(drives[k], pair[0], pair[1], tau_e[k], sigma[k]) for k, pair in enumerate(phi)], ()
 
     start = [[ca.SX(x) for x in pair] for pair in guess]
     phi, _ = scan(turn, start, [()] * (FOLLOW - 1), opaque=True)
     settings = []
     for k, drive in enumerate(drives):
-        found = polished(drive, *phi[k], tau_e[k], sigma[k])
+        found = polished(drive, phi[k][0], phi[k][1], tau_e[k], sigma[k])
         good = solved(found, tau_e[k], sigma[k])
         for j in range(BETWEEN + 1):
             way = j / (BETWEEN + 1)

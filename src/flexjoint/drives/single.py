@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from ..springs import LinearSpring, Spring
 from .motor import Motor
 
+MASSLESS = Motor(0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class RigidDrive:
     """Motor and link turn as one: inertia and friction of the motor act on q as those of the link do."""
 
-    motor: Motor = Motor(0.0)
+    motor: Motor = MASSLESS
 
     @property
     def motors(self) -> tuple[Motor, ...]:
@@ -27,7 +29,7 @@ class ElasticDrive:
     """
 
     stiffness: float | Spring
-    motor: Motor = Motor(0.0)
+    motor: Motor = MASSLESS
     damping: float = 0.0
 
     @property

@@ -1,8 +1,8 @@
 """Joints whose stiffness is set by a second motor: one interface for all designs  [VSANEA (5), (8)-(11)].
 
 The transmission stores an elastic energy U(φ_1, φ_2).  φ_1 = θ_1 − q is the position of the first motor against the
-link.  φ_2 = θ_2 − q likewise where both motors pull at the link, as antagonistic ones do; where the second motor changes
-the transmission within (a pivot, a preload), φ_2 = θ_2 is its own position.  With c = 1 or 0 in these cases
+link.  φ_2 = θ_2 − q likewise where both motors pull at the link, as antagonistic ones do; where the second changes the
+transmission from within (a pivot, a preload), φ_2 = θ_2 is its own position.  With c = 1 or 0 in these cases
 
     τ_k = ∂U/∂φ_k   (motor k: B_k θ_k'' + friction + τ_k = τ),   τ_e = τ_1 + c τ_2,   σ = ∂τ_e/∂φ_1 + c ∂τ_e/∂φ_2,
 
@@ -120,8 +120,10 @@ class VariableStiffnessDrive(ABC):
         A = [slopes, ca.jacobian(sigma, x)]  # [VSANEA (19)]
         bends = [ca.jacobian(row, x) for row in A]
         found = [tau_1, tau_2, tau_e, sigma, *A, *bends]
-        *scalars, a, b, bend_a, bend_b = ca.substitute(found, [x], [ca.vertcat(phi_1, phi_2)])
-        return Setting(phi_1, phi_2, *scalars, (a, b), (bend_a, bend_b), a[0] * b[1] - a[1] * b[0])
+        tau_1, tau_2, tau_e, sigma, a, b, *bends = ca.substitute(found, [x], [ca.vertcat(phi_1, phi_2)])
+        return Setting(
+            phi_1, phi_2, tau_1, tau_2, tau_e, sigma, (a, b), (bends[0], bends[1]), a[0] * b[1] - a[1] * b[0]
+        )
 
     @property
     def gain(self) -> float:

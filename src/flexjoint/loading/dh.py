@@ -141,9 +141,10 @@ def _with_motor_in_link_frame(link: Link, ends: Mapping[str, Pose]) -> Link:
                 axis=motor.axis if _is_no_vector(motor.axis) else end.R @ motor.axis,
                 position=motor.position if _is_no_vector(motor.position) else end.p + end.R @ motor.position,
             )
-    if not moved or drive is None:
+    if not moved:
         return link
-    return dataclasses.replace(link, joint=dataclasses.replace(link.joint, drive=dataclasses.replace(drive, **moved)))
+    changed: Any = dataclasses.replace(cast(Any, drive), **moved)
+    return dataclasses.replace(link, joint=dataclasses.replace(link.joint, drive=changed))
 
 
 def _is_no_vector(value: Any) -> bool:

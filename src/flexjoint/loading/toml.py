@@ -364,10 +364,11 @@ def _drive(link: Table) -> Drive | None:
     table.allow(DRIVE_KEYS[kind])
     if kind in ("antagonistic", "lever"):
         motor_1, motor_2 = (_motor(_motor_table(table, key), None, "") for key in ("motor_1", "motor_2"))
-        options = {key: table.number(key, default) for key, default in TWO_MOTOR_OPTIONS.items()}
+        fields: dict[str, Any] = {"motor_1": motor_1, "motor_2": motor_2}
+        fields |= {key: table.number(key, default) for key, default in TWO_MOTOR_OPTIONS.items()}
         if kind == "lever":
-            return LeverDrive(*(table.number(key) for key in LEVER_KEYS), motor_1, motor_2, **options)
-        return AntagonisticDrive(_spring(table, "spring_1"), _spring(table, "spring_2"), motor_1, motor_2, **options)
+            return LeverDrive(**fields | {key: table.number(key) for key in LEVER_KEYS})
+        return AntagonisticDrive(_spring(table, "spring_1"), _spring(table, "spring_2"), **fields)
     motor = _motor(table, 0.0 if kind == "rigid" else None)
     if kind == "rigid":
         return RigidDrive(motor)

@@ -1,7 +1,7 @@
 """What a motion asks of the motors, what a simulation gives and what logs tell: tables, files, plots, animations."""
 
 from .animation import animate, check_animation_path
-from .detection import Blindness, Detection, Detections, Event, detect
+from .detection import Blindness, Detection, Detections, Event, detect, write_detections
 from .detection_plot import plot_detections
 from .files import check_results_path, check_table_path, read_results, write_results, write_table
 from .logs import Log, read_log
@@ -43,6 +43,7 @@ __all__ = [
     "sensitivity",
     "simulation_panels",
     "stiffness_table",
+    "write_detections",
     "write_results",
     "write_table",
 ]

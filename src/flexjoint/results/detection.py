@@ -3,22 +3,26 @@ nothing could be told."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from ..errors import InputError
-from ..observers import Detector, JointTorqueResidual, Measurement, MomentumResidual, Status
+from ..observers import Detector, JointTorqueResidual, Measurement, MomentumResidual, MotorEncoderResidual, Status
+from ..observers.contact import struck_links
 from ..observers.thresholds import false_alarm_thresholds, spread_of_log
 from ..observers.timed import TimedObserver
 from ..robot import Robot
+from .files import check_table_path, replacing, write_table
 from .logs import Log
 from .table import Column
 
 MARGIN = 1.2  # of the largest residual seen without faults: a threshold is no smaller than that
 LEAST = 1e-3  # of the largest motor torque in the log: nor smaller than that
+MOTOR_FASTER = 3.0  # how much faster the springs' torque is estimated from motors than the links' residual follows
 TOGETHER = 0.1  # s; alarms with less between them are one detection
 
 
@@ -108,6 +112,12 @@ class Detections:
             found.append(Blindness(float(begin), float(end), last - first + 1, ", ".join(known)))
         return found
 
+    def struck(self, detection: Detection) -> list[str]:
+        """Where links were hit, if that is what it was: these, or links that they carry."""
+        felt = np.zeros(self.robot.n, dtype=bool)
+        felt[[event.entry for event in detection.events if event.channel != "motor"]] = True
+        return struck_links(self.robot, felt)
+
     def label(self, channel: str, entry: int) -> str:
         """The joint or motor of a residual's entry."""
         robot = self.robot
@@ -132,6 +142,15 @@ class Detections:
     def unit(self, channel: str, entry: int) -> str:
         joint = self.robot.motor_joints[entry] if channel == "motor" else entry
         return "Nm" if self.robot.joints[joint].kind == "revolute" else "N"
+
+
+def write_detections(found: Detections, path: str | os.PathLike[str]) -> None:
+    """Residuals, alarms and statuses as .csv or .parquet, a row a sample, or all arrays as .npz."""
+    path = check_table_path(path)
+    if path.suffix.lower() != ".npz":
+        return write_table(cast(Any, found), path)
+    with replacing(path) as file:
+        np.savez(file, **found.arrays())
 
 
 def detect(
@@ -172,13 +191,15 @@ def detect(
 
 def residual_of(log: Log, cutoff: float) -> Any:
     """Of a rigid robot that of its momentum; with springs those of links and motors, from torque sensors if they were
-    logged, else from deflections."""
+    logged, else from deflections, and of the links alone where nothing but the motors was."""
     robot, period = log.robot, log.period
     if "tau" not in log.known:
         raise InputError(f"detect: the motor torques tau are not in the log, which has {', '.join(log.known)}")
     if not any(robot.elastic):
         require(log, ("q", "v"), "of a rigid robot")
         return MomentumResidual(robot, cutoff, period, longest(period))
+    if "q" not in log.known and "theta" in log.known:
+        return MotorEncoderResidual(robot, cutoff, MOTOR_FASTER * cutoff, period, longest(period))
     sensors = "tau_e" in log.known and not any(robot.antagonistic)
     needed = ("q", "v", "theta_v", "tau_e") if sensors else ("q", "v", "theta", "theta_v")
     require(log, needed, "of a robot with springs, without torque sensors tau_e," if not sensors else "with springs")

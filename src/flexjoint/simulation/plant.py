@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..algorithms import elastic_forward, variable_stiffness
+from ..algorithms import elastic_forward, variable_stiffness_forward
 from ..control.base import JointState
 from ..robot import Robot
 from ..spatial import ca, zeros
@@ -40,7 +40,7 @@ class Plant:
         push = self.stops.torque(self.robot, q, v) if self.stops else None
         if any(self.robot.antagonistic):
             motors = [self.both(x) for x in (theta, theta_v, tau)]
-            found = variable_stiffness.accelerations(
+            found = variable_stiffness_forward.accelerations(
                 self.robot, q, motors[0], v, motors[1], motors[2], zeros(self.robot.n), wrenches, None, push
             )
             second = found.theta_2_a[list(self.robot.motor_joints[self.robot.n :])]
@@ -51,7 +51,9 @@ class Plant:
         """Of the springs; at a rigid joint the motor's."""
         q, v, theta, theta_v = state
         still = zeros(self.robot.n)
-        _, springs = variable_stiffness.transmitted(self.robot, q, self.both(theta), v, self.both(theta_v), still)
+        _, springs = variable_stiffness_forward.transmitted(
+            self.robot, q, self.both(theta), v, self.both(theta_v), still
+        )
         return ca.vertcat(*[(springs if elastic else tau)[i] for i, elastic in enumerate(self.robot.elastic)])
 
     def both(self, x: Any) -> tuple[Any, Any]:

@@ -93,7 +93,7 @@ class TabulatedSpring(Spring):
         mean = (tau[np.argmax(phi)] - tau[np.argmin(phi)]) / (phi.max() - phi.min())
         if mean <= 0:
             raise RobotError(f"{cls.__name__}.fit: from the least to the greatest deflection the torque falls")
-        widths = knots[4:-1] - knots[1 : points]
+        widths = knots[4:-1] - knots[1:points]
         lower = np.concatenate([[-np.inf], LEAST * mean * widths / 3])
         increments = lsq_linear(values, tau, (lower, np.full(points, np.inf))).x
         return cls(tuple(x.tolist()), tuple(BSpline(knots, np.cumsum(increments), 3)(x).tolist()))

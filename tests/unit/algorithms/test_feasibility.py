@@ -114,7 +114,13 @@ def test_an_error_says_when_which_joint_and_how_far():
         fj.require_feasible_stiffness(VSA, MOTION, np.array([1000.0, asked, 1000.0]), TIMES)
     text = str(error.value)
     short = band.lower[first, 1] - asked
-    for words in (f"at t = {TIMES[first]:g} s", "'joint2'", "it reaches from", f"that is {short:.3g} below", "singular"):
+    for words in (
+        f"at t = {TIMES[first]:g} s",
+        "'joint2'",
+        "it reaches from",
+        f"that is {short:.3g} below",
+        "singular",
+    ):
         assert words in text
     growing = fj.RestToRest(np.full(3, 900.0), np.full(3, 2e4), 2.0)
     with pytest.raises(fj.InputError, match=r"at t = 1\.\d+ s joint 'joint.' .* above"):
