@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scenarios import AFTER, PERIOD, QUIET, STRUCK, Event
+from .scenarios import AFTER, QUIET, STRUCK, Event
 
 MARGIN, RELEASE = 1.2, 0.7  # of the largest residual where nothing happens, in logs of their own; of the threshold
 PATIENCE = 0.15  # s after its end in which an event may still be detected
@@ -23,6 +23,19 @@ class Score(NamedTuple):
     minutes: float
     at_events: np.ndarray  # largest |r|/threshold of each
     in_quiet: np.ndarray  # and of each window in which nothing happens
+
+
+class Exactness(NamedTuple):
+    """Of a residual that should be zero, root mean square and largest, Nm."""
+
+    mean: float
+    largest: float
+
+
+def exactness(t: np.ndarray, residuals: Sequence[np.ndarray]) -> Exactness:
+    """In the quiet parts of logs from perfect sensors."""
+    quiet = np.concatenate([residual[t >= QUIET] for residual in residuals])
+    return Exactness(float(np.sqrt((quiet**2).mean())), float(np.abs(quiet).max()))
 
 
 def thresholds(t: np.ndarray, residuals: Sequence[np.ndarray]) -> np.ndarray:
@@ -54,15 +67,14 @@ def score(t: np.ndarray, residual: np.ndarray, level: np.ndarray, happened: Sequ
         [event.what for event in happened],
         np.array(delays),
         int(np.count_nonzero(quiet[onsets - 1])),
-        np.count_nonzero(quiet) * PERIOD / 60,
+        np.count_nonzero(quiet) * (t[1] - t[0]) / 60,
         np.array(peaks),
-        windows(size, quiet),
+        windows(size, quiet, round(WINDOW / (t[1] - t[0]))),
     )
 
 
-def windows(size: np.ndarray, quiet: np.ndarray) -> np.ndarray:
-    """The largest size in each window that is quiet throughout."""
-    width = round(WINDOW / PERIOD)
+def windows(size: np.ndarray, quiet: np.ndarray, width: int) -> np.ndarray:
+    """The largest size in each window of so many samples that is quiet throughout."""
     count = len(size) // width
     sizes, calm = (x[: count * width].reshape(count, width) for x in (size, quiet))
     return sizes.max(axis=1)[calm.all(axis=1)]

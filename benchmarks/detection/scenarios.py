@@ -6,7 +6,7 @@ then nothing happens.  Sensors are added to what was simulated, outside the cont
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import casadi as ca
@@ -41,6 +41,7 @@ class Sensors(NamedTuple):
     torque: float
 
 
+PERFECT = Sensors(0.0, 0.0, 0.0)
 FINE, COARSE = Sensors(2 * np.pi / 2**20, 1e-3, 0.02), Sensors(2 * np.pi / 2**14, 1e-2, 0.2)
 
 
@@ -50,6 +51,7 @@ class Condition(NamedTuple):
     payload: float = 0.0  # kg, in link 7
     friction: float = 1.0  # of the known one
     sensors: Sensors = FINE
+    every: int = 1  # sample of those 1 ms apart
 
 
 CONDITIONS = {
@@ -57,12 +59,17 @@ CONDITIONS = {
     "payload 0.3 kg": Condition(payload=0.3),
     "friction 1.5 times": Condition(friction=1.5),
     "coarse sensors": Condition(sensors=COARSE),
+    "5 ms between samples": Condition(every=5),
 }
+
+
+EXACT = {"perfect sensors": Condition(sensors=PERFECT), "perfect, 5 ms": Condition(sensors=PERFECT, every=5)}
+ALL = {**CONDITIONS, **EXACT}  # those in which events are scored, and those that show what is wrong without noise
 
 
 @dataclass(frozen=True)
 class Log:
-    """Arrays (runs, m, 7): what was measured, and the torque that was commanded."""
+    """Arrays (m, 7): what was measured, and the torque that was commanded, its mean until the next sample."""
 
     t: np.ndarray
     q: np.ndarray
@@ -141,19 +148,19 @@ def simulated(robot: fj.Robot, seed: int) -> dict[str, Log]:
     faulty = fj.FaultyActuators(law, efficiency, bias, begin, begin + FAULT_LASTING, PERIOD)
     mass = robot.links[robot.link_index("link7")].mass
     free = {
-        "link7.mass": np.array([mass + x.payload for x in CONDITIONS.values()]),
-        "joint?.viscous_friction": np.array([x.friction * np.array(FRICTION) for x in CONDITIONS.values()]),
+        "link7.mass": np.array([mass + x.payload for x in ALL.values()]),
+        "joint?.viscous_friction": np.array([x.friction * np.array(FRICTION) for x in ALL.values()]),
     }
     wanted = motion(n, seed)
     options = {"period": PERIOD, "substeps": SUBSTEPS, "contact": contact_of(robot), "free": free}
     run = fj.simulate(robot, faulty, wanted, DURATION, **options)
     reference = wanted(run.t, law.order)
     logs = {}
-    for k, (name, condition) in enumerate(CONDITIONS.items()):
+    for k, (name, condition) in enumerate(ALL.items()):
         states = type(run.states)(*(x[k] for x in run.states))
         springs = fj.spring_torques(robot, *states)[0]
         exact = [*states, springs, faulty.commanded(reference, states)]
-        logs[name] = sensed(run.t, exact, condition.sensors, np.random.default_rng([seed, k]))
+        logs[name] = thinned(sensed(run.t, exact, condition.sensors, np.random.default_rng([seed, k])), condition.every)
     return logs
 
 
@@ -167,6 +174,15 @@ def contact_of(robot: fj.Robot) -> Any:
 
 def sensed(t: np.ndarray, exact: list[np.ndarray], sensors: Sensors, rng: np.random.Generator) -> Log:
     q, v, theta, theta_v, tau_e, tau = exact
-    q, theta = (sensors.position * np.round(x / sensors.position) for x in (q, theta))
+    if sensors.position:
+        q, theta = (sensors.position * np.round(x / sensors.position) for x in (q, theta))
     v, theta_v = (x + sensors.velocity * rng.normal(size=x.shape) for x in (v, theta_v))
     return Log(t, q, v, theta, theta_v, tau_e + sensors.torque * rng.normal(size=tau_e.shape), tau)
+
+
+def thinned(log: Log, every: int) -> Log:
+    """One sample of so many."""
+    whole = len(log.t) // every * every
+    kept = [getattr(log, x.name)[:whole:every] for x in fields(log)]
+    kept[-1] = log.tau[:whole].reshape(-1, every, log.tau.shape[1]).mean(axis=1)
+    return Log(*kept)

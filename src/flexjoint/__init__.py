@@ -80,16 +80,20 @@ _HOMES = {
     ),
     "paths": "Parameter parameters",
     "random_robots": "random_robot",
-    "results": "Detections Log RotorComparison compare_rotor_models detect read_log sensitivity",
+    "results": (
+        "Detections Log RotorComparison animate compare_rotor_models detect plot_simulation read_log read_results "
+        "sensitivity write_results"
+    ),
     "robot": "Joint Limits Link Robot parents_first",
     "simulation": (
-        "Actuators FaultyActuators LinearModel Plant Sensors Simulation Stops at_rest linearize reference_solution "
-        "simulate"
+        "Actuators FaultyActuators LinearModel Plant Sensors Simulation Stops at_rest joint_eigenfrequencies linearize "
+        "reference_solution simulate"
     ),
     "springs": (
         "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
         "TabulatedSpring"
     ),
+    "studies": "MonteCarlo monte_carlo plot_monte_carlo",
     "trajectory": (
         "FilteredStep Joined MotionAndStiffness RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory "
         "load_stiffness load_trajectory require_smoothness"

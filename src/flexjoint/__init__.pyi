@@ -216,10 +216,14 @@ from .results import (
     Detections as Detections,
     Log as Log,
     RotorComparison as RotorComparison,
+    animate as animate,
     compare_rotor_models as compare_rotor_models,
     detect as detect,
+    plot_simulation as plot_simulation,
     read_log as read_log,
+    read_results as read_results,
     sensitivity as sensitivity,
+    write_results as write_results,
 )
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
 from .simulation import (
@@ -231,6 +235,7 @@ from .simulation import (
     Simulation as Simulation,
     Stops as Stops,
     at_rest as at_rest,
+    joint_eigenfrequencies as joint_eigenfrequencies,
     linearize as linearize,
     reference_solution as reference_solution,
     simulate as simulate,
@@ -245,6 +250,7 @@ from .springs import (
     Spring as Spring,
     TabulatedSpring as TabulatedSpring,
 )
+from .studies import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo, plot_monte_carlo as plot_monte_carlo
 from .trajectory import (
     FilteredStep as FilteredStep,
     Joined as Joined,

@@ -250,17 +250,17 @@ def time_derivative(expression: Any, stack: Sequence[Any]) -> Any:
 class Differentiated:
     """A function of stacks [x, x', ...], and its time derivatives by automatic differentiation."""
 
-    def __init__(self, function: Callable[..., Any], *sizes: tuple[int, int]):
+    def __init__(self, function: Callable[..., Any], order: int, *sizes: tuple[int, int]):
         """`sizes`: of each stack how many entries it has, and the size of one."""
         self.stacks = [[ca.SX.sym("x", size) for _ in range(depth)] for depth, size in sizes]
-        self.x = ca.vertcat(*[x for stack in self.stacks for x in stack[:-1]])
-        self.rate = ca.vertcat(*[x for stack in self.stacks for x in stack[1:]])
+        x = ca.vertcat(*[x for stack in self.stacks for x in stack[:-1]])
+        rate = ca.vertcat(*[x for stack in self.stacks for x in stack[1:]])
         self.derivatives = [function(*self.stacks)]
+        for _ in range(order):
+            self.derivatives.append(ca.jtimes(self.derivatives[-1], x, rate))
 
     def __call__(self, k: int, *stacks: Sequence[Any]) -> Any:
-        """The k-th derivative."""
-        while len(self.derivatives) <= k:
-            self.derivatives.append(ca.jtimes(self.derivatives[-1], self.x, self.rate))
+        """The k-th derivative, for stacks as long as it needs them."""
         pairs = [pair for symbols, values in zip(self.stacks, stacks) for pair in zip(symbols, values)]
         symbols, values = zip(*pairs)
         return ca.substitute([self.derivatives[k]], list(symbols), list(values))[0]

@@ -104,6 +104,15 @@ def test_the_page_on_observers_runs(capsys):
     assert 0 < float(delay) < 0.005 and struck == "['link3']"
 
 
+def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "results.md").read_text(), re.DOTALL)
+    exec("\n".join(blocks), {})
+    printed = capsys.readouterr().out
+    assert printed.startswith("Nm FeedforwardPD {'time': 1201") and "failed; the first with" in printed
+    assert {"run.nc", "run.png", "run.html", "samples"} == {path.name for path in tmp_path.iterdir()}
+
+
 # Listings ---------------------------------------------------------------------------------------------------------
 
 BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
@@ -187,3 +196,18 @@ def test_getting_started_can_be_followed(tmp_path, monkeypatch):
                     printed = done.stdout
     header = (tmp_path / "torques.csv").read_text().splitlines()[0]
     assert "joint1.tau [Nm]" in header and (tmp_path / "torques.png").exists()
+
+
+def test_the_page_on_detection_can_be_followed(tmp_path, monkeypatch, capsys):
+    """Its example, its command and its Python code; what it shows is what comes out."""
+    text = (ROOT / "docs" / "detection.md").read_text()
+    shell, listing, code = (re.search(rf"```{kind}\n(.*?)```", text, re.DOTALL)[1] for kind in ("sh", "text", "python"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "140")
+    script, command = shell.splitlines()
+    outcome(script.replace("examples/", f"{ROOT}/examples/"), tmp_path)
+    printed = outcome(command, tmp_path)
+    assert [x.split() for x in listing.splitlines()] == [x.split() for x in printed.splitlines() if x.strip()]
+    exec(compile(code, "detection.md", "exec"), {})
+    assert "7.011 s {'link'} ['link2']" in capsys.readouterr().out
+    assert (tmp_path / "detections.png").exists() and (tmp_path / "residuals.csv").exists()

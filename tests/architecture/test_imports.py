@@ -29,6 +29,7 @@ LAYERS = [
     "observers",
     "simulation",
     "results",
+    "studies",
     "reproduce",
     "cli",
 ]  # a module imports from its own layer and those before it
@@ -105,7 +106,7 @@ def modules_after(statement):
     return set(done.stdout.split())
 
 
-HEAVY = {"casadi", "llvmlite", "scipy", "matplotlib", "rich", "typer", "pinocchio", "mujoco"}
+HEAVY = {"casadi", "llvmlite", "scipy", "matplotlib", "rich", "typer", "pinocchio", "mujoco", "xarray", "control"}
 
 
 EVERY_NAME = "import flexjoint; [getattr(flexjoint, name) for name in flexjoint.__all__]"

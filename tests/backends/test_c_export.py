@@ -21,6 +21,7 @@ from flexjoint.compiler import c
 from flexjoint.compiler.kernel import Kernel
 from flexjoint.compiler.program import ARITY, LANES, Array
 from flexjoint.compiler.reference import SingleArithmetic, evaluate, evaluate_rows
+from flexjoint.compiler.scan import operation, tracing
 from flexjoint.compiler.trace import trace
 from support.loops import LOOPS, program_of
 from support.programs import (
@@ -153,14 +154,18 @@ def processor_flags():
 def every_operation():
     """One kernel with one output for each operation, of inputs a, b, c."""
     a, b, d = (ca.SX.sym(x) for x in "abc")
+    with tracing() as definitions:
+        differing = operation("xor", a, b)
     results = {
         "add": a + b, "sub": a - b, "mul": a * b, "div": a / b, "neg": -a, "fma": b * d + a, "sqrt": ca.sqrt(a),
         "abs": ca.fabs(a), "floor": ca.floor(a), "lt": a < b, "le": a <= b, "eq": a == b,
         "select": ca.if_else(a, b, 0), "sin": ca.sin(a), "cos": ca.cos(a), "exp": ca.exp(a), "log": ca.log(a),
         "atan2": ca.atan2(a, b), "tanh": ca.tanh(a), "cbrt": a ** (1 / 3),
+        "xor": differing,
     }  # fmt: skip
     inputs = [(Array(str(x), ()), x) for x in (a, b, d)]
-    program = trace("operations", inputs, [(Array(name, ()), ca.SX(x)) for name, x in results.items()])
+    outputs = [(Array(name, ()), ca.SX(x)) for name, x in results.items()]
+    program = trace("operations", inputs, outputs, definitions)
     plain = set(ARITY) - {"pack", *LANES}
     assert set(program.counts) >= plain == set(results)
     return Kernel(program)
@@ -311,7 +316,7 @@ DRIVER = """\
 #include "function.h"
 int main(void)
 {
-    REAL a, b, c, y[20];
+    REAL a, b, c, y[COUNT];
     while (fread(&a, sizeof a, 1, stdin) && fread(&b, sizeof b, 1, stdin) && fread(&c, sizeof c, 1, stdin)) {
         function(&a, &b, &c, ARGUMENTS);
         fwrite(y, sizeof y, 1, stdout);
@@ -327,7 +332,8 @@ def driver(folder, float32, freestanding, *options):
     c.export(kernel, "function", folder, "a test", float32=float32, freestanding=freestanding)
     arguments = ", ".join(f"&y[{k}]" for k in range(len(kernel.outputs)))
     real = "float" if float32 else "double"
-    (folder / "driver.c").write_text(DRIVER.replace("REAL", real).replace("ARGUMENTS", arguments))
+    text = DRIVER.replace("REAL", real).replace("ARGUMENTS", arguments).replace("COUNT", str(len(kernel.outputs)))
+    (folder / "driver.c").write_text(text)
     subprocess.run(["gcc", *FLAGS, *options, "-o", "driver", "driver.c", "function.c", "-lm"], cwd=folder, check=True)
     return folder / "driver"
 

@@ -19,6 +19,7 @@ from flexjoint.compiler import jit, llvm
 from flexjoint.compiler.kernel import Kernel
 from flexjoint.compiler.program import ARITY, LANES, Array
 from flexjoint.compiler.reference import MpmathArithmetic, NumpyArithmetic, evaluate, evaluate_rows, interpret
+from flexjoint.compiler.scan import operation, tracing
 from flexjoint.compiler.trace import trace
 from support import calls
 from support.programs import ALGORITHMS, ROBOTS, SPECIAL, inputs_of, kernel_of, raw, same_bits
@@ -104,7 +105,9 @@ def test_two_compilations_give_the_same_code():
 def traced(function, count):
     symbols = [ca.SX.sym(f"x{k}") for k in range(count)]
     inputs = [(Array(f"x{k}", ()), symbol) for k, symbol in enumerate(symbols)]
-    return trace("expression", inputs, [(Array("y", ()), ca.SX(function(*symbols)))])
+    with tracing() as definitions:
+        result = ca.SX(function(*symbols))
+    return trace("expression", inputs, [(Array("y", ()), result)], definitions)
 
 
 def exact_fma(a, b, c):
@@ -132,6 +135,15 @@ def floor(a):
     return math.copysign(math.floor(a), a) if math.isfinite(a) else a
 
 
+def xor(a, b):
+    """Of the bits of whole numbers; of any doubles, of those of a + 2⁵² and b + 2⁵²."""
+    if all(0 <= x < 2**52 and x.is_integer() for x in (a, b)):
+        return float(int(a) ^ int(b))
+    one, two, unit = (np.array([a, b, 0.0]) + 2.0**52).view(np.uint64)
+    with np.errstate(invalid="ignore"):
+        return float(np.array(one ^ two | unit).view(float) - 2.0**52)
+
+
 EXACT = {  # operation: (expression, meaning)
     "add": (lambda a, b: a + b, lambda a, b: a + b),
     "sub": (lambda a, b: a - b, lambda a, b: a - b),
@@ -146,6 +158,7 @@ EXACT = {  # operation: (expression, meaning)
     "le": (lambda a, b: a <= b, lambda a, b: float(a <= b)),
     "eq": (lambda a, b: a == b, lambda a, b: float(a == b)),
     "select": (lambda a, b: ca.if_else(a, b, 0), lambda a, b: b if a != 0 else 0.0),
+    "xor": (lambda a, b: operation("xor", a, b), xor),
 }
 NEAR = {  # operation: (expression, mpmath's function, smallest and largest argument)
     "sin": (ca.sin, mpmath.sin, (-1e3, 1e3)),
@@ -166,7 +179,8 @@ def samples(count, seed):
     rng = np.random.default_rng(seed)
     values = [*SPECIAL, math.inf, -math.inf, math.nan, 0.5, -1.5, 3.0]
     ordinary = rng.normal(size=(100, count)) * 10.0 ** rng.integers(-5, 6, size=(100, count))
-    return [*ordinary.tolist(), *rng.choice(values, size=(200, count)).tolist()]
+    whole = rng.integers(0, 2**32, size=(100, count)).astype(float)
+    return [*ordinary.tolist(), *whole.tolist(), *rng.choice(values, size=(200, count)).tolist()]
 
 
 @pytest.mark.parametrize("name", EXACT)

@@ -20,10 +20,24 @@ COUNTS = {
     "coupled_mass_matrix_rate": (fj.coupled_mass_matrix_rate, 659),
 }
 
+TRACKING = {"tracking": {"reference": 5, "gains": 4}}
+MIXED = {  # on hua_3r
+    "mixed_torque": (fj.mixed_torque, 1168),
+    "adaptive_mixed_torque": (fj.adaptive_mixed_torque, 940),
+    "adaptive_mixed_torque_from_positions": (fj.adaptive_mixed_torque_from_positions, 1680),
+}
 
-def operations(algorithm, robot):
-    program, _ = algorithm.trace(robot, algorithm.structure(robot))
+
+def operations(algorithm, robot, **groups):
+    program, _ = algorithm.trace(robot, algorithm.structure(robot, **groups))
     return program.operations
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_mixed_laws(name):
+    algorithm, count = MIXED[name]
+    robot = fj.load("hua_3r").with_fidelity("complete")
+    assert operations(algorithm, robot, **TRACKING) == count, "if meant, change the number and say why in the commit"
 
 
 @pytest.mark.parametrize("name", COUNTS)

@@ -5,10 +5,12 @@ import dataclasses
 import numpy as np
 import pytest
 
+from flexjoint.algorithms.rotors import coupled_mass_matrix
 from flexjoint.drives import ElasticDrive, Motor, RigidDrive
 from flexjoint.loading import builtin_robots, load
 from flexjoint.robot import Robot
 from support.cases import load_case, robot_of_case
+from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_mass_matrix
 
 CASE_OF = {
@@ -56,10 +58,20 @@ def test_drives():
     assert [j.drive for j in load("dlr_lwr3").joints] == [RigidDrive(Motor(b)) for b in LWR_MOTORS]
     case = robot_of_case(load_case("vsa_table1_cubic"))
     assert [j.drive for j in load("vsa_3r").joints] == [j.drive for j in case.joints]
-    assert load("hua_3r").elastic == tuple(load_case("mixed003_table1")["elastic"].tolist())
-    for joint, rotor in zip(load("hua_3r").joints, load_case("mixed003_table1")["robot"]["rotors"]):
-        assert joint.drive.motor.inertia == pytest.approx(rotor["eta"] ** 2 * rotor["Iax"], rel=1e-15)
-    assert load("hua_3r").joints[2].drive.stiffness == 100.0
+
+
+def test_rotors_of_hua_3r():
+    """Those of the case, about whose links nothing else is known; the coupled mass matrix depends on all of them."""
+    case = load_case("mixed003_table1")
+    robot = load("hua_3r").with_fidelity("complete")
+    assert robot.elastic == tuple(case["elastic"].tolist())
+    assert robot.joints[2].drive.stiffness == 100.0
+    for joint, rotor in zip(robot.joints, case["robot"]["rotors"]):
+        motor = joint.drive.motor
+        assert motor.inertia == pytest.approx(rotor["eta"] ** 2 * rotor["Iax"], rel=1e-15)
+        assert (motor.gear_ratio, motor.mass, motor.transverse_inertia) == (rotor["eta"], rotor["m"], rotor["Itr"])
+    for q, A in zip(case["q"], case["A"]):
+        np.testing.assert_allclose(evaluate(coupled_mass_matrix, robot, q), A, rtol=0, atol=1e-14)
 
 
 def test_mass_matrix_of_the_kuka_lwr():

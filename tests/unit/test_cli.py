@@ -157,6 +157,13 @@ def test_simulate(run, tmp_path):
     assert len((tmp_path / "run.csv").read_text().splitlines()) == 202
 
 
+def test_simulate_with_a_law_for_mixed_robots(run):
+    arguments = ["simulate", "hua_3r", "--trajectory", MOTION, "--controller", "mixed_inverse_dynamics"]
+    result = run(*arguments, "--gains", "100,20,100,20")
+    assert result.exit_code == 0, result.output
+    assert "200 periods of 0.001 s" in result.output
+
+
 @pytest.mark.parametrize(
     ("controller", "options", "message"),
     [
@@ -165,7 +172,7 @@ def test_simulate(run, tmp_path):
         ("motor_pd", ["--gains", "1,2,3"], "gains must be"),
         ("computed_torque", ["--poles", "-1,-2"], "--poles takes one number"),
         ("computed_torque", ["--poles", "3"], "left half plane"),
-        ("motor_pd", ["--gains", "1,1", "--output", "run.txt"], "must end in .csv or .npz"),
+        ("motor_pd", ["--gains", "1,1", "--output", "run.txt"], "ends in .nc, .csv, .npz, .parquet"),
     ],
 )
 def test_simulate_refuses(run, controller, options, message):

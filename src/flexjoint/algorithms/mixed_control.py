@@ -35,6 +35,7 @@ Y (π − π̂) → 0, and no proof for the way there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..api import algorithm
@@ -50,7 +51,7 @@ from .friction import motor_friction
 from .mass_matrix import check_inertia, factorize, link_mass_matrix, solve
 from .orders import link_equations
 from .passivity import load_torque
-from .regressor import estimated_bodies, parameter_powers
+from .regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers
 from .rotors import at_motors, elastic_or, motor_inertias, spin_torque
 
 GAINS = ("K_P", "K_D", "motor K_P", "motor K_D")
@@ -138,12 +139,6 @@ class Law(NamedTuple):
     motor_K_P: Any
     motor_K_D: Any
 
-    def sliding(self, links: Sequence[Any], reference: Sequence[Any]) -> tuple[Vector, Vector, Vector]:
-        """v_r, v_r' and σ_q  [Hua (37), (38)]."""
-        Lambda = self.K_P / self.K_D
-        v_r = reference[1] + Lambda * (reference[0] - links[0])
-        return v_r, reference[2] + Lambda * (reference[1] - links[1]), v_r - links[1]
-
 
 def follow(
     law: Law, state: State, adaptation: Adaptation | None = None, measured: Sequence[Any] = ()
@@ -151,8 +146,7 @@ def follow(
     """The torque, and the rate of the estimate; q'' and q''' are the model's where they are not measured."""
     robot, K = law.robot, stiffness(law.robot)
     learnt = [adaptation.estimate] if adaptation else []
-    command, asked = load_functions(law, adaptation)
-    update = update_function(law, adaptation) if adaptation else None
+    load = load_side(robot, adaptation is not None)
     solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
     springs = [K * (state.theta - state.q), K * (state.theta_v - state.v)]
     links: list[Any] = [state.q, state.v]
@@ -161,12 +155,12 @@ def follow(
     def acceleration(k: int, more: Any = 0.0) -> Any:
         """q⁽ᵏ⁺²⁾ from M q⁽ᵏ⁺²⁾ = (τ_qc or K (θ − q))⁽ᵏ⁾ − what the motion asks for without it."""
         driving = elastic_or(robot, springs[k], tau_qc[k])
-        return solved(driving - asked(k, [*links[: k + 2], zeros(robot.n)], learnt) - more)
+        return solved(driving - load.asked(k, [*links[: k + 2], zeros(robot.n)], learnt) - more)
 
     for k in range(reference_order(robot) - 1):
-        tau_qc.append(command(k, links, law.reference, learnt))
-        if update:
-            learnt.append(update(k, links, law.reference))
+        tau_qc.append(load.command(k, links, law.reference, [law.K_P], [law.K_D], learnt))
+        if adaptation and load.powers and k < len(springs):
+            learnt.append(adaptation.Gamma * load.powers(k, links, law.reference, [law.K_P], [law.K_D]))
         if k < len(springs):
             links.append(measured[k] if measured else acceleration(k))
 
@@ -188,7 +182,7 @@ def follow(
 def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Jet) -> Any:
     """θ'' of motors behind springs, from B σ_θ' + K_Dθ σ_θ + K e_θ + f(θ_r') − f(θ') = 0  [Hua (50)]."""
     robot, Lambda = law.robot, law.motor_K_P / law.motor_K_D
-    _, a_r, sigma = law.sliding(links, law.reference)
+    _, a_r, sigma = sliding(links, law.reference, law.K_P, law.K_D)
     e, e_v = theta_d[0] - state.theta, theta_d[1] - state.theta_v
     theta_r_v = theta_d[1] + Lambda * e + sigma  # [Hua (45)]
     theta_r_a = theta_d[2] + Lambda * e_v + (a_r - links[2])
@@ -201,37 +195,46 @@ def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Je
 # The load side ------------------------------------------------------------------------------------------------------
 
 
-def load_functions(law: Law, adaptation: Adaptation | None) -> tuple[Differentiated, Differentiated]:
-    """τ_qc without S θ'' + C_1 θ', of (links, reference, estimate); what a motion asks for, of (links, estimate)."""
-    robot, n = law.robot, law.robot.n
-    estimate = (3, adaptation.estimate.numel()) if adaptation else (0, 0)
+class LoadSide(NamedTuple):
+    """Functions along a motion: of (links, reference, K_P, K_D, estimate) τ_qc without S θ'' + C_1 θ', of (links,
+    estimate) what a motion asks for, of (links, reference, K_P, K_D) Yᵀσ_q."""
 
-    def command(links: Sequence[Any], reference: Sequence[Any], learnt: Sequence[Any]) -> Any:
-        v_r, a_r, sigma = law.sliding(links, reference)
+    command: Differentiated
+    asked: Differentiated
+    powers: Differentiated | None
+
+
+@lru_cache(ROBOTS_KEPT)
+def load_side(robot: Robot, adaptive: bool) -> LoadSide:
+    n = robot.n
+    links, reference, gain = (4, n), (reference_order(robot) + 1, n), (1, n)
+    estimate = (3, len(base_parts(robot))) if adaptive else (0, 0)
+
+    def command(x: Sequence[Any], wanted: Sequence[Any], K_P: Sequence[Any], K_D: Sequence[Any], pi: Any) -> Any:
+        v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
         # τ_qc = M v_r' + C(q, q') v_r + G + K_Dq σ_q  [Hua (39)]
-        return load_torque(robot, bodies_with(robot, learnt), links[0], links[1], v_r, a_r) + law.K_D * sigma
+        return load_torque(robot, bodies_with(robot, pi), x[0], x[1], v_r, a_r) + K_D[0] * sigma
 
-    def asked(links: Sequence[Any], learnt: Sequence[Any]) -> Any:
-        q, v, a = links[:3]
-        return load_torque(robot, bodies_with(robot, learnt), q, v, v, a)
+    def asked(x: Sequence[Any], pi: Sequence[Any]) -> Any:
+        return load_torque(robot, bodies_with(robot, pi), x[0], x[1], x[1], x[2])
 
-    of_links = (4, n)
-    return (
-        Differentiated(command, of_links, (len(law.reference), n), estimate),
-        Differentiated(asked, of_links, estimate),
+    def powers(x: Sequence[Any], wanted: Sequence[Any], K_P: Sequence[Any], K_D: Sequence[Any]) -> Any:
+        v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
+        motions = two_motions(lump_fixed(robot), x[0], x[1], v_r, a_r, sx(robot.gravity))
+        return parameter_powers(robot, motions, x[0], sigma)
+
+    return LoadSide(
+        Differentiated(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
+        Differentiated(asked, 1, links, estimate),
+        Differentiated(powers, 1, links, reference, gain, gain) if adaptive else None,
     )
 
 
-def update_function(law: Law, adaptation: Adaptation) -> Differentiated:
-    """Γ Yᵀσ_q, of (links, reference)."""
-    robot, n = law.robot, law.robot.n
-
-    def update(links: Sequence[Any], reference: Sequence[Any]) -> Any:
-        v_r, a_r, sigma = law.sliding(links, reference)
-        motions = two_motions(lump_fixed(robot), links[0], links[1], v_r, a_r, sx(robot.gravity))
-        return adaptation.Gamma * parameter_powers(robot, motions, links[0], sigma)
-
-    return Differentiated(update, (4, n), (len(law.reference), n))
+def sliding(links: Sequence[Any], reference: Sequence[Any], K_P: Any, K_D: Any) -> tuple[Vector, Vector, Vector]:
+    """v_r, v_r' and σ_q  [Hua (37), (38)]."""
+    Lambda = K_P / K_D
+    v_r = reference[1] + Lambda * (reference[0] - links[0])
+    return v_r, reference[2] + Lambda * (reference[1] - links[1]), v_r - links[1]
 
 
 def bodies_with(robot: Robot, learnt: Sequence[Any]) -> list[Body]:
@@ -252,7 +255,8 @@ def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], A
 
 def stiffness(robot: Robot) -> Any:
     """K of the springs, one at rigid joints."""
-    return sx([j.drive.stiffness if isinstance(j.drive, ElasticDrive) else 1.0 for j in robot.joints])
+    springs = [joint.drive.spring if isinstance(joint.drive, ElasticDrive) else None for joint in robot.joints]
+    return sx([spring.stiffness if isinstance(spring, LinearSpring) else 1.0 for spring in springs])
 
 
 def checked_law(name: str, robot: Robot, tracking: Any) -> Law:

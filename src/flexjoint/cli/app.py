@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="flexjoint",
-    help="Dynamics of robots with rigid and elastic joints.",
+    help="Robots with rigid, elastic and variable-stiffness joints: dynamics, control, simulation, fault detection.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

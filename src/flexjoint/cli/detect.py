@@ -42,7 +42,14 @@ def detect(
     from rich.console import Console
 
     from ..loading import load
-    from ..results import check_plot_path, check_table_path, detect as detected, plot_detections, read_log, write_table
+    from ..results import (
+        check_plot_path,
+        check_table_path,
+        detect as detected,
+        plot_detections,
+        read_log,
+        write_table,
+    )
 
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
         if path is not None:
@@ -107,7 +114,7 @@ def detection_table(found: Detections) -> Table:
     from rich.table import Table
 
     shown = Table(box=SIMPLE, title="detections")
-    for heading in ("from, s", "to, s", "what", "where", "largest residual", "threshold"):
+    for heading in ("from, s", "to, s", "what", "felt at", "on link", "largest residual", "threshold"):
         shown.add_column(heading)
     for x in found.detections:
         names = list(dict.fromkeys(event.channel for event in x.events))
@@ -119,6 +126,7 @@ def detection_table(found: Detections) -> Table:
             f"{x.end:.3f}",
             "; ".join(MEANING.get(name, name) for name in names),
             ", ".join(where),
+            ", ".join(f"{link} or beyond" for link in found.struck(x)),
             f"{top.peak:.3g} {unit} at {found.label(top.channel, top.entry)}",
             f"{found.thresholds[top.channel][top.entry]:.3g} {unit}",
         )

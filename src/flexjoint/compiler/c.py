@@ -135,6 +135,9 @@ class Emitter:
     def pow2(self, k: str) -> str:
         return self.put(f"fj_pow2({k})")
 
+    def xor(self, a: str, b: str) -> str:
+        return self.put(f"fj_xor({a}, {b})")
+
 
 def export(
     kernel: Kernel, name: str, folder: Path, about: str, *, float32: bool = False, freestanding: bool = False

@@ -52,6 +52,17 @@ static inline REAL fj_mantissa(REAL x)
     return a.x;
 }
 """,
+    "fj_xor": """\
+static inline REAL fj_xor(REAL x, REAL y)
+{
+    fj_bits a, b, unit;
+    unit.u = WORD_C(@UNIT@) << @FRACTION@;
+    a.x = x + unit.x;
+    b.x = y + unit.x;
+    a.u = (a.u ^ b.u) | unit.u;
+    return a.x - unit.x;
+}
+""",
     "fj_pow2": """\
 static inline REAL fj_pow2(REAL k)
 {
@@ -368,6 +379,7 @@ def written(text: str, form: Format) -> str:
         "HAS_FMA": HAS[form.name, "FMA"],
         "HAS_SQRT": HAS[form.name, "SQRT"],
         "FRACTION": form.digits - 1,
+        "UNIT": form.bias + form.digits - 1,
         "FIELD": hex(2 * form.bias + 1),
         "BIAS": form.bias,
         "SIGN": word - 1,

@@ -159,7 +159,7 @@ class Emitter:
             )
         return packed
 
-    # The three operations on the bits of a double.
+    # The operations on the bits of a double.
 
     def exponent(self, x: str) -> str:
         shifted = self.put(f"lshr {self.i64} {self._bits(x)}, {self.integer(52)}")
@@ -175,6 +175,13 @@ class Emitter:
         biased = self._bits(self.add(k, self.const(elementary.POW2_MAGIC)))
         shifted = self.put(f"shl {self.i64} {biased}, {self.integer(52)}")
         return self.put(f"bitcast {self.i64} {shifted} to {self.double}")
+
+    def xor(self, a: str, b: str) -> str:
+        unit = 2.0**52
+        one, two = (self._bits(self.add(x, self.const(unit))) for x in (a, b))
+        differ = self.put(f"xor {self.i64} {one}, {two}")
+        found = self.put(f"or {self.i64} {differ}, {self.integer(1075 << 52)}")  # the bits of the unit
+        return self.sub(self.put(f"bitcast {self.i64} {found} to {self.double}"), self.const(unit))
 
     def _bits(self, x: str) -> str:
         return self.put(f"bitcast {self.double} {x} to {self.i64}")

@@ -2,7 +2,8 @@
 
 A Program is the one description that the reference interpreter, the LLVM and the C backends execute.  Each
 value is the result of one operation on earlier values; the operations and their meaning are listed in
-`ARITY` and defined in `reference.py`.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is x where c is not 0.
+`ARITY` and defined in `reference.py`.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is x where c is not 0; `xor` is
+that of the bits of whole numbers from 0 up to 2⁵².
 One structured operation, `scan`, repeats a Program of its own a fixed number of times; its results are `item`s.
 `pack` and the four `lane`s make and read packed values; only code for one row has them, see `packing.py`.
 
@@ -26,13 +27,13 @@ from typing import Any, NamedTuple
 
 ARITY = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "fma": 3, "sqrt": 1, "abs": 1, "floor": 1,
-    "lt": 2, "le": 2, "eq": 2, "select": 3,
+    "lt": 2, "le": 2, "eq": 2, "select": 3, "xor": 2,
     "sin": 1, "cos": 1, "exp": 1, "log": 1, "atan2": 2, "tanh": 1, "cbrt": 1,
     "pack": 4, "lane0": 1, "lane1": 1, "lane2": 1, "lane3": 1,
 }  # fmt: skip
 LEAVES = frozenset({"const", "input"})
 LANES = ("lane0", "lane1", "lane2", "lane3")
-COMMUTATIVE = frozenset({"add", "mul", "eq"})
+COMMUTATIVE = frozenset({"add", "mul", "eq", "xor"})
 COUNTED = {"add": 1, "sub": 1, "mul": 1, "div": 1, "fma": 2}
 
 

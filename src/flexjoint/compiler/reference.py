@@ -162,6 +162,10 @@ class FloatArithmetic:
     def pow2(self, k: float) -> float:
         return from_bits(bits(k + POW2_MAGIC) << 52 & (1 << 64) - 1)
 
+    def xor(self, a: float, b: float) -> float:
+        unit = 2.0**52  # to which whole numbers are added, their bits are the last ones of the sum
+        return from_bits(bits(a + unit) ^ bits(b + unit) | bits(unit)) - unit
+
 
 class NumpyArithmetic:
     """The primitive operations on float64 arrays; run it under np.errstate(all="ignore")."""
@@ -191,6 +195,11 @@ class NumpyArithmetic:
 
     def pow2(self, k: Any) -> Any:
         return ((k + self.number(self.format.pow2_magic)).view(self.integer) << self._fraction_bits).view(self.number)
+
+    def xor(self, a: Any, b: Any) -> Any:
+        unit = self.number(2.0 ** (self.format.digits - 1))
+        found = (a + unit).view(self.integer) ^ (b + unit).view(self.integer)
+        return (found | unit.view(self.integer)).view(self.number) - unit
 
     @property
     def _fraction_bits(self) -> Any:
@@ -262,6 +271,9 @@ class MpmathArithmetic:
 
     def select(self, mask: bool, a: Any, b: Any) -> Any:
         return a if mask else b
+
+    def xor(self, a: Any, b: Any) -> Any:
+        return self.context.mpf(int(a) ^ int(b))
 
     def cbrt(self, a: Any) -> Any:
         return self.context.sign(a) * self.context.cbrt(abs(a))

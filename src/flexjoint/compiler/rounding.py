@@ -15,7 +15,7 @@ import numpy as np
 
 from .formats import SINGLE
 from .program import Program
-from .reference import interpret
+from .reference import NumpyArithmetic, interpret
 
 UNIT = 2.0**-SINGLE.digits  # half a unit in the last place of 1
 SMALLEST = SINGLE.min_normal * UNIT  # the same of a denormal number
@@ -115,6 +115,11 @@ class ErrorArithmetic:
         turn = np.where(error < radius, np.arcsin(np.minimum(error / radius, 1.0)), 2.0 * np.pi)
         cut = (b.value - b.error < 0.0) & (np.abs(a.value) <= a.error) & (a.error > 0.0)  # −π and π are one direction
         return rounded(np.arctan2(a.value, b.value), np.where(cut, 2.0 * np.pi, turn), FUNCTION)
+
+    def xor(self, a: Bounded, b: Bounded) -> Bounded:
+        """Exact of whole numbers; of others it can be anything."""
+        whole = (a.error + b.error == 0.0) & (np.floor(a.value) == a.value) & (np.floor(b.value) == b.value)
+        return Bounded(NumpyArithmetic().xor(np.asarray(a.value), np.asarray(b.value)), np.where(whole, 0.0, np.inf))
 
     sqrt = increasing(lambda x: np.sqrt(np.maximum(x, 0.0)))
     floor = increasing(np.floor, 0)

@@ -34,10 +34,18 @@ class Definition(NamedTuple):
     reverse: bool
 
 
+class Operation(NamedTuple):
+    """An operation of kernels that SX has no name for; scalar SX."""
+
+    name: str
+    args: list[Any]
+    results: list[Any]  # a fresh symbol
+
+
 class Scope(NamedTuple):
     """The definitions made while one kernel is traced, by the symbols of their results."""
 
-    definitions: dict[int, Definition]
+    definitions: dict[int, Definition | Operation]
     loops: bool  # False: only those whose derivatives do not go through them
 
 
@@ -45,7 +53,7 @@ _scope: ContextVar[Scope | None] = ContextVar("scope", default=None)
 
 
 @contextlib.contextmanager
-def tracing(loops: bool = True) -> Iterator[dict[int, Definition]]:
+def tracing(loops: bool = True) -> Iterator[dict[int, Definition | Operation]]:
     """Within it `scan` makes loops; yields their definitions."""
     scope = Scope({}, loops)
     token = _scope.set(scope)
@@ -93,6 +101,20 @@ def scan(
     for symbol in definition.results:
         scope.definitions[symbol.element_hash()] = definition
     return last, ys
+
+
+def traced() -> bool:
+    """Whether a kernel is traced, whose operations and loops may go beyond those of SX."""
+    scope = _scope.get()
+    return scope is not None and scope.loops
+
+
+def operation(name: str, *args: Any) -> Any:
+    """A scalar by an operation of `program.ARITY` that SX does not have; for use where a kernel is `traced` only."""
+    scope, result = _scope.get(), ca.SX.sym("result")
+    assert scope is not None
+    scope.definitions[result.element_hash()] = Operation(name, [ca.SX(x) for x in args], [result])
+    return result
 
 
 def from_loops(expression: Any) -> bool:

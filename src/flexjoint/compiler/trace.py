@@ -15,14 +15,14 @@ from ..errors import FlexjointError
 from . import packing
 from .ordering import in_recursion_order
 from .program import Array, Builder, Loop, Program, optimise
-from .scan import Definition
+from .scan import Definition, Operation
 
 
 def trace(
     name: str,
     inputs: Sequence[tuple[Array, Any]],
     outputs: Sequence[tuple[Array, Any]],
-    definitions: Mapping[int, Definition] | None = None,
+    definitions: Mapping[int, Definition | Operation] | None = None,
     known: Sequence[tuple[Any, float]] = (),
     packs: Sequence[packing.Definition] = (),
 ) -> Program:
@@ -54,7 +54,7 @@ class Recorder:
         self,
         name: str,
         inputs: Sequence[Sequence[Any]],
-        definitions: Mapping[int, Definition],
+        definitions: Mapping[int, Definition | Operation],
         packs: Sequence[packing.Definition] = (),
     ):
         self.name = name
@@ -118,7 +118,12 @@ class Recorder:
         for key in (symbol.element_hash() for symbol in symbols_of(expressions)):
             if key not in self.symbols and key in self.definitions:
                 found = self.definitions[key]
-                self.bind(found.results, self.loop(found))
+                self.bind(found.results, self.loop(found) if isinstance(found, Definition) else self.operation(found))
+
+    def operation(self, found: Operation) -> list[Callable[[], int]]:
+        (args,) = self.values([found.args])
+        value = self.build.emit(found.name, *args)
+        return [lambda: value]
 
     def loop(self, scan: Definition) -> list[Callable[[], int]]:
         """A scan, and the values of its results."""
@@ -164,8 +169,10 @@ class Recorder:
                 waiting += self.needs(self.definitions[key])
         return list(found.values())
 
-    def needs(self, scan: Definition) -> list[Any]:
+    def needs(self, scan: Definition | Operation) -> list[Any]:
         """Symbols outside a loop that its results depend on."""
+        if isinstance(scan, Operation):
+            return symbols_of(scan.args)
         key = scan.results[0].element_hash()
         if key not in self.needed:
             given = [*scan.start, *(x for row in scan.xs for x in row)]

@@ -13,6 +13,7 @@ from ..api import compile
 from ..compiler.kernel import Kernel
 from ..errors import InputError
 from ..robot import Robot
+from .base import Controller
 
 
 class RigidState(NamedTuple):
@@ -23,19 +24,21 @@ class RigidState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class PassivityControl:
+class PassivityControl(Controller):
     """τ = M a_r + C v_r + g + K_P e + K_D e', v_r = v_d + Λ e, for gains that are numbers or one value a joint.
 
-    `controller(state, reference, measurement)` returns (state, torque); there is no state, so it is None.  The
-    reference is a stack [q_d, v_d, a_d], as trajectories give it.  Without `stiffness` K_P = Λ K_D: K_D s is added.
+    `controller(state, reference, measurement)` returns (state, torque); there is no state, and of what is measured only
+    q and v are used, as in a `RigidState`.  Without `stiffness` K_P = Λ K_D: K_D s is added.  A robot with springs is
+    controlled as if it had none: give the law `robot.rigid()`.
     """
 
     robot: Robot
-    bandwidth: Any  # Λ
-    damping: Any  # K_D
-    stiffness: Any = None  # K_P
+    bandwidth: Any = field(compare=False)  # Λ
+    damping: Any = field(compare=False)  # K_D
+    stiffness: Any = field(default=None, compare=False)  # K_P
     variant: str = "christoffel"
-    kernel: Kernel = field(init=False, repr=False)
+    gains: np.ndarray = field(init=False, repr=False)  # [Λ, K_P, K_D]
+    kernel: Kernel = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         n = checked_robot(self).n
@@ -44,12 +47,19 @@ class PassivityControl:
         if self.stiffness is None:
             object.__setattr__(self, "stiffness", self.bandwidth * self.damping)
         object.__setattr__(self, "stiffness", positive(self, "stiffness", n))
+        object.__setattr__(self, "gains", np.stack([self.bandwidth, self.stiffness, self.damping]))
         object.__setattr__(self, "kernel", compile(passivity_torque, self.robot, variant=self.variant))
 
-    def __call__(self, state: None, reference: Sequence[Any], measurement: Any) -> tuple[None, np.ndarray]:
-        motion = first_three(self, reference)
-        gains = (self.bandwidth, self.stiffness, self.damping)
-        return state, self.kernel(measurement.q, measurement.v, *motion, *gains)
+    @property
+    def order(self) -> int:
+        return 2
+
+    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: Any) -> tuple:
+        q, v = measurement.q, measurement.v
+        return state, passivity_torque.function(self.robot, q, v, *reference, *gains, variant=self.variant)
+
+    def __call__(self, state: Any, reference: Sequence[Any], measurement: Any) -> tuple[Any, np.ndarray]:
+        return state, self.kernel(measurement.q, measurement.v, *self.stack(reference), *self.gains)
 
 
 def checked_robot(controller: Any) -> Robot:
@@ -72,12 +82,3 @@ def positive(controller: Any, name: str, size: int) -> np.ndarray:
     array = np.broadcast_to(array, (size,)).copy()
     array.flags.writeable = False
     return array
-
-
-def first_three(controller: Any, reference: Sequence[Any]) -> Sequence[Any]:
-    if len(reference) < 3:
-        raise InputError(
-            f"{type(controller).__name__}: the reference has {len(reference) - 1} derivatives, the law needs 2: "
-            "call the trajectory with order=2"
-        )
-    return reference[:3]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..drives import AntagonisticDrive, ElasticDrive, RigidDrive
+from ..drives import ElasticDrive, RigidDrive, VariableStiffnessDrive
 from ..robot import Link, Robot
 from ..spatial import ca
 from .base import Measurement
@@ -78,9 +78,9 @@ def freed(link: Link) -> Link:
     drive = link.joint.drive
     if isinstance(drive, RigidDrive | ElasticDrive):
         drive = dataclasses.replace(drive, motor=running_freely(drive.motor))
-    elif isinstance(drive, AntagonisticDrive):
+    elif isinstance(drive, VariableStiffnessDrive):
         one, two = map(running_freely, drive.motors)
-        drive = dataclasses.replace(drive, motor_1=one, motor_2=two)
+        drive = dataclasses.replace(drive, motor_1=one, motor_2=two)  # type: ignore[type-var]
     return dataclasses.replace(link, joint=dataclasses.replace(running_freely(link.joint), drive=drive))
 
 

@@ -9,7 +9,7 @@ part in each other's momentum, S and Sᵀ  [Hua].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,38 +19,21 @@ from ..algorithms.coupled import coupled_momentum, coupled_transpose_product
 from ..algorithms.energy import generalized_momentum
 from ..algorithms.friction import friction, link_friction
 from ..algorithms.newton_euler import gravity_torque
-from ..drives import AntagonisticDrive, ElasticDrive, Motor
+from ..algorithms.variable_stiffness_forward import loads
+from ..drives import Motor
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
-from ..springs import Spring
 from .base import Measurement
 from .residual import Balance, Residual, checked_residual
 
 LONGEST = 0.05  # s
 
 
-class Transmission(NamedTuple):
-    """A spring, and the motor behind it."""
-
-    joint: int
-    motor: Motor
-    spring: Spring
-    damping: Any
-
-
-def transmissions(robot: Robot) -> list[Transmission | None]:
-    """In the order of `Robot.motor_joints`; None where the motor turns with the link."""
-    found: list[Transmission | None] = []
-    for k, i in enumerate(robot.motor_joints):
-        drive = robot.joints[i].drive
-        if isinstance(drive, ElasticDrive):
-            found.append(Transmission(i, drive.motor, drive.spring, drive.damping))
-        elif isinstance(drive, AntagonisticDrive):
-            found.append(Transmission(i, drive.motors[k >= robot.n], drive.springs[k >= robot.n], drive.damping))
-        else:
-            found.append(None)
-    return found
+def motors_behind_springs(robot: Robot) -> list[Motor]:
+    """In the order of `Robot.motor_joints`; one without inertia and friction where the motor turns with the link."""
+    drives: list[Any] = [robot.joints[i].drive if robot.elastic[i] else None for i in robot.motor_joints]
+    return [drive.motors[k >= robot.n] if drive else Motor(0.0) for k, drive in enumerate(drives)]
 
 
 def link_balance(robot: Robot, q: Any, v: Any) -> Balance:
@@ -61,7 +44,7 @@ def link_balance(robot: Robot, q: Any, v: Any) -> Balance:
 
 def whole_balance(robot: Robot, q: Any, v: Any, theta_v: Any) -> Balance:
     """Of links and of the motors behind springs: M v + S θ' and Sᵀv + B θ' in the complete model, S = 0 in Spong's."""
-    motors = [x.motor if x else Motor(0.0) for x in transmissions(robot)]
+    motors = motors_behind_springs(robot)
     rubbing = friction(motors, [theta_v], 0)[0]
     if any(rotor.elastic for rotor in rotors(robot)):
         p = ca.vertcat(*coupled_momentum.function(robot, q, v, theta_v))
@@ -135,7 +118,8 @@ class JointTorqueResidual(Residual):
     @property
     def reads(self) -> tuple[str, ...]:
         deflections = any(self.robot.antagonistic) or (not self.sensors and any(self.robot.elastic))
-        return ("q", "v", *["theta"] * deflections, "theta_v", *["tau_e"] * self.sensors)
+        sensed = self.sensors and any(self.robot.elastic)
+        return ("q", "v", *["theta"] * deflections, "theta_v", *["tau_e"] * sensed)
 
     @property
     def channels(self) -> dict[str, int]:
@@ -146,22 +130,25 @@ class JointTorqueResidual(Residual):
         return np.concatenate([self.link_cutoff, self.motor_cutoff[list(self.robot.motor_joints)]])
 
     def balance(self, measurement: Measurement) -> Balance:
-        robot, behind = self.robot, transmissions(self.robot)
-        springs = [self.tension(k, x, measurement) if x else zeros(1) for k, x in enumerate(behind)]
-        pulling = [zeros(1)] * robot.n
-        for i, tension in zip(robot.motor_joints, springs):
-            pulling[i] = pulling[i] + tension
-        if self.sensors:
-            pulling = [measurement.tau_e[i] if elastic else zeros(1) for i, elastic in enumerate(robot.elastic)]
-        whole = whole_balance(robot, measurement.q, measurement.v, measurement.theta_v)
-        return whole._replace(rate=whole.rate + ca.vertcat(*pulling, *(-x for x in springs)))
+        whole = whole_balance(self.robot, measurement.q, measurement.v, measurement.theta_v)
+        on_links, from_motors = self.tensions(measurement)
+        return whole._replace(rate=whole.rate + ca.vertcat(*on_links, *(-x for x in from_motors)))
 
-    def tension(self, k: int, x: Transmission, measurement: Measurement) -> Any:
-        """Torque of the spring of motor k on the link."""
-        if self.sensors and not self.robot.antagonistic[x.joint]:
-            return measurement.tau_e[x.joint]
-        phi, phi_v = measurement.theta[k] - measurement.q[x.joint], measurement.theta_v[k] - measurement.v[x.joint]
-        return x.spring.torque(phi) + x.damping * phi_v
+    def tensions(self, measurement: Measurement) -> tuple[list[Any], list[Any]]:
+        """What springs give to the links, and take from the motors; 0 where there are none."""
+        robot, (q, v, theta, theta_v, tau_e) = self.robot, measurement
+        second = {i: k for k, i in enumerate(robot.motor_joints) if k >= robot.n}
+        on_links, from_motors = [zeros(1)] * robot.n, [zeros(1)] * robot.motor_count
+        for i in np.flatnonzero(robot.elastic).tolist():
+            if self.sensors and not robot.antagonistic[i]:
+                on_links[i] = from_motors[i] = tau_e[i]
+                continue
+            k, c = second.get(i, i), getattr(robot.joints[i].drive, "c", 1)  # whether θ_2 counts from the link
+            phi_1, phi_2 = (theta[i] - q[i], theta_v[i] - v[i]), (theta[k] - c * q[i], theta_v[k] - c * v[i])
+            one, two = loads(robot.joints[i], phi_1, phi_2, 0.0)
+            on_links[i] = tau_e[i] if self.sensors else one + c * two
+            from_motors[k], from_motors[i] = two, one  # the same one if there is but one
+        return on_links, from_motors
 
     def driving(self, torque: Any) -> Any:
         robot = self.robot

@@ -25,13 +25,24 @@ from ..algorithms.bodies import refuse_spinning_rotors
 from ..algorithms.deflection import deflection_jet
 from ..algorithms.friction import friction
 from ..control.gains import positive
-from ..drives import Motor
+from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
+from ..springs import Spring
 from .base import Measurement
-from .momentum import LONGEST, link_balance, transmissions
-from .residual import Balance, Memory, Residual, Status, TransferFunction, checked_residual, split, time_passed
+from .momentum import LONGEST, link_balance, motors_behind_springs
+from .residual import (
+    Balance,
+    Memory,
+    Residual,
+    Status,
+    TransferFunction,
+    checked_residual,
+    is_finite,
+    split,
+    time_passed,
+)
 from .timed import TimedObserver
 
 FORGOTTEN = 7.0  # time constants after which a filter's start counts as forgotten: e⁻⁷ is 0.1 %
@@ -48,7 +59,7 @@ class SpringTorqueObserver(Residual):
     cutoff: float
     period: float = 1e-3
     longest: float = LONGEST
-    reads: ClassVar[tuple[str, ...]] = ("theta_v",)
+    reads: ClassVar[tuple[str, ...]] = ("theta", "theta_v")
     from_zero: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -63,11 +74,15 @@ class SpringTorqueObserver(Residual):
     def gain(self) -> np.ndarray:
         return np.full(self.robot.motor_count, self.cutoff)
 
+    @property
+    def places(self) -> int:
+        return self.robot.motor_count
+
     def balance(self, measurement: Measurement) -> Balance:
-        motors = [x.motor if x else Motor(0.0) for x in transmissions(self.robot)]
+        motors = motors_behind_springs(self.robot)
         B = sx([motor.inertia for motor in motors])
         # what is missing in −B θ'' = −τ + friction + τ_e
-        return Balance(-B * measurement.theta_v, friction(motors, [measurement.theta_v], 0)[0], zeros(0))
+        return Balance(-B * measurement.theta_v, friction(motors, [measurement.theta_v], 0)[0], measurement.theta)
 
     def driving(self, torque: Any) -> Any:
         return -torque
@@ -105,8 +120,7 @@ class Estimate(NamedTuple):
     blind: Any
     age: Any  # of the estimates, s
     interval: Any  # between the last two samples
-    theta: Any  # measured
-    theta_f: Any  # through F₁
+    theta: Any  # through F₁
     q: Any
     v: Any
     pull: Any  # on the links
@@ -134,6 +148,8 @@ class MotorEncoderResidual(TimedObserver):
         checked_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
         refuse_spinning_rotors("MotorEncoderResidual", self.robot, "turns with a link whose velocity is not measured")
+        for k in range(self.robot.motor_count):
+            spring_behind(self.robot, k)
         for joint, damped in zip(self.robot.joints, self.robot.damped):
             if damped:
                 raise InputError(
@@ -161,7 +177,7 @@ class MotorEncoderResidual(TimedObserver):
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         n, m = self.robot.n, self.robot.motor_count
-        return self.springs.memory[0], self.links.memory[0], *Estimate(1, 1, 1, m, m, n, n, n)
+        return self.springs.memory[0], self.links.memory[0], *Estimate(1, 1, 1, m, n, n, n)
 
     @cached_property
     def memory(self) -> tuple[int, ...]:
@@ -177,30 +193,32 @@ class MotorEncoderResidual(TimedObserver):
         before, earlier = Estimate(*rest), Memory(*split(motors, self.springs.sizes))
         gone = earlier.gone + h
         motors, found = self.springs.step(motors, h, measurement, torque)
-        status, spring = found["status"], found["spring"]
-        good = status <= sx(Status.SATURATED)
-        anew = ca.logic_or(status == sx(Status.FIRST), status == sx(Status.GAP))
-
-        fade, mean = ca.exp(-self.spring_cutoff * gone), (before.theta + measurement.theta) / 2
+        spring = found["spring"]
+        fade, mean = ca.exp(-self.spring_cutoff * gone), (earlier.place + measurement.theta) / 2
         late = mean - measurement.theta_v / self.spring_cutoff  # where F₁ is on a ramp
-        theta_f = ca.if_else(earlier.seen == 1, late, fade * before.theta_f + (1 - fade) * mean)  # τ̂_e of mean τ_e too
-        age, (q, pull) = before.age + gone, self.links_behind(theta_f, spring)
+        theta = ca.if_else(earlier.seen == 1, late, fade * before.theta + (1 - fade) * mean)  # τ̂_e of mean τ_e too
+        age, (q, pull) = before.age + gone, self.links_behind(theta, spring)
         v = (q - before.q) / gone
+        told = found["status"] <= sx(Status.SATURATED)
+        lost = ca.logic_and(told, ca.logic_not(is_finite(q)))  # no deflection has this torque
+        status = ca.if_else(lost, sx(Status.INVALID), found["status"])
+        good = ca.logic_and(told, ca.logic_not(lost))
+        begun = ca.logic_or(status == sx(Status.FIRST), status == sx(Status.GAP))
+        anew = ca.logic_or(begun, lost)
         settled = ca.logic_and(good, age > FORGOTTEN / self.spring_cutoff)
 
         # half way between two samples, which is where the quotient of differences belongs
         sensed = Measurement((before.q + q) / 2, v, None, None, (before.pull + pull) / 2)
         apart, still = (before.interval + gone) / 2, zeros(self.robot.motor_count)
-        followed, told = self.links.step(links, apart, sensed, still)
+        followed, seen = self.links.step(links, apart, sensed, still)
         unseen = ca.vertcat(ca.if_else(anew, 0, links[0]), links[1:])
         links = ca.if_else(settled, followed, unseen)
 
-        status = ca.if_else(settled, ca.fmax(status, told["status"]), ca.if_else(good, sx(Status.SETTLING), status))
+        status = ca.if_else(settled, ca.fmax(status, seen["status"]), ca.if_else(good, sx(Status.SETTLING), status))
         blind = ca.if_else(status <= sx(Status.SATURATED), 0, before.blind + time_passed(h, self.period))
-        going = Estimate(blind, age, gone, measurement.theta, theta_f, q, v, pull)
-        begun = before._replace(blind=blind, age=0, theta=measurement.theta)
-        kept = before._replace(blind=blind)
-        after = Estimate(*(ca.if_else(good, x, ca.if_else(anew, y, z)) for x, y, z in zip(going, begun, kept)))
+        going = Estimate(blind, age, gone, theta, q, v, pull)
+        kept = before._replace(blind=blind, age=ca.if_else(anew, 0, before.age))
+        after = Estimate(*(ca.if_else(good, new, old) for new, old in zip(going, kept)))
         link = Memory(*split(links, self.links.sizes)).r
         outputs = {"link": link, "q": after.q, "v": after.v, "spring": spring, "status": status, "blind": blind}
         return ca.vertcat(motors, links, *after), outputs
@@ -209,8 +227,24 @@ class MotorEncoderResidual(TimedObserver):
         """Where the links are, of a joint with two motors as the mean of what both say; and what pulls at them."""
         places: list[list[Any]] = [[] for _ in range(self.robot.n)]
         pulls: list[list[Any]] = [[] for _ in range(self.robot.n)]
-        for k, (i, x) in enumerate(zip(self.robot.motor_joints, transmissions(self.robot))):
-            places[i].append(theta[k] - (deflection_jet(x.spring, [spring[k]])[0] if x else 0.0))
+        for k, i in enumerate(self.robot.motor_joints):
+            law = spring_behind(self.robot, k)
+            places[i].append(theta[k] - (deflection_jet(law, [spring[k]])[0] if law else 0.0))
             pulls[i].append(spring[k])
         q = ca.vertcat(*[total(place) / len(place) for place in places])
         return q, ca.vertcat(*map(total, pulls))
+
+
+def spring_behind(robot: Robot, motor: int) -> Spring | None:
+    """The spring between a motor and its link, None where they turn as one."""
+    joint = robot.joints[robot.motor_joints[motor]]
+    if isinstance(joint.drive, ElasticDrive):
+        return joint.drive.spring
+    if isinstance(joint.drive, AntagonisticDrive):
+        return joint.drive.springs[motor >= robot.n]
+    if isinstance(joint.drive, VariableStiffnessDrive):
+        raise InputError(
+            f"MotorEncoderResidual: the motors of joint '{joint.name}' share a spring, so that the torque of each does "
+            "not tell a deflection; use JointTorqueResidual with encoders on the links"
+        )
+    return None

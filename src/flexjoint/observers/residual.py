@@ -137,7 +137,7 @@ class Residual(TimedObserver):
         given, saturated = self.limited(torque)
         later, timed, driven = h > 0, ca.fabs(h) <= FINITE, is_finite(torque)
         known = ca.logic_and(ca.logic_and(later, timed), driven)
-        usable = ca.logic_and(known, is_finite(*(getattr(measurement, name) for name in self.reads)))
+        usable = ca.logic_and(known, is_finite(*now))
         gone, impulse = before.gone + h, before.impulse + h * given
         good = ca.logic_and(ca.logic_and(usable, before.seen > 0), gone <= self.longest)
         stale = ca.logic_and(h <= 0, timed)

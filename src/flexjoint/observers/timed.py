@@ -108,7 +108,9 @@ class TimedObserver(Observer):
         """What names a kernel on disk; only code of flexjoint's own, which the cache knows, has one."""
         return f"{kernel} {self!r}" if is_own(self) else None
 
-    def run(self, t: Any, measurement: Measurement, torque: Any, *, held: bool = True) -> dict[str, np.ndarray]:
+    def run(
+        self, t: Any, measurement: Measurement, torque: Any, *, held: bool = True, threads: int = 1
+    ) -> dict[str, np.ndarray]:
         """Over a log, or several: times (..., m) in s, fields of `measurement` (..., m, size), torque (..., m, motors).
 
         Row k of `torque` acts from t[k] on, as in a Simulation; with `held=False` it was measured at t[k], and between
@@ -128,7 +130,7 @@ class TimedObserver(Observer):
             block = np.concatenate(
                 [block, np.full((*block.shape[:-2], BLOCK - block.shape[-2], block.shape[-1]), np.nan)], -2
             )
-            found, state = self._log_kernel(state, np.ascontiguousarray(block))
+            found, state = self._log_kernel(state, np.ascontiguousarray(block), threads=threads)
             history.append(found)
         found = np.concatenate(history, axis=-2)[..., :m, :]
         edges = np.cumsum(list(self.outputs.values()))[:-1]

@@ -23,14 +23,13 @@ import numpy as np
 from ..algorithms.elastic_forward import elastic_forward_dynamics
 from ..algorithms.mass_matrix import mass_matrix
 from ..algorithms.mixed_control import mixed_torque
-from ..algorithms.newton_euler import gravity_torque
 from ..algorithms.rotors import generalized_forces
 from ..api import compile
 from ..control import JointState, MixedInverseDynamics
 from ..drives import ElasticDrive
 from ..loading import load
 from ..robot import Robot
-from ..simulation import Simulation, reference_solution, simulate
+from ..simulation import Simulation, at_rest, reference_solution, simulate
 from ..simulation.result import FIELDS
 from ..spatial import sx
 from ..trajectory import Sinusoid
@@ -101,20 +100,12 @@ def simulated(robot: Robot, motion: Sinusoid) -> Runs:
     """A batch of runs, one for each set of gains."""
     gains = np.array(ALL_GAINS)[:, :, None] * np.ones(robot.n)
     law = MixedInverseDynamics(robot, gains[0])
-    options: dict[str, Any] = {"start": resting(robot), "period": PERIOD, "gains": gains}
+    options: dict[str, Any] = {"start": at_rest(robot, START), "period": PERIOD, "gains": gains}
     return Runs(*(simulate(robot, law, motion, contact=payload(robot, f), **options) for f in (0.0, -FORCE, FORCE)))
 
 
 def first_run(batch: Simulation) -> Simulation:
     return replace(batch, **{name: getattr(batch, name)[0] for name in FIELDS})
-
-
-def resting(robot: Robot) -> JointState:
-    """At rest where the paper starts, springs carrying the links."""
-    drives = [joint.drive for joint in robot.joints]
-    softness = [1.0 / float(x.stiffness) if isinstance(x, ElasticDrive) else 0.0 for x in drives]  # type: ignore[arg-type]
-    still = np.zeros(robot.n)
-    return JointState(START, still, START + softness * gravity_torque(robot.with_fidelity("spong"), START), still)
 
 
 def payload(robot: Robot, force: float) -> Callable[[Any, JointState], dict[str, Any]] | None:
@@ -141,7 +132,7 @@ class Balance(NamedTuple):
 def lyapunov_balance(robot: Robot, motion: Sinusoid, duration: float = 1.0) -> Balance:
     """[Hua (51), (52)], the law in continuous time."""
     law = MixedInverseDynamics(robot, np.array(GAINS))
-    options: dict[str, Any] = {"start": resting(robot), "period": PERIOD / 4, "tolerance": 1e-9}
+    options: dict[str, Any] = {"start": at_rest(robot, START), "period": PERIOD / 4, "tolerance": 1e-9}
     x = reference_solution(robot, law, motion, duration, **options)
     K_P, K_D, motor_K_P, motor_K_D = law.gains
     wanted = motion(x.t, order=4)

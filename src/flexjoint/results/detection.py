@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..observers import Detector, JointTorqueResidual, Measurement, MomentumResidual, Status
+from ..observers import Detector, JointTorqueResidual, Measurement, MomentumResidual, MotorEncoderResidual, Status
+from ..observers.contact import struck_links
 from ..observers.thresholds import false_alarm_thresholds, spread_of_log
 from ..observers.timed import TimedObserver
 from ..robot import Robot
@@ -19,6 +20,7 @@ from .table import Column
 
 MARGIN = 1.2  # of the largest residual seen without faults: a threshold is no smaller than that
 LEAST = 1e-3  # of the largest motor torque in the log: nor smaller than that
+MOTOR_FASTER = 3.0  # how much faster the springs' torque is estimated from motors than the links' residual follows
 TOGETHER = 0.1  # s; alarms with less between them are one detection
 
 
@@ -63,10 +65,6 @@ class Detections:
         return self.log.robot
 
     @property
-    def t(self) -> np.ndarray:
-        return self.log.t
-
-    @property
     def status(self) -> np.ndarray:
         return self.outputs["status"][:, 0].astype(int)
 
@@ -107,6 +105,12 @@ class Detections:
             begin, end = t[max(first - 1, 0)], t[min(last + 1, len(t) - 1)]
             found.append(Blindness(float(begin), float(end), last - first + 1, ", ".join(known)))
         return found
+
+    def struck(self, detection: Detection) -> list[str]:
+        """Where links were hit, if that is what it was: these, or links that they carry."""
+        felt = np.zeros(self.robot.n, dtype=bool)
+        felt[[event.entry for event in detection.events if event.channel != "motor"]] = True
+        return struck_links(self.robot, felt)
 
     def label(self, channel: str, entry: int) -> str:
         """The joint or motor of a residual's entry."""
@@ -172,13 +176,15 @@ def detect(
 
 def residual_of(log: Log, cutoff: float) -> Any:
     """Of a rigid robot that of its momentum; with springs those of links and motors, from torque sensors if they were
-    logged, else from deflections."""
+    logged, else from deflections, and of the links alone where nothing but the motors was."""
     robot, period = log.robot, log.period
     if "tau" not in log.known:
         raise InputError(f"detect: the motor torques tau are not in the log, which has {', '.join(log.known)}")
     if not any(robot.elastic):
         require(log, ("q", "v"), "of a rigid robot")
         return MomentumResidual(robot, cutoff, period, longest(period))
+    if "q" not in log.known and "theta" in log.known:
+        return MotorEncoderResidual(robot, cutoff, MOTOR_FASTER * cutoff, period, longest(period))
     sensors = "tau_e" in log.known and not any(robot.antagonistic)
     needed = ("q", "v", "theta_v", "tau_e") if sensors else ("q", "v", "theta", "theta_v")
     require(log, needed, "of a robot with springs, without torque sensors tau_e," if not sensors else "with springs")

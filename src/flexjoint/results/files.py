@@ -1,4 +1,4 @@
-"""Files of results: CSV, NPZ or Parquet, by the end of their name; written whole or not at all."""
+"""Files of results: CSV, NPZ, Parquet or NetCDF, by the end of their name; written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,17 +9,57 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 
 from ..errors import InputError
-from .table import BLOCK, JointTable, units
+from ..simulation.result import Simulation
+from .runs import RunTable
+from .table import BLOCK, Column
+
+NETCDF = ".nc"
+MOST_BYTES = 4 * 1024**3  # of a variable in a NetCDF file of the classic kind
 
 
-def write_table(
-    table: JointTable, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None
-) -> None:
+class Table(Protocol):
+    """Whatever can be written: columns for CSV and Parquet, arrays by name for NPZ."""
+
+    def columns(self) -> list[Column]: ...
+
+    def arrays(self) -> dict[str, Any]: ...
+
+
+def write_results(run: Simulation, path: str | os.PathLike[str]) -> None:
+    """Save runs as NetCDF (.nc), .csv, .parquet or .npz; NetCDF keeps units and provenance; read by `read_results`.
+
+    The same runs make the same file.  CSV and Parquet have a row a time, those of a batch one run after the other.
+    """
+    path = check_results_path(path)
+    if path.suffix.lower() != NETCDF:
+        return write_table(RunTable(run), path)
+    dataset = run.to_dataset()
+    for name, values in dataset.data_vars.items():
+        if values.nbytes >= MOST_BYTES:
+            raise InputError(f"{path}: '{name}' takes {values.nbytes / 1024**3:.3g} GiB, NetCDF holds 4; use .npz")
+    with replacing(path) as file:
+        file.write(dataset.to_netcdf(engine="scipy", format="NETCDF3_64BIT"))
+
+
+def read_results(path: str | os.PathLike[str]) -> Any:
+    """The xarray Dataset in a NetCDF file."""
+    require("xarray", path, "Datasets")
+    import xarray
+
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file")
+    try:
+        return xarray.load_dataset(path, engine="scipy")
+    except (TypeError, ValueError):
+        raise InputError(f"{path}: this is no NetCDF file that write_results has written") from None
+
+
+def write_table(table: Table, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None) -> None:
     """Save a table; `progress` is called with the number of samples written."""
     path = check_table_path(path)
     with replacing(path) as file:
@@ -29,12 +69,26 @@ def write_table(
 def check_table_path(path: str | os.PathLike[str]) -> Path:
     """The path, if a table can be written there."""
     path = check_path(path, tuple(WRITERS), "a table")
-    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
-        raise InputError(
-            f"{path}: Parquet files need pyarrow, which is not installed: pip install 'flexjoint[results]', or write "
-            ".csv or .npz"
-        )
+    if path.suffix.lower() == ".parquet":
+        require("pyarrow", path, "Parquet files")
     return path
+
+
+def check_results_path(path: str | os.PathLike[str]) -> Path:
+    """The path, if runs can be written there."""
+    path = check_path(path, (NETCDF, *WRITERS), "a simulation")
+    if path.suffix.lower() != NETCDF:
+        return check_table_path(path)
+    require("xarray", path, "NetCDF files")
+    return path
+
+
+def require(package: str, path: str | os.PathLike[str], what: str) -> None:
+    if find_spec(package) is None:
+        raise InputError(
+            f"{path}: {what} need {package}, which is not installed: pip install 'flexjoint[results]', or write .csv "
+            "or .npz"
+        )
 
 
 def check_path(path: str | os.PathLike[str], suffixes: Sequence[str], what: str) -> Path:
@@ -63,40 +117,37 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 # Formats ----------------------------------------------------------------------------------------------------------
 
 
-def write_csv(table: JointTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
+def write_csv(table: Table, file: IO[bytes], progress: Callable[[int], Any]) -> None:
     """A header with names and units; numbers with as many digits as it takes to read the same ones back."""
     columns = table.columns()
     with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([column.header for column in columns])
-        for start in range(0, table.t.size, BLOCK):
-            block = np.column_stack([column.values[start : start + BLOCK] for column in columns])
-            writer.writerows(block.tolist())
-            progress(len(block))
+        for start in range(0, columns[0].values.size, BLOCK):
+            block = [column.values[start : start + BLOCK].tolist() for column in columns]
+            writer.writerows(zip(*block))
+            progress(len(block[0]))
 
 
-def write_npz(table: JointTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
-    """One array a quantity, (m, n); `joints` names the columns, `tau_unit` and its like give their units."""
-    arrays: dict[str, Any] = {"t": table.t, "joints": np.array([joint.name for joint in table.robot.joints])}
-    for name, values in table.quantities().items():
-        arrays |= {name: values, f"{name}_unit": np.array(units(table.robot, name))}
-    np.savez(file, **arrays)
-    progress(table.t.size)
+def write_npz(table: Table, file: IO[bytes], progress: Callable[[int], Any]) -> None:
+    """One array a quantity, with the names of what it has a number for, and units."""
+    np.savez(file, **table.arrays())
+    progress(table.columns()[0].values.size)
 
 
-def write_parquet(table: JointTable, file: IO[bytes], progress: Callable[[int], Any]) -> None:
+def write_parquet(table: Table, file: IO[bytes], progress: Callable[[int], Any]) -> None:
     """The columns of the CSV file; the unit is also in the metadata of each field."""
     import pyarrow
     from pyarrow.parquet import write_table as write
 
     columns = table.columns()
-    fields = [pyarrow.field(x.header, pyarrow.float64(), metadata={"unit": x.unit}) for x in columns]
     arrays = [pyarrow.array(x.values) for x in columns]
+    fields = [pyarrow.field(x.header, y.type, metadata={"unit": x.unit}) for x, y in zip(columns, arrays)]
     write(pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields)), file)
-    progress(table.t.size)
+    progress(columns[0].values.size)
 
 
-WRITERS: dict[str, Callable[[JointTable, IO[bytes], Callable[[int], Any]], None]] = {
+WRITERS: dict[str, Callable[[Any, IO[bytes], Callable[[int], Any]], None]] = {
     ".csv": write_csv,
     ".npz": write_npz,
     ".parquet": write_parquet,

@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
     @property
     def header(self) -> str:
-        return f"{self.name} [{self.unit}]"
+        return f"{self.name} [{self.unit}]" if self.unit else self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,13 @@ class JointTable(ABC):
             if self.has(i, name)
         ]
         return [Column("t", "s", self.t), *series]
+
+    def arrays(self) -> dict[str, Any]:
+        """(m, n) by name; `joints` names the columns, `tau_unit` and its like give their units."""
+        found: dict[str, Any] = {"t": self.t, "joints": np.array([joint.name for joint in self.robot.joints])}
+        for name, values in self.quantities().items():
+            found |= {name: values, f"{name}_unit": np.array(units(self.robot, name))}
+        return found
 
 
 @dataclass(frozen=True, eq=False)

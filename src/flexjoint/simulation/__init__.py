@@ -3,7 +3,7 @@
 from .actuators import Actuators
 from .adaptive import reference_solution
 from .faults import FaultyActuators
-from .linearize import LinearModel, linearize
+from .linearize import LinearModel, joint_eigenfrequencies, linearize
 from .plant import Plant
 from .rest import at_rest
 from .result import Simulation
@@ -20,6 +20,7 @@ __all__ = [
     "Simulation",
     "Stops",
     "at_rest",
+    "joint_eigenfrequencies",
     "linearize",
     "reference_solution",
     "simulate",

@@ -49,8 +49,7 @@ class Actuators:
     def start(self, robot: Robot) -> list[np.ndarray]:
         """Not used: a run begins as if its first command had always been given."""
         for name in ("effort", "bandwidth"):
-            if (value := getattr(self, name)) is not None:
-                check_size("Actuators", name, value, robot.motor_count)
+            check_size("Actuators", name, getattr(self, name), robot.motor_count)
         return [np.zeros(size) for size in self.memory(robot)]
 
     def law(

@@ -18,11 +18,12 @@ from ..control.gains import positive
 from ..errors import FlexjointError, InputError
 from ..robot import Robot
 from ..spatial import ca
+from .beginning import beginning
 from .loop import Setup
 from .plant import Contact, Plant
 from .reference import Reference
 from .result import Ran, Simulation, finished
-from .simulate import beginning, check_motors, periods
+from .simulate import check_motors, periods
 
 METHODS = ("DOP853", "Radau")
 

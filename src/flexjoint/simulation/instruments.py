@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..api import kernel_of
+from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..control.base import Controller, JointState, state_arrays
 from ..errors import InputError
@@ -90,7 +92,7 @@ class Instruments:
     def start(self, robot: Robot, state: JointState) -> Memory:
         """At the beginning of a run at a state (..., n)."""
         looking = bool(self.sensors or self.observers)
-        measurement = Measurement(*state, spring_torques(robot, state) if looking else 0.0)
+        measurement = Measurement(*state, spring_torques(robot)(*state) if looking else 0.0)
         sensors = self.sensors.start(robot, measurement) if self.sensors else []
         began = [observer.start(measurement) for _, observer in self.observers]
         return Memory(
@@ -158,14 +160,14 @@ class Instruments:
 NONE = Instruments()
 
 
-def spring_torques(robot: Robot, state: JointState) -> np.ndarray:
-    """Torques on the links; zero at rigid joints, whose motors are not yet on."""
+@lru_cache(maxsize=64)
+def spring_torques(robot: Robot) -> Kernel:
+    """Torques on the links from a state; zero at rigid joints, whose motors are not yet on."""
 
     def function(*x: Any) -> list[tuple[Array, Any]]:
         return [(Array("tau_e", (robot.n,)), Plant(robot).torques_on_links(JointState(*x), zeros(robot.motor_count)))]
 
-    kernel: Any = kernel_of(f"springs of {robot.name}", state_arrays(robot), function, type=None)
-    return kernel(*state)
+    return kernel_of(f"springs of {robot.name}", state_arrays(robot), function, type=None)
 
 
 def fill(part: Any, given: Iterator[Any]) -> Any:
@@ -173,11 +175,13 @@ def fill(part: Any, given: Iterator[Any]) -> Any:
 
 
 def code_of(item: Any, *left_out: str) -> Any:
-    """Of flexjoint's own controllers and observers the code, by name, model and all fields but some; else the item."""
+    """Of flexjoint's own controllers and observers the code, by name and fields that are compared; else the item."""
     if not type(item).__module__.startswith("flexjoint.") or not is_dataclass(item):
         return item
-    own = {x.name: getattr(item, x.name) for x in fields(item) if x.name not in left_out}
+    own = {x.name: getattr(item, x.name) for x in fields(item) if x.compare and x.name not in left_out}
     plain = {name: plainly(x, *left_out) for name, x in own.items()}
+    if any(isinstance(x, Observer | Controller) for x in plain.values()):  # not flexjoint's own
+        return item
     return f"{type(item).__qualname__} {plain!r}"
 
 

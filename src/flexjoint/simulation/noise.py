@@ -2,16 +2,17 @@
 
 The same counter and key give the same words on every machine, whatever else is in a batch.  A kernel has doubles alone;
 words of 32 bits are whole numbers among them, and every operation below is exact: products in halves of 16 bits stay
-under 2⁴⁹, and x XOR y has at place j the parity of ⌊x/2ʲ⌋ + ⌊y/2ʲ⌋.
+under 2⁴⁹.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from ..compiler.scan import scan
+from ..compiler.scan import operation, scan, traced
 from ..spatial import ca, sx
 
 ROUNDS = 10
@@ -34,37 +35,33 @@ def normals(stream: Stream, step: Any, channels: Sequence[int]) -> dict[int, Any
 
     Four channels take one call, with the counter (row, step, ⌊channel/4⌋, 0) and the seed as its key.
     """
-    key = low_and_high(stream.seed)
     groups = sorted({channel // WORDS for channel in channels})
-
-    def call(unused: Any, group: Any) -> tuple[Any, Any]:
-        return unused, gaussian(philox([stream.row, step, group, sx(0.0)], key))
-
-    _, found = scan(call, sx(0.0), [sx(group) for group in groups])
-    return {channel: found[groups.index(channel // WORDS)][channel % WORDS] for channel in channels}
+    same, zero = ca.SX.ones(len(groups)), ca.SX.zeros(len(groups))
+    found = gaussian(philox([stream.row * same, step * same, sx(groups), zero], low_and_high(stream.seed)))
+    return {channel: found[channel % WORDS][groups.index(channel // WORDS)] for channel in channels}
 
 
-def philox(counter: Sequence[Any], key: Sequence[Any]) -> Any:
-    """Four random words from four words of counter and two of key  [Salmon sec. 3.3]."""
+def philox(counter: Sequence[Any], key: Sequence[Any]) -> Sequence[Any]:
+    """Four random words from four words of counter and two of key  [Salmon sec. 3.3]; columns make as many calls."""
 
     def turn(carry: Any, _: Any) -> tuple[Any, Any]:
-        (c_0, c_1, c_2, c_3), (k_0, k_1) = (ca.vertsplit(x) for x in carry)
+        (c_0, c_1, c_2, c_3), (k_0, k_1) = carry
         high_0, low_0 = product(MULTIPLIERS[0], c_0)
         high_1, low_1 = product(MULTIPLIERS[1], c_2)
-        words = ca.vertcat(exclusive_or(high_1, c_1, k_0), low_1, exclusive_or(high_0, c_3, k_1), low_0)
-        return (words, ca.vertcat(*(modulo(k + step, WORD) for k, step in zip((k_0, k_1), STEPS)))), ()
+        words = [exclusive_or(high_1, c_1, k_0), low_1, exclusive_or(high_0, c_3, k_1), low_0]
+        return (words, [modulo(k + step, WORD) for k, step in zip((k_0, k_1), STEPS)]), ()
 
-    (words, _), _ = scan(turn, (ca.vertcat(*counter), ca.vertcat(*key)), [()] * ROUNDS)
+    (words, _), _ = scan(turn, (list(counter), list(key)), [()] * ROUNDS)
     return words
 
 
-def gaussian(words: Any) -> Any:
+def gaussian(words: Sequence[Any]) -> list[Any]:
     """As many normal numbers as words, two from two  [BoxMuller]."""
     found = []
-    for x, y in ((words[0], words[1]), (words[2], words[3])):
+    for x, y in (words[:2], words[2:]):
         radius, angle = ca.sqrt(-2 * ca.log((x + 0.5) / WORD)), y * (2 * math.pi / WORD)
         found += [radius * ca.cos(angle), radius * ca.sin(angle)]
-    return ca.vertcat(*found)
+    return found
 
 
 def product(constant: int, x: Any) -> tuple[Any, Any]:
@@ -78,7 +75,11 @@ def product(constant: int, x: Any) -> tuple[Any, Any]:
 
 
 def exclusive_or(*words: Any) -> Any:
-    found = sx(0.0)
+    """An operation of kernels; in plain SX the parity of ⌊x/2ʲ⌋ + ⌊y/2ʲ⌋ + ... at each place j."""
+    if traced():
+        rows = zip(*((word + 0 * words[0]).elements() for word in words))
+        return ca.vertcat(*[reduce(partial(operation, "xor"), row) for row in rows])
+    found = 0 * words[0]
     for j in range(BITS):
         digits = sum(ca.floor(word * 2.0**-j) for word in words)
         found = found + 2.0**j * modulo(digits, 2.0)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.base import UNITS, JointState
-from ..errors import InputError
+from ..control.base import UNITS, Controller, JointState
 from ..robot import Robot
 from .loop import Setup
 
@@ -43,6 +40,7 @@ class Simulation:
     memory: Any  # state of the controller at the end
     instruments: Sequence[Any] = ()  # of sensors, actuators and observers
     more: dict[str, np.ndarray] = field(default_factory=dict)  # "command", "measured.q", and outputs of observers
+    provenance: Mapping[str, Any] = field(default_factory=dict)  # with which controller and steps
 
     @property
     def last(self) -> JointState:
@@ -54,6 +52,11 @@ class Simulation:
     def states(self) -> JointState:
         """The states at all times."""
         return JointState(self.q, self.v, self.theta, self.theta_v)
+
+    @property
+    def error(self) -> np.ndarray:
+        """q_d − q of the links, at all times; what else a reference may have, stiffness for one, is left out."""
+        return self.reference[:, : self.robot.n] - self.q
 
     @property
     def diverged(self) -> np.ndarray:
@@ -69,28 +72,11 @@ class Simulation:
         """Of each array, for turning | sliding joints."""
         return UNITS | {"tau": "Nm | N"}
 
-    def to_npz(self, path: str | os.PathLike[str]) -> None:
-        """All arrays by name, with the names of the joints and the digest of the robot."""
-        arrays = {name: getattr(self, name) for name in ("t", *FIELDS, "reference", "periods", "joint")} | self.more
-        names = np.array([joint.name for joint in self.robot.joints])
-        np.savez(path, joints=names, robot=self.robot.name, digest=self.robot.digest, period=self.period, **arrays)
+    def to_dataset(self) -> Any:
+        """The runs as an xarray Dataset: named dimensions, units and provenance as attributes; extra `results`."""
+        from .dataset import dataset_of
 
-    def to_csv(self, path: str | os.PathLike[str]) -> None:
-        """One run as a table: t, then q.joint1 [rad], ..."""
-        if self.q.ndim != 2:
-            raise InputError(f"to_csv writes one run, this is a batch of shape {self.q.shape[:-2]}; use to_npz")
-        header = ["t [s]"]
-        for name, unit in self.units.items():
-            turning, sliding = unit.split(" | ")
-            joints = range(self.robot.n) if name in ("q", "v") else self.robot.motor_joints
-            units = [turning if self.robot.joints[i].kind == "revolute" else sliding for i in joints]
-            header += [f"{name}.{column} [{unit}]" for column, unit in zip(self.robot.motor_names, units)]
-        for name, array in self.more.items():
-            header += [f"{name}.{k + 1}" for k in range(array.shape[-1])]
-        with open(path, "w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows(np.column_stack([self.t, *self.states, self.tau, *self.more.values()]).tolist())
+        return dataset_of(self)
 
 
 class Ran(NamedTuple):
@@ -105,8 +91,8 @@ class Ran(NamedTuple):
     wanted: np.ndarray
 
 
-def finished(setup: Setup, begin: int, ran: Ran) -> Simulation:
-    """The result; what comes after the end of a run is NaN."""
+def finished(setup: Setup, begin: int, ran: Ran, controller: Any = None) -> Simulation:
+    """The result; what comes after the end of a run is NaN.  `controller` is a Python function, if that was one."""
     robot, histories, m = setup.robot, ran.histories, ran.histories.shape[-2]
     done = np.asarray(ran.done).astype(int)
     joint = np.where(np.asarray(ran.joint) < robot.n, ran.joint, -1).astype(int)
@@ -124,5 +110,24 @@ def finished(setup: Setup, begin: int, ran: Ran) -> Simulation:
     cuts = np.cumsum(list(setup.columns.values()))[:-1]
     arrays = dict(zip(setup.columns, np.split(histories, cuts, axis=-1)))
     q, v, theta, theta_v, tau = (arrays.pop(name) for name in FIELDS)
-    rest: tuple[Any, ...] = (ran.wanted[:m], done, joint, ran.memory, ran.instruments, arrays)
+    about = provenance(setup, controller or setup.controller)
+    rest: tuple[Any, ...] = (ran.wanted[:m], done, joint, ran.memory, ran.instruments, arrays, about)
     return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, *rest)
+
+
+def provenance(setup: Setup, controller: Any) -> dict[str, Any]:
+    """What decided the numbers of a run, beside the robot and the reference."""
+    found: dict[str, Any] = {"controller": getattr(controller, "__name__", type(controller).__name__)}
+    if isinstance(controller, Controller):
+        found |= {"controller_robot": controller.robot.digest, "gains": str(controller.gains.tolist())}
+    found |= {"integrator": setup.integrator, "substeps": setup.substeps, "hold": str(setup.hold)}
+    instruments = setup.instruments
+    further = {
+        "free": ", ".join(setup.free),
+        "changes": ", ".join(setup.changes),
+        "stops": setup.stops,
+        "sensors": instruments.sensors,
+        "actuators": instruments.actuators,
+        "observers": ", ".join(name for name, _ in instruments.observers),
+    }
+    return found | {name: str(x) for name, x in further.items() if x}

@@ -25,7 +25,8 @@ NOISES = ("link_noise", "motor_noise", "velocity_noise", "torque_noise")
 
 @dataclass(frozen=True)
 class Sensors:
-    """Resolutions and standard deviations are numbers, or one a joint or motor: rad or m, rad/s or m/s, Nm or N.
+    """Resolutions and standard deviations are numbers, or one a joint (of motors, or one a motor): rad or m, rad/s or
+    m/s, Nm or N.
 
     Samples are taken every `every` periods, and known `delay` periods later.  The first is without noise.
     """
@@ -64,7 +65,9 @@ class Sensors:
     def start(self, robot: Robot, measurement: Measurement) -> list[np.ndarray]:
         """As if the robot had always stood there."""
         self.check(robot)
-        sample = np.concatenate(np.broadcast_arrays(*rounded(self.steps(robot), measurement, np)), axis=-1)
+        parts = rounded(self.steps(robot), measurement, np)
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
+        sample = np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in parts], axis=-1)
         return [sample] * (self.delay + 1)
 
     def law(
@@ -96,13 +99,9 @@ class Sensors:
         return numbers(self.link_resolution, robot.n, robot), numbers(self.motor_resolution, robot.motor_count, robot)
 
     def check(self, robot: Robot) -> None:
-        n, m = robot.n, robot.motor_count
-        sizes = {"link_resolution": n, "motor_resolution": m, "link_noise": n, "motor_noise": m, "torque_noise": n}
-        for name, size in sizes.items():
-            check_size("Sensors", name, getattr(self, name), size)
-        if not isinstance(self.velocity_noise, float) and n != m:
-            raise InputError("Sensors: velocity_noise must be one number where joints have two motors")
-        check_size("Sensors", "velocity_noise", self.velocity_noise, n)
+        for name in ("link_resolution", "motor_resolution", *NOISES):
+            size = robot.motor_count if name.startswith("motor") else robot.n
+            check_size("Sensors", name, getattr(self, name), robot.n, size)
 
 
 def split(robot: Robot, sample: Any) -> Measurement:
@@ -142,6 +141,8 @@ def numbers(value: Numbers, size: int, robot: Robot) -> np.ndarray:
     return np.broadcast_to(array, (size,))
 
 
-def check_size(owner: str, name: str, value: Numbers, size: int) -> None:
-    if isinstance(value, tuple) and len(value) != size:
-        raise InputError(f"{owner}: {name} has {len(value)} numbers; give one number, or {size}")
+def check_size(owner: str, name: str, value: Any, *sizes: int) -> None:
+    """A number, or as many as one of these."""
+    if isinstance(value, tuple) and len(value) not in sizes:
+        several = " or ".join(str(size) for size in dict.fromkeys(sizes))
+        raise InputError(f"{owner}: {name} has {len(value)} numbers; give one number, or {several}")

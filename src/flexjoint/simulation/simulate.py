@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +22,12 @@ from ..paths import select
 from ..robot import Robot
 from ..trajectory.base import finite, whole
 from .actuators import Actuators
+from .beginning import Beginning, beginning
 from .instruments import NONE, instruments_of
 from .integrators import INTEGRATORS
 from .loop import BLOCK, Setup, loop_kernel
 from .plant import Contact
 from .reference import Reference
-from .rest import resting
 from .result import Ran, Simulation, finished
 from .sensors import Sensors
 from .stability import check_stability
@@ -112,7 +113,9 @@ def simulate(
         check_stability(setup, at.state, wanted(np.array(at.begin * period)), weights)
     t = period * (at.begin + np.arange(steps + 1))
     run = compiled_run if compiled else python_run
-    return finished(setup, at.begin, run(setup, controller, wanted, at, t, numbers, threads))
+    ran = run(setup, controller, wanted, at, t, numbers, threads)
+    done = finished(setup, at.begin, ran, controller)
+    return replace(done, provenance={**done.provenance, "seed": str(seed)}) if setup.instruments.noisy else done
 
 
 def compiled_run(
@@ -174,62 +177,7 @@ def python_run(
     return Ran(np.concatenate(histories, axis=-2), memory, tuple(instruments), done, joint, table[:, 0])
 
 
-# What a run begins with, and checks --------------------------------------------------------------------------
-
-
-class Beginning(NamedTuple):
-    """State of the robot, memory of controller and instruments, and periods that are over."""
-
-    state: JointState
-    memory: Any
-    instruments: Sequence[Any]
-    begin: int
-
-
-def beginning(start: Any, setup: Setup, controller: Any, wanted: Reference) -> Beginning:
-    """Where an earlier simulation ended, at a given state, or at rest on the reference."""
-    robot = setup.robot
-    if isinstance(start, Simulation):
-        if start.robot.n != robot.n or start.period != setup.period:
-            raise InputError("simulate: start is a simulation of another number of joints or another period")
-        if np.any(start.diverged):
-            raise InputError("simulate: start is a simulation that diverged; there is nothing to continue")
-        begin = int(np.max(start.periods))
-        instruments = start.instruments
-        if [x.shape[-1] for x in instruments] != setup.instruments.sizes(robot).flat:
-            instruments = setup.instruments.start(robot, start.last).flat
-        return Beginning(contiguous(start.last), start.memory, instruments, begin)
-    stack = wanted(np.zeros(()))
-    memory = controller.start(stack) if hasattr(controller, "start") else ()
-    state = resting(robot, controller, stack[0]) if start is None else given_state(start, robot)
-    return Beginning(contiguous(state), memory, setup.instruments.start(robot, state).flat, 0)
-
-
-def contiguous(state: JointState) -> JointState:
-    return JointState(*(np.array(x, dtype=float, order="C") for x in state))
-
-
-def given_state(start: Any, robot: Robot) -> JointState:
-    try:
-        state = JointState(*(np.asarray(x, dtype=float) for x in start))
-    except (TypeError, ValueError):
-        raise InputError("simulate: start must be a JointState (q, v, theta, theta_v) or a Simulation") from None
-    for name, x in zip(JointState._fields, state):
-        size = robot.n if name in ("q", "v") else robot.motor_count
-        if x.shape[-1:] != (size,) or not np.all(np.isfinite(x)):
-            raise InputError(f"simulate: start.{name} has shape {x.shape}; it must be (..., {size}) finite numbers")
-    return tied(robot, state)
-
-
-def tied(robot: Robot, state: JointState) -> JointState:
-    """The state with motors of rigid joints at their links."""
-    joints = list(robot.motor_joints)
-    elastic = np.array(robot.elastic)[joints]
-    theta, theta_v = (
-        np.where(elastic, motor, link[..., joints])
-        for motor, link in ((state.theta, state.q), (state.theta_v, state.v))
-    )
-    return JointState(state.q, state.v, theta, theta_v)
+# Checks --------------------------------------------------------------------------
 
 
 def periods(duration: Any, natural: float | None, period: float, begin: int) -> int:

@@ -113,6 +113,65 @@ def test_structure_preserving_control_puts_dampers_at_the_links():
         fj.StructurePreserving(ARM.rigid(), [1.0, 1.0, 1.0])
 
 
+def test_the_energy_of_structure_preserving_control_never_grows():
+    """That of MotorPD in η = θ + K⁻¹ D q', with V' = −η'ᵀK_D η' − q'ᵀD q'  [Keppler]."""
+    goal, D, K_P, K_D, h = GOAL[:3], np.array([3.0, 2.0, 1.0]), 150.0, 20.0, 2e-4
+    K, B = (np.array(x) for x in zip(*[(d.stiffness, d.motor.inertia) for d in drives(ARM)]))
+    law = fj.StructurePreserving(ARM, [K_P, K_D, D])
+    run = fj.simulate(ARM, law, goal, 2.0, start=resting(ARM, goal + OFFSET[:3]), hold=False, period=h, check=False)
+    a = fj.forward_dynamics(ARM.without_drives(), run.q, run.v, K * (run.theta - run.q))
+    eta, eta_v = run.theta + D / K * run.v, run.theta_v + D / K * a
+    g = fj.gravity_torque(ARM, goal)
+    motion = fj.kinetic_energy(ARM.without_drives(), run.q, run.v) + 0.5 * np.sum(B * eta_v**2, axis=-1)
+    springs = 0.5 * np.sum(K * (eta - run.q) ** 2 + K_P * (goal + g / K - eta) ** 2, axis=-1)
+    V = motion + fj.potential_energy(ARM, run.q) + springs - eta @ g
+    assert np.max(np.diff(V)) < 1e-9 * np.ptp(V)
+    power = np.sum(K_D * eta_v**2 + D * run.v**2, axis=-1)
+    assert V[0] - V[-1] == pytest.approx(np.sum((power[1:] + power[:-1]) / 2) * h, rel=1e-4)
+    assert np.max(np.abs(run.q[-1] - goal)) < 0.02 < np.max(np.abs(run.q[0] - goal))
+
+
+# Models that are wrong --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("law", "period", "bound"),
+    [
+        (fj.MotorPD(LWR, [2000.0, 100.0]), 5e-4, 0.05),
+        (fj.FullStateFeedback(LWR, [2000.0, 100.0, 1.0, 0.002]), 5e-4, 0.05),
+        (fj.StructurePreserving(LWR, [2000.0, 100.0, [5.0, 5.0, 5.0, 5.0, 2.0, 1.0, 0.5]]), 1e-4, 0.06),
+        (fj.FeedforwardPD(LWR, [2000.0, 100.0]), 5e-4, 0.03),
+        (fj.PassivityControl(LWR.rigid(), 20.0, 40.0), 1e-3, 0.01),
+        (fj.ComputedTorque(LWR.rigid(), fj.gains_from_poles([-20.0] * 2)), 1e-3, 0.005),
+    ],
+    ids=lambda x: type(x).__name__ if isinstance(x, fj.Controller) else "",
+)
+def test_bounds_where_masses_and_stiffnesses_are_off_by_a_fifth(law, period, bound):
+    """All up, all down and five mixes, for 4 s: as docs/control.md says; and an exact model does better."""
+    robot = law.robot
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], (8, 14))
+    signs[:3] = np.array([[0.0], [1.0], [-1.0]])
+    free = {f"link{k + 1}.mass": link.mass * (1 + 0.2 * signs[:, k]) for k, link in enumerate(robot.links[:7])}
+    if any(robot.elastic):
+        free["*.drive.stiffness"] = 1000.0 * (1 + 0.2 * signs[:, 7:])
+    motion = fj.RestToRest(np.zeros(7), GOAL, 2.0)
+    run = fj.simulate(robot, law, motion, 4.0, period=period, free=free, check=False)
+    errors = np.max(np.abs(run.q - run.reference), axis=(1, 2))
+    assert not run.diverged.any()
+    assert errors.max() < bound
+    assert np.max(np.abs(run.q[0, -1] - GOAL)) < 1e-3 < np.max(np.abs(run.q[1:, -1] - GOAL))
+
+
+def test_feedback_linearization_does_not_survive_such_errors():
+    law = fj.FeedbackLinearization(LWR, fj.gains_from_poles([-20.0] * 4), 1e-4)
+    factors = np.array([1.0, 0.8])
+    free = {f"link{k + 1}.mass": link.mass * factors for k, link in enumerate(LWR.links[:7])}
+    free["*.drive.stiffness"] = 1000.0 * factors[:, None] * np.ones(7)
+    with pytest.warns(UserWarning, match="1 of 2 runs diverged"):
+        run = fj.simulate(LWR, law, fj.RestToRest(np.zeros(7), GOAL, 2.0), 0.1, period=1e-4, free=free, check=False)
+    assert run.diverged.tolist() == [False, True]
+
+
 def test_feedforward_follows_the_reference():
     trajectory = fj.RestToRest(GOAL[:3], GOAL[:3] + OFFSET[:3], 0.5)
     law = fj.FeedforwardPD(ARM, [1000.0, 100.0])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from flexjoint.simulation import loop
 from support.errors import relative_error
 
 ROBOT = fj.random_robot(2, 7, prismatic=0.0, friction=True, name="arm")
@@ -95,3 +96,57 @@ def test_nan_from_a_sensor():
     for controller, state in ((fj.PassivityControl(ROBOT, 1.0, 1.0), None), (adaptive(), adaptive().start())):
         with pytest.raises(fj.NonFiniteError, match="q"):
             controller(state, STACK[:3], measured)
+
+
+def test_passivity_control_in_the_compiled_loop():
+    """The loop in one kernel is the same loop with the law called from Python; other gains need no other kernel."""
+    trajectory = fj.RestToRest([0.0, 0.1], [0.5, -0.3], 0.1)
+    law = fj.PassivityControl(ROBOT, 5.0, [10.0, 20.0])
+    start = fj.JointState(*np.array([[0.05, 0.0], [0.0, 0.1], [0.05, 0.0], [0.0, 0.1]]))
+    compiled = fj.simulate(ROBOT, law, trajectory, period=1e-3, start=start)
+    called = fj.simulate(ROBOT, lambda *x: law(*x), trajectory, period=1e-3, start=start)
+    assert np.max(np.abs(compiled.q - called.q)) < 1e-13
+    stiff = fj.PassivityControl(ROBOT, 5.0, 30.0, stiffness=900.0)
+    assert loop.Setup(ROBOT, law, 1e-3) == loop.Setup(ROBOT, stiff, 1e-3)
+    assert loop.Setup(ROBOT, law, 1e-3) != loop.Setup(
+        ROBOT, fj.PassivityControl(ROBOT, 5.0, 10.0, variant="0001"), 1e-3
+    )
+    assert np.max(np.abs(fj.simulate(ROBOT, stiff, trajectory, period=1e-3, start=start).q - compiled.q)) > 1e-3
+
+
+def test_the_lyapunov_function_of_passivity_control_falls_as_theory_says():
+    """V = ½ sᵀM s + ½ eᵀ(K_P + Λ K_D) e, V' = −e'ᵀK_D e' − eᵀΛ K_P e − sᵀD s  [DeLuca sec. II-B]."""
+    robot = fj.random_robot(2, 7, prismatic=0.0)
+    Lambda, K_P, K_D = 5.0, 60.0, 10.0
+    law = fj.PassivityControl(robot, Lambda, K_D, K_P)
+    motion = fj.Sinusoid([0.4, 0.3], [2.0, 3.0])
+    start = fj.JointState(*np.array([[0.4, -0.5], [1.0, 0.0], [0.4, -0.5], [1.0, 0.0]]))
+    run = fj.simulate(robot, law, motion, 2.0, start=start, hold=False, period=5e-4, check=False)
+    q_d, v_d = motion(run.t, 1)
+    e, de = q_d - run.q, v_d - run.v
+    s = de + Lambda * e
+    V = 0.5 * np.einsum("ki,kij,kj->k", s, fj.mass_matrix(robot, run.q), s) + 0.5 * (K_P + Lambda * K_D) * np.sum(
+        e**2, -1
+    )
+    assert np.max(np.diff(V)) < 1e-12 * V[0]
+    power = K_D * np.sum(de**2, -1) + Lambda * K_P * np.sum(e**2, -1)
+    spent = np.sum(power[1:] + power[:-1]) / 2 * 5e-4
+    assert V[0] - V[-1] == pytest.approx(spent, rel=1e-3)
+    assert V[-1] < 1e-6 * V[0]
+
+
+def test_adaptive_control_in_the_compiled_loop():
+    """The loop in one kernel learns what the law called from Python learns, from nothing or from a prior."""
+    trajectory = fj.RestToRest([0.0, 0.1], [0.5, -0.3], 0.5)
+    for prior in (None, ROBOT):
+        law = adaptive(adaptation=0.05, prior=prior)
+        compiled = fj.simulate(ROBOT, law, trajectory, start=fj.JointState(*np.zeros((4, 2))), check=False)
+
+        def called(state, reference, measurement, law=law):
+            return law(law.start() if state == () else state, reference, measurement)
+
+        wanted = fj.simulate(ROBOT, called, trajectory, start=fj.JointState(*np.zeros((4, 2))), check=False)
+        assert np.max(np.abs(compiled.q - wanted.q)) < 1e-12
+        assert np.allclose(compiled.memory[0], wanted.memory.estimate, rtol=1e-10, atol=1e-14)
+        assert np.max(np.abs(compiled.memory[0] - law.start().estimate)) > 1e-4
+    assert loop.Setup(ROBOT, law, 1e-3) == loop.Setup(ROBOT, adaptive(adaptation=2.0), 1e-3)

@@ -42,11 +42,8 @@ def log(motor, fault, count=2000, noise=0.0):
     return t, fj.Measurement(q, v, theta, measured, np.where(elastic, tau_e, 0.0)), command
 
 
-def identifier(**options):
-    residual = fj.JointTorqueResidual(ROBOT, 50.0, 50.0)
-    return fj.FaultIdentifier(fj.Detector(residual, {"link": 0.5, "motor": 0.5}), **options)
-
-
+RESIDUAL = fj.JointTorqueResidual(ROBOT, 50.0, 50.0)
+IDENTIFIER = fj.FaultIdentifier(fj.Detector(RESIDUAL, {"link": 0.5, "motor": 0.5}))
 FAULTS = {
     "total loss": (fj.Fault.TOTAL_LOSS, 1.0, 0.0),
     "efficiency": (fj.Fault.EFFICIENCY, 0.4, 0.0),
@@ -60,7 +57,7 @@ FAULTS = {
 def test_faults_behind_springs_are_named(fault, noise):
     motor = MOTORS["elastic"]
     t, measurement, command = log(motor, fault, noise=noise)
-    found = identifier().run(t, measurement, command, held=False)
+    found = IDENTIFIER.run(t, measurement, command, held=False)
     code, loss, bias = FAULTS[fault]
     assert found["fault"][-1, motor] == code
     others = [k for k in range(ROBOT.n) if k != motor]
@@ -76,7 +73,7 @@ def test_faults_of_rigid_joints():
     motor = MOTORS["rigid"]
     for fault in ("efficiency", "bias"):
         t, measurement, command = log(motor, fault)
-        found = identifier().run(t, measurement, command, held=False)
+        found = IDENTIFIER.run(t, measurement, command, held=False)
         code, loss, bias = FAULTS[fault]
         assert found["fault"][-1, motor] == code
         assert found["loss"][-1, motor] == pytest.approx(loss, abs=0.02)
@@ -96,6 +93,6 @@ def test_a_constant_torque_leaves_loss_and_bias_undecided():
 
 def test_what_an_identifier_cannot_use_is_refused():
     with pytest.raises(fj.InputError, match="no thresholds for motor"):
-        fj.FaultIdentifier(fj.Detector(fj.JointTorqueResidual(ROBOT, 50.0, 50.0), {"link": 1.0}))
+        fj.FaultIdentifier(fj.Detector(RESIDUAL, {"link": 1.0}))
     with pytest.raises(fj.InputError, match="must watch a MomentumResidual or a JointTorqueResidual"):
         fj.FaultIdentifier(fj.Detector(fj.MotorEncoderResidual(ROBOT, 50.0, 200.0), {"link": 1.0}))

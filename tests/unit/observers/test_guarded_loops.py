@@ -117,3 +117,34 @@ def test_the_complete_model_of_rotors():
             kind(whole, 60.0)
     with pytest.raises(fj.InputError, match=r"MotorEncoderResidual: .*with_fidelity\('spong'\)"):
         fj.MotorEncoderResidual(whole, 60.0, 200.0)
+
+
+def test_a_lever_of_variable_stiffness():
+    """Its second motor does not pull at the link, and both motors' residuals stay at zero when it is pushed."""
+    lever = fj.LeverDrive(4e4, 0.1, 0.05, 0.15, fj.Motor(0.3, 0.4), fj.Motor(2.0, 3.0))
+    arm = fj.random_robot(1, 3, prismatic=0.0).with_drives([lever])
+    w = np.array([0, 0, 0, 0, 0, 4.0])
+
+    def hit(t, state):
+        return {arm.tool: ca.if_else(t >= 0.05 - H / 8, 1.0, 0.0) * ca.SX(w)}
+
+    residual = fj.JointTorqueResidual(arm, 60.0, 60.0, H / 4, sensors=False)  # the spring swings at 100 rad/s
+    start = fj.JointState(np.array([0.1]), np.zeros(1), np.array([0.12, 0.01]), np.zeros(2))
+    options = {"period": H / 4, "contact": hit, "observers": {"watch": residual}, "check": False, "start": start}
+    run = fj.simulate(arm, fj.OpenLoop(arm), np.array([2.0, -1.0]), 0.1, **options)
+    u = fj.jacobian(arm, run.q[-1]).T @ w
+    assert np.allclose(run.more["watch.link"][-1], (1 - np.exp(-3.0)) * u, rtol=0.02)
+    assert np.max(np.abs(run.more["watch.link"][:200])) < 1e-3 * abs(u[0])
+    assert np.max(np.abs(run.more["watch.motor"])) < 1e-3 * abs(u[0])
+    with pytest.raises(fj.InputError, match="share a spring"):
+        fj.MotorEncoderResidual(arm, 60.0, 300.0)
+
+
+def test_rotors_that_turn_with_their_joints():
+    """A free motion of the complete model leaves no residual, and one of Spong's model does not explain it."""
+    robot = ARM.with_drives([fj.RigidDrive(fj.Motor.from_rotor(2e-3, x)) for x in (20.0, -30.0)])
+    whole = robot.with_fidelity("complete")
+    run = fj.simulate(whole, fj.OpenLoop(whole), np.array([3.0, -2.0]), 0.3, period=H, check=False)
+    log = (run.t, fj.Measurement(run.q, run.v, None, None, None), run.tau)
+    nothing, something = (np.max(np.abs(fj.MomentumResidual(x, 60.0).run(*log)["residual"])) for x in (whole, robot))
+    assert nothing < 1e-4 and something > 0.05

@@ -94,6 +94,51 @@ def test_a_sensor_without_a_number(name):
     assert np.allclose(found["residual"][25:], wanted["residual"][25:], rtol=1e-12)
 
 
+def test_a_position_that_no_encoder_can_mean():
+    """Beyond the range of sine and cosine: as good as none, and the state stays finite."""
+    found = RESIDUAL.run(*changed(at_rest(ARM, U, 40), 20, q=1e12))
+    assert statuses(found) == [FIRST] + [GOOD] * 19 + [INVALID] + [GOOD] * 19
+
+
+def test_a_sensor_that_is_not_there_is_not_missed():
+    """Torque sensors at rigid joints."""
+    robot = fj.random_robot(2, 7, prismatic=0.0, elastic=0.5)
+    t, measurement, tau = at_rest(robot, U, 10)
+    tau_e = np.where(robot.elastic, fj.gravity_torque(robot, measurement.q), np.nan)
+    found = fj.JointTorqueResidual(robot, CUTOFF, CUTOFF).run(t, measurement._replace(tau_e=tau_e), tau)
+    assert statuses(found) == [FIRST] + [GOOD] * 9
+
+
+@pytest.mark.parametrize("name", ["theta", "theta_v"])
+def test_motor_encoders_that_fail(name):
+    residual = fj.MotorEncoderResidual(ELASTIC, CUTOFF, 500.0)
+    t, measurement, tau = at_rest(ELASTIC, 0.0, 60)
+    stiffness = np.array([x.drive.stiffness for x in ELASTIC.joints])
+    log = (t, measurement._replace(theta=measurement.q + tau / stiffness), tau)
+    found = residual.run(*changed(log, slice(30, 33), **{name: np.nan}))
+    settling = [int(fj.Status.SETTLING)] * 14
+    assert statuses(found) == [FIRST, *settling, FIRST, *[GOOD] * 14, *[INVALID] * 3, *[GOOD] * 27]
+    assert np.max(np.abs(found["link"])) < 1e-9
+    assert np.allclose(found["q"][20:], measurement.q[20:], atol=1e-12)
+    assert np.allclose(found["blind"][28:35, 0], [0, 0, H, 2 * H, 3 * H, 0, 0])
+
+
+def test_a_torque_that_the_spring_cannot_have():
+    """Then the link is nowhere: told, and settled anew afterwards."""
+    soft = fj.ElasticDrive(fj.ExponentialSpring(100.0, 10.0), fj.Motor(1.0))  # more than −10 Nm
+    robot = fj.random_robot(1, 2, prismatic=0.0).with_drives([soft]).with_gravity([0, 0, 0])
+    still, tau = np.zeros((60, 1)), np.zeros((60, 1))
+    tau[30:40] = -300.0
+    found = fj.MotorEncoderResidual(robot, CUTOFF, 500.0).run(
+        H * np.arange(60), fj.Measurement(None, None, still, still, None), tau
+    )
+    told, settling = statuses(found), int(fj.Status.SETTLING)
+    assert told[29:34] == [GOOD, GOOD, INVALID, INVALID, INVALID]
+    assert told[-1] == settling
+    assert all(np.all(np.isfinite(x)) for x in found.values())
+    assert found["blind"][35, 0] == pytest.approx(5 * H)
+
+
 def test_torques_go_on_while_a_sensor_does_not():
     log = at_rest(ARM, np.sin(np.arange(40.0))[:, None] * U, 40)
     lost = RESIDUAL.run(*changed(log, slice(20, 25), q=np.nan))["residual"]
@@ -215,10 +260,12 @@ def test_kernels_are_kept_under_names_that_say_everything():
 # Alarms ---------------------------------------------------------------------------------------------------------------
 
 
-def detected(u, **options):
+DETECTOR = fj.Detector(RESIDUAL, {"residual": 1.0}, release=0.5)
+
+
+def detected(u, detector=DETECTOR):
     """Alarms of joint 1 while u acts on it, and the residual."""
     count = len(u)
-    detector = fj.Detector(RESIDUAL, {"residual": 1.0}, **options)
     found = detector.run(*at_rest(ARM, np.outer(u, [1.0, 0.0]), count))
     assert np.array_equal(found["residual"], RESIDUAL.run(*at_rest(ARM, np.outer(u, [1.0, 0.0]), count))["residual"])
     assert not np.any(found["residual_alarm"][:, 1])
@@ -227,22 +274,21 @@ def detected(u, **options):
 
 def test_alarms_have_hysteresis():
     u = np.concatenate([np.full(100, 2.0), np.full(100, 0.8), np.zeros(100)])
-    alarm, r = detected(u, release=0.5)
+    alarm, r = detected(u)
     begin, end = np.flatnonzero(r > 1.0)[0], np.flatnonzero(r[150:] < 0.5)[0] + 150
     assert np.array_equal(np.flatnonzero(alarm), np.arange(begin, end))
     assert 0 < begin < 100 < 200 < end < 300
 
 
 def test_alarms_wait_for_confirmation():
-    alarm, r = detected(np.full(100, 2.0), confirmation=0.0095)
+    alarm, r = detected(np.full(100, 2.0), fj.Detector(RESIDUAL, {"residual": 1.0}, confirmation=0.0095))
     begin = np.flatnonzero(r > 1.0)[0]
     assert np.flatnonzero(alarm)[0] == begin + 9  # the tenth sample above
 
 
 def test_alarms_stay_while_the_residual_is_blind():
-    detector = fj.Detector(RESIDUAL, {"residual": 1.0})
     log = at_rest(ARM, np.outer(np.r_[np.full(60, 2.0), np.zeros(140)], [1.0, 0.0]), 200)
-    found = detector.run(*changed(log, slice(50, 90), q=np.nan))
+    found = DETECTOR.run(*changed(log, slice(50, 90), q=np.nan))
     assert np.all(found["residual_alarm"][40:90, 0] == 1)
     assert np.all(found["blind"][50:90] > 0) and found["blind"][89, 0] == pytest.approx(0.040)
     assert found["residual_alarm"][-1, 0] == 0

@@ -65,7 +65,7 @@ def test_noise_of_sensors_spreads_as_computed(kind):
     noise = fj.Measurement(1e-4, 2e-3, None, np.array([1e-3, 3e-3]), 0.05)
     wanted = fj.spread_of_noise(residual, base, noise, torque_noise=0.1)
     rng = np.random.default_rng(5)
-    shape = (400, 640, 2)
+    shape = (200, 640, 2)
     noisy = [x + (0.0 if s is None else s) * rng.normal(size=shape) for x, s in zip(base, noise)]
     found = residual.run(H * np.arange(640), fj.Measurement(*noisy), 0.1 * rng.normal(size=shape))
     late = {name: x[:, 128:] for name, x in found.items()}

@@ -59,11 +59,10 @@ def test_the_filter():
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper")
-    chains, paper_004.CHAINS = paper_004.CHAINS, ("RR", "RRR")
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paper_004, "CHAINS", ("RR", "RRR"))
+        patch.setattr(paper_004, "VARIANTS", ("0000", "0001", "0101", "1010", "1110"))
         return reproduce("004", folder), folder
-    finally:
-        paper_004.CHAINS = chains
 
 
 def test_the_report(report):
@@ -79,11 +78,11 @@ def test_the_report(report):
         "elements_that_violate_22.csv",
         "ways_to_C.csv",
     }
-    assert all((folder / path.name).stat().st_size > 100 for path in found.files)
+    assert all((folder / path.name).stat().st_size > 50 for path in found.files)
 
 
 def test_elements_of_two_and_three_joints(report):
-    """None of 0001 and 1110; of two joints also none of 0101 and 1010, of three at least one of all others."""
+    """None of 0001 and 1110; of two joints also none of 0101 and 1010."""
     rows = {name: (int(two), int(three)) for name, two, three in report[0].grids[1].rows}
     assert [name for name, (two, _) in rows.items() if not two] == ["0001", "0101", "1010", "1110"]
     assert [name for name, (_, three) in rows.items() if not three] == ["0001", "1110"]

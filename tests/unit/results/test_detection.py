@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
-from flexjoint.results import Log, plot_detections
+from flexjoint.results import Log, plot_detections, write_table
 from flexjoint.results.detection import stretches
 
 BEGIN, END, FORCE = 0.6, 0.7, 20.0
@@ -72,6 +72,18 @@ def test_torque_sensors_are_used_where_they_are(elastic):
     assert found.residual.sensors and not other.residual.sensors
     for name in ("link", "motor"):
         assert np.abs(found.outputs[name] - other.outputs[name]).max() < 1e-9
+
+
+def test_motor_encoders_alone(elastic):
+    log = Log(ELASTIC, elastic.t, theta=elastic.theta, theta_v=elastic.theta_v, tau=elastic.tau)
+    found = fj.detect(log, thresholds=3.0, cutoff=60.0)
+    assert isinstance(found.residual, fj.MotorEncoderResidual) and "settling" in found.blind[0].why
+    assert BEGIN < found.detections[0].begin < BEGIN + 0.05
+
+
+def test_the_link_that_was_struck(rigid):
+    found = fj.detect(rigid, quiet=(0.05, 0.55), cutoff=100.0)
+    assert [found.struck(x) for x in found.detections] == [["link2"], ["link1"]]
 
 
 def test_blindness_is_told(rigid):
@@ -144,6 +156,17 @@ def test_the_command(rigid, tmp_path):
     ):
         failed = CliRunner().invoke(app, [*arguments, *wrong])
         assert failed.exit_code == 2 and message in " ".join(failed.stderr.split())
+
+
+def test_files(rigid, tmp_path):
+    found = fj.detect(rigid, thresholds=1.0)
+    write_table(found, tmp_path / "found.npz")
+    with np.load(tmp_path / "found.npz") as arrays:
+        assert np.array_equal(arrays["residual"], found.outputs["residual"]) and np.array_equal(arrays["t"], rigid.t)
+        assert arrays["joints"].tolist() == [joint.name for joint in RIGID.joints]
+        assert arrays["residual_threshold"].tolist() == [1.0, 1.0]
+    with pytest.raises(fj.InputError, match="ends in"):
+        write_table(found, tmp_path / "found.txt")
 
 
 def test_plots_with_blind_stretches(elastic, tmp_path):

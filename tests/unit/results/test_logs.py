@@ -50,8 +50,8 @@ def test_simulations_come_back(tmp_path):
     robot = fj.load("vsa_3r").without_drives().with_drives([fj.ElasticDrive(800.0, fj.Motor(0.4))] * 3)
     motion = fj.RestToRest(np.zeros(3), np.ones(3), 0.05)
     run = fj.simulate(robot, fj.FeedforwardPD(robot, [100.0, 10.0]), motion, check=False)
-    run.to_csv(tmp_path / "log.csv")
-    run.to_npz(tmp_path / "log.npz")
+    fj.write_results(run, tmp_path / "log.csv")
+    fj.write_results(run, tmp_path / "log.npz")
     for name in ("log.csv", "log.npz"):
         log = fj.read_log(tmp_path / name, robot)
         assert log.known == ("q", "v", "theta", "theta_v", "tau")

@@ -239,11 +239,11 @@ def test_too_much_delay_is_refused_before_the_run():
 
 def test_tables(tmp_path):
     result = run(**EVERYTHING | {"stops": None})
-    result.to_csv(tmp_path / "run.csv")
+    fj.write_results(result, tmp_path / "run.csv")
     header, *lines = (tmp_path / "run.csv").read_text().splitlines()
     table = np.loadtxt(lines, delimiter=",")
     assert np.array_equal(table[:, header.split(",").index("estimator.v.2")], result.more["estimator.v"][:, 1])
-    result.to_npz(tmp_path / "run.npz")
+    fj.write_results(result, tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as data:
         assert np.array_equal(data["measured.tau_e"], result.more["measured.tau_e"])
 

@@ -24,13 +24,22 @@ def words(text):
 @pytest.fixture(scope="module")
 def kernel():
     inputs = [Array("counter", (4,)), Array("key", (2,))]
-    return kernel_of("philox", inputs, lambda c, k: [(Array("words", (4,)), philox(c.elements(), k.elements()))])
+    return kernel_of(
+        "philox", inputs, lambda c, k: [(Array("words", (4,)), ca.vertcat(*philox(c.elements(), k.elements())))]
+    )
 
 
 @pytest.mark.parametrize(("counter", "key", "answer"), KNOWN)
 def test_known_answers(kernel, counter, key, answer):
     found = kernel(words(counter).astype(float), words(key).astype(float))[0]
     assert np.array_equal(found, words(answer))
+
+
+def test_without_a_kernel():
+    """In plain SX, where there is no exclusive or."""
+    counter, key, answer = map(words, KNOWN[2])
+    found = philox([ca.SX(float(x)) for x in counter], [ca.SX(float(x)) for x in key])
+    assert [float(x) for x in found] == answer.tolist()
 
 
 def test_many_counters(kernel):

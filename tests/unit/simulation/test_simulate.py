@@ -170,20 +170,6 @@ def test_another_period_than_the_controllers():
         run(controller=law, period=2e-3)
 
 
-def test_tables(tmp_path):
-    result = run()
-    result.to_npz(tmp_path / "run.npz")
-    with np.load(tmp_path / "run.npz") as data:
-        assert np.array_equal(data["tau"], result.tau)
-        assert list(data["joints"]) == [joint.name for joint in ROBOT.joints]
-    result.to_csv(tmp_path / "run.csv")
-    header, *lines = (tmp_path / "run.csv").read_text().splitlines()
-    assert header.split(",")[:2] == ["t [s]", "q.link1_joint [rad]"]
-    assert np.array_equal(np.loadtxt(lines, delimiter=",")[:, 1:3], result.q)
-    with pytest.raises(fj.InputError, match="use to_npz"):
-        run(start=starts(2)).to_csv(tmp_path / "batch.csv")
-
-
 def test_the_loop_is_one_kernel():
     kernel = loop.loop_kernel(loop.Setup(ROBOT, PD, 1e-3), loop.BLOCK)
     assert [op.loop.turns for op in kernel.program.code if op.loop] == [loop.BLOCK]

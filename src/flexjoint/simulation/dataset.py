@@ -1,0 +1,72 @@
+"""Simulations as xarray Datasets: named dimensions, coordinates, units, and how they came about; nothing of when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from .result import Simulation
+
+LINKS, MOTORS = ("q", "v"), ("theta", "theta_v", "tau")
+MEANING = {
+    "q": "positions of the links",
+    "v": "velocities of the links",
+    "theta": "positions of the motors, on the link side",
+    "theta_v": "velocities of the motors, on the link side",
+    "tau": "torques of the motors from this instant on, on the link side",
+}
+PACKAGES = ("flexjoint", "numpy", "casadi", "llvmlite")
+
+
+def common_unit(unit: str, kinds: Sequence[str]) -> str:
+    """Of "turning | sliding" the one that all joints have, or both."""
+    turning, sliding = unit.split(" | ")
+    found = dict.fromkeys(sliding if kind == "prismatic" else turning for kind in kinds)
+    return " | ".join(found)
+
+
+def followed_by(name: str) -> str:
+    """The last dimension of what sensors, actuators and observers gave: joints, motors, or of its own."""
+    joints, motors = (*LINKS, "tau_e"), MOTORS
+    own = {f"measured.{x}": "joint" for x in joints} | {f"measured.{x}": "motor" for x in motors} | {"command": "motor"}
+    return own.get(name, f"{name}_entry")
+
+
+def dataset_of(run: Simulation) -> Any:
+    try:
+        import xarray
+    except ImportError:
+        raise InputError("Datasets need xarray, which is not installed: pip install 'flexjoint[results]'") from None
+    robot, batch = run.robot, run.q.shape[:-2]
+    runs = ("run",) if len(batch) == 1 else tuple(f"run_{k}" for k in range(len(batch)))
+    kinds = [joint.kind for joint in robot.joints]
+    along = {"joint": kinds, "motor": [kinds[i] for i in robot.motor_joints]}
+
+    def series(name: str, dimension: str) -> tuple:
+        unit = common_unit(run.units[name], along[dimension])
+        return (*runs, "time", dimension), getattr(run, name), {"units": unit, "long_name": MEANING[name]}
+
+    arrays: dict[str, Any] = {name: series(name, "joint") for name in LINKS}
+    arrays |= {name: series(name, "motor") for name in MOTORS}
+    followed = "joint" if run.reference.shape[-1] == robot.n else "reference_entry"
+    arrays["reference"] = ("time", followed), run.reference, {"long_name": "what the controller shall follow"}
+    for name, values in run.more.items():
+        arrays[name] = (*runs, "time", followed_by(name)), values
+    arrays["periods"] = runs, np.asarray(run.periods), {"units": "1", "long_name": "periods that went well"}
+    arrays["diverged"] = runs, np.asarray(run.joint), {"long_name": "first joint to leave all bounds, or -1"}
+    coordinates: dict[str, Any] = {
+        "time": ("time", run.t, {"units": "s"}),
+        "joint": [joint.name for joint in robot.joints],
+        "motor": list(robot.motor_names),
+        "kind": ("joint", kinds),
+        **{name: np.arange(size) for name, size in zip(runs, batch)},
+    }
+    about = {"robot": robot.name, "robot_digest": robot.digest, "period": run.period, **run.provenance}
+    versions = {f"{name}_version": version(name) for name in PACKAGES}
+    return xarray.Dataset(arrays, coordinates, {**about, **versions})

@@ -1,0 +1,252 @@
+"""Tracking errors of a controller on robots it does not know exactly: samples in batches, on all cores.
+
+Sample k is the same run, to the bit, whatever else is computed with it: alone, in a batch, on any number of threads, or
+after an interruption.  Blocks of samples are handed to threads whole; finished ones are in a folder, if one is given,
+and are not computed again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ..control.base import Controller
+from ..control.gains import positive
+from ..control.open_loop import OpenLoop
+from ..errors import InputError
+from ..robot import Robot
+from ..simulation.instruments import code_of
+from ..simulation.reference import Reference
+from ..simulation.result import Simulation
+from ..simulation.simulate import checked_period, periods, simulate
+from ..trajectory.base import whole
+from .store import Store
+from .variation import Variations
+
+ROWS = (8, 64)  # samples of a block: enough for the lanes of registers, not too many to lose
+MEMORY = 2**27  # bytes of a block's histories
+LEVELS = (0.5, 0.9, 0.95, 0.99, 1.0)
+ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint")
+
+
+@dataclass(frozen=True, eq=False)
+class MonteCarlo:
+    """Samples, a row each: their parameters by `names`, and of each joint the error |q − q_d| of the links.
+
+    `largest` is over the whole run, `rms` its root mean square, `final` at the end.  Of a run that diverged, `joint`
+    is the first to leave all bounds (else -1) and `ended` when, s; its errors are those until then.
+    """
+
+    robot: Robot
+    names: tuple[str, ...]
+    samples: np.ndarray  # their numbers
+    parameters: np.ndarray
+    largest: np.ndarray
+    rms: np.ndarray
+    final: np.ndarray
+    ended: np.ndarray
+    joint: np.ndarray
+    wanted: int  # samples asked for
+    limit: float | None = None  # of the largest error
+
+    @property
+    def complete(self) -> bool:
+        """Whether all samples were run; not so after an interruption."""
+        return len(self.samples) == self.wanted
+
+    @property
+    def diverged(self) -> np.ndarray:
+        return self.joint >= 0
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Runs that diverged, or whose error went beyond the limit."""
+        beyond = False if self.limit is None else np.max(self.largest, axis=1) > self.limit
+        return self.diverged | beyond
+
+    def quantiles(self, levels: Any = LEVELS, of: str = "largest") -> np.ndarray:
+        """Of the largest, "rms" or "final" error of each joint: (levels, n); runs that diverged count as infinite."""
+        errors = np.where(self.diverged[:, None], np.inf, getattr(self, of))
+        return np.quantile(errors, np.asarray(levels, dtype=float), axis=0, method="inverted_cdf")
+
+
+def monte_carlo(
+    robot: Robot,
+    controller: Any,
+    reference: Any,
+    duration: float | None = None,
+    *,
+    samples: int,
+    vary: Mapping[str, str],
+    seed: int = 0,
+    folder: str | os.PathLike[str] | None = None,
+    limit: float | None = None,
+    threads: int | None = None,
+    progress: Callable[[int], Any] = lambda samples: None,
+    **options: Any,
+) -> MonteCarlo:
+    """Run a controller on `samples` robots whose parameters vary, as {"*.drive.stiffness": "10%", "payload": "0..3"}.
+
+    The controller knows the nominal robot.  Every run begins where `simulate` begins with that; `options` are those of
+    `simulate`.  With a `folder`, Ctrl-C keeps the blocks that are finished, and the same call goes on from there, also
+    with more samples; without, it keeps them in the result.  A run fails if it diverges or an error exceeds `limit`.
+    `progress` is called with the number of samples each time some are done.
+    """
+    if isinstance(controller, OpenLoop):
+        raise InputError("monte_carlo: OpenLoop follows no motion, so there is no error to speak of")
+    whole("monte_carlo", "samples", samples, least=1)
+    whole("monte_carlo", "seed", seed, least=0)
+    if limit is not None:
+        positive("monte_carlo", "limit", limit)
+    for name, remedy in (("free", "say so in vary"), ("gains", "give them to the controller"), ("row", "leave it out")):
+        if name in options:
+            raise InputError(f"monte_carlo has no option {name}; {remedy}")
+    if isinstance(options.get("start"), Simulation):
+        raise InputError("monte_carlo: start must be a JointState, such as simulation.last")
+    threads = cores() if threads is None else whole("monte_carlo", "threads", threads, least=1)
+    variations = Variations.of(robot, vary)
+    steps, settings = plan(robot, controller, reference, duration, vary, seed, options)
+    store, rows = Store(folder, settings), block_rows(steps, 2 * robot.n + 3 * robot.motor_count)
+    run = partial(run_block, variations, controller, reference, duration, seed, store)
+    found = dict(known(store, samples, rows))
+    left = [(first, min(first + rows, samples)) for first in range(0, samples, rows) if first not in found]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* diverged; joint .*", UserWarning)
+        try:
+            progress(sum(len(x["joint"]) for x in found.values()))
+            for first, last in left[:1]:  # the first compiles, and checks the period
+                found[first] = run(first, last, options)
+                progress(last - first)
+            in_threads(run, left[1:], {**options, "check": False}, threads, found, progress)
+        except KeyboardInterrupt:
+            pass  # what is found is kept
+    blocks = sorted(found.items())
+    numbers = [np.arange(first, first + len(x["joint"])) for first, x in blocks]
+    merged = {name: np.concatenate([x[name] for _, x in blocks]) for name in ARRAYS} if blocks else nothing(variations)
+    of = np.concatenate(numbers) if blocks else np.empty(0, dtype=int)
+    return MonteCarlo(variations.robot, variations.names, of, **merged, wanted=samples, limit=limit)
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def in_threads(
+    run: Callable[..., dict[str, np.ndarray]],
+    blocks: list[tuple[int, int]],
+    options: Mapping[str, Any],
+    threads: int,
+    found: dict[int, dict[str, np.ndarray]],
+    progress: Callable[[int], Any],
+) -> None:
+    """All blocks; at Ctrl-C those that have begun are finished, and no others."""
+    with ThreadPoolExecutor(threads, thread_name_prefix="flexjoint") as pool:
+        futures = {pool.submit(run, first, last, options): first for first, last in blocks}
+        try:
+            for done in as_completed(futures):
+                progress(len(done.result()["joint"]))
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+            found |= {first: x.result() for x, first in futures.items() if not x.cancelled() and not x.exception()}
+
+
+def run_block(
+    variations: Variations,
+    controller: Any,
+    reference: Any,
+    duration: Any,
+    seed: int,
+    store: Store,
+    first: int,
+    last: int,
+    options: Mapping[str, Any],
+) -> dict[str, np.ndarray]:
+    """Samples first, ..., last − 1: simulated, summed up and stored."""
+    values = variations.draw(seed, first, last)
+    sample: dict[str, Any] = {"free": variations.free(values), "seed": seed, "row": np.arange(first, last)}
+    run = simulate(variations.robot, controller, reference, duration, **sample, **options)
+    errors = np.abs(run.error)
+    place = np.asarray(run.periods, dtype=int)[:, None, None]
+    block = {
+        "parameters": values,
+        "largest": np.nanmax(errors, axis=1),
+        "rms": np.sqrt(np.nanmean(errors**2, axis=1)),
+        "final": np.take_along_axis(errors, place, axis=1)[:, 0],
+        "ended": run.ended,
+        "joint": run.joint,
+    }
+    store.save(first, block)
+    return block
+
+
+def known(store: Store, samples: int, rows: int) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
+    """Blocks that are there already."""
+    for first in range(0, samples, rows):
+        block = store.load(first, min(rows, samples - first))
+        if block is not None:
+            yield first, block
+
+
+def nothing(variations: Variations) -> dict[str, np.ndarray]:
+    """An interruption before the first block."""
+    widths = {"parameters": len(variations.names), **dict.fromkeys(("largest", "rms", "final"), variations.robot.n)}
+    return {name: np.empty((0, widths[name]) if name in widths else 0) for name in ARRAYS}
+
+
+def block_rows(steps: int, numbers: int) -> int:
+    """As many as the memory holds of so many numbers a period."""
+    least, most = ROWS
+    return int(np.clip(MEMORY // (steps * numbers * 8), least, most)) // least * least
+
+
+def plan(
+    robot: Robot, controller: Any, reference: Any, duration: Any, vary: Any, seed: int, options: Mapping[str, Any]
+) -> tuple[int, dict[str, Any]]:
+    """How many periods, and all that decides the samples, as text."""
+    compiled = isinstance(controller, Controller)
+    period = checked_period(controller, options.get("period"))
+    own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
+    wanted = Reference.of(reference, *own)
+    steps = periods(duration, wanted.duration, period, 0)
+    law = code_of(controller, "gains")
+    settings = {
+        "robot": robot.digest,
+        "controller": law if isinstance(law, str) else described(law),
+        "gains": digest(controller.gains) if compiled else "",
+        "reference": digest(wanted(period * np.linspace(0, steps, 257))),
+        "periods": steps,
+        "period": period,
+        "memory": digest(np.concatenate([[], *map(np.ravel, controller.start(wanted(np.zeros(()))))]))
+        if compiled
+        else "",
+        "vary": [f"{path}={text}" for path, text in vary.items()],
+        "seed": seed,
+        "flexjoint": version("flexjoint"),
+        "options": {name: described(x) for name, x in options.items() if name not in ("check", "period")},
+    }
+    return steps, settings
+
+
+def described(option: Any) -> str:
+    """A controller or an option of `simulate` as text: arrays by digest, functions by name, data in full."""
+    if isinstance(option, np.ndarray | list | tuple):
+        return digest(np.concatenate([np.ravel(x) for x in option]))
+    if isinstance(option, Mapping):
+        return str({name: described(x) for name, x in option.items()})
+    if isinstance(option, str | int | float | None):
+        return str(option)
+    return str(getattr(option, "__qualname__", code_of(option)))
+
+
+def digest(array: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]

@@ -1,0 +1,87 @@
+"""Samples as a table, and as a plot of how the errors are distributed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..paths import parameters
+from ..results.files import replacing
+from ..results.plots import BLUE, ORANGE, check_plot_path, shown_units
+from ..results.table import Column
+from .monte_carlo import MonteCarlo
+
+
+@dataclass(frozen=True, eq=False)
+class SampleTable:
+    """A row a sample: its parameters, its errors, and which joint diverged when; all samples, or only failures."""
+
+    study: MonteCarlo
+    failures: bool = False
+
+    def columns(self) -> list[Column]:
+        study = self.study
+        rows = study.failed if self.failures else slice(None)
+        joints = study.robot.joints
+        found = [Column("sample", "", study.samples[rows])]
+        found += [Column(name, unit_of(study, name), study.parameters[rows, i]) for i, name in enumerate(study.names)]
+        for kind in ("largest", "rms", "final"):
+            errors = getattr(study, kind)[rows]
+            units = ["m" if joint.kind == "prismatic" else "rad" for joint in joints]
+            found += [Column(f"{kind}.{x.name}", units[i], errors[:, i]) for i, x in enumerate(joints)]
+        names = np.array(["", *(joint.name for joint in joints)])
+        return [*found, Column("ended", "s", study.ended[rows]), Column("diverged", "", names[study.joint[rows] + 1])]
+
+    def arrays(self) -> dict[str, Any]:
+        return {column.name: column.values for column in self.columns()}
+
+
+def unit_of(study: MonteCarlo, path: str) -> str:
+    known = parameters(study.robot)
+    return known[path if path in known else path.rsplit(".", 1)[0]].unit
+
+
+def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
+    """For each joint the share of runs whose error, the largest and that at the end, stays below a bound."""
+    path = check_plot_path(path)
+    from matplotlib.figure import Figure
+
+    joints, labels, factors = study.robot.joints, *shown_units(study.robot)
+    mixed = len(set(labels)) > 1
+    height = 1.4 + 1.25 * len(joints)
+    figure = Figure(figsize=(6.4, height))
+    axes = figure.subplots(len(joints), 1, squeeze=False)[:, 0]
+    share = (1 + np.arange(len(study.samples))) / max(1, len(study.samples))
+    for i, (axis, joint) in enumerate(zip(axes, joints)):
+        for kind, colour in (("largest", BLUE), ("final", ORANGE)):
+            errors = np.where(study.diverged, np.nan, getattr(study, kind)[:, i] * factors[i])
+            axis.plot(np.sort(errors), share, color=colour, linewidth=1.4, label=NAMES[kind])
+        axis.set(ylim=(0, 1.02), yticks=[0, 0.5, 1])
+        axis.set_ylabel(joint.name, fontweight="bold")
+        axis.set_xlim(left=0)
+        axis.grid(alpha=0.3)
+        axis.locator_params(axis="x", nbins=7)
+        axis.ticklabel_format(axis="x", useOffset=False, scilimits=(-2, 4), useMathText=True)
+        place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
+        if mixed:
+            axis.annotate(labels[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
+    failures = np.count_nonzero(study.failed)
+    figure.suptitle(f"{study.robot.name}: {len(study.samples)} samples, {failures} failed", y=1 - 0.15 / height)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(),
+        loc="upper center",
+        ncols=2,
+        frameon=False,
+        bbox_to_anchor=(0.5, 1 - 0.3 / height),
+    )
+    figure.supxlabel("error |q − q_d| of the links" + ("" if mixed else f", {labels[0]}"), fontsize=10)
+    figure.supylabel("share of runs below", fontsize=10)
+    figure.subplots_adjust(0.17, 0.65 / height, 0.93, 1 - 0.75 / height, hspace=0.75)
+    with replacing(path) as file:
+        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+
+
+NAMES = {"largest": "largest error", "final": "error at the end"}

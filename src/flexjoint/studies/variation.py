@@ -1,0 +1,115 @@
+"""Parameters that vary from sample to sample, each number on its own.
+
+    10%          normal about the nominal value, with that standard deviation, cut off at three of them
+    -20%..20%    uniform between these deviations from the nominal value
+    0..3         uniform between these values
+
+Sample k depends on the seed and on k alone: Philox [Salmon] with the seed as its key and k in its counter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..paths import Parameter, select_all
+from ..robot import Robot
+
+CUT = 3.0  # standard deviations
+NEVER_NEGATIVE = ("mass", "stiffness", "damping", "viscous_friction", "coulomb_friction", "motor.inertia")
+PAYLOAD = "payload"
+
+
+class Spread(NamedTuple):
+    """A distribution between two ends, absolute or relative to the nominal value; normal ones are symmetric."""
+
+    low: float
+    high: float
+    relative: bool
+    normal: bool = False
+
+    def values(self, u: np.ndarray, nominal: np.ndarray) -> np.ndarray:
+        """The quantile of each number in (0, 1)."""
+        if self.normal:
+            from scipy.special import ndtr, ndtri
+
+            x = ndtri(ndtr(-CUT) + u * (ndtr(CUT) - ndtr(-CUT))) * (self.high / CUT)
+        else:
+            x = self.low + u * (self.high - self.low)
+        return nominal * (1 + x) if self.relative else x
+
+
+def spread(path: str, text: Any) -> Spread:
+    """A distribution from its text."""
+    ends = str(text).replace(" ", "").split("..")
+    relative = [x.endswith("%") for x in ends]
+    try:
+        numbers = [float(x.removesuffix("%")) / (100 if share else 1) for x, share in zip(ends, relative)]
+    except ValueError:
+        numbers = []
+    normal = len(numbers) == 1
+    if (
+        not 1 <= len(numbers) <= 2
+        or len(set(relative)) > 1
+        or (normal and not relative[0])
+        or not np.isfinite(numbers).all()
+    ):
+        raise InputError(
+            f"{path}={text}: a variation is 10% (normal, with that standard deviation), -20%..20% or 0..3 (uniform)"
+        )
+    if normal:
+        if not 0 < numbers[0] * CUT < 1:
+            raise InputError(
+                f"{path}={text}: a standard deviation lies between 0% and 33%, or values change their sign"
+            )
+        return Spread(-CUT * numbers[0], CUT * numbers[0], True, True)
+    low, high = numbers
+    if not low < high or (relative[0] and low <= -1):
+        raise InputError(f"{path}={text}: the first end must be below the second, and above -100%")
+    return Spread(low, high, relative[0])
+
+
+class Variations(NamedTuple):
+    """A robot whose numbers vary, which numbers, and how."""
+
+    robot: Robot
+    parameters: tuple[Parameter, ...]
+    spreads: tuple[Spread, ...]
+
+    @classmethod
+    def of(cls, robot: Robot, vary: Mapping[str, Any]) -> Variations:
+        """`payload` is the mass of a further body, a point at the tool."""
+        if not isinstance(vary, Mapping) or not vary:
+            raise InputError("vary must map paths of parameters to variations, such as {'*.drive.stiffness': '10%'}")
+        spreads = tuple(spread(path, text) for path, text in vary.items())
+        varied = robot.with_payload(0.0) if PAYLOAD in vary else robot
+        paths = tuple(f"{varied.links[-1].name}.mass" if path == PAYLOAD else path for path in vary)
+        parameters = select_all(varied, paths)
+        for parameter, each in zip(parameters, spreads):
+            if each.relative and not np.any(parameter.value):
+                raise InputError(f"{parameter.path} is 0; vary it between values, such as 0..1, not in percent")
+            wrong = [x for x in parameter.elements if x.endswith(NEVER_NEGATIVE)]
+            if wrong and not each.relative and each.low < 0:
+                raise InputError(f"{wrong[0]} would reach {each.low:g}; it cannot be negative")
+        return cls(varied, parameters, spreads)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(path for parameter in self.parameters for path in parameter.elements)
+
+    def draw(self, seed: int, first: int, last: int) -> np.ndarray:
+        """The parameters of samples first, ..., last − 1, a row each."""
+        nominal = [np.ravel(parameter.value) for parameter in self.parameters]
+        u = np.empty((last - first, sum(x.size for x in nominal)))
+        for row, sample in zip(u, range(first, last)):
+            np.random.Generator(np.random.Philox(key=seed, counter=sample << 128)).random(out=row)
+        parts = np.split(u, np.cumsum([x.size for x in nominal])[:-1], axis=1)
+        return np.hstack([each.values(x, value) for each, x, value in zip(self.spreads, parts, nominal)])
+
+    def free(self, values: np.ndarray) -> dict[str, np.ndarray]:
+        """Rows of parameters as `simulate` takes them."""
+        parts = np.split(values, np.cumsum([x.value.size for x in self.parameters])[:-1], axis=1)
+        return {x.path: part.reshape(-1, *x.value.shape) for x, part in zip(self.parameters, parts)}

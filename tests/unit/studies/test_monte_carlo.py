@@ -1,0 +1,308 @@
+"""Samples are what `simulate` gives for their parameters, to the bit, however they are computed; distributions."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import threading
+from importlib import import_module
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import flexjoint as fj
+from flexjoint.results import write_table
+from flexjoint.studies import SampleTable
+from flexjoint.studies.variation import Variations
+
+module = import_module("flexjoint.studies.monte_carlo")
+ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
+LAW = fj.FeedforwardPD(ROBOT, [400.0, 40.0])
+MOTION = fj.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
+VARY = {"*.drive.stiffness": "10%", "payload": "0..3"}
+STIFFNESS = f"{ROBOT.joints[0].name}.drive.stiffness"
+ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint")
+
+
+def study(samples=40, **changes):
+    options = {"vary": VARY, "seed": 7, "threads": 1, "period": 1e-3, "check": False}
+    return fj.monte_carlo(ROBOT, LAW, MOTION, 0.06, samples=samples, **options | changes)
+
+
+def same(a, b, rows=slice(None)):
+    return all(np.array_equal(getattr(a, x)[rows], getattr(b, x)) for x in ARRAYS)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return study()
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(module, "ROWS", (8, 8))
+
+
+# Same seed, same bits ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", [0, 9, 39])
+def test_a_sample_is_a_single_run(whole, sample):
+    loaded = ROBOT.with_payload(0.0)
+    names = dict(zip(whole.names, whole.parameters[sample]))
+    run = fj.simulate(loaded, LAW, MOTION, 0.06, period=1e-3, check=False, free=names)
+    errors = np.abs(run.q - run.reference)
+    assert np.array_equal(whole.largest[sample], errors.max(axis=0))
+    assert np.array_equal(whole.final[sample], errors[-1])
+    assert np.allclose(whole.rms[sample], np.sqrt(np.mean(errors**2, axis=0)), rtol=1e-12)
+    assert (whole.joint[sample], whole.ended[sample]) == (-1, pytest.approx(0.06))
+
+
+def test_noise_is_that_of_the_sample():
+    sensors = fj.Sensors(motor_noise=1e-3)
+    found = study(20, sensors=sensors, threads=2)
+    assert same(found, study(20, sensors=sensors))
+    quiet = study(20)
+    assert np.array_equal(quiet.parameters, found.parameters) and not np.any(quiet.largest == found.largest)
+    options = {"period": 1e-3, "check": False, "sensors": sensors, "seed": 7}
+    names = dict(zip(found.names, found.parameters[17]))
+    run = fj.simulate(ROBOT.with_payload(0.0), LAW, MOTION, 0.06, free=names, row=17, **options)
+    assert np.array_equal(found.largest[17], np.abs(run.error).max(axis=0))
+
+
+def test_threads_and_blocks_do_not_matter(whole, monkeypatch):
+    assert same(whole, study(threads=2))
+    monkeypatch.setattr(module, "ROWS", (8, 16))
+    assert same(whole, study())
+
+
+def test_samples_depend_on_seed_and_number_alone(whole):
+    assert same(whole, study(13), slice(0, 13))
+    assert not np.any(study(8, seed=8).parameters == whole.parameters[:8])
+    assert len(np.unique(whole.parameters[:, 0])) == 40
+
+
+def test_interrupted_and_resumed(whole, tmp_path, monkeypatch):
+    """Ctrl-C while threads are at work: what has begun is finished and kept, the rest comes later."""
+    folder = tmp_path / "samples"
+    done = []
+
+    def interrupt(samples):
+        done.append(samples)
+        if len(done) == 3:  # nothing known, the first block, one from a thread
+            signal.raise_signal(signal.SIGINT)
+
+    part = study(folder=folder, progress=interrupt)
+    assert len(part.samples) > 8 and part.wanted == 40
+    assert same(whole, part, part.samples)
+    kept = sorted(folder.glob("*.npz"))
+    assert len(kept) == len(part.samples) // 8
+    (folder / kept[0].name).write_bytes(b"torn")  # by a power cut, say
+    old = kept[1].stat().st_mtime_ns
+    again = study(folder=folder, threads=2)
+    assert again.complete and same(whole, again)
+    assert kept[1].stat().st_mtime_ns == old, "finished blocks are not computed again"
+    monkeypatch.setattr(module, "simulate", None)
+    assert same(whole, study(folder=folder)), "nothing is left to compute"
+
+
+def test_interrupted_before_anything_is_done():
+    def interrupt(samples):
+        raise KeyboardInterrupt
+
+    assert study(progress=interrupt).samples.size in (8, 0)
+
+
+def test_an_error_in_a_thread_is_the_users(monkeypatch):
+    def fails(*arguments):
+        if threading.current_thread() is not threading.main_thread():
+            raise fj.InputError("of a thread")
+        return original(*arguments)
+
+    original = module.run_block
+    monkeypatch.setattr(module, "run_block", fails)
+    with pytest.raises(fj.InputError, match="of a thread"):
+        study()
+
+
+def test_more_samples_in_the_same_folder(whole, tmp_path):
+    study(12, folder=tmp_path)
+    assert same(whole, study(folder=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"seed": 8}, "seed was 7, now it is 8"),
+        ({"vary": {"*.drive.stiffness": "5%"}}, "vary was"),
+        ({"vary": {"payload": "0..3", "*.drive.stiffness": "10%"}}, "vary was"),
+        ({"period": 5e-4}, "period"),
+        ({"substeps": 2}, "options was"),
+        ({"sensors": fj.Sensors(motor_resolution=1e-4)}, "options was"),
+        ({"start": fj.JointState(*np.full((4, 2), 0.1))}, "options was"),
+    ],
+)
+def test_a_folder_of_other_settings_is_refused(tmp_path, changes, what):
+    study(8, folder=tmp_path)
+    with pytest.raises(fj.InputError, match=f"holds samples with other settings: {what}"):
+        study(8, folder=tmp_path, **changes)
+
+
+def test_another_prior_of_an_adaptive_law_is_refused(tmp_path):
+    rigid = ROBOT.rigid()
+    options = {"samples": 8, "vary": {"link1.mass": "10%"}, "check": False, "folder": tmp_path}
+    for prior in (None, rigid):
+        law = fj.AdaptiveControl(rigid, 5.0, 10.0, 0.01, 1e-3, prior)
+        if prior is None:
+            fj.monte_carlo(rigid, law, MOTION, **options)
+        else:
+            with pytest.raises(fj.InputError, match="other settings: memory was"):
+                fj.monte_carlo(rigid, law, MOTION, **options)
+
+
+def test_another_controller_reference_or_folder_is_refused(tmp_path):
+    study(8, folder=tmp_path)
+    options = {"samples": 8, "vary": VARY, "seed": 7, "period": 1e-3, "folder": tmp_path}
+    for law, motion, what in (
+        (fj.FeedforwardPD(ROBOT, [400.0, 41.0]), MOTION, "gains"),
+        (fj.MotorPD(ROBOT, [400.0, 40.0]), MOTION, "controller"),
+        (LAW, fj.RestToRest([0.0, 0.0], [0.4, -0.2], 0.05), "reference"),
+    ):
+        with pytest.raises(fj.InputError, match=f"other settings: {what} was"):
+            fj.monte_carlo(ROBOT, law, motion, 0.06, **options)
+    (tmp_path / "settings.json").write_text("{")
+    with pytest.raises(fj.InputError, match="cannot be read"):
+        study(8, folder=tmp_path)
+    (tmp_path / "settings.json").unlink()
+    with pytest.raises(fj.InputError, match="no folder of samples"):
+        study(8, folder=tmp_path)
+
+
+# Failures and statistics ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def failing():
+    """Semi-implicit Euler is unstable beyond h = 2/ω."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ROWS", (8, 8))
+        options = {"vary": {STIFFNESS: "1e3..4e5"}, "period": 1e-3, "check": False, "integrator": "euler"}
+        undamped = fj.FeedforwardPD(ROBOT, [1.0, 0.0])
+        return fj.monte_carlo(ROBOT, undamped, MOTION, 0.06, samples=24, threads=1, **options)
+
+
+def test_failures_are_found_with_their_parameters(failing, tmp_path):
+    assert 0 < np.count_nonzero(failing.diverged) < 24
+    for stiffness, diverged in zip(failing.parameters[:, 0], failing.diverged):
+        drive = fj.ElasticDrive(stiffness, ROBOT.joints[0].drive.motor)
+        modes = fj.joint_modes(ROBOT.with_drives([drive, ROBOT.joints[1].drive]), [0.0, 0.0])
+        h_omega = 1e-3 * modes.frequencies[-1]
+        assert h_omega > 2.0 if diverged else h_omega < 2.1  # near the limit it grows slowly
+    assert np.all(failing.ended[failing.diverged] < 0.06)
+    write_table(SampleTable(failing, failures=True), tmp_path / "failures.csv")
+    with open(tmp_path / "failures.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(x["sample"]) for x in rows] == np.flatnonzero(failing.diverged).tolist()
+    first = int(rows[0]["sample"])
+    assert float(rows[0][f"{STIFFNESS} [Nm/rad]"]) == failing.parameters[first, 0]
+    assert rows[0]["diverged"] in [joint.name for joint in ROBOT.joints]
+
+
+def test_quantiles_count_what_diverged_as_infinite(failing):
+    count = np.count_nonzero(failing.diverged)
+    assert np.all(np.isinf(failing.quantiles([1.0])))
+    below = failing.quantiles([(24 - count) / 24])
+    assert np.array_equal(below[0], failing.largest[~failing.diverged].max(axis=0))
+
+
+def test_a_limit_makes_failures(whole):
+    limit = float(np.quantile(whole.largest.max(axis=1), 0.5, method="lower"))
+    limited = study(limit=limit)
+    assert not limited.diverged.any()
+    assert np.array_equal(limited.failed, whole.largest.max(axis=1) > limit)
+    assert 0 < np.count_nonzero(limited.failed) < 40
+
+
+def test_plots(whole, failing, tmp_path):
+    for k, found in enumerate((whole, failing)):
+        fj.plot_monte_carlo(found, tmp_path / f"{k}.png")
+        assert (tmp_path / f"{k}.png").read_bytes().startswith(b"\x89PNG")
+
+
+# Distributions ----------------------------------------------------------------------------------------------------
+
+
+def drawn(vary, count=4000):
+    variations = Variations.of(ROBOT, vary)
+    return variations.names, variations.draw(3, 0, count)
+
+
+def test_normal_variations_are_cut_off_at_three_deviations():
+    names, values = drawn({"*.drive.stiffness": "10%"})
+    for name, column in zip(names, values.T):
+        z = (column / fj.parameters(ROBOT)[name].value - 1) / 0.1
+        assert stats.kstest(z, stats.truncnorm(-3, 3).cdf).pvalue > 0.01
+        assert np.max(np.abs(z)) <= 3
+    assert abs(np.corrcoef(values.T)[0, 1]) < 0.05, "every number on its own"
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"), [("0..3", 0.0, 3.0), ("1e-1 .. 2", 0.1, 2.0), ("-20%..30%", 0.8, 1.3)]
+)
+def test_uniform_variations(text, low, high):
+    _, values = drawn({"link1.mass": text})
+    nominal = ROBOT.links[0].mass if "%" in text else 1.0
+    assert stats.kstest(values[:, 0] / nominal, stats.uniform(low, high - low).cdf).pvalue > 0.01
+
+
+@pytest.mark.parametrize(
+    ("vary", "message"),
+    [
+        ({"link1.mass": "10"}, "a variation is 10%"),
+        ({"link1.mass": "1..2..3"}, "a variation is 10%"),
+        ({"link1.mass": "1..20%"}, "a variation is 10%"),
+        ({"link1.mass": "nan..1"}, "a variation is 10%"),
+        ({"link1.mass": "40%"}, "between 0% and 33%"),
+        ({"link1.mass": "3..1"}, "the first end must be below"),
+        ({"link1.mass": "-150%..20%"}, "above -100%"),
+        ({"link1.mass": "-1..1"}, "link1.mass would reach -1; it cannot be negative"),
+        ({"payload": "-1..1"}, "payload.mass would reach -1"),
+        ({"payload": "10%"}, "payload.mass is 0; vary it between values"),
+        ({"link9.mass": "10%"}, "no parameter 'link9.mass'"),
+        ({"link1.mass": "10%", "*.mass": "5%"}, "selected twice"),
+        ({}, "vary must map paths"),
+    ],
+)
+def test_impossible_variations(vary, message):
+    with pytest.raises(fj.InputError, match=message):
+        study(vary=vary)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"samples": 0}, "samples is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"threads": 0}, "threads is 0"),
+        ({"limit": 0.0}, "limit is 0.0"),
+        ({"free": {"link1.mass": 1.0}}, "no option free; say so in vary"),
+        ({"gains": [1.0]}, "no option gains"),
+    ],
+)
+def test_mistakes(changes, message):
+    with pytest.raises(fj.InputError, match=message):
+        study(**changes)
+    with pytest.raises(fj.InputError, match="OpenLoop follows no motion"):
+        fj.monte_carlo(ROBOT, fj.OpenLoop(ROBOT), [0.0, 0.0], 1.0, samples=1, vary=VARY)
+
+
+def test_settings_say_what_was_run(tmp_path):
+    study(8, folder=tmp_path)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert (
+        settings["vary"] == ["*.drive.stiffness=10%", "payload=0..3"]
+        and settings["robot"] == ROBOT.digest
+        and settings["seed"] == 7
+    )

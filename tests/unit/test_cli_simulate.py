@@ -1,0 +1,137 @@
+"""`flexjoint simulate`: files, plots, animations, Monte-Carlo, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import re
+import signal
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import flexjoint as fj
+from flexjoint.cli import app
+from flexjoint.cli.simulate import named_controller
+
+MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
+BASE = ["simulate", "hua_3r", "--trajectory", MOTION, "--period", "1e-3", "--no-check"]
+PD = [*BASE, "--controller", "motor_pd", "--gains", "400,40"]
+STUDY = [*PD, "--samples", "70", "--vary", "*.drive.stiffness=10%", "--vary", "payload=0..3", "--seed", "5"]
+
+
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "250")
+    return lambda *arguments: CliRunner().invoke(app, [str(x) for x in arguments])
+
+
+def test_a_run_is_written_plotted_and_animated(run, tmp_path):
+    paths = [tmp_path / name for name in ("run.nc", "run.png", "run.html")]
+    result = run(*PD, "-o", paths[0], "--plot", paths[1], "--animate", paths[2])
+    assert result.exit_code == 0, result.output
+    assert all(f"wrote {path}" in result.stdout for path in paths)
+    found = fj.read_results(paths[0])
+    assert found.attrs["controller"] == "MotorPD" and found.sizes["time"] == 101
+    assert f"{np.abs(found['tau'].values[:, 0]).max():.3g} Nm" in result.stdout
+    assert paths[1].read_bytes().startswith(b"\x89PNG") and b"<canvas" in paths[2].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("law", "gains", "poles"),
+    [
+        (fj.MotorPD, "400,40", ""),
+        (fj.FullStateFeedback, "400,40,1,0.001", ""),
+        (fj.FeedforwardPD, "400,40", ""),
+        (fj.PassivityControl, "10,40", ""),
+        (fj.AdaptiveControl, "10,40,0.01", ""),
+        (fj.MixedInverseDynamics, "10,10,10,10", ""),
+        (fj.AdaptiveMixedControl, "10,10,10,10,0.01", ""),
+        (fj.ComputedTorque, "", "-10"),
+        (fj.FeedbackLinearization, "", "-10"),
+    ],
+)
+def test_controllers_by_name(law, gains, poles):
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", law.__name__).lower().replace("_p_d", "_pd")
+    found = named_controller(name, fj.load("hua_3r"), gains, poles, 1e-3)
+    assert type(found) is law
+    wanted = [float(x) for x in gains.split(",")] if gains else [100.0]  # of poles at −10, K_0 = 10² or 10⁴
+    assert found.gains.flat[0] in (wanted[0], wanted[0] ** 2)
+
+
+def test_a_controller_of_its_name_runs(run):
+    result = run(*BASE, "--controller", "adaptive_control", "--gains=10,40,0.01", "--duration", "0.01")
+    assert result.exit_code == 0, result.output
+    assert "10 periods" in result.stdout
+
+
+def test_samples(run, tmp_path):
+    folder = tmp_path / "samples"
+    result = run(*STUDY, "-o", folder, "--limit", "0.315")
+    assert result.exit_code == 0, result.output
+    robot = fj.load("hua_3r")
+    motion, law = fj.load_trajectory(MOTION, robot), fj.MotorPD(robot, [400.0, 40.0])
+    vary = {"*.drive.stiffness": "10%", "payload": "0..3"}
+    study = fj.monte_carlo(robot, law, motion, samples=70, vary=vary, seed=5, period=1e-3, check=False, limit=0.315)
+    failed = np.count_nonzero(study.failed)
+    assert 0 < failed < 70, "or the limit shows nothing"
+    assert f"70 samples, {failed} failed" in result.stdout
+    assert f"{study.quantiles([0.95])[0, 0]:.3g} " in result.stdout
+    with open(folder / "samples.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(x["payload.mass [kg]"]) for x in rows] == study.parameters[:, -1].tolist()
+    with open(folder / "failures.csv", newline="") as file:
+        assert len(list(csv.DictReader(file))) == failed
+    assert (folder / "errors.png").read_bytes().startswith(b"\x89PNG")
+    again = run(*STUDY, "-o", folder, "--limit", "0.315")
+    assert again.stdout == result.stdout
+
+
+def test_interrupted_samples_go_on(run, tmp_path, monkeypatch):
+    from rich.progress import Progress
+
+    advance = Progress.advance
+
+    def interrupt(self, task, samples=1):
+        advance(self, task, samples)
+        if samples:
+            signal.raise_signal(signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "advance", interrupt)
+        first = run(*STUDY, "-o", tmp_path / "samples")
+    assert first.exit_code == 130
+    assert "interrupted after 64 of 70 samples; the same command goes on" in first.stderr
+    second = run(*STUDY, "-o", tmp_path / "samples")
+    assert second.exit_code == 0 and "70 samples" in second.stdout
+    other = run(*STUDY[:-1], "6", "-o", tmp_path / "samples")
+    assert other.exit_code == 2 and "seed was 5, now it is 6" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--samples", "10"], "--samples and --vary belong together"),
+        (["--vary", "payload=0..3"], "--samples and --vary belong together"),
+        (["--samples", "10", "--vary", "payload=0..3", "--animate", "x.gif"], "--animate shows one run"),
+        (["--samples", "10", "--vary", "payload"], "--vary takes PATH=VARIATION"),
+        (["--samples", "10", "--vary", "payload=0..3", "--vary", "payload=0..2"], "each path once"),
+        (["--samples", "10", "--vary", "nothing.mass=10%"], "no parameter 'nothing.mass'"),
+        (["--samples", "0", "--vary", "payload=0..3"], "samples is 0"),
+        (["-o", "x.doc"], "ends in .nc"),
+        (["--plot", "x.doc"], "ends in .png"),
+        (["--animate", "x.doc"], "ends in .gif, .mp4, .html"),
+    ],
+)
+def test_mistakes_are_one_line_and_write_nothing(run, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    result = run(*PD, *arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "count"), [("passivity_control", "2 to 3"), ("adaptive_control", "3")])
+def test_gains_are_counted(run, name, count):
+    result = run(*BASE, "--controller", name, "--gains", "1")
+    assert result.exit_code == 2 and f"--gains takes {count} numbers" in result.stderr
