@@ -1,0 +1,313 @@
+"""The robot: a frozen tree of links, each hanging on its parent by one joint.
+
+A joint turns or slides along the z axis of its link's frame, and the link's frame sits on the joint axis.
+Everything is data; algorithms live elsewhere.  A tool or sensor frame is a link without mass on a fixed joint.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from ..drives import Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
+from ..errors import RobotError
+from ..spatial import is_zero
+from ..springs import Spring
+from .validation import BASE, check_tree, is_number, validate
+
+JointKind = Literal["revolute", "prismatic", "fixed"]
+Fidelity = Literal["spong", "complete"]
+
+
+def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise RobotError(f"{what} must be numbers of shape {shape}, not {value!r}") from None
+    if array.shape != shape:
+        raise RobotError(f"{what} must have shape {shape}, not {array.shape}")
+    array = array + 0.0  # −0.0 becomes 0.0: one robot, one digest
+    array.flags.writeable = False
+    return array
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of a joint in rad or m, rad/s or m/s, Nm or N; infinite where unknown."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    velocity: float = math.inf
+    effort: float = math.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joint:
+    """Where the link's frame stands in its parent's at q = 0, and how it moves along its own z axis."""
+
+    name: str
+    kind: JointKind = "revolute"
+    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    limits: Limits = field(default_factory=Limits)
+    viscous_friction: float = 0.0  # on the link side, Nm s/rad or N s/m
+    coulomb_friction: float = 0.0  # likewise, Nm or N: F_c tanh(q'/v_c)
+    coulomb_velocity: float = 0.0  # v_c, rad/s or m/s
+    drive: Drive | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, position=(3,), rotation=(3, 3))
+
+    @property
+    def moves(self) -> bool:
+        return self.kind != "fixed"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """A rigid body: mass, centre of mass, and inertia about it, all in the link's frame."""
+
+    name: str
+    joint: Joint
+    parent: str = BASE
+    mass: float = 0.0
+    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
+    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __post_init__(self) -> None:
+        freeze(self, com=(3,), inertia=(3, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class Robot:
+    """Links in an order in which parents come first; q follows the moving joints in that order.
+
+    Gravity is in base coordinates.  `tool` names the link meant when none is given.  With
+    `allow_unphysical` an inertia that no rigid body can have (but still positive semidefinite) is accepted.
+
+    `fidelity` says how far rotors are modelled, in every algorithm: "spong" knows their axial inertia in B alone,
+    "complete" also what they and the links that carry them do to each other.  `rotors_in_links` says whether the
+    masses and inertias of the links contain the rotors they carry.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    tool: str = ""
+    allow_unphysical: bool = False
+    fidelity: Fidelity = "spong"
+    rotors_in_links: bool = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "links", tuple(self.links))
+        freeze(self, gravity=(3,))
+        if not self.tool and self.links:
+            object.__setattr__(self, "tool", self.links[-1].name)
+        validate(self)
+
+    # Structure ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def n(self) -> int:
+        """Number of moving joints, the length of q."""
+        return len(self.joints)
+
+    @cached_property
+    def joints(self) -> tuple[Joint, ...]:
+        """The moving joints, in the order of q."""
+        return tuple(link.joint for link in self.links if link.joint.moves)
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """For each link the index of its parent, −1 for the base."""
+        index = {link.name: i for i, link in enumerate(self.links)}
+        return tuple(index.get(link.parent, -1) for link in self.links)
+
+    @cached_property
+    def coordinates(self) -> tuple[int | None, ...]:
+        """For each link the index of its joint in q, None if fixed."""
+        counter = iter(range(len(self.links)))
+        return tuple(next(counter) if link.joint.moves else None for link in self.links)
+
+    def link_index(self, name: str | None = None) -> int:
+        """Index of a link by name; the tool by default."""
+        wanted = self.tool if name is None else name
+        for i, link in enumerate(self.links):
+            if link.name == wanted:
+                return i
+        raise RobotError(f"{self.name}: no link '{wanted}'; the links are {', '.join(x.name for x in self.links)}")
+
+    def path(self, link: int) -> list[int]:
+        """Links from the base to `link`, both ends included."""
+        path = []
+        while link >= 0:
+            path.append(link)
+            link = self.parents[link]
+        return path[::-1]
+
+    @cached_property
+    def elastic(self) -> tuple[bool, ...]:
+        """For each moving joint whether springs separate motors and link."""
+        return tuple(isinstance(joint.drive, ElasticDrive | VariableStiffnessDrive) for joint in self.joints)
+
+    @cached_property
+    def antagonistic(self) -> tuple[bool, ...]:
+        """For each moving joint whether two motors set its stiffness, antagonistic or not."""
+        return tuple(isinstance(joint.drive, VariableStiffnessDrive) for joint in self.joints)
+
+    @cached_property
+    def motor_joints(self) -> tuple[int, ...]:
+        """For each motor the index of its joint: a first motor a joint, then the second ones of antagonistic joints.
+
+        The order of motor positions and torques where a joint may have two motors.
+        """
+        return (*range(self.n), *(i for i, two in enumerate(self.antagonistic) if two))
+
+    @property
+    def motor_count(self) -> int:
+        """How many motors there are, a joint driven directly counted as having one."""
+        return len(self.motor_joints)
+
+    @property
+    def motor_names(self) -> tuple[str, ...]:
+        """Names of the motors in the order of `motor_joints`: their joint's, with ".second" after it."""
+        names = [self.joints[i].name for i in self.motor_joints]
+        return (*names[: self.n], *(f"{name}.second" for name in names[self.n :]))
+
+    @cached_property
+    def gear_ratios(self) -> np.ndarray:
+        """η of each moving joint's motor: its shaft turns by η θ and delivers τ/η.  NaN where it is not known."""
+        drives = [joint.drive for joint in self.joints]
+        known = [drive.motors[0].gear_ratio if drive else None for drive in drives]
+        ratios = np.array([math.nan if x is None else x for x in known])
+        ratios.flags.writeable = False
+        return ratios
+
+    def carrier(self, link: int, k: int = 0) -> int:
+        """Index of the link that carries the k-th motor of a link's joint, −1 for the base."""
+        drive = self.links[link].joint.drive
+        name = drive.motors[k].carrier if drive else None
+        if name is None:
+            return self.parents[link]
+        return -1 if name == BASE else self.link_index(name)
+
+    @cached_property
+    def damped(self) -> tuple[bool, ...]:
+        """For each moving joint whether its springs are damped."""
+        drives = [joint.drive for joint in self.joints]
+        springy = ElasticDrive | VariableStiffnessDrive
+        return tuple(isinstance(drive, springy) and not is_zero(drive.damping) for drive in drives)
+
+    # Transforms -----------------------------------------------------------------------------------------
+
+    def replace(self, **changes: Any) -> Robot:
+        """A copy with some fields changed, validated anew."""
+        return dataclasses.replace(self, **changes)
+
+    def with_gravity(self, gravity: Sequence[float]) -> Robot:
+        return self.replace(gravity=gravity)
+
+    def with_fidelity(self, fidelity: Fidelity) -> Robot:
+        """The robot with its rotors modelled as in "spong" or "complete"."""
+        return self.replace(fidelity=fidelity)
+
+    def with_drives(self, drives: Sequence[Drive | None]) -> Robot:
+        """One drive a moving joint, in the order of q."""
+        if len(drives) != self.n:
+            raise RobotError(f"{self.name}: {len(drives)} drives for {self.n} moving joints; give one each")
+        given = iter(drives)
+        return self.replace(
+            links=[
+                dataclasses.replace(link, joint=dataclasses.replace(link.joint, drive=next(given)))
+                if link.joint.moves
+                else link
+                for link in self.links
+            ]
+        )
+
+    def without_drives(self) -> Robot:
+        """The links alone: no motor inertia, no elasticity."""
+        return self.with_drives([None] * self.n)
+
+    def rigid(self) -> Robot:
+        """The limit of infinite stiffness: every motor turns with its link."""
+        return self.with_drives([j.drive and RigidDrive(coupled(j.drive.motors)) for j in self.joints])
+
+    def with_payload(
+        self,
+        mass: float,
+        com: Sequence[float] = (0.0, 0.0, 0.0),
+        inertia: Any = None,
+        link: str | None = None,
+    ) -> Robot:
+        """A further body, rigidly held by `link` (the tool by default), in that link's coordinates."""
+        holder = self.links[self.link_index(link)].name
+        name = unused("payload", [x.name for x in self.links])
+        joint = Joint(unused(f"{name}_mount", [x.joint.name for x in self.links]), "fixed")
+        body = Link(name, joint, holder, mass, com, np.zeros((3, 3)) if inertia is None else inertia)  # type: ignore[arg-type]
+        point_mass = inertia is None
+        return self.replace(links=(*self.links, body), allow_unphysical=self.allow_unphysical or point_mass)
+
+    # Identity -------------------------------------------------------------------------------------------
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that enters a computation."""
+        return hashlib.sha256(json.dumps(self, default=_plain, sort_keys=True).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and (self is other or self.digest == other.digest)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        kinds = "".join({"revolute": "R", "prismatic": "P"}[j.kind] for j in self.joints)
+        return f"Robot({self.name!r}, {kinds or 'no joints'}, {len(self.links)} links, {self.digest[:8]})"
+
+
+def freeze(item: Any, **shapes: tuple[int, ...]) -> None:
+    """Turn array fields into read-only float arrays of the given shape."""
+    for name, shape in shapes.items():
+        what = f"{name} of {getattr(item, 'name', item)!r}"
+        object.__setattr__(item, name, frozen_array(getattr(item, name), shape, what))
+
+
+def unused(name: str, taken: Iterable[str]) -> str:
+    """`name`, or the first of name2, name3, ... that is not taken."""
+    names = set(taken)
+    return next(x for k in range(1, len(names) + 2) if (x := name if k == 1 else f"{name}{k}") not in names)
+
+
+def parents_first(links: Iterable[Link]) -> list[Link]:
+    """The links reordered as little as possible so that every parent precedes its children."""
+    waiting = list(links)
+    check_tree(waiting)
+    ordered: list[Link] = []
+    placed = {BASE}
+    while waiting:
+        link = next(x for x in waiting if x.parent in placed)
+        waiting.remove(link)
+        ordered.append(link)
+        placed.add(link.name)
+    return ordered
+
+
+def _plain(value: Any) -> Any:
+    """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0."""
+    if isinstance(value, Spring | VariableStiffnessDrive):
+        return value.plain()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if dataclasses.is_dataclass(value):
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return {type(value).__name__: {k: float(x) + 0.0 if is_number(x) else x for k, x in fields.items()}}
+    raise TypeError(f"not plain data: {value!r}")
