@@ -18,6 +18,14 @@ from support.kinematics import link_poses, symbolic_poses
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_model, pinocchio_order
 
 TOLERANCE = 1e-12
+
+
+def bare_if_rotors(robot):
+    """Rotors that spin or have a mass: test_explicit_rotors.py."""
+    heavy = any(motor.mass for joint in robot.joints for motor in joint.drive.motors)
+    return robot.with_fidelity("spong").without_drives() if heavy or robot.fidelity == "complete" else robot
+
+
 CHAINS = [fj.random_robot(n, 10 + n, prismatic=0.3, friction=True) for n in (1, 2, 3, 5, 7, 12, 30)]
 OTHERS = [
     fj.random_robot(4, 1, prismatic=1.0, name="sliding_4"),
@@ -29,7 +37,7 @@ OTHERS = [
         for n in (2, 3, 5, 7, 12, 30)
     ),
 ]
-BUILT_IN = [fj.load(name) for name in fj.builtin_robots()]
+BUILT_IN = [bare_if_rotors(fj.load(name)) for name in fj.builtin_robots()]
 ROBOTS = CHAINS + OTHERS + BUILT_IN
 SMALL = [robot for robot in ROBOTS if robot.n <= 12]
 

@@ -97,9 +97,13 @@ def test_interrupted_samples_go_on(run, tmp_path, monkeypatch):
         if samples:
             signal.raise_signal(signal.SIGINT)
 
-    with monkeypatch.context() as patch:
-        patch.setattr(Progress, "advance", interrupt)
-        first = run(*STUDY, "-o", tmp_path / "samples")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(Progress, "advance", interrupt)
+            first = run(*STUDY, "-o", tmp_path / "samples")
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert first.exit_code == 130
     assert "interrupted after 64 of 70 samples; the same command goes on" in first.stderr
     second = run(*STUDY, "-o", tmp_path / "samples")

@@ -240,16 +240,19 @@ class Kernel(KernelBase):
         """The rows of a batch, split among threads in whole blocks."""
         if not isinstance(threads, Integral) or threads < 1:
             raise InputError(f"{self.name}: threads is {threads!r}, it must be a positive integer")
-        lanes = 1
-        if rows >= BLOCKS_FROM:
-            lanes = jit.simd_lanes()
-            self._compile_block(lanes)
+        lanes = self.ready_for(rows)
         part = -(-rows // (int(threads) * lanes)) * lanes
         starts = range(0, rows, max(part, 1))
         if len(starts) <= 1:
             return self._run(*arrays, 0, rows, mask)
-        parts = pool(len(starts)).map(lambda first: self._run(*arrays, first, min(part, rows - first), mask), starts)
-        return sum(parts)
+        return sum(side_by_side(lambda first: self._run(*arrays, first, min(part, rows - first), mask), starts))
+
+    def ready_for(self, rows: int) -> int:
+        """How many rows of such a batch run at once; the code for them is compiled if it is not there yet."""
+        if rows < BLOCKS_FROM:
+            return 1
+        self._compile_block(jit.simd_lanes())
+        return jit.simd_lanes()
 
     def _compile_block(self, lanes: int) -> None:
         """Have code for `lanes` rows at once; made once, whichever thread asks first."""
@@ -320,6 +323,11 @@ class Kernel(KernelBase):
             f"{name} is not finite although its inputs are: it divided by zero or overflowed; the largest input "
             f"is {where}, {size:g}"
         )
+
+
+def side_by_side(work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+    """What work makes of each part, each in a thread of its own."""
+    return [work(part) for part in parts] if len(parts) == 1 else list(pool(len(parts)).map(work, parts))
 
 
 @functools.cache

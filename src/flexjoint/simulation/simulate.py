@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.kernel import Kernel, side_by_side
 from ..control.base import Controller, JointState
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
@@ -108,12 +109,12 @@ def simulate(
     numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in (free or {}).items()]
     numbers += [x for path, change in (changes or {}).items() for x in checked_change(path, change, period)]
     if setup.instruments.noisy:
-        numbers += numbered(seed, row, batch_shape(setup, at.state, weights, numbers))
+        numbers += numbered(seed, row, batch_shape(setup, at.state, numbers))
     if check:
         check_stability(setup, at.state, wanted(np.array(at.begin * period)), weights)
     t = period * (at.begin + np.arange(steps + 1))
     run = compiled_run if compiled else python_run
-    ran = run(setup, controller, wanted, at, t, numbers, threads)
+    ran = run(setup, controller, wanted, at, t, numbers, whole("simulate", "threads", threads, least=1))
     done = finished(setup, at.begin, ran, controller)
     return replace(done, provenance={**done.provenance, "seed": str(seed)}) if setup.instruments.noisy else done
 
@@ -121,29 +122,58 @@ def simulate(
 def compiled_run(
     setup: Setup, controller: Any, wanted: Reference, at: Beginning, t: np.ndarray, numbers: list[Any], threads: int
 ) -> Ran:
-    """Block after block, until the end or until no row runs any more."""
+    """All blocks in one thread, or the rows of a batch in several, each of which goes through all blocks."""
     around = [np.asarray(x, dtype=float) for x in (*at.memory, *at.instruments, at.begin, setup.robot.n)]
-    carried = [*at.state, *around]
-    kernel, until = loop_kernel(setup, BLOCK), np.array(float(round(t[-1] / setup.period)))
-    several = {} if threads == 1 else {"threads": threads}
-    whole_run, goals, place = np.empty(0), [], 0
+    given = [*at.state, *around, np.array(float(round(t[-1] / setup.period))), *numbers]
+    kernel, count = loop_kernel(setup, BLOCK), 4 + len(around)
+    batch = batch_shape(setup, at.state, numbers)
+    histories = np.empty((*batch, len(t) + BLOCK, sum(setup.columns.values())))
+    parts = [(given, histories)]
+    if threads > 1 and batch:
+        parts = divided(kernel, given, count + 1, histories, threads)
+    done = side_by_side(lambda part: run_blocks(setup, kernel, wanted, t, part[0], part[1], count), parts)
+    place, _, followed = max(done, key=lambda x: x[0])
+    carried = done[0][1]
+    if len(done) > 1:
+        carried = [np.concatenate(x).reshape(*batch, *x[0].shape[1:]) for x in zip(*(after for _, after, _ in done))]
+    *after, periods_done, joint = carried
+    cut, m = 4 + len(at.memory), min(place, len(t))
+    return Ran(histories[..., :m, :], tuple(after[4:cut]), tuple(after[cut:]), periods_done, joint, followed[:m])
+
+
+def run_blocks(
+    setup: Setup, kernel: Kernel, wanted: Reference, t: np.ndarray, given: Sequence[Any], histories: Any, count: int
+) -> tuple[int, list[Any], np.ndarray]:
+    """Block after block, until the end or until no row runs any more: how many periods, what is carried, the goals."""
+    carried, until, numbers = given[:count], given[count], given[count + 1 :]
+    goals, place = [], 0
     results: Any = None
     spare: Any = None  # results of the block before the last, to be written over
     for references in blocks(setup, wanted, t):
-        given = (*carried, until, references, *numbers)
-        results, spare = (kernel(*given, **several) if spare is None else kernel(*given, out=spare, **several)), results
+        block = (*carried, until, references, *numbers)
+        results, spare = (kernel(*block) if spare is None else kernel(*block, out=spare)), results
         history, *carried = results
-        if not place:
-            whole_run = np.empty((*history.shape[:-2], len(t) + BLOCK, history.shape[-1]))
-        whole_run[..., place : place + BLOCK, :] = history
+        histories[..., place : place + BLOCK, :] = history
         goals.append(references[:, 0, 0])
         place += BLOCK
         if (carried[-1] < setup.robot.n).all():
             break
-    *after, done, joint = carried
-    cut = 4 + len(at.memory)
-    histories, followed = whole_run[..., : min(place, len(t)), :], np.concatenate(goals)[: len(t)]
-    return Ran(histories, tuple(after[4:cut]), tuple(after[cut:]), done, joint, followed)
+    return place, list(carried), np.concatenate(goals)
+
+
+def divided(
+    kernel: Kernel, given: Sequence[np.ndarray], reference: int, histories: np.ndarray, threads: int
+) -> list[tuple[list[np.ndarray], np.ndarray]]:
+    """As many parts of a batch as threads, in whole registers; arrays and the place of their histories."""
+    batch = histories.shape[:-2]
+    rows = math.prod(batch)
+    arrays = [*kernel.inputs[:reference], *kernel.inputs[reference + 1 :]]
+    flat = [np.broadcast_to(x, (*batch, *a.shape)).reshape(rows, *a.shape) for x, a in zip(given, arrays)]
+    lanes = kernel.ready_for(rows)
+    part = -(-rows // (threads * lanes)) * lanes
+    places = histories.reshape(rows, *histories.shape[-2:])
+    cuts = [slice(first, first + part) for first in range(0, rows, part)]
+    return [([np.ascontiguousarray(x[cut]) for x in flat], places[cut]) for cut in cuts]
 
 
 def blocks(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarray]:
@@ -223,13 +253,16 @@ def numbered(seed: Any, row: Any, shape: tuple[int, ...]) -> list[np.ndarray]:
     return given
 
 
-def batch_shape(setup: Setup, state: JointState, gains: np.ndarray, numbers: Sequence[np.ndarray]) -> tuple[int, ...]:
-    """The dimensions of a batch."""
-    parameters = [select(setup.robot, path).value.ndim for path in setup.free]
-    parameters += [d for path in setup.changes for d in (0, select(setup.robot, path).value.ndim)]
-    shapes = [x.shape[:-1] for x in state] + [gains.shape[:-2]]
-    shapes += [x.shape[: x.ndim - d] for x, d in zip(numbers[1:], parameters)]
-    return np.broadcast_shapes(*shapes)
+def batch_shape(setup: Setup, state: JointState, numbers: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The dimensions of a batch, of states, gains, parameters and what comes after them."""
+    inner = [2, *(select(setup.robot, path).value.ndim for path in setup.free)]
+    inner += [d for path in setup.changes for d in (0, select(setup.robot, path).value.ndim)]
+    inner += [0] * (len(numbers) - len(inner))
+    shapes = [x.shape[:-1] for x in state] + [x.shape[: x.ndim - d] for x, d in zip(numbers, inner)]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise InputError(f"simulate: the batches of start, gains, free and changes do not fit: {shapes}") from None
 
 
 def check_motors(robot: Robot, controller: Controller) -> None:

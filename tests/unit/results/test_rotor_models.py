@@ -109,7 +109,7 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
         robot = robot.with_drives([fj.ElasticDrive(spring, x.drive.motor) for x in robot.joints])
     found = fj.compare_rotor_models(robot, motion, samples=3)
     assert len(found.notes) == 1 and "compared as rigid ones" in found.notes[0]
-    said = {"rough": "C^2 only", "cycle": "no finite inverse dynamics", "damped": "damped", "piecewise": "has two"}
+    said = {"rough": "C^2 only", "cycle": "no finite inverse dynamics", "damped": "damped", "piecewise": "has 2"}
     assert said[reason] in found.notes[0]
     assert not any(found.robot.elastic) and "geared" not in found.torques
     q, v, a = motion(found.t[1], 2)
