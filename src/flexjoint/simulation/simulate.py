@@ -146,16 +146,17 @@ def run_blocks(
 ) -> tuple[int, list[Any], np.ndarray]:
     """Block after block, until the end or until no row runs any more: how many periods, what is carried, the goals."""
     carried, until, numbers = given[:count], given[count], given[count + 1 :]
-    goals, place = [], 0
-    results: Any = None
-    spare: Any = None  # results of the block before the last, to be written over
-    for references in blocks(setup, wanted, t):
-        block = (*carried, until, references, *numbers)
-        results, spare = (kernel(*block) if spare is None else kernel(*block, out=spare)), results
-        history, *carried = results
-        histories[..., place : place + BLOCK, :] = history
+    batch, goals, place = histories.shape[:-2], [], 0
+    shapes = kernel.result.shapes(kernel.outputs, batch)
+    buffers = [[np.empty(shape) for shape in shapes] for _ in range(2)]  # in turn: a block reads the last one's
+    for k, references in enumerate(blocks(setup, wanted, t)):
+        history, *after = buffers[k % 2]
+        here = histories[..., place : place + BLOCK, :]
+        kernel(*carried, until, references, *numbers, out=(history if batch else here, *after))
+        if batch:
+            here[...] = history
         goals.append(references[:, 0, 0])
-        place += BLOCK
+        place, carried = place + BLOCK, after
         if (carried[-1] < setup.robot.n).all():
             break
     return place, list(carried), np.concatenate(goals)
