@@ -278,20 +278,14 @@ def rollouts(effort: Effort) -> Iterator[Row]:
         names = {"fj": fj, "robot": robot, "law": law, "trajectory": trajectory, "start": start, "many": many}
         names |= {"roll": peer.roll, "theirs": theirs, "references": references}
         statement = "fj.simulate(robot, law, trajectory, 1e-4 * PERIODS, period=1e-4, start=START, check=False)"
-        one, batch, two, python = in_turn(
-            [
-                statement.replace("START", "start").replace("PERIODS", str(ROLLOUT)),
-                statement.replace("START", "many").replace("PERIODS", str(SHORT)),
-                statement.replace("START", "many, threads=2").replace("PERIODS", str(SHORT)),
-                "roll(theirs, start, references)",
-            ],
-            names,
-            max(3, effort.blocks // 20),
-        )
+        single = statement.replace("START", "start").replace("PERIODS", str(ROLLOUT))
+        rows = [statement.replace("START", x).replace("PERIODS", str(SHORT)) for x in ("many", "many, threads=2")]
+        one, python = in_turn([single, "roll(theirs, start, references)"], names, max(3, effort.blocks // 20))
+        batch, two = in_turn(rows, names, max(3, effort.blocks // 4))
         n = robot.n
         yield Row("rollouts", label, one / ROLLOUT, python / ROLLOUT, "Python over Pinocchio", 1 / 50, joints=n)
-        single, share = one / ROLLOUT, batch / SHORT / ROWS
-        yield Row("rollouts", f"{label}, {ROWS} rows", share, single, "a single rollout", 1 / 4, joints=n)
+        share = batch / SHORT / ROWS
+        yield Row("rollouts", f"{label}, {ROWS} rows", share, one / ROLLOUT, "a single rollout", 1 / 4, joints=n)
         label = f"{label}, {ROWS} rows, 2 threads"
         yield Row("rollouts", label, two / SHORT / ROWS, share, "1 thread", 1 / 1.7, joints=n)
 

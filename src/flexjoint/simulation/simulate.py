@@ -7,7 +7,7 @@ Results do not depend on how a run is cut into blocks, nor on what else is in a 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -131,7 +131,10 @@ def compiled_run(
     parts = [(given, histories)]
     if threads > 1 and batch:
         parts = divided(kernel, given, count + 1, histories, threads)
-    done = side_by_side(lambda part: run_blocks(setup, kernel, wanted, t, part[0], part[1], count), parts)
+    references: Iterable[np.ndarray] = blocks(setup, wanted, t)
+    if len(parts) > 1:
+        references = list(references)  # once for all
+    done = side_by_side(lambda part: run_blocks(setup, kernel, references, part[0], part[1], count), parts)
     place, _, followed = max(done, key=lambda x: x[0])
     carried = done[0][1]
     if len(done) > 1:
@@ -142,20 +145,20 @@ def compiled_run(
 
 
 def run_blocks(
-    setup: Setup, kernel: Kernel, wanted: Reference, t: np.ndarray, given: Sequence[Any], histories: Any, count: int
+    setup: Setup, kernel: Kernel, references: Iterable[np.ndarray], given: Sequence[Any], histories: Any, count: int
 ) -> tuple[int, list[Any], np.ndarray]:
     """Block after block, until the end or until no row runs any more: how many periods, what is carried, the goals."""
     carried, until, numbers = given[:count], given[count], given[count + 1 :]
     batch, goals, place = histories.shape[:-2], [], 0
     shapes = kernel.result.shapes(kernel.outputs, batch)
     buffers = [[np.empty(shape) for shape in shapes] for _ in range(2)]  # in turn: a block reads the last one's
-    for k, references in enumerate(blocks(setup, wanted, t)):
+    for k, reference in enumerate(references):
         history, *after = buffers[k % 2]
         here = histories[..., place : place + BLOCK, :]
-        kernel(*carried, until, references, *numbers, out=(history if batch else here, *after))
+        kernel(*carried, until, reference, *numbers, out=(history if batch else here, *after))
         if batch:
             here[...] = history
-        goals.append(references[:, 0, 0])
+        goals.append(reference[:, 0, 0])
         place, carried = place + BLOCK, after
         if (carried[-1] < setup.robot.n).all():
             break
