@@ -35,7 +35,7 @@ from .timing import FULL, interleaved
 
 JOINTS = (2, 4, 7, 10, 12, 14, 16, 20, 30)
 CHAINS = (7, 14, 20, 30, 60, 100)
-CHUNKS = (340, 500, 1000, 2000, 4000, 8000)
+CHUNKS = (280, 420, 500, 1000, 2000, 4000, 8000)
 
 
 def operations(function: Callable[..., Any], n: int, arrays: int) -> str:

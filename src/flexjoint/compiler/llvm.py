@@ -23,7 +23,7 @@ from .program import LANES, Loop, Op, Program, chunks
 from .reference import apply
 
 WHOLE = 2500  # up to so many values one function
-CHUNK = 420  # values a function beyond; the 7R's feedback linearization: 300 to 600 as fast, one function 7 % slower
+CHUNK = 280  # values a function beyond; feedback linearizations take 2 to 5 % more in pieces of 420, 5 to 15 % in one
 PACKED_WHOLE, PACKED_CHUNK = 12_000, 2000  # with packed values; elastic N = 30: 20 % faster than in pieces of 500
 ANGLE_LANES = 4  # sines and cosines of inputs are taken four at a time
 FOLDED_LANES = 4  # AVX2 folds a vector from memory into an operation, a broadcast takes a load: up to 10 % of a block
