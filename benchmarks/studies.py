@@ -205,7 +205,7 @@ def variable_stiffness(rows: int = 4096) -> Table:
         times = interleaved(statements, names, FULL)
         for k, what in enumerate(joints):
             one, many = times[2 + 2 * k], times[3 + 2 * k]
-            cells = (f"{one * 1e6:.2f}", f"{one / times[0]:.1f}", f"{many / rows * 1e6:.3f}", f"{many / times[1]:.1f}")
+            cells = (f"{one * 1e6:.2f}", f"{one / times[0]:.2f}", f"{many / rows * 1e6:.3f}", f"{many / times[1]:.2f}")
             table.add_row(arm, what, str(names[f"k{k}"].operations), *cells)
     return table
 
