@@ -87,6 +87,24 @@ def test_samples(run, tmp_path):
     assert again.stdout == result.stdout
 
 
+def test_stiffness_is_followed_too(run, tmp_path):
+    arm = ["simulate", "vsa_3r", "--controller", "variable_stiffness_tracking", "--poles=-10"]
+    arm += ["--trajectory", '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 1}']
+    ramp = '{kind = "rest_to_rest", start = 900, goal = 1000, duration = 1}'
+    result = run(*arm, "--stiffness", ramp, "-o", tmp_path / "run.nc")
+    assert result.exit_code == 0, result.output
+    found = fj.read_results(tmp_path / "run.nc")
+    phi = found["theta"].values[-1] - np.tile(found["q"].values[-1], 2)
+    drives = [joint.drive for joint in fj.load("vsa_3r").joints]
+    springs = [spring for k in (0, 1) for spring in (drive.springs[k] for drive in drives)]
+    each = np.array([x.stiffness + 3 * x.cubic * y**2 for x, y in zip(springs, phi)])
+    sigma = each[:3] + each[3:]
+    np.testing.assert_allclose(sigma, 1000, rtol=0.01)
+    for arguments in (arm, [*PD, "--stiffness", "900"]):
+        refused = run(*arguments)
+        assert refused.exit_code == 2 and "--stiffness belongs to" in refused.stderr
+
+
 def test_interrupted_samples_go_on(run, tmp_path, monkeypatch):
     from rich.progress import Progress
 

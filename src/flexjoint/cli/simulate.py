@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..robot import Robot
     from ..simulation import Simulation
     from ..studies import MonteCarlo
+    from ..trajectory import Trajectory
 
 SHOWN = 10  # failures on the screen
 INTERRUPTED = 130  # exit code, as of a shell after Ctrl-C
@@ -26,6 +27,9 @@ def simulate(
     robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
     controller: Annotated[str, typer.Option(help="Such as motor_pd, feedback_linearization, computed_torque.")],
     trajectory: Annotated[str, typer.Option(help="A file (.toml, .csv, .npz) or a text {kind = ..., ...}.")],
+    stiffness: Annotated[
+        str | None, typer.Option(help="Of joints with two motors: a file or text as for --trajectory, or a number.")
+    ] = None,
     gains: Annotated[str, typer.Option(help="Of laws with gains, in their order, such as 1000,60.")] = "",
     poles: Annotated[str, typer.Option(help="Of laws with poles: one real pole, in 1/s, for all.")] = "",
     period: Annotated[float, typer.Option(help="Between samples of the controller, in s.")] = 1e-3,
@@ -65,13 +69,25 @@ def simulate(
             check_path(path)
     model = fj.load(robot)
     law = named_controller(controller, model, gains, poles, period)
-    setting = (model, law, fj.load_trajectory(trajectory, model), duration)
+    setting = (model, law, loaded_reference(law, model, trajectory, stiffness), duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     if samples is None:
         simulate_once(setting, options, {fj.write_results: output, fj.plot_simulation: plot, fj.animate: animate})
     else:
         options |= {"samples": samples, "vary": variations(vary or []), "seed": seed, "limit": limit}
         simulate_many(setting, {**options, "threads": threads, "folder": output}, plot)
+
+
+def loaded_reference(law: Any, robot: Robot, trajectory: str, stiffness: str | None) -> Trajectory:
+    """The motion, and for a law that follows them the stiffnesses too."""
+    import flexjoint as fj
+
+    motion = fj.load_trajectory(trajectory, robot)
+    if (law.width > robot.n) != (stiffness is not None):
+        raise fj.InputError("--stiffness belongs to robots with two motors a joint, under variable_stiffness_tracking")
+    if stiffness is None:
+        return motion
+    return fj.MotionAndStiffness(motion, fj.load_stiffness(stiffness, robot, motion.duration))
 
 
 def simulate_once(setting: tuple, options: dict[str, Any], writers: dict[Callable[..., None], Path | None]) -> None:
@@ -141,6 +157,9 @@ def makers() -> tuple[dict[str, Maker], dict[str, Maker]]:
         "computed_torque": lambda robot, pole, period: fj.ComputedTorque(robot.rigid(), fj.gains_from_poles(pole * 2)),
         "feedback_linearization": lambda robot, pole, period: fj.FeedbackLinearization(
             robot, fj.gains_from_poles(pole * fj.chain_length(robot)), period
+        ),
+        "variable_stiffness_tracking": lambda robot, pole, period: fj.VariableStiffnessTracking.from_poles(
+            robot, pole * 4, pole * 2, period
         ),
     }
     return by_gains, by_poles
