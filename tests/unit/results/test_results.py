@@ -11,27 +11,17 @@ import pytest
 import flexjoint as fj
 from flexjoint.results import files, motor_table, panels, plot_motors, sample_times, table, write_table
 from support.errors import relative_error
+from support.pendulum import GRAVITY, INERTIA, LEVER, MASS, pendulum
 
-MASS, LEVER, INERTIA, STIFFNESS, MOTOR, GRAVITY = 2.0, 0.3, 0.05, 400.0, 0.7, 9.81
+STIFFNESS, MOTOR = 400.0, 0.7
 MOTION = fj.RestToRest([0.2], [1.4], 1.0)
 
 
-def pendulum(drive):
-    return fj.from_dh(
-        "pendulum",
-        alpha=[0.0],
-        a=[0.5],
-        d=[0.0],
-        mass=[MASS],
-        com=[[LEVER - 0.5, 0.0, 0.0]],
-        inertia=[np.diag([INERTIA] * 3)],
-        drives=[drive],
-        gravity=[0.0, -GRAVITY, 0.0],
-        joint_names=["hinge, left"],
-    )
+def hinged(drive):
+    return pendulum(drive, joint_names=["hinge, left"])
 
 
-ELASTIC = pendulum(fj.ElasticDrive(STIFFNESS, fj.Motor(MOTOR)))
+ELASTIC = hinged(fj.ElasticDrive(STIFFNESS, fj.Motor(MOTOR)))
 
 
 def closed_form(t):
@@ -66,7 +56,7 @@ def test_a_constant_wrench_on_the_tool():
 def test_a_damped_spring_is_followed_through_the_whole_motion():
     """With little damping the torque is nearly that without; the deflection obeys K φ + D φ' = τ_e."""
     damping = 2.0
-    found = motor_table(pendulum(fj.ElasticDrive(STIFFNESS, fj.Motor(MOTOR), damping)), MOTION, 1e-3)
+    found = motor_table(hinged(fj.ElasticDrive(STIFFNESS, fj.Motor(MOTOR), damping)), MOTION, 1e-3)
     _, deflection, _, _ = closed_form(found.t)
     phi = found.deflection[:, 0]
     rate = np.gradient(phi, found.t, edge_order=2)

@@ -11,20 +11,11 @@ import flexjoint as fj
 from flexjoint.results import motor_table, stiffness_table
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.pendulum import GRAVITY, INERTIA, LEVER, MASS, pendulum
 
-MASS, LEVER, INERTIA, STIFFNESS, MOTOR, GRAVITY = 2.0, 0.3, 0.05, 400.0, 0.7, 9.81
+STIFFNESS, MOTOR = 400.0, 0.7
 MOTION = fj.RestToRest([0.2], [1.4], 1.0)
-PENDULUM = fj.from_dh(
-    "pendulum",
-    alpha=[0.0],
-    a=[0.5],
-    d=[0.0],
-    mass=[MASS],
-    com=[[LEVER - 0.5, 0.0, 0.0]],
-    inertia=[np.diag([INERTIA] * 3)],
-    drives=[fj.ElasticDrive(STIFFNESS, fj.Motor(MOTOR))],
-    gravity=[0.0, -GRAVITY, 0.0],
-)
+PENDULUM = pendulum(fj.ElasticDrive(STIFFNESS, fj.Motor(MOTOR)))
 VSA = fj.load("vsa_3r")
 TURN = fj.RestToRest(np.zeros(3), [1.0, -0.5, 0.7], 1.0)
 STIFFEN = fj.RestToRest(np.full(3, 900.0), np.full(3, 1200.0), 1.0)

@@ -10,25 +10,12 @@ import pytest
 import flexjoint as fj
 from flexjoint.results import stiffness, stiffness_table, write_table
 from support.errors import relative_error
+from support.pendulum import GRAVITY, INERTIA, LEVER, MASS, pendulum
 
-MASS, LEVER, INERTIA, GRAVITY, K, KC = 2.0, 0.3, 0.05, 9.81, 400.0, 2000.0
+K, KC = 400.0, 2000.0
 MOTION, STIFFEN = fj.RestToRest([0.2], [1.4], 1.0), fj.RestToRest([900.0], [1100.0], 0.7)
 PAIR = fj.AntagonisticDrive(fj.CubicSpring(K, KC), fj.CubicSpring(K, KC), fj.Motor(0.7, 0.2), fj.Motor(0.4))
 VSA = fj.load("vsa_3r")
-
-
-def pendulum(gravity=GRAVITY):
-    return fj.from_dh(
-        "pendulum",
-        alpha=[0.0],
-        a=[0.5],
-        d=[0.0],
-        mass=[MASS],
-        com=[[LEVER - 0.5, 0.0, 0.0]],
-        inertia=[np.diag([INERTIA] * 3)],
-        drives=[PAIR],
-        gravity=[0.0, -gravity, 0.0],
-    )
 
 
 @pytest.mark.parametrize("block", [7, 8192])
@@ -36,7 +23,7 @@ def test_the_table_obeys_the_pendulums_equations(monkeypatch, block):
     """Springs bear J q'' + m g l cos q with the stiffness asked for; motors add B θ'' + D θ', by differences."""
     monkeypatch.setattr(stiffness, "BLOCK", block)
     done = []
-    found = stiffness_table(pendulum(), MOTION, STIFFEN, 1e-3, progress=done.append)
+    found = stiffness_table(pendulum(PAIR), MOTION, STIFFEN, 1e-3, progress=done.append)
     assert sum(done) == found.t.size == 1001 and max(done) <= block
     columns = {name: values[:, 0] for name, values in found.quantities().items()}
     q, _, a = MOTION(found.t, order=2)[..., 0]
@@ -57,7 +44,7 @@ def test_the_table_obeys_the_pendulums_equations(monkeypatch, block):
 
 def test_what_can_be_reached_is_in_the_table():
     """Least at φ_1 = φ_2 = s/2: τ_e = K s + K_c s³/4, σ = 2K + 3/2 K_c s²."""
-    found = stiffness_table(pendulum(), MOTION, STIFFEN, 0.1)
+    found = stiffness_table(pendulum(PAIR), MOTION, STIFFEN, 0.1)
     for tau_e, lower, upper in zip(found.tau_e[:, 0], found.sigma_lower[:, 0], found.sigma_upper[:, 0]):
         s = np.roots([KC / 4, 0.0, K, -tau_e])
         s = s[np.isreal(s)].real[0]
