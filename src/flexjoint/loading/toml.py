@@ -30,6 +30,7 @@ import dataclasses
 import json
 import math
 import os
+import re
 import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -47,7 +48,9 @@ from .dh import from_dh
 
 MAX_BYTES = 10_000_000
 MAX_LINKS = 10_000
-MAX_DOTS = 100  # in one line: tomllib takes quadratic time over a dotted key, minutes over a long one
+MAX_DOTS = 100  # in one line beside those of numbers: over a long dotted key tomllib takes minutes, quadratic in it
+WORD = re.compile(rb"[\w.+-]+")
+DECIMAL = re.compile(rb"[+-]?[0-9_]+\.[0-9_]+([eE][+-]?[0-9_]+)?")
 
 TOP_KEYS = (
     *("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical"),
@@ -141,13 +144,18 @@ def parse_table(data: bytes, place: str, what: str, error: type[FlexjointError] 
     import tomllib
 
     try:
-        if any(line.count(b".") > MAX_DOTS for line in data.splitlines()):
+        if any(line.count(b".") > MAX_DOTS and key_dots(line) > MAX_DOTS for line in data.splitlines()):
             raise RecursionError
         return Table(tomllib.loads(data.decode()), place, error)
     except RecursionError:
         raise error(f"{place}: the file is nested too deeply to be a {what}") from None
     except ValueError as problem:  # TOMLDecodeError, UnicodeDecodeError, integers without end
         raise error(f"{place}: not valid TOML: {problem}") from problem
+
+
+def key_dots(line: bytes) -> int:
+    """How many dots of a line may belong to keys: all but those of decimal numbers."""
+    return sum(word.count(b".") for word in WORD.findall(line) if not DECIMAL.fullmatch(word))
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from flexjoint.loading.toml import parse_robot, read_robot, robot_text, write_ro
 from flexjoint.random_robots import random_robot
 from flexjoint.robot import Joint, Limits, Link, Robot
 from flexjoint.spatial import rotation_rpy
-from flexjoint.springs import ExponentialSpring, QuadraticSpring
+from flexjoint.springs import ExponentialSpring, QuadraticSpring, TabulatedSpring
 
 DH = """
 name = "two"
@@ -124,10 +124,18 @@ def odd_robot():
     return Robot("odd", tuple(links), (0.0, 5e-324, 1e308), tool="y", allow_unphysical=True)
 
 
+def measured_robot():
+    """Its springs put more numbers into a line than a key may have dots."""
+    phi = np.linspace(-0.5, 0.5, 201)
+    spring = TabulatedSpring(phi, 300 * phi + 900 * phi**3)
+    return random_robot(2, 3, name="measured").with_drives([ElasticDrive(spring, Motor(0.1)), None])
+
+
 @pytest.mark.parametrize(
     "robot",
     [
         odd_robot(),
+        measured_robot(),
         random_robot(1, 0),
         random_robot(6, 1, tree=True, elastic=0.5, friction=True, fixed=0.5),
         random_robot(7, 2, orthogonal=True, elastic=1.0),
@@ -249,6 +257,13 @@ def test_too_many_links(monkeypatch):
 def test_hostile_content(content):
     with pytest.raises(RobotError, match=r"^file"):
         parse_robot(content, "file")
+
+
+@pytest.mark.parametrize("part", [b"a.", b"1.", b"11.", b"1a1.", b"1.1 . ", b'"a, 1"."b".', b"'1.5'.", b"-0_1.1e5."])
+def test_long_keys_are_refused_before_they_are_read(part):
+    """Whatever they are made of, numbers too: tomllib would take minutes."""
+    with pytest.raises(RobotError, match="nested too deeply"):
+        parse_robot(part * 100_000 + b"a = 1", "file")
 
 
 def test_unknown_builtin_name():

@@ -99,6 +99,12 @@ def test_kinds(text, wanted, write):
     same(fj.load_trajectory(f" {{{inline}}} ", ROBOT), wanted)
 
 
+def test_many_points_may_stand_in_one_line():
+    points = np.random.default_rng(0).normal(size=(60, 3))
+    found = fj.load_trajectory(f'{{kind = "spline", points = {points.tolist()}, duration = 3.5}}', ROBOT)
+    same(found, fj.Spline(points, 3.5))
+
+
 def test_defaults_are_smooth_enough_for_the_robot():
     """Four derivatives for elastic joints, whatever the kind."""
     kinds = ['rest_to_rest", goal = 1, duration = 1', 'filtered_step", goal = 1, duration = 1']
