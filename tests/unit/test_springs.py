@@ -91,6 +91,16 @@ def test_springs_that_stiffen_on_one_side(sign):
     assert np.all(np.isnan([inverse(spring, -sign * 60.0) for spring in (quadratic, exponential)]))
 
 
+@pytest.mark.parametrize("tau", [1e-300, 1e-12, -1e-9, 1e-4, -0.3, 1.0, -49.9, 37.0, 1e4, 1e9])
+def test_exponential_deflections_have_all_their_digits(tau):
+    """ln(1 + bτ/K)/b as it stands loses them all for small torques."""
+    with mpmath.workdps(60):
+        x = mpmath.mpf(tau) / 50
+        exact = float(mpmath.log1p(x) / 6)
+        condition = float(x / ((1 + x) * mpmath.log1p(x)))
+    assert inverse(fj.ExponentialSpring(300.0, 6.0), tau) == pytest.approx(exact, rel=1e-15 * (1 + condition), abs=0)
+
+
 @pytest.mark.parametrize("tau", [1e-300, 1e-12, 1e-3, 1.0, 37.0, 1e4, 1e9])
 def test_cubic_roots_have_all_their_digits(tau):
     """Cardano's formula as printed in books loses them all for small torques."""

@@ -163,4 +163,10 @@ class ExponentialSpring(Spring):
         return self.stiffness / self.rate * (ca.exp(self.rate * phi) - 1)
 
     def deflection(self, tau: Any) -> Any:
-        return ca.log(1 + self.rate / self.stiffness * tau) / self.rate
+        """y/b with y = ln(1 + x), x = bτ/K; a Newton step gives back the digits that 1 + x takes from a small x.
+
+        eʸ − 1 = tanh(y/2)(eʸ + 1) keeps them.
+        """
+        x = self.rate / self.stiffness * tau
+        y = ca.log(1 + x)
+        return (y - (ca.tanh(y / 2) * (ca.exp(y) + 1) - x) / (1 + x)) / self.rate
