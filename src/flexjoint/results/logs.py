@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import csv
 import os
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,16 +21,13 @@ import numpy as np
 from ..errors import InputError
 from ..loading.toml import read_bytes
 from ..robot import Robot
-from ..trajectory.tables import MAX_TABLE_BYTES, TIME_NAMES, npz_arrays
+from ..trajectory.headers import ANGLES, LENGTHS, SECONDS, TIME_NAMES, parts, scaled
+from ..trajectory.tables import MAX_TABLE_BYTES, npz_arrays
 
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 RATES = {"v": "q", "theta_v": "theta"}
 AT_RIGID_JOINTS = {"theta": "q", "theta_v": "v", "tau_e": "tau"}  # what stands for what was not logged
-SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": np.pi / 180, "°": np.pi / 180}
-LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
 TORQUES, FORCES = {"Nm": 1.0, "mNm": 1e-3, "N m": 1.0, "kNm": 1e3}, {"N": 1.0, "mN": 1e-3, "kN": 1e3}
-COLUMN = re.compile(r"\s*(?P<name>[^\[\]]*?)\s*(?:\[(?P<unit>[^\]]*)\])?\s*")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,12 +111,6 @@ def log_of(columns: dict[str, np.ndarray], place: str, robot: Robot) -> Log:
 # Names and units --------------------------------------------------------------------------------------------------
 
 
-def parts(header: str) -> tuple[str, str]:
-    """Name and unit of a column."""
-    matched = COLUMN.fullmatch(header)
-    return (matched["name"], (matched["unit"] or "").strip()) if matched else (header, "")
-
-
 def labels(robot: Robot, what: str) -> list[str]:
     return [joint.name for joint in robot.joints] if what in LINKS else list(robot.motor_names)
 
@@ -144,15 +134,6 @@ def units(robot: Robot, what: str, i: int) -> dict[str, float]:
         return {"": 1.0, **position}
     turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if joint.kind == "revolute" else {}
     return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}
-
-
-def scaled(values: np.ndarray, unit: str, known: dict[str, float], header: str, place: str) -> np.ndarray:
-    if unit not in known:
-        raise InputError(
-            f"{place}: the unit of '{header}' is none of {', '.join(x for x in known if x)}; change it in the header, "
-            "with the numbers"
-        )
-    return np.asarray(values, dtype=float) * known[unit]
 
 
 def complete(what: str, series: dict[int, np.ndarray], place: str, robot: Robot) -> np.ndarray:

@@ -16,7 +16,7 @@ Stiffnesses of joints over time are written alike, in Nm/rad or N/m.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from ..algorithms.elastic import needed_order
 from ..errors import InputError
 from ..loading.toml import Table, parse_table, read_bytes
 from ..robot import Joint, Robot
+from . import headers
 from .base import Trajectory, require_smoothness
 from .filtered_step import FilteredStep
 from .polynomial import RestToRest
@@ -54,6 +55,12 @@ class Followers:
     @property
     def name(self) -> str:
         return self.robot.name
+
+    def units(self, joint: Joint) -> Mapping[str, float]:
+        turns = joint.kind == "revolute"
+        if self.angles:
+            return {"": 1.0, **(headers.ANGLES if turns else headers.LENGTHS)}
+        return {"": 1.0, "Nm/rad" if turns else "N/m": 1.0}
 
     def check(self, trajectory: Trajectory) -> None:
         if self.angles:

@@ -1,6 +1,7 @@
 """Files of samples: CSV with the columns t, q1, ..., qn, or NPZ with the arrays t and q.
 
-A header is optional; if it names the robot's joints, columns may stand in any order.  In an NPZ file `q` is (m, n); or
+A header is optional.  Where it names the time and all joints, `joint1`, `q.joint1`, `joint1.q`, `q1` or `q_1`, columns
+may stand in any order; units that are not SI stand behind the name, `joint1 [deg]`.  In an NPZ file `q` is (m, n); or
 there is one array a joint, by name.  Files are data: nothing in them is executed.
 """
 
@@ -11,7 +12,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -20,9 +21,9 @@ from ..errors import InputError
 from ..loading.toml import read_bytes
 from ..robot import Joint
 from .base import real
+from .headers import SECONDS, TIME_NAMES, parts, scaled
 
 MAX_TABLE_BYTES = 500_000_000
-TIME_NAMES = ("t", "time")
 
 
 class Joints(Protocol):
@@ -36,6 +37,10 @@ class Joints(Protocol):
 
     @property
     def n(self) -> int: ...
+
+    def units(self, joint: Joint) -> Mapping[str, float]:
+        """Of a column, and their sizes in SI."""
+        ...
 
 
 class Columns(NamedTuple):
@@ -58,14 +63,20 @@ def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
         raise InputError(
             f"{place}: sample {i + 1} of column {j + 1} ('{names[j]}') is {table[i, j]}; remove or replace it"
         )
-    late = np.flatnonzero(np.diff(table[:, 0]) <= 0)
+    labels, units = zip(*map(parts, names))
+    first = next((j for j, label in enumerate(labels) if label.lower() in TIME_NAMES), 0)
+    times = scaled(table[:, first], units[first], SECONDS, names[first], place)
+    late = np.flatnonzero(np.diff(times) <= 0)
     if late.size:
         i = int(late[0])
         raise InputError(
-            f"{place}: the time of sample {i + 2}, {table[i + 1, 0]}, does not come after that of sample {i + 1}, "
-            f"{table[i, 0]}; times must increase"
+            f"{place}: the time of sample {i + 2}, {times[i + 1]}, does not come after that of sample {i + 1}, "
+            f"{times[i]}; times must increase"
         )
-    return Columns(table[:, 0], table[:, 1:][:, joint_order(names[1:], robot, place)])
+    others = [j for j in range(len(names)) if j != first]
+    order = [others[k] for k in joint_order([labels[j] for j in others], robot, place)]
+    wanted = [scaled(table[:, j], units[j], robot.units(x), names[j], place) for j, x in zip(order, robot.joints)]
+    return Columns(times, np.column_stack(wanted))
 
 
 def parse_csv(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
@@ -130,11 +141,13 @@ def npz_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]
         raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
 
 
-def joint_order(names: list[str], robot: Joints, place: str) -> list[int]:
-    """Which column belongs to which joint: by name if the names are those of joints, else as they stand."""
+def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
+    """Which column belongs to which joint: by name or number if the names are those of joints, else as they stand."""
     joints = [joint.name for joint in robot.joints]
-    if sorted(names) == sorted(joints):
-        return [names.index(joint) for joint in joints]
+    for form in ("{0}", "q.{0}", "{0}.q", "q{1}", "q_{1}"):
+        known = [form.format(joint, j) for j, joint in enumerate(joints, start=1)]
+        if sorted(names) == sorted(known):
+            return [names.index(label) for label in known]
     if set(names) & set(joints):
         strange = [name for name in names if name not in joints] or names
         raise InputError(

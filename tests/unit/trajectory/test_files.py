@@ -217,6 +217,31 @@ def test_columns_named_after_joints_may_stand_in_any_order(write):
     same(fj.load_trajectory(write(data, "record.npz"), ROBOT), fj.Samples(STAMPS, RECORD))
 
 
+@pytest.mark.parametrize("form", ["{0}", "q.{0}", "{0}.q", "q{1}", "q_{1}", "{0} [rad]"])
+@pytest.mark.parametrize("turned", [[0, 3, 1, 2], [2, 1, 0, 3], [3, 2, 1, 0]])
+def test_named_columns_are_found_wherever_they_stand(form, turned, write):
+    """The time too; a column must never be taken for another."""
+    names = ["time [s]", *(form.format(name, i) for i, name in enumerate(NAMES, start=1))]
+    text = csv(np.column_stack([STAMPS, RECORD])[:, turned], ",".join(names[i] for i in turned))
+    same(fj.load_trajectory(write(text, "record.csv"), ROBOT), fj.Samples(STAMPS, RECORD))
+
+
+def test_units_of_columns(write):
+    """Degrees and milliseconds in the header; a unit that is none is refused."""
+    sliding = fj.from_dh("rp", 0.0, 0.1, 0.1, kinds="RP", mass=1.0, inertia=np.eye(3))
+    header = "joint2 [mm], joint1 [deg], t [ms]"
+    text = csv(np.column_stack([1e3 * RECORD[:, 1], np.rad2deg(RECORD[:, 0]), 1e3 * STAMPS]), header)
+    found = fj.load_trajectory(write(text, "record.csv"), sliding)
+    assert np.allclose(found(0.7), fj.Samples(STAMPS, RECORD[:, :2], 2)(0.7), rtol=1e-9)
+    with pytest.raises(fj.InputError, match=r"the unit of 'joint2 \[deg\]' is none of m, mm, cm"):
+        fj.load_trajectory(write(text.replace("[mm]", "[deg]"), "record.csv"), sliding)
+    stiffness = csv(np.column_stack([STAMPS, 900.0 + RECORD]), "t," + ",".join(f"q{i} [Nm/rad]" for i in (1, 2, 3)))
+    vsa = fj.load("vsa_3r")
+    same(fj.load_stiffness(write(stiffness, "s.csv"), vsa), fj.Samples(STAMPS, 900.0 + RECORD, 2))
+    with pytest.raises(fj.InputError, match="is none of Nm/rad"):
+        fj.load_stiffness(write(stiffness.replace("Nm/rad", "rad"), "s.csv"), vsa)
+
+
 def test_npz(write):
     same(fj.load_trajectory(write(npz(t=STAMPS, q=RECORD), "a.npz"), ROBOT), fj.Samples(STAMPS, RECORD))
     same(
