@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from support.cases import load_case, robot_of_case
+from support.cases import case_names, load_case, robot_of_case
 from support.errors import relative_error
 from support.evaluate import Symbolic
 
 TOLERANCE = 1e-12
-ELASTIC = ["ejnea_lwr", "ejnea_randRP4", "ejnea_wrench_randRP3"]
-ANTAGONISTIC = ["vsa_table1_cubic", "vsa_table1_exp"]
-RIGID = ["modne004_lwr3", "modne004_randRPRPR"]
+ELASTIC, LINEARIZED, ANTAGONISTIC, RIGID = map(case_names, ("ejnea", "fblin", "vsa", "modne004"))
 
 
 def wrenches_of(case, state):
@@ -79,26 +77,29 @@ def test_wrench_of_a_case_matters():
     assert relative_error(found[1], case["tau_e_d"][0]) > 1e-2
 
 
-def test_mass_matrix_of_the_feedback_linearization_case():
-    case = load_case("fblin_lwr")
+@pytest.mark.parametrize("name", LINEARIZED)
+def test_mass_matrix_of_the_feedback_linearization_case(name):
+    case = load_case(name)
     robot = robot_of_case(case)
     f = Symbolic(fj.mass_matrix, robot, case["q"][0])
     for q, M in zip(case["q"], case["M"], strict=True):
         assert relative_error(f(q), M) < TOLERANCE
 
 
-def test_accelerations_of_the_feedback_linearization_case():
+@pytest.mark.parametrize("name", LINEARIZED)
+def test_accelerations_of_the_feedback_linearization_case(name):
     """q'' from the elastic torque; M is ill conditioned, so the case's own tolerance is the measure."""
-    case = load_case("fblin_lwr")
+    case = load_case(name)
     robot = robot_of_case(case).without_drives()
     f = Symbolic(fj.forward_dynamics, robot, case["q"][0], case["qd"][0], case["tau_e_in"][0])
     for q, v, tau, a in zip(case["q"], case["qd"], case["tau_e_in"], case["q2"], strict=True):
         assert relative_error(f(q, v, tau), a) < case["tol_rel"]
 
 
-def test_feedback_linearization():
+@pytest.mark.parametrize("name", LINEARIZED)
+def test_feedback_linearization(name):
     """The whole law through its kernel, all states as one batch, and acceleration and jerk on the way."""
-    case = load_case("fblin_lwr")
+    case = load_case(name)
     robot = robot_of_case(case)
     state = [case[key] for key in ("q", "qd", "tau_e_in", "tau_e_d_in")]
     found = fj.feedback_linearization(robot, *state, case["v"])

@@ -1,5 +1,8 @@
 """Reference cases: robots and solutions computed without any Newton-Euler recursion.
 
+The family of a case is the first part of its name; the tests of a family take all of its cases.  Those that end in
+their joints, `_RP4`, come from 4×4 poses as power series in time, rotors as bodies, in 220 bits.
+
 `robot`: standard DH, `type` R/P a joint, alpha, a, d, th (the offset the variable adds to), m, com and I (central,
 DH frame i), D (viscous friction of the link), B, K, g.  Where a case has `rotors`, m, com and I are the links
 without them.  `D[k][b]` is the k-th derivative of q in state b, `S[k][b]` of the stiffness.  `springs`: the laws of two
@@ -23,8 +26,8 @@ from flexjoint.springs import CubicSpring, ExponentialSpring
 CASES = Path(__file__).parent.parent / "data" / "cases"
 
 
-def case_names() -> list[str]:
-    return sorted(path.stem for path in CASES.glob("*.json"))
+def case_names(family: str = "") -> list[str]:
+    return sorted(path.stem for path in CASES.glob(f"{family}*.json"))
 
 
 def load_case(name: str) -> dict[str, Any]:
