@@ -325,3 +325,24 @@ def test_pairs_that_cannot_set_the_stiffness(springs, words):
         fj.Robot("arm", (fj.Link("arm", fj.Joint("elbow", drive=fj.AntagonisticDrive(*springs, MOTOR, MOTOR))),))
     for word in words:
         assert word in str(error.value)
+
+
+def test_laws_of_another_reach():
+    """Beyond 1 rad nothing is looked for, unless the law says so: closed forms and searches alike."""
+
+    class Tendon(fj.CubicSpring):
+        reach = 3.0
+
+    def drive(law, share):
+        return fj.AntagonisticDrive(law(40.0, 200.0), law(40.0 * share, 200.0), MOTOR, MOTOR)
+
+    phi = 1.3, -1.2
+    for share in (1.0, 1.5):
+        tau_e = sum(K * x + 200 * x**3 for K, x in zip((40.0, 40.0 * share), phi))
+        sigma = 40 * (1 + share) + sum(600 * x**2 for x in phi)
+        near, far = (
+            settings_for([drive(law, share)], [ca.SX(tau_e)], [ca.SX(sigma)])[0] for law in (fj.CubicSpring, Tendon)
+        )
+        found = [float(ca.evalf(x)) for x in far[:2]]
+        assert np.allclose(found, phi, rtol=1e-13)
+        assert np.isnan(float(ca.evalf(near.phi_1)))

@@ -77,7 +77,7 @@ class Spring(ABC):
 
     @property
     def reach(self) -> float:
-        """The largest deflection looked for where the inverse has no closed form, in rad or m."""
+        """The largest deflection looked for, in rad or m: of laws without a closed inverse, and of all laws in a pair."""
         return 1.0
 
     @property
