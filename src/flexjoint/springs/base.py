@@ -77,7 +77,7 @@ class Spring(ABC):
 
     @property
     def reach(self) -> float:
-        """The largest deflection looked for, in rad or m: of laws without a closed inverse, and of all laws in a pair."""
+        """The largest deflection looked for, in rad or m: of laws without a closed inverse, and of all those in pairs."""
         return 1.0
 
     @property
