@@ -77,7 +77,7 @@ class Spring(ABC):
 
     @property
     def reach(self) -> float:
-        """The largest deflection looked for, in rad or m: of laws without a closed inverse, and of all those in pairs."""
+        """The largest deflection looked for, in rad or m: of a law without a closed inverse, and of any in a pair."""
         return 1.0
 
     @property
