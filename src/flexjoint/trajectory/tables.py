@@ -63,7 +63,8 @@ def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
         raise InputError(
             f"{place}: sample {i + 1} of column {j + 1} ('{names[j]}') is {table[i, j]}; remove or replace it"
         )
-    labels, units = zip(*map(parts, names))
+    joints = {joint.name for joint in robot.joints}
+    labels, units = zip(*((name, "") if name in joints else parts(name) for name in names))
     first = next((j for j, label in enumerate(labels) if label.lower() in TIME_NAMES), 0)
     times = scaled(table[:, first], units[first], SECONDS, names[first], place)
     late = np.flatnonzero(np.diff(times) <= 0)

@@ -242,6 +242,12 @@ def test_units_of_columns(write):
         fj.load_stiffness(write(stiffness.replace("Nm/rad", "rad"), "s.csv"), vsa)
 
 
+def test_a_name_with_brackets_has_no_unit(write):
+    robot = fj.from_dh("odd", 0.0, 0.1, [0.1, 0.2], mass=1.0, inertia=np.eye(3), joint_names=["a[0]", "a[1]"])
+    text = csv(np.column_stack([STAMPS, RECORD[:, [1, 0]]]), "t,a[1],a[0]")
+    same(fj.load_trajectory(write(text, "record.csv"), robot), fj.Samples(STAMPS, RECORD[:, :2], 2))
+
+
 def test_npz(write):
     same(fj.load_trajectory(write(npz(t=STAMPS, q=RECORD), "a.npz"), ROBOT), fj.Samples(STAMPS, RECORD))
     same(
