@@ -126,6 +126,20 @@ def rows(matrix: Any) -> list[Any]:
     return [matrix[k, :].T for k in range(matrix.shape[0])]
 
 
+def innermost(controller: Any) -> Any:
+    """The law itself, where a controller is one around another."""
+    return innermost(controller.controller) if hasattr(controller, "controller") else controller
+
+
+def same_period(outer: Any, inner: Controller) -> None:
+    """A controller around another is called as often."""
+    own = getattr(inner, "period", outer.period)
+    if own != outer.period:
+        raise InputError(
+            f"{type(outer).__name__}: period is {outer.period:g} s, that of {type(inner).__name__} inside is {own:g} s"
+        )
+
+
 def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float = 0.0) -> np.ndarray:
     """Gains as (rows, n): for each name a number or one a joint, none below `least`."""
     try:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algorithms.elastic import refuse_antagonism
 from ..algorithms.newton_euler import gravity_torque
-from ..control.base import Controller, JointState, gain_rows
+from ..control.base import Controller, JointState, gain_rows, same_period
 from ..control.gains import positive
 from ..errors import InputError
 from ..robot import Robot
@@ -103,6 +103,7 @@ class Guarded(Controller):
         sizes = {(x.robot.n, x.robot.motor_count) for x in (self.controller, self.detector, self.reaction)}
         if len(sizes) > 1:
             raise InputError("Guarded: controller, detector and reaction are for different numbers of joints or motors")
+        same_period(self, self.controller)
 
     @property
     def robot(self) -> Robot:  # type: ignore[override]
