@@ -89,15 +89,15 @@ class Instruments:
         given: Iterator[Any] = iter(arrays)
         return Memory(*([fill(part, given) for part in parts] for parts in self.sizes(robot)))
 
-    def start(self, robot: Robot, state: JointState) -> Memory:
-        """At the beginning of a run at a state (..., n)."""
+    def start(self, robot: Robot, state: JointState, torque: Any = 0.0) -> Memory:
+        """At a state (..., n); at the very beginning of a run, or after motors gave a torque (..., motors)."""
         looking = bool(self.sensors or self.observers)
         measurement = Measurement(*state, spring_torques(robot)(*state) if looking else 0.0)
         sensors = self.sensors.start(robot, measurement) if self.sensors else []
         began = [observer.start(measurement) for _, observer in self.observers]
         return Memory(
             sensors,
-            self.actuators.start(robot) if self.actuators else [],
+            self.actuators.start(robot, torque) if self.actuators else [],
             [list(states) for states, _ in began],
             [[found[name] for name in observer.outputs] for (_, observer), (_, found) in zip(self.observers, began)],
         )
