@@ -21,7 +21,7 @@ from ..control.gains import positive
 from ..errors import InputError
 from ..simulation.result import Simulation
 from .files import check_path, replacing
-from .plots import BLUE, GREY, ORANGE
+from .plots import BLUE, GREY, ORANGE, second_motors
 from .skeleton import skeleton
 
 FORMATS = (".gif", ".mp4", ".html")
@@ -91,10 +91,9 @@ def scene(run: Simulation, rate: float, magnify: float = 1.0) -> Scene:
         raise InputError(f"animate: {count} frames, {MOST_FRAMES} are the most; give a higher speed or fewer frames")
     chosen = np.minimum(np.round(np.arange(count) / (rate * run.period)).astype(int), end)
     q = run.q[chosen]
-    theta, second = run.theta[chosen][:, : run.robot.n].copy(), list(run.robot.motor_joints[run.robot.n :])
-    theta[:, second] = (
-        theta[:, second] + run.theta[chosen][:, run.robot.n :]
-    ) / 2  # of two motors at a joint, their mean
+    theta = run.theta[chosen][:, : run.robot.n].copy()
+    for k, i in second_motors(run.robot).items():
+        theta[:, i] = (theta[:, i] + run.theta[chosen, k]) / 2  # of two motors at a joint, their mean
     arm = skeleton(run.robot, np.stack([q, q + magnify * (theta - q)]))
     title = run.robot.name if magnify == 1 else f"{run.robot.name}, deflections × {magnify:g}"
     links, motors = arm.points

@@ -22,6 +22,7 @@ import numpy as np
 from ..errors import InputError
 from ..loading.toml import read_bytes
 from ..robot import Robot
+from ..simulation.dataset import motor_kinds
 from ..trajectory.tables import MAX_TABLE_BYTES, TIME_NAMES, npz_arrays
 
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
@@ -61,7 +62,7 @@ class Log:
         steps = np.diff(self.t[np.isfinite(self.t)])
         steps = steps[steps > 0]
         if not steps.size:
-            raise InputError("the log has no two samples at different times")
+            raise InputError("no sample of the log is later than the one before it; sort the samples by time")
         return float(np.median(steps))
 
 
@@ -136,13 +137,13 @@ def quantity(name: str, robot: Robot) -> tuple[str, int] | None:
 
 def units(robot: Robot, what: str, i: int) -> dict[str, float]:
     """Units of a column and their sizes in SI; none is SI."""
-    joint = robot.joints[i if what in LINKS else robot.motor_joints[i]]
-    position, force = (ANGLES, TORQUES) if joint.kind == "revolute" else (LENGTHS, FORCES)
+    kind = motor_kinds(robot)[i]  # those of joints are the first
+    position, force = (ANGLES, TORQUES) if kind == "revolute" else (LENGTHS, FORCES)
     if what in ("tau", "tau_e"):
         return {"": 1.0, **force}
     if what in ("q", "theta"):
         return {"": 1.0, **position}
-    turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if joint.kind == "revolute" else {}
+    turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if kind == "revolute" else {}
     return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}
 
 

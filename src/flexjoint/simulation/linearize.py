@@ -182,8 +182,9 @@ def outputs(
     p, joints = len(states) // 2, [joint.name for joint in robot.joints]
     found |= {f"a.{joint}": (A[p + i], B[p + i]) for i, joint in enumerate(joints)}
     for k in plant.behind:
-        name, joint = robot.motor_names[k], joints[robot.motor_joints[k]]
-        found[f"deflection.{name}"] = unit[f"theta.{name}"] - unit[f"q.{joint}"], none
+        name, i = robot.motor_names[k], robot.motor_joints[k]
+        c = getattr(robot.joints[i].drive, "c", 1) if k >= robot.n else 1  # whether θ_2 counts from the link
+        found[f"deflection.{name}"] = unit[f"theta.{name}"] - c * unit[f"q.{joints[i]}"], none
     return found | {f"tau_e.{x}": (springs[i], none) for i, x in enumerate(joints) if robot.elastic[i]}
 
 
