@@ -35,6 +35,8 @@ class Detector(TimedObserver):
 
     def __post_init__(self) -> None:
         sizes = self.residual.channels
+        if not self.thresholds:
+            raise InputError(f"Detector: give thresholds for one or more of {', '.join(sizes)}")
         if unknown := set(self.thresholds) - set(sizes):
             raise InputError(f"Detector: there is no residual {sorted(unknown)}; there are {', '.join(sizes)}")
         if not 0 <= self.release <= 1:
