@@ -30,7 +30,7 @@ from ..spatial import ca
 from ..trajectory import RestToRest
 from .figures import BLUE, GREEN, RED, YELLOW, joint_curves, new_figure, saved
 from .operations import Counts, Growth, counts
-from .report import AS_SAID, Claim, Grid, Report, claim_grid
+from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 
 DURATION = 4.0  # s
 PERIOD = 0.01  # s
@@ -196,7 +196,7 @@ def motion_claims(velocity: np.ndarray, shown: Peaks, family: Peaks, other: Peak
 
 def difference_text(i: int, shown: float, extreme: np.ndarray, verdict: str) -> str:
     found = "" if verdict == AS_SAID else f", at most {extreme[i]:.2g} % found"
-    aside = f" (where joint 1 has {extreme[0]:.2g} %)" if verdict == "not reproduced" else ""
+    aside = f" (where joint 1 has {extreme[0]:.2g} %)" if verdict == NOT_SO else ""
     return f"joint {i + 1}: {shown:.2g} %{found}{aside}"
 
 
@@ -204,7 +204,7 @@ def difference_verdict(shown: float, extreme: float) -> str:
     low, high = DIFFERENCES
     if low <= shown <= high:
         return AS_SAID
-    return "not possible" if extreme < low else "not reproduced"
+    return "not possible" if extreme < low else NOT_SO
 
 
 def joint_grid(shown: Peaks, family: Peaks, extremes: np.ndarray) -> Grid:

@@ -29,13 +29,12 @@ from ..simulation.faults import FaultyActuators
 from ..spatial import ca, sx
 from ..trajectory import RestToRest
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
-from .report import Claim, Grid, Report, claim_grid
+from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 from .variants import VARIANTS, nonzero
 
 SKEW = {"0001", "1110"}  # as the paper says
 CHAINS = ("RR", "RRR", "RRRRR", "RRRRRRR")
 PAPER_RATIO = 2.201 / 0.105  # Fig. 3
-AS_SAID = "reproduced"
 
 DURATION, PERIOD, CUTOFF = 3.0, 1e-3, 50.0  # s, s, rad/s
 FAULTY, EFFICIENCY, FAULT = 1, 0.7, (0.6, 1.2)  # joint 2; of its torque; s
@@ -91,7 +90,7 @@ def variant_claims(violated: dict[str, dict[str, int]]) -> list[Claim]:
             "recursions whose C* obeys (22) on every robot",
             "0001 and 1110, up to 7 joints",
             f"{' and '.join(sorted(general))}, of chains with {joints} joints",
-            AS_SAID if general == SKEW else "not reproduced",
+            AS_SAID if general == SKEW else NOT_SO,
         )
     ]
 
@@ -117,7 +116,7 @@ def variants_figure(folder: Path, robot: Robot) -> Path:
     for k, variant in enumerate(VARIANTS):
         size = violation(robot, variant)
         axis.bar(k, size, color=GREEN if variant in SKEW else BLUE)
-        axis.annotate(f"{size:.2g}", (k, size), ha="center", va="bottom", size=8)
+        axis.annotate(f"{size:.2g}" if size > 1e-3 else f"{size:.0e}", (k, size), ha="center", va="bottom", size=8)
     axis.bar(0, 0, color=GREEN, label="skew: rounding")
     axis.bar(0, 0, color=BLUE, label="not skew")
     axis.set_xticks(range(len(VARIANTS)), VARIANTS, rotation=60)
