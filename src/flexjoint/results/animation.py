@@ -144,7 +144,7 @@ def drawing(shown: Scene) -> tuple[Any, Any]:
     middle, reach = projected(centre, *VIEW), 1.12 * radius
     axis.set(xlim=middle[0] + np.array([-1.12, 1.12]) * reach, ylim=middle[1] + np.array([-1.0, 1.0]) * reach)
     axis.set_aspect("equal")
-    axis.add_collection(LineCollection(list(base), colors="#dddddd", linewidths=0.8))
+    axis.add_collection(LineCollection(list(base), colors="#dddddd", linewidths=0.8, clip_on=False))
     arms = [
         LineCollection([], colors=colour, linewidths=size, capstyle="round", label=label, zorder=order)
         for colour, size, label, order in ((ORANGE, 2.2, "motors", 2), (BLUE, 4.5, "links", 3))
@@ -172,7 +172,7 @@ def drawing(shown: Scene) -> tuple[Any, Any]:
 
 
 def pictures(shown: Scene) -> Iterator[Any]:
-    """Frame after frame, in few colours."""
+    """Frame after frame, in 256 colours."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
@@ -181,7 +181,7 @@ def pictures(shown: Scene) -> Iterator[Any]:
     for k in range(len(shown.t)):
         show(k)
         canvas.draw()
-        yield Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]).quantize(64)
+        yield Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]).quantize(256)
 
 
 def write_mp4(shown: Scene, path: Path, frames: float) -> None:
