@@ -152,6 +152,40 @@ class TimedObserver(Observer):
         return found
 
 
+class Wrapped(TimedObserver):
+    """An observer that adds to what another one, `inner`, finds in the same samples."""
+
+    @property
+    @abstractmethod
+    def inner(self) -> TimedObserver:
+        """The other one."""
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.inner.robot
+
+    @property
+    def period(self) -> float:  # type: ignore[override]
+        return self.inner.period
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self.inner.reads
+
+    @property
+    def channels(self) -> dict[str, int]:
+        return self.inner.channels
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """Of the parts of the state: that of the other one, then its own."""
+
+    @property
+    def memory(self) -> tuple[int, ...]:
+        return (sum(self.sizes),)
+
+
 def is_own(observer: Any) -> bool:
     """Whether an observer, and those that it is made of, are flexjoint's."""
     parts = [getattr(observer, x.name) for x in fields(observer)]

@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.elastic import inverse_dynamics
 from ..algorithms.orders import Orders, derivative_orders, superscript
 from ..loading import load
 from ..results.rotor_models import RotorComparison, compare_rotor_models, percent
 from ..robot import Robot
 from ..trajectory import FilteredStep
-from .couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, operations, replay
+from .couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay
+from .operations import counted
 from .paper_001_figures import (
     READINGS,
     derivatives_figure,
@@ -49,7 +51,7 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     say("the torques replayed through forward dynamics")
     gap = replay(robot, motion)
     say("operations of chains of different lengths")
-    counts = {n: operations(general_arm(n)) for n in SIZES}
+    counts = {n: counted(inverse_dynamics, general_arm(n)) for n in SIZES}
     say("figures")
     files = [
         torques_figure(folder, robot, comparison, motion),
@@ -61,7 +63,7 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     claims = [
         *structure_claims(pattern, orders, general, derivatives),
         *motion_claims(comparison, motion, gap),
-        cost_claim(counts, operations(robot)),
+        cost_claim(counts, counted(inverse_dynamics, robot)),
     ]
     grids = (claim_grid(claims), difference_grid(comparison), order_grid(robot, orders))
     return Report("Paper 001, section VI: an arm like the DLR LBR 2", grids, NOTES, tuple(files))

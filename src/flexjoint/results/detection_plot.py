@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .detection import Detections, stretches
-from .files import replacing
-from .plots import BLUE, MOST_POINTS, ORANGE, check_plot_path
+from .plots import BLUE, MOST_POINTS, ORANGE, check_plot_path, write_figure
 
 TITLES = {"residual": "residual of the joint", "link": "residual of the link", "motor": "residual of the motor"}
 GREY = "0.55"
@@ -17,8 +16,7 @@ GREY = "0.55"
 
 def plot_detections(found: Detections, path: str | os.PathLike[str]) -> None:
     path = check_plot_path(path)
-    with replacing(path) as file:
-        detection_figure(found).savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    write_figure(detection_figure(found), path)
 
 
 def detection_figure(found: Detections) -> Any:

@@ -76,6 +76,10 @@ def plot_motors(table: JointTable, path: str | os.PathLike[str]) -> None:
     """Motor torques, deflections, and if the table has them the differences to rigid joints, joint by joint."""
     path = check_plot_path(path)
     figure = joint_figure(table, f"{table.robot.name}: motors along a motion of {table.t[-1]:g} s")
+    write_figure(figure, path)
+
+
+def write_figure(figure: Any, path: Path) -> None:
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
@@ -97,8 +101,7 @@ def panel_figure(robot: Robot, t: np.ndarray, shown: Sequence[Panel], title: str
         row[0].set_ylabel(joint.name, fontweight="bold")
         for axis, panel in zip(row, shown):
             if panel.mixed:
-                place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
-                axis.annotate(panel.units[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
+                write_unit(axis, panel.units[i])
             draw(axis, t[::step], panel, i, step)
             axis.grid(alpha=0.3)
             axis.margins(x=0)
@@ -118,6 +121,12 @@ def panel_figure(robot: Robot, t: np.ndarray, shown: Sequence[Panel], title: str
     figure.align_ylabels()
     figure.subplots_adjust(0.9 / width, 0.55 / height, 1 - 0.25 / width, 1 - head / height, wspace=0.24, hspace=0.35)
     return figure
+
+
+def write_unit(axis: Any, unit: str) -> None:
+    """Above its right corner."""
+    place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
+    axis.annotate(unit, (1, 1), ha="right", va="bottom", fontsize=9, **place)
 
 
 def draw(axis: Any, t: np.ndarray, panel: Panel, i: int, step: int) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from ..simulation.result import Simulation
-from .files import replacing
 from .plots import (
     BLUE,
     GREEN,
@@ -27,6 +26,7 @@ from .plots import (
     panel_figure,
     second_motors,
     shown_units,
+    write_figure,
 )
 from .table import units
 
@@ -36,9 +36,7 @@ EDGES = (0.05, 0.5, 0.95)
 def plot_simulation(run: Simulation, path: str | os.PathLike[str]) -> None:
     """Positions of links and motors with the reference, errors, torques and deflections: .png, .pdf or .svg."""
     path = check_plot_path(path)
-    figure = simulation_figure(run)
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    write_figure(simulation_figure(run), path)
 
 
 def simulation_figure(run: Simulation) -> Any:

@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ..control.base import Controller, JointState, gain_rows, same_period
+from ..control.base import Around, Controller, JointState, gain_rows
 from ..control.gains import positive
-from ..robot import Robot
 from ..spatial import ca
 
 ROWS = ("efficiency", "bias", "begin", "end")
 
 
 @dataclass(frozen=True, eq=False)
-class FaultyActuators(Controller):
+class FaultyActuators(Around):
     """A controller whose torque reaches the motors changed; a Simulation of it holds the torque that they gave.
 
     Each of `efficiency`, `bias`, `begin` and `end` is a number or one a motor.  They are the last four rows of `gains`,
@@ -38,7 +37,7 @@ class FaultyActuators(Controller):
 
     def __post_init__(self) -> None:
         positive("FaultyActuators", "period", self.period)
-        same_period(self, self.controller)
+        self.check_period(self.period)
         motors, columns = self.robot.motor_count, self.controller.gains.shape[-1]
         faults = [getattr(self, name) for name in ROWS]
         rows = np.zeros((len(ROWS), self.lines * columns))
@@ -46,30 +45,14 @@ class FaultyActuators(Controller):
         object.__setattr__(self, "gains", np.vstack([self.controller.gains, rows.reshape(-1, columns)]))
 
     @property
-    def robot(self) -> Robot:  # type: ignore[override]
-        return self.controller.robot
-
-    @property
     def lines(self) -> int:
         """How many rows of gains one number a motor takes."""
         return -(-self.robot.motor_count // self.controller.gains.shape[-1])
 
     @property
-    def memory(self) -> int:  # type: ignore[override]
-        return len(self.memory_sizes)
-
-    @property
     def memory_sizes(self) -> tuple[int, ...]:
         """Of the controller, and the time."""
         return *self.controller.memory_sizes, 1
-
-    @property
-    def width(self) -> int:
-        return self.controller.width
-
-    @property
-    def order(self) -> int:
-        return self.controller.order
 
     def start(self, reference: Sequence[Any]) -> tuple:
         return *self.controller.start(reference), np.zeros(1)

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..paths import parameters
-from ..results.files import replacing
-from ..results.plots import BLUE, ORANGE, check_plot_path, shown_units
+from ..results.plots import BLUE, ORANGE, check_plot_path, shown_units, write_figure, write_unit
 from ..results.table import Column
 from .monte_carlo import MonteCarlo
 
@@ -65,9 +64,8 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
         axis.grid(alpha=0.3)
         axis.locator_params(axis="x", nbins=7)
         axis.ticklabel_format(axis="x", useOffset=False, scilimits=(-2, 4), useMathText=True)
-        place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
         if mixed:
-            axis.annotate(labels[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
+            write_unit(axis, labels[i])
     failures = np.count_nonzero(study.failed)
     figure.suptitle(f"{study.robot.name}: {len(study.samples)} samples, {failures} failed", y=1 - 0.15 / height)
     figure.legend(
@@ -80,8 +78,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
     figure.supxlabel("error |q − q_d| of the links" + ("" if mixed else f", {labels[0]}"), fontsize=10)
     figure.supylabel("share of runs below", fontsize=10)
     figure.subplots_adjust(0.17, 0.65 / height, 0.93, 1 - 0.75 / height, hspace=0.75)
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    write_figure(figure, path)
 
 
 NAMES = {"largest": "largest error", "final": "error at the end"}
