@@ -55,7 +55,7 @@ def read_results(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{path}: no such file")
     try:
         return xarray.load_dataset(path, engine="scipy")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         raise InputError(f"{path}: this is no NetCDF file that write_results has written") from None
 
 

@@ -32,6 +32,7 @@ SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": np.pi / 180, "°": np.pi / 180}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
 TORQUES, FORCES = {"Nm": 1.0, "mNm": 1e-3, "N m": 1.0, "kNm": 1e3}, {"N": 1.0, "mN": 1e-3, "kN": 1e3}
+RUN = re.compile(r"run(_\d+)?")  # of a batch of simulations
 COLUMN = re.compile(r"\s*(?P<name>[^\[\]]*?)\s*(?:\[(?P<unit>[^\]]*)\])?\s*")
 
 
@@ -84,6 +85,8 @@ def log_of(columns: dict[str, np.ndarray], place: str, robot: Robot) -> Log:
     found: dict[str, dict[int, np.ndarray]] = {}
     for header, values in columns.items():
         name, unit = parts(header)
+        if RUN.fullmatch(name) and np.unique(values).size > 1:
+            raise InputError(f"{place}: there are several runs in it, by '{name}'; a log is one of them")
         if name in TIME_NAMES:
             t = scaled(values, unit, SECONDS, header, place)
         elif place_of := quantity(name, robot):

@@ -7,7 +7,7 @@ measured, and the observers see the measurement and the torque.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -201,6 +201,8 @@ def instruments_of(
     for name, value, kind in (("sensors", sensors, Sensors), ("actuators", actuators, Actuators)):
         if value is not None and not isinstance(value, kind):
             raise InputError(f"simulate: {name} must be {kind.__name__}(...), not {value!r}")
+    if not isinstance(observers or {}, Mapping):
+        raise InputError(f"simulate: observers must be named, as {{'watch': Detector(...)}}, not {observers!r}")
     named = dict(observers or {})
     if ESTIMATOR in named:
         raise InputError(f"simulate: an observer that the controller sees is given as {ESTIMATOR}=, not in observers")

@@ -23,6 +23,7 @@ from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
+from ..trajectory.base import finite
 from .plant import Plant
 from .rest import at_rest
 
@@ -88,8 +89,13 @@ class LinearModel(NamedTuple):
     def response(self, omega: Any, inputs: Names = "tau.*", outputs: Names = "q.*") -> np.ndarray:
         """Transfer functions C (iω − A)⁻¹ B + D at frequencies (...,) in rad/s: (..., outputs, inputs)."""
         A, B, C, D = self.system(inputs, outputs)
-        s = 1j * np.asarray(omega, dtype=float)[..., None, None]
-        return C @ np.linalg.solve(s * np.eye(len(A)) - A, B + 0j) + D
+        s = 1j * finite("linear model", "omega", omega)[..., None, None]
+        try:
+            return C @ np.linalg.solve(s * np.eye(len(A)) - A, B + 0j) + D
+        except np.linalg.LinAlgError:
+            raise InputError(
+                "linear model: a frequency is that of a pole without damping; take one beside it"
+            ) from None
 
 
 def bracketed(names: Sequence[str]) -> list[str]:

@@ -144,6 +144,11 @@ def test_mistakes(single, tmp_path, monkeypatch):
     (tmp_path / "text.nc").write_text("no NetCDF")
     with pytest.raises(fj.InputError, match="no NetCDF file"):
         fj.read_results(tmp_path / "text.nc")
+    fj.write_results(single, tmp_path / "whole.nc")
+    for length in (500, -500):
+        (tmp_path / "cut.nc").write_bytes((tmp_path / "whole.nc").read_bytes()[:length])
+        with pytest.raises(fj.InputError, match="no NetCDF file"):
+            fj.read_results(tmp_path / "cut.nc")
     monkeypatch.setattr(files, "MOST_BYTES", 100)
     with pytest.raises(fj.InputError, match=r"NetCDF holds 4; use \.npz"):
         fj.write_results(single, tmp_path / "x.nc")

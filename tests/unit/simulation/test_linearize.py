@@ -56,6 +56,15 @@ def test_deflections_of_joints_with_two_motors():
         assert np.array_equal(model.system(outputs=f"deflection.{motor}")[2][0], row), motor
 
 
+def test_frequencies_without_a_response():
+    floating = fj.random_robot(1, 2, prismatic=0.0).with_gravity([0.0, 0.0, 0.0])
+    model = fj.linearize(floating, [0.0])
+    with pytest.raises(fj.InputError, match="that of a pole without damping"):
+        model.response([0.0])
+    with pytest.raises(fj.InputError, match=r"omega is \[1.0, nan\]"):
+        model.response([1.0, np.nan])
+
+
 def test_modes_of_the_lwr():
     robot = fj.load("kuka_lwr").with_gravity([0.0, 0.0, 0.0])
     q = np.linspace(-0.5, 0.7, 7)

@@ -185,6 +185,9 @@ def test_a_run_that_diverges_stops_and_leaves_the_others_alone():
         ({"free": {"link1.mass": np.nan}}, r"free\['link1.mass'\] is nan"),
         ({"gains": np.full((2, 2), np.inf)}, "gains is .*finite"),
         ({"gains": np.ones((3, 2))}, "gains"),
+        ({"contact": lambda t, state: None}, "contact gave None; it must return wrenches"),
+        ({"contact": lambda t, state: {"link1": [0.0] * 3}}, "contact gave 3 numbers for 'link1'"),
+        ({"observers": [fj.VelocityEstimator(ROBOT, fj.FilteredDerivative(1e-3, 50.0))]}, "observers must be named"),
     ],
 )
 def test_what_is_refused(changes, message):
