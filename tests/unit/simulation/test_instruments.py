@@ -3,6 +3,7 @@
 from dataclasses import replace
 from importlib import import_module
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -173,6 +174,21 @@ def test_an_observer_gets_the_torque_that_was_applied():
 
 def starts(count):
     return fj.JointState(*np.random.default_rng(1).uniform(-0.1, 0.1, (4, count, 2)))
+
+
+def test_an_observer_that_is_not_finite_is_noticed():
+    """In one run and in a row of a batch; the other runs do not hide it."""
+
+    class Logarithm(Balance):
+        def law(self, state, measurement, torque):
+            after, outputs = super().law(state, measurement, torque)
+            return after, {"rest": outputs["rest"] + ca.log(measurement.q[0] + 0.5)}
+
+    observers = {"log": Logarithm()}
+    for q in (np.full(2, -0.6), np.array([[0.1, 0.1], [-0.6, 0.1]])):
+        start = fj.JointState(q, 0 * q, q, 0 * q)
+        with pytest.raises(fj.NonFiniteError, match="not finite"):
+            fj.simulate(ROBOT, PD, [0.1, 0.1], 0.01, start=start, observers=observers, check=False)
 
 
 def test_same_bits_of_everything(monkeypatch):
