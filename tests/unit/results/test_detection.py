@@ -152,7 +152,7 @@ def test_the_command(rigid, tmp_path):
     for wrong, message in (
         (["--quiet", "5"], "it must be two times"),
         (["--quiet", "3:1"], "must come after"),
-        ([], "thresholds are needed"),
+        ([], "give one of --threshold, --quiet"),
     ):
         failed = CliRunner().invoke(app, [*arguments, *wrong])
         assert failed.exit_code == 2 and message in " ".join(failed.stderr.split())
@@ -214,6 +214,7 @@ def test_stamps_that_are_missing(tmp_path):
 
 def test_a_plot_without_thresholds(tmp_path):
     plot_detections(fj.detect(pendulum_log(), thresholds=np.inf), tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_samples_that_run_backwards():
