@@ -91,7 +91,7 @@ def struck_links(robot: Robot, alarms: Sequence[Any] | np.ndarray) -> list[str]:
     A joint feels what happens beyond it alone: the link of the last alarmed joint on a branch was hit, or one that it
     carries.  Several names are several contacts; none, no alarm, or a force that no joint feels.
     """
-    felt = np.asarray(alarms, dtype=bool)
+    felt = finite("struck_links", "alarms", np.asarray(alarms, dtype=float)) != 0
     if felt.shape != (robot.n,):
         raise InputError(f"struck_links: alarms have shape {felt.shape}; give one a joint, ({robot.n},)")
     alarmed = {i for i, k in enumerate(robot.coordinates) if k is not None and felt[k]}

@@ -100,6 +100,9 @@ class Guarded(Around):
         positive("Guarded", "patience", self.patience)
         if "tau_e" in self.detector.reads:
             raise InputError("Guarded: the detector needs torque sensors, a controller has none; use sensors=False")
+        if isinstance(self.reaction, Reflex) and not {"residual", "link"} & set(self.detector.channels):
+            has = ", ".join(self.detector.channels)
+            raise InputError(f"Guarded: Reflex flees by the residual of the links, the detector has {has}")
         sizes = {(x.robot.n, x.robot.motor_count) for x in (self.controller, self.detector, self.reaction)}
         if len(sizes) > 1:
             raise InputError("Guarded: controller, detector and reaction are for different numbers of joints or motors")

@@ -93,6 +93,8 @@ def test_branches_are_told_apart():
 def test_a_residual_that_is_no_number_is_refused():
     with pytest.raises(fj.InputError, match=r"the residual is .*nan.* must be finite"):
         fj.external_wrench(LWR, Q, [0.0, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0])
+    with pytest.raises(fj.InputError, match="struck_links: alarms"):
+        fj.struck_links(LWR, [0, 0, np.nan, 0, 0, 0, 0])
 
 
 def test_a_detector_watches_something():
