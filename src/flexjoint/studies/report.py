@@ -53,11 +53,13 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
     height = 1.4 + 1.25 * len(joints)
     figure = Figure(figsize=(6.4, height))
     axes = figure.subplots(len(joints), 1, squeeze=False)[:, 0]
-    share = (1 + np.arange(len(study.samples))) / max(1, len(study.samples))
+    count, well = len(study.samples), ~study.diverged
+    share = np.arange(1 + np.count_nonzero(well)) / max(1, count)
     for i, (axis, joint) in enumerate(zip(axes, joints)):
         for kind, colour in (("largest", BLUE), ("final", ORANGE)):
-            errors = np.where(study.diverged, np.nan, getattr(study, kind)[:, i] * factors[i])
-            axis.plot(np.sort(errors), share, color=colour, linewidth=1.4, label=NAMES[kind])
+            errors = np.sort(getattr(study, kind)[well, i] * factors[i])
+            style = {"color": colour, "linewidth": 1.4, "drawstyle": "steps-post"}
+            axis.plot([0.0, *errors], share, label=NAMES[kind], **style)
         axis.set(ylim=(0, 1.02), yticks=[0, 0.5, 1])
         axis.set_ylabel(joint.name, fontweight="bold")
         axis.set_xlim(left=0)
@@ -66,8 +68,11 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
         axis.ticklabel_format(axis="x", useOffset=False, scilimits=(-2, 4), useMathText=True)
         if mixed:
             write_unit(axis, labels[i])
+        if not np.any(well):
+            axis.set_xticks([])
+            axis.annotate("all diverged", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
     failures = np.count_nonzero(study.failed)
-    figure.suptitle(f"{study.robot.name}: {len(study.samples)} samples, {failures} failed", y=1 - 0.15 / height)
+    figure.suptitle(f"{study.robot.name}: {count} sample{'s' * (count != 1)}, {failures} failed", y=1 - 0.15 / height)
     figure.legend(
         *axes[0].get_legend_handles_labels(),
         loc="upper center",
