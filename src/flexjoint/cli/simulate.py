@@ -216,13 +216,11 @@ def print_run(run: Simulation) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ..simulation.dataset import motor_kinds
-
     last = int(run.periods)  # of a run that diverged, the last one that was well
     end = "error when it diverged" if run.diverged else "error at the end"
     table = Table("joint", "largest error", end, "largest torque")
     errors, torques = np.abs(run.error)[: last + 1], np.abs(run.tau)[: last + 1].max(axis=0)
-    forces = [f"{x:.3g} {'Nm' if kind == 'revolute' else 'N'}" for x, kind in zip(torques, motor_kinds(run.robot))]
+    forces = [f"{x:.3g} {'Nm' if kind == 'revolute' else 'N'}" for x, kind in zip(torques, run.robot.motor_kinds)]
     for i, joint in enumerate(run.robot.joints):
         cells = [f"{x:.3g} {length_unit(joint)}" for x in (errors[:, i].max(), errors[-1, i])]
         own = [force for force, k in zip(forces, run.robot.motor_joints) if k == i]

@@ -15,7 +15,6 @@ from ..observers.contact import struck_links
 from ..observers.thresholds import false_alarm_thresholds, spread_of_log
 from ..observers.timed import TimedObserver
 from ..robot import Robot
-from ..simulation.dataset import motor_kinds
 from .logs import Log
 from .table import Column
 
@@ -142,7 +141,7 @@ class Detections:
         return {"t": self.log.t, **self.outputs, **levels, **{x: np.array(y) for x, y in names.items()}}
 
     def unit(self, channel: str, entry: int) -> str:
-        return "Nm" if motor_kinds(self.robot)[entry] == "revolute" else "N"  # those of joints are the first
+        return "Nm" if self.robot.motor_kinds[entry] == "revolute" else "N"  # those of joints are the first
 
 
 def detect(

@@ -22,7 +22,6 @@ import numpy as np
 from ..errors import InputError
 from ..loading.toml import read_bytes
 from ..robot import Robot
-from ..simulation.dataset import motor_kinds
 from ..trajectory.tables import MAX_TABLE_BYTES, TIME_NAMES, npz_arrays
 
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
@@ -140,7 +139,7 @@ def quantity(name: str, robot: Robot) -> tuple[str, int] | None:
 
 def units(robot: Robot, what: str, i: int) -> dict[str, float]:
     """Units of a column and their sizes in SI; none is SI."""
-    kind = motor_kinds(robot)[i]  # those of joints are the first
+    kind = robot.motor_kinds[i]  # those of joints are the first
     position, force = (ANGLES, TORQUES) if kind == "revolute" else (LENGTHS, FORCES)
     if what in ("tau", "tau_e"):
         return {"": 1.0, **force}

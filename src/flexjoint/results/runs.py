@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..simulation.dataset import LINKS, MOTORS, common_unit, motor_kinds
+from ..simulation.dataset import LINKS, MOTORS, common_unit
 from ..simulation.result import Simulation
 from .table import Column
 
@@ -21,7 +21,7 @@ class RunTable:
     def columns(self) -> list[Column]:
         """The number of the run in each dimension of a batch, t, then each quantity joint by joint."""
         run, batch = self.run, self.run.q.shape[:-2]
-        names, kinds = run.robot.motor_names, motor_kinds(run.robot)  # those of joints are the first
+        names, kinds = run.robot.motor_names, run.robot.motor_kinds  # those of joints are the first
         count = max(1, int(np.prod(batch)))
         numbers = [np.repeat(x.ravel(), run.t.size) for x in np.indices(batch)]
         labels = ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]

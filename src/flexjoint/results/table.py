@@ -15,7 +15,6 @@ from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order
 from ..api import SIGNALS
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
-from ..simulation.dataset import motor_kinds
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.base import finite
 from .sensitivity import named_bands, sensitivity
@@ -109,7 +108,7 @@ def units(robot: Robot, quantity: str) -> list[str]:
 
 def second_kinds(robot: Robot) -> list[str]:
     """Whether the second motor of each joint turns or slides; where there is none, as the joint."""
-    kinds = motor_kinds(robot)
+    kinds = robot.motor_kinds
     second = dict(zip(robot.motor_joints[robot.n :], kinds[robot.n :]))
     return [second.get(i, kind) for i, kind in enumerate(kinds[: robot.n])]
 

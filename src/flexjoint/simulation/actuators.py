@@ -68,8 +68,7 @@ class Actuators:
         return [*queue[:-1], asked + sx(left) * (behind - asked)], asked + sx(mean) * (behind - asked)
 
     def efforts(self, robot: Robot) -> np.ndarray:
-        own = [robot.joints[i].limits.effort for i in robot.motor_joints]
-        return np.broadcast_to(own if self.effort is None else self.effort, robot.motor_count)
+        return np.broadcast_to(robot.motor_efforts if self.effort is None else self.effort, robot.motor_count)
 
 
 def bounded(torque: Any, efforts: np.ndarray) -> Any:

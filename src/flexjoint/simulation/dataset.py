@@ -11,7 +11,6 @@ import numpy as np
 from ..errors import InputError
 
 if TYPE_CHECKING:
-    from ..robot import Robot
     from .result import Simulation
 
 LINKS, MOTORS = ("q", "v"), ("theta", "theta_v", "tau")
@@ -32,13 +31,6 @@ def common_unit(unit: str, kinds: Sequence[str]) -> str:
     return " | ".join(found)
 
 
-def motor_kinds(robot: Robot) -> list[str]:
-    """Whether each motor turns or slides: as its joint does, unless a second motor has its own way."""
-    joints = [robot.joints[i] for i in robot.motor_joints]
-    second = [k >= robot.n and getattr(joint.drive, "slides", False) for k, joint in enumerate(joints)]
-    return ["prismatic" if slides else joint.kind for slides, joint in zip(second, joints)]
-
-
 def followed_by(name: str) -> str:
     """The last dimension of what sensors, actuators and observers gave: joints, motors, or of its own."""
     joints, motors = (*LINKS, "tau_e"), MOTORS
@@ -53,8 +45,8 @@ def dataset_of(run: Simulation) -> Any:
         raise InputError("Datasets need xarray, which is not installed: pip install 'flexjoint[results]'") from None
     robot, batch = run.robot, run.q.shape[:-2]
     runs = ("run",) if len(batch) == 1 else tuple(f"run_{k}" for k in range(len(batch)))
-    kinds: list[str] = [joint.kind for joint in robot.joints]
-    along = {"joint": kinds, "motor": motor_kinds(robot)}
+    kinds = robot.motor_kinds[: robot.n]
+    along = {"joint": kinds, "motor": robot.motor_kinds}
 
     def series(name: str, dimension: str) -> tuple:
         unit = common_unit(run.units[name], along[dimension])
@@ -72,7 +64,7 @@ def dataset_of(run: Simulation) -> Any:
         "time": ("time", run.t, {"units": "s"}),
         "joint": [joint.name for joint in robot.joints],
         "motor": list(robot.motor_names),
-        "kind": ("joint", kinds),
+        "kind": ("joint", list(kinds)),
         **{name: np.arange(size) for name, size in zip(runs, batch)},
     }
     about = {"robot": robot.name, "robot_digest": robot.digest, "period": run.period, **run.provenance}

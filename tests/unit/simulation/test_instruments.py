@@ -191,6 +191,17 @@ def test_an_observer_that_is_not_finite_is_noticed():
             fj.simulate(ROBOT, PD, [0.1, 0.1], 0.01, start=start, observers=observers, check=False)
 
 
+def test_an_effort_limit_bounds_no_pivot():
+    """20 Nm of the joint say nothing of the force on the lever's arm; the other motors are bounded."""
+    lever = fj.LeverDrive(1e5, 0.1, 0.03, 0.15, fj.Motor(0.5), fj.Motor(2.0))
+    robot = with_limits(*[fj.Limits(effort=20.0)] * 2).with_drives([lever, fj.load("vsa_3r").joints[0].drive])
+    assert robot.motor_efforts == (20.0, 20.0, np.inf, 20.0)
+    start = fj.at_rest(robot, np.zeros(2), 1000.0)
+    options = {"start": start, "actuators": fj.Actuators(), "check": False}
+    found = fj.simulate(robot, fj.OpenLoop(robot), np.full(4, 30.0), 0.002, **options)
+    assert found.tau[0].tolist() == [20.0, 20.0, 30.0, 20.0]
+
+
 def test_same_bits_of_everything(monkeypatch):
     """Alone with its row, in a batch, on threads, in other blocks, interrupted and resumed."""
     robot = with_limits(fj.Limits(-1.0, -0.02), fj.Limits())
