@@ -7,7 +7,8 @@ import flexjoint as fj
 robot = fj.load("kuka_lwr")
 q = np.array([0.2, 0.5, -0.4, 1.0, 0.3, 0.6, 0.0])
 model = fj.linearize(robot, q)
-print("modes, rad/s:", np.round(np.unique(model.frequencies.round(6))[1:], 1))
+modes = np.unique(model.frequencies.round(1))
+print("modes, rad/s:", ", ".join(f"{x:g}" for x in modes[modes > 0]))
 
 joint = robot.joints[0].name
 omega = np.geomspace(5.0, 1000.0, 400)

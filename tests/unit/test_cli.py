@@ -132,6 +132,10 @@ def test_cache_commands(run, tmp_path, monkeypatch):
     assert "0 kernels" in run("cache", "info").output
     monkeypatch.setenv("FLEXJOINT_CACHE", "off")
     assert "no kernels are kept" in run("cache", "info").output
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path / "file"))
+    refused = run("cache", "info")
+    assert refused.stderr.startswith("flexjoint: warning: kernels are not kept") and refused.stderr.count("\n") == 1
 
 
 def test_kernel_describes_itself_and_shows_its_code(run):

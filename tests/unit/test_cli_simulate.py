@@ -65,6 +65,14 @@ def test_a_controller_of_its_name_runs(run):
     assert "10 periods" in result.stdout
 
 
+def test_a_run_that_diverged_shows_how_far_it_was(run):
+    result = run(*BASE[:-2], "0.02", "--no-check", "--controller", "motor_pd", "--gains", "40000,4000")
+    assert result.exit_code == 0 and "warning: hua_3r: the run diverged" in result.stderr
+    assert "error when it diverged" in result.stdout and "nan" not in result.stdout
+    when = float(re.search(r"at t = (\S+) s", result.stderr)[1])
+    assert f"hua_3r: {round(when / 0.02) - 1} periods of 0.02 s" in result.stdout
+
+
 def test_samples(run, tmp_path):
     folder = tmp_path / "samples"
     result = run(*STUDY, "-o", folder, "--limit", "0.315")
@@ -77,6 +85,8 @@ def test_samples(run, tmp_path):
     assert 0 < failed < 70, "or the limit shows nothing"
     assert f"70 samples, {failed} failed" in result.stdout
     assert f"{study.quantiles([0.95])[0, 0]:.3g} " in result.stdout
+    first = study.largest[study.failed][0]
+    assert f"joint{first.argmax() + 1} off by {first.max():.3g} rad" in result.stdout
     with open(folder / "samples.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [float(x["payload.mass [kg]"]) for x in rows] == study.parameters[:, -1].tolist()

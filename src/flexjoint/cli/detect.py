@@ -41,6 +41,7 @@ def detect(
     """Find collisions and faults of actuators in a log, and say where nothing could be told."""
     from rich.console import Console
 
+    from ..errors import InputError
     from ..loading import load
     from ..results import (
         check_plot_path,
@@ -51,6 +52,8 @@ def detect(
         write_table,
     )
 
+    if sum((threshold is not None, bool(quiet), calibration is not None)) != 1:
+        raise InputError("give one of --threshold, --quiet, a part of the log without faults, and --calibration")
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
         if path is not None:
             check(path)

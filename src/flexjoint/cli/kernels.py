@@ -80,6 +80,7 @@ app.add_typer(kept, name="cache")
 
 
 @kept.command("info")
+@clean_errors
 def cache_info() -> None:
     """Where kernels are kept, how many, and how much room they take."""
     from ..compiler.cache import info
@@ -89,6 +90,7 @@ def cache_info() -> None:
 
 
 @kept.command("clear")
+@clean_errors
 def cache_clear() -> None:
     """Remove all of them."""
     from ..compiler.cache import clear

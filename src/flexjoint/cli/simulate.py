@@ -12,7 +12,7 @@ import typer
 from .app import app, clean_errors, progress_bar, say
 
 if TYPE_CHECKING:
-    from ..robot import Robot
+    from ..robot import Joint, Robot
     from ..simulation import Simulation
     from ..studies import MonteCarlo
     from ..trajectory import Trajectory
@@ -216,15 +216,21 @@ def print_run(run: Simulation) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("joint", "largest error", "error at the end", "largest torque")
-    errors, torques = np.abs(run.error), np.nanmax(np.abs(run.tau), axis=0)
+    last = int(run.periods)  # of a run that diverged, the last one that was well
+    end = "error when it diverged" if run.diverged else "error at the end"
+    table = Table("joint", "largest error", end, "largest torque")
+    errors, torques = np.abs(run.error)[: last + 1], np.abs(run.tau)[: last + 1].max(axis=0)
+    forces = [f"{x:.3g} {'Nm' if kind == 'revolute' else 'N'}" for x, kind in zip(torques, run.robot.motor_kinds)]
     for i, joint in enumerate(run.robot.joints):
-        turning = joint.kind == "revolute"
-        cells = [f"{x:.3g} {'rad' if turning else 'm'}" for x in (np.nanmax(errors[:, i]), errors[-1, i])]
-        own = [f"{x:.3g}" for x, k in zip(torques, run.robot.motor_joints) if k == i]
-        table.add_row(joint.name, *cells, f"{', '.join(own)} {'Nm' if turning else 'N'}")
-    Console().print(f"{run.robot.name}: {len(run.t) - 1} periods of {run.period:g} s")
+        cells = [f"{x:.3g} {length_unit(joint)}" for x in (errors[:, i].max(), errors[-1, i])]
+        own = [force for force, k in zip(forces, run.robot.motor_joints) if k == i]
+        table.add_row(joint.name, *cells, ", ".join(own))
+    Console().print(f"{run.robot.name}: {last} periods of {run.period:g} s")
     Console().print(table)
+
+
+def length_unit(joint: Joint) -> str:
+    return "rad" if joint.kind == "revolute" else "m"
 
 
 def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> list[Path]:
@@ -260,8 +266,7 @@ def print_study(study: MonteCarlo) -> None:
     table = Table("joint", "unit", *levels, "at the end, 95 %", title="share of runs whose largest error is below")
     largest, final = study.quantiles(), study.quantiles([0.95], "final")[0]
     for i, joint in enumerate(study.robot.joints):
-        unit = "rad" if joint.kind == "revolute" else "m"
-        table.add_row(joint.name, unit, *(f"{x:.3g}" for x in (*largest[:, i], final[i])))
+        table.add_row(joint.name, length_unit(joint), *(f"{x:.3g}" for x in (*largest[:, i], final[i])))
     console.print(table)
     if failed.size:
         console.print(failure_table(study, failed[:SHOWN]))
@@ -272,12 +277,13 @@ def print_study(study: MonteCarlo) -> None:
 def failure_table(study: MonteCarlo, rows: Any) -> Any:
     from rich.table import Table
 
-    names = [joint.name for joint in study.robot.joints]
+    joints = study.robot.joints
     table = Table("sample", "what", *study.names, title="failures")
     for row in rows:
         joint = study.joint[row]
         worst = study.largest[row].argmax()
-        diverged = f"{names[joint]} diverged at {study.ended[row]:.3g} s"
-        what = diverged if joint >= 0 else f"{names[worst]} off by {study.largest[row, worst]:.3g}"
+        diverged = f"{joints[joint].name} diverged at {study.ended[row]:.3g} s"
+        off = f"{joints[worst].name} off by {study.largest[row, worst]:.3g} {length_unit(joints[worst])}"
+        what = diverged if joint >= 0 else off
         table.add_row(str(study.samples[row]), what, *(f"{x:.4g}" for x in study.parameters[row]))
     return table

@@ -105,6 +105,35 @@ class Controller(ABC):
         return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, law)
 
 
+class Around(Controller):
+    """A controller around another, for the same robot and reference; `memory_sizes` and a `period` are its own."""
+
+    controller: Controller
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.controller.robot
+
+    @property
+    def order(self) -> int:
+        return self.controller.order
+
+    @property
+    def width(self) -> int:
+        return self.controller.width
+
+    @property
+    def memory(self) -> int:  # type: ignore[override]
+        return len(self.memory_sizes)
+
+    def check_period(self, period: float) -> None:
+        """Both are called as often."""
+        own = getattr(self.controller, "period", period)
+        if own != period:
+            name, inner = type(self).__name__, type(self.controller).__name__
+            raise InputError(f"{name}: period is {period:g} s, that of {inner} inside is {own:g} s")
+
+
 def state_arrays(robot: Robot) -> list[Array]:
     """The fields of a JointState as arrays of a kernel."""
     links, motors = tuple(joint.name for joint in robot.joints), robot.motor_names
@@ -124,6 +153,11 @@ def memory_arrays(name: str, controller: Controller) -> list[Array]:
 def rows(matrix: Any) -> list[Any]:
     """The rows of an SX matrix as columns."""
     return [matrix[k, :].T for k in range(matrix.shape[0])]
+
+
+def innermost(controller: Any) -> Any:
+    """The law itself, where a controller is one around another."""
+    return innermost(controller.controller) if isinstance(controller, Around) else controller
 
 
 def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float = 0.0) -> np.ndarray:

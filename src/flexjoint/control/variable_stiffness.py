@@ -166,8 +166,7 @@ def checked_gains(gains: Any, n: int) -> np.ndarray:
 
 def efforts(robot: Robot, given: Any) -> tuple[float, ...]:
     """The bound of each motor."""
-    if given is None:
-        given = [robot.joints[i].limits.effort for i in robot.motor_joints]
+    given = robot.motor_efforts if given is None else given
     return tuple(min(x, UNBOUNDED) for x in plain("effort", given, robot.motor_count))
 
 

@@ -41,6 +41,7 @@ class LeverDrive(VariableStiffnessDrive):
     greatest_damping: float = 0.0
 
     follows: ClassVar[bool] = False
+    slides: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         numbers = {name: getattr(self, name) for name in ("spring", "arm", "least_arm", "greatest_arm")}

@@ -74,6 +74,7 @@ class VariableStiffnessDrive(ABC):
     greatest_damping: float = 0.0
 
     follows: ClassVar[bool] = True  # whether φ_2 counts from the link
+    slides: ClassVar[bool] = False  # whether θ_2 is in m and τ_2 in N, though the joint turns
     stiffens: ClassVar[int] = 1  # the sign of det A where the joint is used: +1 if it stiffens with φ_2, −1 against it
 
     @property

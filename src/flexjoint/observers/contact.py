@@ -14,6 +14,7 @@ from ..algorithms.kinematics import jacobian
 from ..control.gains import positive
 from ..errors import InputError
 from ..robot import Robot
+from ..trajectory.base import finite
 
 COMPONENTS = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 SMALL = 1e-3  # a component of an unobservable direction that is not worth its name
@@ -56,7 +57,8 @@ def external_wrench(
     below `tolerance` times the largest count as not felt: choose it as large as noise makes necessary.
     """
     positive("external_wrench", "length", length)
-    J, r = jacobian(robot, q, link=link), np.asarray(residual, dtype=float)
+    positive("external_wrench", "tolerance", tolerance)
+    J, r = jacobian(robot, q, link=link), finite("external_wrench", "the residual", residual)
     if r.shape[-1:] != (robot.n,):
         raise InputError(f"external_wrench: the residual has shape {r.shape}; it must be (..., {robot.n})")
     scale = scales(length)
@@ -89,7 +91,7 @@ def struck_links(robot: Robot, alarms: Sequence[Any] | np.ndarray) -> list[str]:
     A joint feels what happens beyond it alone: the link of the last alarmed joint on a branch was hit, or one that it
     carries.  Several names are several contacts; none, no alarm, or a force that no joint feels.
     """
-    felt = np.asarray(alarms, dtype=bool)
+    felt = finite("struck_links", "alarms", np.asarray(alarms, dtype=float)) != 0
     if felt.shape != (robot.n,):
         raise InputError(f"struck_links: alarms have shape {felt.shape}; give one a joint, ({robot.n},)")
     alarmed = {i for i, k in enumerate(robot.coordinates) if k is not None and felt[k]}

@@ -10,15 +10,14 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from ..robot import Robot
 from ..spatial import ca, sx
 from .base import Measurement
 from .residual import Status, split
-from .timed import TimedObserver
+from .timed import TimedObserver, Wrapped
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Detector(TimedObserver):
+class Detector(Wrapped):
     """A residual, and an alarm for each of its numbers.
 
     An alarm begins where |r| has been above its threshold for `confirmation` seconds, and ends where |r| falls below
@@ -35,6 +34,8 @@ class Detector(TimedObserver):
 
     def __post_init__(self) -> None:
         sizes = self.residual.channels
+        if not self.thresholds:
+            raise InputError(f"Detector: give thresholds for one or more of {', '.join(sizes)}")
         if unknown := set(self.thresholds) - set(sizes):
             raise InputError(f"Detector: there is no residual {sorted(unknown)}; there are {', '.join(sizes)}")
         if not 0 <= self.release <= 1:
@@ -44,33 +45,17 @@ class Detector(TimedObserver):
         object.__setattr__(self, "thresholds", {x: levels(x, y, sizes[x]) for x, y in self.thresholds.items()})
 
     @property
-    def robot(self) -> Robot:  # type: ignore[override]
-        return self.residual.robot
-
-    @property
-    def period(self) -> float:  # type: ignore[override]
-        return self.residual.period
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return self.residual.reads
-
-    @property
-    def channels(self) -> dict[str, int]:
-        return self.residual.channels
+    def inner(self) -> TimedObserver:
+        return self.residual
 
     @cached_property
     def level(self) -> np.ndarray:
         return np.concatenate(list(self.thresholds.values()))
 
-    @cached_property
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Of the residual's state, of the alarms, and of the times above their thresholds."""
         return self.residual.memory[0], len(self.level), len(self.level)
-
-    @cached_property
-    def memory(self) -> tuple[int, ...]:
-        return (sum(self.sizes),)
 
     @cached_property
     def outputs(self) -> dict[str, int]:

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 
 from ..control.gains import positive
 from ..errors import InputError
-from ..robot import Robot
 from ..spatial import ca, sx
 from .base import Measurement
 from .detector import Detector
 from .momentum import JointTorqueResidual, MomentumResidual
 from .residual import Memory, Status, split
-from .timed import TimedObserver
+from .timed import Wrapped
 
 EXCITED = 0.01  # of the square of a torque: a variance that tells loss and bias apart
 
@@ -51,7 +50,7 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FaultIdentifier(TimedObserver):
+class FaultIdentifier(Wrapped):
     """A detector of actuator faults that also says what they are.
 
     `window` in s is how fast the past is forgotten, `tolerance` how far λ may be from 0 and from 1 to count as such,
@@ -77,24 +76,12 @@ class FaultIdentifier(TimedObserver):
             raise InputError(f"FaultIdentifier: the detector has no thresholds for {', '.join(sorted(missing))}")
 
     @property
+    def inner(self) -> Detector:
+        return self.detector
+
+    @property
     def residual(self) -> Any:
         return self.detector.residual
-
-    @property
-    def robot(self) -> Robot:  # type: ignore[override]
-        return self.detector.robot
-
-    @property
-    def period(self) -> float:  # type: ignore[override]
-        return self.detector.period
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return self.detector.reads
-
-    @property
-    def channels(self) -> dict[str, int]:
-        return self.detector.channels
 
     @cached_property
     def places(self) -> list[tuple[str, int]]:
@@ -103,13 +90,9 @@ class FaultIdentifier(TimedObserver):
         behind = [self.robot.elastic[i] for i in self.robot.motor_joints]
         return [(names[-1] if spring else names[0], k) for k, spring in enumerate(behind)]
 
-    @cached_property
+    @property
     def sizes(self) -> tuple[int, ...]:
         return self.detector.memory[0], *[self.robot.motor_count] * len(Fit._fields)
-
-    @cached_property
-    def memory(self) -> tuple[int, ...]:
-        return (sum(self.sizes),)
 
     @cached_property
     def outputs(self) -> dict[str, int]:

@@ -11,6 +11,7 @@ from ..api import Algorithm
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx
+from ..trajectory.base import finite
 
 
 def output_covariance(
@@ -29,10 +30,13 @@ def output_covariance(
         raise InputError(
             "output_covariance: covariance must be finite, symmetric, with variances that are not negative"
         )
+    values = [finite("output_covariance", f"arrays[{k}]", y) for k, y in enumerate(arrays)]
+    if wrong := [y.shape for y in values if y.shape != (n,)]:
+        raise InputError(f"output_covariance: an array has shape {wrong[0]}; each must be ({n},)")
     x = [ca.SX.sym(f"x{k}", n) for k in range(m)]
     fixed = {name: {key: [sx(y) for y in stack] for key, stack in group.items()} for name, group in groups.items()}
     result = algorithm.function(robot, *x, **fixed)
     first = result[0] if isinstance(result, tuple | list) else result
     f = ca.Function("jacobians", x, [ca.densify(ca.jacobian(first, y)) for y in x])
-    J = np.array([np.array(y) for y in f.call([ca.DM(np.asarray(y, dtype=float)) for y in arrays])])
+    J = np.array([np.array(y) for y in f.call([ca.DM(y) for y in values])])
     return np.einsum("ian,ijn,jbn->ab", J, C, J)

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..algorithms.elastic import refuse_antagonism
 from ..algorithms.newton_euler import gravity_torque
-from ..control.base import Controller, JointState, gain_rows
+from ..control.base import Around, Controller, JointState, gain_rows
 from ..control.gains import positive
 from ..errors import InputError
 from ..robot import Robot
@@ -82,7 +82,7 @@ class Reflex(Reaction):
 
 
 @dataclass(frozen=True, eq=False)
-class Guarded(Controller):
+class Guarded(Around):
     """A controller until an alarm, then a reaction.
 
     The detector sees what the controller sees, so its residual must do without torque sensors (`sensors=False`), and
@@ -100,13 +100,13 @@ class Guarded(Controller):
         positive("Guarded", "patience", self.patience)
         if "tau_e" in self.detector.reads:
             raise InputError("Guarded: the detector needs torque sensors, a controller has none; use sensors=False")
+        if isinstance(self.reaction, Reflex) and not {"residual", "link"} & set(self.detector.channels):
+            has = ", ".join(self.detector.channels)
+            raise InputError(f"Guarded: Reflex flees by the residual of the links, the detector has {has}")
         sizes = {(x.robot.n, x.robot.motor_count) for x in (self.controller, self.detector, self.reaction)}
         if len(sizes) > 1:
             raise InputError("Guarded: controller, detector and reaction are for different numbers of joints or motors")
-
-    @property
-    def robot(self) -> Robot:  # type: ignore[override]
-        return self.controller.robot
+        self.check_period(self.period)
 
     @property
     def gains(self) -> np.ndarray:  # type: ignore[override]
@@ -115,18 +115,6 @@ class Guarded(Controller):
     @property
     def period(self) -> float:
         return self.detector.period
-
-    @property
-    def order(self) -> int:
-        return self.controller.order
-
-    @property
-    def width(self) -> int:
-        return self.controller.width
-
-    @property
-    def memory(self) -> int:  # type: ignore[override]
-        return len(self.memory_sizes)
 
     @property
     def memory_sizes(self) -> tuple[int, ...]:

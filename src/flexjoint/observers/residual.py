@@ -166,9 +166,8 @@ class Residual(TimedObserver):
 
     def limited(self, torque: Any) -> tuple[Any, Any]:
         """Motor torques within their limits, and whether they had to be brought there."""
-        limits = [self.robot.joints[i].limits.effort for i in self.robot.motor_joints]
         given, saturated = [], sx(0)
-        for i, limit in enumerate(limits):
+        for i, limit in enumerate(self.robot.motor_efforts):
             if np.isfinite(limit):
                 given.append(ca.fmin(ca.fmax(torque[i], -limit), limit))
                 saturated = ca.logic_or(saturated, ca.fabs(torque[i]) > limit)

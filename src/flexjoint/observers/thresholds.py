@@ -70,7 +70,10 @@ def spread_of_noise(
     sensed = ca.vertcat(*w)
     law = ca.Function("law", [x, sensed], [after, r])
     now = np.concatenate([checked(array.name, y, array.size) for array, y in zip(residual.arrays, given)])
-    W = np.concatenate([checked(array.name, y, array.size) for array, y in zip(residual.arrays, deviations)]) ** 2
+    spreads = np.concatenate([checked(array.name, y, array.size) for array, y in zip(residual.arrays, deviations)])
+    if np.any(spreads < 0):
+        raise InputError("spread_of_noise: a standard deviation is negative")
+    W = spreads**2
     state = settled(law, residual.blank[0], now)
     jacobians = ca.Function("jacobians", [x, sensed], [ca.jacobian(y, z) for y in (after, r) for z in (x, sensed)])
     A, B, C, D = (np.array(ca.densify(y)) for y in jacobians(state, now))

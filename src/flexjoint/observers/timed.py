@@ -116,6 +116,9 @@ class TimedObserver(Observer):
         Row k of `torque` acts from t[k] on, as in a Simulation; with `held=False` it was measured at t[k], and between
         two samples its mean counts.  Fields that the residual does not read may be None.  Outputs are (..., m, size).
         """
+        t = np.asarray(t, dtype=float)
+        if not t.ndim or not t.shape[-1]:
+            raise InputError(f"{type(self).__name__}: the times of a log have shape {t.shape}; give (..., m), m > 0")
         columns = [self.checked(array, x) for array, x in zip(self.arrays, [*self.fields(measurement), torque])]
         tau = columns.pop()
         before = np.roll(tau, 1, axis=-2)
@@ -152,6 +155,40 @@ class TimedObserver(Observer):
         return found
 
 
+class Wrapped(TimedObserver):
+    """An observer that adds to what another one, `inner`, finds in the same samples."""
+
+    @property
+    @abstractmethod
+    def inner(self) -> TimedObserver:
+        """The other one."""
+
+    @property
+    def robot(self) -> Robot:  # type: ignore[override]
+        return self.inner.robot
+
+    @property
+    def period(self) -> float:  # type: ignore[override]
+        return self.inner.period
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return self.inner.reads
+
+    @property
+    def channels(self) -> dict[str, int]:
+        return self.inner.channels
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """Of the parts of the state: that of the other one, then its own."""
+
+    @property
+    def memory(self) -> tuple[int, ...]:
+        return (sum(self.sizes),)
+
+
 def is_own(observer: Any) -> bool:
     """Whether an observer, and those that it is made of, are flexjoint's."""
     parts = [getattr(observer, x.name) for x in fields(observer)]
@@ -167,9 +204,8 @@ def plainly(value: Any) -> Any:
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def elapsed(t: Any, first: float) -> np.ndarray:
+def elapsed(t: np.ndarray, first: float) -> np.ndarray:
     """Seconds since the latest stamp before, for each of the times (..., m); NaN where there is none."""
-    t = np.asarray(t, dtype=float)
     latest = np.fmax.accumulate(t, axis=-1)[..., :-1]
     return np.concatenate([np.full((*t.shape[:-1], 1), first), t[..., 1:] - latest], -1)
 

@@ -93,8 +93,3 @@ def replay(robot: Robot, motion: Trajectory, until: float = 2.0) -> float:
     y = np.concatenate([stack[0], start.theta, stack[1], start.theta_v])
     found = solve_ivp(rate, (0.0, until), y, method="DOP853", rtol=1e-8, atol=1e-11, max_step=0.01)
     return float(np.abs(found.y[:n].T - motion(found.t, 0)[0]).max())
-
-
-def operations(robot: Robot) -> int:
-    """Operations of inverse dynamics."""
-    return inverse_dynamics.trace(robot, inverse_dynamics.structure(robot))[0].operations

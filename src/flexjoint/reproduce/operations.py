@@ -15,6 +15,7 @@ from ..algorithms.articulated_body import by_articulated_bodies
 from ..algorithms.elastic import inverse_dynamics
 from ..algorithms.mass_matrix import link_mass_matrix
 from ..algorithms.newton_euler import torque_derivatives
+from ..api import Algorithm
 from ..compiler.program import Array
 from ..compiler.scan import tracing
 from ..compiler.trace import trace
@@ -76,7 +77,7 @@ def counts(robot: Robot) -> Counts:
 
     return Counts(
         n=n,
-        ejnea=inverse_dynamics.trace(robot, inverse_dynamics.structure(robot))[0].operations,
+        ejnea=counted(inverse_dynamics, robot),
         ejnea2=operations(torque, n, n, n),
         ejnea2_still=operations(lambda q, v: torque(q, v, still), n, n),
         ejnea3=operations(torque, n, n, n, n),
@@ -85,6 +86,11 @@ def counts(robot: Robot) -> Counts:
         aba=operations(lambda *x: by_articulated_bodies(links, *x), n, n, n),
         aba_still=operations(lambda q, b: by_articulated_bodies(weightless, q, still, b), n, n),
     )
+
+
+def counted(algorithm: Algorithm, robot: Robot) -> int:
+    """Operations of an algorithm of flexjoint."""
+    return algorithm.trace(robot, algorithm.structure(robot))[0].operations
 
 
 def operations(function: Callable[..., Any], *sizes: int) -> int:

@@ -9,7 +9,6 @@ that the claims hold where they can.  What they owe to that choice is seen in ma
 from __future__ import annotations
 
 import math
-import timeit
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ import numpy as np
 from ..algorithms.elastic import inverse_dynamics, motor_motion
 from ..algorithms.energy import kinetic_energy, potential_energy
 from ..algorithms.feedback_linearization import feedback_linearization
-from ..algorithms.newton_euler import torque_derivatives
 from ..api import compile
 from ..loading import load
 from ..random_robots import random_robot
@@ -28,9 +26,10 @@ from ..results import MotorTable, motor_table
 from ..robot import Robot
 from ..spatial import ca
 from ..trajectory import RestToRest
+from .elastic_cost import cost_claims, growth_figure, measured, time_claims
 from .figures import BLUE, GREEN, RED, YELLOW, joint_curves, new_figure, saved
-from .operations import Counts, Growth, counts
-from .report import AS_SAID, Claim, Grid, Report, claim_grid
+from .operations import Growth, counts
+from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 
 DURATION = 4.0  # s
 PERIOD = 0.01  # s
@@ -38,7 +37,6 @@ PEAK_SPEEDS = np.deg2rad([-120.0, 95.0, 110.0, -90.0, -105.0, 100.0, 115.0])  # 
 SPEED_RANGE = (math.radians(90.0), math.radians(120.0))  # rad/s
 SWEEP = 16 / 35 * DURATION  # of a polynomial of degree 7, for a peak speed of one
 DIFFERENCES = (2.0, 5.0)  # % of the peak torque, as the paper says
-SECONDS = 33.258e-6  # an evaluation, as the paper says
 RANDOM_MOTIONS = 1000
 SEARCH_ROUNDS = 30
 QUANTILES = (0.05, 0.5, 0.95)
@@ -196,7 +194,7 @@ def motion_claims(velocity: np.ndarray, shown: Peaks, family: Peaks, other: Peak
 
 def difference_text(i: int, shown: float, extreme: np.ndarray, verdict: str) -> str:
     found = "" if verdict == AS_SAID else f", at most {extreme[i]:.2g} % found"
-    aside = f" (where joint 1 has {extreme[0]:.2g} %)" if verdict == "not reproduced" else ""
+    aside = f" (where joint 1 has {extreme[0]:.2g} %)" if verdict == NOT_SO else ""
     return f"joint {i + 1}: {shown:.2g} %{found}{aside}"
 
 
@@ -204,7 +202,7 @@ def difference_verdict(shown: float, extreme: float) -> str:
     low, high = DIFFERENCES
     if low <= shown <= high:
         return AS_SAID
-    return "not possible" if extreme < low else "not reproduced"
+    return "not possible" if extreme < low else NOT_SO
 
 
 def joint_grid(shown: Peaks, family: Peaks, extremes: np.ndarray) -> Grid:
@@ -263,108 +261,6 @@ def symbolic_claim(gap: Gap) -> Claim:
     )
 
 
-# Time ------------------------------------------------------------------------------------------------------------
-
-
-class Seconds(NamedTuple):
-    """Of one call of EJNEA from Python; of one sample where a call takes all; of one call of the linearizing law."""
-
-    call: float
-    sample: float
-    law: float
-
-
-def measured(robot: Robot, stack: np.ndarray) -> Seconds:
-    """The least of many repetitions; other programs can only add to it."""
-    point = stack[:, stack.shape[1] // 3].copy()
-    torque, rate = torque_derivatives(robot.without_drives(), *point[:4], order=1)
-    names = {
-        "ejnea": compile(inverse_dynamics, robot),
-        "law": compile(feedback_linearization, robot),
-        "point": list(point),
-        "state": [point[0], point[1], torque, rate, point[4]],
-        "stack": list(stack),
-        "out": np.empty(robot.n),
-        "outs": np.empty(stack.shape[1:]),
-    }
-
-    def least(statement: str, number: int) -> float:
-        return min(timeit.repeat(statement, globals=names, number=number, repeat=50)) / number
-
-    sample = least("ejnea(*stack, out=outs)", 10) / stack.shape[1]
-    return Seconds(least("ejnea(*point, out=out)", 1000), sample, least("law(*state, out=out)", 1000))
-
-
-def time_claims(seconds: Seconds, samples: int, operations: int, lwr: Counts) -> list[Claim]:
-    return [
-        Claim(
-            "time of one evaluation of EJNEA; of 4 s of motion",
-            f"{SECONDS * 1e6:.3f} µs; 13 ms",
-            f"{seconds.call * 1e6:.2f} µs a call from Python, {seconds.sample * 1e6:.2f} µs a sample in a batch; "
-            f"{samples} samples in {seconds.sample * samples * 1e3:.2f} ms: {SECONDS / seconds.call:.0f} and "
-            f"{SECONDS / seconds.sample:.0f} times less",
-            "faster, on another computer",
-        ),
-        Claim(
-            "the linearizing control law in real time",
-            "for later work",
-            f"{seconds.law * 1e6:.2f} µs a call from Python; {operations} operations in one kernel, {lwr.law} as a sum "
-            "of its parts",
-            "feasible",
-        ),
-    ]
-
-
-# Cost ------------------------------------------------------------------------------------------------------------
-
-
-def cost_claims(lwr: Counts, seven: Counts, growth: Growth) -> list[Claim]:
-    slope, offset = growth.polynomials["ejnea"]
-    exponents = ", ".join(f"{growth.exponent('law', n):.1f} at N = {n}" for n in (10, 100, 1000))
-    cubic = growth.first(lambda c: c.factorization > c.law / 2)
-    rigid = growth.first(lambda c: c.aba < c.forward)
-    elastic = growth.first(lambda c: c.law_by_aba < c.law)
-    saving = lwr.ejnea2 - lwr.ejnea2_still + lwr.ejnea3 - lwr.ejnea3_still
-    return [
-        Claim(
-            "EJNEA grows with the number of joints as",
-            "O(N)",
-            f"{slope:.0f} N − {-offset:.0f} operations, exactly; {lwr.ejnea} for the LWR, whose axes are orthogonal",
-            AS_SAID,
-        ),
-        Claim(
-            "the linearizing control law grows as",
-            "O(N³)",
-            f"locally as N to the power {exponents}; the cubic part is the factorization, "
-            f"{100 * seven.factorization / seven.law:.1f} % of {seven.law} operations at N = 7 and half of them from "
-            f"N = {cubic}",
-            AS_SAID,
-        ),
-        Claim(
-            "rigid forward dynamics: articulated bodies are dearer than composite bodies and factorization up to about",
-            "N = 9",
-            f"N = {rigid - 1}; at N = 7 {seven.aba} against {seven.forward} operations, on the LWR {lwr.aba} against "
-            f"{lwr.forward}",
-            AS_SAID,
-        ),
-        Claim(
-            "elastic joints favour the factorization further: one serves twice, articulated bodies must run twice",
-            "no number",
-            f"articulated bodies pay from N = {elastic} on; at N = 7 they make the law "
-            f"{100 * (seven.law_by_aba / seven.law - 1):.0f} % dearer, on the LWR "
-            f"{100 * (lwr.law_by_aba / lwr.law - 1):.0f} %",
-            AS_SAID,
-        ),
-        Claim(
-            "versions of EJNEA₂* and EJNEA₃* with q'' = 0 and q''' = 0 built in gain",
-            "negligible",
-            f"LWR: {lwr.ejnea2} → {lwr.ejnea2_still} and {lwr.ejnea3} → {lwr.ejnea3_still} operations, together "
-            f"{100 * saving / (lwr.law + saving):.1f} % of the law",
-            AS_SAID,
-        ),
-    ]
-
-
 # Figures ---------------------------------------------------------------------------------------------------------
 
 
@@ -399,26 +295,3 @@ def differences_figure(folder: Path, shown: Peaks, family: Peaks, extremes: np.n
     axis.set_xticks(joints)
     axis.yaxis.set_major_formatter("{x:g}")
     return saved(figure, folder / "differences_by_joint.png")
-
-
-def growth_figure(folder: Path, chains: dict[int, Counts], growth: Growth) -> Path:
-    """Operations over the number of joints: those counted as marks, their polynomials as lines."""
-    parts = {
-        "law": ("linearizing law", BLUE, "-"),
-        "law_by_aba": ("the same, articulated bodies", BLUE, "--"),
-        "ejnea": ("EJNEA", GREEN, "-"),
-        "forward": ("rigid forward dynamics", RED, "-"),
-        "aba": ("the same, articulated bodies", RED, "--"),
-        "factorization": ("factorization alone", YELLOW, "-"),
-    }
-    figure, axis = new_figure(7.5, 4.5)
-    shown = [*chains.values(), *(growth(n) for n in range(max(chains), 101))]
-    for part, (label, colour, dashes) in parts.items():
-        axis.plot([c.n for c in shown], [getattr(c, part) for c in shown], dashes, color=colour, label=label)
-        axis.plot(list(chains), [getattr(c, part) for c in chains.values()], "o", color=colour, ms=4)
-    axis.set(title="Operations of chains in general position", xlabel="joints N", ylabel="operations")
-    axis.set(xscale="log", yscale="log", xlim=(3.7, 105))
-    axis.set_xticks([4, 7, 10, 20, 30, 50, 100])
-    axis.xaxis.set_major_formatter("{x:g}")
-    axis.minorticks_off()
-    return saved(figure, folder / "growth.png")

@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.orders import Orders, derivative_orders
+from ..algorithms.elastic import inverse_dynamics
+from ..algorithms.orders import Orders, derivative_orders, superscript
 from ..loading import load
 from ..results.rotor_models import RotorComparison, compare_rotor_models, percent
 from ..robot import Robot
 from ..trajectory import FilteredStep
-from .couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, operations, replay
+from .couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay
+from .operations import counted
 from .paper_001_figures import (
     READINGS,
     derivatives_figure,
@@ -29,13 +31,12 @@ from .paper_001_figures import (
     pattern_figure,
     torques_figure,
 )
-from .report import Claim, Grid, Report, claim_grid
+from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 
 STEP, DURATION, FILTER, LEFT = 2.0, 2.5, 16, 1e-3  # rad, s, its order, what is left of the step at the end
 PAPER_ORDER = 12
 SIZES = (2, 3, 4, 5, 6, 7)  # joints of the chains whose operations are counted
 FEW = 4  # from here on they follow a power
-AS_SAID = "reproduced"
 
 
 def run(folder: Path, say: Callable[[str], Any]) -> Report:
@@ -50,7 +51,7 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     say("the torques replayed through forward dynamics")
     gap = replay(robot, motion)
     say("operations of chains of different lengths")
-    counts = {n: operations(general_arm(n)) for n in SIZES}
+    counts = {n: counted(inverse_dynamics, general_arm(n)) for n in SIZES}
     say("figures")
     files = [
         torques_figure(folder, robot, comparison, motion),
@@ -62,7 +63,7 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     claims = [
         *structure_claims(pattern, orders, general, derivatives),
         *motion_claims(comparison, motion, gap),
-        cost_claim(counts, operations(robot)),
+        cost_claim(counts, counted(inverse_dynamics, robot)),
     ]
     grids = (claim_grid(claims), difference_grid(comparison), order_grid(robot, orders))
     return Report("Paper 001, section VI: an arm like the DLR LBR 2", grids, NOTES, tuple(files))
@@ -97,26 +98,26 @@ def structure_claims(pattern: Pattern, orders: Orders, general: Orders, derivati
             "off-diagonal"
             if exact
             else f"{int(zero.sum())} zeros, elsewhere too",
-            AS_SAID if exact else "not reproduced",
+            AS_SAID if exact else NOT_SO,
         ),
         Claim(
             "S_ij depends on no joints but those between i and j, (31)",
             "q_{i+1} ... q_{j−1}",
             f"{int(pattern.depends.sum())} dependences of {int((between & above[..., None]).sum())} possible ones, "
             f"{'none' if inside else 'some'} outside",
-            AS_SAID if inside else "not reproduced",
+            AS_SAID if inside else NOT_SO,
         ),
         Claim(
             "differentiations of the equations of motion in general, sec. III",
             f"2N = {2 * n}; q to order 2(N + 1) = {2 * n + 2}",
             f"{general.differentiations}; q to order {general.motion}",
-            AS_SAID if (general.differentiations, general.motion) == (2 * n, 2 * n + 2) else "not reproduced",
+            AS_SAID if (general.differentiations, general.motion) == (2 * n, 2 * n + 2) else NOT_SO,
         ),
         Claim(
             "differentiations for the LBR 2, sec. VI",
             str(PAPER_ORDER),
-            f"{orders.differentiations} = N + 1; q to order {orders.motion}, as ∂τ₁/∂q_{n}⁽{orders.motion}⁾ = "
-            f"{derivatives.last:.1e} kg m² s⁸",
+            f"{orders.differentiations} = N + 1; q to order {orders.motion}, as "
+            f"∂τ₁/∂q_{n}⁽{superscript(orders.motion)}⁾ = {derivatives.last:.1e} kg m² s⁸",
             "fewer suffice",
         ),
         Claim(

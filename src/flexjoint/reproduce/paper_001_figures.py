@@ -76,7 +76,7 @@ def growth_figure(folder: Path, comparison: RotorComparison) -> Path:
     for model, colour in zip((*READINGS, "Spong"), colours):
         worst = (comparison.growth[model] / comparison.peaks).max(axis=1)
         label = READINGS.get(model, "Spong's model, elastic")
-        axis.plot(comparison.speeds, 100 * worst, "o-", color=colour, label=label)
+        axis.plot(comparison.speeds, 100 * worst, "o--" if model == "Spong" else "o-", color=colour, label=label)
     axis.set(xscale="log", yscale="log", xlabel="speed, of the motion's own", ylabel="% of the peak torque")
     axis.set(title="Largest difference to the complete elastic model")
     axis.set_xticks(comparison.speeds)

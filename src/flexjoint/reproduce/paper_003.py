@@ -34,7 +34,7 @@ from ..simulation.result import FIELDS
 from ..spatial import sx
 from ..trajectory import Sinusoid
 from .figures import BLUE, GREEN, RED, new_figure, saved
-from .report import Claim, Grid, Report, claim_grid
+from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 
 DURATION = 10.0  # s
 PERIOD = 1e-3  # s
@@ -45,7 +45,7 @@ FORCE = -3.0  # N, along z, as the paper has it
 LOWEST = 3.0  # s
 ERRORS = np.array([[0.0026819, 0.003619, 0.052678], [0.0026903, 0.0061066, 0.052422]])  # rad; with a payload the second
 COLOURS = (BLUE, RED, GREEN)
-AS_SAID, NOT, CHOSEN = "reproduced", "not reproduced", ", gains chosen so"
+CHOSEN = ", gains chosen so"
 
 
 class Runs(NamedTuple):
@@ -180,7 +180,7 @@ def error_claims(found: np.ndarray) -> list[Claim]:
                 f"the payload changes the error of joint {i + 1} by",
                 f"{change[i]:+.1f} %",
                 f"{changes[0, i]:+.1f} % with the sign as printed, {changes[1, i]:+.1f} % pulling down",
-                {2: "sign reproduced", 1: f"sign: {' '.join(right)} only", 0: NOT}[len(right)],
+                {2: "sign reproduced", 1: f"sign: {' '.join(right)} only", 0: NOT_SO}[len(right)],
             )
         )
     return claims
@@ -195,7 +195,7 @@ def torque_claim(runs: Runs) -> Claim:
         "no number",
         f"joints 2 and 3: {listed(none[1:])} Nm without, {listed(printed[1:])} Nm with the sign as printed, "
         f"{listed(physical[1:])} Nm pulling down",
-        "with the printed sign only" if np.all(lower) else NOT,
+        "with the printed sign only" if np.all(lower) else NOT_SO,
     )
 
 
@@ -216,7 +216,7 @@ def lyapunov_claim(balance: Balance) -> Claim:
         "proof",
         f"V₂ falls at every step, from {balance.V[0]:.3g} to {balance.V[-1]:.2g} J in {balance.t[-1]:g} s; it differs "
         f"from the integral of (52) by {gap:.0e} of V₂(0)",
-        AS_SAID if np.all(np.diff(balance.V) < 0) else NOT,
+        AS_SAID if np.all(np.diff(balance.V) < 0) else NOT_SO,
     )
 
 

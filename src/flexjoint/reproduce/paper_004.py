@@ -7,19 +7,14 @@ part of its torque for a while and later something strikes link 6.
 
 from __future__ import annotations
 
-import timeit
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.coriolis import coriolis_matrix, mass_matrix_rate
-from ..algorithms.energy import kinetic_energy
+from ..algorithms.coriolis import mass_matrix_rate
 from ..algorithms.kinematics import jacobian
-from ..algorithms.sixteen import modified_recursion
-from ..api import kernel_of
-from ..compiler.program import Array
 from ..control import ComputedTorque, gains_from_poles
 from ..loading import load
 from ..observers import Measurement, MomentumResidual
@@ -28,14 +23,13 @@ from ..simulation import simulate
 from ..simulation.faults import FaultyActuators
 from ..spatial import ca, sx
 from ..trajectory import RestToRest
+from .coriolis_cost import by_sweeps, cost_claims, costs_grid, ways_to_C
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
-from .report import Claim, Grid, Report, claim_grid
+from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 from .variants import VARIANTS, nonzero
 
 SKEW = {"0001", "1110"}  # as the paper says
 CHAINS = ("RR", "RRR", "RRRRR", "RRRRRRR")
-PAPER_RATIO = 2.201 / 0.105  # Fig. 3
-AS_SAID = "reproduced"
 
 DURATION, PERIOD, CUTOFF = 3.0, 1e-3, 50.0  # s, s, rad/s
 FAULTY, EFFICIENCY, FAULT = 1, 0.7, (0.6, 1.2)  # joint 2; of its torque; s
@@ -91,7 +85,7 @@ def variant_claims(violated: dict[str, dict[str, int]]) -> list[Claim]:
             "recursions whose C* obeys (22) on every robot",
             "0001 and 1110, up to 7 joints",
             f"{' and '.join(sorted(general))}, of chains with {joints} joints",
-            AS_SAID if general == SKEW else "not reproduced",
+            AS_SAID if general == SKEW else NOT_SO,
         )
     ]
 
@@ -117,107 +111,12 @@ def variants_figure(folder: Path, robot: Robot) -> Path:
     for k, variant in enumerate(VARIANTS):
         size = violation(robot, variant)
         axis.bar(k, size, color=GREEN if variant in SKEW else BLUE)
-        axis.annotate(f"{size:.2g}", (k, size), ha="center", va="bottom", size=8)
+        axis.annotate(f"{size:.2g}" if size > 1e-3 else f"{size:.0e}", (k, size), ha="center", va="bottom", size=8)
     axis.bar(0, 0, color=GREEN, label="skew: rounding")
     axis.bar(0, 0, color=BLUE, label="not skew")
     axis.set_xticks(range(len(VARIANTS)), VARIANTS, rotation=60)
     axis.set(title="Largest |Ṁ − C* − C*ᵀ| by largest |Ṁ|, 7R arm", xlabel="recursion", yscale="log", ylim=(1e-17, 30))
     return saved(figure, folder / "sixteen_recursions.png")
-
-
-# The time of C ----------------------------------------------------------------------------------------------------
-
-
-class Cost(NamedTuple):
-    """Operations with common parts computed once, and expanded; time of a call, s."""
-
-    operations: int
-    expanded: int
-    seconds: float
-
-
-def by_christoffel(robot: Robot, q: Any, v: Any) -> Any:
-    """C_ij = ½ Σ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) q_k', of M from the kinetic energy, by symbolic derivatives."""
-    n = robot.n
-    M = ca.jacobian(ca.gradient(kinetic_energy.function(robot, q, v), v), v)
-    slopes = ca.jacobian(ca.vec(M), q)
-    D = [ca.reshape(slopes[:, k], n, n) for k in range(n)]
-    C = ca.SX.zeros(n, n)
-    for i in range(n):
-        for j in range(n):
-            C[i, j] = sum(((D[k][i, j] + D[j][i, k] - D[i][j, k]) * v[k] for k in range(n)), sx(0.0)) / 2
-    return C
-
-
-def by_sweeps(robot: Robot, q: Any, v: Any, variant: str = "0001") -> Any:
-    """C* a column a sweep  [DeLuca (19), (24)]."""
-    unit, still = ca.SX.eye(robot.n), ca.SX.zeros(robot.n)
-    columns = [modified_recursion(robot, q, v, unit[:, j], still, variant=variant) for j in range(robot.n)]
-    return ca.horzcat(*columns)
-
-
-WAYS: dict[str, Callable[[Robot, Any, Any], Any]] = {
-    "Christoffel's symbols, by symbolic derivatives of M": by_christoffel,
-    "NE*_0001, one sweep a column": by_sweeps,
-    "coriolis_matrix, composite bodies": coriolis_matrix.function,
-}
-
-
-def ways_to_C(robot: Robot) -> dict[str, Cost]:
-    state = np.random.default_rng(0).normal(size=(2, robot.n))
-    return {name: cost(robot, name, way, state) for name, way in WAYS.items()}
-
-
-def cost(robot: Robot, name: str, way: Callable[[Robot, Any, Any], Any], state: np.ndarray) -> Cost:
-    inputs, matrix = [Array("q", (robot.n,)), Array("v", (robot.n,))], Array("C", (robot.n, robot.n))
-    kernel = kernel_of(name, inputs, lambda q, v: [(matrix, way(robot, q, v))], loops=False)
-    names = {"kernel": kernel, "q": state[0].copy(), "v": state[1].copy(), "out": (np.empty(matrix.shape),)}
-    times = timeit.repeat("kernel(q, v, out=out)", globals=names, number=1000, repeat=50)
-    symbols = [ca.SX.sym(name, robot.n) for name in "qv"]
-    return Cost(kernel.operations, expanded_size(symbols, way(robot, *symbols)), min(times) / 1000)
-
-
-def expanded_size(symbols: list[Any], expression: Any) -> int:
-    """Operations if no part of the expression is shared: its size as a tree."""
-    f = ca.Function("f", symbols, [ca.densify(expression)])
-    size: dict[int, int] = {}
-    whole = 0
-    for k in range(f.n_instructions()):
-        kind, at, to = f.instruction_id(k), f.instruction_input(k), f.instruction_output(k)
-        if kind == ca.OP_OUTPUT:
-            whole += size[at[0]]
-        else:
-            size[to[0]] = 0 if kind in (ca.OP_INPUT, ca.OP_CONST) else 1 + sum(size[i] for i in at)
-    return whole
-
-
-def cost_claims(costs: dict[str, Cost], n: int) -> list[Claim]:
-    symbolic, sweeps, ours = costs.values()
-    return [
-        Claim(
-            f"C* by {n} sweeps of NE* against the symbolic C of Christoffel, time",
-            f"{PAPER_RATIO:.0f} times less",
-            f"{symbolic.seconds / sweeps.seconds:.1f} times less ({symbolic.seconds * 1e6:.2f} and "
-            f"{sweeps.seconds * 1e6:.2f} µs), {symbolic.operations / sweeps.operations:.1f} times fewer operations "
-            f"({symbolic.operations} and {sweeps.operations}) where common parts are computed once; the symbolic "
-            f"expression without that has {symbolic.expanded:.1e} operations, "
-            f"{symbolic.expanded / sweeps.operations:.0f} times as many as the sweeps",
-            "faster, by less",
-        ),
-        Claim(
-            "C from composite bodies, beyond the paper",
-            "",
-            f"{symbolic.operations / ours.operations:.1f} times fewer operations than the symbolic C, "
-            f"{sweeps.operations / ours.operations:.1f} than the sweeps; {ours.seconds * 1e6:.2f} µs a call",
-            "faster still",
-        ),
-    ]
-
-
-def costs_grid(costs: dict[str, Cost]) -> Grid:
-    headings = ["C of the 7R arm by", "operations", "without sharing", "a call from Python, µs"]
-    rows = [[x, str(y.operations), f"{y.expanded:.2g}", f"{y.seconds * 1e6:.2f}"] for x, y in costs.items()]
-    return Grid("ways_to_C", headings, rows)
 
 
 # The residual -----------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 AS_SAID = "reproduced"  # the verdict on a claim that holds
+NOT_SO = "not reproduced"
 
 
 class Claim(NamedTuple):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import timeit
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,9 @@ from ..loading import load
 from ..random_robots import random_robot
 from ..robot import Robot
 from ..trajectory import RestToRest
+from .operations import counted
 from .report import AS_SAID, Claim
+from .timing import least_time
 
 SECONDS = (1e-5, 1e-4)  # an evaluation, as the paper says
 SIZES = (3, 6, 12, 24)  # joints of the chains whose operations are counted
@@ -26,12 +27,6 @@ SIZES = (3, 6, 12, 24)  # joints of the chains whose operations are counted
 def with_springs(robot: Robot) -> Robot:
     """All joints driven as joint 1 of the paper's arm."""
     return robot.with_drives([load("vsa_3r").joints[0].drive] * robot.n)
-
-
-def counted(robot: Robot) -> int:
-    algorithm = variable_stiffness_inverse_dynamics
-    program, _ = algorithm.trace(robot, algorithm.structure(robot))
-    return program.operations
 
 
 class Seconds(NamedTuple):
@@ -43,7 +38,6 @@ class Seconds(NamedTuple):
 
 
 def measured(robot: Robot) -> Seconds:
-    """The least of many repetitions; other programs can only add to it."""
     n = robot.n
     q = RestToRest(np.zeros(n), np.linspace(0.3, -0.3, n), 4.0)(np.linspace(0.0, 4.0, 1000))
     sigma = np.stack([np.full((1000, n), 1000.0), np.zeros((1000, n)), np.zeros((1000, n))])
@@ -59,17 +53,17 @@ def measured(robot: Robot) -> Seconds:
         "out": (np.empty(n), np.empty(n)),
         "outs": (np.empty((1000, n)), np.empty((1000, n))),
     }
-
-    def least(statement: str, number: int) -> float:
-        return min(timeit.repeat(statement, globals=names, number=number, repeat=30)) / number
-
-    sample = least("inverse(*stack, out=outs)", 5) / 1000
-    return Seconds(least("inverse(*point, out=out)", 500), least("law(*state, out=out)", 500), sample)
+    return Seconds(
+        least_time("inverse(*point, out=out)", names, 500),
+        least_time("law(*state, out=out)", names, 500),
+        least_time("inverse(*stack, out=outs)", names, 5) / 1000,
+    )
 
 
 def cost_claims(robot: Robot) -> list[Claim]:
     three, seven = ([f"{x * 1e6:.2f}" for x in measured(x)] for x in (robot, with_springs(load("kuka_lwr"))))
-    operations = {n: counted(with_springs(random_robot(n, seed=1, prismatic=0.0))) for n in SIZES}
+    algorithm, chains = variable_stiffness_inverse_dynamics, (random_robot(n, seed=1, prismatic=0.0) for n in SIZES)
+    operations = {chain.n: counted(algorithm, with_springs(chain)) for chain in chains}
     low, high = SECONDS
     slopes = [(operations[b] - operations[a]) / (b - a) for a, b in zip(list(operations)[:-1], list(operations)[1:])]
     return [

@@ -21,7 +21,7 @@ from ..control.gains import positive
 from ..errors import InputError
 from ..simulation.result import Simulation
 from .files import check_path, replacing
-from .plots import BLUE, GREY, ORANGE
+from .plots import BLUE, GREY, ORANGE, second_motors
 from .skeleton import skeleton
 
 FORMATS = (".gif", ".mp4", ".html")
@@ -91,10 +91,9 @@ def scene(run: Simulation, rate: float, magnify: float = 1.0) -> Scene:
         raise InputError(f"animate: {count} frames, {MOST_FRAMES} are the most; give a higher speed or fewer frames")
     chosen = np.minimum(np.round(np.arange(count) / (rate * run.period)).astype(int), end)
     q = run.q[chosen]
-    theta, second = run.theta[chosen][:, : run.robot.n].copy(), list(run.robot.motor_joints[run.robot.n :])
-    theta[:, second] = (
-        theta[:, second] + run.theta[chosen][:, run.robot.n :]
-    ) / 2  # of two motors at a joint, their mean
+    theta = run.theta[chosen][:, : run.robot.n].copy()
+    for k, i in second_motors(run.robot).items():
+        theta[:, i] = (theta[:, i] + run.theta[chosen, k]) / 2  # of two motors at a joint, their mean
     arm = skeleton(run.robot, np.stack([q, q + magnify * (theta - q)]))
     title = run.robot.name if magnify == 1 else f"{run.robot.name}, deflections × {magnify:g}"
     links, motors = arm.points
@@ -145,7 +144,7 @@ def drawing(shown: Scene) -> tuple[Any, Any]:
     middle, reach = projected(centre, *VIEW), 1.12 * radius
     axis.set(xlim=middle[0] + np.array([-1.12, 1.12]) * reach, ylim=middle[1] + np.array([-1.0, 1.0]) * reach)
     axis.set_aspect("equal")
-    axis.add_collection(LineCollection(list(base), colors="#dddddd", linewidths=0.8))
+    axis.add_collection(LineCollection(list(base), colors="#dddddd", linewidths=0.8, clip_on=False))
     arms = [
         LineCollection([], colors=colour, linewidths=size, capstyle="round", label=label, zorder=order)
         for colour, size, label, order in ((ORANGE, 2.2, "motors", 2), (BLUE, 4.5, "links", 3))
@@ -173,7 +172,7 @@ def drawing(shown: Scene) -> tuple[Any, Any]:
 
 
 def pictures(shown: Scene) -> Iterator[Any]:
-    """Frame after frame, in few colours."""
+    """Frame after frame, in 256 colours."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
@@ -182,7 +181,7 @@ def pictures(shown: Scene) -> Iterator[Any]:
     for k in range(len(shown.t)):
         show(k)
         canvas.draw()
-        yield Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]).quantize(64)
+        yield Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3]).quantize(256)
 
 
 def write_mp4(shown: Scene, path: Path, frames: float) -> None:

@@ -65,20 +65,27 @@ class Detections:
         return self.log.robot
 
     @property
+    def t(self) -> np.ndarray:
+        """Times of the samples, s; where a stamp is missing, the one before, or the first there is."""
+        known = np.isfinite(self.log.t)
+        before = np.maximum.accumulate(np.where(known, np.arange(known.size), -1))
+        return self.log.t[np.where(before < 0, np.argmax(known), before)]
+
+    @property
     def status(self) -> np.ndarray:
         return self.outputs["status"][:, 0].astype(int)
 
     @property
     def events(self) -> list[Event]:
         """In the order in which they began."""
-        found = []
+        t, found = self.t, []
         for name in self.thresholds:
             alarms = self.outputs[f"{name}_alarm"] > 0
             for i in range(alarms.shape[1]):
                 for first, last in stretches(alarms[:, i]):
                     peak = self.outputs[name][first : last + 1, i]
                     largest = float(peak[np.argmax(np.abs(peak))])
-                    found.append(Event(name, i, float(self.log.t[first]), float(self.log.t[last]), largest))
+                    found.append(Event(name, i, float(t[first]), float(t[last]), largest))
         return sorted(found, key=lambda event: event.begin)
 
     @property
@@ -96,7 +103,7 @@ class Detections:
     @property
     def blind(self) -> list[Blindness]:
         """Where the residual did not see, the first sample apart, which nothing precedes."""
-        t, status = self.log.t, self.status
+        t, status = self.t, self.status
         unseen = status > Status.SATURATED
         unseen[0] &= status[0] != Status.FIRST
         found = []
@@ -134,8 +141,7 @@ class Detections:
         return {"t": self.log.t, **self.outputs, **levels, **{x: np.array(y) for x, y in names.items()}}
 
     def unit(self, channel: str, entry: int) -> str:
-        joint = self.robot.motor_joints[entry] if channel == "motor" else entry
-        return "Nm" if self.robot.joints[joint].kind == "revolute" else "N"
+        return "Nm" if self.robot.motor_kinds[entry] == "revolute" else "N"  # those of joints are the first
 
 
 def detect(
@@ -155,7 +161,8 @@ def detect(
     number for all joints, or numbers by channel.  Or they come from what is known to be without faults: the times
     `quiet` = (begin, end) of the log, or another log, `calibration`.  They are then such that noise alone raises at
     most `per_hour` false alarms, and no smaller than MARGIN times the largest residual there, as errors of the model
-    are no noise, nor than LEAST of the joint's largest torque.
+    are no noise, nor than LEAST of the joint's largest torque.  Where all of these are zero nothing can be learnt, and
+    numbers must be given.
 
     `held`: row k of tau was commanded at t[k] and held; else it was measured.
     """
@@ -211,7 +218,7 @@ def run(observer: TimedObserver, log: Log, held: bool) -> dict[str, np.ndarray]:
 def learnt(
     residual: TimedObserver, log: Log, quiet: tuple[float, float] | None, per_hour: float, held: bool
 ) -> dict[str, np.ndarray]:
-    """Thresholds from a log, or a part of it, without faults; infinite where the residual is always zero."""
+    """Thresholds from a log, or a part of it, without faults; infinite of motors that turn with their links."""
     if log.robot != residual.robot:
         raise InputError(f"detect: the calibration is a log of {log.robot.name}, not of {residual.robot.name}")
     begin, end = quiet if quiet is not None else (-np.inf, np.inf)
@@ -221,11 +228,19 @@ def learnt(
     outputs = {name: x[kept] for name, x in run(residual, log, held).items()}
     spread = spread_of_log(residual, outputs)
     found = false_alarm_thresholds(spread, per_hour, residual.period)
-    torque = LEAST * np.nanmax(np.abs(np.asarray(log.tau)), axis=0)
+    robot, torque = log.robot, LEAST * np.nanmax(np.abs(np.asarray(log.tau)), axis=0)
     for name, level in found.items():
         largest = np.abs(outputs[name]).max(axis=0)
-        least = torque if name == "motor" else torque[: level.size]
-        found[name] = np.where(largest > 0, np.maximum(level, np.maximum(MARGIN * largest, least)), np.inf)
+        levels = np.maximum(level, np.maximum(MARGIN * largest, torque[: level.size]))
+        if name == "motor":
+            levels[[not robot.elastic[i] for i in robot.motor_joints]] = np.inf  # their residual is zero by design
+        if not np.all(levels > 0):
+            silent = robot.motor_names[int(np.argmin(levels))]
+            raise InputError(
+                f"detect: in the part without faults residual and torque of '{silent}' are zero, so that no threshold "
+                "can be learnt; take one in which the robot moves, or give thresholds"
+            )
+        found[name] = levels
     return found
 
 

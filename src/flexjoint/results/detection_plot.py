@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from .detection import Detections, stretches
-from .files import replacing
-from .plots import BLUE, MOST_POINTS, ORANGE, check_plot_path
+from .plots import BLUE, MOST_POINTS, ORANGE, check_plot_path, write_figure
 
 TITLES = {"residual": "residual of the joint", "link": "residual of the link", "motor": "residual of the motor"}
 GREY = "0.55"
@@ -17,14 +16,13 @@ GREY = "0.55"
 
 def plot_detections(found: Detections, path: str | os.PathLike[str]) -> None:
     path = check_plot_path(path)
-    with replacing(path) as file:
-        detection_figure(found).savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    write_figure(detection_figure(found), path)
 
 
 def detection_figure(found: Detections) -> Any:
     from matplotlib.figure import Figure
 
-    channels = [name for name, x in found.thresholds.items() if np.any(np.isfinite(x))]
+    channels = [name for name, x in found.thresholds.items() if np.any(np.isfinite(x))] or [*found.thresholds]
     rows = max(len(found.thresholds[name]) for name in channels)
     figure = Figure(figsize=(1.0 + 4.8 * len(channels), 1.6 + 1.15 * rows), layout="constrained")
     axes = figure.subplots(rows, len(channels), sharex=True, squeeze=False)
@@ -39,12 +37,13 @@ def detection_figure(found: Detections) -> Any:
     count, blind = len(found.detections), sum(x.end - x.begin for x in found.blind)
     said = f"{count} detection{'s' * (count != 1)}" + (f", blind for {blind:.3g} s" if blind else "")
     figure.suptitle(f"{found.robot.name}: {said}")
+    figure.align_ylabels()
     figure.legend(handles=legend(bool(blind)), loc="outside lower center", ncols=4, frameon=False)
     return figure
 
 
 def draw(axis: Any, found: Detections, name: str, i: int) -> None:
-    t, level, values = found.log.t, found.thresholds[name][i], found.outputs[name][:, i]
+    t, level, values = found.t, found.thresholds[name][i], found.outputs[name][:, i]
     step = max(1, len(t) // MOST_POINTS)
     for x in found.blind:
         axis.axvspan(x.begin, x.end, facecolor="none", edgecolor=GREY, hatch="////", linewidth=0)

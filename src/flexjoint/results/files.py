@@ -55,7 +55,7 @@ def read_results(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{path}: no such file")
     try:
         return xarray.load_dataset(path, engine="scipy")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         raise InputError(f"{path}: this is no NetCDF file that write_results has written") from None
 
 
@@ -99,6 +99,8 @@ def check_path(path: str | os.PathLike[str], suffixes: Sequence[str], what: str)
         raise InputError(f"{path} is a folder; give the name of a file")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: nothing can be written to the folder {path.parent}; choose another")
     return path
 
 
@@ -110,6 +112,10 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         with open(part, "wb") as file:
             yield file
         os.replace(part, path)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         part.unlink(missing_ok=True)
 

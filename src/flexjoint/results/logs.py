@@ -28,6 +28,7 @@ LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 RATES = {"v": "q", "theta_v": "theta"}
 AT_RIGID_JOINTS = {"theta": "q", "theta_v": "v", "tau_e": "tau"}  # what stands for what was not logged
 TORQUES, FORCES = {"Nm": 1.0, "mNm": 1e-3, "N m": 1.0, "kNm": 1e3}, {"N": 1.0, "mN": 1e-3, "kN": 1e3}
+RUN = re.compile(r"run(_\d+)?")  # of a batch of simulations
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class Log:
         steps = np.diff(self.t[np.isfinite(self.t)])
         steps = steps[steps > 0]
         if not steps.size:
-            raise InputError("the log has no two samples at different times")
+            raise InputError("no sample of the log is later than the one before it; sort the samples by time")
         return float(np.median(steps))
 
 
@@ -79,6 +80,8 @@ def log_of(columns: dict[str, np.ndarray], place: str, robot: Robot) -> Log:
     found: dict[str, dict[int, np.ndarray]] = {}
     for header, values in columns.items():
         name, unit = parts(header)
+        if RUN.fullmatch(name) and np.unique(values).size > 1:
+            raise InputError(f"{place}: there are several runs in it, by '{name}'; a log is one of them")
         if name in TIME_NAMES:
             t = scaled(values, unit, SECONDS, header, place)
         elif place_of := quantity(name, robot):
@@ -126,13 +129,13 @@ def quantity(name: str, robot: Robot) -> tuple[str, int] | None:
 
 def units(robot: Robot, what: str, i: int) -> dict[str, float]:
     """Units of a column and their sizes in SI; none is SI."""
-    joint = robot.joints[i if what in LINKS else robot.motor_joints[i]]
-    position, force = (ANGLES, TORQUES) if joint.kind == "revolute" else (LENGTHS, FORCES)
+    kind = robot.motor_kinds[i]  # those of joints are the first
+    position, force = (ANGLES, TORQUES) if kind == "revolute" else (LENGTHS, FORCES)
     if what in ("tau", "tau_e"):
         return {"": 1.0, **force}
     if what in ("q", "theta"):
         return {"": 1.0, **position}
-    turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if joint.kind == "revolute" else {}
+    turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if kind == "revolute" else {}
     return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}
 
 

@@ -12,10 +12,10 @@ import numpy as np
 from ..robot import Robot
 from .files import check_path, replacing
 from .stiffness import StiffnessTable
-from .table import JointTable, units
+from .table import JointTable, difference, units
 
 FORMATS = (".png", ".pdf", ".svg")
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"  # Okabe and Ito
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"  # Okabe and Ito
 BAND = "5 to 95 % of the runs"
 MOST_POINTS = 4000  # drawn of a curve: more than any picture shows
 
@@ -76,6 +76,10 @@ def plot_motors(table: JointTable, path: str | os.PathLike[str]) -> None:
     """Motor torques, deflections, and if the table has them the differences to rigid joints, joint by joint."""
     path = check_plot_path(path)
     figure = joint_figure(table, f"{table.robot.name}: motors along a motion of {table.t[-1]:g} s")
+    write_figure(figure, path)
+
+
+def write_figure(figure: Any, path: Path) -> None:
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
 
@@ -97,8 +101,7 @@ def panel_figure(robot: Robot, t: np.ndarray, shown: Sequence[Panel], title: str
         row[0].set_ylabel(joint.name, fontweight="bold")
         for axis, panel in zip(row, shown):
             if panel.mixed:
-                place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
-                axis.annotate(panel.units[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
+                write_unit(axis, panel.units[i])
             draw(axis, t[::step], panel, i, step)
             axis.grid(alpha=0.3)
             axis.margins(x=0)
@@ -112,12 +115,18 @@ def panel_figure(robot: Robot, t: np.ndarray, shown: Sequence[Panel], title: str
         axis.set_xlabel("time, s")
     figure.suptitle(title, y=1 - 0.2 / height)
     if shown[0].label:
-        drawn = {label: line for line, label in zip(*axes[0][0].get_legend_handles_labels())}
+        drawn = {label: line for row in axes for line, label in zip(*row[0].get_legend_handles_labels())}
         above: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.35 / height)}
         figure.legend([*drawn.values()], [*drawn], ncols=len(drawn), frameon=False, fontsize=9, **above)
     figure.align_ylabels()
     figure.subplots_adjust(0.9 / width, 0.55 / height, 1 - 0.25 / width, 1 - head / height, wspace=0.24, hspace=0.35)
     return figure
+
+
+def write_unit(axis: Any, unit: str) -> None:
+    """Above its right corner."""
+    place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
+    axis.annotate(unit, (1, 1), ha="right", va="bottom", fontsize=9, **place)
 
 
 def draw(axis: Any, t: np.ndarray, panel: Panel, i: int, step: int) -> None:
@@ -132,7 +141,8 @@ def draw(axis: Any, t: np.ndarray, panel: Panel, i: int, step: int) -> None:
     for curve in panel.others:
         if np.any(np.isfinite(curve.values[:, i])):
             style = {"color": curve.colour, "linestyle": curve.style, "linewidth": 1.2}
-            axis.plot(t, curve.values[::step, i], label=curve.label or None, **style)
+            above = 2 if curve.style == "-" else 4  # what is dashed shows on what is not
+            axis.plot(t, curve.values[::step, i], label=curve.label or None, zorder=above, **style)
 
 
 def panels(table: JointTable) -> list[Panel]:
@@ -147,15 +157,19 @@ def motor_panels(table: Any) -> list[Panel]:
         labels, factors = shown_units(table.robot)
         found.append(Panel("deflection θ − q", labels, table.deflection * factors, ORANGE))
     if table.tau_rigid is not None:
-        found.append(Panel("torque, elastic − rigid", torques, table.tau - table.tau_rigid))
-    return with_errors(table, found, {"tau": ("error of the torque", BLUE)})
+        found.append(Panel("torque, elastic − rigid", torques, difference(table.tau, table.tau_rigid)))
+    return with_errors(table, found, {"tau": ("error of the torque", table.tau, BLUE)})
 
 
 def stiffness_panels(table: StiffnessTable) -> list[Panel]:
-    """Both motors in the same panels; a joint has only the curves it has a motor for."""
+    """Both motors in the same panels; a joint has only the curves it has a motor for.
+
+    A second motor that does not count from the link has units of its own: it is in the table alone.
+    """
     robot, (labels, factors) = table.robot, shown_units(table.robot)
-    there = np.where(robot.antagonistic, 1.0, np.nan)
-    torques, phi = (table.tau_1, there * table.tau_2), (table.phi_1 * factors, there * table.phi_2 * factors)
+    there, beside = np.where(robot.antagonistic, 1.0, np.nan), np.full(robot.n, np.nan)
+    beside[list(second_motors(robot).values())] = 1.0
+    torques, phi = (table.tau_1, beside * table.tau_2), (table.phi_1 * factors, beside * table.phi_2 * factors)
     least = Curve("", there * table.sigma_lower, GREY, "--")
     found = [
         Panel(
@@ -164,16 +178,19 @@ def stiffness_panels(table: StiffnessTable) -> list[Panel]:
         Panel("deflections", labels, phi[0], BLUE, others=[Curve("", phi[1], ORANGE)]),
         Panel("stiffness (dashed: least)", units(robot, "sigma"), there * table.sigma, GREY, others=[least]),
     ]
-    return with_errors(table, found, {f"tau_{k}": (f"error of torque {k}", (BLUE, ORANGE)[k - 1]) for k in (1, 2)})
+    bands = {"tau_1": ("error of torque 1", torques[0], BLUE), "tau_2": ("error of torque 2", torques[1], ORANGE)}
+    return with_errors(table, found, bands)
 
 
-def with_errors(table: JointTable, found: list[Panel], titles: dict[str, tuple[str, str]]) -> list[Panel]:
-    """The panels, in the first of them bands around the torques, and a panel with each band alone."""
+def with_errors(table: JointTable, found: list[Panel], torques: dict[str, tuple[str, np.ndarray, str]]) -> list[Panel]:
+    """The panels, in the first of them bands around the torques, and a panel with each band alone.
+
+    `torques` has, by name, the title of that panel, the curve and its colour.
+    """
     if not table.bands:
         return found
     first, *rest = found
-    for name, (title, colour) in titles.items():
-        torque = table.quantities()[name]
+    for name, (title, torque, colour) in torques.items():
         first = first._replace(shades=[*first.shades, *shades(table, name, torque, colour)])
         still = np.zeros_like(torque)
         rest.append(Panel(title, units(table.robot, name), still, GREY, shades=shades(table, name, still, colour)))
@@ -184,6 +201,12 @@ def shades(table: JointTable, name: str, centre: np.ndarray, colour: str) -> lis
     """Bound and standard deviation of the error of a torque."""
     kinds = {"bound of the error": ("bound", 0.2), "standard deviation": ("spread", 0.35)}
     return [Shade(label, centre, table.bands[f"{name}_{key}"], colour, alpha) for label, (key, alpha) in kinds.items()]
+
+
+def second_motors(robot: Robot) -> dict[int, int]:
+    """The joints of the second motors that count from the link, by motor."""
+    pairs: list[tuple[int, Any]] = [(i, robot.joints[i].drive) for i in robot.motor_joints[robot.n :]]
+    return {k: i for k, (i, drive) in enumerate(pairs, robot.n) if drive.follows}
 
 
 def shown_units(robot: Robot) -> tuple[list[str], np.ndarray]:

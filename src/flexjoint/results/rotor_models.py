@@ -28,13 +28,12 @@ from ..robot import Robot
 from ..spatial import ca
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.base import finite, positive, whole
-from .table import MAX_SAMPLES
+from .table import MAX_SAMPLES, difference
 
 REFERENCE = "complete"
 SPEEDS = (0.5, 0.7, 1.0, 1.4, 2.0)
 SAMPLES = 1001
 TOLERANCE = 0.01
-ROUNDING = 1e-12  # of the peak torque: models that differ by less agree
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,12 +223,6 @@ def checked_speeds(speeds: Sequence[float]) -> np.ndarray:
     return found
 
 
-def difference(torque: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """torque − reference, (m, n), zero where it is rounding."""
-    error = torque - reference
-    return np.where(np.abs(error) <= ROUNDING * np.abs(reference).max(axis=0), 0.0, error)
-
-
 def largest_of(curves: Sequence[np.ndarray]) -> np.ndarray:
     """The largest absolute value of each joint in each of the curves, (s, n) from s times (m, n)."""
     return np.abs(np.array(curves)).max(axis=1)
@@ -242,4 +235,5 @@ def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
 
 
 def percent(x: float) -> str:
-    return "<0.01 %" if 0 < x < 1e-4 else f"{100 * x:.{2 if x < 1 else 3}g} %"
+    """Two digits, or all that stand before the point."""
+    return "<0.01 %" if 0 < x < 1e-4 else f"{100 * x:.2g} %" if x < 0.995 else f"{100 * x:.0f} %"

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .files import replacing
-from .plots import MOST_POINTS, check_plot_path
+from .plots import MOST_POINTS, check_plot_path, write_figure
 from .rotor_models import REFERENCE, RotorComparison
 from .table import units
 
@@ -25,9 +24,7 @@ DASHES = {"Spong": "--"}  # where it hides the armature's
 def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str]) -> None:
     """Torques with and without rotors, errors of the models that have them, and largest errors over the speed."""
     path = check_plot_path(path)
-    figure = comparison_figure(comparison)
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    write_figure(comparison_figure(comparison), path)
 
 
 def comparison_figure(comparison: RotorComparison) -> Any:

@@ -21,8 +21,7 @@ class RunTable:
     def columns(self) -> list[Column]:
         """The number of the run in each dimension of a batch, t, then each quantity joint by joint."""
         run, batch = self.run, self.run.q.shape[:-2]
-        names, joints = run.robot.motor_names, run.robot.motor_joints  # those of joints are the first
-        kinds = [run.robot.joints[i].kind for i in joints]
+        names, kinds = run.robot.motor_names, run.robot.motor_kinds  # those of joints are the first
         count = max(1, int(np.prod(batch)))
         numbers = [np.repeat(x.ravel(), run.t.size) for x in np.indices(batch)]
         labels = ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]

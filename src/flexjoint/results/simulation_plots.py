@@ -1,6 +1,7 @@
 """Plots of simulations: positions with their reference, errors, torques and deflections, joint by joint.
 
-Of a batch the median is drawn, in the band of nine tenths of the runs; of those that diverged, what comes before.
+Of a batch the median is drawn, in the band of nine tenths of the runs; of those that diverged, what comes before.  A
+second motor is drawn where it counts from the link; others have units of their own.
 """
 
 from __future__ import annotations
@@ -13,8 +14,20 @@ from typing import Any
 import numpy as np
 
 from ..simulation.result import Simulation
-from .files import replacing
-from .plots import BLUE, GREY, MOST_POINTS, ORANGE, Curve, Panel, check_plot_path, panel_figure, shown_units
+from .plots import (
+    BLUE,
+    GREEN,
+    GREY,
+    MOST_POINTS,
+    ORANGE,
+    Curve,
+    Panel,
+    check_plot_path,
+    panel_figure,
+    second_motors,
+    shown_units,
+    write_figure,
+)
 from .table import units
 
 EDGES = (0.05, 0.5, 0.95)
@@ -23,9 +36,7 @@ EDGES = (0.05, 0.5, 0.95)
 def plot_simulation(run: Simulation, path: str | os.PathLike[str]) -> None:
     """Positions of links and motors with the reference, errors, torques and deflections: .png, .pdf or .svg."""
     path = check_plot_path(path)
-    figure = simulation_figure(run)
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    write_figure(simulation_figure(run), path)
 
 
 def simulation_figure(run: Simulation) -> Any:
@@ -47,14 +58,15 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
     taus = at_joints(run, run.tau[..., ::step, :])
     others = [Curve("reference", reference * factors, GREY, "--")]
     if run.q.ndim == 2:
-        others += [Curve("motor θ", x * factors, ORANGE) for x in (first, *second)]
+        others.append(Curve("motor θ", first * factors, ORANGE))
+        others += [Curve("second motor", x * factors, GREEN) for x in second]
     position = batch_panel("position", labels, q * factors, BLUE)
     found = [
         position._replace(label="link q" if position.band is None else "median", others=others),
         batch_panel("error q_d − q", labels, run.error[..., ::step, :] * factors, BLUE),
         batch_panel("motor torque", torque, taus[0], BLUE, taus[1:]),
     ]
-    if any(robot.elastic) or second:
+    if any(robot.elastic):
         phi = [(x - q) * factors for x in (first, *second)]
         found.append(batch_panel("deflection θ − q", labels, phi[0], ORANGE, phi[1:]))
     return found
@@ -62,9 +74,10 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
 
 def at_joints(run: Simulation, values: np.ndarray) -> list[np.ndarray]:
     """One number a motor as one a joint: of the first motors, then of the second ones, NaN where there is none."""
-    n, second = run.robot.n, np.full((*values.shape[:-1], run.robot.n), np.nan)
-    second[..., list(run.robot.motor_joints[n:])] = values[..., n:]
-    return [values[..., :n], second] if values.shape[-1] > n else [values]
+    n, beside = run.robot.n, second_motors(run.robot)
+    second = np.full((*values.shape[:-1], n), np.nan)
+    second[..., list(beside.values())] = values[..., list(beside)]
+    return [values[..., :n], second] if beside else [values[..., :n]]
 
 
 def batch_panel(
@@ -72,7 +85,7 @@ def batch_panel(
 ) -> Panel:
     """The curve of a run, or median and band of a batch; `others` are those of second motors."""
     middle, band = middle_and_band(values)
-    further = [Curve("", middle_and_band(x)[0], GREY) for x in others]
+    further = [Curve("", middle_and_band(x)[0], GREEN) for x in others]
     return Panel(title, labels, middle, colour, others=further, band=band)
 
 

@@ -15,7 +15,7 @@ from ..errors import InputError, NonFiniteError
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
 from .sensitivity import named_bands, sensitivity
-from .table import BLOCK, PERIOD, JointTable, check_finite, joined, sample_times
+from .table import BLOCK, PERIOD, JointTable, check_finite, joined, on_the_tool, sample_times
 
 SHOWN = ("theta_1", "theta_2", "phi_1", "phi_2", "tau_e", "tau_1", "tau_2")
 
@@ -68,8 +68,7 @@ def stiffness_table(
     check_stiffness(robot, stiffness)
     require_smoothness(trajectory, robot=robot)
     t = sample_times(trajectory.duration, period)
-    loads: dict[str, Any] = {} if wrench is None else {"wrenches": {robot.tool: [wrench, np.zeros(6), np.zeros(6)]}}
-    parts, bands = [], []
+    loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):
         q, sigma = trajectory(now), of_all_joints(robot, stiffness(now, order=2))
         motion = variable_stiffness_motion(robot, *q, *sigma, **loads)

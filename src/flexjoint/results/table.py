@@ -16,11 +16,13 @@ from ..api import SIGNALS
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
+from ..trajectory.base import finite
 from .sensitivity import named_bands, sensitivity
 
 BLOCK = 8192  # samples computed in one call
 MAX_SAMPLES = 5_000_000
 PERIOD = 1e-3  # s
+ROUNDING = 1e-12  # of the peak torque: what differs by less agrees
 OF_A_QUANTITY = ("rigid", "lower", "upper", "spread", "bound")  # ends of names whose unit is that of what stands before
 
 
@@ -98,8 +100,23 @@ class MotorTable(JointTable):
 def units(robot: Robot, quantity: str) -> list[str]:
     """The unit of a quantity at each joint."""
     stem, _, what = quantity.rpartition("_")
-    turning, sliding = SIGNALS[stem if what in OF_A_QUANTITY else quantity].unit.split(" | ")
-    return [sliding if joint.kind == "prismatic" else turning for joint in robot.joints]
+    name = stem if what in OF_A_QUANTITY else quantity
+    turning, sliding = SIGNALS[name].unit.split(" | ")
+    kinds = second_kinds(robot) if name.endswith("_2") else [joint.kind for joint in robot.joints]
+    return [sliding if kind == "prismatic" else turning for kind in kinds]
+
+
+def second_kinds(robot: Robot) -> list[str]:
+    """Whether the second motor of each joint turns or slides; where there is none, as the joint."""
+    kinds = robot.motor_kinds
+    second = dict(zip(robot.motor_joints[robot.n :], kinds[robot.n :]))
+    return [second.get(i, kind) for i, kind in enumerate(kinds[: robot.n])]
+
+
+def difference(torque: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """torque − reference, (m, n), zero where it is rounding."""
+    error = torque - reference
+    return np.where(np.abs(error) <= ROUNDING * np.abs(reference).max(axis=0), 0.0, error)
 
 
 def sample_times(duration: float, period: float) -> np.ndarray:
@@ -137,8 +154,7 @@ def motor_table(
     """
     require_smoothness(trajectory, robot=robot)
     t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
-    loads: dict[str, Any] = {} if wrench is None else {"wrenches": {robot.tool: [wrench, np.zeros(6), np.zeros(6)]}}
-    parts, bands = [], []
+    loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember
         q = trajectory(now, order=needed_order(robot))
         motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
@@ -149,6 +165,16 @@ def motor_table(
     table = MotorTable(robot, t, *(np.concatenate(part) for part in zip(*parts)), bands=joined(bands))
     check_finite(table)
     return table
+
+
+def on_the_tool(robot: Robot, wrench: Any) -> dict[str, Any]:
+    """A wrench that does not change, as algorithms take it; nothing if there is none."""
+    if wrench is None:
+        return {}
+    given = finite("the table", "wrench", wrench)
+    if given.shape != (6,):
+        raise InputError(f"the wrench has shape {given.shape}; it must be six numbers, force and moment")
+    return {"wrenches": {robot.tool: [given, np.zeros(6), np.zeros(6)]}}
 
 
 def joined(blocks: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:

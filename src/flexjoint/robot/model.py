@@ -182,6 +182,24 @@ class Robot:
         names = [self.joints[i].name for i in self.motor_joints]
         return (*names[: self.n], *(f"{name}.second" for name in names[self.n :]))
 
+    @property
+    def motor_kinds(self) -> tuple[str, ...]:
+        """Of each motor "revolute" or "prismatic", as its joint is; a second one may slide by itself."""
+        joints = [self.joints[i] for i in self.motor_joints]
+        return tuple("prismatic" if own else joint.kind for joint, own in zip(joints, self._sliding))
+
+    @property
+    def motor_efforts(self) -> tuple[float, ...]:
+        """Bound of each motor's torque: that of its joint; none of a second motor whose force is no torque."""
+        efforts = [self.joints[i].limits.effort for i in self.motor_joints]
+        return tuple(math.inf if own else effort for effort, own in zip(efforts, self._sliding))
+
+    @property
+    def _sliding(self) -> list[bool]:
+        """Whether a motor slides by itself."""
+        drives = [self.joints[i].drive for i in self.motor_joints]
+        return [k >= self.n and getattr(drive, "slides", False) for k, drive in enumerate(drives)]
+
     @cached_property
     def gear_ratios(self) -> np.ndarray:
         """η of each moving joint's motor: its shaft turns by η θ and delivers τ/η.  NaN where it is not known."""

@@ -46,11 +46,11 @@ class Actuators:
         """Commands on their way, the newest first, and the torque behind the lag."""
         return [robot.motor_count] * (self.delay + self.lags)
 
-    def start(self, robot: Robot) -> list[np.ndarray]:
-        """Not used: a run begins as if its first command had always been given."""
+    def start(self, robot: Robot, torque: Any = 0.0) -> list[np.ndarray]:
+        """As if this torque had always been asked for; a run that begins at 0 s takes its first command instead."""
         for name in ("effort", "bandwidth"):
             check_size("Actuators", name, getattr(self, name), robot.motor_count)
-        return [np.zeros(size) for size in self.memory(robot)]
+        return [np.zeros(size) + torque for size in self.memory(robot)]
 
     def law(
         self, robot: Robot, period: float, memory: Sequence[Any], command: Any, first: Any
@@ -68,8 +68,7 @@ class Actuators:
         return [*queue[:-1], asked + sx(left) * (behind - asked)], asked + sx(mean) * (behind - asked)
 
     def efforts(self, robot: Robot) -> np.ndarray:
-        own = [robot.joints[i].limits.effort for i in robot.motor_joints]
-        return np.broadcast_to(own if self.effort is None else self.effort, robot.motor_count)
+        return np.broadcast_to(robot.motor_efforts if self.effort is None else self.effort, robot.motor_count)
 
 
 def bounded(torque: Any, efforts: np.ndarray) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 from ..api import kernel_of
 from ..compiler.kernel import Kernel
 from ..compiler.program import Array
-from ..control.base import Controller, JointState, rows
+from ..control.base import Controller, JointState, innermost, rows
 from ..control.gains import positive
 from ..errors import FlexjointError, InputError
 from ..robot import Robot
@@ -42,14 +42,11 @@ def reference_solution(
 ) -> Simulation:
     """The closed loop with control in continuous time, at every `period`; arguments as in `simulate`.
 
-    `tolerance` is relative and absolute.  Controllers with a memory, which are sampled by nature, are refused.
+    `tolerance` is relative and absolute.  Controllers whose torque depends on a memory, which are sampled by nature,
+    are refused.
     """
     if method not in METHODS:
         raise InputError(f"reference_solution: there is no method {method!r}; there are {', '.join(METHODS)}")
-    if controller.memory:
-        owner = type(controller).__name__
-        if any(np.any(x) for x in controller.start([np.ones(controller.width)] * (controller.order + 1))):
-            raise InputError(f"reference_solution: {owner} integrates torques from sample to sample; use simulate")
     positive("reference_solution", "period", period)
     positive("reference_solution", "tolerance", tolerance)
     from scipy.integrate import solve_ivp
@@ -58,6 +55,9 @@ def reference_solution(
     wanted = Reference.of(reference, controller.order, controller.width)
     setup = Setup(robot, controller, period, method, hold=False, contact=contact)
     state, memory, _, begin = beginning(start, setup, controller, wanted)
+    if state.q.ndim != 1:
+        raise InputError(f"reference_solution: start.q has shape {state.q.shape}; it takes one run, ({robot.n},)")
+    refuse_memory(controller, memory, wanted(np.array(begin * period)), state)
     t = period * (begin + np.arange(periods(duration, wanted.duration, period, begin) + 1))
     rate = flow(setup, jacobian=False)
     slope = flow(setup, jacobian=True) if method == "Radau" else None
@@ -86,6 +86,18 @@ def reference_solution(
     tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
     histories = np.concatenate([*states, tau], axis=-1)
     return finished(setup, begin, Ran(histories, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
+
+
+def refuse_memory(controller: Controller, memory: Any, stack: np.ndarray, state: JointState) -> None:
+    """A law that remembers, or one around another, which counts time."""
+    if not len(memory):
+        return
+    values = [x + 1.0 for x in memory]
+    other: Any = type(memory)(*values) if hasattr(memory, "_fields") else tuple(values)
+    tau, moved = (controller(x, list(stack), state)[1] for x in (memory, other))
+    if innermost(controller) is not controller or np.any(tau != moved):
+        owner = type(controller).__name__
+        raise InputError(f"reference_solution: {owner} goes on from sample to sample with a memory; use simulate")
 
 
 def flow(setup: Setup, jacobian: bool) -> Kernel:

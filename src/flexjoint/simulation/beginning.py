@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.base import JointState
+from ..control.base import Controller, JointState
 from ..errors import InputError
 from ..robot import Robot
 from .loop import Setup
@@ -29,19 +29,32 @@ def beginning(start: Any, setup: Setup, controller: Any, wanted: Reference) -> B
     """Where an earlier simulation ended, at a given state, or at rest on the reference."""
     robot = setup.robot
     if isinstance(start, Simulation):
-        if start.robot.n != robot.n or start.period != setup.period:
-            raise InputError("simulate: start is a simulation of another number of joints or another period")
+        if (start.robot.n, start.robot.motor_count, start.period) != (robot.n, robot.motor_count, setup.period):
+            raise InputError("simulate: start is a simulation of another number of joints or motors, or another period")
         if np.any(start.diverged):
             raise InputError("simulate: start is a simulation that diverged; there is nothing to continue")
+        if isinstance(controller, Controller) and widths(start.memory) != [*controller.memory_sizes]:
+            raise InputError(
+                f"simulate: start is a simulation under another controller, {start.provenance.get('controller')}, "
+                f"whose memory does not suit {type(controller).__name__}; begin anew at its last state, start=run.last"
+            )
         begin = int(np.max(start.periods))
         instruments = start.instruments
-        if [x.shape[-1] for x in instruments] != setup.instruments.sizes(robot).flat:
-            instruments = setup.instruments.start(robot, start.last).flat
+        if widths(instruments) != setup.instruments.sizes(robot).flat:
+            instruments = setup.instruments.start(robot, start.last, start.tau[..., -1, :]).flat
         return Beginning(contiguous(start.last), start.memory, instruments, begin)
     stack = wanted(np.zeros(()))
     memory = controller.start(stack) if hasattr(controller, "start") else ()
     state = resting(robot, controller, stack[0]) if start is None else given_state(start, robot)
     return Beginning(contiguous(state), memory, setup.instruments.start(robot, state).flat, 0)
+
+
+def widths(arrays: Any) -> list[int] | None:
+    """How many numbers each of several arrays (..., size) has; None of anything else."""
+    try:
+        return [np.shape(x)[-1] for x in arrays]
+    except (TypeError, IndexError):
+        return None
 
 
 def contiguous(state: JointState) -> JointState:

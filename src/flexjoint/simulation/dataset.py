@@ -45,8 +45,8 @@ def dataset_of(run: Simulation) -> Any:
         raise InputError("Datasets need xarray, which is not installed: pip install 'flexjoint[results]'") from None
     robot, batch = run.robot, run.q.shape[:-2]
     runs = ("run",) if len(batch) == 1 else tuple(f"run_{k}" for k in range(len(batch)))
-    kinds = [joint.kind for joint in robot.joints]
-    along = {"joint": kinds, "motor": [kinds[i] for i in robot.motor_joints]}
+    kinds = robot.motor_kinds[: robot.n]
+    along = {"joint": kinds, "motor": robot.motor_kinds}
 
     def series(name: str, dimension: str) -> tuple:
         unit = common_unit(run.units[name], along[dimension])
@@ -64,7 +64,7 @@ def dataset_of(run: Simulation) -> Any:
         "time": ("time", run.t, {"units": "s"}),
         "joint": [joint.name for joint in robot.joints],
         "motor": list(robot.motor_names),
-        "kind": ("joint", kinds),
+        "kind": ("joint", list(kinds)),
         **{name: np.arange(size) for name, size in zip(runs, batch)},
     }
     about = {"robot": robot.name, "robot_digest": robot.digest, "period": run.period, **run.provenance}

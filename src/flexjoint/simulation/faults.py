@@ -13,20 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from ..control.base import Controller, JointState, gain_rows
+from ..control.base import Around, Controller, JointState, gain_rows
 from ..control.gains import positive
-from ..robot import Robot
 from ..spatial import ca
 
 ROWS = ("efficiency", "bias", "begin", "end")
 
 
 @dataclass(frozen=True, eq=False)
-class FaultyActuators(Controller):
+class FaultyActuators(Around):
     """A controller whose torque reaches the motors changed; a Simulation of it holds the torque that they gave.
 
     Each of `efficiency`, `bias`, `begin` and `end` is a number or one a motor.  They are the last four rows of `gains`,
-    so that a batch may have a fault a row.
+    so that a batch may have a fault a row; where there are more motors than columns, each goes on in a row of its own.
     """
 
     controller: Controller
@@ -38,29 +37,33 @@ class FaultyActuators(Controller):
 
     def __post_init__(self) -> None:
         positive("FaultyActuators", "period", self.period)
+        self.check_period(self.period)
+        motors, columns = self.robot.motor_count, self.controller.gains.shape[-1]
         faults = [getattr(self, name) for name in ROWS]
-        rows = gain_rows("FaultyActuators", ROWS, faults, self.controller.gains.shape[-1], least=-np.inf)
-        object.__setattr__(self, "gains", np.vstack([self.controller.gains, rows]))
+        rows = np.zeros((len(ROWS), self.lines * columns))
+        rows[:, :motors] = gain_rows("FaultyActuators", ROWS, faults, motors, least=-np.inf)
+        object.__setattr__(self, "gains", np.vstack([self.controller.gains, rows.reshape(-1, columns)]))
 
     @property
-    def robot(self) -> Robot:  # type: ignore[override]
-        return self.controller.robot
+    def lines(self) -> int:
+        """How many rows of gains one number a motor takes."""
+        return -(-self.robot.motor_count // self.controller.gains.shape[-1])
 
     @property
-    def memory(self) -> int:  # type: ignore[override]
-        return self.controller.memory + 1
-
-    @property
-    def order(self) -> int:
-        return self.controller.order
+    def memory_sizes(self) -> tuple[int, ...]:
+        """Of the controller, and the time."""
+        return *self.controller.memory_sizes, 1
 
     def start(self, reference: Sequence[Any]) -> tuple:
-        return *self.controller.start(reference), np.zeros(self.gains.shape[-1])
+        return *self.controller.start(reference), np.zeros(1)
 
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
         *inner, t = state
-        after, commanded = self.controller.law(gains[:-4], inner, reference, measurement)
-        efficiency, bias, begin, end = gains[-4:]
+        own = len(gains) - len(ROWS) * self.lines
+        after, commanded = self.controller.law(gains[:own], inner, reference, measurement)
+        efficiency, bias, begin, end = (
+            ca.vertcat(*gains[k : k + self.lines])[: self.robot.motor_count] for k in range(own, len(gains), self.lines)
+        )
         now = ca.logic_and(t >= begin - self.period / 2, t < end - self.period / 2)
         return (*after, t + self.period), ca.if_else(now, efficiency * commanded + bias, commanded)
 

@@ -7,7 +7,7 @@ measured, and the observers see the measurement and the torque.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -89,15 +89,15 @@ class Instruments:
         given: Iterator[Any] = iter(arrays)
         return Memory(*([fill(part, given) for part in parts] for parts in self.sizes(robot)))
 
-    def start(self, robot: Robot, state: JointState) -> Memory:
-        """At the beginning of a run at a state (..., n)."""
+    def start(self, robot: Robot, state: JointState, torque: Any = 0.0) -> Memory:
+        """At a state (..., n); at the very beginning of a run, or after motors gave a torque (..., motors)."""
         looking = bool(self.sensors or self.observers)
         measurement = Measurement(*state, spring_torques(robot)(*state) if looking else 0.0)
         sensors = self.sensors.start(robot, measurement) if self.sensors else []
         began = [observer.start(measurement) for _, observer in self.observers]
         return Memory(
             sensors,
-            self.actuators.start(robot) if self.actuators else [],
+            self.actuators.start(robot, torque) if self.actuators else [],
             [list(states) for states, _ in began],
             [[found[name] for name in observer.outputs] for (_, observer), (_, found) in zip(self.observers, began)],
         )
@@ -201,6 +201,8 @@ def instruments_of(
     for name, value, kind in (("sensors", sensors, Sensors), ("actuators", actuators, Actuators)):
         if value is not None and not isinstance(value, kind):
             raise InputError(f"simulate: {name} must be {kind.__name__}(...), not {value!r}")
+    if not isinstance(observers or {}, Mapping):
+        raise InputError(f"simulate: observers must be named, as {{'watch': Detector(...)}}, not {observers!r}")
     named = dict(observers or {})
     if ESTIMATOR in named:
         raise InputError(f"simulate: an observer that the controller sees is given as {ESTIMATOR}=, not in observers")

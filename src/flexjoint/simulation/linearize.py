@@ -23,6 +23,7 @@ from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
+from ..trajectory.base import finite
 from .plant import Plant
 from .rest import at_rest
 
@@ -88,8 +89,13 @@ class LinearModel(NamedTuple):
     def response(self, omega: Any, inputs: Names = "tau.*", outputs: Names = "q.*") -> np.ndarray:
         """Transfer functions C (iω − A)⁻¹ B + D at frequencies (...,) in rad/s: (..., outputs, inputs)."""
         A, B, C, D = self.system(inputs, outputs)
-        s = 1j * np.asarray(omega, dtype=float)[..., None, None]
-        return C @ np.linalg.solve(s * np.eye(len(A)) - A, B + 0j) + D
+        s = 1j * finite("linear model", "omega", omega)[..., None, None]
+        try:
+            return C @ np.linalg.solve(s * np.eye(len(A)) - A, B + 0j) + D
+        except np.linalg.LinAlgError:
+            raise InputError(
+                "linear model: a frequency is that of a pole without damping; take one beside it"
+            ) from None
 
 
 def bracketed(names: Sequence[str]) -> list[str]:
@@ -182,8 +188,9 @@ def outputs(
     p, joints = len(states) // 2, [joint.name for joint in robot.joints]
     found |= {f"a.{joint}": (A[p + i], B[p + i]) for i, joint in enumerate(joints)}
     for k in plant.behind:
-        name, joint = robot.motor_names[k], joints[robot.motor_joints[k]]
-        found[f"deflection.{name}"] = unit[f"theta.{name}"] - unit[f"q.{joint}"], none
+        name, i = robot.motor_names[k], robot.motor_joints[k]
+        c = getattr(robot.joints[i].drive, "c", 1) if k >= robot.n else 1  # whether θ_2 counts from the link
+        found[f"deflection.{name}"] = unit[f"theta.{name}"] - c * unit[f"q.{joints[i]}"], none
     return found | {f"tau_e.{x}": (springs[i], none) for i, x in enumerate(joints) if robot.elastic[i]}
 
 

@@ -13,8 +13,9 @@ from typing import Any, Protocol
 
 from ..algorithms import elastic_forward, variable_stiffness_forward
 from ..control.base import JointState
+from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, zeros
+from ..spatial import ca, sx, zeros
 
 Contact = Callable[[Any, JointState], Mapping[str, Any]]  # (t, state) -> wrenches (6,) on links, in SX
 
@@ -35,7 +36,7 @@ class Plant:
 
     def acceleration(self, t: Any, state: JointState, tau: Any) -> Any:
         """Second derivatives of the free coordinates."""
-        wrenches = {link: [w] for link, w in self.contact(t, state).items()} if self.contact else None
+        wrenches = {link: [w] for link, w in self.touched(t, state).items()} if self.contact else None
         q, v, theta, theta_v = state
         push = self.stops.torque(self.robot, q, v) if self.stops else None
         if any(self.robot.antagonistic):
@@ -46,6 +47,19 @@ class Plant:
             second = found.theta_2_a[list(self.robot.motor_joints[self.robot.n :])]
             return self.free(found.a, ca.vertcat(found.theta_1_a, second))
         return self.free(*elastic_forward.accelerations(self.robot, q, theta, v, theta_v, tau, wrenches, None, push))
+
+    def touched(self, t: Any, state: JointState) -> dict[str, Any]:
+        """What the surroundings do, checked."""
+        found = self.contact(t, state) if self.contact else {}
+        if not isinstance(found, Mapping):
+            raise InputError(f"simulate: contact gave {found!r}; it must return wrenches by the names of links")
+        wrenches = {link: sx(w) for link, w in found.items()}
+        for link, w in wrenches.items():
+            if w.numel() != 6:
+                raise InputError(
+                    f"simulate: contact gave {w.numel()} numbers for '{link}'; a wrench has six, force and moment"
+                )
+        return wrenches
 
     def torques_on_links(self, state: JointState, tau: Any) -> Any:
         """Of the springs; at a rigid joint the motor's."""

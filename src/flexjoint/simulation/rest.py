@@ -9,7 +9,7 @@ import numpy as np
 from ..algorithms.newton_euler import gravity_torque
 from ..algorithms.settings import settings_for
 from ..algorithms.variable_stiffness import unreachable
-from ..control.base import JointState
+from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import configuration, deflection_at_rest
 from ..errors import InputError
@@ -36,7 +36,7 @@ def at_rest(robot: Robot, q: Any, stiffness: Any = None) -> JointState:
 
 def resting(robot: Robot, controller: Any, reference: np.ndarray) -> JointState:
     """At rest on a reference, with the stiffness it asks for; without a controller, at q = 0."""
-    if isinstance(controller, OpenLoop):
+    if isinstance(innermost(controller), OpenLoop):
         return at_rest(robot, np.zeros(robot.n))
     pairs = robot.motor_count - robot.n
     followed = len(reference) == robot.n + pairs

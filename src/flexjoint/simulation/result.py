@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.base import UNITS, Controller, JointState
+from ..errors import NonFiniteError
 from ..robot import Robot
 from .loop import Setup
 
@@ -94,6 +95,9 @@ class Ran(NamedTuple):
 def finished(setup: Setup, begin: int, ran: Ran, controller: Any = None) -> Simulation:
     """The result; what comes after the end of a run is NaN.  `controller` is a Python function, if that was one."""
     robot, histories, m = setup.robot, ran.histories, ran.histories.shape[-2]
+    if lost := np.count_nonzero(np.isnan(ran.done)):
+        many = f"{lost} of {np.size(ran.done)} runs"
+        raise NonFiniteError(f"{robot.name}: an observer, or the controller's memory, was not finite in {many}")
     done = np.asarray(ran.done).astype(int)
     joint = np.where(np.asarray(ran.joint) < robot.n, ran.joint, -1).astype(int)
     late = np.arange(m) > (done - begin)[..., None]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.newton_euler import gravity_torque
-from ..control.base import JointState
+from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import first_failure
 from ..errors import InputError
@@ -39,13 +39,14 @@ def check_stability(setup: Setup, start: JointState, reference: np.ndarray, gain
     flexjoint's the robot stands where the first run starts.
     """
     gains = gains if gains.ndim == 2 else setup.controller.gains
-    if isinstance(setup.controller, OpenLoop):
+    if isinstance(innermost(setup.controller), OpenLoop):
         q, theta = (x.reshape(-1, x.shape[-1])[0] for x in (start.q, start.theta))
-        state = [q, 0 * q, theta, 0 * theta]
+        place: Any = (q, 0 * q, theta, 0 * theta)
         stack = np.asarray(gravity_torque(setup.robot, q))[None, list(setup.robot.motor_joints)]
     else:
         stack = np.vstack([reference[0], *[0 * reference[0]] * setup.controller.order])
-        state = [*resting(setup.robot, setup.controller, stack[0]), *setup.controller.start(list(stack))]
+        place = resting(setup.robot, setup.controller, stack[0])
+    state = [*place, *setup.controller.start(list(stack))]
     rate, joint = growth(by_differences(setup, state, stack, gains), span(setup), setup.robot.n)
     if rate > SLOW:
         own = refuse_period(setup, None, state, stack, gains)

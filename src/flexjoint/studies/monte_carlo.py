@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.base import Controller
+from ..control.base import Controller, innermost
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import InputError
@@ -101,7 +101,7 @@ def monte_carlo(
     with more samples; without, it keeps them in the result.  A run fails if it diverges or an error exceeds `limit`.
     `progress` is called with the number of samples each time some are done.
     """
-    if isinstance(controller, OpenLoop):
+    if isinstance(innermost(controller), OpenLoop):
         raise InputError("monte_carlo: OpenLoop follows no motion, so there is no error to speak of")
     whole("monte_carlo", "samples", samples, least=1)
     whole("monte_carlo", "seed", seed, least=0)

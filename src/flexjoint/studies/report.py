@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..paths import parameters
-from ..results.files import replacing
-from ..results.plots import BLUE, ORANGE, check_plot_path, shown_units
+from ..results.plots import BLUE, ORANGE, check_plot_path, shown_units, write_figure, write_unit
 from ..results.table import Column
 from .monte_carlo import MonteCarlo
 
@@ -54,22 +53,26 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
     height = 1.4 + 1.25 * len(joints)
     figure = Figure(figsize=(6.4, height))
     axes = figure.subplots(len(joints), 1, squeeze=False)[:, 0]
-    share = (1 + np.arange(len(study.samples))) / max(1, len(study.samples))
+    count, well = len(study.samples), ~study.diverged
+    share = np.arange(1 + np.count_nonzero(well)) / max(1, count)
     for i, (axis, joint) in enumerate(zip(axes, joints)):
         for kind, colour in (("largest", BLUE), ("final", ORANGE)):
-            errors = np.where(study.diverged, np.nan, getattr(study, kind)[:, i] * factors[i])
-            axis.plot(np.sort(errors), share, color=colour, linewidth=1.4, label=NAMES[kind])
+            errors = np.sort(getattr(study, kind)[well, i] * factors[i])
+            style = {"color": colour, "linewidth": 1.4, "drawstyle": "steps-post"}
+            axis.plot([0.0, *errors], share, label=NAMES[kind], **style)
         axis.set(ylim=(0, 1.02), yticks=[0, 0.5, 1])
         axis.set_ylabel(joint.name, fontweight="bold")
         axis.set_xlim(left=0)
         axis.grid(alpha=0.3)
         axis.locator_params(axis="x", nbins=7)
         axis.ticklabel_format(axis="x", useOffset=False, scilimits=(-2, 4), useMathText=True)
-        place = {"xycoords": "axes fraction", "xytext": (0, 2), "textcoords": "offset points"}
         if mixed:
-            axis.annotate(labels[i], (1, 1), ha="right", va="bottom", fontsize=9, **place)
+            write_unit(axis, labels[i])
+        if not np.any(well):
+            axis.set_xticks([])
+            axis.annotate("all diverged", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
     failures = np.count_nonzero(study.failed)
-    figure.suptitle(f"{study.robot.name}: {len(study.samples)} samples, {failures} failed", y=1 - 0.15 / height)
+    figure.suptitle(f"{study.robot.name}: {count} sample{'s' * (count != 1)}, {failures} failed", y=1 - 0.15 / height)
     figure.legend(
         *axes[0].get_legend_handles_labels(),
         loc="upper center",
@@ -80,8 +83,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
     figure.supxlabel("error |q − q_d| of the links" + ("" if mixed else f", {labels[0]}"), fontsize=10)
     figure.supylabel("share of runs below", fontsize=10)
     figure.subplots_adjust(0.17, 0.65 / height, 0.93, 1 - 0.75 / height, hspace=0.75)
-    with replacing(path) as file:
-        figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
+    write_figure(figure, path)
 
 
 NAMES = {"largest": "largest error", "final": "error at the end"}

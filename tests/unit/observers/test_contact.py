@@ -88,3 +88,15 @@ def test_branches_are_told_apart():
     assert fj.struck_links(robot, [0, 0, 0]) == []
     with pytest.raises(fj.InputError, match="give one a joint"):
         fj.struck_links(robot, [1, 0])
+
+
+def test_a_residual_that_is_no_number_is_refused():
+    with pytest.raises(fj.InputError, match=r"the residual is .*nan.* must be finite"):
+        fj.external_wrench(LWR, Q, [0.0, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0])
+    with pytest.raises(fj.InputError, match="struck_links: alarms"):
+        fj.struck_links(LWR, [0, 0, np.nan, 0, 0, 0, 0])
+
+
+def test_a_detector_watches_something():
+    with pytest.raises(fj.InputError, match="Detector: give thresholds for one or more of residual"):
+        fj.Detector(fj.MomentumResidual(fj.load("dlr_lwr3"), 30.0), {})

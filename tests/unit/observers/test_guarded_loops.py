@@ -94,6 +94,16 @@ def test_guards_refuse_what_does_not_fit():
         fj.Stop(ARM, -1.0)
 
 
+def test_one_does_not_flee_from_a_power():
+    """The residual of energy is one number, in W, and says nothing of directions."""
+    rigid = fj.random_robot(2, 7, prismatic=0.0)
+    watch = fj.Detector(fj.EnergyResidual(rigid, 60.0), {"power": 1.0})
+    law = fj.ComputedTorque(rigid, fj.gains_from_poles([-8.0, -8.0]))
+    with pytest.raises(fj.InputError, match="Reflex flees by the residual of the links, the detector has power"):
+        fj.Guarded(law, watch, fj.Reflex(rigid, 1.0))
+    assert fj.Guarded(law, watch, fj.Stop(rigid, 5.0)).robot is rigid
+
+
 def test_the_complete_model_of_rotors():
     """Links and motors that carry each other: only the model that knows it finds nothing but the push."""
     robot = ARM.with_drives([fj.ElasticDrive(800.0, fj.Motor.from_rotor(2e-3, x)) for x in (20.0, -30.0)])

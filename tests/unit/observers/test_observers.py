@@ -126,3 +126,9 @@ def test_bad_covariances(covariance):
     robot = fj.load("vsa_3r").with_drives([fj.ElasticDrive(500.0, fj.Motor(0.4))] * 3)
     with pytest.raises(fj.InputError, match="covariance"):
         fj.output_covariance(fj.feedback_linearization, robot, np.zeros((5, 3)), covariance)
+
+
+@pytest.mark.parametrize(("arrays", "message"), [([np.full(3, np.nan)], "finite"), ([np.zeros(2)], r"shape \(2,\)")])
+def test_bad_arrays(arrays, message):
+    with pytest.raises(fj.InputError, match=message):
+        fj.output_covariance(fj.gravity_torque, fj.load("hua_3r"), arrays, np.zeros((1, 1, 3)))

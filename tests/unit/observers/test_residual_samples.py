@@ -212,6 +212,13 @@ def test_what_is_missing_in_a_log_is_named():
         RESIDUAL.run(t, measurement, tau[:3])
 
 
+@pytest.mark.parametrize("t", [0.0, np.zeros(0)])
+def test_a_log_has_times(t):
+    m = np.size(t)
+    with pytest.raises(fj.InputError, match="times of a log have shape"):
+        RESIDUAL.run(t, fj.Measurement(np.zeros((m, 2)), np.zeros((m, 2)), None, None, None), np.zeros((m, 2)))
+
+
 def test_bad_numbers_are_refused():
     with pytest.raises(fj.InputError, match=r"'link1_joint' is elastic.*JointTorqueResidual"):
         fj.MomentumResidual(ELASTIC, CUTOFF)

@@ -82,3 +82,5 @@ def test_noise_that_is_missing_is_named():
     here = fj.Measurement(np.zeros(2), np.zeros(2), None, None, None)
     with pytest.raises(fj.InputError, match="spread_of_noise: v must be a number or 2 finite numbers"):
         fj.spread_of_noise(residual, here, fj.Measurement(0.1, None, None, None, None))
+    with pytest.raises(fj.InputError, match="a standard deviation is negative"):
+        fj.spread_of_noise(residual, here, fj.Measurement(0.1, -0.1, None, None, None))

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
-from flexjoint.reproduce import paper_004, reproduce
+from flexjoint.reproduce import coriolis_cost, paper_004, reproduce
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_coriolis
@@ -19,7 +19,7 @@ STATE = np.random.default_rng(0).normal(size=(2, 7))
 
 def test_three_ways_to_C():
     """Christoffel's is Pinocchio's; that of the sweeps has the same symmetric part and the same torque."""
-    symbolic, sweeps, ours = (evaluate(way, ROBOT, *STATE) for way in paper_004.WAYS.values())
+    symbolic, sweeps, ours = (evaluate(way, ROBOT, *STATE) for way in coriolis_cost.WAYS.values())
     C = pinocchio_coriolis(ROBOT, *STATE)
     assert relative_error(symbolic, C) < 1e-13
     assert relative_error(ours, C) < 1e-13
@@ -31,9 +31,9 @@ def test_expanded_size():
     """What is used twice counts twice."""
     x = ca.SX.sym("x")
     y = x + 1
-    assert paper_004.expanded_size([x], y) == 1
-    assert paper_004.expanded_size([x], ca.sin(y) * y) == 4
-    assert paper_004.expanded_size([x], ca.vertcat(y, y)) == 2
+    assert coriolis_cost.expanded_size([x], y) == 1
+    assert coriolis_cost.expanded_size([x], ca.sin(y) * y) == 4
+    assert coriolis_cost.expanded_size([x], ca.vertcat(y, y)) == 2
 
 
 @pytest.mark.parametrize("variant", ["0001", "1110", "0000"])

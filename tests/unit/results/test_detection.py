@@ -152,7 +152,7 @@ def test_the_command(rigid, tmp_path):
     for wrong, message in (
         (["--quiet", "5"], "it must be two times"),
         (["--quiet", "3:1"], "must come after"),
-        ([], "thresholds are needed"),
+        ([], "give one of --threshold, --quiet"),
     ):
         failed = CliRunner().invoke(app, [*arguments, *wrong])
         assert failed.exit_code == 2 and message in " ".join(failed.stderr.split())
@@ -175,3 +175,48 @@ def test_plots_with_blind_stretches(elastic, tmp_path):
     arrays = (elastic.t, lost, elastic.v, elastic.theta, elastic.theta_v, None, elastic.tau)
     plot_detections(fj.detect(Log(ELASTIC, *arrays), thresholds=0.5), tmp_path / "found.png")
     assert (tmp_path / "found.png").stat().st_size > 10_000
+
+
+PENDULUM = fj.Robot(
+    "pendulum", (fj.Link("bob", fj.Joint("pivot"), "base", 2.0, [0.5, 0, 0], np.diag([0.01, 0.02, 0.02])),)
+)
+
+
+def pendulum_log(**changes):
+    """At rest below gravity along z, which no torque has to hold."""
+    t = np.arange(100) / 100
+    return Log(PENDULUM, **{"t": t, "q": 0 * t[:, None], "v": 0 * t[:, None], "tau": 0 * t[:, None], **changes})
+
+
+def test_a_quiet_part_that_teaches_nothing_is_refused():
+    """An exact zero would give a detector that never raises an alarm, and does not say so."""
+    with pytest.raises(fj.InputError, match="torque of 'pivot' are zero, so that no threshold can be learnt"):
+        fj.detect(pendulum_log(), quiet=(0.0, 0.5))
+
+
+def test_a_residual_of_zero_takes_its_threshold_from_the_torque():
+    """And a torque that nothing explains, later, is found."""
+    tau = np.where(np.arange(100) < 60, 0.0, 4.0)[:, None]
+    found = fj.detect(pendulum_log(tau=tau), quiet=(0.0, 0.5))
+    assert found.thresholds["residual"].tolist() == [4e-3]
+    assert [x.begin for x in found.detections] == [0.61]
+
+
+def test_stamps_that_are_missing(tmp_path):
+    """Blind stretches and events lie between the stamps that are there."""
+    t = np.arange(100) / 100
+    t[[0, 10, 99]] = np.nan
+    found = fj.detect(pendulum_log(t=t), thresholds=1.0)
+    assert [(x.begin, x.end) for x in found.blind] == [(0.01, 0.03), (0.09, 0.12), (0.98, 0.98)]
+    assert np.all(np.isfinite(found.t)) and found.t[10] == 0.09
+    plot_detections(found, tmp_path / "plot.png")
+
+
+def test_a_plot_without_thresholds(tmp_path):
+    plot_detections(fj.detect(pendulum_log(), thresholds=np.inf), tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_samples_that_run_backwards():
+    with pytest.raises(fj.InputError, match="no sample of the log is later than the one before it"):
+        fj.detect(pendulum_log(t=-np.arange(100.0)), thresholds=1.0)

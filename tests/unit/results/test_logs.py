@@ -116,3 +116,11 @@ def test_other_files_are_refused(tmp_path):
     (tmp_path / "log.parquet").write_bytes(b"PAR1 not")
     with pytest.raises(fj.InputError, match="Parquet"):
         fj.read_log(tmp_path / "log.parquet", ROBOT)
+
+
+def test_a_batch_of_runs_is_no_log(tmp_path):
+    start = fj.JointState(*np.zeros((4, 2, ROBOT.n)))
+    batch = fj.simulate(ROBOT, fj.OpenLoop(ROBOT), np.zeros(ROBOT.motor_count), 0.003, start=start, check=False)
+    fj.write_results(batch, tmp_path / "runs.csv")
+    with pytest.raises(fj.InputError, match="several runs in it, by 'run'"):
+        fj.read_log(tmp_path / "runs.csv", ROBOT)

@@ -192,6 +192,15 @@ def test_a_plot_shows_torque_deflection_and_difference(found):
     assert shown["motor torque"].heading == "motor torque, Nm"
 
 
+def test_rounding_is_not_drawn():
+    """A rigid joint asks for the same torque in both, but for the last bits."""
+    robot = fj.random_robot(4, seed=3, prismatic=0.5, elastic=0.5)
+    found = motor_table(robot, fj.RestToRest([0.0] * 4, [0.5] * 4, 2.0), 0.01, rigid=True)
+    shown = panels(found)[2].values
+    assert np.any(found.tau != found.tau_rigid, axis=0).all(), "or there is nothing to leave out"
+    assert np.any(shown, axis=0).tolist() == list(robot.elastic)
+
+
 def test_no_text_of_a_plot_overlaps_another():
     """Names, units and numbers of a robot with both kinds of joints."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg

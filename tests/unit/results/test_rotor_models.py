@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from flexjoint.results import plot_rotor_models
+from flexjoint.results.rotor_models import percent
 from support.errors import relative_error
 from support.pinocchio_model import pinocchio_rnea
 from support.rotors import explicit, with_random_rotors
@@ -80,6 +81,14 @@ def test_rounding_is_no_error():
     assert not np.any(found.errors["armature"]) and not np.any(found.growth["Spong"])
     assert np.isnan(found.exponents("armature")).all()
     assert "'armature' is enough; it errs by up to 0 %" in found.verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (9e-5, "<0.01 %"), (0.0123, "1.2 %"), (0.98, "98 %"), (0.997, "100 %"), (12.34, "1234 %")],
+)
+def test_percents_are_no_powers_of_ten(share, text):
+    assert percent(share) == text
 
 
 def test_verdicts():

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.results import animation, files, simulation_panels
+from flexjoint.results import animation, files, panels, simulation_panels, stiffness_table
+from flexjoint.results.skeleton import skeleton
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
 SLIDING = ROBOT.replace(links=tuple(fj.random_robot(2, 4, prismatic=1.0, elastic=1.0).links))
@@ -143,6 +144,11 @@ def test_mistakes(single, tmp_path, monkeypatch):
     (tmp_path / "text.nc").write_text("no NetCDF")
     with pytest.raises(fj.InputError, match="no NetCDF file"):
         fj.read_results(tmp_path / "text.nc")
+    fj.write_results(single, tmp_path / "whole.nc")
+    for length in (500, -500):
+        (tmp_path / "cut.nc").write_bytes((tmp_path / "whole.nc").read_bytes()[:length])
+        with pytest.raises(fj.InputError, match="no NetCDF file"):
+            fj.read_results(tmp_path / "cut.nc")
     monkeypatch.setattr(files, "MOST_BYTES", 100)
     with pytest.raises(fj.InputError, match=r"NetCDF holds 4; use \.npz"):
         fj.write_results(single, tmp_path / "x.nc")
@@ -274,3 +280,58 @@ def test_mistakes_in_animations(single, batch, tmp_path, monkeypatch):
     with pytest.raises(fj.InputError, match="MP4 needs the program ffmpeg"):
         fj.animate(single, tmp_path / "x.mp4")
     assert not list(tmp_path.iterdir())
+
+
+# A second motor with units of its own -----------------------------------------------------------------------------
+
+LEVER = fj.LeverDrive(1e5, 0.1, 0.03, 0.15, fj.Motor(0.5), fj.Motor(2.0))
+PULLED = ROBOT.with_drives([LEVER, fj.load("vsa_3r").joints[0].drive])
+
+
+@pytest.fixture(scope="module")
+def pulled():
+    start = fj.at_rest(PULLED, [0.2, 0.1], 1000.0)
+    return fj.simulate(PULLED, fj.OpenLoop(PULLED), np.zeros(4), 0.02, start=start, check=False)
+
+
+def test_units_of_a_pivot_that_slides(pulled):
+    headers = [column.header for column in files.RunTable(pulled).columns()]
+    pivot, spring = (f"{name}.second" for name in NAMES)
+    for name in (f"theta.{pivot} [m]", f"theta_v.{pivot} [m/s]", f"tau.{pivot} [N]", f"theta.{spring} [rad]"):
+        assert name in headers
+    assert pulled.to_dataset()["theta"].attrs["units"] == "rad | m"
+    goal, sigma = fj.RestToRest([0.0, 0.0], [0.2, 0.1], 1.0), fj.RestToRest([950.0] * 2, [1000.0] * 2, 1.0)
+    table = stiffness_table(PULLED, goal, sigma, 0.1, uncertain={"*.mass": "5%"})
+    headers = [column.header for column in table.columns()]
+    for name in ("theta_2 [m]", "phi_2 [m]", "tau_2 [N]", "tau_2_bound [N]", "tau_1 [Nm]"):
+        assert f"{NAMES[0]}.{name}" in headers
+    assert f"{NAMES[1]}.phi_2 [rad]" in headers
+    torques, deflections, *_ = panels(table)
+    for panel, second in ((torques, table.tau_2), (deflections, np.rad2deg(table.phi_2))):
+        assert np.all(np.isnan(panel.others[0].values[:, 0]))
+        assert np.array_equal(panel.others[0].values[:, 1], second[:, 1])
+
+
+def test_a_pivot_is_not_drawn_as_a_motor_beside_the_link(pulled):
+    position, _, torque, deflection = simulation_panels(pulled)
+    assert [curve.label for curve in position.others] == ["reference", "motor θ", "second motor"]
+    for curve in (position.others[2], torque.others[0], deflection.others[0]):
+        assert np.all(np.isnan(curve.values[:, 0])) and np.all(np.isfinite(curve.values[:, 1]))
+    assert np.allclose(deflection.others[0].values[:, 1], np.rad2deg(pulled.theta[:, 3] - pulled.q[:, 1]))
+    shown = animation.scene(pulled, 1000.0)
+    held = np.stack([pulled.theta[:, 0], (pulled.theta[:, 1] + pulled.theta[:, 3]) / 2], axis=1)
+    assert np.allclose(shown.motors, skeleton(PULLED, held).points, atol=1e-15)
+
+
+def test_a_folder_that_cannot_be_written_to(single, tmp_path, monkeypatch):
+    """Refused before anything is computed, or if that cannot be known, with the name that was given."""
+    with pytest.raises(OSError, match=r"run\.csv"), monkeypatch.context() as patch:
+        patch.setattr("builtins.open", denied)
+        fj.write_results(single, tmp_path / "run.csv")
+    monkeypatch.setattr(files.os, "access", lambda *_: False)
+    with pytest.raises(fj.InputError, match="nothing can be written to the folder"):
+        files.check_results_path(tmp_path / "run.csv")
+
+
+def denied(path, *_):
+    raise PermissionError(13, "Permission denied", str(path))

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from importlib import import_module
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -173,6 +174,32 @@ def test_an_observer_gets_the_torque_that_was_applied():
 
 def starts(count):
     return fj.JointState(*np.random.default_rng(1).uniform(-0.1, 0.1, (4, count, 2)))
+
+
+def test_an_observer_that_is_not_finite_is_noticed():
+    """In one run and in a row of a batch; the other runs do not hide it."""
+
+    class Logarithm(Balance):
+        def law(self, state, measurement, torque):
+            after, outputs = super().law(state, measurement, torque)
+            return after, {"rest": outputs["rest"] + ca.log(measurement.q[0] + 0.5)}
+
+    observers = {"log": Logarithm()}
+    for q in (np.full(2, -0.6), np.array([[0.1, 0.1], [-0.6, 0.1]])):
+        start = fj.JointState(q, 0 * q, q, 0 * q)
+        with pytest.raises(fj.NonFiniteError, match="not finite"):
+            fj.simulate(ROBOT, PD, [0.1, 0.1], 0.01, start=start, observers=observers, check=False)
+
+
+def test_an_effort_limit_bounds_no_pivot():
+    """20 Nm of the joint say nothing of the force on the lever's arm; the other motors are bounded."""
+    lever = fj.LeverDrive(1e5, 0.1, 0.03, 0.15, fj.Motor(0.5), fj.Motor(2.0))
+    robot = with_limits(*[fj.Limits(effort=20.0)] * 2).with_drives([lever, fj.load("vsa_3r").joints[0].drive])
+    assert robot.motor_efforts == (20.0, 20.0, np.inf, 20.0)
+    start = fj.at_rest(robot, np.zeros(2), 1000.0)
+    options = {"start": start, "actuators": fj.Actuators(), "check": False}
+    found = fj.simulate(robot, fj.OpenLoop(robot), np.full(4, 30.0), 0.002, **options)
+    assert found.tau[0].tolist() == [20.0, 20.0, 30.0, 20.0]
 
 
 def test_same_bits_of_everything(monkeypatch):

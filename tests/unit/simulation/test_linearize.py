@@ -36,6 +36,35 @@ def test_matrices():
     assert model.states[3:5] == (f"theta.{names[0]}", f"theta.{names[2]}")
 
 
+def test_deflections_of_joints_with_two_motors():
+    """Against settings of the drives: the second motor of a lever does not count from the link."""
+    springs = fj.load("vsa_3r").joints[0].drive
+    lever = fj.LeverDrive(1e5, 0.1, 0.03, 0.15, MOTOR, fj.Motor(2.0))
+    robot = fj.random_robot(2, 3, prismatic=0.0).with_drives([lever, springs])
+    model = fj.linearize(robot, fj.at_rest(robot, [0.3, 0.2], 1000.0))
+    at = {name: k for k, name in enumerate(model.states)}
+    first, second = (joint.name for joint in robot.joints)
+    expected = {
+        first: {f"theta.{first}": 1, f"q.{first}": -1},
+        second: {f"theta.{second}": 1, f"q.{second}": -1},
+        f"{first}.second": {f"theta.{first}.second": 1},
+        f"{second}.second": {f"theta.{second}.second": 1, f"q.{second}": -1},
+    }
+    for motor, terms in expected.items():
+        row = np.zeros(len(at))
+        row[[at[name] for name in terms]] = list(terms.values())
+        assert np.array_equal(model.system(outputs=f"deflection.{motor}")[2][0], row), motor
+
+
+def test_frequencies_without_a_response():
+    floating = fj.random_robot(1, 2, prismatic=0.0).with_gravity([0.0, 0.0, 0.0])
+    model = fj.linearize(floating, [0.0])
+    with pytest.raises(fj.InputError, match="that of a pole without damping"):
+        model.response([0.0])
+    with pytest.raises(fj.InputError, match=r"omega is \[1.0, nan\]"):
+        model.response([1.0, np.nan])
+
+
 def test_modes_of_the_lwr():
     robot = fj.load("kuka_lwr").with_gravity([0.0, 0.0, 0.0])
     q = np.linspace(-0.5, 0.7, 7)

@@ -66,6 +66,34 @@ def test_same_bits_when_resumed(controller):
     assert same(whole, second, slice(23, None))
 
 
+def test_resumed_under_another_controller():
+    """Its memory is another one; from the last state a run begins anew."""
+    law = fj.FeedbackLinearization(ROBOT, fj.gains_from_poles([-9.0] * 4), 1e-3)
+    motion = fj.RestToRest([0.0, 0.0], GOAL, 0.05)
+    first = run(controller=PD, reference=motion, duration=0.01)
+    with pytest.raises(fj.InputError, match="another controller, MotorPD, whose memory does not suit FeedbackLin"):
+        run(controller=law, reference=motion, start=first, duration=0.01)
+    assert np.array_equal(run(controller=law, reference=motion, start=first.last, duration=0.01).q[0], first.q[-1])
+
+
+def test_resumed_on_a_robot_with_other_motors():
+    lever = fj.LeverDrive(1e4, 0.1, 0.03, 0.15, fj.Motor(0.5), fj.Motor(2.0))
+    other = ROBOT.with_drives([lever, ROBOT.joints[1].drive])
+    with pytest.raises(fj.InputError, match="another number of joints or motors"):
+        fj.simulate(other, fj.OpenLoop(other), np.zeros(3), 0.01, start=run(duration=0.01))
+
+
+def test_resumed_with_slower_actuators():
+    """What was asked for before goes on while a command is on its way, and a lag begins there."""
+    first = run(duration=0.01)
+    late = run(start=first, duration=0.01, actuators=fj.Actuators(delay=3))
+    assert np.array_equal(late.tau[:3], first.tau[[-1, -1, -1]])
+    assert np.array_equal(late.tau[3:], late.more["command"][:-3])
+    lagging = run(start=first, duration=0.01, actuators=fj.Actuators(bandwidth=100.0))
+    wanted, x = lagging.more["command"][0], 100.0 * 1e-3
+    assert np.allclose(lagging.tau[0], wanted + (first.tau[-1] - wanted) * (1 - np.exp(-x)) / x, rtol=1e-12)
+
+
 def test_gains_and_parameters_for_each_row():
     """Rows with their own gains and stiffness are the runs of robots and controllers that have them."""
     gains = np.array([PD.gains, 0.5 * PD.gains])
@@ -157,6 +185,9 @@ def test_a_run_that_diverges_stops_and_leaves_the_others_alone():
         ({"free": {"link1.mass": np.nan}}, r"free\['link1.mass'\] is nan"),
         ({"gains": np.full((2, 2), np.inf)}, "gains is .*finite"),
         ({"gains": np.ones((3, 2))}, "gains"),
+        ({"contact": lambda t, state: None}, "contact gave None; it must return wrenches"),
+        ({"contact": lambda t, state: {"link1": [0.0] * 3}}, "contact gave 3 numbers for 'link1'"),
+        ({"observers": [fj.VelocityEstimator(ROBOT, fj.FilteredDerivative(1e-3, 50.0))]}, "observers must be named"),
     ],
 )
 def test_what_is_refused(changes, message):

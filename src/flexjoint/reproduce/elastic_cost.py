@@ -1,0 +1,137 @@
+"""What inverse dynamics and control with elastic joints cost, beside the claims of [EJNEA sec. III to V]."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ..algorithms.elastic import inverse_dynamics
+from ..algorithms.feedback_linearization import feedback_linearization
+from ..algorithms.newton_euler import torque_derivatives
+from ..api import compile
+from ..robot import Robot
+from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
+from .operations import Counts, Growth
+from .report import AS_SAID, Claim
+from .timing import least_time
+
+SECONDS = 33.258e-6  # an evaluation, as the paper says
+
+
+class Seconds(NamedTuple):
+    """Of one call of EJNEA from Python; of one sample where a call takes all; of one call of the linearizing law."""
+
+    call: float
+    sample: float
+    law: float
+
+
+def measured(robot: Robot, stack: np.ndarray) -> Seconds:
+    point = stack[:, stack.shape[1] // 3].copy()
+    torque, rate = torque_derivatives(robot.without_drives(), *point[:4], order=1)
+    names = {
+        "ejnea": compile(inverse_dynamics, robot),
+        "law": compile(feedback_linearization, robot),
+        "point": list(point),
+        "state": [point[0], point[1], torque, rate, point[4]],
+        "stack": list(stack),
+        "out": np.empty(robot.n),
+        "outs": np.empty(stack.shape[1:]),
+    }
+    return Seconds(
+        least_time("ejnea(*point, out=out)", names, 1000),
+        least_time("ejnea(*stack, out=outs)", names, 10) / stack.shape[1],
+        least_time("law(*state, out=out)", names, 1000),
+    )
+
+
+def time_claims(seconds: Seconds, samples: int, operations: int, lwr: Counts) -> list[Claim]:
+    return [
+        Claim(
+            "time of one evaluation of EJNEA; of 4 s of motion",
+            f"{SECONDS * 1e6:.3f} µs; 13 ms",
+            f"{seconds.call * 1e6:.2f} µs a call from Python, {seconds.sample * 1e6:.2f} µs a sample in a batch; "
+            f"{samples} samples in {seconds.sample * samples * 1e3:.2f} ms: {SECONDS / seconds.call:.0f} and "
+            f"{SECONDS / seconds.sample:.0f} times less",
+            "faster, on another computer",
+        ),
+        Claim(
+            "the linearizing control law in real time",
+            "for later work",
+            f"{seconds.law * 1e6:.2f} µs a call from Python; {operations} operations in one kernel, {lwr.law} as a sum "
+            "of its parts",
+            "feasible",
+        ),
+    ]
+
+
+def cost_claims(lwr: Counts, seven: Counts, growth: Growth) -> list[Claim]:
+    slope, offset = growth.polynomials["ejnea"]
+    exponents = ", ".join(f"{growth.exponent('law', n):.1f} at N = {n}" for n in (10, 100, 1000))
+    cubic = growth.first(lambda c: c.factorization > c.law / 2)
+    rigid = growth.first(lambda c: c.aba < c.forward)
+    elastic = growth.first(lambda c: c.law_by_aba < c.law)
+    saving = lwr.ejnea2 - lwr.ejnea2_still + lwr.ejnea3 - lwr.ejnea3_still
+    return [
+        Claim(
+            "EJNEA grows with the number of joints as",
+            "O(N)",
+            f"{slope:.0f} N − {-offset:.0f} operations, exactly; {lwr.ejnea} for the LWR, whose axes are orthogonal",
+            AS_SAID,
+        ),
+        Claim(
+            "the linearizing control law grows as",
+            "O(N³)",
+            f"locally as N to the power {exponents}; the cubic part is the factorization, "
+            f"{100 * seven.factorization / seven.law:.1f} % of {seven.law} operations at N = 7 and half of them from "
+            f"N = {cubic}",
+            AS_SAID,
+        ),
+        Claim(
+            "rigid forward dynamics: articulated bodies are dearer than composite bodies and factorization up to about",
+            "N = 9",
+            f"N = {rigid - 1}; at N = 7 {seven.aba} against {seven.forward} operations, on the LWR {lwr.aba} against "
+            f"{lwr.forward}",
+            AS_SAID,
+        ),
+        Claim(
+            "elastic joints favour the factorization further: one serves twice, articulated bodies must run twice",
+            "no number",
+            f"articulated bodies pay from N = {elastic} on; at N = 7 they make the law "
+            f"{100 * (seven.law_by_aba / seven.law - 1):.0f} % dearer, on the LWR "
+            f"{100 * (lwr.law_by_aba / lwr.law - 1):.0f} %",
+            AS_SAID,
+        ),
+        Claim(
+            "versions of EJNEA₂* and EJNEA₃* with q'' = 0 and q''' = 0 built in gain",
+            "negligible",
+            f"LWR: {lwr.ejnea2} → {lwr.ejnea2_still} and {lwr.ejnea3} → {lwr.ejnea3_still} operations, together "
+            f"{100 * saving / (lwr.law + saving):.1f} % of the law",
+            AS_SAID,
+        ),
+    ]
+
+
+def growth_figure(folder: Path, chains: dict[int, Counts], growth: Growth) -> Path:
+    """Operations over the number of joints: those counted as marks, their polynomials as lines."""
+    parts = {
+        "law": ("linearizing law", BLUE, "-"),
+        "law_by_aba": ("the same, articulated bodies", BLUE, "--"),
+        "ejnea": ("EJNEA", GREEN, "-"),
+        "forward": ("rigid forward dynamics", RED, "-"),
+        "aba": ("the same, articulated bodies", RED, "--"),
+        "factorization": ("factorization alone", YELLOW, "-"),
+    }
+    figure, axis = new_figure(7.5, 4.5)
+    shown = [*chains.values(), *(growth(n) for n in range(max(chains), 101))]
+    for part, (label, colour, dashes) in parts.items():
+        axis.plot([c.n for c in shown], [getattr(c, part) for c in shown], dashes, color=colour, label=label)
+        axis.plot(list(chains), [getattr(c, part) for c in chains.values()], "o", color=colour, ms=4)
+    axis.set(title="Operations of chains in general position", xlabel="joints N", ylabel="operations")
+    axis.set(xscale="log", yscale="log", xlim=(3.7, 105))
+    axis.set_xticks([4, 7, 10, 20, 30, 50, 100])
+    axis.xaxis.set_major_formatter("{x:g}")
+    axis.minorticks_off()
+    return saved(figure, folder / "growth.png")
