@@ -25,6 +25,7 @@ from .drives import Motor
 from .errors import InputError
 from .robot import Joint, Link, Robot, is_number
 from .spatial import ca, symmetric
+from .springs import TabulatedSpring
 
 UNITS = {
     "mass": ("kg", "kg"),
@@ -182,6 +183,8 @@ def is_used(item: Any, field: str, value: Any) -> bool:
         return False
     if isinstance(item, Motor):  # an axis decides which equations there are; zeros say nothing about the rotor
         return field != "axis" and (bool(value) or field not in ("mass", "transverse_inertia"))
+    if isinstance(item, TabulatedSpring):  # its spline is solved for when it is made, linear in the torques alone
+        return field != "deflections"
     return not isinstance(item, Joint) or item.moves or field == "position"
 
 

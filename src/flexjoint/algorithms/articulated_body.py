@@ -58,11 +58,21 @@ def upper(X: Matrix) -> Matrix:
 
 
 def by_articulated_bodies(
-    robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
+    robot: Robot,
+    q: Any,
+    v: Any,
+    tau: Any,
+    wrenches: Any = None,
+    base: Any = None,
+    spins: Any = (),
+    gravity: Vector | None = None,
 ) -> Any:
-    """q'' in three sweeps over the tree; rigidly coupled motors are armatures, as in Spong's model."""
+    """q'' in three sweeps over the tree; rigidly coupled motors are armatures, as in Spong's model.
+
+    `gravity` is the robot's unless given.
+    """
     tree = moving_bodies(robot, frozen=False)
-    base_now = base_motion(sx(robot.gravity), 0, checked_base(base, 0))
+    base_now = base_motion(sx(robot.gravity) if gravity is None else gravity, 0, checked_base(base, 0))
     steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
     motions, _ = forward(tree, steps, base_now)
     drift = drifts(tree, motions, q, v, base_now)

@@ -127,7 +127,7 @@ def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = Non
 def warn_of_friction(robot: Robot) -> None:
     """Coulomb friction that costs more torque than it exerts."""
     for joint, torque in zip(robot.joints, coulomb_command(robot)):
-        if torque > joint.coulomb_friction:
+        if torque and torque > joint.coulomb_friction:  # 0 where numbers are free
             warnings.warn(
                 f"{robot.name}: the Coulomb friction of joint '{joint.name}' acts on the link of an elastic joint and "
                 f"is differentiated twice: {joint.coulomb_friction:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
@@ -156,7 +156,7 @@ def refuse_damping(name: str, robot: Robot) -> None:
         joint = robot.joints[robot.damped.index(True)]
         D = joint.drive.damping  # type: ignore[union-attr]
         raise InputError(
-            f"{name}: the spring of joint '{joint.name}' is damped (D = {D:g}), so the motor torque depends on the "
-            "past of the motion, not only on its derivatives now; use damped_inverse_dynamics, which carries the "
-            "deflection along, or damped_motion for a whole trajectory"
+            f"{name}: the spring of joint '{joint.name}' is damped (D = {D}), so the motor torque depends on the past "
+            "of the motion, not only on its derivatives now; use damped_inverse_dynamics, which carries the deflection "
+            "along, or damped_motion for a whole trajectory"
         )

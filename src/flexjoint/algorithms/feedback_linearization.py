@@ -50,8 +50,7 @@ def inertia_solver(robot: Robot, q: Any) -> Callable[[Any], Any]:
     factorization, 6153, 16368 and 32258 by articulated bodies.
     """
     if robot.n > FEW_JOINTS and not tied_rotors(robot):
-        weightless = robot.with_gravity([0.0, 0.0, 0.0])
-        return lambda b: by_articulated_bodies(weightless, q, zeros(robot.n), b)
+        return lambda b: by_articulated_bodies(robot, q, zeros(robot.n), b, gravity=zeros(3))
     M, parents = link_mass_matrix(robot, q)
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
     factors = factorize(M, parents)

@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..api import SIZES, algorithm
-from ..robot import Robot
-from ..spatial import Inertia, Vector, ca, cross, sx, symmetric, unit_z, zeros
+from ..errors import InputError
+from ..robot import Joint, Link, Robot
+from ..spatial import Inertia, Vector, ca, cross, is_symbolic, sx, symmetric, unit_z, zeros
 from .bodies import Body, bodies, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions
 from .kinematics import joint_pose, velocities
@@ -143,8 +144,20 @@ class Basis(NamedTuple):
     share: np.ndarray  # (kept, others)
 
 
-@lru_cache(ROBOTS_KEPT)
 def basis(robot: Robot) -> Basis:
+    """It depends on the joints and on gravity alone: robots with other bodies and drives share it."""
+    if any(map(is_symbolic, [robot.gravity, *(link.joint.position for link in robot.links)])):
+        raise InputError(
+            f"{robot.name}: gravity and the positions of joints decide which base parameters there are: they cannot be "
+            "free where those are used"
+        )
+    joints = [Joint(x.joint.name, x.joint.kind, x.joint.position, x.joint.rotation) for x in robot.links]
+    links = [Link(link.name, joint, link.parent) for link, joint in zip(robot.links, joints)]
+    return basis_of_joints(Robot("joints", tuple(links), robot.gravity))
+
+
+@lru_cache(ROBOTS_KEPT)
+def basis_of_joints(robot: Robot) -> Basis:
     tree = lump_fixed(robot)
     unit = dict(zip(BASE, units(inertia_from_base)))
     parts = [Part(i, name, unit[name]) for i, kept in enumerate(kept_names(tree)) for name in kept]

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..drives import Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
 from ..errors import RobotError
-from ..spatial import is_zero
+from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
 from .validation import BASE, check_tree, is_number, validate
 
@@ -302,7 +302,12 @@ def parents_first(links: Iterable[Link]) -> list[Link]:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0."""
+    """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0.
+
+    A symbol, which a robot holds while a kernel with free parameters is traced, is known by its place in memory.
+    """
+    if is_symbolic(value):
+        return [x.element_hash() for x in ca.vertsplit(ca.vec(value))]
     if isinstance(value, Spring | VariableStiffnessDrive):
         return value.plain()
     if isinstance(value, np.ndarray):

@@ -105,8 +105,6 @@ class TabulatedSpring(Spring):
     @cached_property
     def pieces(self) -> Pieces:
         """From the second derivatives m at the points: continuous slopes, and third derivatives at two points."""
-        if any(map(is_symbolic, self.deflections)):
-            raise RobotError(f"{self.name}: the deflections of a table cannot be free")
         x = np.array(self.deflections)
         h, n = np.diff(x), len(x)
         A, S = np.zeros((n, n)), np.zeros((n, n))
