@@ -60,6 +60,16 @@ def test_refused(fields, message):
         arm_with(fj.Motor(**{"inertia": 1.0, "gear_ratio": 10.0, **fields}))
 
 
+@pytest.mark.parametrize("second", [False, True])
+def test_of_two_motors_each_is_checked(second):
+    """A rotor away from its joint needs a place."""
+    spring = fj.CubicSpring(100.0, 1e3)
+    motors = [fj.Motor(1.0, gear_ratio=10.0), fj.Motor(1.0, gear_ratio=10.0, carrier="base")]
+    drive = fj.AntagonisticDrive(spring, spring, *(motors if second else motors[::-1]))
+    with pytest.raises(fj.RobotError, match="'joint3' sits on 'base', away from the joint"):
+        ARM.with_drives([drive if i == 2 else None for i in range(ARM.n)])
+
+
 def test_fidelity_is_checked():
     with pytest.raises(fj.RobotError, match="choose one of spong, complete"):
         ARM.with_fidelity("best")

@@ -7,11 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from flexjoint.drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
+from flexjoint import gravity_torque, mass_matrix
+from flexjoint.drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive
 from flexjoint.errors import FlexjointError, RobotError
 from flexjoint.random_robots import random_robot
 from flexjoint.robot import Joint, Limits, Link, Robot, parents_first
 from flexjoint.springs import CubicSpring
+from support.evaluate import evaluate
 
 BODY = {"mass": 2.0, "com": (0.1, 0.0, 0.0), "inertia": np.diag([0.3, 0.4, 0.5])}
 
@@ -297,7 +299,28 @@ def test_rigid_couples_both_motors_of_a_joint():
     assert not any(robot.damped)
     assert robot.rigid().joints[1].drive == RigidDrive(Motor(3.0, 0.7, 3.0, 0.1))
     unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motors[0], Motor(2.0, 0.5, 1.0, 0.3))})
-    refused(unlike.rigid, "Coulomb", "[0.1, 0.3]")
+    refused(unlike.rigid, "'elbow'", "Coulomb", "[0.1, 0.3]")
+
+
+def test_rigid_leaves_out_a_motor_that_works_within_the_transmission():
+    drive = LeverDrive(2e4, 0.1, 0.03, 0.12, Motor(0.5, 0.2), Motor(2.0, 0.3))
+    assert arm(joint={"drive": drive}).rigid().joints[1].drive == RigidDrive(drive.motor_1)
+
+
+def test_rigid_keeps_the_bodies_of_both_rotors():
+    """Links are given without them: 1 kg sits in the elbow, 0.5 m from the shoulder."""
+    motor = Motor.from_rotor(1e-3, 10.0, mass=0.5, transverse_inertia=2e-3)
+    elbow = {"drive": AntagonisticDrive(*CUBIC, motor, motor), "position": (0.5, 0.0, 0.0)}
+    robot = arm(joint=elbow, gravity=(0.0, -9.81, 0.0), rotors_in_links=False)
+    assert robot.rigid().joints[1].drive.motor == Motor.from_rotor(2e-3, 10.0, mass=1.0, transverse_inertia=4e-3)
+    q = np.array([0.3, 0.4])
+    added = evaluate(gravity_torque, robot.rigid(), q) - evaluate(gravity_torque, robot.without_drives(), q)
+    assert np.allclose(added, [1.0 * 9.81 * 0.5 * np.cos(0.3), 0.0], rtol=1e-13)
+    added = evaluate(mass_matrix, robot.rigid(), q) - evaluate(mass_matrix, robot.without_drives(), q)
+    assert np.allclose(added, np.diag([1.0 * 0.5**2, 0.2]), rtol=1e-13)
+    elsewhere = dataclasses.replace(motor, position=(0.1, 0.0, 0.0))
+    unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motor, elsewhere)})
+    refused(unlike.rigid, "'elbow'", "rotors at different places")
 
 
 def test_without_and_with_drives():

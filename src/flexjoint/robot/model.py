@@ -238,8 +238,8 @@ class Robot:
         return self.with_drives([None] * self.n)
 
     def rigid(self) -> Robot:
-        """The limit of infinite stiffness: every motor turns with its link."""
-        return self.with_drives([j.drive and RigidDrive(coupled(j.drive.motors)) for j in self.joints])
+        """The limit of infinite stiffness: motors turn with their links, one that sets a stiffness from within rests."""
+        return self.with_drives([joint.drive and stiffened(joint) for joint in self.joints])
 
     def with_payload(
         self,
@@ -272,6 +272,15 @@ class Robot:
     def __repr__(self) -> str:
         kinds = "".join({"revolute": "R", "prismatic": "P"}[j.kind] for j in self.joints)
         return f"Robot({self.name!r}, {kinds or 'no joints'}, {len(self.links)} links, {self.digest[:8]})"
+
+
+def stiffened(joint: Joint) -> RigidDrive:
+    """The drive of a joint whose springs do not yield."""
+    drive: Any = joint.drive
+    try:
+        return RigidDrive(coupled(drive.turning if isinstance(drive, VariableStiffnessDrive) else drive.motors))
+    except RobotError as error:
+        raise RobotError(f"joint '{joint.name}' cannot be made rigid: {error}") from None
 
 
 def freeze(item: Any, **shapes: tuple[int, ...]) -> None:

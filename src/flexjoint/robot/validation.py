@@ -208,8 +208,8 @@ def check_rotors(robot: Robot) -> None:
     if not isinstance(robot.rotors_in_links, bool):
         raise RobotError(f"{robot.name}: rotors_in_links is {robot.rotors_in_links!r}: it must be True or False")
     for link in robot.links:
-        for motor in link.joint.drive.motors if link.joint.drive is not None else ():
-            check_rotor(robot, link, motor)
+        for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
+            check_rotor(robot, link, motor, k)
         if robot.fidelity == "complete" and isinstance(link.joint.drive, VariableStiffnessDrive):
             raise RobotError(
                 f"{robot.name}: joint '{link.joint.name}' has two motors and variable stiffness, for which there is no "
@@ -237,8 +237,9 @@ def check_contained(robot: Robot) -> None:
                 )
 
 
-def check_rotor(robot: Robot, link: Link, motor: Motor) -> None:
-    name = link.joint.name
+def check_rotor(robot: Robot, link: Link, motor: Motor, k: int) -> None:
+    """Of the k-th motor of a joint."""
+    name, index = link.joint.name, robot.link_index(link.name)
     carriers = [BASE, *(x.name for x in robot.links)]
     if motor.carrier is not None and motor.carrier not in carriers:
         raise RobotError(
@@ -269,7 +270,7 @@ def check_rotor(robot: Robot, link: Link, motor: Motor) -> None:
             f"{robot.name}: the complete model needs the gear ratio of joint '{name}', not only its reflected inertia: "
             "give the motor a gear_ratio, or use with_fidelity('spong')"
         )
-    away = robot.carrier(robot.link_index(link.name)) != robot.parents[robot.link_index(link.name)]
+    away = robot.carrier(index, k) != robot.parents[index]
     described = motor.gear_ratio is not None or motor.mass or motor.transverse_inertia
     if away and described and (motor.axis is None or motor.position is None):
         raise RobotError(
