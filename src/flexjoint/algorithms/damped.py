@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api import algorithm, compile, flatten_groups
+from ..api import algorithm, compile
 from ..errors import InputError
 from ..robot import Joint, Robot
+from ..signals import flatten_groups
 from ..spatial import ca
 from ..springs import LinearSpring
 from .bodies import refuse_spinning_rotors

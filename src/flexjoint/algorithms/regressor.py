@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api import SIZES, algorithm
+from ..api import algorithm
 from ..errors import InputError
 from ..robot import Joint, Link, Robot
+from ..signals import SIZES
 from ..spatial import Inertia, Vector, ca, cross, is_symbolic, sx, symmetric, unit_z, zeros
 from .bodies import Body, bodies, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions

@@ -238,7 +238,7 @@ class Robot:
         return self.with_drives([None] * self.n)
 
     def rigid(self) -> Robot:
-        """The limit of infinite stiffness: motors turn with their links, one that sets a stiffness from within rests."""
+        """The limit of infinite stiffness: motors turn with their links; one that only sets a stiffness rests."""
         return self.with_drives([joint.drive and stiffened(joint) for joint in self.joints])
 
     def with_payload(
