@@ -37,12 +37,10 @@ _HOMES = {
     ),
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
+    "algorithms.link_side": "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives",
     "algorithms.mass_matrix": "mass_matrix",
     "algorithms.mixed_control": (
         "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
-    ),
-    "algorithms.newton_euler": (
-        "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives"
     ),
     "algorithms.orders": "JointOrders Orders derivative_orders explain_orders",
     "algorithms.passivity": "AdaptiveTorque adaptive_torque passivity_torque",

@@ -18,18 +18,9 @@ from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, is_zero, ske
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
 from .friction import link_friction
 from .kinematics import joint_pose
+from .link_side import checked_base, checked_wrenches
 from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia
-from .newton_euler import (
-    Motion,
-    assemble,
-    base_motion,
-    checked_base,
-    checked_wrenches,
-    external,
-    forward,
-    gyroscopic,
-    joint_step,
-)
+from .newton_euler import Motion, assemble, base_motion, external, forward, gyroscopic, joint_step
 
 
 class ArticulatedInertia(NamedTuple):

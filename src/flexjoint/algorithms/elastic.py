@@ -23,7 +23,7 @@ from ..spatial import Jet, ca, sx
 from .deflection import spring_motion
 from .elimination import eliminated
 from .friction import coulomb_command, friction, joint_friction
-from .newton_euler import link_torques
+from .link_side import link_torques
 from .orders import derivative_orders, joint_order
 
 

@@ -20,7 +20,7 @@ from ..robot import Robot
 from ..roots import root_of_increasing
 from ..spatial import ca, zeros
 from .branches import connected
-from .newton_euler import torque_derivatives
+from .link_side import torque_derivatives
 from .settings import branch_of
 
 BISECTIONS = 60  # to the ends of the branch

@@ -22,8 +22,8 @@ from .articulated_body import by_articulated_bodies
 from .bodies import refuse_spinning_rotors, tied_rotors
 from .deflection import spring_motion
 from .elastic import motor_side, motors, needed_order, refuse_antagonism, warn_of_friction
+from .link_side import checked_base, checked_wrenches, next_torque
 from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
-from .newton_euler import checked_base, checked_wrenches, next_torque
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
 
 LINEARIZED = "variable_stiffness_linearization"

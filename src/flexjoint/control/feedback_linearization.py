@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..algorithms.feedback_linearization import chain_length, held_torques, linearizing_control
-from ..algorithms.newton_euler import torque_derivatives
+from ..algorithms.link_side import torque_derivatives
 from ..robot import Robot
 from ..spatial import sx
 from .base import Controller, JointState, with_one_motor_a_joint

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.deflection import spring_motion
-from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.link_side import gravity_torque
 from ..robot import Robot
 from ..spatial import ca
 from .base import Controller, JointState, gain_rows, with_one_motor_a_joint

@@ -25,7 +25,7 @@ from ..algorithms.feedback_linearization import (
     link_derivatives,
     torques_on_links,
 )
-from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.link_side import gravity_torque
 from ..algorithms.rotors import coupled_mass_matrix
 from ..algorithms.transmission import relative_degree
 from ..drives import ElasticDrive

@@ -20,7 +20,7 @@ import numpy as np
 from ..algorithms.elastic import inverse_dynamics, motor_motion
 from ..algorithms.energy import kinetic_energy, potential_energy
 from ..algorithms.feedback_linearization import feedback_linearization
-from ..algorithms.newton_euler import torque_derivatives
+from ..algorithms.link_side import torque_derivatives
 from ..api import compile
 from ..loading import load
 from ..random_robots import random_robot
