@@ -68,7 +68,8 @@ _HOMES = {
     "errors": "FlexjointError InputError NonFiniteError RobotError",
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
-    "loading.toml": "read_robot write_robot",
+    "loading.robot_files": "read_robot",
+    "loading.writing": "write_robot",
     "observers": (
         "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
         "FrictionObserver Guarded JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual "

@@ -174,7 +174,8 @@ from .errors import (
 )
 from .loading import builtin_robots as builtin_robots, load as load
 from .loading.dh import from_dh as from_dh
-from .loading.toml import read_robot as read_robot, write_robot as write_robot
+from .loading.robot_files import read_robot as read_robot
+from .loading.writing import write_robot as write_robot
 from .observers import (
     DerivativeState as DerivativeState,
     Detector as Detector,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.loading.toml import parse_robot
+from flexjoint.loading.robot_files import parse_robot
 from support.evaluate import evaluate
 from support.rotors import with_random_rotors
 
