@@ -146,7 +146,7 @@ class Algorithm(AlgorithmBase):
         options = self._options(keywords)
         least = len(self._positional)
         if arrays is None:
-            arrays = self._arrays(robot, **dict(options)) if self._arrays else least
+            arrays = self._arrays(robot, **keywords) if self._arrays else least
         if not isinstance(arrays, Integral) or arrays < least or (arrays > least and not self._variadic):
             raise InputError(f"{self.__name__}: arrays is {arrays!r}; it takes {least}{' or more' * self._variadic}")
         given = {group: keywords[group] for group in GROUPS if keywords.get(group)}
@@ -286,7 +286,7 @@ def algorithm(
     explain: Callable[..., str | None] | None = None,
 ) -> Callable[[Callable], Algorithm]:
     """Make a function of (robot, SX...) public.  `outputs` is a name in SIGNALS or a NamedTuple of such names;
-    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`; `packs`
+    `arrays(robot, **keywords)` says how many arrays `compile` shall expect where the function takes `*higher`; `packs`
     allows packed values (compiler/packing.py) in the function's own kernels; `explain`, called as the function is, says
     why a result is not finite though all arguments are."""
     return lambda function: Algorithm(function, outputs, arrays, packs, explain)

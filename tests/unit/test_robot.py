@@ -275,6 +275,22 @@ def test_kind_of_drive_is_part_of_the_identity():
     assert len(set(robots)) == 4
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"links": 3}, ["the links are 3", "give a list of Link"]),
+        ({"links": [3]}, ["one of the links is 3", "give Link"]),
+        ({"links": [Link("upper", "shoulder")]}, ["joint of link 'upper' is 'shoulder'", "give Joint"]),
+        ({"links": [Link("a", Joint("j", limits=(-1.0, 1.0)))]}, ["joint 'j'", "(-1.0, 1.0)", "give Limits"]),
+        ({"name": None}, ["named None", "string"]),
+        ({"allow_unphysical": "no"}, ["allow_unphysical is 'no'", "True or False"]),
+        ({"rotors_in_links": 1}, ["rotors_in_links is 1", "True or False"]),
+    ],
+)
+def test_what_a_robot_is_made_of(fields, words):
+    refused(lambda: Robot(**{"name": "arm", "links": [Link("upper", Joint("shoulder"))], **fields}), *words)
+
+
 # Transforms
 
 

@@ -45,7 +45,7 @@ class BaseMotion(NamedTuple):
     acceleration: Sequence[Any]
 
 
-@algorithm("tau", arrays=lambda robot, order=0: order + 3, packs=True)
+@algorithm("tau", arrays=lambda robot, order=0, **_: order + 3, packs=True)
 def torque_derivatives(robot: Robot, q, v, a, *higher, order=0, wrenches=None, base=None):
     """Joint torques on the link side and their time derivatives, [τ, τ', ... τ⁽ᵒʳᵈᵉʳ⁾].
 

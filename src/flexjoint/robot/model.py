@@ -107,7 +107,7 @@ class Robot:
     rotors_in_links: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "links", tuple(self.links))
+        object.__setattr__(self, "links", parts(self.links))
         freeze(self, gravity=(3,))
         if not self.tool and self.links:
             object.__setattr__(self, "tool", self.links[-1].name)
@@ -272,6 +272,22 @@ class Robot:
     def __repr__(self) -> str:
         kinds = "".join({"revolute": "R", "prismatic": "P"}[j.kind] for j in self.joints)
         return f"Robot({self.name!r}, {kinds or 'no joints'}, {len(self.links)} links, {self.digest[:8]})"
+
+
+def parts(links: Any) -> tuple[Link, ...]:
+    """The links as a tuple, made of what they should be."""
+    if not isinstance(links, Iterable):
+        raise RobotError(f"the links are {links!r}: give a list of Link(...)")
+    for link in (links := tuple(links)):
+        check_kind("one of the links", link, Link)
+        check_kind(f"the joint of link {link.name!r}", link.joint, Joint)
+        check_kind(f"what limits joint {link.joint.name!r}", link.joint.limits, Limits)
+    return links
+
+
+def check_kind(what: str, value: Any, kind: type) -> None:
+    if not isinstance(value, kind):
+        raise RobotError(f"{what} is {value!r}: give {kind.__name__}(...)")
 
 
 def stiffened(joint: Joint) -> RigidDrive:

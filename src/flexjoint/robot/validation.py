@@ -25,6 +25,11 @@ ROUNDING = 1e-9  # relative; below it a violated inequality is put down to round
 
 def validate(robot: Robot) -> None:
     """Raise RobotError at the first thing no algorithm could use."""
+    if not isinstance(robot.name, str):
+        raise RobotError(f"a robot is named {robot.name!r}: give it a string")
+    for what in ("allow_unphysical", "rotors_in_links"):
+        if not isinstance(getattr(robot, what), bool):
+            raise RobotError(f"{robot.name}: {what} is {getattr(robot, what)!r}: it must be True or False")
     check_tree(robot.links)
     check_order(robot.links)
     if robot.tool not in {link.name for link in robot.links}:
@@ -205,8 +210,6 @@ def check_rotors(robot: Robot) -> None:
     """Rotors as bodies: where they sit, how they turn, and whether the fidelity can do with what is known."""
     if robot.fidelity not in FIDELITIES:
         raise RobotError(f"{robot.name}: the fidelity is {robot.fidelity!r}: choose one of {', '.join(FIDELITIES)}")
-    if not isinstance(robot.rotors_in_links, bool):
-        raise RobotError(f"{robot.name}: rotors_in_links is {robot.rotors_in_links!r}: it must be True or False")
     for link in robot.links:
         for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
             check_rotor(robot, link, motor, k)

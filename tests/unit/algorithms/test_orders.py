@@ -231,6 +231,13 @@ def test_too_few_derivatives_are_named():
         fj.inverse_dynamics(coaxial(fj.load("kuka_lwr")), *stack_of(lbr(7), 4))
 
 
+def test_kernels_for_a_turning_base_expect_what_it_needs():
+    robot = lbr(2)
+    assert [fj.derivative_orders(robot, x).motion for x in (False, True)] == [4, 5]
+    kernel = fj.compile(fj.inverse_dynamics, robot, base={"angular_velocity": 5, "acceleration": 4})
+    assert [x.name for x in kernel.inputs[:7]] == ["q", "v", "a", "q3", "q4", "q5", "base.angular_velocity[0]"]
+
+
 def test_explanation(capsys):
     text = fj.explain_orders(coaxial(fj.load("kuka_lwr")))
     assert text in capsys.readouterr().out
