@@ -15,7 +15,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.feedback_linearization import chain_length, held_torques, linearizing_control
+from ..algorithms.feedback_linearization import (
+    chain_length,
+    held_torques,
+    linearizing_control,
+    refuse_coupled_motors,
+)
 from ..algorithms.link_side import torque_derivatives
 from ..robot import Robot
 from ..spatial import sx
@@ -45,6 +50,7 @@ class FeedbackLinearization(Controller):
 
     def __post_init__(self) -> None:
         robot = with_one_motor_a_joint(self)
+        refuse_coupled_motors("FeedbackLinearization", robot)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
 
