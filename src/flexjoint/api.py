@@ -144,12 +144,12 @@ class Algorithm(AlgorithmBase):
         """The structure of calls with so many arrays, groups given as {key: number of derivatives + 1}."""
         self._check_robot(robot)
         options = self._options(keywords)
+        given = {group: keywords[group] for group in GROUPS if keywords.get(group)}
         least = len(self._positional)
         if arrays is None:
-            arrays = self._arrays(robot, **keywords) if self._arrays else least
+            arrays = self._arrays(robot, **given, **dict(options)) if self._arrays else least
         if not isinstance(arrays, Integral) or arrays < least or (arrays > least and not self._variadic):
             raise InputError(f"{self.__name__}: arrays is {arrays!r}; it takes {least}{' or more' * self._variadic}")
-        given = {group: keywords[group] for group in GROUPS if keywords.get(group)}
         for group, counts in given.items():
             if not isinstance(counts, Mapping) or not all(isinstance(x, Integral) and x > 0 for x in counts.values()):
                 raise InputError(f"{self.__name__}: {group} must map names to lengths of stacks here, not {counts!r}")
