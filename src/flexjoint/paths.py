@@ -23,7 +23,7 @@ import numpy as np
 
 from .drives import Motor
 from .errors import InputError
-from .robot import Joint, Link, Robot, is_number
+from .robot import Joint, Link, Robot, a_robot, is_number
 from .spatial import ca, symmetric
 from .springs import TabulatedSpring
 
@@ -83,9 +83,7 @@ class Parameter(NamedTuple):
 
 def parameters(robot: Robot) -> dict[str, Parameter]:
     """All numbers of a robot that may be free in a kernel, by path: `parameters(robot)["link7.mass"].value`."""
-    if not isinstance(robot, Robot):
-        raise InputError(f"parameters: the argument is a robot, not {type(robot).__name__}")
-    return dict(found_in(robot))
+    return dict(found_in(a_robot("parameters", robot)))
 
 
 @lru_cache(maxsize=64)

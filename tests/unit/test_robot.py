@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from flexjoint import gravity_torque, mass_matrix
+import flexjoint as fj
 from flexjoint.drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive
 from flexjoint.errors import FlexjointError, RobotError
 from flexjoint.random_robots import random_robot
@@ -291,6 +291,28 @@ def test_what_a_robot_is_made_of(fields, words):
     refused(lambda: Robot(**{"name": "arm", "links": [Link("upper", Joint("shoulder"))], **fields}), *words)
 
 
+@pytest.mark.parametrize(
+    ("function", "rest"),
+    [
+        (fj.parameters, ()),
+        (fj.deflection_steps, ()),
+        (fj.derivative_orders, ()),
+        (fj.explain_orders, ()),
+        (fj.relative_degree, ()),
+        (fj.chain_length, ()),
+        (fj.standard_parameters, ()),
+        (fj.base_parameters, ()),
+        (fj.joint_modes, ([0.0],)),
+        (lambda robot: fj.load_trajectory("{kind = 'rest_to_rest', goal = 1, duration = 1}", robot), ()),
+        (lambda robot: fj.load_stiffness(900, robot), ()),
+        (lambda robot: fj.write_robot(robot, "arm.toml"), ()),
+    ],
+)
+def test_a_name_is_no_robot(function, rest):
+    with pytest.raises(fj.InputError, match=r"\w+: robot must be a Robot, not str"):
+        function("kuka_lwr", *rest)
+
+
 # Transforms
 
 
@@ -330,9 +352,9 @@ def test_rigid_keeps_the_bodies_of_both_rotors():
     robot = arm(joint=elbow, gravity=(0.0, -9.81, 0.0), rotors_in_links=False)
     assert robot.rigid().joints[1].drive.motor == Motor.from_rotor(2e-3, 10.0, mass=1.0, transverse_inertia=4e-3)
     q = np.array([0.3, 0.4])
-    added = evaluate(gravity_torque, robot.rigid(), q) - evaluate(gravity_torque, robot.without_drives(), q)
+    added = evaluate(fj.gravity_torque, robot.rigid(), q) - evaluate(fj.gravity_torque, robot.without_drives(), q)
     assert np.allclose(added, [1.0 * 9.81 * 0.5 * np.cos(0.3), 0.0], rtol=1e-13)
-    added = evaluate(mass_matrix, robot.rigid(), q) - evaluate(mass_matrix, robot.without_drives(), q)
+    added = evaluate(fj.mass_matrix, robot.rigid(), q) - evaluate(fj.mass_matrix, robot.without_drives(), q)
     assert np.allclose(added, np.diag([1.0 * 0.5**2, 0.2]), rtol=1e-13)
     elsewhere = dataclasses.replace(motor, position=(0.1, 0.0, 0.0))
     unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motor, elsewhere)})

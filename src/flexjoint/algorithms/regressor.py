@@ -25,7 +25,7 @@ import numpy as np
 
 from ..api import algorithm
 from ..errors import InputError
-from ..robot import Joint, Link, Robot
+from ..robot import Joint, Link, Robot, a_robot
 from ..signals import SIZES
 from ..spatial import Inertia, Vector, ca, cross, is_symbolic, sx, symmetric, unit_z, zeros
 from .bodies import Body, bodies, lump_fixed, regroup
@@ -75,7 +75,7 @@ def units(inertia_from: Callable[[Sequence[Any]], Inertia]) -> list[Inertia]:
 def standard_parameters(robot: Robot) -> np.ndarray:
     """π: for each link, fixed ones included, the ten of `STANDARD` about its frame, (10 links,), with its rotors."""
     found = []
-    for body in bodies(robot):
+    for body in bodies(a_robot("standard_parameters", robot)):
         m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
         I = np.trace(Sigma) * np.eye(3) - Sigma
         found.append([m[0, 0], *h[:, 0], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
@@ -213,7 +213,7 @@ def kept_names(tree: list[Body]) -> list[tuple[str, ...]]:
 @lru_cache(ROBOTS_KEPT)
 def base_parameters(robot: Robot) -> BaseParameters:
     """The least parameters that torques show, and how they follow from the standard ones."""
-    pi = ca.SX.sym("pi", 10, len(robot.links))
+    pi = ca.SX.sym("pi", 10, len(a_robot("base_parameters", robot).links))
     links = [
         body._replace(inertia=inertia_from_standard(ca.vertsplit(pi[:, k]))) for k, body in enumerate(bodies(robot))
     ]

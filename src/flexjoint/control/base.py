@@ -18,7 +18,7 @@ from ..api import kernel_of
 from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..errors import InputError
-from ..robot import Robot
+from ..robot import Robot, a_robot
 
 
 class JointState(NamedTuple):
@@ -128,9 +128,7 @@ def rows(matrix: Any) -> list[Any]:
 
 
 def checked_robot(controller: Controller) -> Robot:
-    if not isinstance(controller.robot, Robot):
-        raise InputError(f"{type(controller).__name__}: robot must be a Robot, not {type(controller.robot).__name__}")
-    return controller.robot
+    return a_robot(type(controller).__name__, controller.robot)
 
 
 def with_one_motor_a_joint(controller: Controller) -> Robot:

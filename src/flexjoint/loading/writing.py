@@ -12,14 +12,14 @@ import numpy as np
 
 from ..drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive, VariableStiffnessDrive
 from ..errors import RobotError
-from ..robot import Joint, Limits, Link, Robot
+from ..robot import Joint, Limits, Link, Robot, a_robot
 from ..springs import SPRINGS, Spring
 from .robot_files import FRICTION_KEYS, LEVER_KEYS, LIMIT_KEYS, TWO_MOTOR_OPTIONS
 
 
 def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
     """Write any robot with `convention = "frames"`; reading it gives an equal robot, to the last bit."""
-    Path(path).write_bytes(robot_text(robot).encode())
+    Path(path).write_bytes(robot_text(a_robot("write_robot", robot)).encode())
 
 
 def robot_text(robot: Robot) -> str:

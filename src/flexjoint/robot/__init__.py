@@ -2,7 +2,7 @@
 
 from .checks import is_number
 from .drive_checks import FIDELITIES
-from .model import Fidelity, Robot, parents_first
+from .model import Fidelity, Robot, a_robot, parents_first
 from .parts import BASE, Joint, JointKind, Limits, Link
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Limits",
     "Link",
     "Robot",
+    "a_robot",
     "is_number",
     "parents_first",
 ]

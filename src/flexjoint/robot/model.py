@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..drives import Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
-from ..errors import RobotError
+from ..errors import InputError, RobotError
 from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
 from .checks import is_number
@@ -216,6 +216,13 @@ class Robot:
     def __repr__(self) -> str:
         kinds = "".join({"revolute": "R", "prismatic": "P"}[j.kind] for j in self.joints)
         return f"Robot({self.name!r}, {kinds or 'no joints'}, {len(self.links)} links, {self.digest[:8]})"
+
+
+def a_robot(owner: str, value: object) -> Robot:
+    """An argument that must be one; `owner` begins the message."""
+    if not isinstance(value, Robot):
+        raise InputError(f"{owner}: robot must be a Robot, not {type(value).__name__}")
+    return value
 
 
 def stiffened(joint: Joint) -> RigidDrive:
