@@ -37,12 +37,10 @@ _HOMES = {
     ),
     "algorithms.friction": "coulomb_command",
     "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
+    "algorithms.link_side": "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives",
     "algorithms.mass_matrix": "mass_matrix",
     "algorithms.mixed_control": (
         "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
-    ),
-    "algorithms.newton_euler": (
-        "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives"
     ),
     "algorithms.orders": "JointOrders Orders derivative_orders explain_orders",
     "algorithms.passivity": "AdaptiveTorque adaptive_torque passivity_torque",
@@ -70,7 +68,8 @@ _HOMES = {
     "errors": "FlexjointError InputError NonFiniteError RobotError",
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
-    "loading.toml": "read_robot write_robot",
+    "loading.robot_files": "read_robot",
+    "loading.writing": "write_robot",
     "observers": (
         "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
         "FrictionObserver Guarded JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual "

@@ -64,6 +64,14 @@ from .algorithms.kinematics import (
     jacobian as jacobian,
     jacobian_derivatives as jacobian_derivatives,
 )
+from .algorithms.link_side import (
+    BaseMotion as BaseMotion,
+    bias_torque as bias_torque,
+    coriolis_torque as coriolis_torque,
+    gravity_torque as gravity_torque,
+    joint_wrenches as joint_wrenches,
+    torque_derivatives as torque_derivatives,
+)
 from .algorithms.mass_matrix import mass_matrix as mass_matrix
 from .algorithms.mixed_control import (
     AdaptiveMixedTorque as AdaptiveMixedTorque,
@@ -71,14 +79,6 @@ from .algorithms.mixed_control import (
     adaptive_mixed_torque as adaptive_mixed_torque,
     adaptive_mixed_torque_from_positions as adaptive_mixed_torque_from_positions,
     mixed_torque as mixed_torque,
-)
-from .algorithms.newton_euler import (
-    BaseMotion as BaseMotion,
-    bias_torque as bias_torque,
-    coriolis_torque as coriolis_torque,
-    gravity_torque as gravity_torque,
-    joint_wrenches as joint_wrenches,
-    torque_derivatives as torque_derivatives,
 )
 from .algorithms.orders import (
     JointOrders as JointOrders,
@@ -174,7 +174,8 @@ from .errors import (
 )
 from .loading import builtin_robots as builtin_robots, load as load
 from .loading.dh import from_dh as from_dh
-from .loading.toml import read_robot as read_robot, write_robot as write_robot
+from .loading.robot_files import read_robot as read_robot
+from .loading.writing import write_robot as write_robot
 from .observers import (
     DerivativeState as DerivativeState,
     Detector as Detector,

@@ -7,7 +7,7 @@ An algorithm is written once, as a pure function of a Robot and CasADi SX expres
 
 The parameters of the function say what it takes: positional ones are arrays, `*higher` further derivatives
 of the last of them, keyword-only ones are either groups of stacks (`wrenches`, `base`, `tracking`) or options that
-select the code (`order`, `link`, `variant`).  Shapes and units come from `SIGNALS`, by name.
+select the code (`order`, `link`, `variant`).  Shapes and units come from `signals.py`, by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from numbers import Integral
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -35,103 +35,10 @@ from .derivatives import Output, at_values, derivatives, in_a_tuple
 from .errors import InputError
 from .paths import Parameter, select, select_all, with_symbols
 from .robot import Robot
+from .signals import GROUPS, SIGNALS, Signal, Structure, describe, expression, flatten_groups
 from .spatial import ca, is_symbolic
 
 KERNELS_KEPT = 256  # by each algorithm; the least recently used is dropped
-
-
-class Signal(NamedTuple):
-    """Trailing shape (numbers, or names in `SIZES`) and unit (turning | sliding joint)."""
-
-    shape: tuple[int | str, ...]
-    unit: str
-
-
-SIZES: dict[str, Callable[[Robot], int]] = {
-    "n": lambda robot: robot.n,  # moving joints
-    "links": lambda robot: len(robot.links),
-    "all": lambda robot: robot.n + sum(robot.elastic),  # moving joints, and motors behind springs
-}
-SIGNALS = {
-    "q": Signal(("n",), "rad | m"),
-    "v": Signal(("n",), "rad/s | m/s"),
-    "v_a": Signal(("n",), "rad/s | m/s"),
-    "a": Signal(("n",), "rad/s² | m/s²"),
-    "higher": Signal(("n",), "rad/sᵏ | m/sᵏ"),
-    "jerk": Signal(("n",), "rad/s³ | m/s³"),
-    "snap": Signal(("n",), "rad/s⁴ | m/s⁴"),
-    "theta": Signal(("n",), "rad | m"),
-    "theta_v": Signal(("n",), "rad/s | m/s"),
-    "theta_v_a": Signal(("n",), "rad/s | m/s"),
-    "theta_a": Signal(("n",), "rad/s² | m/s²"),
-    "theta_d": Signal(("n",), "rad | m"),
-    "theta_d_v": Signal(("n",), "rad/s | m/s"),
-    **{f"theta_{k}": Signal(("n",), "rad | m") for k in (1, 2)},
-    **{f"theta_{k}_v": Signal(("n",), "rad/s | m/s") for k in (1, 2)},
-    **{f"theta_{k}_a": Signal(("n",), "rad/s² | m/s²") for k in (1, 2)},
-    **{f"phi_{k}": Signal(("n",), "rad | m") for k in (1, 2)},
-    **{f"phi_{k}_v": Signal(("n",), "rad/s | m/s") for k in (1, 2)},
-    **{f"tau_{k}": Signal(("n",), "Nm | N") for k in (1, 2)},
-    **{f"tau_e_{k}": Signal(("n",), "Nm | N") for k in (1, 2)},
-    "sigma": Signal(("n",), "Nm/rad | N/m"),
-    "sigma_v": Signal(("n",), "Nm/(rad s) | N/(m s)"),
-    "sigma_a": Signal(("n",), "Nm/(rad s²) | N/(m s²)"),
-    "stiffness_command": Signal(("n",), "Nm/(rad s²) | N/(m s²)"),
-    "lower": Signal(("n",), "Nm/rad | N/m"),
-    "upper": Signal(("n",), "Nm/rad | N/m"),
-    "deflection": Signal(("n",), "rad | m"),
-    "deflection_v": Signal(("n",), "rad/s | m/s"),
-    "q_d": Signal(("n",), "rad | m"),
-    "v_d": Signal(("n",), "rad/s | m/s"),
-    "a_d": Signal(("n",), "rad/s² | m/s²"),
-    "Lambda": Signal(("n",), "1/s"),
-    "K_P": Signal(("n",), "Nm/rad | N/m"),
-    "K_D": Signal(("n",), "Nm s/rad | N s/m"),
-    "tau": Signal(("n",), "Nm | N"),
-    "tau_e": Signal(("n",), "Nm | N"),
-    "tau_e_v": Signal(("n",), "Nm/s | N/s"),
-    "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
-    "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
-    "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
-    "error": Signal(("n",), "rad | m"),
-    "stiffness_error": Signal(("n",), "Nm/rad | N/m"),
-    "h": Signal((), "s"),
-    "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
-    "all_inertias": Signal(("all", "all"), "kg m² | kg"),
-    "coupled_rates": Signal(("all", "all"), "kg m²/s | kg/s"),
-    "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),
-    "coriolis_matrix": Signal(("n", "n"), "kg m²/s | kg/s"),
-    "regressor": Signal(("n", "parameters"), "Nm/kg, Nm/(kg m), 1/s² | N/kg, N/(kg m), N/(kg m²)"),
-    "base_regressor": Signal(("n", "base parameters"), "as of the regressor"),
-    "estimate": Signal(("base parameters",), "kg, kg m, kg m²"),
-    "estimate_rate": Signal(("base parameters",), "kg/s, kg m/s, kg m²/s"),
-    "Gamma": Signal(("base parameters",), "of parameter² / J"),
-    **{x: Signal(("n",), "kg m²/s | kg m/s") for x in ("momentum", "links", "motors")},
-    "rotation": Signal((3, 3), "1"),
-    "position": Signal((3,), "m"),
-    "jacobian": Signal((6, "n"), "m | 1, 1 | 0"),
-    "energy": Signal((), "J"),
-    "linear": Signal((3,), "kg m/s"),
-    "angular": Signal((3,), "kg m²/s"),
-    "joint_wrenches": Signal(("links", 6), "N, Nm"),
-}
-GROUPS = {
-    "wrenches": Signal((6,), "N/sᵏ, Nm/sᵏ"),
-    "base": Signal((3,), "rad/sᵏ⁺¹, m/sᵏ⁺²"),
-    "tracking": Signal(("n",), "rad/sᵏ | m/sᵏ, 1/sᵏ"),
-    "phi0": Signal(("n",), "rad | m"),
-    "damping": Signal(("n",), "Nm s/rad | N s/m"),
-}
-
-
-class Structure(NamedTuple):
-    """All that decides which code a call needs, beside the robot."""
-
-    arrays: int
-    groups: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = ()
-    options: tuple[tuple[str, Any], ...] = ()
-    free: tuple[str, ...] = ()  # paths and patterns of parameters
-    derivatives: tuple[tuple[str, str], ...] = ()  # of which output, by which input or parameter
 
 
 @inherit_vectorcall
@@ -176,21 +83,22 @@ class Algorithm(AlgorithmBase):
         self._check_robot(robot)
         args, keywords = self._in_order(args, keywords)
         groups, leaves = flatten_groups(self.__name__, keywords)
+        structure = Structure(len(args), groups, self._options(keywords))
         if any(is_symbolic(x) for x in (*args, *leaves)):
             if out is not None:
                 raise InputError(f"{self.__name__}: out= is for arrays, not for symbolic expressions")
-            self._options(keywords)
-            for name, x in zip(self._names(len(args)), args):
-                wanted = (*describe(name, self._signal(name), robot).shape, 1, 1)[:2]
-                if is_symbolic(x) and x.shape != wanted:
-                    raise InputError(f"{self.__name__}: {name} has shape {x.shape}, as SX it must be {wanted}")
-            return self.function(robot, *args, **keywords)
-        structure = Structure(len(args), groups, self._options(keywords))
+            given = zip(self._described(robot, structure), (*args, *leaves))
+            return self._on_expressions(robot, structure, [expression(self.__name__, *pair) for pair in given])
         kernel = self.kernel(robot, structure)
         if not keywords:
             self._remember(robot, kernel)
-        given = {"out": out, "finite": finite, "threads": threads if threads != 1 else None}
-        return kernel(*args, *leaves, **{name: x for name, x in given.items() if x is not None})
+        asked = {"out": out, "finite": finite, "threads": threads if threads != 1 else None}
+        return kernel(*args, *leaves, **{name: x for name, x in asked.items() if x is not None})
+
+    def _on_expressions(self, robot: Robot, structure: Structure, arrays: Iterable[Any]) -> Any:
+        """The function itself, of SX."""
+        positional, groups = structure.arranged(arrays)
+        return self.function(robot, *positional, **groups, **dict(structure.options))
 
     def _check_robot(self, robot: Any) -> None:
         if not isinstance(robot, Robot):
@@ -236,12 +144,12 @@ class Algorithm(AlgorithmBase):
         """The structure of calls with so many arrays, groups given as {key: number of derivatives + 1}."""
         self._check_robot(robot)
         options = self._options(keywords)
+        given = {group: keywords[group] for group in GROUPS if keywords.get(group)}
         least = len(self._positional)
         if arrays is None:
-            arrays = self._arrays(robot, **dict(options)) if self._arrays else least
+            arrays = self._arrays(robot, **given, **dict(options)) if self._arrays else least
         if not isinstance(arrays, Integral) or arrays < least or (arrays > least and not self._variadic):
             raise InputError(f"{self.__name__}: arrays is {arrays!r}; it takes {least}{' or more' * self._variadic}")
-        given = {group: keywords[group] for group in GROUPS if keywords.get(group)}
         for group, counts in given.items():
             if not isinstance(counts, Mapping) or not all(isinstance(x, Integral) and x > 0 for x in counts.values()):
                 raise InputError(f"{self.__name__}: {group} must map names to lengths of stacks here, not {counts!r}")
@@ -287,10 +195,14 @@ class Algorithm(AlgorithmBase):
     def _signal(self, name: str) -> Signal:
         return SIGNALS[name if name in self._positional else "higher"]
 
+    def _described(self, robot: Robot, structure: Structure) -> list[Array]:
+        """The arrays of a call, those in groups behind the positional ones."""
+        named = [(name, self._signal(name)) for name in self._names(structure.arrays)]
+        members = [(name, GROUPS[group]) for group, name in structure.members]
+        return [describe(name, signal, robot) for name, signal in (*named, *members)]
+
     def _input_names(self, structure: Structure) -> list[str]:
-        members = [(group, *member) for group, of_group in structure.groups for member in of_group]
-        stacks = [member_name(group, key, k) for group, key, count in members for k in range(count)]
-        return [*self._names(structure.arrays), *stacks, *structure.free]
+        return [*self._names(structure.arrays), *(name for _, name in structure.members), *structure.free]
 
     def _result_type(self, structure: Structure) -> Any:
         """What a call returns several arrays in; None if there is but one."""
@@ -324,12 +236,7 @@ class Algorithm(AlgorithmBase):
             return None
 
         def explain(arrays: Sequence[np.ndarray]) -> str | None:
-            given = iter(arrays)
-            positional = [next(given) for _ in range(structure.arrays)]
-            groups = {
-                group: {key: [next(given) for _ in range(count)] for key, count in members}
-                for group, members in structure.groups
-            }
+            positional, groups = structure.arranged(arrays)
             return function(robot, *positional, **groups)
 
         return explain
@@ -341,16 +248,8 @@ class Algorithm(AlgorithmBase):
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""
-        inputs = [symbol(name, self._signal(name), robot) for name in self._names(structure.arrays)]
-        arguments = [x for _, x in inputs]
-        keywords: dict[str, Any] = dict(structure.options)
-        for group, members in structure.groups:
-            keywords[group] = {}
-            for key, count in members:
-                stack = [symbol(member_name(group, key, k), GROUPS[group], robot) for k in range(count)]
-                keywords[group][key] = [x for _, x in stack]
-                inputs += stack
-
+        inputs = [(array, ca.SX.sym(array.name, *array.shape)) for array in self._described(robot, structure)]
+        arrays = [x for _, x in inputs]
         free = select_all(robot, structure.free)
         wanted = dict.fromkeys(by for _, by in structure.derivatives)
         held = [select(robot, by) for by in wanted if by not in self._input_names(structure)]
@@ -359,7 +258,7 @@ class Algorithm(AlgorithmBase):
 
         packs = packing.recording() if self._packs and not structure.derivatives else nullcontext(())
         with tracing(loops=not structure.derivatives) as definitions, packs as packed:
-            value = self.function(with_symbols(robot, leaves), *arguments, **keywords)
+            value = self._on_expressions(with_symbols(robot, leaves), structure, arrays)
         values = [value] if isinstance(self._outputs, str) else value
         outputs = [
             Output(describe(name, SIGNALS[name], robot), x if isinstance(x, list) else [x], isinstance(x, list))
@@ -387,7 +286,7 @@ def algorithm(
     explain: Callable[..., str | None] | None = None,
 ) -> Callable[[Callable], Algorithm]:
     """Make a function of (robot, SX...) public.  `outputs` is a name in SIGNALS or a NamedTuple of such names;
-    `arrays(robot, **options)` says how many arrays `compile` shall expect where the function takes `*higher`; `packs`
+    `arrays(robot, **keywords)` says how many arrays `compile` shall expect where the function takes `*higher`; `packs`
     allows packed values (compiler/packing.py) in the function's own kernels; `explain`, called as the function is, says
     why a result is not finite though all arguments are."""
     return lambda function: Algorithm(function, outputs, arrays, packs, explain)
@@ -495,47 +394,9 @@ def show_config() -> str:
     return text
 
 
-def flatten_groups(name: str, keywords: Mapping[str, Any]) -> tuple[tuple, list[Any]]:
-    """Structure and leaves of the groups among the keywords: each a mapping (or NamedTuple) of stacks."""
-    groups, leaves = [], []
-    for group in GROUPS:
-        if (value := keywords.get(group)) is None:
-            continue
-        members = value._asdict() if hasattr(value, "_asdict") else value
-        if not isinstance(members, Mapping):
-            raise InputError(f"{name}: {group} must map names to stacks of derivatives, not {type(value).__name__}")
-        counts = []
-        for key, stack in members.items():
-            plain = isinstance(stack, Sequence | np.ndarray) and len(stack) > 0
-            if not plain or not (is_symbolic(stack[0]) or np.ndim(stack[0])):
-                raise InputError(
-                    f"{name}: {group}[{key!r}] must be a stack [x, x', ...] of arrays (..., {GROUPS[group].shape[0]}); "
-                    "for a single one write [x]"
-                )
-            counts.append((key, len(stack)))
-            leaves += list(stack)
-        groups.append((group, tuple(counts)))
-    return tuple(groups), leaves
-
-
-def describe(name: str, signal: Signal, robot: Robot) -> Array:
-    shape = tuple(SIZES[x](robot) if isinstance(x, str) else x for x in signal.shape)
-    labels = tuple(joint.name for joint in robot.joints) if signal.shape == ("n",) else ()
-    return Array(name, shape, signal.unit, labels)
-
-
-def symbol(name: str, signal: Signal, robot: Robot) -> tuple[Array, Any]:
-    array = describe(name, signal, robot)
-    return array, ca.SX.sym(name, *array.shape)
-
-
 def listed(x: Any) -> tuple:
     """Several as a tuple; a string, or what is no collection, is one."""
     return tuple(x) if isinstance(x, Iterable) and not isinstance(x, str) else (x,)
-
-
-def member_name(group: str, key: str, order: int) -> str:
-    return f"{group}.{key}[{order}]"
 
 
 def gathered(parameter: Parameter, leaves: Mapping[str, Any]) -> tuple[Array, Any]:

@@ -23,8 +23,9 @@ import numpy as np
 
 from .drives import Motor
 from .errors import InputError
-from .robot import Joint, Link, Robot, is_number
+from .robot import Joint, Link, Robot, a_robot, is_number
 from .spatial import ca, symmetric
+from .springs import TabulatedSpring
 
 UNITS = {
     "mass": ("kg", "kg"),
@@ -82,9 +83,7 @@ class Parameter(NamedTuple):
 
 def parameters(robot: Robot) -> dict[str, Parameter]:
     """All numbers of a robot that may be free in a kernel, by path: `parameters(robot)["link7.mass"].value`."""
-    if not isinstance(robot, Robot):
-        raise InputError(f"parameters: the argument is a robot, not {type(robot).__name__}")
-    return dict(found_in(robot))
+    return dict(found_in(a_robot("parameters", robot)))
 
 
 @lru_cache(maxsize=64)
@@ -182,6 +181,8 @@ def is_used(item: Any, field: str, value: Any) -> bool:
         return False
     if isinstance(item, Motor):  # an axis decides which equations there are; zeros say nothing about the rotor
         return field != "axis" and (bool(value) or field not in ("mass", "transverse_inertia"))
+    if isinstance(item, TabulatedSpring):  # its spline is solved for when it is made, linear in the torques alone
+        return field != "deflections"
     return not isinstance(item, Joint) or item.moves or field == "position"
 
 

@@ -242,7 +242,10 @@ def in_frame_about_z(r: Sequence[Vector], rates: Sequence[Any]) -> Jet:
 
 
 def time_derivative(expression: Any, stack: Sequence[Any]) -> Any:
-    """d/dt of an SX expression in symbols [q, q', ...], by automatic differentiation: Σ_k (∂x/∂q⁽ᵏ⁾) q⁽ᵏ⁺¹⁾."""
+    """d/dt of an SX expression in symbols [q, q', ...], by automatic differentiation: Σ_k (∂x/∂q⁽ᵏ⁾) q⁽ᵏ⁺¹⁾.
+
+    Where the stack may hold other expressions than symbols, see `Differentiated`.
+    """
     rate = total(ca.jtimes(ca.vec(expression), q, dq) for q, dq in pairwise(stack))
     return ca.reshape(rate, *expression.shape)
 
@@ -257,7 +260,7 @@ class Differentiated:
         rate = ca.vertcat(*[x for stack in self.stacks for x in stack[1:]])
         self.derivatives = [function(*self.stacks)]
         for _ in range(order):
-            self.derivatives.append(ca.jtimes(self.derivatives[-1], x, rate))
+            self.derivatives.append(time_derivative(self.derivatives[-1], [x, rate]))
 
     def __call__(self, k: int, *stacks: Sequence[Any]) -> Any:
         """The k-th derivative, for stacks as long as it needs them."""

@@ -22,6 +22,7 @@ LAYERS = [
     "compiler",
     "roots",
     "derivatives",
+    "signals",
     "api",
     "algorithms",
     "trajectory",

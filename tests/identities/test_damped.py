@@ -227,6 +227,8 @@ def test_refused_calls():
         fj.damped_motion(robot, fj.RestToRest([0.0, 0.0], [1.0, 1.0], 1.0), [0.0])
     with pytest.raises(fj.InputError, match=r"wrench or base motion has shape \(3, 6\) for 2 times"):
         fj.damped_motion(robot, MOTION, [0.0, 0.1], wrenches={"leg": [np.zeros((3, 6))] * 2})
+    with pytest.raises(fj.InputError, match=r"wrench or base motion has shape \(\) for 2 times"):
+        fj.damped_motion(robot, MOTION, [0.0, 0.1], wrenches={"leg": [np.zeros(6), 0.0]})
     law = fj.ElasticDrive(fj.CubicSpring(1.0, 1.0), MOTOR, damping=1.0)
     with pytest.raises(fj.InputError, match=r"'hip'.*CubicSpring.*linear spring"):
         fj.damped_motion(robot.with_drives([law]), MOTION, [0.0, 1.0])

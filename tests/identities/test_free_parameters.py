@@ -120,3 +120,68 @@ def test_lengths_may_be_free_in_kinematics(robot):
     joint = dataclasses.replace(tip.joint, position=[x, *tip.joint.position[1:]])
     longer = robot.replace(links=[*robot.links[:-1], dataclasses.replace(tip, joint=joint)])
     assert relative_error(kernel(q, x).position, fj.forward_kinematics(longer, q).position) < TOLERANCE
+
+
+# Laws -------------------------------------------------------------------------------------------------------------
+
+
+def with_joints_of(robot, other):
+    """The other robot with the positions of joints and the gravity of this one."""
+    pairs = [(x, dataclasses.replace(x.joint, position=y.joint.position)) for x, y in zip(other.links, robot.links)]
+    return other.replace(links=[dataclasses.replace(x, joint=joint) for x, joint in pairs], gravity=robot.gravity)
+
+
+LAWS = {
+    "mixed_torque": (fj.mixed_torque, TREE, {"reference": 5, "gains": 4}),
+    "base_regressor": (fj.base_regressor, TREE, {}),
+    "adaptive_torque": (fj.adaptive_torque, CHAIN, {}),
+    "adaptive_mixed_torque": (fj.adaptive_mixed_torque, TREE, {"reference": 5, "gains": 4}),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_laws(name):
+    """Where base parameters are known, which ones there are depends on lengths and gravity: these stay as they are."""
+    function, robot, stacks = LAWS[name]
+    other, values = scrambled(robot)
+    other = with_joints_of(robot, other)
+    free = tuple(x for x in values if x != "gravity" and not x.endswith("position"))
+    groups = {"tracking": stacks} if stacks else {}
+    program, _ = function.trace(robot, function.structure(robot, free=free, **groups))
+    arrays = [abs(x) + 0.1 for x in inputs_of(program, len(free))]
+    found = interpret(program, *arrays, *(values[x] for x in free))
+    given = iter(arrays[len(arrays) - sum(stacks.values()) :])
+    tracking = {key: [next(given) for _ in range(count)] for key, count in stacks.items()}
+    arrays = arrays[: len(arrays) - sum(stacks.values())]
+    expected = evaluate(function.function, other, *arrays, **({"tracking": tracking} if stacks else {}))
+    assert relative_error(stacked(found), stacked(expected)) < 1e-11
+
+
+@pytest.mark.parametrize("path", ["gravity", "link2_joint.position"])
+def test_what_decides_the_base_parameters_is_not_free(path):
+    with pytest.raises(fj.InputError, match="gravity and the positions of joints decide which base parameters"):
+        fj.compile(fj.adaptive_torque, CHAIN, free=path)
+
+
+def test_long_chains_are_linearized_with_free_masses():
+    """Beyond 16 joints by articulated bodies, without gravity."""
+    robot = fj.random_robot(17, 2, elastic=1.0, prismatic=0.2)
+    program, _ = fj.link_motion.trace(robot, fj.link_motion.structure(robot, free=("link9.mass", "gravity.x")))
+    arrays = inputs_of(program, 2)
+    found = interpret(program, *arrays, 3.0, 4.0)
+    links = [dataclasses.replace(x, mass=3.0) if x.name == "link9" else x for x in robot.links]
+    other = robot.replace(links=links, gravity=[4.0, *robot.gravity[1:]])
+    assert relative_error(stacked(found), stacked(evaluate(fj.link_motion, other, *arrays))) < 1e-10
+
+
+def test_coulomb_friction_of_a_rigid_joint_may_be_free():
+    joint = fj.Joint("hinge", coulomb_friction=1.0, coulomb_velocity=0.1)
+    disc = fj.Robot("disc", (fj.Link("disc", joint, mass=1.0, inertia=0.1 * np.eye(3)),))
+    kernel = fj.compile(fj.inverse_dynamics, disc, free="hinge.coulomb_friction")
+    assert kernel([0.0], [0.2], [3.0], 5.0) == pytest.approx([0.1 * 3.0 + 5.0 * np.tanh(2.0)], rel=1e-15)
+
+
+def test_free_damping_is_refused_as_damping_is():
+    damped = CHAIN.with_drives([fj.ElasticDrive(100.0, fj.Motor(0.1), damping=2.0)] * 3)
+    with pytest.raises(fj.InputError, match=r"is damped \(D = free\).*use damped_inverse_dynamics"):
+        fj.compile(fj.inverse_dynamics, damped, free="*.drive.damping")

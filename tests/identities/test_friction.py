@@ -122,5 +122,7 @@ def test_what_coulomb_friction_on_the_link_costs():
     peak = np.max(np.abs(np.array(ca.Function("f", [v], [second]).map(grid.size)(grid.reshape(1, -1)))))
     assert coulomb_command(robot) == pytest.approx([peak], rel=1e-6)
     assert coulomb_command(robot, 2.0) == pytest.approx([4 * peak], rel=1e-6)
+    with pytest.raises(fj.InputError, match="numbers, or 1 of them each"):
+        coulomb_command(robot, [1.0, 2.0])
     assert coulomb_command(robot, 0.0, -3.0) == pytest.approx([3.2 / 1000 * 5.0 * 3.0 / 0.01])
     assert coulomb_command(swinging(5.0, 0.01, "motor")) == [0.0]

@@ -269,6 +269,7 @@ def test_no_group_is_the_plain_call(motion):
         ("wrenches", {"hand": [np.zeros(6)]}, fj.RobotError, "no link 'hand'"),
         ("wrenches", {"link1": np.zeros(6)}, fj.InputError, r"wrenches\['link1'\] must be a stack"),
         ("wrenches", {"link1": []}, fj.InputError, r"wrenches\['link1'\] must be a stack"),
+        ("wrenches", {"link1": np.array(5.0)}, fj.InputError, r"wrenches\['link1'\] must be a stack"),
         ("wrenches", {"link1": [np.zeros(3)]}, fj.InputError, r"wrenches\.link1\[0\] has shape \(3,\)"),
         ("wrenches", [np.zeros(6)], fj.InputError, "wrenches must map names to stacks"),
         ("base", np.zeros(3), fj.InputError, "base must map names to stacks"),
@@ -456,6 +457,22 @@ def test_expressions_compose(motion):
     round_trip = fj.forward_dynamics(RIGID, q, v, fj.inverse_dynamics(RIGID, q, v, a))
     found = np.ravel(ca.Function("a", [q, a], [round_trip])(motion[0], motion[2]).full())
     np.testing.assert_allclose(found, motion[2], rtol=1e-12)
+
+
+def test_what_is_differentiated_composes_too(motion):
+    """d/dt of M and J along q(s), q' = dq/ds s', from expressions in s where others have symbols."""
+    s = ca.SX.sym("s")
+    q, v = ca.sin(s * ca.DM(motion[0])), motion[0] * ca.cos(s * ca.DM(motion[0]))
+    for function, rate in (
+        (fj.mass_matrix, fj.mass_matrix_rate(RIGID, q, v)),
+        (fj.coupled_mass_matrix, fj.coupled_mass_matrix_rate(RIGID, q, v)),
+        (fj.jacobian, fj.jacobian_derivatives(RIGID, q, v)[1]),
+    ):
+        wanted = ca.jacobian(ca.vec(function(RIGID, q)), s)
+        error = ca.Function("error", [s], [ca.norm_inf(ca.vec(rate) - wanted)])
+        assert float(error(0.7)) < 1e-13
+    constant = fj.mass_matrix_rate(RIGID, motion[0], ca.SX(motion[1]))
+    np.testing.assert_allclose(ca.DM(constant).full(), fj.mass_matrix_rate(RIGID, *motion[:2]), rtol=1e-12, atol=1e-14)
 
 
 # The memory of kernels ------------------------------------------------------------------------------------------
@@ -652,6 +669,22 @@ def test_symbolic_arguments_of_wrong_size():
     q = ca.SX.sym("q", 4)
     with pytest.raises(fj.InputError, match=r"q has shape \(4, 1\)"):
         fj.mass_matrix(RIGID, q)
+
+
+@pytest.mark.parametrize(
+    ("v", "wrench", "message"),
+    [
+        (np.zeros(2), np.zeros(6), r"v has shape \(2, 1\), as SX it must be \(3, 1\)"),
+        (np.zeros((4, 3)), np.zeros(6), r"v has shape \(4, 3\)"),
+        (["a", "b", "c"], np.zeros(6), "v is list; give SX, or numbers beside it"),
+        (ca.MX.sym("v", 3), np.zeros(6), "v is MX; give SX, or numbers beside it"),
+        (np.zeros(3), ca.SX.sym("w", 5), r"wrenches.link1\[0\] has shape \(5, 1\)"),
+    ],
+)
+def test_what_stands_beside_symbols(v, wrench, message):
+    q = ca.SX.sym("q", 3)
+    with pytest.raises(fj.InputError, match=message):
+        fj.inverse_dynamics(RIGID, q, v, q, wrenches={"link1": [wrench]})
 
 
 def test_a_robot_without_moving_joints():

@@ -102,11 +102,18 @@ def test_designs_that_cannot_set_the_stiffness():
         ((7e4, 0.3, 0.02, 0.2), "0.3 m must lie between"),
         ((7e4, 0.1, 0.1, 0.1), "must differ"),
         ((7e4, 0.1, np.nan, 0.2), "least_arm is nan"),
+        ((True, 0.1, 0.02, 0.2), "spring is True"),
     ],
 )
 def test_levers_that_are_none(numbers, words):
     with pytest.raises(fj.RobotError, match=words):
         fj.LeverDrive(*numbers, MOTOR, MOTOR)
+
+
+def test_a_lever_takes_any_real_numbers():
+    given = fj.LeverDrive(np.float32(70000), 1, np.int64(1), 2, MOTOR, MOTOR)
+    assert given == fj.LeverDrive(7e4, 1.0, 1.0, 2.0, MOTOR, MOTOR)
+    assert type(given.spring) is float
 
 
 def test_the_code_of_a_design_tells_robots_apart():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.loading.toml import parse_robot
+from flexjoint.loading.robot_files import parse_robot
 from support.evaluate import evaluate
 from support.rotors import with_random_rotors
 
@@ -58,6 +58,16 @@ def test_vectors_become_plain_data():
 def test_refused(fields, message):
     with pytest.raises(fj.RobotError, match=message):
         arm_with(fj.Motor(**{"inertia": 1.0, "gear_ratio": 10.0, **fields}))
+
+
+@pytest.mark.parametrize("second", [False, True])
+def test_of_two_motors_each_is_checked(second):
+    """A rotor away from its joint needs a place."""
+    spring = fj.CubicSpring(100.0, 1e3)
+    motors = [fj.Motor(1.0, gear_ratio=10.0), fj.Motor(1.0, gear_ratio=10.0, carrier="base")]
+    drive = fj.AntagonisticDrive(spring, spring, *(motors if second else motors[::-1]))
+    with pytest.raises(fj.RobotError, match="'joint3' sits on 'base', away from the joint"):
+        ARM.with_drives([drive if i == 2 else None for i in range(ARM.n)])
 
 
 def test_fidelity_is_checked():

@@ -7,11 +7,13 @@ import re
 import numpy as np
 import pytest
 
-from flexjoint.drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
+import flexjoint as fj
+from flexjoint.drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive
 from flexjoint.errors import FlexjointError, RobotError
 from flexjoint.random_robots import random_robot
 from flexjoint.robot import Joint, Limits, Link, Robot, parents_first
 from flexjoint.springs import CubicSpring
+from support.evaluate import evaluate
 
 BODY = {"mass": 2.0, "com": (0.1, 0.0, 0.0), "inertia": np.diag([0.3, 0.4, 0.5])}
 
@@ -273,6 +275,44 @@ def test_kind_of_drive_is_part_of_the_identity():
     assert len(set(robots)) == 4
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"links": 3}, ["the links are 3", "give a list of Link"]),
+        ({"links": [3]}, ["one of the links is 3", "give Link"]),
+        ({"links": [Link("upper", "shoulder")]}, ["joint of link 'upper' is 'shoulder'", "give Joint"]),
+        ({"links": [Link("a", Joint("j", limits=(-1.0, 1.0)))]}, ["joint 'j'", "(-1.0, 1.0)", "give Limits"]),
+        ({"name": None}, ["named None", "string"]),
+        ({"allow_unphysical": "no"}, ["allow_unphysical is 'no'", "True or False"]),
+        ({"rotors_in_links": 1}, ["rotors_in_links is 1", "True or False"]),
+    ],
+)
+def test_what_a_robot_is_made_of(fields, words):
+    refused(lambda: Robot(**{"name": "arm", "links": [Link("upper", Joint("shoulder"))], **fields}), *words)
+
+
+@pytest.mark.parametrize(
+    ("function", "rest"),
+    [
+        (fj.parameters, ()),
+        (fj.deflection_steps, ()),
+        (fj.derivative_orders, ()),
+        (fj.explain_orders, ()),
+        (fj.relative_degree, ()),
+        (fj.chain_length, ()),
+        (fj.standard_parameters, ()),
+        (fj.base_parameters, ()),
+        (fj.joint_modes, ([0.0],)),
+        (lambda robot: fj.load_trajectory("{kind = 'rest_to_rest', goal = 1, duration = 1}", robot), ()),
+        (lambda robot: fj.load_stiffness(900, robot), ()),
+        (lambda robot: fj.write_robot(robot, "arm.toml"), ()),
+    ],
+)
+def test_a_name_is_no_robot(function, rest):
+    with pytest.raises(fj.InputError, match=r"\w+: robot must be a Robot, not str"):
+        function("kuka_lwr", *rest)
+
+
 # Transforms
 
 
@@ -297,7 +337,28 @@ def test_rigid_couples_both_motors_of_a_joint():
     assert not any(robot.damped)
     assert robot.rigid().joints[1].drive == RigidDrive(Motor(3.0, 0.7, 3.0, 0.1))
     unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motors[0], Motor(2.0, 0.5, 1.0, 0.3))})
-    refused(unlike.rigid, "Coulomb", "[0.1, 0.3]")
+    refused(unlike.rigid, "'elbow'", "Coulomb", "[0.1, 0.3]")
+
+
+def test_rigid_leaves_out_a_motor_that_works_within_the_transmission():
+    drive = LeverDrive(2e4, 0.1, 0.03, 0.12, Motor(0.5, 0.2), Motor(2.0, 0.3))
+    assert arm(joint={"drive": drive}).rigid().joints[1].drive == RigidDrive(drive.motor_1)
+
+
+def test_rigid_keeps_the_bodies_of_both_rotors():
+    """Links are given without them: 1 kg sits in the elbow, 0.5 m from the shoulder."""
+    motor = Motor.from_rotor(1e-3, 10.0, mass=0.5, transverse_inertia=2e-3)
+    elbow = {"drive": AntagonisticDrive(*CUBIC, motor, motor), "position": (0.5, 0.0, 0.0)}
+    robot = arm(joint=elbow, gravity=(0.0, -9.81, 0.0), rotors_in_links=False)
+    assert robot.rigid().joints[1].drive.motor == Motor.from_rotor(2e-3, 10.0, mass=1.0, transverse_inertia=4e-3)
+    q = np.array([0.3, 0.4])
+    added = evaluate(fj.gravity_torque, robot.rigid(), q) - evaluate(fj.gravity_torque, robot.without_drives(), q)
+    assert np.allclose(added, [1.0 * 9.81 * 0.5 * np.cos(0.3), 0.0], rtol=1e-13)
+    added = evaluate(fj.mass_matrix, robot.rigid(), q) - evaluate(fj.mass_matrix, robot.without_drives(), q)
+    assert np.allclose(added, np.diag([1.0 * 0.5**2, 0.2]), rtol=1e-13)
+    elsewhere = dataclasses.replace(motor, position=(0.1, 0.0, 0.0))
+    unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motor, elsewhere)})
+    refused(unlike.rigid, "'elbow'", "rotors at different places")
 
 
 def test_without_and_with_drives():

@@ -74,6 +74,19 @@ def test_the_inverse_undoes_the_law(spring):
     assert np.allclose(found, phi, rtol=1e-14, atol=0)
 
 
+TABLE = fj.TabulatedSpring((-0.2, -0.07, 0.0, 0.1, 0.25, 0.3), (-25.0, -7.0, 0.0, 9.0, 30.0, 40.0))
+
+
+@each([*LAWS, fj.QuadraticSpring(90.0, 40.0), fj.ExponentialSpring(90.0, 3.0), TABLE])
+def test_the_slope_of_the_inverse_is_that_of_the_law(spring):
+    """dφ/dτ = 1/k by automatic differentiation, at rest and where pieces meet too."""
+    places = {0.0, 0.05, -0.05, *getattr(spring, "deflections", (0.0,))}
+    tau, stiffness, _ = spring.curve(sorted(places - {0.3, -0.2}))  # not at the ends of the table
+    x = ca.SX.sym("tau")
+    slope = ca.Function("f", [x], [ca.densify(ca.jacobian(spring.deflection(x), x))])
+    assert np.allclose(np.array(slope(tau.reshape(1, -1)))[0], 1 / stiffness, rtol=1e-13)
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_springs_that_stiffen_on_one_side(sign):
     """Quadratic and exponential torques by hand, mirrored if the sign is; the inverse to rounding of its terms."""

@@ -112,6 +112,19 @@ def test_torques_may_be_free():
     assert np.allclose(kernel(*state, tau).deflection, expected.deflection, rtol=1e-13)
 
 
+def test_all_numbers_but_its_deflections_may_be_free():
+    x = np.linspace(-0.6, 0.6, 5)
+    drive = fj.ElasticDrive(fj.TabulatedSpring(x, 300 * x), fj.Motor(1.0))
+    arm = fj.Robot(
+        "arm", (fj.Link("arm", fj.Joint("elbow", drive=drive), mass=1.0, com=[0.1, 0, 0], inertia=np.eye(3)),)
+    )
+    state = [np.array([0.3]), *np.ones((4, 1))]
+    kernel = fj.compile(fj.inverse_dynamics, arm, free="*")
+    assert np.allclose(kernel(*state, *kernel.nominal), fj.inverse_dynamics(arm, *state), rtol=1e-13)
+    with pytest.raises(fj.InputError, match=r"no parameter .*did you mean elbow.drive.stiffness.torques"):
+        fj.compile(fj.inverse_dynamics, arm, free="elbow.drive.stiffness.deflections")
+
+
 def test_it_is_written_as_sx():
     phi = ca.SX.sym("phi")
     spring = fj.TabulatedSpring(PHI, 300 * PHI)

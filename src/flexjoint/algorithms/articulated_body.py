@@ -18,18 +18,9 @@ from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, is_zero, ske
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
 from .friction import link_friction
 from .kinematics import joint_pose
+from .link_side import checked_base, checked_wrenches
 from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia
-from .newton_euler import (
-    Motion,
-    assemble,
-    base_motion,
-    checked_base,
-    checked_wrenches,
-    external,
-    forward,
-    gyroscopic,
-    joint_step,
-)
+from .newton_euler import Motion, assemble, base_motion, external, forward, gyroscopic, joint_step
 
 
 class ArticulatedInertia(NamedTuple):
@@ -58,11 +49,21 @@ def upper(X: Matrix) -> Matrix:
 
 
 def by_articulated_bodies(
-    robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
+    robot: Robot,
+    q: Any,
+    v: Any,
+    tau: Any,
+    wrenches: Any = None,
+    base: Any = None,
+    spins: Any = (),
+    gravity: Vector | None = None,
 ) -> Any:
-    """q'' in three sweeps over the tree; rigidly coupled motors are armatures, as in Spong's model."""
+    """q'' in three sweeps over the tree; rigidly coupled motors are armatures, as in Spong's model.
+
+    `gravity` is the robot's unless given.
+    """
     tree = moving_bodies(robot, frozen=False)
-    base_now = base_motion(sx(robot.gravity), 0, checked_base(base, 0))
+    base_now = base_motion(sx(robot.gravity) if gravity is None else gravity, 0, checked_base(base, 0))
     steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
     motions, _ = forward(tree, steps, base_now)
     drift = drifts(tree, motions, q, v, base_now)

@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 from ..api import algorithm
 from ..robot import Robot
-from ..spatial import Inertia, Matrix, Vector, ca, cross, sx, time_derivative, unit_z, zeros
+from ..spatial import Differentiated, Inertia, Matrix, Vector, ca, cross, sx, unit_z, zeros
 from .bodies import Body, moving_bodies, rigid_motor_inertia, rotors
 from .coriolis_columns import gyration, whole_matrix
 from .energy import Spin, spins, subtree_momenta
@@ -196,4 +196,4 @@ def mass_matrix_rate(robot: Robot, q, v):
 
     The mass matrix differentiated: a third of the operations of C + Cᵀ on the LWR, as many on long chains.
     """
-    return time_derivative(mass_matrix.function(robot, q), [q, v])
+    return Differentiated(lambda x: mass_matrix.function(robot, x[0]), 1, (2, robot.n))(1, [q, v])

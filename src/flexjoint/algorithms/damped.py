@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api import algorithm, compile, flatten_groups
+from ..api import algorithm, compile
 from ..errors import InputError
 from ..robot import Joint, Robot
+from ..signals import flatten_groups
 from ..spatial import ca
 from ..springs import LinearSpring
 from .bodies import refuse_spinning_rotors
@@ -43,7 +44,7 @@ class DampedMotion(NamedTuple):
     tau_e_v: Any
 
 
-@algorithm(DampedMotion, arrays=lambda robot: 5 + max(3, needed_order(robot)))
+@algorithm(DampedMotion, arrays=lambda robot, **_: 5 + max(3, needed_order(robot)))
 def damped_inverse_dynamics(
     robot: Robot, deflection_v, tau_e, tau_e_v, h, q, v, a, jerk, *higher, wrenches=None, base=None
 ):
@@ -143,6 +144,6 @@ def damped_motion(
 
 def over_time(x: Any, samples: int) -> np.ndarray:
     x = np.asarray(x, dtype=float)
-    if x.ndim > 2 or (x.ndim == 2 and len(x) != samples):
+    if x.ndim not in (1, 2) or (x.ndim == 2 and len(x) != samples):
         raise InputError(f"damped_motion: a wrench or base motion has shape {x.shape} for {samples} times")
     return np.broadcast_to(x, (samples, x.shape[-1]))

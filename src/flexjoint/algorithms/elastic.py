@@ -19,11 +19,11 @@ from ..api import algorithm
 from ..drives import Motor
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Jet, ca, sx
+from ..spatial import Jet, ca, is_symbolic, sx
 from .deflection import spring_motion
 from .elimination import eliminated
 from .friction import coulomb_command, friction, joint_friction
-from .newton_euler import link_torques
+from .link_side import link_torques
 from .orders import derivative_orders, joint_order
 
 
@@ -43,7 +43,7 @@ def needed_order(robot: Robot, base: Any = None) -> int:
     return derivative_orders(robot, base is not None).motion
 
 
-@algorithm("tau", arrays=lambda robot: needed_order(robot) + 1, packs=True)
+@algorithm("tau", arrays=lambda robot, base=None, **_: needed_order(robot, base) + 1, packs=True)
 def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     """Motor torque for a motion of the links, from [q, v, a] or, with elastic joints, [q, v, a, q''', q''''].
 
@@ -55,7 +55,7 @@ def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     return undamped_motion("inverse_dynamics", robot, [q, v, a, *higher], wrenches, base).tau
 
 
-@algorithm(MotorMotion, arrays=lambda robot: needed_order(robot) + 1, packs=True)
+@algorithm(MotorMotion, arrays=lambda robot, base=None, **_: needed_order(robot, base) + 1, packs=True)
 def motor_motion(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
     """How the motors must move, and with what torque, for a motion of the links; arguments as `inverse_dynamics`.
 
@@ -127,7 +127,7 @@ def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = Non
 def warn_of_friction(robot: Robot) -> None:
     """Coulomb friction that costs more torque than it exerts."""
     for joint, torque in zip(robot.joints, coulomb_command(robot)):
-        if torque > joint.coulomb_friction:
+        if torque and torque > joint.coulomb_friction:  # 0 where numbers are free
             warnings.warn(
                 f"{robot.name}: the Coulomb friction of joint '{joint.name}' acts on the link of an elastic joint and "
                 f"is differentiated twice: {joint.coulomb_friction:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
@@ -154,9 +154,10 @@ def refuse_antagonism(name: str, robot: Robot, instead: str) -> None:
 def refuse_damping(name: str, robot: Robot) -> None:
     if any(robot.damped) and not any(robot.antagonistic):
         joint = robot.joints[robot.damped.index(True)]
-        D = joint.drive.damping  # type: ignore[union-attr]
+        damping = joint.drive.damping  # type: ignore[union-attr]
+        D = "free" if is_symbolic(damping) else f"{damping:g}"
         raise InputError(
-            f"{name}: the spring of joint '{joint.name}' is damped (D = {D:g}), so the motor torque depends on the "
-            "past of the motion, not only on its derivatives now; use damped_inverse_dynamics, which carries the "
-            "deflection along, or damped_motion for a whole trajectory"
+            f"{name}: the spring of joint '{joint.name}' is damped (D = {D}), so the motor torque depends on the past "
+            "of the motion, not only on its derivatives now; use damped_inverse_dynamics, which carries the deflection "
+            "along, or damped_motion for a whole trajectory"
         )

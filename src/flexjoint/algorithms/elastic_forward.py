@@ -26,7 +26,8 @@ from .articulated_body import joint_accelerations
 from .bodies import Rotor, moving_bodies, rotors
 from .elastic import refuse_antagonism
 from .friction import motor_friction
-from .newton_euler import Motion, base_motion, checked_base, forward, joint_step
+from .link_side import checked_base
+from .newton_euler import Motion, base_motion, forward, joint_step
 from .transmission import spring_torque
 
 

@@ -23,16 +23,9 @@ from ..spatial import Jet, ca, sx, zeros
 from .bodies import frames, moving_bodies, rotors, tied_rotors
 from .deflection import spring_motion
 from .friction import joint_friction
+from .link_side import checked_base, checked_wrenches
 from .mass_matrix import ancestors
-from .newton_euler import (
-    carrier_torque_jet,
-    checked_base,
-    checked_wrenches,
-    gyroscopic,
-    joint_step,
-    newton_euler,
-    spins_of,
-)
+from .newton_euler import carrier_torque_jet, gyroscopic, joint_step, newton_euler, spins_of
 from .orders import derivative_orders
 
 # Joints times (order + 1)², as in newton_euler.py.  A loop computes all orders of all links, of which few are used: on

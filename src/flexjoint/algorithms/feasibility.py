@@ -20,7 +20,7 @@ from ..robot import Robot
 from ..roots import root_of_increasing
 from ..spatial import ca, zeros
 from .branches import connected
-from .newton_euler import torque_derivatives
+from .link_side import torque_derivatives
 from .settings import branch_of
 
 BISECTIONS = 60  # to the ends of the branch
@@ -189,7 +189,10 @@ def require_feasible_stiffness(
     t = np.atleast_1d(np.asarray(t, dtype=float))
     (tau_e,) = torque_derivatives(robot, *motion(t)[:3], wrenches=wrenches)
     band = feasible_stiffness(robot, tau_e)
-    sigma = np.broadcast_to(stiffness(t)[0] if callable(stiffness) else np.asarray(stiffness, dtype=float), tau_e.shape)
+    sigma = stiffness(t)[0] if callable(stiffness) else np.asarray(stiffness, dtype=float)
+    if np.ndim(sigma) > 2 or np.shape(sigma)[-1:] not in ((), (robot.n,)):
+        raise InputError(f"require_feasible_stiffness: the stiffness has shape {np.shape(sigma)}, not (..., {robot.n})")
+    sigma = np.broadcast_to(sigma, tau_e.shape)
     bad = robot.antagonistic & ~((band.lower * (1 + NEXT_TO) < sigma) & (sigma <= band.upper))
     for k in np.flatnonzero(bad.any(axis=1))[:1]:
         reason = infeasible(robot, tau_e[k], sigma[k])

@@ -21,9 +21,9 @@ from ..spatial import Jet, ca, total, zeros
 from .articulated_body import by_articulated_bodies
 from .bodies import refuse_spinning_rotors, tied_rotors
 from .deflection import spring_motion
-from .elastic import motor_side, motors, needed_order, refuse_antagonism, warn_of_friction
+from .elastic import motor_side, motors, refuse_antagonism, warn_of_friction
+from .link_side import checked_base, checked_wrenches, next_torque
 from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
-from .newton_euler import checked_base, checked_wrenches, next_torque
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
 
 LINEARIZED = "variable_stiffness_linearization"
@@ -50,8 +50,7 @@ def inertia_solver(robot: Robot, q: Any) -> Callable[[Any], Any]:
     factorization, 6153, 16368 and 32258 by articulated bodies.
     """
     if robot.n > FEW_JOINTS and not tied_rotors(robot):
-        weightless = robot.with_gravity([0.0, 0.0, 0.0])
-        return lambda b: by_articulated_bodies(weightless, q, zeros(robot.n), b)
+        return lambda b: by_articulated_bodies(robot, q, zeros(robot.n), b, gravity=zeros(3))
     M, parents = link_mass_matrix(robot, q)
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
     factors = factorize(M, parents)
@@ -60,7 +59,7 @@ def inertia_solver(robot: Robot, q: Any) -> Callable[[Any], Any]:
 
 def link_derivatives(robot: Robot, q: Any, v: Any, torques: Sequence[Any], wrenches: Any, base: Any) -> list[Any]:
     """[q'', q''', ...] from the torques on the links and their derivatives, [τ, τ', ...]: one factorization."""
-    refuse_spinning_rotors("feedback linearization", robot, "couples the links to each other's motors")
+    refuse_coupled_motors("feedback linearization", robot)
     if not torques:
         return []
     solved = inertia_solver(robot, q)
@@ -160,6 +159,7 @@ def linearizing_control(robot: Robot, q, v, theta, theta_v, tau_e, tau_e_v, *, t
     `tracking` has "reference" = [q_d, q_d', ...], one more than the chain is long, and "gains" = [K₀, K₁, ...].
     """
     refuse_antagonism("linearizing_control", robot, LINEARIZED)
+    refuse_coupled_motors("linearizing_control", robot)
     length = chain_length(robot)
     reference, gains = checked_tracking(tracking, length)
 
@@ -210,7 +210,11 @@ def held_torques(robot: Robot) -> tuple[list[int], list[int]]:
 
 def chain_length(robot: Robot) -> int:
     """How many integrators each joint becomes: 4 with an undamped spring in the robot, 3 with damped ones, else 2."""
-    return needed_order(robot)
+    return max(relative_degree(robot), default=2)
+
+
+def refuse_coupled_motors(caller: str, robot: Robot) -> None:
+    refuse_spinning_rotors(caller, robot, "couples the links to each other's motors")
 
 
 def check_joints(robot: Robot, caller: str, allowed: set[int]) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..drives import ElasticDrive, Motor, RigidDrive
+from ..errors import InputError
 from ..robot import Joint, Robot
 from ..spatial import Jet, ca, is_symbolic, is_zero, sx, total, zeros
 
@@ -76,7 +77,10 @@ def coulomb_command(robot: Robot, acceleration: Any = 1.0, jerk: Any = 0.0) -> n
     123 Nm at 1 rad/s² from 5 Nm with v_c = 0.01 rad/s, B = 3.2 kg m² and K = 1000 Nm/rad.  On the motor's side the same
     friction costs 5 Nm.  A damped spring passes on no more than 2 B/D · F_c |q''|/v_c.
     """
-    q2, q3 = np.broadcast_to(np.abs(acceleration), robot.n), np.broadcast_to(np.abs(jerk), robot.n)
+    try:
+        q2, q3 = (np.broadcast_to(np.abs(np.asarray(x, dtype=float)), robot.n) for x in (acceleration, jerk))
+    except (TypeError, ValueError):
+        raise InputError(f"coulomb_command: acceleration and jerk are numbers, or {robot.n} of them each") from None
     command = np.zeros(robot.n)
     for i, joint in enumerate(robot.joints):
         drive = joint.drive

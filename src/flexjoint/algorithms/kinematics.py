@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Matrix, Vector, about_z, ca, cross, identity, time_derivative, unit_z, zeros
+from ..spatial import Differentiated, Matrix, Vector, about_z, ca, cross, identity, unit_z, zeros
 from .bodies import Body, bodies
 
 
@@ -108,7 +108,5 @@ def jacobian_derivatives(robot: Robot, q, *higher, order=1, link=None):
             f"jacobian_derivatives of order {order} needs q and its first {order} derivatives, "
             f"{len(higher)} derivatives were given"
         )
-    J = [jacobian.function(robot, q, link=link)]
-    for _ in range(order):
-        J.append(time_derivative(J[-1], stack))
-    return J
+    J = Differentiated(lambda x: jacobian.function(robot, x[0], link=link), order, (order + 1, robot.n))
+    return [J(k, stack[: k + 1]) for k in range(order + 1)]

@@ -16,7 +16,7 @@ from ..spatial import Inertia, ca, cross, identity, is_zero, skew, sx, unit_z, z
 from .bodies import Body, Rotor, moving_bodies, rigid_motor_inertia, tied_rotors
 from .friction import link_friction
 from .kinematics import joint_pose, poses
-from .newton_euler import link_dynamics
+from .link_side import link_dynamics
 
 FEW_JOINTS = 16  # up to here both ways of an algorithm are tried; beyond, the one that is linear in N has won
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from ..drives import ElasticDrive, VariableStiffnessDrive
 from ..errors import InputError
-from ..robot import Joint, Robot
+from ..robot import Joint, Robot, a_robot
 from ..spatial import is_zero
 from .bodies import rotor_place
 
@@ -69,7 +69,7 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
 
     On a turning base every rotor in a link's subtree may enter its equation.
     """
-    contained = link_equations(robot, moving_base)
+    contained = link_equations(a_robot("derivative_orders", robot), moving_base)
     if cycle := find_cycle(contained, robot.elastic):
         raise InputError(refusal(robot, cycle))
     order = elimination_order(contained, robot.elastic)
@@ -233,7 +233,7 @@ def product(R: Rotation, Q: Rotation) -> Rotation:
 
 def explain_orders(robot: Robot) -> str:
     """Print which motors each link equation contains and which derivatives that asks for; also returns the text."""
-    contained = link_equations(robot)
+    contained = link_equations(a_robot("explain_orders", robot))
     cycle = find_cycle(contained, robot.elastic)
     orders = None if cycle else derivative_orders(robot)
     rows: list[tuple[str, ...]] = [("joint", "drive", "motor on", "θ'' of", "θ' of", "differentiated", "τ needs")]

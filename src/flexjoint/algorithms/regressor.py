@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api import SIZES, algorithm
-from ..robot import Robot
-from ..spatial import Inertia, Vector, ca, cross, sx, symmetric, unit_z, zeros
+from ..api import algorithm
+from ..errors import InputError
+from ..robot import Joint, Link, Robot, a_robot
+from ..signals import SIZES
+from ..spatial import Inertia, Vector, ca, cross, is_symbolic, sx, symmetric, unit_z, zeros
 from .bodies import Body, bodies, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions
 from .kinematics import joint_pose, velocities
@@ -73,7 +75,7 @@ def units(inertia_from: Callable[[Sequence[Any]], Inertia]) -> list[Inertia]:
 def standard_parameters(robot: Robot) -> np.ndarray:
     """π: for each link, fixed ones included, the ten of `STANDARD` about its frame, (10 links,), with its rotors."""
     found = []
-    for body in bodies(robot):
+    for body in bodies(a_robot("standard_parameters", robot)):
         m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
         I = np.trace(Sigma) * np.eye(3) - Sigma
         found.append([m[0, 0], *h[:, 0], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
@@ -143,8 +145,20 @@ class Basis(NamedTuple):
     share: np.ndarray  # (kept, others)
 
 
-@lru_cache(ROBOTS_KEPT)
 def basis(robot: Robot) -> Basis:
+    """It depends on the joints and on gravity alone: robots with other bodies and drives share it."""
+    if any(map(is_symbolic, [robot.gravity, *(link.joint.position for link in robot.links)])):
+        raise InputError(
+            f"{robot.name}: gravity and the positions of joints decide which base parameters there are: they cannot be "
+            "free where those are used"
+        )
+    joints = [Joint(x.joint.name, x.joint.kind, x.joint.position, x.joint.rotation) for x in robot.links]
+    links = [Link(link.name, joint, link.parent) for link, joint in zip(robot.links, joints)]
+    return basis_of_joints(Robot("joints", tuple(links), robot.gravity))
+
+
+@lru_cache(ROBOTS_KEPT)
+def basis_of_joints(robot: Robot) -> Basis:
     tree = lump_fixed(robot)
     unit = dict(zip(BASE, units(inertia_from_base)))
     parts = [Part(i, name, unit[name]) for i, kept in enumerate(kept_names(tree)) for name in kept]
@@ -199,7 +213,7 @@ def kept_names(tree: list[Body]) -> list[tuple[str, ...]]:
 @lru_cache(ROBOTS_KEPT)
 def base_parameters(robot: Robot) -> BaseParameters:
     """The least parameters that torques show, and how they follow from the standard ones."""
-    pi = ca.SX.sym("pi", 10, len(robot.links))
+    pi = ca.SX.sym("pi", 10, len(a_robot("base_parameters", robot).links))
     links = [
         body._replace(inertia=inertia_from_standard(ca.vertsplit(pi[:, k]))) for k, body in enumerate(bodies(robot))
     ]

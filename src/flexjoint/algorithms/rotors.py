@@ -23,16 +23,9 @@ from ..spatial import Inertia, ca, sx, zeros
 from .bodies import Body, Rotor, lump_fixed, rigid_motor_inertia, rotors
 from .elastic import refuse_antagonism
 from .friction import link_friction, motor_friction
+from .link_side import link_dynamics, wrenches_of_links
 from .mass_matrix import coupling, mass_matrix
-from .newton_euler import (
-    Motion,
-    carrier_torque_jet,
-    joint_torques,
-    link_dynamics,
-    newton_euler,
-    spins_of,
-    wrenches_of_links,
-)
+from .newton_euler import Motion, carrier_torque_jet, joint_torques, newton_euler, spins_of
 from .transmission import spring_torque
 
 

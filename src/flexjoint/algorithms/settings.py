@@ -17,8 +17,7 @@ from typing import Any
 from ..compiler.scan import scan
 from ..drives import AntagonisticDrive, VariableStiffnessDrive
 from ..drives.variable import Setting
-from ..errors import InputError
-from ..robot import Robot
+from ..robot import Robot, a_robot
 from ..roots import root_of_increasing
 from ..spatial import ca, is_symbolic
 from .antagonism import AntagonisticBranch, antagonistic_form
@@ -47,12 +46,10 @@ def deflection_steps(robot: Robot, follow: bool = False) -> tuple[int, ...]:
 
     The number is the same for every input.  `follow`: from deflections given as `phi0`.
     """
-    if not isinstance(robot, Robot):
-        raise InputError(f"deflection_steps: the argument is a robot, not {type(robot).__name__}")
     steps = FOLLOW if follow else SEARCH
     return tuple(
         steps if isinstance(joint.drive, VariableStiffnessDrive) and closed_form(joint.drive) is None else 0
-        for joint in robot.joints
+        for joint in a_robot("deflection_steps", robot).joints
     )
 
 

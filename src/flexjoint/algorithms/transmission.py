@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ..api import algorithm
 from ..drives import ElasticDrive
 from ..errors import InputError
-from ..robot import Joint, Robot
+from ..robot import Joint, Robot, a_robot
 from ..spatial import Jet, ca, is_zero
 from .deflection import spring_motion
 from .elastic import refuse_antagonism
@@ -40,7 +40,7 @@ class LinkState(NamedTuple):
 
 def relative_degree(robot: Robot) -> tuple[int, ...]:
     """For each joint, which derivative of q its motor torque reaches first: 2 rigid, 3 a damped spring, 4 a spring."""
-    return tuple(joint_order(joint) for joint in robot.joints)
+    return tuple(joint_order(joint) for joint in a_robot("relative_degree", robot).joints)
 
 
 def spring_torque(joint: Joint, phi: Any, phi_v: Any) -> Jet:

@@ -34,7 +34,7 @@ from ..spatial import Jet, ca, zeros
 from .elastic import MotorMotion, motor_side, motors, spring_motion, transmitted_torque, warn_of_friction
 from .feasibility import infeasible
 from .feedback_linearization import linearized
-from .newton_euler import torque_derivatives
+from .link_side import torque_derivatives
 from .packed_drives import alike, merged
 from .settings import FOLLOW, ClosedForm, closed_form, closed_setting, regular, settings_for
 from .transmission import deflection_acceleration, spring_torque

@@ -15,10 +15,9 @@ from ..algorithms.passivity import adaptive_torque
 from ..algorithms.regressor import base_parameters
 from ..api import compile
 from ..compiler.kernel import Kernel
-from ..errors import InputError
 from ..robot import Robot
-from .base import Controller
-from .passivity import checked_robot, positive
+from .base import Controller, checked_robot, positive_numbers
+from .gains import positive
 
 
 class AdaptiveState(NamedTuple):
@@ -49,11 +48,10 @@ class AdaptiveControl(Controller):
 
     def __post_init__(self) -> None:
         n = checked_robot(self).n
-        if not np.isscalar(self.period) or not 0 < float(self.period) < np.inf:  # type: ignore[arg-type]
-            raise InputError(f"AdaptiveControl: period is {self.period!r}; it must be a positive number of seconds")
+        positive("AdaptiveControl", "period", self.period)
         (count,) = self.memory_sizes
         for name, size in (("bandwidth", n), ("damping", n), ("adaptation", count)):
-            object.__setattr__(self, name, positive(self, name, size))
+            object.__setattr__(self, name, positive_numbers(self, name, size))
         object.__setattr__(self, "gains", np.concatenate([self.bandwidth, self.damping, self.adaptation])[None])
         object.__setattr__(self, "kernel", compile(adaptive_torque, self.robot))
 

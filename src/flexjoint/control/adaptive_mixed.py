@@ -17,10 +17,9 @@ from ..algorithms.regressor import base_parameters
 from ..robot import Robot
 from ..spatial import sx
 from .adaptive import AdaptiveState
-from .base import Controller, JointState
-from .gains import positive as positive_number
+from .base import Controller, JointState, positive_numbers
+from .gains import positive
 from .mixed_inverse_dynamics import mixed_gains
-from .passivity import positive
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +38,9 @@ class AdaptiveMixedControl(Controller):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", mixed_gains(self))
-        positive_number("AdaptiveMixedControl", "period", self.period)
-        object.__setattr__(self, "adaptation", tuple(positive(self, "adaptation", *self.memory_sizes).tolist()))
+        positive("AdaptiveMixedControl", "period", self.period)
+        gains = positive_numbers(self, "adaptation", *self.memory_sizes)
+        object.__setattr__(self, "adaptation", tuple(gains.tolist()))
 
     @property
     def order(self) -> int:

@@ -13,11 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..algorithms.elastic import refuse_antagonism
 from ..api import kernel_of
 from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..errors import InputError
-from ..robot import Robot
+from ..robot import Robot, a_robot
 
 
 class JointState(NamedTuple):
@@ -158,6 +159,32 @@ def rows(matrix: Any) -> list[Any]:
 def innermost(controller: Any) -> Any:
     """The law itself, where a controller is one around another."""
     return innermost(controller.controller) if isinstance(controller, Around) else controller
+
+
+def checked_robot(controller: Controller) -> Robot:
+    return a_robot(type(controller).__name__, controller.robot)
+
+
+def with_one_motor_a_joint(controller: Controller) -> Robot:
+    """The controller's robot, for laws that do not set stiffness."""
+    refuse_antagonism(type(controller).__name__, checked_robot(controller), "VariableStiffnessTracking")
+    return controller.robot
+
+
+def positive_numbers(controller: Controller, name: str, size: int) -> np.ndarray:
+    """A field as `size` positive numbers."""
+    what, value = f"{type(controller).__name__}: {name}", getattr(controller, name)
+    try:
+        array = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"{what} must be a number or {size} numbers, not {value!r}") from None
+    if array.shape not in ((), (size,)):
+        raise InputError(f"{what} has shape {array.shape}; give a number or ({size},)")
+    if not np.all((array > 0) & np.isfinite(array)):
+        raise InputError(f"{what} is {array.tolist()}; every number must be positive and finite")
+    array = np.broadcast_to(array, (size,)).copy()
+    array.flags.writeable = False
+    return array
 
 
 def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float = 0.0) -> np.ndarray:

@@ -17,7 +17,7 @@ import numpy as np
 from ..algorithms.elastic import inverse_dynamics
 from ..errors import InputError
 from ..robot import Robot
-from .base import Controller, JointState
+from .base import Controller, JointState, checked_robot
 from .gains import check_gains
 
 
@@ -29,7 +29,7 @@ class ComputedTorque(Controller):
     gains: np.ndarray
 
     def __post_init__(self) -> None:
-        for joint, elastic in zip(self.robot.joints, self.robot.elastic):
+        for joint, elastic in zip(checked_robot(self).joints, self.robot.elastic):
             if elastic:
                 raise InputError(
                     f"ComputedTorque: joint '{joint.name}' is elastic; give the law robot.rigid(), which neglects the "

@@ -15,12 +15,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.feedback_linearization import chain_length, held_torques, linearizing_control
-from ..algorithms.newton_euler import torque_derivatives
-from ..errors import InputError
+from ..algorithms.feedback_linearization import (
+    chain_length,
+    held_torques,
+    linearizing_control,
+    refuse_coupled_motors,
+)
+from ..algorithms.link_side import torque_derivatives
 from ..robot import Robot
 from ..spatial import sx
-from .base import Controller, JointState
+from .base import Controller, JointState, with_one_motor_a_joint
 from .gains import check_gains, positive
 
 
@@ -45,10 +49,10 @@ class FeedbackLinearization(Controller):
     memory: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        if not isinstance(self.robot, Robot):
-            raise InputError(f"FeedbackLinearization: robot must be a Robot, not {type(self.robot).__name__}")
+        robot = with_one_motor_a_joint(self)
+        refuse_coupled_motors("FeedbackLinearization", robot)
         positive("FeedbackLinearization", "period", self.period)
-        object.__setattr__(self, "gains", check_gains(self.gains, chain_length(self.robot), self.robot.n))
+        object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
 
     @cached_property
     def order(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..algorithms.elastic import motor_motion, needed_order
 from ..robot import Robot
-from .base import Controller, JointState, gain_rows
+from .base import Controller, JointState, gain_rows, with_one_motor_a_joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,8 @@ class FeedforwardPD(Controller):
     gains: np.ndarray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", gain_rows("FeedforwardPD", ["K_P", "K_D"], self.gains, self.robot.n))
+        n = with_one_motor_a_joint(self).n
+        object.__setattr__(self, "gains", gain_rows("FeedforwardPD", ["K_P", "K_D"], self.gains, n))
 
     @property
     def order(self) -> int:

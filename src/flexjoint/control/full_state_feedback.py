@@ -19,7 +19,7 @@ import numpy as np
 from ..algorithms.transmission import spring_torque
 from ..robot import Robot
 from ..spatial import ca
-from .base import Controller, JointState, gain_rows
+from .base import Controller, JointState, gain_rows, with_one_motor_a_joint
 from .motor_pd import motor_regulation
 
 
@@ -31,8 +31,8 @@ class FullStateFeedback(Controller):
     gains: np.ndarray
 
     def __post_init__(self) -> None:
-        names = ["K_P", "K_D", "K_T", "K_S"]
-        object.__setattr__(self, "gains", gain_rows("FullStateFeedback", names, self.gains, self.robot.n))
+        n, names = with_one_motor_a_joint(self).n, ["K_P", "K_D", "K_T", "K_S"]
+        object.__setattr__(self, "gains", gain_rows("FullStateFeedback", names, self.gains, n))
 
     @property
     def order(self) -> int:

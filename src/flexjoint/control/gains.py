@@ -43,7 +43,10 @@ def gains_from_poles(poles: Any) -> np.ndarray:
 
 def check_gains(gains: Any, length: int, n: int) -> np.ndarray:
     """Gains as (length, n), one column a joint; each column Hurwitz, or the error names a pole that is not."""
-    array = np.array(gains, dtype=float)
+    try:
+        array = np.array(gains, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"gains must be numbers ({length},) or ({length}, {n}), not {gains!r}") from None
     if array.shape not in ((length,), (length, 1), (length, n)):
         raise InputError(
             f"gains have shape {array.shape}; chains of {length} integrators at {n} joints need ({length},) or "

@@ -14,8 +14,7 @@ import numpy as np
 
 from ..algorithms.mixed_control import GAINS, check_springs, closes, mixed_torque, reference_order
 from ..robot import Robot
-from .base import Controller, JointState, gain_rows
-from .passivity import checked_robot
+from .base import Controller, JointState, checked_robot, gain_rows
 
 LEAST = 1e-9  # of a gain: K_P is divided by K_D
 

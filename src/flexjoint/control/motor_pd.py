@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.deflection import spring_motion
-from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.link_side import gravity_torque
 from ..robot import Robot
 from ..spatial import ca
-from .base import Controller, JointState, gain_rows
+from .base import Controller, JointState, gain_rows, with_one_motor_a_joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,8 @@ class MotorPD(Controller):
     gains: np.ndarray
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", gain_rows("MotorPD", ["K_P", "K_D"], self.gains, self.robot.n))
+        n = with_one_motor_a_joint(self).n
+        object.__setattr__(self, "gains", gain_rows("MotorPD", ["K_P", "K_D"], self.gains, n))
 
     @property
     def order(self) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..robot import Robot
-from .base import Controller, JointState
+from .base import Controller, JointState, checked_robot
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class OpenLoop(Controller):
     gains: np.ndarray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", np.empty((0, self.robot.n)))
+        object.__setattr__(self, "gains", np.empty((0, checked_robot(self).n)))
 
     @property
     def order(self) -> int:

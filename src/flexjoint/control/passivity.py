@@ -11,9 +11,8 @@ import numpy as np
 from ..algorithms.passivity import passivity_torque
 from ..api import compile
 from ..compiler.kernel import Kernel
-from ..errors import InputError
 from ..robot import Robot
-from .base import Controller
+from .base import Controller, checked_robot, positive_numbers
 
 
 class RigidState(NamedTuple):
@@ -43,10 +42,10 @@ class PassivityControl(Controller):
     def __post_init__(self) -> None:
         n = checked_robot(self).n
         for name in ("bandwidth", "damping"):
-            object.__setattr__(self, name, positive(self, name, n))
+            object.__setattr__(self, name, positive_numbers(self, name, n))
         if self.stiffness is None:
             object.__setattr__(self, "stiffness", self.bandwidth * self.damping)
-        object.__setattr__(self, "stiffness", positive(self, "stiffness", n))
+        object.__setattr__(self, "stiffness", positive_numbers(self, "stiffness", n))
         object.__setattr__(self, "gains", np.stack([self.bandwidth, self.stiffness, self.damping]))
         object.__setattr__(self, "kernel", compile(passivity_torque, self.robot, variant=self.variant))
 
@@ -60,25 +59,3 @@ class PassivityControl(Controller):
 
     def __call__(self, state: Any, reference: Sequence[Any], measurement: Any) -> tuple[Any, np.ndarray]:
         return state, self.kernel(measurement.q, measurement.v, *self.stack(reference), *self.gains)
-
-
-def checked_robot(controller: Any) -> Robot:
-    if not isinstance(controller.robot, Robot):
-        raise InputError(f"{type(controller).__name__}: robot must be a Robot, not {type(controller.robot).__name__}")
-    return controller.robot
-
-
-def positive(controller: Any, name: str, size: int) -> np.ndarray:
-    """A field as `size` positive numbers."""
-    what, value = f"{type(controller).__name__}: {name}", getattr(controller, name)
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(f"{what} must be a number or {size} numbers, not {value!r}") from None
-    if array.shape not in ((), (size,)):
-        raise InputError(f"{what} has shape {array.shape}; give a number or ({size},)")
-    if not np.all((array > 0) & np.isfinite(array)):
-        raise InputError(f"{what} is {array.tolist()}; every number must be positive and finite")
-    array = np.broadcast_to(array, (size,)).copy()
-    array.flags.writeable = False
-    return array

@@ -25,12 +25,12 @@ from ..algorithms.feedback_linearization import (
     link_derivatives,
     torques_on_links,
 )
-from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.link_side import gravity_torque
 from ..algorithms.rotors import coupled_mass_matrix
 from ..algorithms.transmission import relative_degree
 from ..drives import ElasticDrive
 from ..errors import InputError
-from ..robot import Robot
+from ..robot import Robot, a_robot
 from ..spatial import ca, sx, zeros
 from .gains import check_gains
 
@@ -52,7 +52,11 @@ class JointModes(NamedTuple):
 
 def joint_modes(robot: Robot, q: Any) -> JointModes:
     """Small oscillations at the configuration q without gravity: ([[M, S], [Sᵀ, B]] ω² − [[K, −K], [−K, K]]) x = 0."""
-    refuse_antagonism("joint_modes", robot, "a robot whose drives are ElasticDrive, of the stiffness in question")
+    refuse_antagonism(
+        "joint_modes",
+        a_robot("joint_modes", robot),
+        "a robot whose drives are ElasticDrive, of the stiffness in question",
+    )
     q = configuration(robot, q)
     n, elastic = robot.n, np.flatnonzero(robot.elastic)
     k = stiffness_at_rest(robot, q)[elastic]
@@ -131,7 +135,10 @@ def first_failure(holds: Callable[[float], bool], start: float, end: float) -> f
 
 
 def configuration(robot: Robot, q: Any) -> np.ndarray:
-    array = np.asarray(q, dtype=float)
+    try:
+        array = np.asarray(q, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(f"the configuration q is {q!r}; it must be {robot.n} finite numbers") from None
     if array.shape != (robot.n,) or not np.all(np.isfinite(array)):
         raise InputError(f"the configuration q has shape {array.shape}; it must be {robot.n} finite numbers")
     return array

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.feedback_linearization import link_motion
+from ..algorithms.mixed_control import stiffness
+from ..algorithms.rotors import motor_inertias
 from ..drives import ElasticDrive
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import sx
 from ..springs import LinearSpring
-from .base import Controller, JointState, gain_rows
+from .base import Controller, JointState, checked_robot, gain_rows
 from .motor_pd import motor_regulation
 
 
@@ -36,7 +37,7 @@ class StructurePreserving(Controller):
     gains: np.ndarray
 
     def __post_init__(self) -> None:
-        for joint in self.robot.joints:
+        for joint in checked_robot(self).joints:
             drive = joint.drive
             if not isinstance(drive, ElasticDrive) or drive.damping or not isinstance(drive.spring, LinearSpring):
                 raise InputError(
@@ -54,9 +55,7 @@ class StructurePreserving(Controller):
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
         K_P, K_D, D = gains
         q, v, theta, theta_v = measurement
-        drives = [joint.drive for joint in self.robot.joints]
-        K = sx([drive.stiffness for drive in drives if isinstance(drive, ElasticDrive)])
-        B = sx([drive.motor.inertia for drive in drives if isinstance(drive, ElasticDrive)])
+        K, B = stiffness(self.robot), motor_inertias(self.robot)
         a, jerk = link_motion.function(self.robot, q, v, K * (theta - q), K * (theta_v - v))
         eta, eta_v = theta + D / K * v, theta_v + D / K * a
         u = motor_regulation(self.robot, K_P, K_D, reference[0], eta, eta_v)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar
 
 from ..errors import RobotError
@@ -48,8 +49,9 @@ class LeverDrive(VariableStiffnessDrive):
         if any(map(is_symbolic, numbers.values())):
             return
         for name, value in numbers.items():
-            if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+            if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < math.inf:
                 raise RobotError(f"LeverDrive: {name} is {value!r}; it must be a positive number")
+            object.__setattr__(self, name, float(value))
         if not self.least_arm <= self.arm <= self.greatest_arm or self.least_arm == self.greatest_arm:
             raise RobotError(
                 f"LeverDrive: the arm {self.arm:g} m must lie between least_arm and greatest_arm, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,7 @@ def plain_vector(value: Any) -> Any:
 
 
 def coupled(motors: tuple[Motor, ...]) -> Motor:
-    """Motors that turn as one; of several only what they add up to is left, no rotor of its own."""
+    """Motors that turn as one; rotors that are bodies must be at one place and geared alike."""
     if len(motors) == 1:
         return motors[0]
     rubbing = [motor for motor in motors if motor.coulomb_friction]
@@ -69,9 +70,16 @@ def coupled(motors: tuple[Motor, ...]) -> Motor:
             f"motors whose Coulomb friction changes its sign over different velocities, {sorted(velocities)}, make no "
             "single motor: give them one coulomb_velocity"
         )
-    return Motor(
-        sum(motor.inertia for motor in motors),
-        sum(motor.viscous_friction for motor in motors),
-        sum(motor.coulomb_friction for motor in rubbing),
-        velocities.pop() if velocities else 0.0,
+    places = {(motor.gear_ratio, motor.position, motor.axis, motor.carrier) for motor in motors}
+    if len(places) > 1:
+        raise RobotError(
+            "motors with rotors at different places, or geared differently, make no single motor: give them one "
+            "gear_ratio, position, axis and carrier, or none"
+        )
+    added = ("inertia", "viscous_friction", "transverse_inertia", "mass")
+    return dataclasses.replace(
+        motors[0],
+        coulomb_friction=sum(motor.coulomb_friction for motor in motors),
+        coulomb_velocity=velocities.pop() if velocities else 0.0,
+        **{name: sum(getattr(motor, name) for motor in motors) for name in added},
     )

@@ -82,6 +82,11 @@ class VariableStiffnessDrive(ABC):
         return self.motor_1, self.motor_2
 
     @property
+    def turning(self) -> tuple[Motor, ...]:
+        """Those that turn with the link where nothing yields."""
+        return self.motors if self.follows else (self.motor_1,)
+
+    @property
     def c(self) -> int:
         """What of the second motor's torque acts on the link."""
         return int(self.follows)

@@ -8,7 +8,9 @@ from pathlib import Path
 from ..errors import RobotError
 from ..robot import Robot
 from .dh import from_dh
-from .toml import parse_robot, read_robot, suggestion, write_robot
+from .robot_files import parse_robot, read_robot
+from .toml import suggestion
+from .writing import write_robot
 
 __all__ = ["builtin_robots", "from_dh", "load", "read_robot", "write_robot"]
 

@@ -18,7 +18,7 @@ from ..algorithms.coriolis import coriolis_transpose_product
 from ..algorithms.coupled import coupled_momentum, coupled_transpose_product
 from ..algorithms.energy import generalized_momentum
 from ..algorithms.friction import friction, link_friction
-from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.link_side import gravity_torque
 from ..algorithms.variable_stiffness_forward import loads
 from ..drives import Motor
 from ..errors import InputError

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.elastic import refuse_antagonism
-from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.link_side import gravity_torque
 from ..control.base import Around, Controller, JointState, gain_rows
 from ..control.gains import positive
 from ..errors import InputError

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algorithms.elastic import inverse_dynamics
 from ..algorithms.feedback_linearization import feedback_linearization
-from ..algorithms.newton_euler import torque_derivatives
+from ..algorithms.link_side import torque_derivatives
 from ..api import compile
 from ..robot import Robot
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..algorithms.articulated_body import by_articulated_bodies
 from ..algorithms.elastic import inverse_dynamics
+from ..algorithms.link_side import torque_derivatives
 from ..algorithms.mass_matrix import link_mass_matrix
-from ..algorithms.newton_euler import torque_derivatives
 from ..api import Algorithm
 from ..compiler.program import Array
 from ..compiler.scan import tracing

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..algorithms.damped import damped_motion
 from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order
-from ..api import SIGNALS
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
+from ..signals import SIGNALS
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.base import finite
 from .sensitivity import named_bands, sensitivity

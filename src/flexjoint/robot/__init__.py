@@ -1,7 +1,9 @@
 """The robot, frozen data, and what it must fulfil."""
 
-from .model import Fidelity, Joint, JointKind, Limits, Link, Robot, parents_first
-from .validation import BASE, FIDELITIES, is_number
+from .checks import is_number
+from .drive_checks import FIDELITIES
+from .model import Fidelity, Robot, a_robot, parents_first
+from .parts import BASE, Joint, JointKind, Limits, Link
 
 __all__ = [
     "BASE",
@@ -12,6 +14,7 @@ __all__ = [
     "Limits",
     "Link",
     "Robot",
+    "a_robot",
     "is_number",
     "parents_first",
 ]

@@ -18,72 +18,14 @@ from typing import Any, Literal
 import numpy as np
 
 from ..drives import Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
-from ..errors import RobotError
-from ..spatial import is_zero
+from ..errors import InputError, RobotError
+from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
-from .validation import BASE, check_tree, is_number, validate
+from .checks import is_number
+from .parts import BASE, Joint, Link, freeze
+from .validation import check_tree, validate
 
-JointKind = Literal["revolute", "prismatic", "fixed"]
 Fidelity = Literal["spong", "complete"]
-
-
-def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
-    try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise RobotError(f"{what} must be numbers of shape {shape}, not {value!r}") from None
-    if array.shape != shape:
-        raise RobotError(f"{what} must have shape {shape}, not {array.shape}")
-    array = array + 0.0  # −0.0 becomes 0.0: one robot, one digest
-    array.flags.writeable = False
-    return array
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bounds of a joint in rad or m, rad/s or m/s, Nm or N; infinite where unknown."""
-
-    lower: float = -math.inf
-    upper: float = math.inf
-    velocity: float = math.inf
-    effort: float = math.inf
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Joint:
-    """Where the link's frame stands in its parent's at q = 0, and how it moves along its own z axis."""
-
-    name: str
-    kind: JointKind = "revolute"
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
-    limits: Limits = field(default_factory=Limits)
-    viscous_friction: float = 0.0  # on the link side, Nm s/rad or N s/m
-    coulomb_friction: float = 0.0  # likewise, Nm or N: F_c tanh(q'/v_c)
-    coulomb_velocity: float = 0.0  # v_c, rad/s or m/s
-    drive: Drive | None = None
-
-    def __post_init__(self) -> None:
-        freeze(self, position=(3,), rotation=(3, 3))
-
-    @property
-    def moves(self) -> bool:
-        return self.kind != "fixed"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Link:
-    """A rigid body: mass, centre of mass, and inertia about it, all in the link's frame."""
-
-    name: str
-    joint: Joint
-    parent: str = BASE
-    mass: float = 0.0
-    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
-
-    def __post_init__(self) -> None:
-        freeze(self, com=(3,), inertia=(3, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +49,12 @@ class Robot:
     rotors_in_links: bool = True
 
     def __post_init__(self) -> None:
+        if not isinstance(self.links, Iterable):
+            raise RobotError(f"the links are {self.links!r}: give a list of Link(...)")
         object.__setattr__(self, "links", tuple(self.links))
         freeze(self, gravity=(3,))
         if not self.tool and self.links:
-            object.__setattr__(self, "tool", self.links[-1].name)
+            object.__setattr__(self, "tool", getattr(self.links[-1], "name", ""))
         validate(self)
 
     # Structure ------------------------------------------------------------------------------------------
@@ -256,8 +200,8 @@ class Robot:
         return self.with_drives([None] * self.n)
 
     def rigid(self) -> Robot:
-        """The limit of infinite stiffness: every motor turns with its link."""
-        return self.with_drives([j.drive and RigidDrive(coupled(j.drive.motors)) for j in self.joints])
+        """The limit of infinite stiffness: motors turn with their links; one that only sets a stiffness rests."""
+        return self.with_drives([joint.drive and stiffened(joint) for joint in self.joints])
 
     def with_payload(
         self,
@@ -292,11 +236,20 @@ class Robot:
         return f"Robot({self.name!r}, {kinds or 'no joints'}, {len(self.links)} links, {self.digest[:8]})"
 
 
-def freeze(item: Any, **shapes: tuple[int, ...]) -> None:
-    """Turn array fields into read-only float arrays of the given shape."""
-    for name, shape in shapes.items():
-        what = f"{name} of {getattr(item, 'name', item)!r}"
-        object.__setattr__(item, name, frozen_array(getattr(item, name), shape, what))
+def a_robot(owner: str, value: object) -> Robot:
+    """An argument that must be one; `owner` begins the message."""
+    if not isinstance(value, Robot):
+        raise InputError(f"{owner}: robot must be a Robot, not {type(value).__name__}")
+    return value
+
+
+def stiffened(joint: Joint) -> RigidDrive:
+    """The drive of a joint whose springs do not yield."""
+    drive: Any = joint.drive
+    try:
+        return RigidDrive(coupled(drive.turning if isinstance(drive, VariableStiffnessDrive) else drive.motors))
+    except RobotError as error:
+        raise RobotError(f"joint '{joint.name}' cannot be made rigid: {error}") from None
 
 
 def unused(name: str, taken: Iterable[str]) -> str:
@@ -320,7 +273,12 @@ def parents_first(links: Iterable[Link]) -> list[Link]:
 
 
 def _plain(value: Any) -> Any:
-    """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0."""
+    """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0.
+
+    A symbol, which a robot holds while a kernel with free parameters is traced, is known by its place in memory.
+    """
+    if is_symbolic(value):
+        return [x.element_hash() for x in ca.vertsplit(ca.vec(value))]
     if isinstance(value, Spring | VariableStiffnessDrive):
         return value.plain()
     if isinstance(value, np.ndarray):

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..algorithms.deflection import spring_motion
 from ..algorithms.elastic import refuse_antagonism
+from ..algorithms.link_side import gravity_torque
 from ..algorithms.mass_matrix import mass_matrix
-from ..algorithms.newton_euler import gravity_torque
 from ..algorithms.rotors import coupled_mass_matrix
 from ..api import kernel_of
 from ..compiler.kernel import Kernel

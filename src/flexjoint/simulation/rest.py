@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.link_side import gravity_torque
 from ..algorithms.settings import settings_for
 from ..algorithms.variable_stiffness import unreachable
 from ..control.base import JointState, innermost

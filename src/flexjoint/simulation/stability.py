@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.newton_euler import gravity_torque
+from ..algorithms.link_side import gravity_torque
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import first_failure

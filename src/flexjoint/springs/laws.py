@@ -111,16 +111,20 @@ class PiecewiseSpring(Spring):
         return total([self.stiffnesses[0] * phi, *(bend / 2 * square for bend, square in zip(bends, passed))])
 
     def deflection(self, tau: Any) -> Any:
-        """The way through each piece, 2Δ/(k + √(k² + 2sΔ)) for the torque Δ it takes up."""
+        """The way through each piece, 2Δ/(k + √(k² + 2sΔ)) for the torque Δ it takes up.
+
+        Neither sign nor absolute value: their derivatives vanish at τ = 0, where that of φ is 1/k.
+        """
         x, k = self.deflections, self.stiffnesses
+        side = ca.if_else(tau < 0, -1, 1)
         taken = [(x1 - x0) * (k0 + k1) / 2 for x0, x1, k0, k1 in zip(x, x[1:], k, k[1:])]
         start = [0.0, *accumulate(taken)]
         ways = []
         for k0, s, t0, most in zip(k, self.slopes, start, [*taken, None]):
-            Delta = ca.fmax(ca.fabs(tau) - t0, 0)
+            Delta = side * tau if is_zero(t0) else ca.fmax(side * tau - t0, 0)
             Delta = Delta if most is None else ca.fmin(Delta, most)
             ways.append(Delta / k0 if is_zero(s) else 2 * Delta / (k0 + ca.sqrt(k0 * k0 + (2 * s) * Delta)))
-        return ca.sign(tau) * total(ways)
+        return side * total(ways)
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,6 @@ class TabulatedSpring(Spring):
     @cached_property
     def pieces(self) -> Pieces:
         """From the second derivatives m at the points: continuous slopes, and third derivatives at two points."""
-        if any(map(is_symbolic, self.deflections)):
-            raise RobotError(f"{self.name}: the deflections of a table cannot be free")
         x = np.array(self.deflections)
         h, n = np.diff(x), len(x)
         A, S = np.zeros((n, n)), np.zeros((n, n))
@@ -143,7 +141,7 @@ class TabulatedSpring(Spring):
         tau = a + (ends - a) * np.linspace(0, 1, TRIED)
         t = towards_inflection(h, c, d, np.where, np.abs) + 0 * tau
         for step in range(1, MOST_STEPS):
-            before, t = t, newton(t, tau - a, h, b, c, d, np.minimum, np.maximum)
+            before, t = t, within(newton(t, tau - a, b, c, d), h, np.minimum, np.maximum)
             if np.all(abs(t - before) <= 1e-8 * h):
                 return step  # the step that shows it has squared the error
         return MOST_STEPS
@@ -157,8 +155,9 @@ class TabulatedSpring(Spring):
     def deflection(self, tau: Any) -> Any:
         x, h, a, b, c, d = chosen(self.pieces, tau, self.torques)
         t = towards_inflection(h, c, d, ca.if_else, ca.fabs)
-        for _ in range(self.numeric_steps):
-            t = newton(t, tau - a, h, b, c, d, ca.fmin, ca.fmax)
+        for _ in range(self.numeric_steps - 1):
+            t = within(newton(t, tau - a, b, c, d), h, ca.fmin, ca.fmax)
+        t = newton(t, tau - a, b, c, d)  # as it is: at a point, where pieces meet, a bound would take half its slope
         inside = ca.logic_and(tau >= self.torques[0], tau <= self.torques[-1])
         return ca.if_else(inside, x + t, math.nan)
 
@@ -181,7 +180,11 @@ def towards_inflection(h: Any, c: Any, d: Any, if_else: Any, size: Any) -> Any:
     return if_else(cut >= 3 * size(d) * h, h, cut / if_else(cut > 0, 3 * size(d), 1.0))
 
 
-def newton(t: Any, tau: Any, h: Any, b: Any, c: Any, d: Any, least: Any, most: Any) -> Any:
-    """One step towards b t + c t² + d t³ = τ, within [0, h]."""
-    rise = b + t * (2 * c + 3 * d * t)
-    return most(least(t - (t * (b + t * (c + t * d)) - tau) / rise, h), 0.0)
+def newton(t: Any, tau: Any, b: Any, c: Any, d: Any) -> Any:
+    """One step towards b t + c t² + d t³ = τ."""
+    return t - (t * (b + t * (c + t * d)) - tau) / (b + t * (2 * c + 3 * d * t))
+
+
+def within(t: Any, h: Any, least: Any, most: Any) -> Any:
+    """The point of [0, h] next to t."""
+    return most(least(t, h), 0.0)

@@ -26,9 +26,9 @@ import numpy as np
 from ..algorithms.elastic import needed_order
 from ..errors import InputError
 from ..loading.toml import Table, parse_table, read_bytes
-from ..robot import Joint, Robot
+from ..robot import Joint, Robot, a_robot
 from . import headers
-from .base import Trajectory, require_smoothness
+from .base import Trajectory, positive, require_smoothness
 from .filtered_step import FilteredStep
 from .polynomial import RestToRest
 from .samples import Samples
@@ -73,19 +73,22 @@ def load_trajectory(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
 
     It has as many joints as the robot, and is smooth enough for its drives; otherwise the error says what is missing.
     """
-    return read(source, Followers(robot, robot.joints, needed_order(robot)), "trajectory")
+    joints = a_robot("load_trajectory", robot).joints
+    return read(source, Followers(robot, joints, needed_order(robot)), "trajectory")
 
 
-def load_stiffness(source: str | os.PathLike[str], robot: Robot, duration: float = 1.0) -> Trajectory:
+def load_stiffness(source: str | os.PathLike[str] | float, robot: Robot, duration: float = 1.0) -> Trajectory:
     """Stiffnesses over time, Nm/rad or N/m, of the joints that can change theirs: a column for each of them, in order.
 
-    The source is as for `load_trajectory`, or a number: a constant stiffness of them all, for `duration` seconds.
+    The source is as for `load_trajectory`, or a number (or its text): a constant stiffness of them all, for `duration`
+    seconds.
     """
-    chosen = [joint for joint, variable in zip(robot.joints, robot.antagonistic) if variable]
+    joints = a_robot("load_stiffness", robot).joints
+    chosen = [joint for joint, variable in zip(joints, robot.antagonistic) if variable]
     if not chosen:
         raise InputError(f"{robot.name} has no joint whose stiffness could be set: give it an AntagonisticDrive")
-    if isinstance(source, str) and is_number(source):
-        constant = np.full(len(chosen), float(source))
+    if isinstance(source, int | float) or (isinstance(source, str) and is_number(source)):
+        constant = np.full(len(chosen), positive("load_stiffness", "source", float(source), ", in Nm/rad or N/m"))
         return RestToRest(constant, constant, duration)
     return read(source, Followers(robot, chosen, STIFFNESS_ORDER, angles=False), "stiffness")
 

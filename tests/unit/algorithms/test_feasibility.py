@@ -100,6 +100,8 @@ def test_bands_along_a_motion_are_those_of_its_torques():
     found = fj.feasible_stiffness_along(VSA, MOTION, TIMES)
     assert found.lower.shape == (41, 3)
     assert np.allclose(found.lower, expected.lower, rtol=1e-9) and np.allclose(found.upper, expected.upper, rtol=1e-9)
+    with pytest.raises(fj.InputError, match=r"the stiffness has shape \(2,\), not \(..., 3\)"):
+        fj.require_feasible_stiffness(VSA, MOTION, [900.0, 900.0], TIMES)
     checked = fj.require_feasible_stiffness(VSA, MOTION, np.full(3, 900.0), TIMES)
     assert np.array_equal(checked.lower, found.lower)
 

@@ -231,6 +231,13 @@ def test_too_few_derivatives_are_named():
         fj.inverse_dynamics(coaxial(fj.load("kuka_lwr")), *stack_of(lbr(7), 4))
 
 
+def test_kernels_for_a_turning_base_expect_what_it_needs():
+    robot = lbr(2)
+    assert [fj.derivative_orders(robot, x).motion for x in (False, True)] == [4, 5]
+    kernel = fj.compile(fj.inverse_dynamics, robot, base={"angular_velocity": 5, "acceleration": 4})
+    assert [x.name for x in kernel.inputs[:7]] == ["q", "v", "a", "q3", "q4", "q5", "base.angular_velocity[0]"]
+
+
 def test_explanation(capsys):
     text = fj.explain_orders(coaxial(fj.load("kuka_lwr")))
     assert text in capsys.readouterr().out
@@ -249,7 +256,11 @@ def test_what_holds_for_spong_alone_refuses_the_complete_model():
         lambda: fj.bias_torque(robot, x, x),
         lambda: fj.joint_wrenches(robot, x, x, x),
         lambda: fj.feedback_linearization(robot, x, x, x, x, x),
+        lambda: fj.linearizing_control(robot, x, x, x, x, x, x, tracking={"reference": [x] * 5, "gains": [x] * 4}),
+        lambda: fj.FeedbackLinearization(robot, fj.gains_from_poles([-5.0] * 4), 1e-3),
+        lambda: fj.sampling_period_limit(robot, x, fj.gains_from_poles([-5.0] * 4)),
         lambda: fj.damped_inverse_dynamics(robot, x, x, x, np.array(0.0), x, x, x, x, x),
     ):
         with pytest.raises(fj.InputError, match=r"complete model of 'lbr_3'.*'joint1'.*spong"):
             call()
+    assert fj.chain_length(robot) == 4

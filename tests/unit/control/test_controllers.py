@@ -113,6 +113,17 @@ def test_structure_preserving_control_puts_dampers_at_the_links():
         fj.StructurePreserving(ARM.rigid(), [1.0, 1.0, 1.0])
 
 
+def test_a_linear_spring_is_a_number():
+    """As a stiffness, or as the law of a spring."""
+    laws = [fj.ElasticDrive(fj.LinearSpring(d.stiffness), d.motor) for d in drives(ARM)]
+    state = fj.JointState(*np.random.default_rng(1).normal(size=(4, 3)))
+    ours, same = (
+        fj.StructurePreserving(robot, [150.0, 20.0, 2.0])((), [GOAL[:3]], state)[1]
+        for robot in (ARM.with_drives(laws), ARM)
+    )
+    assert np.array_equal(ours, same)
+
+
 def test_the_energy_of_structure_preserving_control_never_grows():
     """That of MotorPD in η = θ + K⁻¹ D q', with V' = −η'ᵀK_D η' − q'ᵀD q'  [Keppler]."""
     goal, D, K_P, K_D, h = GOAL[:3], np.array([3.0, 2.0, 1.0]), 150.0, 20.0, 2e-4
@@ -201,3 +212,29 @@ def test_a_mixed_robot_under_every_law():
 def test_gains(gains, message):
     with pytest.raises(fj.InputError, match=message):
         fj.MotorPD(LWR, gains)
+
+
+ONE_MOTOR = (
+    lambda robot: fj.MotorPD(robot, [1.0, 1.0]),
+    lambda robot: fj.FullStateFeedback(robot, [1.0, 1.0, 1.0, 1.0]),
+    lambda robot: fj.FeedforwardPD(robot, [1.0, 1.0]),
+    lambda robot: fj.FeedbackLinearization(robot, fj.gains_from_poles([-1.0] * 4), 1e-3),
+)
+OTHERS = (
+    lambda robot: fj.ComputedTorque(robot, [1.0, 1.0]),
+    lambda robot: fj.StructurePreserving(robot, [1.0, 1.0, 1.0]),
+    lambda robot: fj.MixedInverseDynamics(robot, [1.0, 1.0, 1.0, 1.0]),
+    fj.OpenLoop,
+)
+
+
+@pytest.mark.parametrize("make", ONE_MOTOR)
+def test_laws_for_one_motor_a_joint_say_so(make):
+    with pytest.raises(fj.InputError, match=r"joint 'joint1' has two motors.*use VariableStiffnessTracking"):
+        make(fj.load("vsa_3r"))
+
+
+@pytest.mark.parametrize("make", [*ONE_MOTOR, *OTHERS])
+def test_a_name_is_no_robot(make):
+    with pytest.raises(fj.InputError, match="robot must be a Robot, not str"):
+        make("kuka_lwr")

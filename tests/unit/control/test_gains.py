@@ -55,6 +55,7 @@ def test_gains_for_all_joints_or_each():
         ([1, 2, 3], r"shape \(3,\); chains of 4"),
         (np.ones((4, 3)), r"need \(4,\) or \(4, 2\)"),
         ([1, 1, 1, np.inf], "finite"),
+        ("fast", r"gains must be numbers \(4,\) or \(4, 2\), not 'fast'"),
         ([[1e4, 1e4], [4e3, 4e3], [600, 600], [40, 300]], "joint 2 put a pole at .*: not stable"),
     ],
 )

@@ -76,8 +76,9 @@ def test_learning_replaces_knowledge():
         (lambda: fj.PassivityControl(ROBOT, "fast", 1.0), "bandwidth must be a number or 2 numbers, not 'fast'"),
         (lambda: fj.PassivityControl(ROBOT, 1.0, 1.0, variant="0000"), "choose one of christoffel"),
         (lambda: fj.PassivityControl(fj.load("kuka_lwr"), 1.0, 1.0), "is elastic"),
-        (lambda: adaptive(period=0.0), "period is 0.0; it must be a positive number of seconds"),
-        (lambda: adaptive(period=[1.0]), "it must be a positive number of seconds"),
+        (lambda: adaptive(period=0.0), "period is 0.0; it must be a positive number"),
+        (lambda: adaptive(period=[1.0]), "it must be a positive number"),
+        (lambda: adaptive(period="fast"), "period is 'fast'; it must be a positive number"),
         (lambda: adaptive(adaptation=-1.0), "adaptation is -1.0; every number must be positive"),
         (lambda: adaptive(adaptation=[1.0, 2.0]), r"adaptation has shape \(2,\)"),
         (

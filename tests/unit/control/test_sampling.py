@@ -132,7 +132,7 @@ def test_mean_response(h):
     assert relative_error(mean_response(A, h), exact) < 1e-13
 
 
-@pytest.mark.parametrize("q", [np.zeros(3), np.zeros((2, 7)), np.full(7, np.nan)])
+@pytest.mark.parametrize("q", [np.zeros(3), np.zeros((2, 7)), np.full(7, np.nan), "home"])
 @pytest.mark.parametrize("function", [fj.joint_modes, fj.runge_kutta_limit])
 def test_bad_configurations(function, q):
     with pytest.raises(fj.InputError, match="7 finite numbers"):

@@ -11,8 +11,9 @@ VSA = fj.load("vsa_3r")
 MIXED = VSA.with_drives([VSA.joints[0].drive, fj.ElasticDrive(500.0, fj.Motor(1.0)), VSA.joints[2].drive])
 
 
-def test_a_number_is_a_constant_of_them_all():
-    found = fj.load_stiffness("850", MIXED, 3.0)
+@pytest.mark.parametrize("source", ["850", 850.0, 850])
+def test_a_number_is_a_constant_of_them_all(source):
+    found = fj.load_stiffness(source, MIXED, 3.0)
     assert found.n == 2 and found.duration == 3.0
     assert found(1.0, order=2).tolist() == [[850.0, 850.0], [0.0, 0.0], [0.0, 0.0]]
 
@@ -40,6 +41,8 @@ def test_samples_are_in_the_order_of_the_joints(tmp_path):
         ("{kind = 'rest_to_rest', goal = [1, 2, 3], duration = 1}", MIXED, "one number for all joints or 2"),
         ("{kind = 'rest_to_rest', goal_deg = 3, duration = 1}", VSA, "goal_deg"),
         ("{kind = 'rest_to_rest', goal = 900, duration = 1, smoothness = 0}", VSA, "not smooth enough"),
+        (-850.0, VSA, "source is -850.0; it must be a positive number, in Nm/rad or N/m"),
+        ("nan", VSA, "source is nan"),
         ("sigma.txt", VSA, "a stiffness is a .toml, .csv or .npz file"),
     ],
 )

@@ -9,7 +9,8 @@ from flexjoint.drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
 from flexjoint.errors import RobotError
 from flexjoint.loading import builtin_robots, load, toml as robot_files
 from flexjoint.loading.dh import from_dh
-from flexjoint.loading.toml import parse_robot, read_robot, robot_text, write_robot
+from flexjoint.loading.robot_files import parse_robot, read_robot
+from flexjoint.loading.writing import robot_text, write_robot
 from flexjoint.random_robots import random_robot
 from flexjoint.robot import Joint, Limits, Link, Robot
 from flexjoint.spatial import rotation_rpy
