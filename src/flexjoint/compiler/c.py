@@ -18,7 +18,7 @@ from .c_example import example
 from .c_target import Target
 from .formats import DOUBLE, SINGLE
 from .kernel import Kernel
-from .llvm import with_finite_check
+from .passes import with_finite_check
 from .program import Array, Loop, Program
 from .reference import apply
 
@@ -194,11 +194,11 @@ def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
 
 
 def source(kernel: Kernel, name: str, target: Target) -> str:
-    program, check = with_finite_check(kernel.program)
+    program = with_finite_check(kernel.program)
     names = [c_name for _, c_name, _ in parameters(kernel, target)]
     loops: list[str] = []
     lines, value = statements(program, names, target, name, loops)
-    finite = f"    return !({value[check]} == {target.literal(0.0)});"
+    finite = f"    return !({value[len(program.code) - 1]} == {target.literal(0.0)});"
     head = HEAD.replace("@NAME@", name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
     if target.freestanding:
         head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno", @COPIES@)')

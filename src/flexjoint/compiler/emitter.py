@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from functools import partialmethod
+from functools import partialmethod, reduce
 
 from . import elementary
 from .formats import DOUBLE
@@ -57,8 +57,11 @@ class Emitter:
         return self.put(f"{instruction} {self.double} {a}, {b}")
 
     def intrinsic(self, name: str, *args: str) -> str:
+        return self.put(self.call(name, *args))
+
+    def call(self, name: str, *args: str) -> str:
         typed = ", ".join(f"{self.double} {x}" for x in args)
-        return self.put(f"call {self.double} @llvm.{name}.{self.suffix}({typed})")
+        return f"call {self.double} @llvm.{name}.{self.suffix}({typed})"
 
     def add(self, a: str, b: str) -> str:
         return self.binary("fadd", a, b)
@@ -121,6 +124,12 @@ class Emitter:
         mask = ", ".join(f"i32 {k}" for k in lanes)
         return self.put(f"shufflevector {self.double} {a}, {self.double} {b}, <{self.lanes} x i32> <{mask}>")
 
+    def part(self, register: str, lane: int, count: int) -> str:
+        """Some lanes as a smaller register."""
+        mask = ", ".join(f"i32 {k}" for k in range(lane, lane + count))
+        kind = f"{self.double} {register}"
+        return self.put(f"shufflevector {kind}, {kind}, <{count} x i32> <{mask}>")
+
     def mask(self, truth: str, rows: int) -> str:
         """Bit r is lane r, of the first `rows` lanes."""
         bits = truth if self.lanes == 1 else self.put(f"bitcast {self.i1} {truth} to i{self.lanes}")
@@ -134,6 +143,11 @@ class Emitter:
         if self.lanes == 1:
             return register
         return self.put(f"extractelement {self.double} {register}, i32 {lane}")
+
+    def total(self, register: str) -> str:
+        """The sum of its lanes."""
+        first, *rest = (self.extract(register, lane) for lane in range(self.lanes))
+        return reduce(Emitter(self.lines).add, rest, first)
 
     # Packed values.  A lane taken out is in all lanes, as plain values are; `source` remembers where it came from.
 

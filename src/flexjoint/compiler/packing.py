@@ -20,7 +20,8 @@ from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 from ..spatial import ca
-from .program import LANES, Builder, Op, Program, without_dead_code
+from .passes import without_dead_code
+from .program import LANES, Builder, Op, Program
 from .reference import FloatArithmetic, apply
 
 WIDTH = len(LANES)

@@ -8,9 +8,8 @@ One structured operation, `scan`, repeats a Program of its own a fixed number of
 `pack` and the four `lane`s make and read packed values; only code for one row has them, see `packing.py`.
 
 `Builder` gives equal expressions one value and keeps negations out of the way (x + (−y) is x − y, −x·y is
-−(x·y)), so that they end in the sign of a fused multiply-add.  The passes after it are functions from Program
-to Program: `trim_loops`, `without_dead_code`, `share_reciprocals` and `fuse`, all run by `optimise`; other orders of
-the same operations, which a backend may ask for, are in `ordering.py`.
+−(x·y)), so that they end in the sign of a fused multiply-add.  What makes a Program shorter is in `passes.py`; other
+orders of the same operations, which a backend may ask for, are in `ordering.py`.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ import math
 import struct
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 ARITY = {
@@ -278,165 +276,3 @@ class Builder:
             value = self._number[key] = len(self.code)
             self.code.append(op)
         return value
-
-
-def optimise(program: Program) -> Program:
-    return fuse(share_reciprocals(without_dead_code(trim_loops(program))))
-
-
-def without_dead_code(program: Program) -> Program:
-    renamed: dict[int, int] = {}
-    code: list[Op] = []
-    for i in needed(program.code, (x for row in program.results for x in row)):
-        renamed[i] = len(code)
-        code.append(program.code[i].on(renamed))
-    return program.renamed(code, renamed)
-
-
-def trim_loops(program: Program) -> Program:
-    """Take out of every loop what no result needs: ys, carries, and the xs and shared values that only they used."""
-    used: dict[int, set[int]] = {i: set() for i, op in enumerate(program.code) if op.loop}
-    if not used:
-        return program
-    for i in needed(program.code, (x for row in program.results for x in row)):
-        op = program.code[i]
-        if op.name == "item":
-            used[op.args[0]].add(op.args[1])
-    trimmed = {i: trimmed_loop(op.loop, used[i]) for i, op in enumerate(program.code) if op.loop and used[i]}
-    build = Builder()
-    new: dict[int, int] = {}
-    for i, op in enumerate(program.code):
-        if op.name == "item" and op.args[1] in used[op.args[0]]:
-            new[i] = build.item(new[op.args[0]], trimmed[op.args[0]].items[op.args[1]])
-        elif op.loop and i in trimmed:
-            new[i] = build.scan(trimmed[i].loop, [new[op.args[k]] for k in trimmed[i].args])
-        elif op.name not in ("item", "scan"):
-            new[i] = build.copied(op, new)
-    return program.renamed(build.code, new)
-
-
-class Trimmed(NamedTuple):
-    """A shorter loop, which of the old args it takes, and where the old results are among its own."""
-
-    loop: Loop
-    args: list[int]
-    items: dict[int, int]
-
-
-def trimmed_loop(loop: Loop, used: set[int]) -> Trimmed:
-    body, sizes = loop.body, loop.sizes
-    results = dict(zip(("carry", "y"), body.results))
-    carry = {k for k in used if k < sizes["carry"]}
-    y = sorted({(k - sizes["carry"]) % sizes["y"] for k in used if k >= sizes["carry"]})
-    while True:  # a carry is needed if a result of the step that is needed depends on it
-        wanted = [*(results["carry"][k] for k in carry), *(results["y"][k] for k in y)]
-        leaves = {body.code[i].args for i in needed(body.code, wanted) if body.code[i].name == "input"}
-        grown = carry | {element for array, element in leaves if array == 0}
-        if grown == carry:
-            break
-        carry = grown
-    kept = [sorted(carry), *([e for e in range(a.size) if (k, e) in leaves] for k, a in enumerate(body.inputs) if k)]
-    place = {(k, e): new for k, row in enumerate(kept) for new, e in enumerate(row)}
-    code = [
-        Op("input", (op.args[0], place.get((op.args[0], op.args[1]), 0))) if op.name == "input" else op
-        for op in body.code
-    ]
-    rows = tuple(results["carry"][k] for k in kept[0]), tuple(results["y"][k] for k in y)
-    resized = [a._replace(shape=(len(row),)) for a, row in zip((*body.inputs, *body.outputs), (*kept, kept[0], y))]
-    shorter = without_dead_code(Program(body.name, tuple(resized[:4]), tuple(resized[4:]), tuple(code), rows))
-    table = tuple(tuple(row[j] for j in kept[2]) for row in loop.table)
-    start, xs, shared = loop.split(range(sizes["carry"] + loop.turns * sizes["x"] + sizes["shared"]))
-    args = [*(start[k] for k in kept[0]), *(row[k] for row in xs for k in kept[1]), *(shared[k] for k in kept[3])]
-    items = {k: new for new, k in enumerate(kept[0])}
-    items |= {
-        sizes["carry"] + row * sizes["y"] + k: len(kept[0]) + row * len(y) + new
-        for row in range(loop.turns)
-        for new, k in enumerate(y)
-    }
-    return Trimmed(Loop(loop.turns, shorter, table, loop.reverse), args, items)
-
-
-def needed(code: Sequence[Op], results: Iterable[int]) -> list[int]:
-    """The values that the results depend on, in order."""
-    live = [False] * len(code)
-    for x in results:
-        live[x] = True
-    for i in range(len(code) - 1, -1, -1):
-        if live[i]:
-            for x in code[i].operands:
-                live[x] = True
-    return [i for i, needed in enumerate(live) if needed]
-
-
-def share_reciprocals(program: Program) -> Program:
-    """Where two or more divisions share a divisor, multiply by its reciprocal: a division costs about ten
-    multiplications.  (CasADi writes x·(1/d) as x/d.)"""
-    divisions = Counter(op.args[1] for op in program.code if op.name == "div")
-    return rebuild(
-        program,
-        lambda build, op, args: (
-            build.emit("mul", args[0], build.emit("div", build.constant(1.0), args[1]))
-            if op.name == "div" and divisions[op.args[1]] > 1
-            else build.emit(op.name, *args)
-        ),
-    )
-
-
-def rebuild(program: Program, step) -> Program:
-    """Pass every operation through `step(builder, op, new_args) -> value`."""
-    build = Builder()
-    new: dict[int, int] = {}
-    for i, op in enumerate(program.code):
-        new[i] = step(build, op, tuple(new[x] for x in op.args)) if op.computed else build.copied(op, new)
-    return without_dead_code(program.renamed(build.code, new))
-
-
-def fuse(program: Program) -> Program:
-    """Turn a product that is only added to something into a fused multiply-add: one rounding instead of two,
-    the same bits in every backend, and a quarter of the time saved."""
-    uses = use_counts(program)
-    code: list[Op] = []
-    new: dict[int, int] = {}
-
-    def put(op: Op) -> int:
-        code.append(op)
-        return len(code) - 1
-
-    def product(x: int) -> tuple[int, int] | None:
-        op = program.code[x]
-        return (new[op.args[0]], new[op.args[1]]) if op.name == "mul" and uses[x] == 1 else None
-
-    for i, op in enumerate(program.code):
-        if not op.computed:
-            new[i] = put(op.on(new))
-            continue
-        args = tuple(new[x] for x in op.args)
-        if op.name == "add" and (ab := product(op.args[1])):
-            new[i] = put(Op("fma", (*ab, args[0])))
-        elif op.name == "add" and (ab := product(op.args[0])):
-            new[i] = put(Op("fma", (*ab, args[1])))
-        elif op.name == "sub" and (ab := product(op.args[1])):
-            new[i] = put(Op("fma", (put(Op("neg", (ab[0],))), ab[1], args[0])))
-        elif op.name == "sub" and (ab := product(op.args[0])):
-            new[i] = put(Op("fma", (*ab, put(Op("neg", (args[1],))))))
-        else:
-            new[i] = put(op._replace(args=args))
-    return without_dead_code(program.renamed(code, new))
-
-
-def use_counts(program: Program) -> list[int]:
-    uses = [0] * len(program.code)
-    for op in program.code:
-        for x in op.operands:
-            uses[x] += 1
-    for row in program.results:
-        for x in row:
-            uses[x] += 1
-    return uses
-
-
-def chunks(length: int, size: int) -> Sequence[range]:
-    """Split `length` items into runs of nearly equal length, none longer than `size`."""
-    count = max(1, math.ceil(length / size))
-    bounds = [length * k // count for k in range(count + 1)]
-    return [range(a, b) for a, b in pairwise(bounds)]

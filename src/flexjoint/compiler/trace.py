@@ -14,7 +14,8 @@ from typing import Any
 from ..errors import FlexjointError
 from . import packing
 from .ordering import in_recursion_order
-from .program import Array, Builder, Loop, Program, optimise
+from .passes import optimise
+from .program import Array, Builder, Loop, Program
 from .scan import Definition, Operation
 
 

@@ -131,10 +131,10 @@ def compiled_run(
     parts = [(given, histories)]
     if threads > 1 and batch:
         parts = divided(kernel, given, count + 1, histories, threads)
-    references: Iterable[np.ndarray] = blocks(setup, wanted, t)
+    tables: Iterable[np.ndarray] = reference_tables(setup, wanted, t)
     if len(parts) > 1:
-        references = list(references)  # once for all
-    done = side_by_side(lambda part: run_blocks(setup, kernel, references, part[0], part[1], count), parts)
+        tables = list(tables)  # once for all
+    done = side_by_side(lambda part: run_blocks(setup, kernel, tables, part[0], part[1], count), parts)
     place, _, followed = max(done, key=lambda x: x[0])
     carried = done[0][1]
     if len(done) > 1:
@@ -145,23 +145,27 @@ def compiled_run(
 
 
 def run_blocks(
-    setup: Setup, kernel: Kernel, references: Iterable[np.ndarray], given: Sequence[Any], histories: Any, count: int
+    setup: Setup, kernel: Kernel, tables: Iterable[np.ndarray], given: Sequence[Any], histories: Any, count: int
 ) -> tuple[int, list[Any], np.ndarray]:
     """Block after block, until the end or until no row runs any more: how many periods, what is carried, the goals."""
     carried, until, numbers = given[:count], given[count], given[count + 1 :]
-    batch, goals, place = histories.shape[:-2], [], 0
+    batch, goals, place, n = histories.shape[:-2], [], 0, setup.robot.n
     shapes = kernel.result.shapes(kernel.outputs, batch)
     buffers = [[np.empty(shape) for shape in shapes] for _ in range(2)]  # in turn: a block reads the last one's
-    for k, reference in enumerate(references):
-        history, *after = buffers[k % 2]
-        here = histories[..., place : place + BLOCK, :]
-        kernel(*carried, until, reference, *numbers, out=(history if batch else here, *after))
-        if batch:
-            here[...] = history
-        goals.append(reference[:, 0, 0])
-        place, carried = place + BLOCK, after
-        if (carried[-1] < setup.robot.n).all():
-            break
+    for table in tables:
+        goals.append(table[:, 0, 0])
+        for first in range(0, len(table), BLOCK):
+            reference = table[first : first + BLOCK]
+            history, *after = buffers[0]
+            if batch:
+                kernel(*carried, until, reference, *numbers, out=(history, *after))
+                histories[..., place : place + BLOCK, :] = history
+            else:
+                kernel(*carried, until, reference, *numbers, out=(histories[place : place + BLOCK], *after))
+            place, carried = place + BLOCK, after
+            buffers.reverse()
+            if (after[-1] < n).all() if batch else after[-1] < n:
+                return place, list(carried), np.concatenate(goals)
     return place, list(carried), np.concatenate(goals)
 
 
@@ -180,14 +184,14 @@ def divided(
     return [([np.ascontiguousarray(x[cut]) for x in flat], places[cut]) for cut in cuts]
 
 
-def blocks(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarray]:
-    """The reference of block after block (BLOCK, samples, order + 1, width); the last is filled up with periods in
-    which nothing happens."""
+def reference_tables(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarray]:
+    """The reference of some blocks after another (CHUNK, samples, order + 1, width); the last block is filled up with
+    periods in which nothing happens."""
     for first in range(0, len(t), CHUNK):
         times = t[first : first + CHUNK]
         times = np.append(times, np.full(-len(times) % BLOCK, times[-1]))
         table = wanted(np.minimum(times[:, None] + setup.period * np.array(setup.samples), t[-1]))
-        yield from np.ascontiguousarray(table).reshape(-1, BLOCK, *table.shape[1:])
+        yield np.ascontiguousarray(table)
 
 
 def python_run(

@@ -79,6 +79,12 @@ class Trajectory(ABC):
         return Joined((self, *others))
 
 
+def empty_stack(order: int, shape: tuple[int, ...], n: int) -> np.ndarray:
+    """A stack (order + 1, *shape, n) to be filled; in memory the derivatives at one time are together, as a simulation
+    reads them."""
+    return np.moveaxis(np.empty((*shape, order + 1, n)), -2, 0)
+
+
 def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: Robot | None = None) -> None:
     """Refuse a trajectory without `order` bounded derivatives; by default as many as the robot's torque needs."""
     name = type(a_trajectory("require_smoothness", trajectory)).__name__

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
-from .base import Trajectory, finite, positive, set_fields, two_points, whole
+from .base import Trajectory, empty_stack, finite, positive, set_fields, two_points, whole
 
 MAX_FILTER_ORDER = 100
 SETTLED = 1e-6  # of the step: what may be left of it at the end
@@ -67,7 +67,7 @@ class FilteredStep(Trajectory):
 
         x, step = t / self.time_constant, self.goal - self.start
         moving, x = x >= 0.0, np.maximum(x, 0.0)
-        stack = np.empty((order + 1, *x.shape, self.n))
+        stack = empty_stack(order, x.shape, self.n)
         done, left = gammainc(self.order, x)[..., None], gammaincc(self.order, x)[..., None]
         stack[0] = np.where(done < 0.5, self.start + step * done, self.goal - step * left)
         for k in range(1, order + 1):

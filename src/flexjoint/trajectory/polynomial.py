@@ -7,7 +7,7 @@ from math import comb, factorial
 
 import numpy as np
 
-from .base import Trajectory, positive, set_fields, two_points, whole
+from .base import Trajectory, empty_stack, positive, set_fields, two_points, whole
 
 MAX_SMOOTHNESS = 100
 
@@ -41,16 +41,17 @@ class RestToRest(Trajectory):
         return factor * np.abs(self.goal - self.start) / self.duration
 
     def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
-        x = t / self.duration
-        moving = (x >= 0.0) & (x <= 1.0)
-        x = np.clip(x, 0.0, 1.0)
+        time = t / self.duration
+        x = np.clip(time, 0.0, 1.0)
+        moving, late = time == x, x > 0.5
         step = self.goal - self.start
-        stack = np.empty((order + 1, *x.shape, self.n))
-        rise = step * profile(np.minimum(x, 1.0 - x), self.smoothness)[..., None]
-        stack[0] = np.where(x[..., None] > 0.5, self.goal - rise, self.start + rise)  # both ends are met exactly
+        stack = empty_stack(order, x.shape, self.n)
+        rise = profile(np.minimum(x, 1.0 - x), self.smoothness)
+        np.multiply(step, np.where(late, -rise, rise)[..., None], out=stack[0])
+        stack[0] += np.where(late[..., None], self.goal, self.start)  # both ends are met exactly
         for k in range(1, order + 1):
             rate = np.where(moving, profile_derivative(x, self.smoothness, k), 0.0) / self.duration**k
-            stack[k] = step * rate[..., None]
+            np.multiply(step, rate[..., None], out=stack[k])
         return stack
 
     def remedy(self, order: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..spatial import total
-from .base import Trajectory, a_trajectory, positive, set_fields
+from .base import Trajectory, a_trajectory, empty_stack, positive, set_fields
 
 MATCH = 1e-9  # of its largest value: derivatives that differ by less at a joint count as continuous
 MAX_MATCH = 20  # so many derivatives are compared
@@ -102,7 +102,7 @@ class Joined(Trajectory):
         set_fields(self, pieces=pieces, n=pieces[0].n, duration=float(ends[-1]), smoothness=smoothness, starts=starts)
 
     def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
-        stack = np.empty((order + 1, *t.shape, self.n))
+        stack = empty_stack(order, t.shape, self.n)
         which = np.searchsorted(self.starts[1:], t, side="right")
         for i, (piece, start) in enumerate(zip(self.pieces, self.starts)):
             here = which == i

@@ -7,18 +7,9 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler.program import (
-    ARITY,
-    Array,
-    Builder,
-    Program,
-    chunks,
-    fuse,
-    optimise,
-    share_reciprocals,
-    use_counts,
-    without_dead_code,
-)
+from flexjoint.compiler.passes import fuse, optimise, share_reciprocals, use_counts, without_dead_code
+from flexjoint.compiler.pieces import chunks
+from flexjoint.compiler.program import ARITY, Array, Builder, Program
 from flexjoint.compiler.reference import evaluate
 
 VALUES = [(3.0, 0.25, -7.0), (-1.5, 1e-3, 2.5), (0.1, 0.2, 0.3), (1e10, -3.3, 1e-5)]

@@ -1,0 +1,114 @@
+"""Twins: which operations are, in what order they are executed, and that their bits stay."""
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from flexjoint.compiler import jit, llvm
+from flexjoint.compiler.pieces import Pieces, unsigned
+from flexjoint.compiler.program import Array
+from flexjoint.compiler.reference import evaluate
+from flexjoint.compiler.scan import tracing
+from flexjoint.compiler.trace import trace
+from flexjoint.compiler.twins import SINES, origins, shapes, together, twins, waves
+from support.programs import raw, same_bits
+
+
+def program_of(function):
+    """`function` of two angles and two speeds."""
+    q, v = ca.SX.sym("q", 2), ca.SX.sym("v", 2)
+    with tracing() as definitions:
+        value = ca.vertcat(*function(q, v))
+    inputs = [(Array("q", (2,)), q), (Array("v", (2,)), v)]
+    return trace("function", inputs, [(Array("y", (value.numel(),)), value)], definitions)
+
+
+def mass(q):
+    """Something like an entry of a mass matrix: products of sines, with shared parts and negative signs."""
+    s, c = ca.sin(q), ca.cos(q)
+    return 3.0 + 2.0 * c[1] * c[0] - s[0] * s[1] * (c[1] - 0.5 * s[1])
+
+
+def step(q, v):
+    """At two states that are known at once, then at two that depend on what was found there."""
+    first, second = mass(q), mass(q + 0.1 * v)
+    x = q + v / first
+    y = q + v / second
+    return first, second, mass(x), mass(y) * v[0]
+
+
+def signed(q, v):
+    """Signs and divisions among the twins, three alike of which none is a twin, and a loose cosine."""
+    a, b = (-1.0 / mass(x) for x in (q, q - 0.2 * v))
+    odd = [ca.sin(q[0] + k * v[1]) * v[0] for k in (1, 2, 3)]
+    return a, -b, a * b, ca.cos(v[0] * v[1]), *odd
+
+
+@pytest.fixture(scope="module")
+def program():
+    return program_of(step)
+
+
+def test_origins_and_waves(program):
+    code = program.code
+    origin, wave = origins(code), waves(code)
+    angles = {op.args[0] for op in code if op.name in SINES}
+    assert len(angles) == 8
+    assert sorted(code[origin[x]].args for x in angles) == [(0, k) for k in (0, 1) for _ in range(4)]
+    assert sorted(wave[i] for i, op in enumerate(code) if op.name in SINES) == 8 * [1] + 8 * [2]
+
+
+def test_every_operation_of_the_mass_has_its_twin(program):
+    code, found = program.code, twins(program.code)
+    wave, shape = waves(code), shapes(code)
+    for a, b in found.items():
+        assert wave[a] == wave[b]
+        assert shape[a] == shape[b]
+        assert code[a].name == code[b].name
+    alone = program_of(lambda q, v: [mass(q)])
+    own = sum(op.computed and op.name != "neg" for op in alone.code)
+    assert len(found) == 2 * own + 3  # of two pairs of states; of v/mass a reciprocal and two products
+
+
+def test_units_come_after_what_they_need(program):
+    ordered, units, twin = together(program)
+    assert [i for unit in units for i in unit] == list(range(len(program.code)))
+    assert all(x < unit.start for unit in units for i in unit for x in ordered.code[i].operands)
+    assert {len(unit) for unit in units if ordered.code[unit.start].name in SINES} == {8}  # four angles
+    assert {(unit.start, unit.start + 1) for unit in units if len(unit) == 2} >= {
+        (a, b) for a, b in twin.items() if ordered.code[a].name not in SINES
+    }
+
+
+def test_without_sines_nothing_is_moved():
+    program = program_of(lambda q, v: [q[0] * v[0] + q[1], q[1] * v[1] - q[0]])
+    ordered, units, twin = together(program)
+    assert ordered.code == program.code
+    assert twin == {}
+    assert all(len(unit) == 1 for unit in units)
+
+
+def test_slots_of_twins_lie_side_by_side(program):
+    pieces = Pieces.of(program, 0, 12, one_row=True)
+    assert len(pieces.runs) > 4
+    code, run_of = pieces.program.code, {i: k for k, run in enumerate(pieces.runs) for i in run}
+    for i, op in enumerate(code):
+        for x in (unsigned(code, x) for x in op.operands if op.name != "neg"):
+            assert not code[x].computed or run_of[x] == run_of[i] or x in pieces.slots
+    assert len(twin_slots := [(a, b) for a, b in pieces.twin.items() if {a, b} <= pieces.slots.keys()]) > 2
+    assert all(pieces.slots[b] == pieces.slots[a] + 1 for a, b in twin_slots)
+    assert all(run_of[a] == run_of[b] for a, b in pieces.twin.items())
+
+
+@pytest.mark.parametrize("function", [step, signed])
+@pytest.mark.parametrize("length", [5, 12, 10_000])
+def test_twins_keep_their_bits(function, length, monkeypatch):
+    monkeypatch.setattr(llvm, "WHOLE", 0)
+    monkeypatch.setattr(llvm, "CHUNK", length)
+    program = program_of(function)
+    code = jit.load_object(jit.compile_object(llvm.kernel_ir(program)))
+    rng = np.random.default_rng(4)
+    for _ in range(50):
+        arrays = [rng.uniform(-3.0, 3.0, 2), rng.uniform(-1.0, 1.0, 2)]
+        found, _ = raw(code.address, program, arrays)
+        assert all(same_bits(x, y) for x, y in zip(found, evaluate(program, *arrays)))
