@@ -405,6 +405,9 @@ def test_joints_share_registers():
     )
     finite = np.empty(20, dtype=bool)
     rows = fj.variable_stiffness_motion(robot, *stack, *sigma, finite=finite)
+    four = [np.tile(x, (4, 1)) for x in (*stack, *sigma)]  # enough rows for code without packed values
+    for x, y in zip(rows, fj.variable_stiffness_motion(robot, *four)):
+        assert np.array_equal(np.tile(x, (4, 1)), y, equal_nan=True)
     assert finite.sum() > 5
     for k in np.flatnonzero(finite)[:3]:
         one = fj.variable_stiffness_motion(robot, *stack[:, k], *sigma[:, k])

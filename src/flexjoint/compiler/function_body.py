@@ -12,7 +12,7 @@ from .emitter import Emitter
 from .frames import Frame, Stretch, read_stretches, written_stretches
 from .pieces import Pieces
 from .reference import apply
-from .twins import ANGLES, EXCHANGEABLE, SINES
+from .twins import ANGLES, EXCHANGEABLE, SINES, alone
 
 
 class Shape(NamedTuple):
@@ -61,7 +61,7 @@ class FunctionBody:
         op, twin = self.program.code[i], self.pieces.twin
         if op.loop:
             self.repeat(i)
-        elif op.name in SINES and self.rows == 1:
+        elif op.name in SINES and self.rows == 1 and alone(self.program, i):
             if i in self.pieces.units:
                 self.turn(self.pieces.units[i])
         elif i in twin:

@@ -130,6 +130,9 @@ class LaneBuilder(Builder):
                 return a
         return super()._mul(x, y)
 
+    def _div(self, x: int, y: int) -> int | None:
+        return None  # a product with the reciprocal of a constant would round differently
+
     def _fma(self, x: int, y: int, z: int) -> int | None:
         for a, b in ((x, y), (y, x)):
             if self._is_constant(a, 0.0):

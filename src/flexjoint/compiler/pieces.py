@@ -58,7 +58,7 @@ def scratch_slots(code: Sequence[Op], runs: Sequence[range], twin: Mapping[int, 
     run_of = {i: k for k, run in enumerate(runs) for i in run}
     last: dict[int, int] = {}
     for i, op in enumerate(code):
-        for x in (unsigned(code, x) for x in op.operands if op.name != "neg"):
+        for x in (unsigned(code, x) for x in op.operands):
             if code[x].computed and run_of[x] < run_of[i]:
                 last[x] = run_of[i]
     both = {a: b for a, b in twin.items() if a in last and b in last}

@@ -29,8 +29,8 @@ def together(program: Program) -> tuple[Program, list[range], dict[int, int]]:
     A unit is the sines and cosines of some angles, two twins, or one operation.
     """
     code = program.code
-    twin = twins(code)
-    units = [*angle_groups(code, twin)]
+    twin = {} if program.packs else twins(code)
+    units = [*angle_groups(program, twin)]
     taken = {i for unit in units for i in unit} | set(twin.values())
     units += [(i, twin[i]) if i in twin else (i,) for i in range(len(code)) if i not in taken]
     order = in_order(code, units)
@@ -86,13 +86,19 @@ def origins(code: Sequence[Op]) -> dict[int, int]:
     return origin
 
 
-def angle_groups(code: Sequence[Op], twin: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
+def alone(program: Program, i: int) -> bool:
+    """Whether a sine or cosine is that of one number, not of a packed value."""
+    return not program.packs or program.code[program.code[i].args[0]].name == "input"
+
+
+def angle_groups(program: Program, twin: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
     """Sines and cosines of angles that are known at the same time, twins side by side."""
+    code = program.code
     wave = waves(code)
     other = {code[a].args[0]: code[b].args[0] for a, b in twin.items() if code[a].name in SINES}
     known: dict[int, dict[int, list[int]]] = {}
     for i, op in enumerate(code):
-        if op.name in SINES:
+        if op.name in SINES and alone(program, i):
             known.setdefault(wave[i], {}).setdefault(op.args[0], []).append(i)
     for angles in known.values():
         pairs = [x for first in angles if first in other for x in (first, other[first])]

@@ -57,6 +57,21 @@ def test_meaning(numbers):
     np.testing.assert_allclose(Kernel(program)(np.array(numbers)), expected, rtol=4e-16)
 
 
+def inexact(a, b, c, d, e):
+    """What could round differently in lanes: division by constants, sines of packed values beside plain ones."""
+    x = packing.pack(a, b, c, d)
+    turned = ca.sin(x) * ca.cos(e) + ca.cos(x * x) * ca.sin(a)
+    return [*lanes(x / packing.pack(3, 7, 0.3, e)), *lanes(turned), *lanes(ca.sin(turned))]
+
+
+def test_packed_code_has_the_bits_of_plain_code():
+    program = traced(inexact, 5, 12)
+    kernel, rng = Kernel(program), np.random.default_rng(8)
+    for _ in range(50):
+        x = rng.uniform(-4.0, 4.0, 5)
+        assert same_bits(kernel(x), evaluate(program, x)[0])
+
+
 def test_plain_program_has_no_packs():
     program = traced(by_lanes, 5, 12)
     assert not program.packs

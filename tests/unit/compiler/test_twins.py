@@ -44,6 +44,13 @@ def signed(q, v):
     return a, -b, a * b, ca.cos(v[0] * v[1]), *odd
 
 
+def late_signs(q, v):
+    """Results that are old values with their sign changed."""
+    old = [mass(q) * v[0], mass(q) * v[1]]
+    new = [ca.sin(x * v[0]) + ca.cos(q[1] * v[1]) * k for k, x in enumerate([q[0], *old])]
+    return *new, *(y * y + v[0] for y in new), *(-x for x in old)
+
+
 @pytest.fixture(scope="module")
 def program():
     return program_of(step)
@@ -88,19 +95,33 @@ def test_without_sines_nothing_is_moved():
     assert all(len(unit) == 1 for unit in units)
 
 
+@pytest.mark.parametrize("one_row", [True, False])
+@pytest.mark.parametrize("length", [4, 9, 16])
+@pytest.mark.parametrize("function", [step, late_signs])
+def test_a_slot_holds_a_value_until_its_last_use(function, length, one_row):
+    pieces = Pieces.of(program_of(function), 0, length, one_row)
+    code, buffer, read = pieces.program.code, {}, 0
+    assert [i for run in pieces.runs for i in run] == list(range(len(code)))
+    for run in pieces.runs:
+        wanted = {unsigned(code, x) for i in run for x in code[i].operands}
+        old = {x: pieces.slots[x] for x in wanted if code[x].computed and x not in run}
+        new = {pieces.slots[x]: x for x in run if x in pieces.slots}
+        assert all(buffer[slot] == x for x, slot in old.items())
+        assert not new.keys() & set(old.values())  # no run writes a slot that it reads
+        buffer |= new
+        read += len(old)
+    assert read > 0
+
+
 def test_slots_of_twins_lie_side_by_side(program):
     pieces = Pieces.of(program, 0, 12, one_row=True)
-    assert len(pieces.runs) > 4
-    code, run_of = pieces.program.code, {i: k for k, run in enumerate(pieces.runs) for i in run}
-    for i, op in enumerate(code):
-        for x in (unsigned(code, x) for x in op.operands if op.name != "neg"):
-            assert not code[x].computed or run_of[x] == run_of[i] or x in pieces.slots
+    run_of = {i: k for k, run in enumerate(pieces.runs) for i in run}
     assert len(twin_slots := [(a, b) for a, b in pieces.twin.items() if {a, b} <= pieces.slots.keys()]) > 2
     assert all(pieces.slots[b] == pieces.slots[a] + 1 for a, b in twin_slots)
     assert all(run_of[a] == run_of[b] for a, b in pieces.twin.items())
 
 
-@pytest.mark.parametrize("function", [step, signed])
+@pytest.mark.parametrize("function", [step, signed, late_signs])
 @pytest.mark.parametrize("length", [5, 12, 10_000])
 def test_twins_keep_their_bits(function, length, monkeypatch):
     monkeypatch.setattr(llvm, "WHOLE", 0)
