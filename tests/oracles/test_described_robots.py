@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.loading.toml import parse_robot
+from flexjoint.loading.robot_files import parse_robot
 from flexjoint.random_robots import random_body, random_rotation
 from support.errors import relative_error
 from support.evaluate import evaluate
