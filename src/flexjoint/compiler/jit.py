@@ -1,18 +1,13 @@
 """From LLVM IR text to machine code at an address.
 
-LLVM's O1 pipeline without SLP vectorisation is as fast here as O3 and compiles in a third of the time.  Left to itself
-LLVM keeps the order of the IR up to the allocation of registers; its list scheduler, which weighs registers against
-latencies, makes rigid and elastic inverse dynamics of the 7R 8 % faster.  That is an option of LLVM as a whole, so it
-is set while we compile and taken back for other users of llvmlite in the process.  llvmlite is imported when the first
-kernel is compiled.
+LLVM's O1 pipeline without SLP vectorisation is as fast here as O3 and compiles in a third of the time.
+llvmlite is imported when the first kernel is compiled.
 """
 
 from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -72,14 +67,16 @@ def _linker() -> Any:
 
 def compile_object(ir: str) -> bytes:
     """Object code of the IR, optimised for this machine."""
-    with _emitting(ir) as (machine, module):
-        return machine.emit_object(module)
+    with _lock:
+        _, machine = _llvm()
+        return machine.emit_object(_optimised(ir))
 
 
 def assembly(ir: str) -> str:
     """The same code as text."""
-    with _emitting(ir) as (machine, module):
-        return machine.emit_assembly(module)
+    with _lock:
+        _, machine = _llvm()
+        return machine.emit_assembly(_optimised(ir))
 
 
 def load_object(object_code: bytes, symbol: str = "kernel") -> MachineCode:
@@ -90,20 +87,8 @@ def load_object(object_code: bytes, symbol: str = "kernel") -> MachineCode:
         return MachineCode(owner[symbol], owner, object_code)
 
 
-@contextmanager
-def _emitting(ir: str) -> Iterator[tuple[Any, Any]]:
-    """The target machine and the optimised module, with our choice of scheduler."""
-    with _lock:
-        llvm, machine = _llvm()
-        module = _optimised(llvm, machine, ir)
-        llvm.set_option("", "-pre-RA-sched=list-hybrid")
-        try:
-            yield machine, module
-        finally:
-            llvm.set_option("", "-pre-RA-sched=default")
-
-
-def _optimised(llvm: Any, machine: Any, ir: str) -> Any:
+def _optimised(ir: str) -> Any:
+    llvm, machine = _llvm()
     module = llvm.parse_assembly(ir)
     module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=1)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from .emitter import DECLARATIONS, Emitter
 from .frames import Frame, written_stretches
 from .function_body import FunctionBody, Shape
-from .ordering import in_recursion_order
+from .ordering import by_critical_path, in_recursion_order
 from .passes import with_finite_check
 from .pieces import Pieces
 from .program import LANES, Loop, Program
@@ -25,13 +25,17 @@ from .twins import ANGLES
 WHOLE = 2500  # up to so many values one function
 CHUNK = 280  # values a function beyond; feedback linearizations take 2 to 5 % more in pieces of 420, 5 to 15 % in one
 PACKED_WHOLE, PACKED_CHUNK = 12_000, 2000  # with packed values; elastic N = 30: 20 % faster than in pieces of 500
+SHORT = 1000  # values; longer blocks of rows lack registers, and the critical path costs them 5 to 35 %
 FOLDED_LANES = 4  # AVX2 folds a vector from memory into an operation, a broadcast takes a load: up to 10 % of a block
 
 
 def kernel_ir(program: Program, rows: int = 1, symbol: str = "kernel") -> str:
     """The module's IR."""
     shape = Shape(rows, len(LANES) if program.packs else rows)
-    if program.packs or len(program.code) <= piece_lengths(program)[0]:
+    length = len(program.code)
+    if length <= (WHOLE if program.packs else SHORT if rows > 1 else 0):
+        program = by_critical_path(program)
+    elif program.packs or (rows == 1 and length <= WHOLE):
         program = in_recursion_order(program)
     program = with_finite_check(
         program, {place for stretch in written_stretches(program) for place in stretch.elements}
