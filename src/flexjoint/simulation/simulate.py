@@ -34,7 +34,7 @@ from .sensors import Sensors
 from .stability import check_stability
 from .stops import Stops
 
-CHUNK = 20 * BLOCK  # periods whose reference is sampled at once: few enough for the cache
+CHUNK = 40 * BLOCK  # periods whose reference is sampled at once: few enough for the cache
 
 
 def simulate(

@@ -42,16 +42,17 @@ class RestToRest(Trajectory):
 
     def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
         time = t / self.duration
-        x = np.clip(time, 0.0, 1.0)
-        moving, late = time == x, x > 0.5
+        x = np.minimum(np.maximum(time, 0.0), 1.0)
+        resting, late = time != x, x > 0.5
         step = self.goal - self.start
         stack = empty_stack(order, x.shape, self.n)
         rise = profile(np.minimum(x, 1.0 - x), self.smoothness)
         np.multiply(step, np.where(late, -rise, rise)[..., None], out=stack[0])
         stack[0] += np.where(late[..., None], self.goal, self.start)  # both ends are met exactly
         for k in range(1, order + 1):
-            rate = np.where(moving, profile_derivative(x, self.smoothness, k), 0.0) / self.duration**k
-            np.multiply(step, rate[..., None], out=stack[k])
+            rate = profile_derivative(x, self.smoothness, k)
+            np.multiply(step / self.duration**k, rate[..., None], out=stack[k])
+            stack[k][resting] = 0.0
         return stack
 
     def remedy(self, order: int) -> str:
