@@ -100,8 +100,8 @@ def finished(setup: Setup, begin: int, ran: Ran, controller: Any = None) -> Simu
         raise NonFiniteError(f"{robot.name}: an observer, or the controller's memory, was not finite in {many}")
     done = np.asarray(ran.done).astype(int)
     joint = np.where(np.asarray(ran.joint) < robot.n, ran.joint, -1).astype(int)
-    late = np.arange(m) > (done - begin)[..., None]
-    histories[late] = np.nan
+    if np.any(done - begin < m - 1):
+        histories[np.arange(m) > (done - begin)[..., None]] = np.nan
     if np.any(joint >= 0):
         first = np.unravel_index(np.argmin(np.where(joint >= 0, done, np.iinfo(int).max)), joint.shape)
         many = f"{np.count_nonzero(joint >= 0)} of {joint.size} runs" if joint.ndim else "the run"

@@ -164,7 +164,7 @@ def run_blocks(
                 kernel(*carried, until, reference, *numbers, out=(histories[place : place + BLOCK], *after))
             place, carried = place + BLOCK, after
             buffers.reverse()
-            if (after[-1] < n).all() if batch else after[-1] < n:
+            if (after[-1] < n).all() if batch else after[-1].item() < n:
                 return place, list(carried), np.concatenate(goals)
     return place, list(carried), np.concatenate(goals)
 
