@@ -183,3 +183,13 @@ def test_what_a_batch_refuses():
             fj.inverse_dynamics(robot, *arrays, threads=threads)
     with pytest.raises(fj.InputError, match=r"out must be a float64 array of shape \(10, 4\)"):
         fj.inverse_dynamics(robot, *arrays, out=np.empty((11, 4)))
+
+
+def test_more_than_64_arrays():
+    robot = fj.random_robot(1, seed=4, prismatic=0.0)
+    stack = np.random.default_rng(0).normal(size=(70, 1))
+    one = fj.torque_derivatives(robot, *stack, order=67)
+    rows = fj.torque_derivatives(robot, *np.tile(stack[:, None], (1, 66, 1)), order=67)
+    assert one.shape == (68, 1)
+    assert np.array_equal(rows, np.tile(one[:, None], (1, 66, 1)))
+    np.testing.assert_allclose(one[:3], fj.torque_derivatives(robot, *stack[:5], order=2), rtol=1e-13)

@@ -15,7 +15,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define MAX_ARRAYS 64
+#define MAX_ARRAYS 1024
 #define FEW_ROWS 32 /* fewer are done before another thread could take the GIL */
 
 typedef int64_t (*kernel_function)(const double *const *in, double *const *out);
@@ -407,7 +407,7 @@ static int kernel_init(Kernel *self, PyObject *args, PyObject *kwargs)
         return -1;
     Py_ssize_t n_in = PyTuple_GET_SIZE(in), n_out = PyTuple_GET_SIZE(out), total = 0;
     if (self->in != NULL || n_out < 1 || n_in > MAX_ARRAYS || PyTuple_GET_SIZE(layers) != n_out) {
-        PyErr_SetString(PyExc_ValueError, "a kernel is set up once, with at most 64 arrays each way");
+        PyErr_SetString(PyExc_ValueError, "a kernel is set up once, with at most 1024 arrays each way");
         return -1;
     }
     self->in = PyMem_Calloc(n_in + 1, sizeof(Shape));
@@ -426,7 +426,7 @@ static int kernel_init(Kernel *self, PyObject *args, PyObject *kwargs)
             return -1;
         if (count < 1 || (total += count) > MAX_ARRAYS) {
             if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_ValueError, "a kernel has at least one and at most 64 result layers");
+                PyErr_SetString(PyExc_ValueError, "a kernel has at least one and at most 1024 result layers");
             return -1;
         }
         self->layers[k] = (int)count;

@@ -30,7 +30,7 @@ from .calling import KernelBase, inherit_vectorcall
 from .elementary import SIN_RANGE
 from .program import LANES, Array, Program
 
-MAX_ARRAYS = 64  # each way; also in _call.c
+MAX_ARRAYS = 1024  # each way; also in _call.c
 _compiling = threading.RLock()
 BLOCKS_FROM = 64  # rows; for fewer, compiling code for vector registers does not pay
 
