@@ -13,11 +13,13 @@ STRETCH = 16  # from so many on, elements that lie side by side go to a loop's f
 class Frame:
     """One buffer, part after part."""
 
-    def __init__(self, program: Program, symbol: str):
+    def __init__(self, program: Program, symbol: str, step: bool):
         self.loops = {i: op.loop for i, op in enumerate(program.code) if op.loop}
         self._symbol = symbol
         self._start: dict[int, int] = {}
         self._arguments = {i: len(program.code[i].args) for i in self.loops}
+        self.written = [] if step else written_stretches(program)  # whole to the caller, when all is computed
+        self.copied = {place for stretch in self.written for place in stretch.elements}
         self.size = 0
         for i, loop in self.loops.items():
             self._start[i] = self.size

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from . import elementary
 from .emitter import Emitter
-from .frames import Frame, Stretch, read_stretches, written_stretches
+from .frames import Frame, Stretch, read_stretches
 from .pieces import Pieces
 from .reference import apply
 from .twins import ANGLES, EXCHANGEABLE, SINES, alone
@@ -40,20 +40,14 @@ class FunctionBody:
         self.both: dict[int, str] = {}  # two twins in a register, by the first
         self.first = {b: a for a, b in pieces.twin.items()}
         self.pointers: dict[tuple[str, int], str] = {}
-        self.written = [] if step else written_stretches(self.program)
 
     def text(self) -> list[str]:
-        apart = {place for stretch in self.written for place in stretch.elements}
-        wanted: dict[int, list[tuple[int, int]]] = {}
-        for k, row in enumerate(self.program.results):
-            for e, x in enumerate(row):
-                if (k, e) not in apart:
-                    wanted.setdefault(x, []).append((k, e))
         for i in self.run:
             self.compute(i)
             self.keep(i)
-            for k, e in wanted.get(i, ()):
-                self.store(self.get(i), k, e)
+            for place in self.program.places.get(i, ()):
+                if place not in self.frame.copied:
+                    self.store(self.get(i), *place)
         self.end()
         return self.emit.lines
 
@@ -195,7 +189,7 @@ class FunctionBody:
             emit.lines.append("  ret i64 0")
             return
         zero = self.get(check)
-        for part in self.written:
+        for part in self.frame.written:
             source = emit.element("%frame", self.frame.result(part.scan, part.place))
             to, size = self.outside("out", part), self.program.outputs[part.array].size
             rest = emit.put(f"call {emit.double} @write(ptr {to}, ptr {source}, i64 {part.length}, i64 {size})")

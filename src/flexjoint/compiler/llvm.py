@@ -123,7 +123,7 @@ class Functions:
     def add(self, symbol: str, program: Program, step: bool = False) -> None:
         """`i64 symbol(ptr in, ptr out)`: a kernel, whose last value is its check, or the step of a loop."""
         pieces = Pieces.of(program, *piece_lengths(program), one_row=self.shape.rows == 1)
-        frame = Frame(pieces.program, symbol)
+        frame = Frame(pieces.program, symbol, step)
         for at, loop in frame.loops.items():
             self.add_loop(frame.symbol(at), loop)
         buffers = [f"  %frame = alloca [{frame.size} x {self.double}], align 64"] if frame.loops else []

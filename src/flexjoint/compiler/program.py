@@ -125,6 +125,15 @@ class Program:
         results = tuple(tuple(new[x] for x in row) for row in self.results)
         return replace(self, code=tuple(code), results=results)
 
+    @cached_property
+    def places(self) -> dict[int, list[tuple[int, int]]]:
+        """Of each value that is a result: (output, element) of each place it has."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for k, row in enumerate(self.results):
+            for e, x in enumerate(row):
+                found.setdefault(x, []).append((k, e))
+        return found
+
     @property
     def packs(self) -> bool:
         """Whether there are packed values."""
