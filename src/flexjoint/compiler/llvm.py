@@ -33,10 +33,10 @@ def kernel_ir(program: Program, rows: int = 1, symbol: str = "kernel") -> str:
     """The module's IR."""
     shape = Shape(rows, len(LANES) if program.packs else rows)
     length = len(program.code)
-    if length <= (WHOLE if program.packs else SHORT if rows > 1 else 0):
-        program = by_critical_path(program)
-    elif program.packs or (rows == 1 and length <= WHOLE):
+    if program.packs or (rows == 1 and length <= WHOLE):
         program = in_recursion_order(program)
+    elif rows > 1 and length <= SHORT:
+        program = by_critical_path(program)
     program = with_finite_check(
         program, {place for stretch in written_stretches(program) for place in stretch.elements}
     )
