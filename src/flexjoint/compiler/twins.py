@@ -11,7 +11,7 @@ stages three and four: a seventh less time for a 7R under motor PD, a sixth unde
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
 from .ordering import reordered
@@ -29,8 +29,12 @@ def together(program: Program) -> tuple[Program, list[range], dict[int, int]]:
     A unit is the sines and cosines of some angles, two twins, or one operation.
     """
     code = program.code
-    twin = {} if program.packs else twins(code)
-    units = [*angle_groups(program, twin)]
+    found = {} if program.packs else twins(code)
+    turned = sines(program)
+    groups = angle_groups(code, turned, found)
+    lane = {x: (g, k) for g, group in enumerate(groups) for k, x in enumerate(group)}
+    twin = {a: b for a, b in found.items() if code[a].name not in SINES or side_by_side(code[a], code[b], lane)}
+    units = [tuple(i for x in group for i in turned[x]) for group in groups]
     taken = {i for unit in units for i in unit} | set(twin.values())
     units += [(i, twin[i]) if i in twin else (i,) for i in range(len(code)) if i not in taken]
     order = in_order(code, units)
@@ -91,29 +95,42 @@ def alone(program: Program, i: int) -> bool:
     return not program.packs or program.code[program.code[i].args[0]].name == "input"
 
 
-def angle_groups(program: Program, twin: Mapping[int, int]) -> Iterator[tuple[int, ...]]:
-    """Sines and cosines of angles that are known at the same time, twins side by side."""
-    code = program.code
+def sines(program: Program) -> dict[int, list[int]]:
+    """Of each angle that is one number: its sine, its cosine."""
+    found: dict[int, list[int]] = {}
+    for name in SINES:
+        for i, op in enumerate(program.code):
+            if op.name == name and alone(program, i):
+                found.setdefault(op.args[0], []).append(i)
+    return found
+
+
+def angle_groups(code: Sequence[Op], angles: Iterable[int], twin: Mapping[int, int]) -> list[list[int]]:
+    """As many angles as a register has lanes, known at the same time, those of twins side by side if it can be."""
     wave = waves(code)
     other = {code[a].args[0]: code[b].args[0] for a, b in twin.items() if code[a].name in SINES}
-    known: dict[int, dict[int, list[int]]] = {}
-    for i, op in enumerate(code):
-        if op.name in SINES and alone(program, i):
-            known.setdefault(wave[i], {}).setdefault(op.args[0], []).append(i)
-    for angles in known.values():
-        pairs = [x for first in angles if first in other for x in (first, other[first])]
-        order = list(dict.fromkeys([*pairs, *angles]))
-        for k in range(0, len(order), ANGLES):
-            yield tuple(
-                i for x in order[k : k + ANGLES] for i in sorted(angles[x], key=lambda i: code[i].name != "sin")
-            )
+    known: dict[int, list[int]] = {}
+    for x in sorted(angles):
+        known.setdefault(wave[x], []).append(x)
+    groups = []
+    for some in known.values():
+        pairs = [x for first in some if first in other for x in (first, other[first])]
+        order = list(dict.fromkeys([*pairs, *some]))
+        groups += [order[k : k + ANGLES] for k in range(0, len(order), ANGLES)]
+    return groups
+
+
+def side_by_side(one: Op, other: Op, lane: Mapping[int, tuple[int, int]]) -> bool:
+    """Whether the angle of the one is in the lane before that of the other."""
+    (g, k), (h, m) = lane[one.args[0]], lane[other.args[0]]
+    return g == h and m == k + 1
 
 
 def in_order(code: Sequence[Op], units: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Each unit after those it depends on, as late as its last operation came, angles and sines as early as can be.
 
-    No two wait for each other: what is in one unit has as many sines before it and as many operations since the last
-    of them, and along every way through the code the first number grows, or the second one does.
+    No two wait for each other: what is in one unit has as many sines before it and is as large an expression in
+    sines, and along every way through the code the first number grows, or it stays and the second one grows.
     """
     unit_of = {i: k for k, unit in enumerate(units) for i in unit}
     before = [{unit_of[x] for i in unit for x in code[i].operands} for unit in units]

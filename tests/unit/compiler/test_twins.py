@@ -51,6 +51,13 @@ def late_signs(q, v):
     return *new, *(y * y + v[0] for y in new), *(-x for x in old)
 
 
+def ragged(q, v):
+    """A pair of sines and a pair of cosines that share one angle, behind a pair that fills half a register."""
+    x, y = (q + k * v for k in (0.25, 0.5))
+    full = ca.sin(q[1]) * 5.0, ca.sin(x[1]) * 5.0
+    return *full, ca.sin(q[0]) + 2.0, ca.sin(x[0]) + 2.0, ca.cos(x[0]) * 3.0, ca.cos(y[0]) * 3.0
+
+
 @pytest.fixture(scope="module")
 def program():
     return program_of(step)
@@ -121,7 +128,7 @@ def test_slots_of_twins_lie_side_by_side(program):
     assert all(run_of[a] == run_of[b] for a, b in pieces.twin.items())
 
 
-@pytest.mark.parametrize("function", [step, signed, late_signs])
+@pytest.mark.parametrize("function", [step, signed, late_signs, ragged])
 @pytest.mark.parametrize("length", [5, 12, 10_000])
 def test_twins_keep_their_bits(function, length, monkeypatch):
     monkeypatch.setattr(llvm, "WHOLE", 0)
