@@ -6,7 +6,7 @@ matrix at two states in one step of an integrator.  They become one instruction 
 An angle is known by the input that it is a sum with: q + h/2 v and q + h v are both a "q".  Two values are twins if
 they are the same expression in such angles, behind as many sines one after the other.  In Runge-Kutta's method for
 q'' = f the positions are known a stage ahead, so the mass matrices of stages one and two are twins, and those of
-stages three and four: a seventh less time for a 7R under motor PD, a sixth under feedback linearization.
+stages three and four.
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ def origins(code: Sequence[Op]) -> dict[int, int]:
     """The first input, of those values that are one or a sum with one."""
     origin: dict[int, int] = {}
     for i, op in enumerate(code):
-        summands = [i] if op.name == "input" else [op.args[k] for k in SUMMANDS.get(op.name, ())]
-        found = [i] if op.name == "input" else [origin[x] for x in summands if x in origin]
-        if found:
+        if op.name == "input":
+            origin[i] = i
+        elif found := [origin[op.args[k]] for k in SUMMANDS.get(op.name, ()) if op.args[k] in origin]:
             origin[i] = found[0]
     return origin
 
