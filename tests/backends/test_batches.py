@@ -23,7 +23,7 @@ def wide_kernel(algorithm, robot, lanes):
     """A kernel that uses blocks of so many rows, whatever the machine has."""
     kernel = Kernel(kernel_of(algorithm, robot).program, kernel_of(algorithm, robot).result)
     kernel.code = jit.load_object(jit.compile_object(llvm.kernel_ir(kernel.program, lanes)))
-    kernel._use_block(kernel.code.address, lanes)
+    kernel._use_block(kernel.code.address, lanes, False)
     kernel._block = kernel.code
     return kernel
 
@@ -166,10 +166,30 @@ def test_outputs_of_any_layout():
     strided = np.empty((100, 8))[:, ::2]
     assert fj.inverse_dynamics(robot, *arrays, out=strided) is strided
     assert same_bits(strided, expected)
+    for wide in (np.zeros((100, 7)), np.zeros((10, 10, 7)), np.zeros((100, 1, 7)), np.zeros((1, 100, 7))):
+        apart, shape = wide[..., 1:5], wide.shape[:-1]
+        assert fj.inverse_dynamics(robot, *arrays.reshape(3, *shape, 4), out=apart) is apart
+        assert same_bits(apart, expected.reshape(*shape, 4))
+        assert not wide[..., 0].any() and not wide[..., 5:].any()
+    for order in (np.zeros((10, 10, 4)).swapaxes(0, 1), np.zeros((10, 10, 4))[::-1], np.zeros((10, 20, 4))[:, ::2]):
+        assert fj.inverse_dynamics(robot, *arrays.reshape(3, 10, 10, 4), out=order) is order
+        assert same_bits(order, expected.reshape(10, 10, 4))
     overlapping = arrays.copy()
     assert fj.inverse_dynamics(robot, *overlapping, out=overlapping[1]).base is overlapping
     assert same_bits(overlapping[1], expected)
     assert fj.inverse_dynamics(robot, *np.empty((3, 0, 4))).shape == (0, 4)
+
+
+def test_rows_that_are_apart_and_not_finite():
+    """They alone become NaN, and what lies between rows stays."""
+    robot = ROBOT.without_drives()
+    arrays = np.random.default_rng(6).normal(size=(3, 100, 4))
+    arrays[0, 41], arrays[1, 97, 3] = np.nan, np.inf
+    wide = np.zeros((100, 6))
+    fj.inverse_dynamics(robot, *arrays, out=wide[:, 1:5])
+    assert same_bits(wide[:, 1:5], fj.inverse_dynamics(robot, *arrays))
+    assert np.flatnonzero(np.isnan(wide[:, 1:5]).all(axis=1)).tolist() == [41, 97]
+    assert not wide[:, [0, 5]].any()
 
 
 def test_what_a_batch_refuses():

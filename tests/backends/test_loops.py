@@ -68,6 +68,10 @@ def test_long_stretches_of_arrays(pieces):
         assert same_bits(kernel(A[k], B[k])[0], expected[0])
     with pytest.raises(fj.NonFiniteError):
         kernel(A[3], B[3])
+    wide, marks = np.zeros((70, 25, 2)), np.zeros((70, 3))
+    kernel(A, B, out=(wide[:, 2:22], marks[:, 1]))  # rows that are apart
+    assert same_bits(wide[:, 2:22], y) and same_bits(marks[:, 1], end)
+    assert not wide[:, :2].any() and not wide[:, 22:].any() and not marks[:, ::2].any()
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])

@@ -1,7 +1,8 @@
 /* Calling a compiled kernel from Python in well under 100 ns.
 
    KernelBase: a callable that checks its arguments (float64, C-contiguous, exact shapes), collects their
-   addresses and calls machine code `int64_t kernel(double **in, double **out)`. Whatever does not fit the
+   addresses and calls machine code `int64_t kernel(double **in, double **out)`, or for several rows at once
+   `int64_t kernel(double **in, double **out, int64_t *steps)` with the steps from row to row of each output. Whatever does not fit the
    fast path (other dtypes, lists, batches, overlapping buffers, errors) goes to the method `_call` of the
    Python subclass, which brings batches back to `_run`.
 
@@ -19,6 +20,7 @@
 #define FEW_ROWS 32 /* fewer are done before another thread could take the GIL */
 
 typedef int64_t (*kernel_function)(const double *const *in, double *const *out);
+typedef int64_t (*block_function)(const double *const *in, double *const *out, const int64_t *steps);
 
 typedef struct {
     int ndim;
@@ -30,8 +32,9 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     kernel_function function; /* one row */
-    kernel_function block;    /* `lanes` rows, or NULL */
+    block_function block;     /* `lanes` rows, or NULL */
     int lanes;
+    int apart; /* whether `block` heeds its steps; else rows of results follow each other */
     Py_ssize_t blocks_from; /* rows from which on `block` is wanted */
     int stacked;            /* whether the first result is a stack, its first dimension counting layers */
     int n_in;      /* argument arrays */
@@ -57,11 +60,12 @@ typedef struct {
 
 /* `count` rows: blocks of `lanes` rows by the SIMD code, if there is any, what is left by the scalar code. The block is
    an argument because another thread may set the kernel's while this one runs without the GIL. */
-static Py_ssize_t run_rows(const Kernel *self, kernel_function block, int lanes, const Rows *in, const Rows *out,
+static Py_ssize_t run_rows(const Kernel *self, block_function block, int lanes, const Rows *in, const Rows *out,
                            Py_ssize_t count, double *copies, unsigned char *finite)
 {
     const double *from[MAX_ARRAYS], *spread[MAX_ARRAYS];
     double *to[MAX_ARRAYS];
+    int64_t steps[MAX_ARRAYS];
     Py_ssize_t bad = 0, row = 0;
     for (int k = 0; k < self->n_in; k++) {
         from[k] = spread[k] = in[k].row;
@@ -71,12 +75,14 @@ static Py_ssize_t run_rows(const Kernel *self, kernel_function block, int lanes,
                 memcpy(copies, in[k].row, in[k].size * sizeof(double));
         }
     }
-    for (int k = 0; k < self->n_layers; k++)
+    for (int k = 0; k < self->n_layers; k++) {
         to[k] = out[k].row;
+        steps[k] = out[k].step;
+    }
     while (row < count) {
         int wide = block != NULL && count - row >= lanes;
         int rows = wide ? lanes : 1;
-        uint64_t status = (uint64_t)(wide ? block(spread, to) : self->function(from, to));
+        uint64_t status = (uint64_t)(wide ? block(spread, to, steps) : self->function(from, to));
         if (finite != NULL)
             for (int r = 0; r < rows; r++)
                 finite[row + r] = !(status >> r & 1);
@@ -85,7 +91,7 @@ static Py_ssize_t run_rows(const Kernel *self, kernel_function block, int lanes,
                 bad++;
                 for (int k = 0; k < self->n_layers; k++)
                     for (npy_intp e = 0; e < out[k].size; e++)
-                        to[k][r * out[k].size + e] = Py_NAN;
+                        to[k][r * out[k].step + e] = Py_NAN;
             }
         for (int k = 0; k < self->n_in; k++) {
             from[k] += rows * in[k].step;
@@ -242,12 +248,33 @@ static int batch_dims(const Shape *shape, const npy_intp *batch, int depth, int 
     return depth + shape->ndim;
 }
 
+/* Doubles from row to row of a result in a batch, whose rows are whole but may be apart; 0 if it does not fit. */
+static npy_intp row_step(PyObject *object, const npy_intp *dims, int ndim, int depth, npy_intp size)
+{
+    PyArrayObject *array = (PyArrayObject *)object;
+    if (!PyArray_CheckExact(object) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISBEHAVED(array) ||
+        PyArray_NDIM(array) != ndim || memcmp(PyArray_DIMS(array), dims, ndim * sizeof(npy_intp)) != 0)
+        return 0;
+    const npy_intp *strides = PyArray_STRIDES(array), unit = sizeof(double);
+    npy_intp step = size * unit, wanted = unit;
+    for (int d = 0; d < depth; d++)
+        if (dims[d] != 1)
+            step = strides[d]; /* that of the last one counts */
+    for (int d = ndim - 1; d >= 0; wanted *= dims[d--]) {
+        if (d == depth - 1)
+            wanted = step;
+        if (dims[d] != 1 && strides[d] != wanted)
+            return 0;
+    }
+    return step % unit == 0 && step >= size * unit ? step / unit : 0;
+}
+
 /* The same for batches: every argument has the same leading dimensions, or none. */
 static int kernel_try_batch(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
 {
     Rows in[MAX_ARRAYS], out[MAX_ARRAYS];
     PyObject *arrays[MAX_ARRAYS];
-    npy_intp batch[NPY_MAXDIMS], rows = 1, shared = 0;
+    npy_intp batch[NPY_MAXDIMS], steps[MAX_ARRAYS], rows = 1, shared = 0;
     int depth = 0;
 
     if (n != self->n_in || (self->stacked && self->n_out != 1))
@@ -296,21 +323,20 @@ static int kernel_try_batch(Kernel *self, PyObject *const *args, Py_ssize_t n, P
             return 0;
         if (given == NULL)
             continue;
-        PyArrayObject *array = (PyArrayObject *)given[k];
         npy_intp dims[NPY_MAXDIMS];
         int ndim = batch_dims(shape, batch, depth, stacked, dims);
-        if (!PyArray_CheckExact(given[k]) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY(array) ||
-            PyArray_NDIM(array) != ndim || memcmp(PyArray_DIMS(array), dims, ndim * sizeof(npy_intp)) != 0)
+        steps[k] = row_step(given[k], dims, ndim, stacked ? 0 : depth, shape->size);
+        if (steps[k] == 0 || (!self->apart && self->block != NULL && steps[k] != shape->size))
             return 0;
-        npy_intp size = rows * shape->size;
+        npy_intp extent = stacked ? rows * shape->size : (rows - 1) * steps[k] + shape->size;
         for (int i = 0; i < self->n_in; i++)
-            if (overlap(data_of(given[k]), size, in[i].row, in[i].step ? rows * in[i].size : in[i].size))
+            if (overlap(data_of(given[k]), extent, in[i].row, in[i].step ? rows * in[i].size : in[i].size))
                 return 0;
         for (int i = 0; i < k; i++)
-            if (overlap(data_of(given[k]), size, data_of(given[i]), rows * self->out[i].size))
+            if (overlap(data_of(given[k]), extent, data_of(given[i]), (rows - 1) * steps[i] + self->out[i].size))
                 return 0;
     }
-    kernel_function block = self->block;
+    block_function block = self->block;
     int lanes = self->lanes, pointer = 0;
     double *copies = NULL;
     *result = NULL;
@@ -329,9 +355,9 @@ static int kernel_try_batch(Kernel *self, PyObject *const *args, Py_ssize_t n, P
             PyMem_Free(copies);
             return 1;
         }
-        npy_intp size = shape->size / self->layers[k];
+        npy_intp size = shape->size / self->layers[k], step = given != NULL && !stacked ? steps[k] : size;
         for (int layer = 0; layer < self->layers[k]; layer++)
-            out[pointer++] = (Rows){(double *)data_of(arrays[k]) + layer * rows * size, size, size};
+            out[pointer++] = (Rows){(double *)data_of(arrays[k]) + layer * rows * size, step, size};
     }
     if (rows < FEW_ROWS) {
         run_rows(self, block, lanes, in, out, rows, copies, NULL);
@@ -514,7 +540,7 @@ static PyObject *kernel_run(Kernel *self, PyObject *args)
         }
         finite = (unsigned char *)PyArray_DATA(array) + first;
     }
-    kernel_function block = self->block;
+    block_function block = self->block;
     int lanes = self->lanes;
     double *copies = NULL;
     if (block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * lanes * sizeof(double))) == NULL)
@@ -527,19 +553,20 @@ static PyObject *kernel_run(Kernel *self, PyObject *args)
     return PyLong_FromSsize_t(bad);
 }
 
-/* _use_block(address, lanes): code that evaluates `lanes` rows at once. */
+/* _use_block(address, lanes, apart): code that evaluates `lanes` rows at once. */
 static PyObject *kernel_use_block(Kernel *self, PyObject *args)
 {
     unsigned long long address;
-    int lanes;
-    if (!PyArg_ParseTuple(args, "Ki", &address, &lanes))
+    int lanes, apart;
+    if (!PyArg_ParseTuple(args, "Kip", &address, &lanes, &apart))
         return NULL;
     if (lanes < 1 || lanes > 64) {
         PyErr_SetString(PyExc_ValueError, "a block has 1 to 64 rows");
         return NULL;
     }
     self->lanes = lanes;
-    self->block = (kernel_function)(uintptr_t)address;
+    self->apart = apart;
+    self->block = (block_function)(uintptr_t)address;
     Py_RETURN_NONE;
 }
 

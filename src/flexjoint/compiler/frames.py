@@ -13,8 +13,9 @@ STRETCH = 16  # from so many on, elements that lie side by side go to a loop's f
 class Frame:
     """One buffer, part after part."""
 
-    def __init__(self, program: Program, symbol: str, step: bool):
+    def __init__(self, program: Program, symbol: str, step: bool, rows: int):
         self.loops = {i: op.loop for i, op in enumerate(program.code) if op.loop}
+        self.apart = bool(self.loops) and not step and rows > 1  # whether the rows of outputs may be
         self._symbol = symbol
         self._start: dict[int, int] = {}
         self._arguments = {i: len(program.code[i].args) for i in self.loops}

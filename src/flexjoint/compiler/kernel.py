@@ -65,6 +65,7 @@ class Description(NamedTuple):
     operations: int
     angles: tuple[tuple[int, int], ...]  # input elements of which a sine or cosine is taken
     divisors: tuple[tuple[int, int], ...]  # ... and by which is divided
+    apart: bool  # whether code for several rows takes outputs whose rows are apart
 
     @classmethod
     def of(cls, program: Program, result: Result) -> Description:
@@ -73,8 +74,9 @@ class Description(NamedTuple):
             leaves = {program.code[op.args[-1]] for op in program.code if op.name in operations}
             return tuple(sorted((leaf.args[0], leaf.args[1]) for leaf in leaves if leaf.name == "input"))
 
+        loops = any(op.loop for op in program.code)
         arrays = (program.inputs, program.outputs)
-        return cls(program.name, *arrays, result.layers, program.operations, inputs("sin", "cos"), inputs("div"))
+        return cls(program.name, *arrays, result.layers, program.operations, inputs("sin", "cos"), inputs("div"), loops)
 
     @classmethod
     def from_json(cls, data: dict) -> Description:
@@ -83,7 +85,8 @@ class Description(NamedTuple):
             for side in ("inputs", "outputs")
         )
         angles, divisors = (tuple((k, e) for k, e in data[what]) for what in ("angles", "divisors"))
-        return cls(data["name"], inputs, outputs, tuple(data["layers"]), data["operations"], angles, divisors)
+        rest = (data["operations"], angles, divisors, data["apart"])
+        return cls(data["name"], inputs, outputs, tuple(data["layers"]), *rest)
 
 
 @inherit_vectorcall
@@ -260,7 +263,7 @@ class Kernel(KernelBase):
             if self._block is None:
                 entry = cache.load(self._cache_key(lanes)) if self._key else None
                 self._block = self._compiled(lanes, entry)
-                self._use_block(self._block.address, lanes)
+                self._use_block(self._block.address, lanes, self.description.apart)
 
     def _checked(self, args: tuple) -> list[np.ndarray]:
         name = self.name

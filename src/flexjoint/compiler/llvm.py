@@ -1,9 +1,9 @@
-"""From a Program to LLVM IR text: one function `i64 kernel(double **in, double **out)`.
+"""From a Program to LLVM IR text: one function `i64 kernel(double **in, double **out[, long *steps])`.
 
 The function evaluates one row, or several at once, one in each lane of the vector registers.  Code for one row may
 have packed values (packing.py); its plain values are then in all lanes.
-It reads each input array through in[k] and writes each output array through out[k], row after row, and returns a
-word whose bit r is set if a result of row r is not finite.  Inputs and outputs must not overlap (the caller sees to
+It reads each input array through in[k] and writes each output array through out[k], row after row, where there are
+loops steps[k] apart, and returns a word whose bit r is set if a result of row r is not finite.  Inputs and outputs must not overlap (the caller sees to
 that), so loads are marked invariant.  No fast-math flag is used: the operations are exactly the Program's, in every
 lane.
 
@@ -13,6 +13,7 @@ time grows faster than the length of a block (mass matrix at N = 100: 12 s in pi
 
 from __future__ import annotations
 
+from .copies import PARAMETERS, copy_function
 from .emitter import DECLARATIONS, Emitter
 from .frames import Frame, written_stretches
 from .function_body import FunctionBody, Shape
@@ -42,7 +43,9 @@ def kernel_ir(program: Program, rows: int = 1, symbol: str = "kernel") -> str:
     )
     functions = Functions(shape)
     if any(op.loop for op in program.code):
-        functions.add_copies()
+        for name in ("read", "write"):
+            result, lines = copy_function(name, shape)
+            functions.define(name, PARAMETERS, lines, internal=True, result=result)
     functions.add(symbol, program)
     widths = sorted({shape.lanes, 2, ANGLES} if rows == 1 else {rows})
     declarations = [DECLARATIONS.format(t=e.double, s=e.suffix) for e in (Emitter([], width) for width in widths)]
@@ -71,75 +74,27 @@ class Functions:
         vectors = ", ".join(f"{self.double} {splat}" for splat in self.table)
         return [f"@constants = hidden global [{len(self.table)} x {self.double}] [{vectors}], align 64\n"]
 
-    def add_copies(self) -> None:
-        """`read` and `write`: stretches of arrays, `size` elements a row, to and from a frame with lanes together.
-
-        Straight code took LLVM 27 s for the 3500 elements that 50 periods of a simulated 7R move, this takes 1.7 s.
-        `write` returns 0 times what it wrote, finite if and only if that was.  One row is moved four elements at a
-        time, the last four whatever came before.
-        """
-        T, rows = self.double, range(self.shape.rows)
-        alike = self.shape == (1, 1)  # frame and array
-        width = ANGLES if alike else 1
-        for name, array, frame in (("read", "%from", "%to"), ("write", "%to", "%from")):
-            lines: list[str] = []
-            emit = Emitter(lines, width if alike else self.lanes)
-            lines += [
-                "entry:",
-                f"  %last = sub i64 %count, {width}",
-                "  br label %next",
-                "next:",
-                "  %e = phi i64 [0, %entry], [%after, %next]",
-                f"  %sum = phi {emit.double} [zeroinitializer, %entry], [%more, %next]",
-                f"  %at = getelementptr {T}, ptr {frame}, i64 %e",
-                f"  %row0 = getelementptr double, ptr {array}, i64 %e",
-                *(f"  %row{k} = getelementptr double, ptr %row{k - 1}, i64 %size" for k in rows[1:]),
-            ]
-            if alike:
-                source, target = ("%row0", "%at") if name == "read" else ("%at", "%row0")
-                x = emit.put(f"load {emit.double}, ptr {source}, align 8")
-                lines.append(f"  store {emit.double} {x}, ptr {target}, align 8")
-            elif name == "read":
-                found = [emit.put(f"load double, ptr %row{k}, align 8") for k in rows]
-                x = emit.spread(found[0]) if len(found) == 1 else emit.gather(found)
-                lines.append(f"  store {T} {x}, ptr %at")
-            else:
-                x = emit.put(f"load {T}, ptr %at")
-                lines += [f"  store double {emit.extract(x, k)}, ptr %row{k}, align 8" for k in rows]
-            lines += [
-                f"  %more = {emit.call('fma', x, emit.const(0.0), '%sum')}",
-                f"  %step = add i64 %e, {width}",
-                "  %over = icmp ugt i64 %step, %last",
-                "  %after = select i1 %over, i64 %last, i64 %step",
-                "  %going = icmp ult i64 %e, %last",
-                "  br i1 %going, label %next, label %end",
-                "end:",
-            ]
-            total = emit.total("%more") if alike else "%more"
-            lines.append("  ret i64 0" if name == "read" else f"  ret {T} {total}")
-            kind = "i64" if name == "read" else T
-            self.define(name, "ptr %to, ptr %from, i64 %count, i64 %size", lines, internal=True, result=kind)
-
     def add(self, symbol: str, program: Program, step: bool = False) -> None:
-        """`i64 symbol(ptr in, ptr out)`: a kernel, whose last value is its check, or the step of a loop."""
+        """`i64 symbol(ptr in, ptr out[, ptr steps])`: a kernel, whose last value is its check, or a loop's step."""
         pieces = Pieces.of(program, *piece_lengths(program), one_row=self.shape.rows == 1)
-        frame = Frame(pieces.program, symbol, step)
+        frame = Frame(pieces.program, symbol, step, self.shape.rows)
         for at, loop in frame.loops.items():
             self.add_loop(frame.symbol(at), loop)
         buffers = [f"  %frame = alloca [{frame.size} x {self.double}], align 64"] if frame.loops else []
         bodies = [FunctionBody(pieces, run, frame, step, self.shape, self.table).text() for run in pieces.runs]
+        tables = ["%in", "%out", *["%steps"] * frame.apart]
+        parameters = ", ".join(f"ptr noalias {x}" for x in tables)
         if len(bodies) == 1:
-            lines = ["entry:", *buffers, *bodies[0]]
-            self.define(symbol, "ptr noalias %in, ptr noalias %out", lines, internal=step)
+            self.define(symbol, parameters, ["entry:", *buffers, *bodies[0]], internal=step)
             return
         calls = ["entry:", *buffers, f"  %scratch = alloca [{pieces.size} x {self.double}], align 64"]
+        given = ", ".join(f"ptr {x}" for x in [*tables, "%scratch", "%scratch", "%frame" if frame.loops else "null"])
+        more = "ptr noalias readonly %old, ptr noalias writeonly %new, ptr %frame"
         for k, lines in enumerate(bodies):
-            parameters = "ptr noalias %in, ptr noalias %out, ptr noalias readonly %old, ptr noalias writeonly %new"
-            self.define(f"{symbol}_{k}", f"{parameters}, ptr %frame", ["entry:", *lines], internal=True)
-            arguments = f"ptr %in, ptr %out, ptr %scratch, ptr %scratch, ptr {'%frame' if frame.loops else 'null'}"
-            calls.append(f"  %status{k} = call i64 @{symbol}_{k}({arguments})")
+            self.define(f"{symbol}_{k}", f"{parameters}, {more}", ["entry:", *lines], internal=True)
+            calls.append(f"  %status{k} = call i64 @{symbol}_{k}({given})")
         calls.append(f"  ret i64 %status{len(bodies) - 1}")
-        self.define(symbol, "ptr noalias %in, ptr noalias %out", calls, internal=step)
+        self.define(symbol, parameters, calls, internal=step)
 
     def add_loop(self, symbol: str, loop: Loop) -> None:
         """`i64 symbol(ptr args, ptr results)`: calls the step for one row after the other.

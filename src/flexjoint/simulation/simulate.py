@@ -150,18 +150,13 @@ def run_blocks(
     """Block after block, until the end or until no row runs any more: how many periods, what is carried, the goals."""
     carried, until, numbers = given[:count], given[count], given[count + 1 :]
     batch, goals, place, n = histories.shape[:-2], [], 0, setup.robot.n
-    shapes = kernel.result.shapes(kernel.outputs, batch)
+    shapes = kernel.result.shapes(kernel.outputs, batch)[1:]
     buffers = [[np.empty(shape) for shape in shapes] for _ in range(2)]  # in turn: a block reads the last one's
     for table in tables:
         goals.append(table[:, 0, 0])
         for first in range(0, len(table), BLOCK):
-            reference = table[first : first + BLOCK]
-            history, *after = buffers[0]
-            if batch:
-                kernel(*carried, until, reference, *numbers, out=(history, *after))
-                histories[..., place : place + BLOCK, :] = history
-            else:
-                kernel(*carried, until, reference, *numbers, out=(histories[place : place + BLOCK], *after))
+            reference, history, after = table[first : first + BLOCK], histories[..., place : place + BLOCK, :], buffers[0]
+            kernel(*carried, until, reference, *numbers, out=(history, *after))
             place, carried = place + BLOCK, after
             buffers.reverse()
             if (after[-1] < n).all() if batch else after[-1].item() < n:
