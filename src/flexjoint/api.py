@@ -329,19 +329,27 @@ def kernel_of(
     type: Any = in_a_tuple,
     loops: bool = True,
 ) -> Kernel:
-    """The kernel of a function of SX: it takes a matrix for each input and returns the outputs with their expressions.
+    """The kernel of a function of SX, see `program_of`; in the cache under the key, if there is one."""
+
+    def traced() -> tuple[Program, Result]:
+        program = program_of(name, inputs, function, loops)
+        return program, Result([None] * len(program.outputs), type)
+
+    return Kernel(traced, key=key, type=type)
+
+
+def program_of(
+    name: str, inputs: Sequence[Array], function: Callable[..., Sequence[tuple[Array, Any]]], loops: bool = True
+) -> Program:
+    """Of a function of SX that takes a matrix for each input and returns the outputs with their expressions.
 
     An array of more than two dimensions is the matrix of its rows; `loops` must be False where the function takes
     derivatives.
     """
-
-    def traced() -> tuple[Program, Result]:
-        symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
-        with tracing(loops) as definitions:
-            outputs = function(*symbols)
-        return trace(name, list(zip(inputs, symbols)), outputs, definitions), Result([None] * len(outputs), type)
-
-    return Kernel(traced, key=key, type=type)
+    symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
+    with tracing(loops) as definitions:
+        outputs = function(*symbols)
+    return trace(name, list(zip(inputs, symbols)), outputs, definitions)
 
 
 def flattened(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -3,9 +3,9 @@
 The function evaluates one row, or several at once, one in each lane of the vector registers.  Code for one row may
 have packed values (packing.py); its plain values are then in all lanes.
 It reads each input array through in[k] and writes each output array through out[k], row after row, where there are
-loops steps[k] apart, and returns a word whose bit r is set if a result of row r is not finite.  Inputs and outputs must not overlap (the caller sees to
-that), so loads are marked invariant.  No fast-math flag is used: the operations are exactly the Program's, in every
-lane.
+loops steps[k] apart, and returns a word whose bit r is set if a result of row r is not finite.  Inputs and outputs
+must not overlap (the caller sees to that), so loads are marked invariant.  No fast-math flag is used: the operations
+are exactly the Program's, in every lane.
 
 Above `WHOLE` values the code is cut into internal functions that pass values on through a scratch buffer: LLVM's
 time grows faster than the length of a block (mass matrix at N = 100: 12 s in pieces of 2000, 5 s in pieces of 500).

@@ -8,17 +8,22 @@ the other rows of the batch go on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..api import kernel_of, parameter_array
-from ..compiler.kernel import Kernel
-from ..compiler.program import Array
+import numpy as np
+
+from ..api import parameter_array, program_of
+from ..compiler.kernel import Kernel, Result
+from ..compiler.preparation import PREPARED, Split, split
+from ..compiler.program import Array, Program
 from ..compiler.scan import scan
 from ..control.base import Controller, JointState, memory_arrays, rows, state_arrays
+from ..derivatives import in_a_tuple
 from ..paths import Parameter, select_all, with_symbols
 from ..robot import Robot
 from ..spatial import ca, sx
@@ -28,9 +33,21 @@ from .noise import Stream
 from .plant import Contact, Plant
 from .stops import Stops
 
-BLOCK = 50  # periods a call of the kernel: shorter ones pay for calls, longer ones outgrow the cache in batches
 LARGEST = 1e6  # |q| + |q'| + |θ| + |θ'| of a joint, in rad, m and s
 HUGE = 1e300  # Nm, N
+
+
+class Cut(NamedTuple):
+    """How a run is cut: `periods` of a call of the kernel, and how many operations a number must take that is prepared
+    for it from the reference alone."""
+
+    periods: int
+    worth: float
+
+
+SINGLE = Cut(100, 30.0)  # its law has time to wait for the robot
+BATCH = Cut(50, 2.0)  # longer ones outgrow the cache
+PYTHON = Cut(1, math.inf)  # control comes from outside
 
 
 @dataclass(frozen=True)
@@ -147,15 +164,31 @@ def advanced(setup: Setup, plant: Plant, t: Any, state: JointState, torque: Torq
     return scan(lambda now, k: (step(plant, t + h * k, now, torque, h), ()), state, starts)[0]
 
 
+class ClosedLoop(NamedTuple):
+    """The kernel of some periods, and the one that makes what it takes from their references, if there is one."""
+
+    preparation: Kernel | None
+    kernel: Kernel
+
+    @property
+    def periods(self) -> int:
+        """Of a call."""
+        return self.kernel.outputs[0].shape[0]
+
+    def prepared(self, references: np.ndarray) -> np.ndarray:
+        """Of references (..., samples, order + 1, width) what the kernel takes."""
+        return self.preparation(references) if self.preparation else references
+
+
 @lru_cache(maxsize=64)
-def loop_kernel(setup: Setup, block: int) -> Kernel:
-    """The kernel of `block` periods.
+def loop_kernel(setup: Setup, cut: Cut) -> ClosedLoop:
+    """The kernel of some periods.
 
     In: what is carried (state, memory, instruments, done, joint), until, references, gains, free parameters, for each
     change its period and values, and seed and row if there is noise.  Out: history, a row of `Setup.columns` at the
-    beginning of each period, and what is carried on.
+    beginning of each period, and what is carried on.  References may be `prepared` before.
     """
-    robot, controller, instruments = setup.robot, setup.controller, setup.instruments
+    robot, controller, instruments, block = setup.robot, setup.controller, setup.instruments, cut.periods
     count, samples = controller.order + 1, len(setup.samples)
     free, changes = select_all(robot, setup.free), select_all(robot, setup.changes)
     memories, own = memory_arrays("memory", controller), instruments.arrays(robot)
@@ -189,8 +222,19 @@ def loop_kernel(setup: Setup, block: int) -> Kernel:
         after = (*last.state, *last.memory, *last.instruments.flat, last.done, last.joint)
         return [(Array("history", (block, sum(setup.columns.values()))), ca.horzcat(*ys).T), *zip(carried, after)]
 
-    key = f"{setup.key} {block}" if setup.key else None
-    return kernel_of(f"simulation of {robot.name}", inputs, loop, key)
+    @cache
+    def programs() -> Split:
+        return split(program_of(f"simulation of {robot.name}", inputs, loop), "reference", cut.worth)
+
+    def traced(part: str) -> tuple[Program, Result]:
+        program = getattr(programs(), part)
+        return program, Result([None] * len(program.outputs), in_a_tuple if part == "loop" else None)
+
+    key = f"{setup.key} {cut!r}" if setup.key else None
+    kernel = Kernel(lambda: traced("loop"), key=key, type=in_a_tuple)
+    if all(array.name != PREPARED for array in kernel.inputs):
+        return ClosedLoop(None, kernel)
+    return ClosedLoop(Kernel(lambda: traced("preparation"), key=key and f"{key} preparation"), kernel)
 
 
 def by_path(parameter: Parameter, x: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from .actuators import Actuators
 from .beginning import Beginning, beginning
 from .instruments import NONE, instruments_of
 from .integrators import INTEGRATORS
-from .loop import BLOCK, Setup, loop_kernel
+from .loop import BATCH, PYTHON, SINGLE, ClosedLoop, Setup, loop_kernel
 from .plant import Contact
 from .reference import Reference
 from .result import Ran, Simulation, finished
@@ -34,7 +34,7 @@ from .sensors import Sensors
 from .stability import check_stability
 from .stops import Stops
 
-CHUNK = 40 * BLOCK  # periods whose reference is sampled at once: few enough for the cache
+CHUNK = 2000  # periods whose reference is sampled at once, about: few enough for the cache
 
 
 def simulate(
@@ -110,54 +110,67 @@ def simulate(
     numbers += [x for path, change in (changes or {}).items() for x in checked_change(path, change, period)]
     if setup.instruments.noisy:
         numbers += numbered(seed, row, batch_shape(setup, at.state, numbers))
+    batch = batch_shape(setup, at.state, numbers)
+    cut = PYTHON if not compiled else BATCH if batch else SINGLE
     if check:
-        check_stability(setup, at.state, wanted(np.array(at.begin * period)), weights)
-    t = period * (at.begin + np.arange(steps + 1))
-    run = compiled_run if compiled else python_run
-    ran = run(setup, controller, wanted, at, t, numbers, whole("simulate", "threads", threads, least=1))
+        check_stability(setup, cut, at.state, wanted(np.array(at.begin * period)), weights)
+    t, threads = period * (at.begin + np.arange(steps + 1)), whole("simulate", "threads", threads, least=1)
+    loop = loop_kernel(setup, cut)
+    if compiled:
+        ran = compiled_run(setup, loop, batch, wanted, at, t, numbers, threads)
+    else:
+        ran = python_run(setup, loop, controller, wanted, at, t, numbers, threads)
     done = finished(setup, at.begin, ran, controller)
     return replace(done, provenance={**done.provenance, "seed": str(seed)}) if setup.instruments.noisy else done
 
 
 def compiled_run(
-    setup: Setup, controller: Any, wanted: Reference, at: Beginning, t: np.ndarray, numbers: list[Any], threads: int
+    setup: Setup,
+    loop: ClosedLoop,
+    batch: tuple[int, ...],
+    wanted: Reference,
+    at: Beginning,
+    t: np.ndarray,
+    numbers: list[Any],
+    threads: int,
 ) -> Ran:
     """All blocks in one thread, or the rows of a batch in several, each of which goes through all blocks."""
     around = [np.asarray(x, dtype=float) for x in (*at.memory, *at.instruments, at.begin, setup.robot.n)]
     given = [*at.state, *around, np.array(float(round(t[-1] / setup.period))), *numbers]
-    kernel, count = loop_kernel(setup, BLOCK), 4 + len(around)
-    batch = batch_shape(setup, at.state, numbers)
-    histories = np.empty((*batch, len(t) + BLOCK, sum(setup.columns.values())))
+    count = 4 + len(around)
+    histories = np.empty((*batch, len(t) + loop.periods, sum(setup.columns.values())))
     parts = [(given, histories)]
     if threads > 1 and batch:
-        parts = divided(kernel, given, count + 1, histories, threads)
-    tables: Iterable[np.ndarray] = reference_tables(setup, wanted, t)
+        parts = divided(loop.kernel, given, count + 1, histories, threads)
+    tables: Iterable[Table] = reference_tables(setup, loop, wanted, t)
     if len(parts) > 1:
         tables = list(tables)  # once for all
-    done = side_by_side(lambda part: run_blocks(setup, kernel, tables, part[0], part[1], count), parts)
+    done = side_by_side(lambda part: run_blocks(setup, loop, tables, part[0], part[1], count), parts)
     place, _, followed = max(done, key=lambda x: x[0])
     carried = done[0][1]
     if len(done) > 1:
         carried = [np.concatenate(x).reshape(*batch, *x[0].shape[1:]) for x in zip(*(after for _, after, _ in done))]
     *after, periods_done, joint = carried
-    cut, m = 4 + len(at.memory), min(place, len(t))
-    return Ran(histories[..., :m, :], tuple(after[4:cut]), tuple(after[cut:]), periods_done, joint, followed[:m])
+    end, m = 4 + len(at.memory), min(place, len(t))
+    return Ran(histories[..., :m, :], tuple(after[4:end]), tuple(after[end:]), periods_done, joint, followed[:m])
 
 
 def run_blocks(
-    setup: Setup, kernel: Kernel, tables: Iterable[np.ndarray], given: Sequence[Any], histories: Any, count: int
+    setup: Setup, loop: ClosedLoop, tables: Iterable[Table], given: Sequence[Any], histories: Any, count: int
 ) -> tuple[int, list[Any], np.ndarray]:
     """Block after block, until the end or until no row runs any more: how many periods, what is carried, the goals."""
+    kernel, block = loop.kernel, loop.periods
     carried, until, numbers = given[:count], given[count], given[count + 1 :]
     batch, goals, place, n = histories.shape[:-2], [], 0, setup.robot.n
     shapes = kernel.result.shapes(kernel.outputs, batch)[1:]
     buffers = [[np.empty(shape) for shape in shapes] for _ in range(2)]  # in turn: a block reads the last one's
     for table in tables:
-        goals.append(table[:, 0, 0])
-        for first in range(0, len(table), BLOCK):
-            reference, history, after = table[first : first + BLOCK], histories[..., place : place + BLOCK, :], buffers[0]
+        goals.append(table.goals)
+        for first in range(0, len(table.goals), block):
+            reference, history = table.prepared[first : first + block], histories[..., place : place + block, :]
+            after = buffers[0]
             kernel(*carried, until, reference, *numbers, out=(history, *after))
-            place, carried = place + BLOCK, after
+            place, carried = place + block, after
             buffers.reverse()
             if (after[-1] < n).all() if batch else after[-1].item() < n:
                 return place, list(carried), np.concatenate(goals)
@@ -179,21 +192,35 @@ def divided(
     return [([np.ascontiguousarray(x[cut]) for x in flat], places[cut]) for cut in cuts]
 
 
-def reference_tables(setup: Setup, wanted: Reference, t: np.ndarray) -> Iterator[np.ndarray]:
-    """The reference of some blocks after another (CHUNK, samples, order + 1, width); the last block is filled up with
-    periods in which nothing happens."""
-    for first in range(0, len(t), CHUNK):
-        times = t[first : first + CHUNK]
-        times = np.append(times, np.full(-len(times) % BLOCK, times[-1]))
+class Table(NamedTuple):
+    """The reference of some blocks: goals (periods, width), and what the kernel takes of it (periods, ...)."""
+
+    goals: np.ndarray
+    prepared: np.ndarray
+
+
+def reference_tables(setup: Setup, loop: ClosedLoop, wanted: Reference, t: np.ndarray) -> Iterator[Table]:
+    """One after another; the last block is filled up with periods in which nothing happens."""
+    chunk = CHUNK // loop.periods * loop.periods
+    for first in range(0, len(t), chunk):
+        times = t[first : first + chunk]
+        times = np.append(times, np.full(-len(times) % loop.periods, times[-1]))
         table = wanted(np.minimum(times[:, None] + setup.period * np.array(setup.samples), t[-1]))
-        yield np.ascontiguousarray(table)
+        yield Table(table[:, 0, 0], loop.prepared(np.ascontiguousarray(table)))
 
 
 def python_run(
-    setup: Setup, controller: Any, wanted: Reference, at: Beginning, t: np.ndarray, numbers: list[Any], threads: int
+    setup: Setup,
+    loop: ClosedLoop,
+    controller: Any,
+    wanted: Reference,
+    at: Beginning,
+    t: np.ndarray,
+    numbers: list[Any],
+    threads: int,
 ) -> Ran:
     """The same with a controller that is a Python function: the plant is compiled, the loop is not."""
-    kernel, until = loop_kernel(setup, 1), float(round(t[-1] / setup.period))
+    until = float(round(t[-1] / setup.period))
     done, joint = np.array(float(at.begin)), np.array(float(setup.robot.n))
     state, instruments, after = at.state, at.instruments, at.memory
     histories, table = [], wanted(t)
@@ -201,7 +228,7 @@ def python_run(
         seen = setup.instruments.seen(setup.robot, setup.instruments.memory(setup.robot, instruments), state)
         memory, (after, tau) = after, controller(after, stack, seen)  # at the end no period follows
         torque = np.asarray(tau, dtype=float)[..., None, None, None, :]
-        found = kernel(*state, *instruments, done, joint, until, torque, *numbers, threads=threads)
+        found = loop.kernel(*state, *instruments, done, joint, until, torque, *numbers, threads=threads)
         history, *now, done, joint = found
         state, instruments = JointState(*now[:4]), now[4:]
         histories.append(history)

@@ -22,7 +22,7 @@ from ..errors import InputError
 from ..spatial import ca, sx
 from .instruments import NONE
 from .integrators import INTEGRATORS
-from .loop import BLOCK, Setup, loop_kernel
+from .loop import Cut, Setup, loop_kernel
 from .plant import Plant
 from .rest import resting
 from .stops import Pressed
@@ -32,7 +32,7 @@ SLOW = 0.05  # 1/s; growth below this is left to the run
 ROUNDING = 1e-3  # 1/s; of eigenvalues
 
 
-def check_stability(setup: Setup, start: JointState, reference: np.ndarray, gains: np.ndarray) -> None:
+def check_stability(setup: Setup, cut: Cut, start: JointState, reference: np.ndarray, gains: np.ndarray) -> None:
     """Refuse a step or a period that makes a stable loop unstable; the error names the joint and the longest period.
 
     Parameters that differ from row to row are taken as they are in robot and controller.  Without a controller of
@@ -47,7 +47,7 @@ def check_stability(setup: Setup, start: JointState, reference: np.ndarray, gain
         stack = np.vstack([reference[0], *[0 * reference[0]] * setup.controller.order])
         place = resting(setup.robot, setup.controller, stack[0])
     state = [*place, *setup.controller.start(list(stack))]
-    rate, joint = growth(by_differences(setup, state, stack, gains), span(setup), setup.robot.n)
+    rate, joint = growth(by_differences(setup, cut, state, stack, gains), span(setup), setup.robot.n)
     if rate > SLOW:
         own = refuse_period(setup, None, state, stack, gains)
         if setup.instruments.smooth != NONE and rate > 1.5 * own + SLOW:
@@ -95,22 +95,24 @@ def growth(J: np.ndarray, h: float, n: int) -> tuple[float, int]:
     return float(np.log(max(abs(values[worst]), 1e-300)) / h), int(np.argmax(np.abs(vectors[:n, worst])))
 
 
-def by_differences(setup: Setup, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray) -> np.ndarray:
-    """∂x⁺/∂x of the compiled loop, with instruments that are linear, over one period or as many as lie between samples.
+def by_differences(
+    setup: Setup, cut: Cut, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
+) -> np.ndarray:
+    """∂x⁺/∂x of the compiled loop with instruments that are linear, over one period or as many as lie between samples.
 
-    Counted from the second round on, as actuators begin the first one with commands of their own.
+    It is cut as for the run, whose kernel it is.  Counted from the second round on, as actuators begin the first one
+    with commands of their own.
     """
     linear = replace(setup, free=(), changes=(), instruments=setup.instruments.smooth)
-    block = BLOCK if setup.controller.order or setup.controller.gains.size else 1
-    kernel, turns = loop_kernel(linear, block), round(span(setup) / setup.period)
+    block, loop, turns = cut.periods, loop_kernel(linear, cut), round(span(setup) / setup.period)
     place = JointState(*state[:4])
     x = [*state, *(np.asarray(y) for y in linear.instruments.start(setup.robot, place).flat)]
     ends = np.cumsum([len(part) for part in x])
     moved = np.concatenate(x) + DIFFERENCE * np.concatenate([np.eye(ends[-1]), -np.eye(ends[-1])])
     carried: Any = [*np.split(moved, ends[:-1], axis=1), float(turns), float(setup.robot.n)]
-    references = np.broadcast_to(reference, (block, len(setup.samples), *reference.shape))
+    references = loop.prepared(np.broadcast_to(reference, (block, len(setup.samples), *reference.shape)))
     for _ in range(0, turns, block):
-        _, *carried = kernel(*carried, 2.0 * turns, references, gains)
+        _, *carried = loop.kernel(*carried, 2.0 * turns, references, gains)
     ahead, behind = np.split(np.concatenate(carried[:-2], axis=1), 2)
     return (ahead - behind).T / (2 * DIFFERENCE)
 

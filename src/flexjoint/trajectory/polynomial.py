@@ -48,7 +48,8 @@ class RestToRest(Trajectory):
         stack = empty_stack(order, x.shape, self.n)
         rise = profile(np.minimum(x, 1.0 - x), self.smoothness)
         np.multiply(step, np.where(late, -rise, rise)[..., None], out=stack[0])
-        stack[0] += np.where(late[..., None], self.goal, self.start)  # both ends are met exactly
+        ends = np.stack([self.start, self.goal])
+        stack[0] += np.take(ends, late.astype(np.intp), axis=0)  # both are met exactly
         for k in range(1, order + 1):
             rate = profile_derivative(x, self.smoothness, k)
             np.multiply(step / self.duration**k, rate[..., None], out=stack[k])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from flexjoint.simulation.loop import Cut
 from support.noise import by_integers
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
@@ -219,7 +220,7 @@ def test_same_bits_of_everything(monkeypatch):
     first = run(duration=0.023, row=7, **own, **options)
     second = run(duration=0.037, row=7, **own | {"start": first}, **options)
     assert same(alone, second, slice(23, None))
-    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "BLOCK", 7)
+    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "SINGLE", Cut(7, 0.0))
     assert same(alone, run(row=7, **own, **options))
     assert np.max(alone.q[:, 0]) > -0.02  # against the stop
 

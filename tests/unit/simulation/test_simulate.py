@@ -50,8 +50,10 @@ def test_same_bits_alone_in_a_batch_and_on_threads():
 
 
 def test_same_bits_in_other_blocks(monkeypatch):
+    """And with more of the law prepared from the reference, here all that can be."""
     whole = run(duration=0.053)
-    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "BLOCK", 7)
+    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "SINGLE", loop.Cut(7, 0.0))
+    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "CHUNK", 16)
     assert same(whole, run(duration=0.053))
 
 
@@ -202,14 +204,14 @@ def test_another_period_than_the_controllers():
 
 
 def test_the_loop_is_one_kernel():
-    kernel = loop.loop_kernel(loop.Setup(ROBOT, PD, 1e-3), loop.BLOCK)
-    assert [op.loop.turns for op in kernel.program.code if op.loop] == [loop.BLOCK]
+    kernel = loop.loop_kernel(loop.Setup(ROBOT, PD, 1e-3), loop.SINGLE).kernel
+    assert [op.loop.turns for op in kernel.program.code if op.loop] == [loop.SINGLE.periods]
 
 
 def test_other_gains_need_no_other_kernel(tmp_path, monkeypatch):
     setups = [loop.Setup(ROBOT, fj.MotorPD(ROBOT, [k, k]), 1e-3) for k in (1.0, 2.0)]
     assert setups[0] == setups[1]
-    assert loop.loop_kernel(setups[0], 3) is loop.loop_kernel(setups[1], 3)
+    assert loop.loop_kernel(setups[0], loop.SINGLE) is loop.loop_kernel(setups[1], loop.SINGLE)
     others = [loop.Setup(ROBOT, fj.FeedforwardPD(ROBOT, PD.gains), 1e-3), loop.Setup(ROBOT, PD, 2e-3)]
     assert len({x.key for x in (*setups, *others)}) == 3
     monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path))
