@@ -20,10 +20,10 @@ ROBOT = ROBOTS["chain"]
 
 @cache
 def wide_kernel(algorithm, robot, lanes):
-    """A kernel that uses blocks of so many rows, whatever the machine has."""
+    """A kernel that uses blocks of so many rows, whatever the machine has; `grouped` below has its own."""
     kernel = Kernel(kernel_of(algorithm, robot).program, kernel_of(algorithm, robot).result)
     kernel.code = jit.load_object(jit.compile_object(llvm.kernel_ir(kernel.program, lanes)))
-    kernel._use_block(kernel.code.address, lanes, False)
+    kernel._use_block(kernel.code.address, lanes, llvm.groups_of(kernel.program), False)
     kernel._block = kernel.code
     return kernel
 
@@ -40,6 +40,22 @@ def single(kernel, arrays, row):
         return None
 
 
+@pytest.fixture
+def grouped(monkeypatch):
+    """Groups of rows take turns in pieces of all code, short as it may be."""
+    monkeypatch.setattr(llvm, "LONG", 0)
+    monkeypatch.setattr(llvm, "TURN", 40)
+    monkeypatch.setattr(sys.modules[__name__], "wide_kernel", wide_kernel.__wrapped__)
+
+
+@pytest.mark.parametrize("robot", ["chain", "tree"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_groups_in_turn(algorithm, robot, grouped):
+    assert wide_kernel(algorithm, robot, 2).description.groups == llvm.GROUPS
+    for lanes in WIDTHS[:2]:
+        test_every_lane_and_tail_has_the_bits_of_the_scalar_kernel(algorithm, robot, lanes)
+
+
 @pytest.mark.parametrize("lanes", WIDTHS)
 @pytest.mark.parametrize("robot", ROBOTS)
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -50,7 +66,7 @@ def test_every_lane_and_tail_has_the_bits_of_the_scalar_kernel(algorithm, robot,
     rows = len(sets)
     stacked = kernel.result.layers[0] is not None
     expected = [single(kernel, arrays, row) for row in range(rows)]
-    for count in {1, lanes - 1, lanes, lanes + 1, 2 * lanes + 1, rows}:
+    for count in {1, lanes - 1, lanes, lanes + 1, 2 * lanes + 1, min(5 * lanes + 1, rows), rows}:
         finite = np.empty(count, dtype=bool)
         found = rows_of(kernel(*(x[rows - count :] for x in arrays), finite=finite))
         plain = rows_of(kernel(*(x[rows - count :] for x in arrays)))

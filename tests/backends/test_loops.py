@@ -22,6 +22,7 @@ def pieces(request, monkeypatch):
     if request.param == "in pieces":
         monkeypatch.setattr(llvm, "WHOLE", 4)
         monkeypatch.setattr(llvm, "CHUNK", 3)
+        monkeypatch.setattr(llvm, "TURN", 3)
 
 
 @pytest.mark.parametrize("function", LOOPS)

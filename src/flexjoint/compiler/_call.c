@@ -2,7 +2,8 @@
 
    KernelBase: a callable that checks its arguments (float64, C-contiguous, exact shapes), collects their
    addresses and calls machine code `int64_t kernel(double **in, double **out)`, or for several rows at once
-   `int64_t kernel(double **in, double **out, int64_t *steps)` with the steps from row to row of each output. Whatever does not fit the
+   `int64_t kernel(double **in, double **out, int64_t *steps, int64_t groups)`: for some groups of as many rows
+   as a register has lanes, with pointers for each group, and the steps from row to row of each output. Whatever does not fit the
    fast path (other dtypes, lists, batches, overlapping buffers, errors) goes to the method `_call` of the
    Python subclass, which brings batches back to `_run`.
 
@@ -17,10 +18,11 @@
 #include <string.h>
 
 #define MAX_ARRAYS 1024
+#define MAX_GROUPS 4
 #define FEW_ROWS 32 /* fewer are done before another thread could take the GIL */
 
 typedef int64_t (*kernel_function)(const double *const *in, double *const *out);
-typedef int64_t (*block_function)(const double *const *in, double *const *out, const int64_t *steps);
+typedef int64_t (*block_function)(const double *const *in, double *const *out, const int64_t *steps, int64_t groups);
 
 typedef struct {
     int ndim;
@@ -32,8 +34,9 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     kernel_function function; /* one row */
-    block_function block;     /* `lanes` rows, or NULL */
+    block_function block;     /* groups of `lanes` rows, or NULL */
     int lanes;
+    int groups; /* of `lanes` rows that `block` evaluates at most */
     int apart; /* whether `block` heeds its steps; else rows of results follow each other */
     Py_ssize_t blocks_from; /* rows from which on `block` is wanted */
     int stacked;            /* whether the first result is a stack, its first dimension counting layers */
@@ -58,15 +61,15 @@ typedef struct {
     npy_intp size;
 } Rows;
 
-/* `count` rows: blocks of `lanes` rows by the SIMD code, if there is any, what is left by the scalar code. The block is
+/* `count` rows: groups of `lanes` rows by the SIMD code, if there is any, what is left by the scalar code. The block is
    an argument because another thread may set the kernel's while this one runs without the GIL. */
 static Py_ssize_t run_rows(const Kernel *self, block_function block, int lanes, const Rows *in, const Rows *out,
                            Py_ssize_t count, double *copies, unsigned char *finite)
 {
-    const double *from[MAX_ARRAYS], *spread[MAX_ARRAYS];
-    double *to[MAX_ARRAYS];
+    const double *from[MAX_ARRAYS], *spread[MAX_ARRAYS], *from_groups[MAX_GROUPS * MAX_ARRAYS];
+    double *to[MAX_ARRAYS], *to_groups[MAX_GROUPS * MAX_ARRAYS];
     int64_t steps[MAX_ARRAYS];
-    Py_ssize_t bad = 0, row = 0;
+    Py_ssize_t bad = 0, row = 0, most = lanes * self->groups;
     for (int k = 0; k < self->n_in; k++) {
         from[k] = spread[k] = in[k].row;
         if (in[k].step == 0 && copies != NULL) { /* a row shared by all lanes is laid out once for each */
@@ -80,9 +83,17 @@ static Py_ssize_t run_rows(const Kernel *self, block_function block, int lanes, 
         steps[k] = out[k].step;
     }
     while (row < count) {
-        int wide = block != NULL && count - row >= lanes;
-        int rows = wide ? lanes : 1;
-        uint64_t status = (uint64_t)(wide ? block(spread, to, steps) : self->function(from, to));
+        Py_ssize_t left = count - row, groups = block == NULL || left < lanes ? 0 : left < most ? left / lanes : self->groups;
+        int rows = groups > 0 ? (int)groups * lanes : 1;
+        for (int g = 0; groups > 1 && g < groups; g++) {
+            for (int k = 0; k < self->n_in; k++)
+                from_groups[g * self->n_in + k] = spread[k] + g * lanes * in[k].step;
+            for (int k = 0; k < self->n_layers; k++)
+                to_groups[g * self->n_layers + k] = to[k] + g * lanes * out[k].step;
+        }
+        uint64_t status = (uint64_t)(groups > 1    ? block(from_groups, to_groups, steps, groups)
+                                     : groups == 1 ? block(spread, to, steps, 1)
+                                                   : self->function(from, to));
         if (finite != NULL)
             for (int r = 0; r < rows; r++)
                 finite[row + r] = !(status >> r & 1);
@@ -553,18 +564,19 @@ static PyObject *kernel_run(Kernel *self, PyObject *args)
     return PyLong_FromSsize_t(bad);
 }
 
-/* _use_block(address, lanes, apart): code that evaluates `lanes` rows at once. */
+/* _use_block(address, lanes, groups, apart): code that evaluates up to `groups` groups of `lanes` rows at once. */
 static PyObject *kernel_use_block(Kernel *self, PyObject *args)
 {
     unsigned long long address;
-    int lanes, apart;
-    if (!PyArg_ParseTuple(args, "Kip", &address, &lanes, &apart))
+    int lanes, groups, apart;
+    if (!PyArg_ParseTuple(args, "Kiip", &address, &lanes, &groups, &apart))
         return NULL;
-    if (lanes < 1 || lanes > 64) {
-        PyErr_SetString(PyExc_ValueError, "a block has 1 to 64 rows");
+    if (lanes < 1 || groups < 1 || groups > MAX_GROUPS || lanes * groups > 64) {
+        PyErr_SetString(PyExc_ValueError, "a block has 1 to 64 rows, in at most 4 groups");
         return NULL;
     }
     self->lanes = lanes;
+    self->groups = groups;
     self->apart = apart;
     self->block = (block_function)(uintptr_t)address;
     Py_RETURN_NONE;

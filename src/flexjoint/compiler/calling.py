@@ -36,7 +36,7 @@ class PythonKernelBase:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)  # type: ignore[attr-defined]
 
-    def _use_block(self, address: int, lanes: int, apart: bool) -> None:
+    def _use_block(self, address: int, lanes: int, groups: int, apart: bool) -> None:
         """Blocks gain nothing here: the call itself takes longer than a row."""
 
     def _run(

@@ -13,9 +13,10 @@ STRETCH = 16  # from so many on, elements that lie side by side go to a loop's f
 class Frame:
     """One buffer, part after part."""
 
-    def __init__(self, program: Program, symbol: str, step: bool, rows: int):
+    def __init__(self, program: Program, symbol: str, step: bool, grouped: bool):
         self.loops = {i: op.loop for i, op in enumerate(program.code) if op.loop}
-        self.apart = bool(self.loops) and not step and rows > 1  # whether the rows of outputs may be
+        self.grouped = grouped  # then a loop is called for all groups at once, not by a piece
+        self.apart = bool(self.loops) and not step and grouped  # whether the rows of outputs may be
         self._symbol = symbol
         self._start: dict[int, int] = {}
         self._arguments = {i: len(program.code[i].args) for i in self.loops}

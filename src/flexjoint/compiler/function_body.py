@@ -187,7 +187,7 @@ class FunctionBody:
         return self.pointers["distance", array]
 
     def repeat(self, i: int) -> None:
-        """A loop: its arguments into the frame, and the call."""
+        """A loop: its arguments into the frame, and the call, if it is for this group alone."""
         op, emit, frame = self.program.code[i], self.emit, self.frame
         copied = [] if self.step else read_stretches(self.program, i)
         for part in copied:
@@ -199,8 +199,9 @@ class FunctionBody:
             if k not in done:
                 place = emit.element("%frame", frame.argument(i, k))
                 emit.lines.append(f"  store {emit.double} {self.get(x)}, ptr {place}")
-        arguments = (emit.element("%frame", at) for at in (frame.argument(i, 0), frame.result(i, 0)))
-        emit.put(f"call i64 @{frame.symbol(i)}({', '.join(f'ptr {x}' for x in arguments)})")
+        if not frame.grouped:
+            arguments = (emit.element("%frame", at) for at in (frame.argument(i, 0), frame.result(i, 0)))
+            emit.put(f"call i64 @{frame.symbol(i)}({', '.join(f'ptr {x}' for x in arguments)})")
 
     def outside(self, table: str, part: Stretch) -> str:
         return self.emit.element(self.pointer(table, part.array), part.element, "double")

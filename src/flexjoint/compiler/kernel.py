@@ -65,7 +65,8 @@ class Description(NamedTuple):
     operations: int
     angles: tuple[tuple[int, int], ...]  # input elements of which a sine or cosine is taken
     divisors: tuple[tuple[int, int], ...]  # ... and by which is divided
-    apart: bool  # whether code for several rows takes outputs whose rows are apart
+    groups: int  # of rows that code for several rows evaluates at once, at most
+    apart: bool  # whether it takes outputs whose rows are apart
 
     @classmethod
     def of(cls, program: Program, result: Result) -> Description:
@@ -74,9 +75,18 @@ class Description(NamedTuple):
             leaves = {program.code[op.args[-1]] for op in program.code if op.name in operations}
             return tuple(sorted((leaf.args[0], leaf.args[1]) for leaf in leaves if leaf.name == "input"))
 
-        loops = any(op.loop for op in program.code)
-        arrays = (program.inputs, program.outputs)
-        return cls(program.name, *arrays, result.layers, program.operations, inputs("sin", "cos"), inputs("div"), loops)
+        groups = llvm.groups_of(program)
+        return cls(
+            program.name,
+            program.inputs,
+            program.outputs,
+            result.layers,
+            program.operations,
+            angles=inputs("sin", "cos"),
+            divisors=inputs("div"),
+            groups=groups,
+            apart=groups > 1 and any(op.loop for op in program.code),
+        )
 
     @classmethod
     def from_json(cls, data: dict) -> Description:
@@ -85,7 +95,7 @@ class Description(NamedTuple):
             for side in ("inputs", "outputs")
         )
         angles, divisors = (tuple((k, e) for k, e in data[what]) for what in ("angles", "divisors"))
-        rest = (data["operations"], angles, divisors, data["apart"])
+        rest = (data["operations"], angles, divisors, data["groups"], data["apart"])
         return cls(data["name"], inputs, outputs, tuple(data["layers"]), *rest)
 
 
@@ -263,7 +273,7 @@ class Kernel(KernelBase):
             if self._block is None:
                 entry = cache.load(self._cache_key(lanes)) if self._key else None
                 self._block = self._compiled(lanes, entry)
-                self._use_block(self._block.address, lanes, self.description.apart)
+                self._use_block(self._block.address, lanes, self.description.groups, self.description.apart)
 
     def _checked(self, args: tuple) -> list[np.ndarray]:
         name = self.name

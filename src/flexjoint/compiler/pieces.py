@@ -22,7 +22,7 @@ class Pieces(NamedTuple):
     size: int
 
     @classmethod
-    def of(cls, program: Program, most: int, length: int, one_row: bool) -> Pieces:
+    def of(cls, program: Program, most: int, length: int, one_row: bool, cut_after_loops: bool = False) -> Pieces:
         """One function up to `most` values, else functions of about `length`."""
         units = [range(i, i + 1) for i in range(len(program.code))]
         twin: dict[int, int] = {}
@@ -30,8 +30,9 @@ class Pieces(NamedTuple):
             program, units, twin = together(program)
         end_of = {i: unit.stop for unit in units for i in unit}
         parts = chunks(len(program.code), most if len(program.code) <= most else length)
-        bounds = dict.fromkeys([0, *(end_of[part[-1]] for part in parts)])
-        runs = [range(a, b) for a, b in pairwise(bounds)]
+        bounds = {0, *(end_of[part[-1]] for part in parts)}
+        bounds |= {i + 1 for i, op in enumerate(program.code) if op.loop and cut_after_loops}
+        runs = [range(a, b) for a, b in pairwise(sorted(bounds))]
         slots, size = scratch_slots(program.code, runs, twin)
         return cls(program, runs, {unit.start: unit for unit in units}, twin, slots, size)
 
