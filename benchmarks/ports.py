@@ -4,7 +4,7 @@ First the processor: short loops of multiply-adds (F), products (M), sums (A), s
 registers, which do not wait for one another.  Two units multiply, so F + M take half as many cycles at least; what
 stores and loads add depends on the order, by half as much again.  Then the kernels: how many of each their code has,
 how long the two units are busy with a row, and how long the row takes.  Loads and stores are what 16 registers cannot
-hold.
+hold.  Last one kernel in several copies that run in turn: more code than the processor keeps decoded.
 A cycle is half of the time a product takes in a loop of nothing else.
 """
 
@@ -24,6 +24,7 @@ import flexjoint as fj
 from flexjoint.compiler import jit, llvm
 
 LOOPS = ("MM", "FFA", "MMS", "FFS", "FFMMSS", "FSFSMM", "MMLL", "FFLL", "MMLLS")  # repeated seven times
+COPIES = (1, 2, 3, 4, 8)
 TURNS, TRIALS = 2000, 400
 INSTRUCTIONS = {
     "M": "vmulpd %ymm0, %ymm1, %ymm{r}",
@@ -70,13 +71,54 @@ end:
 def instruction_counts(kernel: fj.Kernel) -> Counter[str]:
     """Of the code for four rows; S are stores of vector registers or their elements, L loads, also as operands."""
     counts: Counter[str] = Counter()
-    for name, operands in re.findall(r"^\t(\w+)\t(.*)$", jit.assembly(llvm.kernel_ir(kernel.program, 4)), re.M):
+    code = jit.assembly(llvm.kernel_ir(kernel.program, 4, kernel.description.groups))
+    for name, operands in re.findall(r"^\t(\w+)\t(.*)$", code, re.M):
         kind = next((x for x, pattern in KINDS.items() if re.fullmatch(pattern, name)), "")
         if name.startswith("vmov") and operands.endswith(")"):
             kind = "S"
         memory = "(" in operands and kind != "S"
         counts.update([kind, "all", *["L"] * memory])
     return counts
+
+
+def time_in_turn(kernel: fj.Kernel, copies: int) -> float:
+    """Seconds a row takes where copies of the code for four rows run in turn."""
+    ir = """
+define i64 @kernel(ptr %functions, ptr %args) nounwind {
+entry:
+  %out.at = getelementptr ptr, ptr %args, i64 1
+  %in = load ptr, ptr %args
+  %out = load ptr, ptr %out.at
+  br label %turn
+turn:
+  %k = phi i64 [0, %entry], [%next, %turn]
+  %copy = urem i64 %k, COPIES
+  %at = getelementptr ptr, ptr %functions, i64 %copy
+  %function = load ptr, ptr %at
+  %status = call i64 %function(ptr %in, ptr %out, ptr null, i64 1)
+  %next = add i64 %k, 1
+  %more = icmp ult i64 %next, TURNS
+  br i1 %more, label %turn, label %end
+end:
+  ret i64 0
+}
+"""
+    driver = jit.load_object(jit.compile_object(ir.replace("COPIES", str(copies)).replace("TURNS", str(TURNS))))
+    one = jit.compile_object(llvm.kernel_ir(kernel.program, 4))
+    codes = [jit.load_object(one) for _ in range(copies)]
+    arrays = [np.full((4, *x.shape), 0.1) for x in (*kernel.inputs, *kernel.outputs)]
+    pointers = [x.ctypes.data for x in arrays]
+    tables = [np.array(x, dtype=np.uint64) for x in (pointers[: len(kernel.inputs)], pointers[len(kernel.inputs) :])]
+    functions, args = (
+        np.array(x, dtype=np.uint64) for x in ([x.address for x in codes], [x.ctypes.data for x in tables])
+    )
+    call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(driver.address)
+    best = float("inf")
+    for _ in range(TRIALS // 4):
+        start = time.perf_counter()
+        call(functions.ctypes.data, args.ctypes.data)
+        best = min(best, time.perf_counter() - start)
+    return best / TURNS / 4
 
 
 def units_busy(counts: Counter[str]) -> float:
@@ -117,6 +159,10 @@ def main() -> None:
         busy, pace = units_busy(counts) * cycle / 4, counts["all"] / (4 * measured / cycle)
         cells = [str(counts[x]) for x in columns]
         table.add_row(name, *cells, f"{busy * 1e9:.0f}", f"{measured * 1e9:.0f}", f"{pace:.1f}")
+    Console().print(table)
+    table = Table("copies of forward dynamics in turn", "ns a row")
+    for copies in COPIES:
+        table.add_row(str(copies), f"{time_in_turn(kernels['forward dynamics, rigid'], copies) * 1e9:.1f}")
     Console().print(table)
 
 

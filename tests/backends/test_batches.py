@@ -22,8 +22,9 @@ ROBOT = ROBOTS["chain"]
 def wide_kernel(algorithm, robot, lanes):
     """A kernel that uses blocks of so many rows, whatever the machine has; `grouped` below has its own."""
     kernel = Kernel(kernel_of(algorithm, robot).program, kernel_of(algorithm, robot).result)
-    kernel.code = jit.load_object(jit.compile_object(llvm.kernel_ir(kernel.program, lanes)))
-    kernel._use_block(kernel.code.address, lanes, llvm.groups_of(kernel.program), False)
+    groups = kernel.description.groups
+    kernel.code = jit.load_object(jit.compile_object(llvm.kernel_ir(kernel.program, lanes, groups)))
+    kernel._use_block(kernel.code.address, lanes, groups, False)
     kernel._block = kernel.code
     return kernel
 

@@ -154,7 +154,8 @@ class Kernel(KernelBase):
         """Machine code for `lanes` rows at once, from the cache or newly made."""
         if entry is not None:
             return jit.load_object(entry.object_code)
-        object_code = jit.compile_object(llvm.kernel_ir(self._program_for(lanes), lanes))
+        groups = self.description.groups if lanes > 1 else 1
+        object_code = jit.compile_object(llvm.kernel_ir(self._program_for(lanes), lanes, groups))
         if self._key:
             cache.store(self._cache_key(lanes), cache.Entry(self.description._asdict(), object_code))
         return jit.load_object(object_code)

@@ -36,10 +36,10 @@ LONG, SCRATCH, FRAMES = 1500, 1500, 16_000  # values: of code that gains by it, 
 FOLDED_LANES = 4  # AVX2 folds a vector from memory into an operation, a broadcast takes a load: up to 10 % of a block
 
 
-def kernel_ir(program: Program, rows: int = 1, symbol: str = "kernel") -> str:
-    """The module's IR."""
+def kernel_ir(program: Program, rows: int = 1, groups: int = 1, symbol: str = "kernel") -> str:
+    """The module's IR, for one row, or for up to so many groups of rows."""
     shape = Shape(rows, len(LANES) if program.packs else rows)
-    length, groups = len(program.code), groups_of(program) if rows > 1 else 1
+    length = len(program.code)
     if program.packs or (rows == 1 and length <= WHOLE):
         program = in_recursion_order(program)
     elif rows > 1 and length <= SHORT:

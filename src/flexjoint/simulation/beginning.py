@@ -68,7 +68,7 @@ def given_state(start: Any, robot: Robot) -> JointState:
         raise InputError("simulate: start must be a JointState (q, v, theta, theta_v) or a Simulation") from None
     for name, x in zip(JointState._fields, state):
         size = robot.n if name in ("q", "v") else robot.motor_count
-        if x.shape[-1:] != (size,) or not np.all(np.isfinite(x)):
+        if x.shape[-1:] != (size,) or not np.isfinite(x).all():
             raise InputError(f"simulate: start.{name} has shape {x.shape}; it must be (..., {size}) finite numbers")
     return tied(robot, state)
 

@@ -45,5 +45,5 @@ class Reference:
 
     def __call__(self, t: np.ndarray) -> np.ndarray:
         if isinstance(self.source, Trajectory):
-            return np.moveaxis(self.source(t, self.order), 0, -2)
+            return self.source(t, self.order).transpose(*range(1, t.ndim + 1), 0, -1)
         return np.broadcast_to(self.source, (*t.shape, *self.source.shape)) if t.ndim else self.source

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,8 +112,8 @@ def finished(setup: Setup, begin: int, ran: Ran, controller: Any = None) -> Simu
             f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
         )
     t = setup.period * (begin + np.arange(m))
-    cuts = np.cumsum(list(setup.columns.values()))[:-1]
-    arrays = dict(zip(setup.columns, np.split(histories, cuts, axis=-1)))
+    ends = accumulate(setup.columns.values())
+    arrays = {name: histories[..., end - size : end] for (name, size), end in zip(setup.columns.items(), ends)}
     q, v, theta, theta_v, tau = (arrays.pop(name) for name in FIELDS)
     about = provenance(setup, controller or setup.controller)
     rest: tuple[Any, ...] = (ran.wanted[:m], done, joint, ran.memory, ran.instruments, arrays, about)

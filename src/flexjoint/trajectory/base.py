@@ -41,7 +41,7 @@ class Trajectory(ABC):
         t = finite(name, "t", t)
         with np.errstate(over="ignore", invalid="ignore"):
             stack = self.derivatives(t, order)
-        if not np.all(np.isfinite(stack)):
+        if not np.isfinite(stack).all():
             k = next(k for k in range(order + 1) if not np.all(np.isfinite(stack[k])))
             raise NonFiniteError(f"{name}: derivative {k} exceeds the range of doubles; ask for a lower order")
         return stack
@@ -82,7 +82,7 @@ class Trajectory(ABC):
 def empty_stack(order: int, shape: tuple[int, ...], n: int) -> np.ndarray:
     """A stack (order + 1, *shape, n) to be filled; in memory the derivatives at one time are together, as a simulation
     reads them."""
-    return np.moveaxis(np.empty((*shape, order + 1, n)), -2, 0)
+    return np.empty((*shape, order + 1, n)).transpose(-2, *range(len(shape)), -1)
 
 
 def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: Robot | None = None) -> None:
@@ -128,7 +128,7 @@ def finite(owner: str, what: str, value: Any) -> np.ndarray:
         array = real(value)
     except (TypeError, ValueError):
         raise InputError(f"{owner}: {what} must be real numbers, not {reprlib.repr(value)}") from None
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         if array.size > 10:
             index = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
             raise InputError(f"{owner}: {what}{list(index)} is {array[index]}; every number must be finite")
