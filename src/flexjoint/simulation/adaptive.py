@@ -85,7 +85,7 @@ def reference_solution(
     stacks = wanted(t)
     tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
     histories = np.concatenate([*states, tau], axis=-1)
-    return finished(setup, begin, Ran(histories, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
+    return finished(setup, t, Ran(histories, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
 
 
 def refuse_memory(controller: Controller, memory: Any, stack: np.ndarray, state: JointState) -> None:

@@ -43,8 +43,9 @@ def beginning(start: Any, setup: Setup, controller: Any, wanted: Reference) -> B
         if widths(instruments) != setup.instruments.sizes(robot).flat:
             instruments = setup.instruments.start(robot, start.last, start.tau[..., -1, :]).flat
         return Beginning(contiguous(start.last), start.memory, instruments, begin)
-    stack = wanted(np.zeros(()))
-    memory = controller.start(stack) if hasattr(controller, "start") else ()
+    remembers = bool(controller.memory_sizes) if isinstance(controller, Controller) else hasattr(controller, "start")
+    stack: Any = wanted(np.zeros(())) if remembers or start is None else ()
+    memory = controller.start(stack) if remembers else ()
     state = resting(robot, controller, stack[0]) if start is None else given_state(start, robot)
     return Beginning(contiguous(state), memory, setup.instruments.start(robot, state).flat, 0)
 

@@ -93,9 +93,13 @@ class Ran(NamedTuple):
     wanted: np.ndarray
 
 
-def finished(setup: Setup, begin: int, ran: Ran, controller: Any = None) -> Simulation:
-    """The result; what comes after the end of a run is NaN.  `controller` is a Python function, if that was one."""
+def finished(setup: Setup, t: np.ndarray, ran: Ran, controller: Any = None) -> Simulation:
+    """The result, at times t, or the first of them if all runs ended early; what comes after the end of a run is NaN.
+
+    `controller` is a Python function, if that was one.
+    """
     robot, histories, m = setup.robot, ran.histories, ran.histories.shape[-2]
+    begin = round(float(t[0]) / setup.period)
     if lost := np.count_nonzero(np.isnan(ran.done)):
         many = f"{lost} of {np.size(ran.done)} runs"
         raise NonFiniteError(f"{robot.name}: an observer, or the controller's memory, was not finite in {many}")
@@ -111,13 +115,12 @@ def finished(setup: Setup, begin: int, ran: Ran, controller: Any = None) -> Simu
         warnings.warn(
             f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
         )
-    t = setup.period * (begin + np.arange(m))
     ends = accumulate(setup.columns.values())
     arrays = {name: histories[..., end - size : end] for (name, size), end in zip(setup.columns.items(), ends)}
     q, v, theta, theta_v, tau = (arrays.pop(name) for name in FIELDS)
     about = provenance(setup, controller or setup.controller)
     rest: tuple[Any, ...] = (ran.wanted[:m], done, joint, ran.memory, ran.instruments, arrays, about)
-    return Simulation(robot, setup.period, t, q, v, theta, theta_v, tau, *rest)
+    return Simulation(robot, setup.period, t[:m], q, v, theta, theta_v, tau, *rest)
 
 
 def provenance(setup: Setup, controller: Any) -> dict[str, Any]:

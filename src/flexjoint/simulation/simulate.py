@@ -120,7 +120,7 @@ def simulate(
         ran = compiled_run(setup, loop, batch, wanted, at, t, numbers, threads)
     else:
         ran = python_run(setup, loop, controller, wanted, at, t, numbers, threads)
-    done = finished(setup, at.begin, ran, controller)
+    done = finished(setup, t, ran, controller)
     return replace(done, provenance={**done.provenance, "seed": str(seed)}) if setup.instruments.noisy else done
 
 

@@ -120,7 +120,7 @@ def real(value: Any) -> np.ndarray:
     array = np.array(value)
     if array.dtype.kind not in "biufO":
         raise TypeError(f"{array.dtype} is no kind of real number")
-    return array.astype(float)
+    return array.astype(float, copy=False)
 
 
 def finite(owner: str, what: str, value: Any) -> np.ndarray:
