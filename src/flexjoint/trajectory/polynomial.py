@@ -47,9 +47,10 @@ class RestToRest(Trajectory):
         step = self.goal - self.start
         stack = empty_stack(order, x.shape, self.n)
         rise = profile(np.minimum(x, 1.0 - x), self.smoothness)
-        outer(np.where(late, -rise, rise), step, out=stack[0])
-        ends = np.stack([self.start, self.goal])
-        stack[0] += np.take(ends, late.astype(np.intp), axis=0)  # both are met exactly
+        signed = np.where(late, -rise, rise)  # from the nearer end, so that both are met exactly
+        np.take([self.start, self.goal], late.astype(np.intp), axis=0, out=stack[0], mode="clip")
+        for i, way in enumerate(step):
+            stack[0][..., i] += way * signed
         for k in range(1, order + 1):
             rate = profile_derivative(x, self.smoothness, k)
             outer(rate, step / self.duration**k, out=stack[k])
