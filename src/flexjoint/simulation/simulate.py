@@ -161,11 +161,12 @@ def run_blocks(
     """Block after block, until the end or until no row runs any more: how many periods, what is carried, the goals."""
     kernel, block = loop.kernel, loop.periods
     carried, until, numbers = given[:count], given[count], given[count + 1 :]
-    batch, goals, place, n = histories.shape[:-2], [], 0, setup.robot.n
+    batch, place, n = histories.shape[:-2], 0, setup.robot.n
+    goals = np.empty((histories.shape[-2], setup.controller.width))
     shapes = kernel.result.shapes(kernel.outputs, batch)[1:]
     buffers = [[np.empty(shape) for shape in shapes] for _ in range(2)]  # in turn: a block reads the last one's
     for table in tables:
-        goals.append(table.goals)
+        goals[place : place + len(table.goals)] = table.goals
         for first in range(0, len(table.goals), block):
             reference, history = table.prepared[first : first + block], histories[..., place : place + block, :]
             after = buffers[0]
@@ -173,8 +174,8 @@ def run_blocks(
             place, carried = place + block, after
             buffers.reverse()
             if (after[-1] < n).all() if batch else after[-1].item() < n:
-                return place, list(carried), np.concatenate(goals)
-    return place, list(carried), np.concatenate(goals)
+                return place, list(carried), goals
+    return place, list(carried), goals
 
 
 def divided(
