@@ -45,8 +45,8 @@ class Cut(NamedTuple):
     worth: float
 
 
-SINGLE = Cut(200, 30.0)  # a call takes 1 µs, and what a single run waits for is the robot, not the law
-BATCH = Cut(50, 2.0)  # longer ones outgrow the cache
+SINGLE = Cut(200, 30.0)  # rows one by one: a call takes 1 µs, and what a run waits for is the robot, not the law
+BATCH = Cut(50, 2.0)  # as many as a register has lanes: longer calls outgrow the cache
 PYTHON = Cut(1, math.inf)  # control comes from outside
 
 

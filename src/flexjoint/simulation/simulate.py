@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.kernel import Kernel, side_by_side
+from ..compiler.kernel import BLOCKS_FROM, Kernel, side_by_side
 from ..control.base import Controller, JointState
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
@@ -111,7 +111,7 @@ def simulate(
     if setup.instruments.noisy:
         numbers += numbered(seed, row, batch_shape(setup, at.state, numbers))
     batch = batch_shape(setup, at.state, numbers)
-    cut = PYTHON if not compiled else BATCH if batch else SINGLE
+    cut = PYTHON if not compiled else BATCH if math.prod(batch) >= BLOCKS_FROM else SINGLE
     if check:
         check_stability(setup, cut, at.state, wanted(np.array(at.begin * period)), weights)
     t, threads = period * (at.begin + np.arange(steps + 1)), whole("simulate", "threads", threads, least=1)
