@@ -3,9 +3,9 @@
    KernelBase: a callable that checks its arguments (float64, C-contiguous, exact shapes), collects their
    addresses and calls machine code `int64_t kernel(double **in, double **out)`, or for several rows at once
    `int64_t kernel(double **in, double **out, int64_t *steps, int64_t groups)`: for some groups of as many rows
-   as a register has lanes, with pointers for each group, and the steps from row to row of each output. Whatever does not fit the
-   fast path (other dtypes, lists, batches, overlapping buffers, errors) goes to the method `_call` of the
-   Python subclass, which brings batches back to `_run`.
+   as a register has lanes, with pointers for each group, and the steps from row to row of each output.
+   Whatever does not fit the fast path (other dtypes, lists, batches, overlapping buffers, errors) goes to the
+   method `_call` of the Python subclass, which brings batches back to `_run`.
 
    AlgorithmBase: a callable `algorithm(robot, *arrays, out=...)` that remembers the kernel of the robot it
    was called with last; anything else goes to its `_call`. */

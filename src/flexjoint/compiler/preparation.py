@@ -26,21 +26,23 @@ class Split(NamedTuple):
 
 
 def split(program: Program, name: str, worth: float) -> Split:
-    """A Program of one loop whose xs are the rows of the array called `name`.
+    """Of a Program with a loop whose xs are the rows of the array called `name`.
 
     Each number that is prepared must save so many operations.
     """
     array = [x.name for x in program.inputs].index(name)
-    at = next(i for i, op in enumerate(program.code) if op.loop)
-    op, loop = program.code[at], program.code[at].loop
-    assert loop is not None
-    ready = prepared(loop.body)
-    first_row = loop.split(op.args)[1][0]
-    preparation = before_loop(loop.body, ready, program.inputs[array], [program.code[x].args[1] for x in first_row])
-    effort = sum(preparation.counts.values()) - preparation.counts["neg"]
-    if ready and effort > worth * len(ready):
-        rest = loop._replace(body=after_preparation(loop.body, ready))
-        return Split(preparation, with_loop(program, at, rest, array))
+    for at, op in enumerate(program.code):
+        if not op.loop:
+            continue
+        xs = [[program.code[x] for x in row] for row in op.loop.split(op.args)[1]]
+        if not xs[0] or any(x.name != "input" or x.args[0] != array for row in xs for x in row):
+            continue
+        ready = prepared(op.loop.body)
+        preparation = before_loop(op.loop.body, ready, program.inputs[array], [x.args[1] for x in xs[0]])
+        effort = sum(preparation.counts.values()) - preparation.counts["neg"]
+        if effort > worth * len(ready):
+            rest = op.loop._replace(body=after_preparation(op.loop.body, ready))
+            return Split(preparation, with_loop(program, at, rest, array))
     return Split(None, program)
 
 

@@ -31,7 +31,8 @@ def program(step):
 def heavy(c, x, gain):
     far = ca.sin(x[0]) * ca.cos(x[2]) + ca.exp(x[0])
     inner, _ = scan(lambda s, _: (s * 0.5 + x[2], ()), x[0], [()] * 4)
-    return gain * c + ca.vertcat(far, -far), ca.vertcat(c, far * gain, x[0] + x[2], x[0], inner)
+    outside, _ = scan(lambda s, _: (s * 0.5 + gain, ()), gain, [()] * 4)  # becomes a loop before this one
+    return gain * c + ca.vertcat(far, -far), ca.vertcat(c, far * gain, x[0] + x[2], x[0], inner + outside)
 
 
 def of_parts(parts, given):
