@@ -223,8 +223,7 @@ def test_what_a_batch_refuses():
 
 
 def test_more_than_64_arrays():
-    """Of a joint that slides, whose kernel is short: one that turns takes a minute to compile."""
-    robot = fj.random_robot(1, seed=4, prismatic=1.0)
+    robot = fj.random_robot(1, seed=4, prismatic=0.0)
     stack = np.random.default_rng(0).normal(size=(70, 1))
     one = fj.torque_derivatives(robot, *stack, order=67)
     rows = fj.torque_derivatives(robot, *np.tile(stack[:, None], (1, 66, 1)), order=67)
