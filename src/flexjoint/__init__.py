@@ -65,7 +65,7 @@ _HOMES = {
         "gains_from_poles joint_modes routh_period_limit runge_kutta_limit sampling_period_limit stiffness_band"
     ),
     "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
-    "errors": "FlexjointError InputError NonFiniteError RobotError",
+    "errors": "FlexjointError FlexjointWarning InputError NonFiniteError RobotError",
     "loading": "builtin_robots load",
     "loading.dh": "from_dh",
     "loading.robot_files": "read_robot",

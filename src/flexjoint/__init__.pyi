@@ -168,6 +168,7 @@ from .drives import (
 )
 from .errors import (
     FlexjointError as FlexjointError,
+    FlexjointWarning as FlexjointWarning,
     InputError as InputError,
     NonFiniteError as NonFiniteError,
     RobotError as RobotError,

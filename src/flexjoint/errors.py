@@ -15,3 +15,11 @@ class InputError(FlexjointError, ValueError):
 
 class NonFiniteError(FlexjointError, ArithmeticError):
     """A single evaluation gave a result that is not finite; the message names the offending input."""
+
+
+class FlexjointWarning(UserWarning):
+    """An input is legal but probably not what was meant: the message names the place, the value and the remedy.
+
+    `warnings.simplefilter("error", fj.FlexjointWarning)` turns every such warning into an error, as `--strict` does on
+    the command line.
+    """

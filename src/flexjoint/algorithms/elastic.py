@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ..api import algorithm
 from ..drives import Motor
-from ..errors import InputError
+from ..errors import FlexjointWarning, InputError
 from ..robot import Robot
 from ..spatial import Jet, ca, is_symbolic, sx
 from .deflection import spring_motion
@@ -133,6 +133,7 @@ def warn_of_friction(robot: Robot) -> None:
                 f"is differentiated twice: {joint.coulomb_friction:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
                 "motor torque where the joint turns round at 1 rad/s² (m/s²); move it to the motor, or raise its "
                 "coulomb_velocity",
+                FlexjointWarning,
                 stacklevel=2,
             )
 

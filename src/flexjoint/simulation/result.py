@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.base import UNITS, Controller, JointState
-from ..errors import NonFiniteError
+from ..errors import FlexjointWarning, NonFiniteError
 from ..robot import Robot
 from .loop import Setup
 
@@ -113,7 +113,9 @@ def finished(setup: Setup, t: np.ndarray, ran: Ran, controller: Any = None) -> S
         name, when = robot.joints[int(joint[first])].name, (int(done[first]) + 1) * setup.period
         where = f" in run {tuple(map(int, first))}" if first else ""
         warnings.warn(
-            f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}", stacklevel=3
+            f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}",
+            FlexjointWarning,
+            stacklevel=3,
         )
     ends = accumulate(setup.columns.values())
     arrays = {name: histories[..., end - size : end] for (name, size), end in zip(setup.columns.items(), ends)}
