@@ -8,8 +8,12 @@ import numpy as np
 
 from .drives import Drive, ElasticDrive, Motor
 from .errors import RobotError
+from .numerics import exp, log, product
 from .robot import BASE, Joint, JointKind, Link, Robot
 from .spatial import rotation_rpy
+
+
+TAIL = 3.65  # standard deviations, of one draw in 4000: beyond them NumPy asks the C library for a logarithm
 
 
 def random_robot(
@@ -60,13 +64,16 @@ def random_robot(
             add(f"fixed{i + 1}", "fixed")
         kind: JointKind = "prismatic" if rng.random() < prismatic else "revolute"
         add(f"link{i + 1}", kind, random_spring(rng) if i in springy else None)
-    gravity = random_rotation(rng) @ [0.0, 0.0, 9.81]
+    gravity = product(random_rotation(rng), [0.0, 0.0, 9.81])
     return Robot(name or f"random_{n}_{seed}", tuple(links), gravity)
 
 
 def random_rotation(rng: np.random.Generator) -> np.ndarray:
-    """Uniform over all rotations, from a unit quaternion."""
-    w, x, y, z = (quaternion := rng.normal(size=4)) / np.linalg.norm(quaternion)
+    """Nearly uniform over all rotations, from a unit quaternion."""
+    quaternion = rng.normal(size=4)
+    while np.any(np.abs(quaternion) > TAIL):
+        quaternion = rng.normal(size=4)
+    w, x, y, z = quaternion / np.sqrt(np.sum(quaternion * quaternion))
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -91,11 +98,11 @@ def random_body(rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray
     """Mass, centre of mass and central inertia tr(Σ) 1 − Σ of a positive second moment Σ: one a real body has."""
     mass = float(rng.uniform(0.5, 5.0))
     R, radii = random_rotation(rng), rng.uniform(0.03, 0.15, size=3)
-    Sigma = mass * (R * radii**2) @ R.T
+    Sigma = product(mass * (R * (radii * radii)), R.T)
     inertia = np.trace(Sigma) * np.eye(3) - (Sigma + Sigma.T) / 2
     return mass, rng.uniform(-0.2, 0.2, size=3), inertia
 
 
 def random_spring(rng: np.random.Generator) -> ElasticDrive:
-    stiffness, inertia = np.exp(rng.uniform(np.log([100.0, 0.05]), np.log([10000.0, 3.0])))
+    stiffness, inertia = (exp(rng.uniform(log(low), log(high))) for low, high in ((100.0, 10000.0), (0.05, 3.0)))
     return ElasticDrive(float(stiffness), Motor(float(inertia)))

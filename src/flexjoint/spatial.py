@@ -1,7 +1,7 @@
 """Three-dimensional vectors, inertias and jets: the algebra every algorithm is written in.
 
 Numeric helpers work on NumPy arrays (a robot is loaded without CasADi); symbolic ones work on CasADi SX
-matrices.  `ca` is CasADi itself, imported when an algorithm is first traced.
+matrices.
 
 A *jet* is the list of a quantity and its time derivatives, x[k] = dᵏx/dtᵏ, taken component by component in
 the frame the components refer to.  Constants of a body commute with that derivative: this is what lets one
@@ -10,29 +10,16 @@ recursion serve every order.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from math import comb
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import casadi as ca
-else:
-
-    class _LazyModule:
-        """Imports a module when it is first used: `import flexjoint` stays as fast as `import numpy`."""
-
-        def __init__(self, name: str):
-            self._name = name
-
-        def __getattr__(self, attribute: str) -> Any:
-            return getattr(importlib.import_module(self._name), attribute)
-
-    ca = _LazyModule("casadi")
+from .lazy import ca
+from .numerics import cos, product, sin
 
 Vector = Any  # (3,) array or 3x1 SX
 Matrix = Any  # (3, 3) array or 3x3 SX
@@ -53,7 +40,7 @@ def cos_sin(angle: float) -> tuple[float, float]:
     quarters = round(angle / (math.pi / 2))
     if abs(angle - quarters * (math.pi / 2)) < QUARTER_TURN_TOLERANCE:
         return ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[quarters % 4]
-    return math.cos(angle), math.sin(angle)
+    return cos(angle), sin(angle)
 
 
 def rotation_x(angle: float) -> np.ndarray:
@@ -73,7 +60,7 @@ def rotation_z(angle: float) -> np.ndarray:
 
 def rotation_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
     """Rz(yaw) Ry(pitch) Rx(roll), the convention of URDF."""
-    return rotation_z(yaw) @ rotation_y(pitch) @ rotation_x(roll)
+    return product(rotation_z(yaw), rotation_y(pitch), rotation_x(roll))
 
 
 # Symbolic vectors -----------------------------------------------------------------------------------------

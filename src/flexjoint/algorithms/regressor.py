@@ -25,6 +25,7 @@ import numpy as np
 
 from ..api import algorithm
 from ..errors import InputError
+from ..numerics import column_basis, evaluate, product
 from ..robot import Joint, Link, Robot, a_robot
 from ..signals import SIZES
 from ..spatial import Inertia, Vector, ca, cross, is_symbolic, sx, symmetric, unit_z, zeros
@@ -134,7 +135,7 @@ class BaseParameters:
 
     def of(self, robot: Robot) -> np.ndarray:
         """The values of a robot, which may differ in its bodies from the one the parameters were found for."""
-        return self.matrix @ standard_parameters(robot)
+        return product(self.matrix, standard_parameters(robot))
 
 
 class Basis(NamedTuple):
@@ -174,23 +175,19 @@ def basis_of_joints(robot: Robot) -> Basis:
 def sampled(Y: Any, count: int) -> np.ndarray:
     """Y in random states, one below the other; angles and what else it depends on lie around the unit."""
     symbols = ca.symvar(Y)
-    f = ca.Function("Y", [ca.vertcat(*symbols)], [ca.densify(Y)])
-    rng = np.random.default_rng(0)
-    return np.vstack([np.array(f(x)) for x in rng.normal(size=(count, len(symbols)))])
+    states = np.random.default_rng(0).uniform(-2.0, 2.0, size=(count, len(symbols)))
+    return np.vstack(evaluate([ca.vertcat(*symbols)], [states], [Y])[0])
 
 
 def independent(Y: np.ndarray) -> tuple[list[int], np.ndarray]:
-    """Columns outside the span of those before them, by QR without pivoting  [Gautier], and the shares X with
+    """Columns outside the span of those before them, by orthogonalisation  [Gautier], and the shares X with
     Y[:, kept] X = Y[:, others]."""
-    length = np.linalg.norm(Y, axis=0)
+    length = np.sqrt(np.sum(Y * Y, axis=0))
     length = np.where(length > INDEPENDENT * np.max(length, initial=0.0), length, np.inf)  # gravity along a tilted axis
-    diagonal = np.abs(np.diag(np.linalg.qr(Y / length, mode="r")))
-    kept = np.flatnonzero(diagonal > INDEPENDENT)
-    others = np.flatnonzero(diagonal <= INDEPENDENT)
-    X = np.linalg.lstsq(Y[:, kept] / length[kept], Y[:, others] / length[others], rcond=None)[0]
+    kept, others, X = column_basis(Y / length, INDEPENDENT)
     X[np.abs(X) < INDEPENDENT] = 0.0
-    X[X != 0.0] *= (length[others] / length[kept, None])[X != 0.0]
-    return kept.tolist(), X
+    X[X != 0.0] *= (length[others] / length[kept][:, None])[X != 0.0]
+    return kept, X
 
 
 def base_parts(robot: Robot) -> tuple[Part, ...]:
@@ -224,7 +221,7 @@ def base_parameters(robot: Robot) -> BaseParameters:
         values = ca.vertcat(zeros(0), *[BASE[part.name](left[part.body].inertia) for part in parts])
         return np.array(ca.DM(ca.jacobian(values, ca.vec(pi)))).reshape(len(parts), pi.numel())
 
-    matrix = matrix_of(kept) + share @ matrix_of(others)
+    matrix = matrix_of(kept) + (product(share, matrix_of(others)) if others else 0.0)
     matrix.flags.writeable = False
     return BaseParameters(tuple(f"{robot.joints[part.body].name}.{part.name}" for part in kept), matrix)
 

@@ -4,7 +4,7 @@ What is kept will be executed, so the folder is the user's own (mode 0700, refus
 their place and moved there in one step, and each carries a digest of its whole content that is checked before any of
 it is used.  A file that fails the check is removed and made anew; a folder that cannot be used is left alone, and said
 so once.  The key of a kernel covers all it depends on: the robot's data, the algorithm and its structure, flexjoint's
-own sources, the processor and LLVM.
+own sources, CasADi, the processor and LLVM.
 
 What goes wrong is a `CacheWarning`, which Python shows once; what was used, kept or removed is a line of the logger
 `flexjoint.cache`.
@@ -15,6 +15,7 @@ The folder is $FLEXJOINT_CACHE, else flexjoint in $XDG_CACHE_HOME or ~/.cache; F
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import json
 import os
 import sys
@@ -82,9 +83,24 @@ def sources() -> str:
     return digest.hexdigest()
 
 
+@cache
+def casadi_version() -> str:
+    """Which CasADi is installed: each version simplifies expressions in its own way.
+
+    Found by the name of its folder of metadata, or else the size of its module: loading CasADi for a kernel that is in
+    the cache would take 0.1 s, and `importlib.metadata` 35 ms.
+    """
+    spec = importlib.util.find_spec("casadi")
+    module = Path(spec.origin) if spec and spec.origin else None
+    if module is None:
+        return ""
+    named = sorted(x.name for x in module.parent.parent.glob("casadi-*.dist-info"))
+    return " ".join(named) or f"{module.stat().st_size} {module.stat().st_mtime_ns}"
+
+
 def key_of(*parts: object) -> str:
     """The name of a kernel: a digest of all it depends on."""
-    return hashlib.sha256(json.dumps([sources(), *map(str, parts)]).encode()).hexdigest()
+    return hashlib.sha256(json.dumps([sources(), casadi_version(), *map(str, parts)]).encode()).hexdigest()
 
 
 def load(key: str) -> Entry | None:

@@ -2,15 +2,26 @@
 
 LLVM's O1 pipeline without SLP vectorisation is as fast here as O3 and compiles in a third of the time.
 llvmlite is imported when the first kernel is compiled.
+
+Code is made for this processor.  $FLEXJOINT_CPU, one of `LEVELS`, makes it for a lesser one, with the same results:
+so tests on one machine stand for others.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
 import threading
 from functools import cache
 from typing import Any, NamedTuple
 
+from ..errors import InputError
+
+LEVELS = {
+    "x86-64-v2": ("sse4.2", 2),
+    "x86-64-v3": ("avx2", 4),
+    "x86-64-v4": ("avx512f", 8),
+}  # of the x86-64 ABI: a feature that tells them apart, doubles in a vector register
 _lock = threading.Lock()
 _numbers = itertools.count()
 
@@ -23,21 +34,41 @@ class MachineCode(NamedTuple):
     object_code: bytes
 
 
+class Target(NamedTuple):
+    """The processor that code is made for; `lanes` doubles fit into a vector register."""
+
+    cpu: str
+    features: str
+    lanes: int
+
+
+@cache
+def target() -> Target:
+    """This processor, or the one $FLEXJOINT_CPU asks for."""
+    import llvmlite.binding as llvm
+
+    host, chosen = llvm.get_host_cpu_features(), os.environ.get("FLEXJOINT_CPU", "")
+    if not chosen:
+        lanes = 8 if host.get("avx512f") else 4 if host.get("avx") else 2
+        return Target(llvm.get_host_cpu_name(), host.flatten(), lanes)
+    if chosen not in LEVELS:
+        raise InputError(f"FLEXJOINT_CPU is {chosen[:200]!r}; it must be one of {', '.join(LEVELS)}, or unset")
+    feature, lanes = LEVELS[chosen]
+    if not host.get(feature):
+        raise InputError(f"FLEXJOINT_CPU is {chosen!r}, but this processor has no {feature}; unset it")
+    return Target(chosen, "", lanes)
+
+
 @cache
 def _llvm() -> tuple[Any, Any]:
-    """llvmlite's binding and the target machine of this computer."""
+    """llvmlite's binding and the target machine."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    machine = target.create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=1,
-        reloc="pic",
-        codemodel="small",
-    )
+    cpu, features, _ = target()
+    native = llvm.Target.from_triple(llvm.get_process_triple())
+    machine = native.create_target_machine(cpu=cpu, features=features, opt=1, reloc="pic", codemodel="small")
     return llvm, machine
 
 
@@ -47,16 +78,13 @@ def processor() -> str:
     llvm, machine = _llvm()
     import llvmlite
 
-    features = llvm.get_host_cpu_features().flatten()
-    return f"{llvmlite.__version__} {llvm.llvm_version_info} {machine.triple} {llvm.get_host_cpu_name()} {features}"
+    cpu, features, _ = target()
+    return f"{llvmlite.__version__} {llvm.llvm_version_info} {machine.triple} {cpu} {features}"
 
 
-@cache
 def simd_lanes() -> int:
-    """How many doubles a vector register of this machine holds."""
-    llvm, _ = _llvm()
-    features = llvm.get_host_cpu_features()
-    return 8 if features.get("avx512f") else 4 if features.get("avx") else 2
+    """How many doubles a vector register of the target holds."""
+    return target().lanes
 
 
 @cache

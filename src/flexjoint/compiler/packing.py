@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from ..spatial import ca
+from ..lazy import ca
 from .passes import without_dead_code
 from .program import LANES, Builder, Op, Program
 from .reference import FloatArithmetic, apply

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from typing import Any, NamedTuple
 
-from ..spatial import ca
+from ..lazy import ca
 
 
 class Definition(NamedTuple):

@@ -28,8 +28,10 @@ from ..algorithms.feedback_linearization import (
 from ..algorithms.link_side import gravity_torque
 from ..algorithms.rotors import coupled_mass_matrix
 from ..algorithms.transmission import relative_degree
+from ..compiler.scan import tracing
 from ..drives import ElasticDrive
 from ..errors import InputError
+from ..numerics import evaluate
 from ..robot import Robot, a_robot
 from ..spatial import ca, sx, zeros
 from .gains import check_gains
@@ -158,7 +160,10 @@ def deflection_at_rest(robot: Robot, q: Any) -> np.ndarray:
     phi = np.zeros(robot.n)
     for i, (joint, tau) in enumerate(zip(robot.joints, gravity_torque(robot, q))):
         if isinstance(joint.drive, ElasticDrive):
-            phi[i] = float(ca.evalf(spring_motion(joint, [ca.SX(tau), 0.0, 0.0])[0]))
+            torque = ca.SX.sym("tau_e")
+            with tracing() as definitions:
+                deflection = spring_motion(joint, [torque, 0.0, 0.0])[0]
+            phi[i] = evaluate([torque], [[tau]], [deflection], definitions)[0].item()
     return phi
 
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..drives import Drive, Motor
 from ..errors import RobotError
+from ..numerics import product
 from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_x, rotation_z
 
@@ -32,7 +33,7 @@ class Pose(NamedTuple):
     p: np.ndarray
 
     def then(self, other: Pose) -> Pose:
-        return Pose(self.R @ other.R, self.p + self.R @ other.p)
+        return Pose(product(self.R, other.R), self.p + product(self.R, other.p))
 
 
 HERE = Pose(np.eye(3), np.zeros(3))
@@ -111,8 +112,8 @@ def from_dh(
             float(coulomb_velocity[i]),
             drives[i],
         )
-        I = end.R @ inertia[i] @ end.R.T
-        links.append(Link(link_names[i], joint, parent, float(mass[i]), end.p + end.R @ com[i], (I + I.T) / 2))
+        I = product(end.R, inertia[i], end.R.T)
+        links.append(Link(link_names[i], joint, parent, float(mass[i]), end.p + product(end.R, com[i]), (I + I.T) / 2))
         parent = link_names[i]
         ends[parent] = end
     links = [_with_motor_in_link_frame(link, ends) for link in links]
@@ -138,8 +139,8 @@ def _with_motor_in_link_frame(link: Link, ends: Mapping[str, Pose]) -> Link:
         if motor.axis is not None or motor.position is not None:
             moved[name] = dataclasses.replace(
                 motor,
-                axis=motor.axis if _is_no_vector(motor.axis) else end.R @ motor.axis,
-                position=motor.position if _is_no_vector(motor.position) else end.p + end.R @ motor.position,
+                axis=motor.axis if _is_no_vector(motor.axis) else product(end.R, motor.axis),
+                position=motor.position if _is_no_vector(motor.position) else end.p + product(end.R, motor.position),
             )
     if not moved:
         return link

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control.gains import positive
+from ..numerics import exp
 
 
 class DerivativeState(NamedTuple):
@@ -36,7 +36,7 @@ class FilteredDerivative:
     @property
     def memory(self) -> float:
         """What is left of a rate after one period."""
-        return math.exp(-self.cutoff * self.period)
+        return exp(-self.cutoff * self.period)
 
     def start(self, measurement: Any, rate: Any = 0.0) -> DerivativeState:
         x = np.asarray(measurement, dtype=float)

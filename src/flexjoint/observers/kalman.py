@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.gains import positive
+from ..numerics import power, product, solve
 
 
 class MotionEstimate(NamedTuple):
@@ -36,20 +37,16 @@ class KalmanDifferentiator:
     covariance: np.ndarray = field(init=False, repr=False, compare=False)  # of (value, rate) after a measurement
 
     def __post_init__(self) -> None:
-        from scipy.linalg import solve_discrete_are
-
         for name in ("period", "noise", "agility"):
             positive("KalmanDifferentiator", name, getattr(self, name))
         # in units of period and noise, where only agility² period³ / noise² is left
-        index = self.agility**2 * self.period**3 / self.noise**2
-        F, H = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 0.0]])
-        Q = index * np.array([[1 / 3, 1 / 2], [1 / 2, 1.0]])
-        before = solve_discrete_are(F.T, H.T, Q, np.eye(1))
-        gain = before @ H.T / (before[0, 0] + 1.0)
-        after = before - gain @ H @ before
+        index = power(self.agility, 2) * power(self.period, 3) / power(self.noise, 2)
+        before = predicted_covariance(index)
+        gain = before[:, 0] / (before[0, 0] + 1.0)
+        after = before - np.multiply.outer(before[0], before[0]) / (before[0, 0] + 1.0)
         units = np.array([1.0, 1.0 / self.period])
-        object.__setattr__(self, "gain", gain[:, 0] * units)
-        object.__setattr__(self, "covariance", self.noise**2 * after * np.outer(units, units))
+        object.__setattr__(self, "gain", gain * units)
+        object.__setattr__(self, "covariance", power(self.noise, 2) * after * np.multiply.outer(units, units))
 
     def start(self, measurement: Any, rate: Any = 0.0) -> MotionEstimate:
         x = np.asarray(measurement, dtype=float)
@@ -65,3 +62,18 @@ class KalmanDifferentiator:
         surprise = x - ahead
         estimate = MotionEstimate(ahead + self.gain[0] * surprise, state.rate + self.gain[1] * surprise)
         return estimate, estimate
+
+
+def predicted_covariance(index: float) -> np.ndarray:
+    """Of (value, rate) before a measurement, in units of noise and period: the solution of the Riccati equation
+    P = F (P − P Hᵀ (H P Hᵀ + 1)⁻¹ H P) Fᵀ + Q, by doubling  [Anderson sec. 6.7]."""
+    A, G = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 0.0]])  # Fᵀ, HᵀH
+    P = index * np.array([[1 / 3, 1 / 2], [1 / 2, 1.0]])
+    for _ in range(100):
+        W = np.eye(2) + product(G, P)
+        step = product(A.T, P, solve(W, A))
+        A, G = product(A, solve(W, A)), G + product(A, solve(W, G), A.T)
+        P = P + (step + step.T) / 2
+        if not np.any(np.abs(step) > 1e-16 * np.abs(P)):
+            return P
+    return P

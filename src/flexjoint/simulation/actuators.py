@@ -5,6 +5,7 @@ The lag is exact for a command that is held, and the torque in a period is its m
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..numerics import exp, log
 from ..robot import Robot
 from ..spatial import ca, sx
 from ..trajectory.base import whole
@@ -63,12 +65,18 @@ class Actuators:
             return queue[:-1], asked
         behind = ca.if_else(first, asked, memory[-1])
         x = period * np.broadcast_to(self.bandwidth, robot.motor_count)
-        left = np.exp(-x)  # of the difference, after a period
-        mean = np.where(np.isfinite(x), -np.expm1(-x) / x, 0.0)  # of the difference, in it
+        left = np.array([exp(-y) for y in x.tolist()])  # of the difference, after a period
+        mean = np.array([mean_decay(y) for y in x.tolist()])  # of the difference, in it
         return [*queue[:-1], asked + sx(left) * (behind - asked)], asked + sx(mean) * (behind - asked)
 
     def efforts(self, robot: Robot) -> np.ndarray:
         return np.broadcast_to(robot.motor_efforts if self.effort is None else self.effort, robot.motor_count)
+
+
+def mean_decay(x: float) -> float:
+    """(1 − e⁻ˣ)/x, for x > 0: with u = e⁻ˣ as it is rounded, (1 − u)/−log u has no cancellation  [Higham sec. 1.14]."""
+    u = exp(-x)
+    return 0.0 if u == 0.0 and math.isinf(x) else 1.0 if u == 1.0 else (1.0 - u) / (x if u == 0.0 else -log(u))
 
 
 def bounded(torque: Any, efforts: np.ndarray) -> Any:

@@ -9,12 +9,14 @@ import numpy as np
 from ..algorithms.link_side import gravity_torque
 from ..algorithms.settings import settings_for
 from ..algorithms.variable_stiffness import unreachable
+from ..compiler.scan import tracing
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import configuration, deflection_at_rest
 from ..errors import InputError
+from ..numerics import evaluate
 from ..robot import Robot
-from ..spatial import ca, sx
+from ..spatial import ca
 
 
 def at_rest(robot: Robot, q: Any, stiffness: Any = None) -> JointState:
@@ -65,8 +67,11 @@ def antagonistic_deflections(robot: Robot, q: np.ndarray, stiffness: np.ndarray)
     pairs, sigma, tau = list(robot.motor_joints[robot.n :]), np.zeros(robot.n), gravity_torque(robot, q)
     sigma[pairs] = stiffness
     drives: list[Any] = [robot.joints[i].drive for i in pairs]
-    found = settings_for(drives, [sx(tau[i]) for i in pairs], [sx(x) for x in stiffness])
-    phi = np.array([[float(ca.evalf(x)) for x in (pair.phi_1, pair.phi_2)] for pair in found]).T
+    loads, wanted = (ca.SX.sym(name, len(pairs)) for name in ("tau_e", "sigma"))
+    with tracing() as definitions:
+        found = settings_for(drives, ca.vertsplit(loads), ca.vertsplit(wanted))
+    deflections = [ca.vertcat(*x) for x in zip(*((pair.phi_1, pair.phi_2) for pair in found))]
+    phi = np.array(evaluate([loads, wanted], [[tau[pairs]], [stiffness]], deflections, definitions))[:, 0, :, 0]
     if not np.all(np.isfinite(phi)):
         still = np.zeros(robot.n)
         raise InputError(f"at_rest: {unreachable(robot, q, still, still, still, still, sigma)}")

@@ -28,6 +28,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import RobotError
+from ..numerics import evaluate
 from ..spatial import ca, is_symbolic, is_zero
 
 SAMPLES = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is looked at
@@ -116,8 +117,7 @@ def evaluated(function: Callable[[Any], Any], x: Any) -> np.ndarray:
     """An expression in one SX, in numbers, of the shape of x."""
     x = np.asarray(x, dtype=float)
     symbol = ca.SX.sym("x")
-    f = ca.Function("f", [symbol], [ca.densify(function(symbol))])
-    return np.array(f(x.reshape(1, -1))).reshape(x.shape)
+    return evaluate([symbol], [x.reshape(-1)], [function(symbol)])[0].reshape(x.shape)
 
 
 def positive(spring: Spring, what: str, or_zero: bool = False) -> None:

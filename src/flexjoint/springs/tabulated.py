@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..errors import RobotError
+from ..numerics import nonnegative_least_squares, product, solve
 from ..spatial import ca, is_symbolic, total
 from .base import Spring, numbers_of
 
@@ -76,7 +77,6 @@ class TabulatedSpring(Spring):
     def fit(cls, deflections: Sequence[float], torques: Sequence[float], points: int = 8) -> TabulatedSpring:
         """The increasing spline next to measured values, by least squares; `points` are spread evenly."""
         from scipy.interpolate import BSpline
-        from scipy.optimize import lsq_linear
 
         phi, tau = (np.asarray(x, dtype=float) for x in (deflections, torques))
         if phi.ndim != 1 or phi.shape != tau.shape or phi.size < points or points < POINTS:
@@ -89,13 +89,13 @@ class TabulatedSpring(Spring):
         x = np.linspace(phi.min(), phi.max(), points)
         knots = np.concatenate([x[:1].repeat(4), x[2:-2], x[-1:].repeat(4)])
         # coefficients as sums of increments: none below LEAST of the mean keeps the stiffness positive
-        values = BSpline.design_matrix(phi, knots, 3).toarray() @ np.tri(points)
+        values = product(BSpline.design_matrix(phi, knots, 3).toarray(), np.tri(points))
         mean = (tau[np.argmax(phi)] - tau[np.argmin(phi)]) / (phi.max() - phi.min())
         if mean <= 0:
             raise RobotError(f"{cls.__name__}.fit: from the least to the greatest deflection the torque falls")
         widths = knots[4:-1] - knots[1:points]
-        lower = np.concatenate([[-np.inf], LEAST * mean * widths / 3])
-        increments = lsq_linear(values, tau, (lower, np.full(points, np.inf))).x
+        lower = np.concatenate([[0.0], LEAST * mean * widths / 3])  # the first one is free
+        increments = lower + nonnegative_least_squares(values, tau - product(values, lower), free=1)
         return cls(tuple(x.tolist()), tuple(BSpline(knots, np.cumsum(increments), 3)(x).tolist()))
 
     @property
@@ -113,12 +113,12 @@ class TabulatedSpring(Spring):
         for i in range(1, n - 1):
             A[i, i - 1 : i + 2] = h[i - 1] / 6, (h[i - 1] + h[i]) / 3, h[i] / 6
             S[i, i - 1 : i + 2] = 1 / h[i - 1], -1 / h[i - 1] - 1 / h[i], 1 / h[i]
-        to_m = np.linalg.solve(A, S)
+        to_m = solve(A, S)
         if any(map(is_symbolic, self.torques)):
             y = list(self.torques)
             m = [total(float(w) * t for w, t in zip(row, y)) for row in to_m]
         else:
-            y, m = list(self.torques), (to_m @ np.array(self.torques)).tolist()
+            y, m = list(self.torques), product(to_m, self.torques).tolist()
         width = h.tolist()
         b = [(y[k + 1] - y[k]) / w - w * (2 * m[k] + m[k + 1]) / 6 for k, w in enumerate(width)]
         d = [(m[k + 1] - m[k]) / (6 * w) for k, w in enumerate(width)]

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..numerics import exp, power
 from .base import Trajectory, empty_stack, finite, positive, set_fields, two_points, whole
 
 MAX_FILTER_ORDER = 100
+LAST = 2000.0  # time constants: e⁻ˣ is zero there and polynomials are finite
 SETTLED = 1e-6  # of the step: what may be left of it at the end
 
 
@@ -63,15 +65,13 @@ class FilteredStep(Trajectory):
         return math.sqrt(2 ** (1 / self.order) - 1) / (2 * math.pi * self.time_constant)
 
     def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
-        from scipy.special import gammainc, gammaincc
-
         x, step = t / self.time_constant, self.goal - self.start
         moving, x = x >= 0.0, np.maximum(x, 0.0)
         stack = empty_stack(order, x.shape, self.n)
-        done, left = gammainc(self.order, x)[..., None], gammaincc(self.order, x)[..., None]
+        done, left = (y[..., None] for y in step_response(x, self.order))
         stack[0] = np.where(done < 0.5, self.start + step * done, self.goal - step * left)
         for k in range(1, order + 1):
-            rate = np.where(moving, pulse_derivative(x, self.order - 1, k - 1), 0.0) / self.time_constant**k
+            rate = np.where(moving, pulse_derivative(x, self.order - 1, k - 1), 0.0) / power(self.time_constant, k)
             stack[k] = step * rate[..., None]
         return stack
 
@@ -81,9 +81,39 @@ class FilteredStep(Trajectory):
 
 def settling(order: int, remainder: float) -> float:
     """The time, in time constants, after which so much of the step is left."""
-    from scipy.special import gammainccinv
+    low, high = 0.0, 1.0
+    while remainder_at(high, order) > remainder:
+        low, high = high, 2 * high
+    while low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if remainder_at(middle, order) > remainder else (low, middle)
+    return high
 
-    return float(gammainccinv(order, remainder))
+
+def remainder_at(x: float, order: int) -> float:
+    """What is left of the step after x time constants: e⁻ˣ Σ xʲ/j!, j < order."""
+    total = 1.0
+    for j in range(order - 1, 0, -1):
+        total = 1.0 + total * x / j
+    return exp(-x) * total
+
+
+def step_response(x: np.ndarray, order: int) -> tuple[np.ndarray, np.ndarray]:
+    """How much of the step is done at x ≥ 0 and how much is left, each without cancellation where it is the smaller.
+
+    These are the regularised incomplete gamma functions P = xⁿe⁻ˣ/n! (1 + x/(n+1) + x²/((n+1)(n+2)) + ...) and
+    Q = e⁻ˣ (1 + x + ... + xⁿ⁻¹/(n−1)!)  [DLMF sec. 8.7, 8.4].
+    """
+    x = np.minimum(x, LAST)
+    total = np.ones_like(x)
+    for j in range(order - 1, 0, -1):
+        total = 1.0 + total * x / j
+    left = exp(-x) * total
+    early, late = x < order, np.ones_like(x)
+    small = np.where(early, x, 0.0)
+    for j in range(order + math.ceil(math.sqrt(90 * order)) + 60, order, -1):  # the first term left out is below 2⁻⁵³
+        late = 1.0 + late * small / j
+    done = power(small * exp(-small / order), order) / math.factorial(order) * late
+    return np.where(early, done, 1.0 - left), np.where(early, 1.0 - done, left)
 
 
 def pulse_derivative(x: np.ndarray, m: int, r: int) -> np.ndarray:
@@ -93,10 +123,10 @@ def pulse_derivative(x: np.ndarray, m: int, r: int) -> np.ndarray:
     with the parameter a.  Differences of xʲ e⁻ˣ/j!, the textbook way, lose five digits at m = 15, r = 14.
     """
     a = abs(m - r)
-    x = np.minimum(x, 2000.0)  # where e⁻ˣ is zero and the polynomials are finite
+    x = np.minimum(x, LAST)
     if r >= m:
-        return (-1) ** a * np.exp(-x) * laguerre(x, m, a)
-    return (x * np.exp(-x / a)) ** a / perm(m, a) * laguerre(x, r, a)
+        return (-1) ** a * exp(-x) * laguerre(x, m, a)
+    return power(x * exp(-x / a), a) / perm(m, a) * laguerre(x, r, a)
 
 
 def laguerre(x: np.ndarray, degree: int, a: int) -> np.ndarray:

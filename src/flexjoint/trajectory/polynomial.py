@@ -7,6 +7,7 @@ from math import comb, factorial
 
 import numpy as np
 
+from ..numerics import power
 from .base import Trajectory, empty_stack, positive, set_fields, two_points, whole
 
 MAX_SMOOTHNESS = 100
@@ -53,7 +54,7 @@ class RestToRest(Trajectory):
             stack[0][..., i] += way * signed
         for k in range(1, order + 1):
             rate = profile_derivative(x, self.smoothness, k)
-            outer(rate, step / self.duration**k, out=stack[k])
+            outer(rate, step / power(self.duration, k), out=stack[k])
             stack[k][resting] = 0.0
         return stack
 
@@ -73,14 +74,6 @@ def profile(x: np.ndarray, m: int) -> np.ndarray:
     for j in reversed(range(m)):
         total = total * y + comb(m + j, j)
     return power(x, m + 1) * total
-
-
-def power(x: np.ndarray, k: int) -> np.ndarray:
-    """xᵏ by squaring, 10 to 50 times faster than `**`."""
-    if k < 2:
-        return x if k else np.ones_like(x)
-    half = power(x, k // 2)
-    return half * half * x if k % 2 else half * half
 
 
 def profile_derivative(x: np.ndarray, m: int, k: int) -> np.ndarray:

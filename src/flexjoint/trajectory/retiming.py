@@ -9,6 +9,7 @@ from math import comb
 import numpy as np
 
 from ..errors import InputError
+from ..numerics import power
 from ..spatial import total
 from .base import Trajectory, a_trajectory, empty_stack, positive, set_fields
 
@@ -34,7 +35,7 @@ class Scaled(Trajectory):
         s = np.where(t == self.duration, self.path.duration, t / self.factor)
         stack = self.path.derivatives(s, order)
         for k in range(1, order + 1):
-            stack[k] /= self.factor**k
+            stack[k] /= power(self.factor, k)
         return stack
 
     def remedy(self, order: int) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..numerics import banded_solve, gauss_legendre
 from .base import Trajectory, frozen, increasing, positive, rows, set_fields, whole
 from .spline import MAX_SMOOTHNESS, Curve, curve
 
@@ -79,9 +80,12 @@ class Samples(Trajectory):
 
 
 def interpolated(u: np.ndarray, positions: np.ndarray, p: int) -> Any:
-    from scipy.interpolate import make_interp_spline
+    """The spline of odd degree p through all samples, without knots at the (p + 1)/2 samples next to the ends."""
+    from scipy.interpolate import BSpline
 
-    return make_interp_spline(u, positions, k=p)
+    inner = u[(p + 1) // 2 : len(u) - (p + 1) // 2]
+    knots = np.concatenate([np.full(p + 1, u[0]), inner, np.full(p + 1, u[-1])])
+    return BSpline(knots, banded_solve(BSpline.design_matrix(u, knots, p), positions), p)
 
 
 def smoothed(u: np.ndarray, positions: np.ndarray, p: int) -> Any:
@@ -91,20 +95,19 @@ def smoothed(u: np.ndarray, positions: np.ndarray, p: int) -> Any:
     """
     from scipy.interpolate import BSpline
     from scipy.sparse import diags_array
-    from scipy.sparse.linalg import splu
 
     d = (p + 1) // 2
     breaks = np.linspace(u[0], u[-1], math.ceil(KNOTS_PER_CUTOFF * (u[-1] - u[0])) + 1)
     knots = np.concatenate([np.full(p, u[0]), breaks, np.full(p, u[-1])])
     A = BSpline.design_matrix(u, knots, p)
     W = diags_array(np.gradient(u))  # the time each sample stands for
-    x, w = np.polynomial.legendre.leggauss(d)  # exact for the square of a piece of degree p − d = d − 1
+    x, w = gauss_legendre(d)  # exact for the square of a piece of degree p − d = d − 1
     half = np.diff(breaks)[:, None] / 2
     D = BSpline.design_matrix((breaks[:-1, None] + half * (1 + x)).ravel(), knots[d:-d], p - d)
     for k in range(d, 0, -1):
         D = D @ difference(knots[k - 1 : len(knots) - k + 1], p - k + 1)
     V = diags_array((half * w).ravel())
-    return BSpline(knots, splu((A.T @ W @ A + D.T @ V @ D).tocsc()).solve(A.T @ (W @ positions)), p)
+    return BSpline(knots, banded_solve(A.T @ W @ A + D.T @ V @ D, A.T @ (W @ positions)), p)
 
 
 def difference(knots: np.ndarray, p: int) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError
+from ..numerics import atan2, power, sin_cos
 from .base import Trajectory, finite, frozen, positive, set_fields
 
 
@@ -60,14 +61,15 @@ class Sinusoid(Trajectory):
         if a.ndim != 2 or a.shape != b.shape:
             raise InputError(f"Sinusoid: cosine has shape {a.shape} and sine {b.shape}; both must be (harmonics, n)")
         harmonics = positive("Sinusoid", "frequency", frequency, ", in Hz") * np.arange(1, len(a) + 1)
-        return cls(np.hypot(a, b), harmonics[:, None], np.arctan2(a, b), offset, duration)  # type: ignore[arg-type]
+        phase = np.reshape([atan2(*pair) for pair in zip(a.ravel(), b.ravel())], a.shape)
+        return cls(np.sqrt(a * a + b * b), harmonics[:, None], phase, offset, duration)  # type: ignore[arg-type]
 
     def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
         omega = 2.0 * math.pi * self.frequency
         angle = t[..., None, None] * omega + self.phase
-        s, c = np.sin(angle), np.cos(angle)
+        s, c = sin_cos(angle)
         turns = (s, c, -s, -c)  # sin(x + kπ/2)
-        stack = np.stack([(self.amplitude * omega**k * turns[k % 4]).sum(axis=-2) for k in range(order + 1)])
+        stack = np.stack([(self.amplitude * power(omega, k) * turns[k % 4]).sum(axis=-2) for k in range(order + 1)])
         stack[0] += self.offset
         return stack
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..numerics import banded_solve, power, product, solve
 from .base import Trajectory, finite, frozen, increasing, positive, rows, set_fields, whole
 
 MAX_SMOOTHNESS = 15
@@ -24,7 +25,7 @@ class Curve(NamedTuple):
         u = t / self.unit
         stack = np.zeros((order + 1, *t.shape, self.pieces[0].c.shape[1]))
         for k, piece in enumerate(self.pieces[: order + 1]):
-            stack[k] = piece(u) / self.unit**k
+            stack[k] = piece(u) / power(self.unit, k)
         return stack
 
 
@@ -87,7 +88,7 @@ class Spline(Trajectory):
 
 def passing_times(points: np.ndarray, times: Any) -> np.ndarray:
     if finite("Spline", "times", times).ndim == 0:
-        chords = np.linalg.norm(np.diff(points, axis=0), axis=1)
+        chords = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=1))
         if not np.all(chords > 0):
             i = int(np.argmin(chords))
             raise InputError(f"Spline: points {i} and {i + 1} are equal, so their distance gives no time; give `times`")
@@ -107,7 +108,6 @@ def resting(u: np.ndarray, points: np.ndarray, p: int, s: int) -> Any:
     p = 2s + 1 it is `RestToRest`.
     """
     from scipy.interpolate import BSpline
-    from scipy.sparse.linalg import splu
 
     if len(u) == 2:
         inner = [np.linspace(u[0], u[1], 2 * s + 3 - p)[1:-1]]
@@ -120,15 +120,36 @@ def resting(u: np.ndarray, points: np.ndarray, p: int, s: int) -> Any:
     c[: s + 1], c[-s - 1 :] = points[0], points[-1]
     if len(u) > 2:
         A = BSpline.design_matrix(u[1:-1], knots, p).tocsc()
-        c[s + 1 : -s - 1] = splu(A[:, s + 1 : -s - 1]).solve(points[1:-1] - A @ c)
+        c[s + 1 : -s - 1] = banded_solve(A[:, s + 1 : -s - 1], points[1:-1] - A @ c)
     return BSpline(knots, c, p)
 
 
 def periodic(u: np.ndarray, points: np.ndarray, p: int) -> Any:
-    from scipy.interpolate import make_interp_spline
+    """The spline of degree p that repeats itself, with knots at the points where p is odd and between them where even."""
+    from scipy.interpolate import BSpline
+    from scipy.sparse import coo_array
 
     if not np.array_equal(points[0], points[-1]):
         raise InputError(
             f"Spline: a periodic motion ends where it begins, at {points[0].tolist()}, not {points[-1].tolist()}"
         )
-    return make_interp_spline(u, points, k=p, bc_type="periodic")
+    inner = u if p % 2 else np.concatenate([u[:1], (u[:-2] + u[1:-1]) / 2, u[-1:]])
+    m, period = len(u) - 1, u[-1] - u[0]
+    turns, which = np.divmod(np.arange(-p, m + p + 1), m)
+    knots = inner[which] + turns * period
+    A = BSpline.design_matrix(u[:-1], knots, p).tocoo()
+    places = A.row, (A.col - p // 2) % m  # coefficients repeat themselves too; the greatest ones lie on the diagonal
+    c = cyclic_solve(coo_array((A.data, places), shape=(m, m)).tocsr(), points[:-1], width=p)
+    return BSpline(knots, c[(np.arange(m + p) - p // 2) % m], p)
+
+
+def cyclic_solve(A: Any, b: np.ndarray, width: int) -> np.ndarray:
+    """x with A x = b, A sparse and banded but for its corners: its last rows and columns are a border."""
+    inner = len(b) - width
+    if inner <= 2 * width:
+        return solve(A.toarray(), b)
+    border = A[:inner, inner:].toarray()
+    found = banded_solve(A[:inner, :inner], np.hstack([border, b[:inner]]))
+    U, y, below = found[:, :width], found[:, width:], A[inner:, :inner]
+    last = solve(A[inner:, inner:].toarray() - below @ U, b[inner:] - below @ y)
+    return np.vstack([y - product(U, last), last])

@@ -1,0 +1,95 @@
+"""Elementary functions with the bits of a kernel: of a float by the reference interpreter, of an array by a kernel."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from ..compiler import elementary
+from ..compiler.passes import optimise
+from ..compiler.program import Array, Builder, Program
+from ..compiler.reference import FloatArithmetic
+
+if TYPE_CHECKING:
+    from ..compiler.kernel import Kernel
+
+FLOATS = FloatArithmetic()
+
+
+@overload
+def sin(x: float) -> float: ...
+@overload
+def sin(x: np.ndarray) -> np.ndarray: ...
+def sin(x: Any) -> Any:
+    """The sine of a number or of each number in an array, for |x| <= 1e9; NaN beyond."""
+    return of_array("sin", x)[0] if isinstance(x, np.ndarray) else elementary.sin(FLOATS, float(x))
+
+
+@overload
+def cos(x: float) -> float: ...
+@overload
+def cos(x: np.ndarray) -> np.ndarray: ...
+def cos(x: Any) -> Any:
+    """The cosine of a number or of each number in an array, for |x| <= 1e9; NaN beyond."""
+    return of_array("cos", x)[0] if isinstance(x, np.ndarray) else elementary.cos(FLOATS, float(x))
+
+
+def sin_cos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The sines and cosines of an array, for the price of one of them."""
+    sines, cosines = of_array("sin cos", x)
+    return sines, cosines
+
+
+@overload
+def exp(x: float) -> float: ...
+@overload
+def exp(x: np.ndarray) -> np.ndarray: ...
+def exp(x: Any) -> Any:
+    """The exponential of a number or of each number in an array."""
+    return of_array("exp", x)[0] if isinstance(x, np.ndarray) else elementary.exp(FLOATS, float(x))
+
+
+@overload
+def log(x: float) -> float: ...
+@overload
+def log(x: np.ndarray) -> np.ndarray: ...
+def log(x: Any) -> Any:
+    """The natural logarithm of a number or of each number in an array."""
+    return of_array("log", x)[0] if isinstance(x, np.ndarray) else elementary.log(FLOATS, float(x))
+
+
+def atan2(y: float, x: float) -> float:
+    """The angle of the point (x, y)."""
+    return elementary.atan2(FLOATS, float(y), float(x))
+
+
+def power(x: Any, k: int) -> Any:
+    """xᵏ by squaring, of a number or an array, k ≥ 0; for arrays 10 to 50 times faster than `**`."""
+    if k < 2:
+        return x if k else x * 0 + 1.0
+    half = power(x, k // 2)
+    return half * half * x if k % 2 else half * half
+
+
+def of_array(names: str, x: np.ndarray) -> list[np.ndarray]:
+    """Functions of each number in an array, NaN where they are not finite."""
+    found = kernel(names)(np.ascontiguousarray(x, dtype=float).reshape(-1))
+    return [y.reshape(x.shape) for y in found]
+
+
+@cache
+def kernel(names: str) -> Kernel:
+    from ..compiler.kernel import Kernel, Result
+
+    def several(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+        return arrays
+
+    build = Builder()
+    x = build.input(0, 0)
+    results = [(build.emit(name, x),) for name in names.split()]
+    outputs = tuple(Array(name, ()) for name in names.split())
+    program = Program(names, (Array("x", ()),), outputs, tuple(build.code), tuple(results))
+    result = Result([None] * len(outputs), several)
+    return Kernel(optimise(program), result, key=f"elementary functions {names}", type=several)

@@ -1,0 +1,164 @@
+"""One line per kind of number that must have the same bits on every processor: a name and a digest.
+
+`python tests/support/digest.py` prints them; tests/backends/test_processors.py compares them under other settings.
+"""
+
+import hashlib
+import sys
+import tempfile
+from dataclasses import fields, replace
+
+import numpy as np
+
+import flexjoint as fj
+
+T = np.linspace(0.0, 1.0, 61)
+rng = np.random.default_rng(5)
+ELASTIC = fj.random_robot(3, 11, elastic=1.0)
+SMALL = fj.random_robot(2, 7, elastic=1.0, prismatic=0.0)
+
+
+def bits(*arrays):
+    return b"".join(np.ascontiguousarray(np.asarray(x, dtype=float) + 0.0).tobytes() for x in arrays)
+
+
+def robots():
+    trees = [fj.random_robot(9, seed, tree=True, elastic=0.5, friction=True, fixed=0.3) for seed in range(20)]
+    random = [fj.random_robot(9, seed) for seed in range(8)]
+    return [x.digest for x in (*trees, *random, *(fj.load(name) for name in fj.builtin_robots()))]
+
+
+def angles():
+    """Robots with angles that are no quarter turns, through DH tables of both kinds and rpy."""
+    table = {"alpha": [0.3, -1.1, 2.0], "a": [0.2, 0.1, 0.4], "d": [0.3, 0.0, 0.2], "theta": [0.1, 0.7, -2.2]}
+    bodies = {"mass": [1.0, 2.0, 3.0], "com": rng.normal(size=(3, 3)), "inertia": [np.diag([0.3, 0.4, 0.5])] * 3}
+    return [fj.from_dh(**table, **bodies, name="dh", convention=x).digest for x in ("standard", "modified")]
+
+
+def trajectories():
+    points = np.array([[0.0, 1.0, -1.0], [0.7, 0.2, 0.1], [1.1, -0.4, 0.9], [0.3, 0.6, -0.5], [0.0, 1.0, -1.0]])
+    times = np.cumsum(np.linspace(0.7, 1.3, 200)) * 0.006
+    samples = np.stack([np.sqrt(times), times * times, times / (1 + times)], axis=1)
+    start, goal = points[:2]
+    swing = fj.Sinusoid.fourier(0.7, points, points[::-1] / 3, offset=0.1)
+    kinds = [
+        fj.RestToRest(start, goal, 1.3, smoothness=4),
+        fj.Sinusoid(points, [[0.3], [0.7], [1.1], [1.7], [2.3]], phase=0.3),
+        swing,
+        swing.retimed(fj.RestToRest([0.0], [swing.duration], 1.0)),
+        fj.RestToRest(start, goal, 1.0).scaled(0.7).then(fj.RestToRest(goal, start, 0.6)),
+        fj.Spline(points, 1.7),
+        fj.Spline(points, 1.7, smoothness=4, degree=6),
+        fj.Spline(points, 1.7, ends="periodic"),
+        fj.Spline(np.tile(points[:-1], (60, 1))[:-2], 40.0),
+        fj.Samples(times, samples),
+        fj.Samples(times, samples, cutoff=6.0),
+        fj.FilteredStep(start, goal, 0.05),
+        fj.FilteredStep.settled(start, goal, 0.9, order=7),
+    ]
+    return [bits(x(T * min(1.0, x.duration)), x.duration) for x in kinds]
+
+
+def springs():
+    phi = np.linspace(-0.2, 0.2, 41)
+    measured = np.linspace(-0.3, 0.3, 60)
+    laws = [
+        fj.LinearSpring(700.0),
+        fj.CubicSpring(600.0, 9e3),
+        fj.HardeningSpring(500.0, 0.5),
+        fj.PiecewiseSpring((0.0, 0.1), (100.0, 300.0)),
+        fj.QuadraticSpring(100.0, 1000.0),
+        fj.ExponentialSpring(500.0, 3.0),
+        fj.TabulatedSpring((-0.3, -0.1, 0.05, 0.2, 0.4), (-300.0, -70.0, 30.0, 170.0, 500.0)),
+        fj.TabulatedSpring.fit(measured, 700 * measured + 3e3 * measured**3),
+    ]
+    found = []
+    for law in laws:
+        found += [bits(*law.curve(phi)), bits(*(getattr(law, x.name) for x in fields(law)))]
+    return found
+
+
+def torques():
+    found = []
+    for name in fj.builtin_robots():
+        robot = fj.load(name)
+        q = fj.Sinusoid(np.linspace(0.3, 0.9, robot.n), 0.5)(T)
+        found.append(bits(fj.inverse_dynamics(robot.rigid(), *q[:3])))
+    motion = fj.Sinusoid(np.linspace(0.3, 0.9, 3), 0.5)(T)
+    found.append(bits(*fj.motor_motion(ELASTIC, *motion)))
+    names, matrix = fj.base_parameters(ELASTIC).names, fj.base_parameters(ELASTIC).matrix
+    return [*found, str(names).encode(), bits(matrix, fj.base_regressor(ELASTIC, *motion[:3, 5], motion[2, 6]))]
+
+
+def constants():
+    """What observers and states at rest are made of."""
+    kalman = fj.KalmanDifferentiator(1e-3, 1e-5, 30.0)
+    residual = fj.MomentumResidual(ELASTIC.rigid(), 25.0)
+    noise = fj.Measurement(1e-5, 1e-3, None, None, None)
+    spread = fj.spread_of_noise(residual, fj.Measurement(np.full(3, 0.2), np.zeros(3), None, None, None), noise)["residual"]
+    return [
+        bits(kalman.gain, kalman.covariance, fj.FilteredDerivative(1e-3, 300.0).memory),
+        bits(*fj.at_rest(fj.load("vsa_3r"), np.full(3, 0.3), 900.0)),
+        bits(*fj.at_rest(with_springs(SMALL, fj.ExponentialSpring(500.0, 3.0)), np.full(2, 0.3))),
+        bits(*fj.at_rest(with_springs(SMALL, fj.CubicSpring(500.0, 900.0)), np.full(2, 0.3))),
+        bits(*spread, *fj.false_alarm_thresholds({"residual": spread}).values()),
+    ]
+
+
+def with_springs(robot, spring):
+    links = [
+        replace(x, joint=replace(x.joint, drive=replace(x.joint.drive, stiffness=spring))) if x.joint.drive else x
+        for x in robot.links
+    ]
+    return robot.replace(links=tuple(links))
+
+
+def simulation():
+    """With sensors, noise, lagging motors and an observer."""
+    run = fj.simulate(
+        SMALL,
+        fj.MotorPD(SMALL, [500.0, 20.0]),
+        fj.Sinusoid([0.3, 0.4], [0.8, 0.5]),
+        0.05,
+        period=1e-3,
+        substeps=4,
+        seed=3,
+        sensors=fj.Sensors(motor_resolution=1e-5, link_noise=1e-5, velocity_noise=1e-3, torque_noise=0.1),
+        actuators=fj.Actuators(bandwidth=300.0, delay=1),
+        observers={"residual": fj.JointTorqueResidual(SMALL, 25.0, 50.0)},
+    )
+    return [bits(run.q, run.v, run.theta, run.tau), *(bits(run.more[x]) for x in sorted(run.more))]
+
+
+def study():
+    with tempfile.TemporaryDirectory() as folder:
+        found = fj.monte_carlo(
+            SMALL,
+            fj.MotorPD(SMALL, [500.0, 20.0]),
+            fj.RestToRest([0.0, 0.0], [0.3, 0.4], 0.04),
+            0.05,
+            period=1e-3,
+            substeps=4,
+            seed=2,
+            vary={"*.drive.stiffness": "10%", "link2.mass": "-20%..20%"},
+            samples=64,
+            folder=folder,
+        )
+    return [bits(found.parameters, found.largest, found.rms)]
+
+
+PARTS = [robots, angles, trajectories, springs, torques, constants, simulation, study]
+
+
+def main(wanted):
+    for part in PARTS:
+        if not wanted or part.__name__ in wanted:
+            items = [x.encode() if isinstance(x, str) else x for x in part()]
+            if "-v" in wanted:
+                for k, x in enumerate(items):
+                    print(part.__name__, k, hashlib.sha256(x).hexdigest()[:16])
+            print(part.__name__, hashlib.sha256(b"\0".join(items)).hexdigest(), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
