@@ -12,7 +12,6 @@ from .numerics import exp, log, product
 from .robot import BASE, Joint, JointKind, Link, Robot
 from .spatial import rotation_rpy
 
-
 TAIL = 3.65  # standard deviations, of one draw in 4000: beyond them NumPy asks the C library for a logarithm
 
 

@@ -94,8 +94,8 @@ def constants():
     """What observers and states at rest are made of."""
     kalman = fj.KalmanDifferentiator(1e-3, 1e-5, 30.0)
     residual = fj.MomentumResidual(ELASTIC.rigid(), 25.0)
-    noise = fj.Measurement(1e-5, 1e-3, None, None, None)
-    spread = fj.spread_of_noise(residual, fj.Measurement(np.full(3, 0.2), np.zeros(3), None, None, None), noise)["residual"]
+    state, noise = (fj.Measurement(*x, None, None, None) for x in ((np.full(3, 0.2), np.zeros(3)), (1e-5, 1e-3)))
+    spread = fj.spread_of_noise(residual, state, noise)["residual"]
     return [
         bits(kalman.gain, kalman.covariance, fj.FilteredDerivative(1e-3, 300.0).memory),
         bits(*fj.at_rest(fj.load("vsa_3r"), np.full(3, 0.3), 900.0)),

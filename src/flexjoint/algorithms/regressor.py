@@ -176,7 +176,8 @@ def sampled(Y: Any, count: int) -> np.ndarray:
     """Y in random states, one below the other; angles and what else it depends on lie around the unit."""
     symbols = ca.symvar(Y)
     states = np.random.default_rng(0).uniform(-2.0, 2.0, size=(count, len(symbols)))
-    return np.vstack(evaluate([ca.vertcat(*symbols)], [states], [Y])[0])
+    found = evaluate([ca.vertcat(*symbols)], [states], [Y])[0]
+    return found.reshape(-1, found.shape[-1])
 
 
 def independent(Y: np.ndarray) -> tuple[list[int], np.ndarray]:

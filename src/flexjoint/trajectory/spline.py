@@ -125,7 +125,7 @@ def resting(u: np.ndarray, points: np.ndarray, p: int, s: int) -> Any:
 
 
 def periodic(u: np.ndarray, points: np.ndarray, p: int) -> Any:
-    """The spline of degree p that repeats itself, with knots at the points where p is odd and between them where even."""
+    """The spline of degree p that repeats itself; its knots are the points if p is odd, and between them if even."""
     from scipy.interpolate import BSpline
     from scipy.sparse import coo_array
 
