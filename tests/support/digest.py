@@ -85,6 +85,10 @@ def torques():
         q = fj.Sinusoid(np.linspace(0.3, 0.9, robot.n), 0.5)(T)
         found.append(bits(fj.inverse_dynamics(robot.rigid(), *q[:3])))
     motion = fj.Sinusoid(np.linspace(0.3, 0.9, 3), 0.5)(T)
+    stiffness = np.full((len(T), 3), 900.0)
+    vsa = fj.load("vsa_3r")
+    found.append(bits(*fj.variable_stiffness_inverse_dynamics(vsa, *motion, stiffness, 0 * stiffness, 0 * stiffness)))
+    found.append(bits(fj.gains_from_poles([-10.0, -12.0, -11 + 3j, -11 - 3j])))
     found.append(bits(*fj.motor_motion(ELASTIC, *motion)))
     names, matrix = fj.base_parameters(ELASTIC).names, fj.base_parameters(ELASTIC).matrix
     return [*found, str(names).encode(), bits(matrix, fj.base_regressor(ELASTIC, *motion[:3, 5], motion[2, 6]))]

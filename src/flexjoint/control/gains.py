@@ -38,7 +38,14 @@ def gains_from_poles(poles: Any) -> np.ndarray:
     for a, b in zip(upper, lower):
         if abs(a - b) > PAIRED * abs(a):
             raise InputError(f"gains_from_poles: the pole {shown(a)} lacks its conjugate {shown(np.conj(a))}")
-    return np.poly(array).real[:0:-1].copy()
+    gains = [1.0]  # ascending coefficients of the product of all factors so far
+    for pole in map(complex, array[array.imag >= 0]):
+        factor = [-pole.real, 1.0]
+        if pole.imag:
+            factor = [pole.real * pole.real + pole.imag * pole.imag, -2 * pole.real, 1.0]
+        padded = [0.0] * (len(factor) - 1) + gains + [0.0] * (len(factor) - 1)
+        gains = [sum(f * padded[k - j] for j, f in enumerate(factor)) for k in range(len(factor) - 1, len(padded))]
+    return np.array(gains[:-1])
 
 
 def check_gains(gains: Any, length: int, n: int) -> np.ndarray:
