@@ -396,7 +396,9 @@ def show_config() -> str:
     lines += [f"{name} {metadata.version(name)}" for name in ("numpy", "casadi", "llvmlite", "scipy")]
     import llvmlite.binding as llvm
 
-    lines.append(f"LLVM {'.'.join(map(str, llvm.llvm_version_info))} for {llvm.get_host_cpu_name()}")
+    from .compiler.jit import target
+
+    lines.append(f"LLVM {'.'.join(map(str, llvm.llvm_version_info))} for {target().cpu}")
     text = "\n".join(lines)
     print(text)
     return text
