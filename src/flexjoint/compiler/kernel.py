@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError, NonFiniteError
-from . import cache, jit, llvm
+from . import cache, control_word, jit, llvm
 from .calling import KernelBase, inherit_vectorcall
 from .elementary import SIN_RANGE
 from .program import LANES, Array, Program
@@ -155,7 +155,8 @@ class Kernel(KernelBase):
         if entry is not None:
             return jit.load_object(entry.object_code)
         groups = self.description.groups if lanes > 1 else 1
-        object_code = jit.compile_object(llvm.kernel_ir(self._program_for(lanes), lanes, groups))
+        ir = llvm.kernel_ir(self._program_for(lanes), lanes, groups, control_word.BODY)
+        object_code = jit.compile_object(control_word.guarded(ir, grouped=groups > 1))
         if self._key:
             cache.store(self._cache_key(lanes), cache.Entry(self.description._asdict(), object_code))
         return jit.load_object(object_code)

@@ -13,7 +13,6 @@ time grows faster than the length of a block (mass matrix at N = 100: 12 s in pi
 
 from __future__ import annotations
 
-import platform
 from functools import partial
 
 from .copies import PARAMETERS, copy_function
@@ -34,8 +33,6 @@ SHORT = 1000  # values; longer blocks of rows lack registers, and the critical p
 GROUPS = 3  # of rows that take turns, see groups.py; two gain less, and more than three often outgrow the cache
 TURN = 160  # values of a piece that runs for them in turn
 LONG, SCRATCH, FRAMES = 1500, 1500, 16_000  # values: of code that gains by it, and of all that waits, at most
-MXCSR = platform.machine() in ("x86_64", "AMD64")
-MXCSR_CONTROL, MXCSR_DEFAULT = 0xFFC0, 0x1F80  # all but the flags of exceptions; round to nearest, keep denormals
 FOLDED_LANES = 4  # AVX2 folds a vector from memory into an operation, a broadcast takes a load: up to 10 % of a block
 
 
@@ -55,9 +52,7 @@ def kernel_ir(program: Program, rows: int = 1, groups: int = 1, symbol: str = "k
         for name in ("read", "write"):
             result, lines = copy_function(name, shape)
             functions.define(name, PARAMETERS, lines, internal=True, result=result)
-    functions.add(f"{symbol}_body" if MXCSR else symbol, program, body=MXCSR)
-    if MXCSR:
-        functions.with_default_rounding(symbol)
+    functions.add(symbol, program)
     widths = sorted({shape.lanes, 2, ANGLES} if rows == 1 else {rows})
     declarations = [DECLARATIONS.format(t=e.double, s=e.suffix) for e in (Emitter([], width) for width in widths)]
     return "\n".join([*declarations, *functions.constants(), *functions.text, "!0 = !{}", ""])
@@ -99,38 +94,7 @@ class Functions:
         vectors = ", ".join(f"{self.double} {splat}" for splat in self.table)
         return [f"@constants = hidden global [{len(self.table)} x {self.double}] [{vectors}], align 64\n"]
 
-    def with_default_rounding(self, symbol: str) -> None:
-        """`symbol` calls `symbol_body` with the control word of SSE at its default, and puts it back.
-
-        Other libraries set flush-to-zero for the whole process, and rarely the rounding: both would change results.
-        """
-        names = ["%in", "%out", *["%steps"] * (self.groups > 1)]
-        groups = ", i64 %groups" if self.groups > 1 else ""
-        call = f"call i64 @{symbol}_body({', '.join(f'ptr {x}' for x in names)}{groups})"
-        lines = [
-            "entry:",
-            "  %word = alloca i32",
-            "  call void @llvm.x86.sse.stmxcsr(ptr %word)",
-            "  %old = load i32, ptr %word",
-            f"  %control = and i32 %old, {MXCSR_CONTROL}",
-            f"  %usual = icmp eq i32 %control, {MXCSR_DEFAULT}",
-            "  br i1 %usual, label %run, label %set",
-            "run:",
-            f"  %status = tail {call}",
-            "  ret i64 %status",
-            "set:",
-            f"  store i32 {MXCSR_DEFAULT}, ptr %word",
-            "  call void @llvm.x86.sse.ldmxcsr(ptr %word)",
-            f"  %found = {call}",
-            "  store i32 %old, ptr %word",
-            "  call void @llvm.x86.sse.ldmxcsr(ptr %word)",
-            "  ret i64 %found",
-        ]
-        self.text.append("declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n")
-        arrays = ", ".join(f"ptr noalias {x}" for x in names)
-        self.define(symbol, f"{arrays}{groups}", lines, internal=False)
-
-    def add(self, symbol: str, program: Program, step: bool = False, body: bool = False) -> None:
+    def add(self, symbol: str, program: Program, step: bool = False) -> None:
         """`i64 symbol(ptr in, ptr out[, ptr steps][, i64 groups])`: a kernel, whose last value is its check, or the
         step of a loop.  Pointers of a group come after those of the one before."""
         grouped = self.groups > 1
@@ -147,7 +111,7 @@ class Functions:
         if frame.loops:
             chain.lines.append(f"  %frame = alloca [{self.groups * frame.size} x {self.double}], align 64")
         if len(bodies) == 1 and not grouped:
-            self.define(symbol, parameters, ["entry:", *chain.lines, *bodies[0]], internal=step or body)
+            self.define(symbol, parameters, ["entry:", *chain.lines, *bodies[0]], internal=step)
             return
         chain.lines += [
             f"  %scratch = alloca [{self.groups * pieces.size} x {self.double}], align 64",
@@ -167,7 +131,7 @@ class Functions:
                 )
                 chain.put(f"call i64 @{frame.symbol(at)}(ptr {args}, ptr {results}, i64 %groups)")
         chain.lines += ["  %word = load i64, ptr %status", "  ret i64 %word"]
-        self.define(symbol, parameters, ["entry:", *chain.lines], internal=step or body)
+        self.define(symbol, parameters, ["entry:", *chain.lines], internal=step)
 
     def call(self, piece: str, program: Program, scratch: int, frame: int, step: bool, last: bool, g: str) -> list[str]:
         """Of a piece for group g; the last one returns the group's bits of the status."""
