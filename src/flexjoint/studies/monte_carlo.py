@@ -7,14 +7,12 @@ and are not computed again.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -24,11 +22,11 @@ from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import InputError
 from ..robot import Robot
-from ..simulation.instruments import code_of
 from ..simulation.reference import Reference
 from ..simulation.result import Simulation
 from ..simulation.simulate import checked_period, periods, simulate
 from ..trajectory.base import whole
+from .settings import settings_of
 from .store import Store
 from .variation import Variations
 
@@ -104,7 +102,7 @@ def monte_carlo(
     if isinstance(innermost(controller), OpenLoop):
         raise InputError("monte_carlo: OpenLoop follows no motion, so there is no error to speak of")
     whole("monte_carlo", "samples", samples, least=1)
-    whole("monte_carlo", "seed", seed, least=0)
+    seed = int(whole("monte_carlo", "seed", seed, least=0))
     if limit is not None:
         positive("monte_carlo", "limit", limit)
     for name, remedy in (("free", "say so in vary"), ("gains", "give them to the controller"), ("row", "leave it out")):
@@ -114,8 +112,10 @@ def monte_carlo(
         raise InputError("monte_carlo: start must be a JointState, such as simulation.last")
     threads = cores() if threads is None else whole("monte_carlo", "threads", threads, least=1)
     variations = Variations.of(robot, vary)
-    steps, settings = plan(robot, controller, reference, duration, vary, seed, options)
-    store, rows = Store(folder, settings), block_rows(steps, 2 * robot.n + 3 * robot.motor_count)
+    wanted, period, steps = planned(robot, controller, reference, duration, options.get("period"))
+    about = (variations, robot, controller, wanted, period, steps, vary, seed, options)
+    store = Store(folder, {} if folder is None else settings_of(*about))
+    rows = block_rows(steps, 2 * robot.n + 3 * robot.motor_count)
     run = partial(run_block, variations, controller, reference, duration, seed, store)
     found = dict(known(store, samples, rows))
     left = [(first, min(first + rows, samples)) for first in range(0, samples, rows) if first not in found]
@@ -209,44 +209,9 @@ def block_rows(steps: int, numbers: int) -> int:
     return int(np.clip(MEMORY // (steps * numbers * 8), least, most)) // least * least
 
 
-def plan(
-    robot: Robot, controller: Any, reference: Any, duration: Any, vary: Any, seed: int, options: Mapping[str, Any]
-) -> tuple[int, dict[str, Any]]:
-    """How many periods, and all that decides the samples, as text."""
-    compiled = isinstance(controller, Controller)
-    period = checked_period(controller, options.get("period"))
+def planned(robot: Robot, controller: Any, reference: Any, duration: Any, period: Any) -> tuple[Reference, float, int]:
+    """The reference, the period and how many periods a run has, as `simulate` takes them."""
+    compiled, period = isinstance(controller, Controller), checked_period(controller, period)
     own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
     wanted = Reference.of(reference, *own)
-    steps = periods(duration, wanted.duration, period, 0)
-    law = code_of(controller, "gains")
-    settings = {
-        "robot": robot.digest,
-        "controller": law if isinstance(law, str) else described(law),
-        "gains": digest(controller.gains) if compiled else "",
-        "reference": digest(wanted(period * np.linspace(0, steps, 257))),
-        "periods": steps,
-        "period": period,
-        "memory": digest(np.concatenate([[], *map(np.ravel, controller.start(wanted(np.zeros(()))))]))
-        if compiled
-        else "",
-        "vary": [f"{path}={text}" for path, text in vary.items()],
-        "seed": seed,
-        "flexjoint": version("flexjoint"),
-        "options": {name: described(x) for name, x in options.items() if name not in ("check", "period")},
-    }
-    return steps, settings
-
-
-def described(option: Any) -> str:
-    """A controller or an option of `simulate` as text: arrays by digest, functions by name, data in full."""
-    if isinstance(option, np.ndarray | list | tuple):
-        return digest(np.concatenate([np.ravel(x) for x in option]))
-    if isinstance(option, Mapping):
-        return str({name: described(x) for name, x in option.items()})
-    if isinstance(option, str | int | float | None):
-        return str(option)
-    return str(getattr(option, "__qualname__", code_of(option)))
-
-
-def digest(array: np.ndarray) -> str:
-    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()[:16]
+    return wanted, period, periods(duration, wanted.duration, period, 0)
