@@ -143,10 +143,24 @@ def version_of(module: str) -> str:
 
 
 def found_by_name(item: Any) -> bool:
-    found: Any = sys.modules.get(item.__module__)
-    for key in item.__qualname__.split("."):
+    """Whether an object of Python's or of an installed package is what its own name stands for."""
+    name, found = getattr(item, "__qualname__", None), sys.modules.get(module_of(item))
+    if not isinstance(name, str) or not library(module_of(item)):
+        return False
+    for key in name.split("."):
         found = getattr(found, key, None)
     return found is item
+
+
+def module_of(item: Any) -> str:
+    module = getattr(item, "__module__", None)
+    return module if isinstance(module, str) else "builtins"
+
+
+def written_here(kind: type) -> bool:
+    """Whether a class is the user's or flexjoint's, so that its attributes say what an instance is."""
+    module = module_of(kind)
+    return not library(module) or module.startswith("flexjoint.")
 
 
 def refusal(name: str, what: str) -> InputError:

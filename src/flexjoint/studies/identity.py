@@ -22,7 +22,17 @@ import numpy as np
 
 from ..compiler.kernel import Kernel
 from ..robot import Robot
-from .captured import attributes, found_by_name, generated, library, refusal, variables, version_of
+from .captured import (
+    attributes,
+    found_by_name,
+    generated,
+    library,
+    module_of,
+    refusal,
+    variables,
+    version_of,
+    written_here,
+)
 
 LENGTH = 32  # hexadecimal digits of a digest in a file
 SHOWN = 16  # numbers of an array that stand in a file themselves
@@ -82,7 +92,7 @@ def described(item: Any, name: str) -> Any:
     if isinstance(item, functools.partial):
         given = {str(k): x for k, x in enumerate(item.args)} | item.keywords
         return summary(item.func, item.func, given, name) | {"digest": digest_of(item, name)}
-    if hasattr(item, "__dict__") and not isinstance(item, type | types.ModuleType):
+    if written_here(type(item)) and not isinstance(item, CONTENTS):
         return summary(item, type(item), attributes(item), name)
     return digest_of(item, name)
 
@@ -103,7 +113,7 @@ def brief(item: Any, name: str) -> Any:
 
 def name_of(item: Any) -> str:
     kind = item if hasattr(item, "__qualname__") else type(item)
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return f"{module_of(kind)}.{kind.__qualname__}"
 
 
 def declared(item: Any) -> str | None:
@@ -145,6 +155,8 @@ class Walk:
         """Of anything that has parts."""
         if (own := declared(item)) is not None:
             return sealed("declared", name_of(item).encode(), own.encode())
+        if found_by_name(item):
+            return by_name(item)
         if isinstance(item, Robot):
             return sealed("robot", item.digest.encode())
         if isinstance(item, Kernel):
@@ -186,7 +198,7 @@ class Walk:
     def instance(self, item: Any, name: str) -> bytes:
         """An instance: of flexjoint's and of the user's classes all attributes, of others what they write."""
         kind = type(item)
-        if library(kind.__module__) and not kind.__module__.startswith("flexjoint."):
+        if not written_here(kind):
             return sealed("object", self(kind, name), self.reduced(item, name))
         content = [base(item) for base in CONTENTS if isinstance(item, base)]
         return sealed("instance", self(kind, name), self(content, name), self.named(attributes(item), name))
@@ -205,8 +217,6 @@ class Walk:
     # Code -----------------------------------------------------------------------------------------------------
 
     def function(self, item: types.FunctionType, name: str) -> bytes:
-        if library(item.__module__) and found_by_name(item):
-            return by_name(item)
         return sealed("function", self(item.__code__, name), self.named(variables(item), name))
 
     def code(self, item: types.CodeType, name: str) -> bytes:
@@ -222,7 +232,7 @@ class Walk:
     def builtin(self, item: Any, name: str) -> bytes:
         owner = item.__self__
         if owner is None or isinstance(owner, types.ModuleType):
-            return by_name(item)
+            return by_name(item)  # under another name than its own
         return sealed("builtin", item.__name__.encode(), self(owner, name))
 
     def descriptor(self, item: Any, name: str) -> bytes:
@@ -260,7 +270,7 @@ class Walk:
         return sealed("algorithm", self(type(item), name), self(item.__wrapped__, name))
 
     def kind(self, item: type, name: str) -> bytes:
-        if library(item.__module__):
+        if library(module_of(item)):
             return by_name(item)
         kept = {key: x for key, x in sorted(vars(item).items()) if key not in NOT_CODE}
         if "__dataclass_fields__" in vars(item):
@@ -310,5 +320,5 @@ def sealed(tag: str, *content: bytes) -> bytes:
 
 
 def by_name(item: Any) -> bytes:
-    module = getattr(item, "__module__", None) or "builtins"
+    module = module_of(item)
     return sealed("name", module.encode(), item.__qualname__.encode(), version_of(module).encode())
