@@ -17,14 +17,18 @@ from typing import Any
 
 import numpy as np
 
-from ..control.base import Controller, innermost
+from ..control.base import Controller, JointState, innermost
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
-from ..errors import InputError
+from ..errors import FlexjointWarning, InputError
 from ..robot import Robot
+from ..simulation.beginning import given_state
+from ..simulation.loop import Setup
 from ..simulation.reference import Reference
+from ..simulation.rest import resting
 from ..simulation.result import Simulation
-from ..simulation.simulate import checked_period, periods, simulate
+from ..simulation.simulate import NOMINAL, checked_period, periods, simulate
+from ..simulation.step_limit import StepLimits, step_limits, too_long
 from ..trajectory.base import whole
 from .settings import settings_of
 from .store import Store
@@ -33,7 +37,8 @@ from .variation import Variations
 ROWS = (8, 64)  # samples of a block: enough for the lanes of registers, not too many to lose
 MEMORY = 2**27  # bytes of a block's histories
 LEVELS = (0.5, 0.9, 0.95, 0.99, 1.0)
-ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint")
+POSES = 5  # along the reference at which a step must be short enough
+ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint", "longest_step", "stiff_joint")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +47,9 @@ class MonteCarlo:
 
     `largest` is over the whole run, `rms` its root mean square, `final` at the end.  Of a run that diverged, `joint`
     is the first to leave all bounds (else -1) and `ended` when, s; its errors are those until then.
+
+    Where the `step` of the integrator, s, is too long for a sample, `longest_step` is the longest that is stable (else
+    inf) and `stiff_joint` the joint that is too stiff for it (else -1): its errors are not those of the robot.
     """
 
     robot: Robot
@@ -53,7 +61,10 @@ class MonteCarlo:
     final: np.ndarray
     ended: np.ndarray
     joint: np.ndarray
+    longest_step: np.ndarray
+    stiff_joint: np.ndarray
     wanted: int  # samples asked for
+    step: float  # of the integrator, s
     limit: float | None = None  # of the largest error
 
     @property
@@ -63,17 +74,32 @@ class MonteCarlo:
 
     @property
     def diverged(self) -> np.ndarray:
+        """Runs that left all bounds, for whatever reason."""
         return self.joint >= 0
 
     @property
-    def failed(self) -> np.ndarray:
-        """Runs that diverged, or whose error went beyond the limit."""
+    def integrator_failed(self) -> np.ndarray:
+        """Runs whose step is too long for their parameters: nothing is known about the control of these robots."""
+        return self.stiff_joint >= 0
+
+    @property
+    def control_failed(self) -> np.ndarray:
+        """Runs that diverged, or whose error went beyond the limit, and not by the integrator."""
         beyond = False if self.limit is None else np.max(self.largest, axis=1) > self.limit
-        return self.diverged | beyond
+        return (self.diverged | beyond) & ~self.integrator_failed
+
+    @property
+    def failed(self) -> np.ndarray:
+        """Runs whose control failed or whose integrator failed."""
+        return self.control_failed | self.integrator_failed
 
     def quantiles(self, levels: Any = LEVELS, of: str = "largest") -> np.ndarray:
-        """Of the largest, "rms" or "final" error of each joint: (levels, n); runs that diverged count as infinite."""
-        errors = np.where(self.diverged[:, None], np.inf, getattr(self, of))
+        """Of the largest, "rms" or "final" error of each joint: (levels, n).
+
+        Runs that diverged, or whose integrator failed, count as infinite.
+        """
+        unknown = self.diverged | self.integrator_failed
+        errors = np.where(unknown[:, None], np.inf, getattr(self, of))
         return np.quantile(errors, np.asarray(levels, dtype=float), axis=0, method="inverted_cdf")
 
 
@@ -116,15 +142,17 @@ def monte_carlo(
     about = (variations, robot, controller, wanted, period, steps, vary, seed, options)
     store = Store(folder, {} if folder is None else settings_of(*about))
     rows = block_rows(steps, 2 * robot.n + 3 * robot.motor_count)
-    run = partial(run_block, variations, controller, reference, duration, seed, store)
+    setup, poses = plant_of(variations, controller, period, options), poses_of(variations, controller, wanted, options)
+    limits = partial(step_limits, setup, variations.names, poses=poses)
+    run = partial(run_block, variations, controller, reference, duration, seed, store, limits)
     found = dict(known(store, samples, rows))
     left = [(first, min(first + rows, samples)) for first in range(0, samples, rows) if first not in found]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* diverged; joint .*", UserWarning)
+        warnings.filterwarnings("ignore", ".* diverged; joint .*", UserWarning)  # the result says so
         try:
             progress(sum(len(x["joint"]) for x in found.values()))
             for first, last in left[:1]:  # the first compiles, and checks the period
-                found[first] = run(first, last, options)
+                found[first] = run(first, last, options | {"check": options.get("check", True) and NOMINAL})
                 progress(last - first)
             in_threads(run, left[1:], {**options, "check": False}, threads, found, progress)
         except KeyboardInterrupt:
@@ -133,7 +161,13 @@ def monte_carlo(
     numbers = [np.arange(first, first + len(x["joint"])) for first, x in blocks]
     merged = {name: np.concatenate([x[name] for _, x in blocks]) for name in ARRAYS} if blocks else nothing(variations)
     of = np.concatenate(numbers) if blocks else np.empty(0, dtype=int)
-    return MonteCarlo(variations.robot, variations.names, of, **merged, wanted=samples, limit=limit)
+    step = period / setup.substeps
+    study = MonteCarlo(variations.robot, variations.names, of, **merged, wanted=samples, step=step, limit=limit)
+    if np.any(study.integrator_failed):
+        found_limits = StepLimits(study.longest_step, study.stiff_joint)
+        message = f"{robot.name}: {too_long(setup, found_limits)}; their errors are not those of the robot"
+        warnings.warn(message, FlexjointWarning, stacklevel=2)
+    return study
 
 
 def cores() -> int:
@@ -167,6 +201,7 @@ def run_block(
     duration: Any,
     seed: int,
     store: Store,
+    limits: Callable[[np.ndarray], StepLimits],
     first: int,
     last: int,
     options: Mapping[str, Any],
@@ -175,6 +210,7 @@ def run_block(
     values = variations.draw(seed, first, last)
     sample: dict[str, Any] = {"free": variations.free(values), "seed": seed, "row": np.arange(first, last)}
     run = simulate(variations.robot, controller, reference, duration, **sample, **options)
+    longest, stiff = limits(values)
     errors = np.abs(run.error)
     place = np.asarray(run.periods, dtype=int)[:, None, None]
     block = {
@@ -184,6 +220,8 @@ def run_block(
         "final": np.take_along_axis(errors, place, axis=1)[:, 0],
         "ended": run.ended,
         "joint": run.joint,
+        "longest_step": longest,
+        "stiff_joint": stiff,
     }
     store.save(first, block)
     return block
@@ -215,3 +253,20 @@ def planned(robot: Robot, controller: Any, reference: Any, duration: Any, period
     own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
     wanted = Reference.of(reference, *own)
     return wanted, period, periods(duration, wanted.duration, period, 0)
+
+
+def plant_of(variations: Variations, controller: Any, period: float, options: Mapping[str, Any]) -> Setup:
+    """The robot, its surroundings and its integrator, without what lies between it and the law."""
+    names = ("integrator", "substeps", "hold", "contact")
+    law = controller if isinstance(controller, Controller) else OpenLoop(variations.robot)
+    return Setup(variations.robot, law, period, **{name: options[name] for name in names if name in options})
+
+
+def poses_of(variations: Variations, controller: Any, wanted: Reference, options: Mapping[str, Any]) -> JointState:
+    """Where the robot rests along its reference, or stands at the start that is given: states (poses, ...)."""
+    robot, start = variations.robot, options.get("start")
+    if start is not None:
+        return JointState(*(x.reshape(-1, x.shape[-1])[:1] for x in given_state(start, robot)))
+    times = np.linspace(0.0, wanted.duration or 0.0, POSES)
+    goals = np.unique([wanted(t)[0] for t in times], axis=0)
+    return JointState(*map(np.stack, zip(*(resting(robot, controller, goal) for goal in goals))))

@@ -87,7 +87,9 @@ def scaled(gain, state, reference, measurement):
 
 def recursive(gain):
     def law(state, reference, measurement, depth=2):
-        return law(state, reference, measurement, depth - 1) if depth else (state, gain * (reference[0] - measurement.q))
+        if depth:
+            return law(state, reference, measurement, depth - 1)
+        return state, gain * (reference[0] - measurement.q)
 
     return law
 

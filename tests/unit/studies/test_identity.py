@@ -191,7 +191,7 @@ def test_what_cannot_be_identified_is_refused(tmp_path):
         law = module_of(f"def law(x):\n    return {body}\n").law
         with pytest.raises(fj.InputError, match=r"law calls \w+\(\), and what that reads cannot be identified"):
             digest(law)
-    with pytest.raises(fj.InputError, match="ufunc '.*' of unknown code"):
+    with pytest.raises(fj.InputError, match=r"ufunc '.*' of unknown code"):
         digest(np.frompyfunc(lambda x: x, 1, 1))
     with pytest.raises(fj.InputError, match="is the module 'laws_of_a_user' as a whole"):
         digest(user.Data(user.Pair(1.0, 1.0), law=user))

@@ -1,4 +1,4 @@
-"""A folder holds the samples of one study, whoever writes into it at the same time and whatever happens to its files."""
+"""A folder holds the samples of one study, whoever writes into it at once and whatever happens to its files."""
 
 from __future__ import annotations
 
