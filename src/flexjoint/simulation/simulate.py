@@ -24,6 +24,7 @@ from ..robot import Robot
 from ..trajectory.base import finite, whole
 from .actuators import Actuators
 from .beginning import Beginning, beginning
+from .expressions import KnownContact
 from .instruments import NONE, instruments_of
 from .integrators import INTEGRATORS
 from .loop import BATCH, PYTHON, SINGLE, ClosedLoop, Setup, loop_kernel
@@ -98,7 +99,7 @@ def simulate(
         checked_integrator(integrator, hold, substeps, compiled),
         whole("simulate", "substeps", substeps, least=1),
         hold,
-        contact,
+        KnownContact(robot, contact) if callable(contact) else contact,
         tuple(free or ()),
         tuple(changes or ()),
         stops,

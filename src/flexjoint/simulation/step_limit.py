@@ -209,24 +209,20 @@ def check_steps(setup: Setup, numbers: Sequence[np.ndarray], start: JointState) 
         limits = step_limits(setup, paths, values, poses)
         if np.any(limits.failed):
             first = np.unravel_index(int(np.flatnonzero(limits.failed)[0]), shape)
-            raise InputError(f"simulate: {too_long(setup, limits, tuple(map(int, first)))}; check=False simulates all")
+            raise InputError(f"simulate: {too_long(setup, limits, tuple(map(int, first)))}, or check=False")
 
 
 def too_long(setup: Setup, limits: StepLimits, first: tuple[int, ...] = ()) -> str:
     """What is wrong, with which joint, and what to do."""
     worst, count = int(np.argmin(limits.longest)), np.count_nonzero(limits.failed)
+    name, longest = setup.robot.joints[limits.joint[worst]].name[:200], limits.longest[worst]
     many = f" in {count} of {limits.joint.size} runs" if limits.joint.size > 1 else ""
     where = f", first in run {first}" if first else ""
     return (
-        f"a step of {setup.period / setup.substeps:.6g} s ({setup.integrator}) is too long for joint "
-        f"'{setup.robot.joints[limits.joint[worst]].name[:200]}' with the parameters given{many}{where}: it is stable "
-        f"up to {limits.longest[worst]:.3g} s; give substeps={substeps_for(setup, limits)}"
+        f"a step of {setup.period / setup.substeps:.6g} s ({setup.integrator}) is too long for joint '{name}' with the "
+        f"parameters given{many}{where}: it is stable up to {longest:.3g} s; take "
+        f"{int(np.ceil(setup.period / longest))} substeps per period"
     )
-
-
-def substeps_for(setup: Setup, limits: StepLimits) -> int:
-    """How many steps per period are stable for all."""
-    return int(np.ceil(setup.period / np.min(limits.longest)))
 
 
 def parameter_rows(

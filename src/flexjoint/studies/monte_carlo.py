@@ -23,6 +23,7 @@ from ..control.open_loop import OpenLoop
 from ..errors import FlexjointWarning, InputError
 from ..robot import Robot
 from ..simulation.beginning import given_state
+from ..simulation.expressions import KnownContact
 from ..simulation.loop import Setup
 from ..simulation.reference import Reference
 from ..simulation.rest import resting
@@ -36,6 +37,7 @@ from .variation import Variations
 
 ROWS = (8, 64)  # samples of a block: enough for the lanes of registers, not too many to lose
 MEMORY = 2**27  # bytes of a block's histories
+NOWHERE = Store(None, {})
 LEVELS = (0.5, 0.9, 0.95, 0.99, 1.0)
 POSES = 5  # along the reference at which a step must be short enough
 ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint", "longest_step", "stiff_joint")
@@ -144,13 +146,16 @@ def monte_carlo(
     rows = block_rows(steps, 2 * robot.n + 3 * robot.motor_count)
     setup, poses = plant_of(variations, controller, period, options), poses_of(variations, controller, wanted, options)
     limits = partial(step_limits, setup, variations.names, poses=poses)
-    run = partial(run_block, variations, controller, reference, duration, seed, store, limits)
+    each = (variations, controller, reference, duration, seed, limits)
+    run = partial(run_block, *each, store)
     found = dict(known(store, samples, rows))
     left = [(first, min(first + rows, samples)) for first in range(0, samples, rows) if first not in found]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* diverged; joint .*", UserWarning)  # the result says so
         try:
             progress(sum(len(x["joint"]) for x in found.values()))
+            if left:
+                check_known(store, found, partial(run_block, *each, NOWHERE, options={**options, "check": False}))
             for first, last in left[:1]:  # the first compiles, and checks the period
                 found[first] = run(first, last, options | {"check": options.get("check", True) and NOMINAL})
                 progress(last - first)
@@ -165,7 +170,7 @@ def monte_carlo(
     study = MonteCarlo(variations.robot, variations.names, of, **merged, wanted=samples, step=step, limit=limit)
     if np.any(study.integrator_failed):
         found_limits = StepLimits(study.longest_step, study.stiff_joint)
-        message = f"{robot.name}: {too_long(setup, found_limits)}; their errors are not those of the robot"
+        message = f"{robot.name}: {too_long(setup, found_limits)}; these runs do not show the robot"
         warnings.warn(message, FlexjointWarning, stacklevel=2)
     return study
 
@@ -200,8 +205,8 @@ def run_block(
     reference: Any,
     duration: Any,
     seed: int,
-    store: Store,
     limits: Callable[[np.ndarray], StepLimits],
+    store: Store,
     first: int,
     last: int,
     options: Mapping[str, Any],
@@ -235,6 +240,27 @@ def known(store: Store, samples: int, rows: int) -> Iterator[tuple[int, dict[str
             yield first, block
 
 
+def check_known(
+    store: Store, found: Mapping[int, Mapping[str, np.ndarray]], run: Callable[[int, int], Mapping[str, np.ndarray]]
+) -> None:
+    """Run one block again that was there already: it must come out the same, or a law depends on what no setting says.
+
+    That may be a file, a clock, random numbers, or a library that rounds otherwise on another processor.
+    """
+    for first, old in list(found.items())[:1]:
+        new = run(first, first + len(old["joint"]))
+        for name in ARRAYS:
+            differs = (old[name] != new[name]) & ~(np.isnan(old[name]) & np.isnan(new[name]))
+            if np.any(differs):
+                place = tuple(int(x) for x in np.argwhere(differs)[0])
+                raise InputError(
+                    f"{store.folder}: sample {first + place[0]} comes out otherwise now: {name} was "
+                    f"{old[name][place].item()!r}, now it is {new[name][place].item()!r}; the law depends on something "
+                    "that is not in its settings, such as a file, a clock, random numbers or the processor; give "
+                    "another folder"
+                )
+
+
 def nothing(variations: Variations) -> dict[str, np.ndarray]:
     """An interruption before the first block."""
     widths = {"parameters": len(variations.names), **dict.fromkeys(("largest", "rms", "final"), variations.robot.n)}
@@ -257,9 +283,10 @@ def planned(robot: Robot, controller: Any, reference: Any, duration: Any, period
 
 def plant_of(variations: Variations, controller: Any, period: float, options: Mapping[str, Any]) -> Setup:
     """The robot, its surroundings and its integrator, without what lies between it and the law."""
-    names = ("integrator", "substeps", "hold", "contact")
+    names, contact = ("integrator", "substeps", "hold"), options.get("contact")
     law = controller if isinstance(controller, Controller) else OpenLoop(variations.robot)
-    return Setup(variations.robot, law, period, **{name: options[name] for name in names if name in options})
+    known = KnownContact(variations.robot, contact) if callable(contact) else None
+    return Setup(variations.robot, law, period, **{x: options[x] for x in names if x in options}, contact=known)
 
 
 def poses_of(variations: Variations, controller: Any, wanted: Reference, options: Mapping[str, Any]) -> JointState:

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..compiler.cache import sources
-from ..control.base import Controller, JointState, rows
-from ..observers.base import Measurement, Observer, measurement_sizes
+from ..control.base import Controller
+from ..observers.base import Observer
 from ..robot import Robot
+from ..simulation.expressions import Expressions, KnownContact
 from ..simulation.instruments import code_of
-from ..simulation.plant import Plant
 from ..simulation.reference import Reference
 from ..simulation.simulate import simulate
-from ..spatial import ca
 from .identity import described, digest_of
 from .variation import Variations
 
@@ -58,6 +57,7 @@ def settings_of(
         "options": {name: option(robot, name, x) for name, x in all_options(options).items()},
     }
     if isinstance(controller, Controller):
+        found["gains"] = digest_of(controller.gains, "gains")
         found["memory"] = digest_of([np.asarray(x) for x in controller.start([*wanted(np.zeros(()))])], "memory")
     return found
 
@@ -71,7 +71,8 @@ def all_options(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def option(robot: Robot, name: str, value: Any) -> Any:
     if name == "contact" and callable(value):
-        return {"name": getattr(value, "__qualname__", type(value).__qualname__), "law": contact_digest(robot, value)}
+        known = KnownContact(robot, value)
+        return {"name": known.__qualname__, "law": known.digest}
     if name == "observers" and isinstance(value, Mapping):
         return {key: law_of(x, f"observers[{key!r}]") for key, x in value.items()}
     return law_of(value, name)
@@ -79,42 +80,10 @@ def option(robot: Robot, name: str, value: Any) -> Any:
 
 def law_of(item: Any, name: str) -> Any:
     """A controller or an observer of flexjoint's by its fields, one of the user's by its expressions."""
-    if isinstance(item, Controller | Observer) and not isinstance(code_of(item), str):
-        law = controller_law(item) if isinstance(item, Controller) else observer_law(item)
-        return {"name": type(item).__qualname__, "law": law}
+    code = code_of(item) if isinstance(item, Controller | Observer) else None
+    if isinstance(code, Expressions):
+        return {"name": type(item).__qualname__, "law": code.digest}
     return described(item, name)
-
-
-def controller_law(controller: Controller) -> str:
-    robot, gains = controller.robot, ca.SX.sym("gains", *controller.gains.shape)
-    memory = [ca.SX.sym("memory", size) for size in controller.memory_sizes]
-    reference = ca.SX.sym("reference", controller.order + 1, controller.width)
-    state = JointState(*(ca.SX.sym(x, size) for x, size in zip(JointState._fields, measurement_sizes(robot))))
-    after, tau = controller.law(rows(gains), memory, rows(reference), state)
-    return traced([gains, *memory, reference, *state], [*after, tau]) + digest_of(controller.gains, "gains")
-
-
-def observer_law(observer: Observer) -> str:
-    robot, memory = observer.robot, [ca.SX.sym("memory", size) for size in observer.memory]
-    sizes, tau = measurement_sizes(robot), ca.SX.sym("torque", observer.robot.motor_count)
-    seen = Measurement(*(ca.SX.sym(x, size) for x, size in zip(Measurement._fields, sizes)))
-    after, outputs = observer.law(memory, seen, tau)
-    begin = observer.start(Measurement(*(np.zeros(size) for size in sizes)))
-    made = [np.asarray(x) for x in (*begin[0], *begin[1].values())]
-    return traced([*memory, *seen, tau], [*after, *outputs.values()]) + digest_of(made, "observer")
-
-
-def contact_digest(robot: Robot, contact: Any) -> str:
-    t, sizes = ca.SX.sym("t"), measurement_sizes(robot)
-    state = JointState(*(ca.SX.sym(x, size) for x, size in zip(JointState._fields, sizes)))
-    wrenches = Plant(robot, contact).touched(t, state)
-    return traced([t, *state], list(wrenches.values())) + digest_of(list(wrenches), "contact")
-
-
-def traced(inputs: list[Any], outputs: list[Any]) -> str:
-    """Digest of expressions, with the numbers in them."""
-    text = ca.Function("law", inputs, [ca.densify(ca.SX(x)) for x in outputs]).serialize()
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def reference_digest(wanted: Reference, period: float, steps: int, stages: tuple[float, ...]) -> str:

@@ -29,7 +29,7 @@ UNFINISHED = f".{SETTINGS}."  # how the names of settings begin that are being w
 PATIENCE = 2.0  # s, for settings that another process is writing where there are no hard links
 SHOWN = 200  # characters of a setting in a message
 DIFFERENCES = 3  # shown in a message
-FOLLOWS = ("digest", "draws")  # shown only where nothing else differs, as they follow from the rest
+FOLLOW = ("draws", "gains", "memory", "digest")  # from the rest, mostly: shown only where nothing else differs
 
 
 class Store:
@@ -96,7 +96,9 @@ class Store:
         assert self.folder is not None
         path = self.folder / SETTINGS
         found = read_settings(path)
-        differing = [*differences(found, json.loads(self.text))]
+        everything = dict(differences(found, json.loads(self.text)))
+        telling = [x for name, x in everything.items() if name not in FOLLOW and not name.endswith(".digest")]
+        differing = telling or [*everything.values()]
         if differing:
             more = f", and {len(differing) - DIFFERENCES} more" if len(differing) > DIFFERENCES else ""
             raise InputError(
@@ -132,14 +134,13 @@ def read_settings(path: Path) -> dict[str, Any]:
         time.sleep(0.02)
 
 
-def differences(old: Any, new: Any, name: str = "") -> Iterator[str]:
-    """Where two settings differ, by the names that lead there."""
+def differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Where two settings differ, by the names that lead there, and how."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):
-            if key not in FOLLOWS or {**old, key: None} == {**new, key: None}:
-                yield from differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)
+            yield from differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)
     elif old != new:
-        yield f"{name} was {shown(old)}, now it is {shown(new)}"
+        yield name, f"{name} was {shown(old)}, now it is {shown(new)}"
 
 
 def shown(value: Any) -> str:

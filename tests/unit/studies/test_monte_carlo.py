@@ -7,6 +7,7 @@ import json
 import signal
 import threading
 from importlib import import_module
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -179,6 +180,165 @@ def test_another_controller_reference_or_folder_is_refused(tmp_path):
     (tmp_path / "settings.json").unlink()
     with pytest.raises(fj.InputError, match="no folder of samples"):
         study(8, folder=tmp_path)
+
+
+# Laws of one's own ------------------------------------------------------------------------------------------------
+
+
+def proportional(gain):
+    def law(state, reference, measurement):
+        return state, gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
+
+    return law
+
+
+class Proportional:
+    """A plain instance, whose repr is another in every process."""
+
+    def __init__(self, gain):
+        self.gain = gain
+
+    def __call__(self, state, reference, measurement):
+        return state, self.gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
+
+
+def wall(stiffness):
+    return lambda t, state: {ROBOT.links[-1].name: [-stiffness * state.q[0], 0, 0, 0, 0, 0]}
+
+
+class OwnLaw(fj.Controller):
+    """A law in SX with a number that is in no gain."""
+
+    order = 0
+
+    def __init__(self, factor):
+        self.robot, self.gains, self.factor = ROBOT, np.full((1, 2), 50.0), factor
+
+    def law(self, gains, state, reference, measurement):
+        return (), self.factor * gains[0] * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
+
+
+class OwnObserver(fj.Observer):
+    """Another measurement for the controller."""
+
+    robot, period = ROBOT, 1e-3
+    memory, outputs = (), MappingProxyType({"q": 2})
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def start(self, measurement):
+        return (), {"q": measurement.q}
+
+    def law(self, state, measurement, torque):
+        return (), {"q": self.factor * measurement.q}
+
+
+def own_study(folder, law=LAW, **changes):
+    options = {"vary": VARY, "seed": 7, "threads": 1, "period": 1e-3, "check": False, "folder": folder}
+    return fj.monte_carlo(ROBOT, law, MOTION, 0.06, **{"samples": 8, **options, **changes})
+
+
+def not_run(*given):
+    *_, store, first, last, _options = given
+    block = {name: np.full(last - first, -1) for name in ARRAYS}
+    store.save(first, block)
+    return block
+
+
+def test_samples_of_another_gain_in_a_closure(tmp_path):
+    first = own_study(tmp_path / "one", proportional(50.0))
+    other = own_study(tmp_path / "other", proportional(60.0))
+    assert not np.any(first.largest == other.largest)
+    assert same(first, own_study(tmp_path / "one", proportional(50.0)))
+    with pytest.raises(fj.InputError, match=r"other settings: controller\.data\.gain was 50\.0, now it is 60\.0"):
+        own_study(tmp_path / "one", proportional(60.0))
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda x: {"law": proportional(x)}, r"controller\.data\.gain was 50\.0, now it is 60\.0"),
+        (lambda x: {"law": Proportional(x)}, r"controller\.data\.gain was 50\.0, now it is 60\.0"),
+        (lambda x: {"law": OwnLaw(x / 50)}, r"controller\.law was '\w+', now"),
+        (lambda x: {"law": fj.FaultyActuators(OwnLaw(x / 50), period=1e-3)}, r"controller\.law was '\w+', now"),
+        (lambda x: {"contact": wall(x)}, r"options\.contact\.law was '\w+', now"),
+        (lambda x: {"estimator": OwnObserver(x / 50)}, r"options\.estimator\.law was '\w+', now"),
+        (lambda x: {"observers": {"own": OwnObserver(x / 50)}}, r"options\.observers\.own\.law was '\w+', now"),
+        (lambda x: {"actuators": fj.Actuators(delay=int(x))}, r"options\.actuators\.data\.delay was 50, now it is 60"),
+        (lambda x: {"sensors": fj.Sensors(motor_noise=x * 1e-9)}, r"options\.sensors\.data\.motor_noise was 5\.0"),
+        (lambda x: {"changes": {"link1.mass": (0.03, x)}}, r"options\.changes\.link1\.mass was"),
+    ],
+)
+def test_another_law_in_the_same_folder(tmp_path, monkeypatch, make, what):
+    """The same data goes on, other data under the same name is refused."""
+    monkeypatch.setattr(module, "run_block", not_run)
+    first = own_study(tmp_path, **make(50.0))
+    monkeypatch.setattr(module, "run_block", pytest.fail)
+    assert same(first, own_study(tmp_path, **make(50.0)))
+    with pytest.raises(fj.InputError, match=f"other settings: {what}"):
+        own_study(tmp_path, **make(60.0))
+
+
+def test_another_robot_of_the_same_name_is_refused(tmp_path):
+    own_study(tmp_path)
+    heavier = ROBOT.with_payload(1e-9)
+    with pytest.raises(fj.InputError, match="other settings: robot was"):
+        fj.monte_carlo(heavier, LAW, MOTION, 0.06, samples=8, vary=VARY, seed=7, period=1e-3, folder=tmp_path)
+
+
+def test_a_reference_that_differs_in_one_period_is_refused(tmp_path):
+    t = np.arange(61) * 1e-3
+    motions = []
+    for bump in (0.0, 1e-6):
+        q = np.zeros((61, 2))
+        q[31] += bump
+        motions.append(fj.Samples(t, q))
+    options = {"samples": 8, "vary": VARY, "seed": 7, "period": 1e-3, "check": False, "folder": tmp_path}
+    law = fj.MotorPD(ROBOT, [400.0, 40.0])
+    fj.monte_carlo(ROBOT, law, motions[0], **options)
+    with pytest.raises(fj.InputError, match="other settings: reference was"):
+        fj.monte_carlo(ROBOT, law, motions[1], **options)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value"),
+    [
+        ("flexjoint.studies.settings", "sources", lambda: "0" * 64),
+        ("flexjoint.studies.settings", "version", lambda package: "0.0.9"),
+        ("flexjoint.studies.variation", "CUT", 2.9),
+    ],
+)
+def test_other_sources_versions_and_draws_are_refused(tmp_path, monkeypatch, place, name, value):
+    own_study(tmp_path)
+    monkeypatch.setattr(import_module(place), name, value)
+    with pytest.raises(fj.InputError, match=r"other settings: (flexjoint|casadi|draws) was"):
+        own_study(tmp_path)
+
+
+def test_a_law_that_no_setting_describes_is_noticed(tmp_path):
+    """It reads a file, through a library: what it gives is another, and what it is is not."""
+    (tmp_path / "gain.txt").write_text("50")
+
+    def law(state, reference, measurement):
+        gain = np.loadtxt(tmp_path / "gain.txt")
+        return state, gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
+
+    own_study(tmp_path / "samples", law)
+    assert own_study(tmp_path / "samples", law, samples=16).complete
+    (tmp_path / "gain.txt").write_text("60")
+    with pytest.raises(fj.InputError, match=r"sample 0 comes out otherwise now: largest was .* such as a file"):
+        own_study(tmp_path / "samples", law, samples=24)
+
+
+def test_what_cannot_be_identified_runs_without_a_folder(tmp_path):
+    law = Proportional(50.0)
+    law.lock = threading.Lock()
+    assert own_study(None, law).complete
+    with pytest.raises(fj.InputError, match=r"controller\.lock is a _thread\.lock, which cannot be identified"):
+        own_study(tmp_path, law)
+    law.identity = "proportional, 50"
+    assert same(own_study(tmp_path, law), own_study(tmp_path, law))
 
 
 # Failures and statistics ------------------------------------------------------------------------------------------
