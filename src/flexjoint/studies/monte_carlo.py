@@ -31,8 +31,9 @@ from ..simulation.result import Simulation
 from ..simulation.simulate import NOMINAL, checked_period, periods, simulate
 from ..simulation.step_limit import StepLimits, step_limits, too_long
 from ..trajectory.base import whole
+from .identity import described
 from .settings import settings_of
-from .store import Store
+from .store import Store, differences
 from .variation import Variations
 
 ROWS = (8, 64)  # samples of a block: enough for the lanes of registers, not too many to lose
@@ -126,6 +127,9 @@ def monte_carlo(
     `simulate`.  With a `folder`, Ctrl-C keeps the blocks that are finished, and the same call goes on from there, also
     with more samples; without, it keeps them in the result.  A run fails if it diverges or an error exceeds `limit`.
     `progress` is called with the number of samples each time some are done.
+
+    A folder of another study is refused: other code or data of a law, another robot, other options.  Samples for which
+    the integrator's step is too long are told apart, in `integrator_failed` and by a warning.
     """
     if isinstance(innermost(controller), OpenLoop):
         raise InputError("monte_carlo: OpenLoop follows no motion, so there is no error to speak of")
@@ -156,9 +160,11 @@ def monte_carlo(
             progress(sum(len(x["joint"]) for x in found.values()))
             if left:
                 check_known(store, found, partial(run_block, *each, NOWHERE, options={**options, "check": False}))
+            before = look_of(controller)
             for first, last in left[:1]:  # the first compiles, and checks the period
                 found[first] = run(first, last, options | {"check": options.get("check", True) and NOMINAL})
                 progress(last - first)
+            warn_of_changes(before, look_of(controller))
             in_threads(run, left[1:], {**options, "check": False}, threads, found, progress)
         except KeyboardInterrupt:
             pass  # what is found is kept
@@ -259,6 +265,27 @@ def check_known(
                     "that is not in its settings, such as a file, a clock, random numbers or the processor; give "
                     "another folder"
                 )
+
+
+def look_of(controller: Any) -> Any:
+    """A law in Python as it is now; None where that cannot be said, or where nothing can change."""
+    if isinstance(controller, Controller):
+        return None
+    try:
+        return described(controller, "controller")
+    except InputError:
+        return None
+
+
+def warn_of_changes(before: Any, after: Any) -> None:
+    """A law that remembers something outside its state makes samples depend on what ran before them."""
+    names = [name for name, _ in differences(before, after, "controller") if not name.endswith(".digest")]
+    if names and before is not None and after is not None:
+        message = (
+            f"monte_carlo: {names[0].replace('.data.', '.')[:200]} changed while samples ran, which may then depend on "
+            "those before them; what the law remembers belongs in the state that it takes and returns"
+        )
+        warnings.warn(message, FlexjointWarning, stacklevel=3)
 
 
 def nothing(variations: Variations) -> dict[str, np.ndarray]:

@@ -331,6 +331,23 @@ def test_a_law_that_no_setting_describes_is_noticed(tmp_path):
         own_study(tmp_path / "samples", law, samples=24)
 
 
+def test_a_law_that_remembers_outside_its_state_is_noticed(recwarn):
+    """Samples would depend on the order in which they are run."""
+    law = Proportional(50.0)
+    own_study(None, law)
+    assert not recwarn.list
+
+    class Integral(Proportional):
+        total = 0.0
+
+        def __call__(self, state, reference, measurement):
+            self.total = self.total + np.sum(reference[0] - measurement.theta)
+            return state, self.gain * (reference[0] - measurement.theta) + self.total
+
+    with pytest.warns(fj.FlexjointWarning, match=r"controller\.total changed while samples ran.* belongs in the state"):
+        own_study(None, Integral(50.0))
+
+
 def test_what_cannot_be_identified_runs_without_a_folder(tmp_path):
     law = Proportional(50.0)
     law.lock = threading.Lock()
