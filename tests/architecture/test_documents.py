@@ -110,7 +110,8 @@ def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
     exec("\n".join(blocks), {})
     printed = capsys.readouterr().out
     assert printed.startswith("Nm FeedforwardPD {'time': 1201") and "failed; the first with" in printed
-    assert {"run.nc", "run.png", "run.html", "samples"} == {path.name for path in tmp_path.iterdir()}
+    assert "controller.data.gain was 400.0, now it is 300.0" in printed
+    assert {"run.nc", "run.png", "run.html", "samples", "python_law"} == {path.name for path in tmp_path.iterdir()}
 
 
 # Listings ---------------------------------------------------------------------------------------------------------

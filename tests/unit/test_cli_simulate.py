@@ -97,6 +97,22 @@ def test_samples(run, tmp_path):
     assert again.stdout == result.stdout
 
 
+def test_a_step_too_long_for_some_samples(run):
+    """The joint is named that is too stiff for the step, not the one that leaves its bounds first."""
+    many = [*PD, "--samples", "16", "--vary", "joint3.drive.stiffness=1e5..3e6", "--seed", "5"]
+    result = run(*many)
+    assert result.exit_code == 0, result.output
+    count = int(re.search(r"hua_3r: 16 samples, 0 failed, step too long for (\d+)\n", result.stdout)[1])
+    assert 0 < count < 16
+    assert len(re.findall(r"step too long for joint3, stable up to 0\.000\d+ s", result.stdout)) == min(count, 10)
+    assert "diverged" not in result.stdout
+    message = "hua_3r: a step of 0.001 s (runge_kutta) is too long for joint 'joint3' with the parameters given"
+    assert f"warning: {message} in {count} of 16 runs: it is stable up to 0.000" in result.stderr
+    assert "; take 2 substeps per period; these runs do not" in result.stderr
+    cured = run(*many, "--substeps", "2")
+    assert "hua_3r: 16 samples, 0 failed\n" in cured.stdout and not cured.stderr
+
+
 def test_stiffness_is_followed_too(run, tmp_path):
     arm = ["simulate", "vsa_3r", "--controller", "variable_stiffness_tracking", "--poles=-10"]
     arm += ["--trajectory", '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 1}']

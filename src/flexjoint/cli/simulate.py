@@ -257,9 +257,10 @@ def print_study(study: MonteCarlo) -> None:
     from rich.table import Table
 
     from ..studies.monte_carlo import LEVELS
+    from ..studies.report import counts
 
     console, failed = Console(), np.flatnonzero(study.failed)
-    console.print(f"{study.robot.name}: {study.samples.size} samples, {failed.size} failed")
+    console.print(f"{study.robot.name}: {counts(study)}")
     if not study.samples.size:
         return
     levels = [f"{100 * x:g} %" for x in LEVELS]
@@ -284,6 +285,7 @@ def failure_table(study: MonteCarlo, rows: Any) -> Any:
         worst = study.largest[row].argmax()
         diverged = f"{joints[joint].name} diverged at {study.ended[row]:.3g} s"
         off = f"{joints[worst].name} off by {study.largest[row, worst]:.3g} {length_unit(joints[worst])}"
-        what = diverged if joint >= 0 else off
+        stiff = f"step too long for {joints[study.stiff_joint[row]].name}, stable up to {study.longest_step[row]:.3g} s"
+        what = stiff if study.integrator_failed[row] else diverged if joint >= 0 else off
         table.add_row(str(study.samples[row]), what, *(f"{x:.4g}" for x in study.parameters[row]))
     return table

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from secrets import token_hex
 from typing import IO, Any, Protocol
 
 import numpy as np
@@ -107,7 +108,7 @@ def check_path(path: str | os.PathLike[str], suffixes: Sequence[str], what: str)
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of `path` when all went well, and vanishes otherwise."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = path.with_name(f".{path.name}.{os.getpid()}.{token_hex(4)}.part")  # threads may write the same file
     try:
         with open(part, "wb") as file:
             yield file

@@ -23,6 +23,7 @@ from ..observers.base import Measurement, Observer, measurement_sizes
 from ..robot import Robot
 from ..spatial import zeros
 from .actuators import Actuators
+from .expressions import Expressions, expressions_of
 from .noise import Stream
 from .plant import Plant
 from .sensors import Sensors, split
@@ -175,13 +176,14 @@ def fill(part: Any, given: Iterator[Any]) -> Any:
 
 
 def code_of(item: Any, *left_out: str) -> Any:
-    """Of flexjoint's own controllers and observers the code, by name and fields that are compared; else the item."""
+    """What tells a controller's or an observer's code: a text of the name and the fields of flexjoint's own, else the
+    expressions of its law."""
     if not type(item).__module__.startswith("flexjoint.") or not is_dataclass(item):
-        return item
+        return expressions_of(item)
     own = {x.name: getattr(item, x.name) for x in fields(item) if x.compare and x.name not in left_out}
     plain = {name: plainly(x, *left_out) for name, x in own.items()}
-    if any(isinstance(x, Observer | Controller) for x in plain.values()):  # not flexjoint's own
-        return item
+    if any(isinstance(x, Observer | Controller | Expressions) for x in plain.values()):  # not flexjoint's own
+        return expressions_of(item)
     return f"{type(item).__qualname__} {plain!r}"
 
 
@@ -191,6 +193,8 @@ def plainly(value: Any, *left_out: str) -> Any:
         return value.digest
     if isinstance(value, Observer | Controller):
         return code_of(value, *left_out)
+    if isinstance(value, Mapping):
+        return {key: plainly(x, *left_out) for key, x in value.items()}
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 

@@ -24,6 +24,7 @@ from ..robot import Robot
 from ..trajectory.base import finite, whole
 from .actuators import Actuators
 from .beginning import Beginning, beginning
+from .expressions import KnownContact
 from .instruments import NONE, instruments_of
 from .integrators import INTEGRATORS
 from .loop import BATCH, PYTHON, SINGLE, ClosedLoop, Setup, loop_kernel
@@ -32,8 +33,10 @@ from .reference import Reference
 from .result import Ran, Simulation, finished
 from .sensors import Sensors
 from .stability import check_stability
+from .step_limit import check_steps
 from .stops import Stops
 
+NOMINAL = "nominal"  # the check of the robot as it is, alone
 CHUNK = 2000  # periods whose reference is sampled at once, about: few enough for the cache
 
 
@@ -59,7 +62,7 @@ def simulate(
     observers: Mapping[str, Observer] | None = None,
     seed: Any = 0,
     row: Any = None,
-    check: bool = True,
+    check: bool | str = True,
     threads: int = 1,
 ) -> Simulation:
     """A robot under a controller that follows a reference, for `duration` seconds.
@@ -79,9 +82,12 @@ def simulate(
     `observers` look on; see `Observer`.  Noise depends on `seed`, the number of the run in its batch (or `row`) and
     the period.
 
-    Before the run the step and the period are compared with what is stable (see `check_stability`); `check=False`
-    simulates all the same.
+    Before the run the step and the period are compared with what is stable for the robot as it is (`check_stability`),
+    and the step for its parameters in every run of a batch (`step_limits`).  `check="nominal"` leaves out the latter,
+    `check=False` both.
     """
+    if check not in (True, False, NOMINAL):
+        raise InputError(f"simulate: check is {check!r}; it must be True, False or {NOMINAL!r}")
     if not isinstance(robot, Robot):
         raise InputError(f"simulate: robot must be a Robot, not {type(robot).__name__}")
     compiled = isinstance(controller, Controller)
@@ -93,7 +99,7 @@ def simulate(
         checked_integrator(integrator, hold, substeps, compiled),
         whole("simulate", "substeps", substeps, least=1),
         hold,
-        contact,
+        KnownContact(robot, contact) if callable(contact) else contact,
         tuple(free or ()),
         tuple(changes or ()),
         stops,
@@ -114,6 +120,8 @@ def simulate(
     cut = PYTHON if not compiled else BATCH if math.prod(batch) >= BLOCKS_FROM else SINGLE
     if check:
         check_stability(setup, cut, at.state, wanted(np.array(at.begin * period)), weights)
+    if check and check != NOMINAL:
+        check_steps(setup, numbers[1:], at.state)
     t, threads = period * (at.begin + np.arange(steps + 1)), whole("simulate", "threads", threads, least=1)
     loop = loop_kernel(setup, cut)
     if compiled:

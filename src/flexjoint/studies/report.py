@@ -16,7 +16,10 @@ from .monte_carlo import MonteCarlo
 
 @dataclass(frozen=True, eq=False)
 class SampleTable:
-    """A row a sample: its parameters, its errors, and which joint diverged when; all samples, or only failures."""
+    """A row per sample: its parameters, its errors, which joint diverged when, and the joint too stiff for the step.
+
+    All samples, or only failures.
+    """
 
     study: MonteCarlo
     failures: bool = False
@@ -32,10 +35,19 @@ class SampleTable:
             units = ["m" if joint.kind == "prismatic" else "rad" for joint in joints]
             found += [Column(f"{kind}.{x.name}", units[i], errors[:, i]) for i, x in enumerate(joints)]
         names = np.array(["", *(joint.name for joint in joints)])
-        return [*found, Column("ended", "s", study.ended[rows]), Column("diverged", "", names[study.joint[rows] + 1])]
+        found += [Column("ended", "s", study.ended[rows]), Column("diverged", "", names[study.joint[rows] + 1])]
+        found += [Column("integrator_failed", "", names[study.stiff_joint[rows] + 1])]
+        return [*found, Column("longest_step", "s", study.longest_step[rows])]
 
     def arrays(self) -> dict[str, Any]:
         return {column.name: column.values for column in self.columns()}
+
+
+def counts(study: MonteCarlo) -> str:
+    """How many samples there are and failed, those of the integrator by themselves."""
+    count, failed, stiff = study.samples.size, study.control_failed.sum(), study.integrator_failed.sum()
+    text = f"{count} sample{'s' * (count != 1)}, {failed} failed"
+    return f"{text}, step too long for {stiff}" if stiff else text
 
 
 def unit_of(study: MonteCarlo, path: str) -> str:
@@ -53,7 +65,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
     height = 1.4 + 1.25 * len(joints)
     figure = Figure(figsize=(6.4, height))
     axes = figure.subplots(len(joints), 1, squeeze=False)[:, 0]
-    count, well = len(study.samples), ~study.diverged
+    count, well = len(study.samples), ~study.diverged & ~study.integrator_failed
     share = np.arange(1 + np.count_nonzero(well)) / max(1, count)
     for i, (axis, joint) in enumerate(zip(axes, joints)):
         for kind, colour in (("largest", BLUE), ("final", ORANGE)):
@@ -70,9 +82,9 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
             write_unit(axis, labels[i])
         if not np.any(well):
             axis.set_xticks([])
-            axis.annotate("all diverged", (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
-    failures = np.count_nonzero(study.failed)
-    figure.suptitle(f"{study.robot.name}: {count} sample{'s' * (count != 1)}, {failures} failed", y=1 - 0.15 / height)
+            what = "step too long for all" if np.all(study.integrator_failed) else "all diverged"
+            axis.annotate(what, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
+    figure.suptitle(f"{study.robot.name}: {counts(study)}", y=1 - 0.15 / height)
     figure.legend(
         *axes[0].get_legend_handles_labels(),
         loc="upper center",

@@ -1,20 +1,35 @@
-"""A folder of finished blocks of samples: what an interrupted study goes on from."""
+"""A folder of finished blocks of samples: what an interrupted study goes on from.
+
+The folder belongs to one study: its settings are created in one step by whichever process comes first, and the others
+join if theirs are the same.  Every block carries the digest of these settings and one of its own content, so that a
+block of another study, or a damaged one, is never taken for one's own.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import FlexjointWarning, InputError
 from ..results.files import replacing
 
 SETTINGS = "settings.json"
+UNFINISHED = f".{SETTINGS}."  # how the names of settings begin that are being written
+PATIENCE = 2.0  # s, for settings that another process is writing where there are no hard links
+SHOWN = 200  # characters of a setting in a message
+DIFFERENCES = 3  # shown in a message
+FOLLOW = ("draws", "gains", "memory", "digest")  # from the rest, mostly: shown only where nothing else differs
 
 
 class Store:
@@ -22,26 +37,35 @@ class Store:
 
     def __init__(self, folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]):
         self.folder = None if folder is None else Path(folder)
-        self.settings = json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        self.text = json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        self.digest = hashlib.sha256(self.text.encode()).hexdigest()
         if self.folder is None or not self.folder.exists():
             return
         if (self.folder / SETTINGS).is_file():
-            refuse_other_settings(self.folder, read_settings(self.folder / SETTINGS), json.loads(self.settings))
-        elif not self.folder.is_dir() or any(self.folder.iterdir()):
+            self.check_settings()
+        elif not self.folder.is_dir() or any(not x.name.startswith(UNFINISHED) for x in self.folder.iterdir()):
             raise InputError(f"{self.folder} exists and is no folder of samples; give another, or one that is empty")
 
     def path(self, first: int) -> Path | None:
         return None if self.folder is None else self.folder / f"samples-{first:08d}.npz"
 
     def load(self, first: int, rows: int) -> dict[str, np.ndarray] | None:
-        """A block, if it is there and whole."""
+        """A block, if it is there, whole, of this study and of that many samples."""
         path = self.path(first)
         if path is None or not path.exists():
             return None
         try:
             with np.load(path) as file:
                 block = {name: file[name] for name in file.files}
-        except (OSError, ValueError, BadZipFile):
+            study, seal = str(block.pop("settings")), str(block.pop("seal"))
+        except (OSError, ValueError, KeyError, EOFError, NotImplementedError, BadZipFile):
+            study = seal = ""
+            block = {}
+        if study and study != self.digest:
+            say(f"{path} holds samples of another study, with other settings; they are computed again")
+            return None
+        if not seal or seal != self.seal(first, block):
+            say(f"{path} is damaged; its samples are computed again")
             return None
         return block if all(len(x) == rows for x in block.values()) else None
 
@@ -49,26 +73,80 @@ class Store:
         path = self.path(first)
         if path is None:
             return
-        path.parent.mkdir(parents=True, exist_ok=True)
-        settings = path.with_name(SETTINGS)
-        if not settings.exists():
-            with replacing(settings) as file:
-                file.write(self.settings.encode())
+        self.claim(path.with_name(SETTINGS))
+        own = {"settings": np.array(self.digest), "seal": np.array(self.seal(first, block))}
         with replacing(path) as file:
-            np.savez(file, **block)  # type: ignore[arg-type]
+            np.savez(file, **block, **own)  # type: ignore[arg-type]
+
+    def seal(self, first: int, block: Mapping[str, np.ndarray]) -> str:
+        """Digest of a block, its place and its study."""
+        found = hashlib.sha256(f"{self.digest} {first}".encode())
+        for name, x in sorted(block.items()):
+            found.update(f" {name} {x.shape} {x.dtype.str} ".encode() + np.ascontiguousarray(x).tobytes())
+        return found.hexdigest()
+
+    def claim(self, path: Path) -> None:
+        """Make the folder this study's, or see that it is already; refuse that of another."""
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            create(path, self.text.encode())
+        self.check_settings()
+
+    def check_settings(self) -> None:
+        assert self.folder is not None
+        path = self.folder / SETTINGS
+        found = read_settings(path)
+        everything = dict(differences(found, json.loads(self.text)))
+        telling = [x for name, x in everything.items() if name not in FOLLOW and not name.endswith(".digest")]
+        differing = telling or [*everything.values()]
+        if differing:
+            more = f", and {len(differing) - DIFFERENCES} more" if len(differing) > DIFFERENCES else ""
+            raise InputError(
+                f"{self.folder} holds samples with other settings: {'; '.join(differing[:DIFFERENCES])}{more}; give "
+                "another folder, or delete this one"
+            )
+
+
+def create(path: Path, content: bytes) -> None:
+    """A file with its content in one step; nothing where there is one already."""
+    part = path.with_name(f"{UNFINISHED}{os.getpid()}.{token_hex(4)}.part")
+    try:
+        part.write_bytes(content)
+        os.link(part, path)
+    except FileExistsError:
+        return
+    except OSError:  # a file system without hard links
+        with suppress(FileExistsError), open(path, "xb") as file:
+            file.write(content)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError):
-        raise InputError(f"{path} cannot be read; give another folder") from None
+    """Settings that are there; another process may be about to write them."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, TypeError):
+            if path.stat().st_size or time.monotonic() > end:
+                raise InputError(f"{path} cannot be read; give another folder") from None
+        time.sleep(0.02)
 
 
-def refuse_other_settings(folder: Path, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    for name in sorted({*old, *new}):
-        if old.get(name) != new.get(name):
-            raise InputError(
-                f"{folder} holds samples with other settings: {name} was {old.get(name)!r}, now it is "
-                f"{new.get(name)!r}; give another folder, or delete this one"
-            )
+def differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Where two settings differ, by the names that lead there, and how."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted({*old, *new}):
+            yield from differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)
+    elif old != new:
+        yield name, f"{name} was {shown(old)}, now it is {shown(new)}"
+
+
+def shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def say(message: str) -> None:
+    warnings.warn(message, FlexjointWarning, stacklevel=4)

@@ -7,6 +7,7 @@ import json
 import signal
 import threading
 from importlib import import_module
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ LAW = fj.FeedforwardPD(ROBOT, [400.0, 40.0])
 MOTION = fj.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
 VARY = {"*.drive.stiffness": "10%", "payload": "0..3"}
 STIFFNESS = f"{ROBOT.joints[0].name}.drive.stiffness"
-ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint")
+ARRAYS = module.ARRAYS
 
 
 def study(samples=40, **changes):
@@ -101,7 +102,8 @@ def test_interrupted_and_resumed(whole, tmp_path, monkeypatch):
     assert len(kept) == len(part.samples) // 8
     (folder / kept[0].name).write_bytes(b"torn")  # by a power cut, say
     old = kept[1].stat().st_mtime_ns
-    again = study(folder=folder, threads=2)
+    with pytest.warns(fj.FlexjointWarning, match="samples-00000000.npz is damaged; its samples are computed again"):
+        again = study(folder=folder, threads=2)
     assert again.complete and same(whole, again)
     assert kept[1].stat().st_mtime_ns == old, "finished blocks are not computed again"
     monkeypatch.setattr(module, "simulate", None)
@@ -139,9 +141,9 @@ def test_more_samples_in_the_same_folder(whole, tmp_path):
         ({"vary": {"*.drive.stiffness": "5%"}}, "vary was"),
         ({"vary": {"payload": "0..3", "*.drive.stiffness": "10%"}}, "vary was"),
         ({"period": 5e-4}, "period"),
-        ({"substeps": 2}, "options was"),
-        ({"sensors": fj.Sensors(motor_resolution=1e-4)}, "options was"),
-        ({"start": fj.JointState(*np.full((4, 2), 0.1))}, "options was"),
+        ({"substeps": 2}, "options.substeps was 1, now it is 2"),
+        ({"sensors": fj.Sensors(motor_resolution=1e-4)}, "options.sensors was None"),
+        ({"start": fj.JointState(*np.full((4, 2), 0.1))}, "options.start was None"),
     ],
 )
 def test_a_folder_of_other_settings_is_refused(tmp_path, changes, what):
@@ -158,7 +160,7 @@ def test_another_prior_of_an_adaptive_law_is_refused(tmp_path):
         if prior is None:
             fj.monte_carlo(rigid, law, MOTION, **options)
         else:
-            with pytest.raises(fj.InputError, match="other settings: memory was"):
+            with pytest.raises(fj.InputError, match=r"other settings: controller\.data\.prior was None"):
                 fj.monte_carlo(rigid, law, MOTION, **options)
 
 
@@ -166,8 +168,8 @@ def test_another_controller_reference_or_folder_is_refused(tmp_path):
     study(8, folder=tmp_path)
     options = {"samples": 8, "vary": VARY, "seed": 7, "period": 1e-3, "folder": tmp_path}
     for law, motion, what in (
-        (fj.FeedforwardPD(ROBOT, [400.0, 41.0]), MOTION, "gains"),
-        (fj.MotorPD(ROBOT, [400.0, 40.0]), MOTION, "controller"),
+        (fj.FeedforwardPD(ROBOT, [400.0, 41.0]), MOTION, "controller.data.gains"),
+        (fj.MotorPD(ROBOT, [400.0, 40.0]), MOTION, "controller.code was .*controller.name"),
         (LAW, fj.RestToRest([0.0, 0.0], [0.4, -0.2], 0.05), "reference"),
     ):
         with pytest.raises(fj.InputError, match=f"other settings: {what} was"):
@@ -180,6 +182,182 @@ def test_another_controller_reference_or_folder_is_refused(tmp_path):
         study(8, folder=tmp_path)
 
 
+# Laws of one's own ------------------------------------------------------------------------------------------------
+
+
+def proportional(gain):
+    def law(state, reference, measurement):
+        return state, gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
+
+    return law
+
+
+class Proportional:
+    """A plain instance, whose repr is another in every process."""
+
+    def __init__(self, gain):
+        self.gain = gain
+
+    def __call__(self, state, reference, measurement):
+        return state, self.gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
+
+
+def wall(stiffness):
+    return lambda t, state: {ROBOT.links[-1].name: [-stiffness * state.q[0], 0, 0, 0, 0, 0]}
+
+
+class OwnLaw(fj.Controller):
+    """A law in SX with a number that is in no gain."""
+
+    order = 0
+
+    def __init__(self, factor):
+        self.robot, self.gains, self.factor = ROBOT, np.full((1, 2), 50.0), factor
+
+    def law(self, gains, state, reference, measurement):
+        return (), self.factor * gains[0] * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
+
+
+class OwnObserver(fj.Observer):
+    """Another measurement for the controller."""
+
+    robot, period = ROBOT, 1e-3
+    memory, outputs = (), MappingProxyType({"q": 2})
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def start(self, measurement):
+        return (), {"q": measurement.q}
+
+    def law(self, state, measurement, torque):
+        return (), {"q": self.factor * measurement.q}
+
+
+def own_study(folder, law=LAW, **changes):
+    options = {"vary": VARY, "seed": 7, "threads": 1, "period": 1e-3, "check": False, "folder": folder}
+    return fj.monte_carlo(ROBOT, law, MOTION, 0.06, **{"samples": 8, **options, **changes})
+
+
+def not_run(*given):
+    *_, store, first, last, _options = given
+    block = {name: np.full(last - first, -1) for name in ARRAYS}
+    store.save(first, block)
+    return block
+
+
+def test_samples_of_another_gain_in_a_closure(tmp_path):
+    first = own_study(tmp_path / "one", proportional(50.0))
+    other = own_study(tmp_path / "other", proportional(60.0))
+    assert not np.any(first.largest == other.largest)
+    assert same(first, own_study(tmp_path / "one", proportional(50.0)))
+    with pytest.raises(fj.InputError, match=r"other settings: controller\.data\.gain was 50\.0, now it is 60\.0"):
+        own_study(tmp_path / "one", proportional(60.0))
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda x: {"law": proportional(x)}, r"controller\.data\.gain was 50\.0, now it is 60\.0"),
+        (lambda x: {"law": Proportional(x)}, r"controller\.data\.gain was 50\.0, now it is 60\.0"),
+        (lambda x: {"law": OwnLaw(x / 50)}, r"controller\.law was '\w+', now"),
+        (lambda x: {"law": fj.FaultyActuators(OwnLaw(x / 50), period=1e-3)}, r"controller\.law was '\w+', now"),
+        (lambda x: {"contact": wall(x)}, r"options\.contact\.law was '\w+', now"),
+        (lambda x: {"estimator": OwnObserver(x / 50)}, r"options\.estimator\.law was '\w+', now"),
+        (lambda x: {"observers": {"own": OwnObserver(x / 50)}}, r"options\.observers\.own\.law was '\w+', now"),
+        (lambda x: {"actuators": fj.Actuators(delay=int(x))}, r"options\.actuators\.data\.delay was 50, now it is 60"),
+        (lambda x: {"sensors": fj.Sensors(motor_noise=x * 1e-9)}, r"options\.sensors\.data\.motor_noise was 5\.0"),
+        (lambda x: {"changes": {"link1.mass": (0.03, x)}}, r"options\.changes\.link1\.mass was"),
+    ],
+)
+def test_another_law_in_the_same_folder(tmp_path, monkeypatch, make, what):
+    """The same data goes on, other data under the same name is refused."""
+    monkeypatch.setattr(module, "run_block", not_run)
+    first = own_study(tmp_path, **make(50.0))
+    monkeypatch.setattr(module, "run_block", pytest.fail)
+    assert same(first, own_study(tmp_path, **make(50.0)))
+    with pytest.raises(fj.InputError, match=f"other settings: {what}"):
+        own_study(tmp_path, **make(60.0))
+
+
+def test_another_robot_of_the_same_name_is_refused(tmp_path):
+    own_study(tmp_path)
+    heavier = ROBOT.with_payload(1e-9)
+    with pytest.raises(fj.InputError, match="other settings: robot was"):
+        fj.monte_carlo(heavier, LAW, MOTION, 0.06, samples=8, vary=VARY, seed=7, period=1e-3, folder=tmp_path)
+
+
+def test_a_reference_that_differs_in_one_period_is_refused(tmp_path):
+    t = np.arange(61) * 1e-3
+    motions = []
+    for bump in (0.0, 1e-6):
+        q = np.zeros((61, 2))
+        q[31] += bump
+        motions.append(fj.Samples(t, q))
+    options = {"samples": 8, "vary": VARY, "seed": 7, "period": 1e-3, "check": False, "folder": tmp_path}
+    law = fj.MotorPD(ROBOT, [400.0, 40.0])
+    fj.monte_carlo(ROBOT, law, motions[0], **options)
+    with pytest.raises(fj.InputError, match="other settings: reference was"):
+        fj.monte_carlo(ROBOT, law, motions[1], **options)
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "value"),
+    [
+        ("flexjoint.studies.settings", "sources", lambda: "0" * 64),
+        ("flexjoint.studies.settings", "version", lambda package: "0.0.9"),
+        ("flexjoint.studies.variation", "CUT", 2.9),
+    ],
+)
+def test_other_sources_versions_and_draws_are_refused(tmp_path, monkeypatch, place, name, value):
+    own_study(tmp_path)
+    monkeypatch.setattr(import_module(place), name, value)
+    with pytest.raises(fj.InputError, match=r"other settings: (flexjoint|casadi|draws) was"):
+        own_study(tmp_path)
+
+
+def test_a_law_that_no_setting_describes_is_noticed(tmp_path):
+    """It reads a file, through a library: what it gives is another, and what it is is not."""
+    (tmp_path / "gain.txt").write_text("50")
+
+    def law(state, reference, measurement):
+        gain = np.loadtxt(tmp_path / "gain.txt")
+        return state, gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
+
+    own_study(tmp_path / "samples", law)
+    assert own_study(tmp_path / "samples", law, samples=16).complete
+    (tmp_path / "gain.txt").write_text("60")
+    with pytest.raises(fj.InputError, match=r"sample 0 comes out otherwise now: largest was .* such as a file"):
+        own_study(tmp_path / "samples", law, samples=24)
+
+
+def test_a_law_that_remembers_outside_its_state_is_noticed(recwarn):
+    """Samples would depend on the order in which they are run."""
+    law = Proportional(50.0)
+    own_study(None, law)
+    assert not recwarn.list
+
+    class Integral(Proportional):
+        total = 0.0
+
+        def __call__(self, state, reference, measurement):
+            self.total = self.total + np.sum(reference[0] - measurement.theta)
+            return state, self.gain * (reference[0] - measurement.theta) + self.total
+
+    with pytest.warns(fj.FlexjointWarning, match=r"controller\.total changed while samples ran.* belongs in the state"):
+        own_study(None, Integral(50.0))
+
+
+def test_what_cannot_be_identified_runs_without_a_folder(tmp_path):
+    law = Proportional(50.0)
+    law.lock = threading.Lock()
+    assert own_study(None, law).complete
+    with pytest.raises(fj.InputError, match=r"controller\.lock is a _thread\.lock, which cannot be identified"):
+        own_study(tmp_path, law)
+    law.identity = "proportional, 50"
+    assert same(own_study(tmp_path, law), own_study(tmp_path, law))
+
+
 # Failures and statistics ------------------------------------------------------------------------------------------
 
 
@@ -190,7 +368,8 @@ def failing():
         patch.setattr(module, "ROWS", (8, 8))
         options = {"vary": {STIFFNESS: "1e3..4e5"}, "period": 1e-3, "check": False, "integrator": "euler"}
         undamped = fj.FeedforwardPD(ROBOT, [1.0, 0.0])
-        return fj.monte_carlo(ROBOT, undamped, MOTION, 0.06, samples=24, threads=1, **options)
+        with pytest.warns(fj.FlexjointWarning, match=f"too long for joint '{ROBOT.joints[0].name}' .* of 24 runs"):
+            return fj.monte_carlo(ROBOT, undamped, MOTION, 0.06, samples=24, threads=1, **options)
 
 
 def test_failures_are_found_with_their_parameters(failing, tmp_path):
@@ -204,6 +383,8 @@ def test_failures_are_found_with_their_parameters(failing, tmp_path):
     write_table(SampleTable(failing, failures=True), tmp_path / "failures.csv")
     with open(tmp_path / "failures.csv", newline="") as file:
         rows = list(csv.DictReader(file))
+    assert [int(x["sample"]) for x in rows] == np.flatnonzero(failing.failed).tolist()
+    rows = [x for x in rows if x["diverged"]]
     assert [int(x["sample"]) for x in rows] == np.flatnonzero(failing.diverged).tolist()
     first = int(rows[0]["sample"])
     assert float(rows[0][f"{STIFFNESS} [Nm/rad]"]) == failing.parameters[first, 0]
@@ -211,10 +392,47 @@ def test_failures_are_found_with_their_parameters(failing, tmp_path):
 
 
 def test_quantiles_count_what_diverged_as_infinite(failing):
-    count = np.count_nonzero(failing.diverged)
+    count = np.count_nonzero(failing.failed)
     assert np.all(np.isinf(failing.quantiles([1.0])))
     below = failing.quantiles([(24 - count) / 24])
-    assert np.array_equal(below[0], failing.largest[~failing.diverged].max(axis=0))
+    assert np.array_equal(below[0], failing.largest[~failing.failed].max(axis=0))
+
+
+def test_a_step_that_is_too_long_is_told_from_control_that_fails(failing, tmp_path):
+    """Semi-implicit Euler is unstable beyond h = 2/ω: of that the law is innocent, and the spring is named."""
+    for stiffness, failed, longest in zip(failing.parameters[:, 0], failing.integrator_failed, failing.longest_step):
+        drive = fj.ElasticDrive(stiffness, ROBOT.joints[0].drive.motor)
+        robot = ROBOT.with_drives([drive, ROBOT.joints[1].drive])
+        limits = [2 / fj.joint_modes(robot, MOTION(t)[0]).frequencies[-1] for t in np.linspace(0, 0.05, 5)]
+        assert failed == (min(limits) < 1e-3)
+        assert longest == pytest.approx(min(limits), rel=0.02) if failed else np.isinf(longest)
+    assert 0 < np.count_nonzero(failing.integrator_failed) < 24
+    assert set(failing.stiff_joint[failing.integrator_failed]) == {0}
+    assert np.all(failing.integrator_failed[failing.diverged]) and not failing.control_failed.any()
+    write_table(SampleTable(failing), tmp_path / "samples.csv")
+    with open(tmp_path / "samples.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [x["integrator_failed"] == ROBOT.joints[0].name for x in rows] == failing.integrator_failed.tolist()
+    assert [float(x["longest_step [s]"]) for x in rows] == failing.longest_step.tolist()
+
+
+def test_more_substeps_cure_the_integrator(failing, recwarn):
+    options = {"vary": {STIFFNESS: "1e3..4e5"}, "period": 1e-3, "check": False, "integrator": "euler", "substeps": 2}
+    cured = fj.monte_carlo(ROBOT, fj.FeedforwardPD(ROBOT, [1.0, 0.0]), MOTION, 0.06, samples=24, threads=1, **options)
+    assert np.array_equal(cured.parameters, failing.parameters)
+    assert not cured.failed.any() and not recwarn.list
+
+
+def test_control_that_fails_is_not_blamed_on_the_step(recwarn):
+    """Positive feedback, in Python: every run diverges, and no step is too long."""
+    options = {"vary": {STIFFNESS: "10%"}, "period": 1e-3, "check": False, "threads": 1}
+
+    def away(state, reference, measurement):
+        return state, 1e6 * (measurement.theta - reference[0]) + 1.0
+
+    found = fj.monte_carlo(ROBOT, away, MOTION, 0.1, samples=8, **options)
+    assert np.all(found.diverged) and np.all(found.control_failed) and not found.integrator_failed.any()
+    assert not recwarn.list
 
 
 def test_a_limit_makes_failures(whole):
