@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
+from ..numerics import normal_quantile
 from ..paths import Parameter, select_all
 from ..robot import Robot
 
 CUT = 3.0  # standard deviations
+BELOW_CUT = 0.0013498980316300946  # probability of less than −CUT
 NEVER_NEGATIVE = ("mass", "stiffness", "damping", "viscous_friction", "coulomb_friction", "motor.inertia")
 PAYLOAD = "payload"
 
@@ -34,9 +36,7 @@ class Spread(NamedTuple):
     def values(self, u: np.ndarray, nominal: np.ndarray) -> np.ndarray:
         """The quantile of each number in (0, 1)."""
         if self.normal:
-            from scipy.special import ndtr, ndtri
-
-            x = ndtri(ndtr(-CUT) + u * (ndtr(CUT) - ndtr(-CUT))) * (self.high / CUT)
+            x = normal_quantile(BELOW_CUT + u * (1 - 2 * BELOW_CUT)) * (self.high / CUT)
         else:
             x = self.low + u * (self.high - self.low)
         return nominal * (1 + x) if self.relative else x
