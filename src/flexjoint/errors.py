@@ -1,5 +1,8 @@
 """All errors flexjoint raises share one root; each message names the culprit, its value and a remedy."""
 
+import sys
+import warnings
+
 
 class FlexjointError(Exception):
     """Root of every error raised on purpose by flexjoint."""
@@ -23,3 +26,11 @@ class FlexjointWarning(UserWarning):
     `warnings.simplefilter("error", fj.FlexjointWarning)` turns every such warning into an error, as `--strict` does on
     the command line.
     """
+
+
+def warn(message: str) -> None:
+    """Warn with a FlexjointWarning, located at the first line outside flexjoint that led here."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "flexjoint":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, FlexjointWarning, stacklevel=level)

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.kernel import BLOCKS_FROM, Kernel, side_by_side
-from ..control.base import Controller, JointState
+from ..control.base import Controller, JointState, innermost
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import InputError
 from ..observers.base import Observer
 from ..paths import select
 from ..robot import Robot
-from ..trajectory.base import finite, whole
+from ..trajectory.base import Trajectory, finite, whole
+from ..trajectory.limits import warn_of_limits, warn_of_units
 from .actuators import Actuators
 from .beginning import Beginning, beginning
 from .instruments import NONE, instruments_of
@@ -79,8 +80,8 @@ def simulate(
     `observers` look on; see `Observer`.  Noise depends on `seed`, the number of the run in its batch (or `row`) and
     the period.
 
-    Before the run the step and the period are compared with what is stable (see `check_stability`); `check=False`
-    simulates all the same.
+    Before the run the step and the period are compared with what is stable (see `check_stability`), after it reference
+    and torques with the limits of the robot; `check=False` does neither.
     """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate: robot must be a Robot, not {type(robot).__name__}")
@@ -121,7 +122,20 @@ def simulate(
     else:
         ran = python_run(setup, loop, controller, wanted, at, t, numbers, threads)
     done = finished(setup, t, ran, controller)
+    if check:
+        warn_of_run(done, controller, reference)
     return replace(done, provenance={**done.provenance, "seed": str(seed)}) if setup.instruments.noisy else done
+
+
+def warn_of_run(run: Simulation, controller: Any, reference: Any) -> None:
+    """Limits of the robot that the reference or the torques exceed; a reference that looks like degrees."""
+    robot = run.robot
+    if not isinstance(innermost(controller), OpenLoop):  # its reference is a torque
+        wanted = run.reference[:, : robot.n]
+        warn_of_units(robot, reference if isinstance(reference, Trajectory) else wanted[0])
+        rates = np.diff(wanted, axis=0, prepend=wanted[:1]) / run.period
+        warn_of_limits(robot, "the reference", run.t, q=wanted, v=rates)
+    warn_of_limits(robot, "the run", run.t, tau=run.tau)
 
 
 def compiled_run(
@@ -248,7 +262,12 @@ def periods(duration: Any, natural: float | None, period: float, begin: int) -> 
             raise InputError("simulate: this reference has no end; give a duration")
         duration = natural - begin * period
     positive("simulate", "duration", duration)
-    return max(1, round(duration / period))
+    if duration < period * (1 - 1e-9):
+        raise InputError(
+            f"simulate: the duration, {duration:g} s, is shorter than one period, {period:g} s; give a longer duration "
+            "or a shorter period"
+        )
+    return round(duration / period)
 
 
 def check_setup(setup: Setup) -> None:

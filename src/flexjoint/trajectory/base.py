@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.elastic import needed_order
-from ..errors import InputError, NonFiniteError
+from ..errors import InputError, NonFiniteError, warn
 from ..robot import Robot
 
 MAX_ORDER = 100
@@ -29,6 +29,7 @@ class Trajectory(ABC):
 
     The first `smoothness` derivatives are continuous wherever the trajectory can be called, the next one is bounded
     and piecewise continuous.  Where a derivative jumps, its value is the one after the jump, at the end the one before.
+    Higher ones lack the impulse that belongs to the jump: a call for them warns.
     """
 
     n: int
@@ -44,6 +45,8 @@ class Trajectory(ABC):
         if not np.isfinite(stack).all():
             k = next(k for k in range(order + 1) if not np.all(np.isfinite(stack[k])))
             raise NonFiniteError(f"{name}: derivative {k} exceeds the range of doubles; ask for a lower order")
+        if order > self.smoothness + 1:
+            warn_of_roughness(self, order)
         return stack
 
     @abstractmethod
@@ -103,6 +106,17 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
     raise InputError(
         f"{name} is not smooth enough: it is C^{s} only, its derivative {s + 1} jumps; {who} needs C^{needed - 1} with "
         f"a bounded derivative {needed}: {trajectory.remedy(needed)}"
+    )
+
+
+def warn_of_roughness(trajectory: Trajectory, order: int) -> None:
+    """Derivatives beyond a jump are those between the jumps: torques made of them lack its impulse."""
+    s = int(trajectory.smoothness)
+    lacking = f"derivative {order} is" if order == s + 2 else f"derivatives {s + 2} to {order} are"
+    warn(
+        f"{type(trajectory).__name__} is C^{s} only: its derivative {s + 1} jumps, and {lacking} given without the "
+        f"impulse of the jump, so torques made of them are wrong there; {trajectory.remedy(order)}, or call it with "
+        f"order={s + 1} if no higher derivative is used"
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.drives import ElasticDrive, Motor
+from support.warned import said
 
 RNG = np.random.default_rng(5)
 POINTS = RNG.normal(size=(6, 2))
@@ -188,6 +189,18 @@ def test_elastic_joints_need_three_continuous_derivatives(robot):
 def test_the_remedy_is_named(trajectory, remedy):
     with pytest.raises(fj.InputError, match=remedy):
         fj.require_smoothness(trajectory, order=10)
+
+
+def test_derivatives_beyond_a_jump_are_warned_of(robot):
+    """`inverse_dynamics(robot, *motion(t))` sees arrays alone: that they lack impulses only the motion can tell."""
+    rough = fj.RestToRest(START, GOAL, 1.0, smoothness=1)
+    (message,) = said(lambda: fj.inverse_dynamics(robot, *rough(0.5)))
+    assert "RestToRest is C^1 only: its derivative 2 jumps, and derivatives 3 to 4 are given without" in message
+    assert "give smoothness=3 or more, or call it with order=2" in message
+    (message,) = said(lambda: fj.RestToRest(START, GOAL, 1.0, smoothness=2)(0.5))
+    assert "derivative 4 is given" in message
+    assert said(lambda: fj.inverse_dynamics(robot.rigid(), *rough(0.5, order=2))) == []
+    assert said(lambda: (REST(0.5), SWING(0.5), KINDS["samples"](0.5))) == []
 
 
 def test_following_the_remedy_is_enough():
