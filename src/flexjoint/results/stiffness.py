@@ -74,7 +74,7 @@ def stiffness_table(
     t = sample_times(trajectory.duration, period)
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):
-        q, sigma = trajectory(now), of_all_joints(robot, stiffness(now, order=2))
+        q, sigma = trajectory(now, order=4), of_all_joints(robot, stiffness(now, order=2))
         motion = variable_stiffness_motion(robot, *q, *sigma, **loads)
         explain(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
@@ -89,7 +89,7 @@ def stiffness_table(
 
     def torque(now: np.ndarray) -> np.ndarray:
         sigma = of_all_joints(robot, stiffness(now, order=2))
-        return variable_stiffness_motion(robot, *trajectory(now), *sigma, **loads).tau_1
+        return variable_stiffness_motion(robot, *trajectory(now, order=4), *sigma, **loads).tau_1
 
     warn_of_noise(robot, trajectory, torque)
     return table

@@ -19,6 +19,7 @@ from ..errors import InputError, NonFiniteError, warn
 from ..robot import Robot
 
 MAX_ORDER = 100
+DEFAULT_ORDER = 4  # as elastic joints need
 
 
 class Trajectory(ABC):
@@ -26,6 +27,7 @@ class Trajectory(ABC):
 
     Called with t, a number or an array, it returns q and its first `order` derivatives as one array
     (order + 1, ..., n), the dimensions of t in the middle: `fj.inverse_dynamics(robot, *trajectory(t))` unpacks it.
+    By default these are four, or fewer if fewer are bounded: a motion too rough for elastic joints is refused there.
 
     The first `smoothness` derivatives are continuous wherever the trajectory can be called, the next one is bounded
     and piecewise continuous.  Where a derivative jumps, its value is the one after the jump, at the end the one before.
@@ -36,9 +38,10 @@ class Trajectory(ABC):
     duration: float
     smoothness: float  # a whole number, or infinite
 
-    def __call__(self, t: Any, order: int = 4) -> np.ndarray:
+    def __call__(self, t: Any, order: int | None = None) -> np.ndarray:
         name = type(self).__name__
-        order = whole(name, "order", order, largest=MAX_ORDER)
+        bounded = int(min(self.smoothness + 1, DEFAULT_ORDER))
+        order = bounded if order is None else whole(name, "order", order, largest=MAX_ORDER)
         t = finite(name, "t", t)
         with np.errstate(over="ignore", invalid="ignore"):
             stack = self.derivatives(t, order)

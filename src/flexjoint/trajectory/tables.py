@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..loading.toml import read_bytes
 from ..robot import Joint
 from .base import real
-from .headers import SECONDS, TIME_NAMES, parts, scaled
+from .headers import SECONDS, TIME_NAMES, parts, scaled, unnamed_order
 
 MAX_TABLE_BYTES = 500_000_000
 
@@ -155,7 +155,7 @@ def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
             f"{place}: some columns are named after joints of {robot.name} and some are not: {', '.join(strange)}; "
             f"the joints are {', '.join(joints)}"
         )
-    return list(range(robot.n))
+    return unnamed_order(names, joints, robot.name, place)
 
 
 def is_number(cell: str) -> bool:
