@@ -83,7 +83,8 @@ def parse_robot(data: bytes, place: str) -> Robot:
     read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
     try:
         robot = read[table.choice("convention", CONVENTIONS)](table, links)
-        return robot.replace(tool=table.text("tool", robot.tool))
+        tool = table.text("tool", robot.tool)
+        return robot if tool == robot.tool else robot.replace(tool=tool)
     except RobotError as error:
         if str(error).startswith(place):
             raise

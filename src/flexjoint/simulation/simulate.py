@@ -19,7 +19,7 @@ from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import InputError
 from ..observers.base import Observer
-from ..paths import select
+from ..paths import refuse_negative, select
 from ..robot import Robot
 from ..trajectory.base import Trajectory, finite, whole
 from ..trajectory.limits import warn_of_limits, warn_of_units
@@ -109,6 +109,10 @@ def simulate(
     numbers = [finite("simulate", "gains", weights)]
     numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in (free or {}).items()]
     numbers += [x for path, change in (changes or {}).items() for x in checked_change(path, change, period)]
+    for path, x in zip(setup.free, numbers[1:]):
+        refuse_negative("simulate: free", select(robot, path), x)
+    for path, x in zip(setup.changes, numbers[2 + len(setup.free) :: 2]):
+        refuse_negative("simulate: changes", select(robot, path), x)
     if setup.instruments.noisy:
         numbers += numbered(seed, row, batch_shape(setup, at.state, numbers))
     batch = batch_shape(setup, at.state, numbers)
@@ -133,6 +137,8 @@ def warn_of_run(run: Simulation, controller: Any, reference: Any) -> None:
     if not isinstance(innermost(controller), OpenLoop):  # its reference is a torque
         wanted = run.reference[:, : robot.n]
         warn_of_units(robot, reference if isinstance(reference, Trajectory) else wanted[0])
+        if np.abs(run.q[..., 0, :]).max() > np.abs(wanted[0]).max():
+            warn_of_units(robot, run.q[..., 0, :])
         rates = np.diff(wanted, axis=0, prepend=wanted[:1]) / run.period
         warn_of_limits(robot, "the reference", run.t, q=wanted, v=rates)
     warn_of_limits(robot, "the run", run.t, tau=run.tau)

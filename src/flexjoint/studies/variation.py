@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import InputError
-from ..paths import Parameter, select_all
+from ..paths import NEVER_NEGATIVE, Parameter, select_all
 from ..robot import Robot
 
 CUT = 3.0  # standard deviations
-NEVER_NEGATIVE = ("mass", "stiffness", "damping", "viscous_friction", "coulomb_friction", "motor.inertia")
 PAYLOAD = "payload"
 
 

@@ -14,6 +14,7 @@ TIME_NAMES = ("t", "time")
 SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "°": math.pi / 180}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
+FEW = 10  # samples: so many may be whole seconds apart
 NUMBERED = re.compile(r"(?P<stem>.*?)[._ -]?(?P<number>[0-9]{1,6})")
 POSITIONS = ("q", "j", "joint", "axis", "pos", "position", "angle")  # before numbers, as in q1 or joint_1
 QUANTITIES = {  # likewise, of columns that hold something else
@@ -69,3 +70,13 @@ def unnamed_order(names: Sequence[str], joints: Sequence[str], robot: str, place
         f"{', ...' if len(joints) > 3 else ''}; name them {known}, or q1, q2, ..."
     )
     return list(range(len(joints)))
+
+
+def warn_of_milliseconds(times: np.ndarray, header: str, place: str) -> None:
+    """Whole steps of a second or more without a unit: milliseconds, or numbers of samples?"""
+    steps = np.diff(times)
+    if len(times) > FEW and steps.min() >= 1.0 and np.array_equal(times, np.round(times)):
+        warn(
+            f"{place}: the times in '{header:.40}' are whole numbers up to {times[-1]:.6g}, {np.median(steps):g} s "
+            f"apart; if they are milliseconds, write '{header:.40} [ms]' in the header; if seconds, '{header:.40} [s]'"
+        )

@@ -116,16 +116,20 @@ def excesses_of(
 def warn_of_units(robot: Robot, motion: Trajectory | np.ndarray) -> None:
     """A joint that goes further or faster than joints do, where its limits do not say that it may: degrees for rad?
 
-    A trajectory is looked at once, a goal (n,) each time.
+    A trajectory is looked at once, positions (..., n) each time.
     """
-    if isinstance(motion, Trajectory):
-        if motion in _seen:
-            return
+    if not isinstance(motion, Trajectory):
+        q = motion[..., : robot.n].reshape(-1, robot.n)
+        return warn_of_motion(robot, np.zeros(len(q)), q, np.zeros(q.shape))
+    if motion not in _seen:
         _seen.add(motion)
         t = np.linspace(0.0, motion.duration if math.isfinite(motion.duration) else 1.0, SAMPLES)
         q, v = motion(t, order=1)[..., : robot.n]
-    else:
-        t, q, v = np.zeros(1), motion[None, : robot.n], np.zeros((1, robot.n))
+        warn_of_motion(robot, t, q, v)
+
+
+def warn_of_motion(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+    """Of the first joint that goes too far or too fast, at times t (m,)."""
     for i, joint in enumerate(robot.joints):
         far, fast = np.abs(q[:, i]), np.abs(v[:, i])
         limited = math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper)

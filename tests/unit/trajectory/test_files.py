@@ -245,6 +245,17 @@ def test_columns_that_contradict_positions_are_refused(header, message, write):
         fj.load_trajectory(path, ROBOT)
 
 
+def test_times_that_look_like_milliseconds_are_warned_of(write):
+    """A record of 40 ms became one of 40 s, and its torques those of standing still."""
+    stamps = np.arange(41.0)
+    path = write(csv(np.column_stack([stamps, RECORD]), "t,q1,q2,q3"), "record.csv")
+    (message,) = said(lambda: fj.load_trajectory(path, ROBOT))
+    assert "the times in 't' are whole numbers up to 40, 1 s apart" in message and "'t [ms]'" in message
+    for unit in ("s", "ms"):
+        path = write(csv(np.column_stack([stamps, RECORD]), f"t [{unit}],q1,q2,q3"), f"record_{unit}.csv")
+        assert said(lambda path=path: fj.load_trajectory(path, ROBOT)) == []
+
+
 def test_columns_named_after_joints_may_stand_in_any_order(write):
     turned = [2, 0, 1]
     names = [NAMES[i] for i in turned]

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 
 import flexjoint as fj
 from flexjoint.trajectory.limits import warn_of_limits, warn_of_units
@@ -61,7 +62,7 @@ def test_a_goal_in_degrees():
     assert f"limited: joint '{plain.joints[0].name}' moves to 90 rad, 14.3 turns, at t = 60 s" in message
     assert "goal_deg" in message and "np.deg2rad" in message
     assert said(lambda: fj.load_trajectory(text.replace("goal", "goal_deg"), plain)) == []
-    assert said(lambda: fj.load_trajectory(text, robot(lower=-100.0, upper=100.0))) == []
+    assert said(lambda: fj.load_trajectory(text, robot(lower=-100.5, upper=100.5))) == []
 
 
 def test_a_trajectory_is_spoken_of_once():
@@ -75,7 +76,7 @@ def test_a_joint_that_spins():
     plain, spin = robot(), fj.Sinusoid([1.0, 0.0], 20.0)
     (message,) = said(lambda: warn_of_units(plain, spin))
     assert "moves at 125.7 rad/s" in message and "take longer" in message
-    assert said(lambda: warn_of_units(robot(velocity=200.0), fj.Sinusoid([1.0, 0.0], 20.0))) == []
+    assert said(lambda: warn_of_units(robot(velocity=200.5), fj.Sinusoid([1.0, 0.0], 20.0))) == []
 
 
 def test_ordinary_motions_are_silent():
@@ -99,3 +100,16 @@ def test_a_run_names_what_its_reference_and_its_torques_exceed():
     kept = said(lambda: fj.simulate(limited, law, motion, actuators=fj.Actuators()))
     assert not any("torque limits" in x for x in kept)
     assert any("moves to 90 rad" in x for x in said(lambda: fj.simulate(robot(), law, [0.0, 90.0], 0.01)))
+    start = fj.JointState(*([0.0, 90.0], [0.0, 0.0]) * 2)
+    assert any("moves to 90 rad" in x for x in said(lambda: fj.simulate(robot(), law, [0.0, 0.0], 0.01, start=start)))
+
+
+def test_what_simulate_refuses():
+    plain = robot()
+    law, link = fj.ComputedTorque(plain, fj.gains_from_poles([-20.0, -20.0])), plain.links[1].name
+    with pytest.raises(fj.InputError, match=r"the duration, 0\.0001 s, is shorter than one period, 0\.001 s"):
+        fj.simulate(plain, law, [0.0, 0.0], 1e-4)
+    with pytest.raises(fj.InputError, match=rf"free: {link}\.mass would be -2; it cannot be negative"):
+        fj.simulate(plain, law, [0.0, 0.0], 0.01, free={f"{link}.mass": [1.0, -2.0]})
+    with pytest.raises(fj.InputError, match=rf"changes: {link}\.mass would be -2; it cannot be negative"):
+        fj.simulate(plain, law, [0.0, 0.0], 0.01, changes={f"{link}.mass": (0.005, -2.0)})
