@@ -3,6 +3,8 @@
 import sys
 import warnings
 
+INSIDE = ("flexjoint", "dataclasses")  # packages whose lines are not those of a user
+
 
 class FlexjointError(Exception):
     """Root of every error raised on purpose by flexjoint."""
@@ -31,6 +33,6 @@ class FlexjointWarning(UserWarning):
 def warn(message: str) -> None:
     """Warn with a FlexjointWarning, located at the first line outside flexjoint that led here."""
     frame, level = sys._getframe(), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "flexjoint":
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, FlexjointWarning, stacklevel=level)

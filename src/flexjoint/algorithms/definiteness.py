@@ -81,6 +81,7 @@ def terms(tree: list[Body]) -> list[float]:
         body = tree[i]
         if body.parent >= 0:
             away = float(ca.norm_2(body.p)) + (1.6 if body.kind == "prismatic" else 0.0)
-            moment[body.parent] += (max(moment[i], 0.0) ** 0.5 + mass[i] ** 0.5 * away) ** 2
+            root = max(moment[i], 0.0) ** 0.5 + max(mass[i], 0.0) ** 0.5 * away
+            moment[body.parent] += root * root
             mass[body.parent] += mass[i]
     return [mass[i] if body.kind == "prismatic" else moment[i] for i, body in enumerate(tree)]

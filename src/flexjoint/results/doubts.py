@@ -19,6 +19,7 @@ MOST = 8192  # samples of a record that are looked at
 ENDS = 6  # samples at both ends that are not: splines end there
 NOISY = 0.2  # of the torque: noise from here on is spoken of
 ROUNDING = 1e-9  # of the largest torque: less is no noise
+HUGE = 1e150  # Nm
 FOURTH = 70.0**0.5  # standard deviation of the fourth difference of white noise
 
 
@@ -28,6 +29,8 @@ def warn_of_noise(robot: Robot, trajectory: Trajectory, torque: Callable[[np.nda
         return
     t = (trajectory.times - trajectory.first_time)[:MOST]
     tau = torque(t)[ENDS:-ENDS]
+    if not np.abs(tau).max(initial=0.0) < HUGE:
+        return  # not finite, or it would not be when squared: other checks speak of it
     noise = np.sqrt(np.mean(np.diff(tau, 4, axis=0) ** 2, axis=0)) / FOURTH
     size = np.sqrt(np.mean(tau**2, axis=0))
     noise = np.minimum(noise, size)  # that of derivatives alternates more than white noise, by up to 1.8

@@ -42,10 +42,10 @@ def warn_of_units(robot: Robot) -> None:
 
 def doubts(robot: Robot) -> Iterator[tuple[str, str]]:
     """Kind of number and message."""
-    g = math.sqrt(float(np.sum(robot.gravity**2)))
+    g = length(robot.gravity)
     if g > GRAVITY:
         yield "gravity", f"gravity is {g:.4g} m/s²: it is in m/s², 9.81 on Earth"
-    inertia, total = stretched_inertia(robot), math.fsum(link.mass for link in robot.links)
+    inertia, total = stretched_inertia(robot), sum(link.mass for link in robot.links)
     for link in robot.links:
         yield from length_doubts(link)
         if link.mass and not robot.allow_unphysical:
@@ -59,13 +59,14 @@ def doubts(robot: Robot) -> Iterator[tuple[str, str]]:
 
 def stretched_inertia(robot: Robot) -> float:
     """A bound of the inertia of all links about any joint, kg m²."""
-    reach = math.fsum(length(link.joint.position) for link in robot.links)
-    spread = math.fsum(link.mass * (reach + length(link.com)) ** 2 for link in robot.links)
-    return spread + math.fsum(float(np.trace(link.inertia)) for link in robot.links)
+    reach = sum(length(link.joint.position) for link in robot.links)
+    distances = [reach + length(link.com) for link in robot.links]
+    spread = sum(link.mass * x * x for link, x in zip(robot.links, distances))
+    return spread + sum(sum(link.inertia.diagonal().tolist()) for link in robot.links)
 
 
 def length(x: np.ndarray) -> float:
-    return math.sqrt(float(np.sum(x * x)))
+    return math.hypot(*x.tolist())
 
 
 def length_doubts(link: Link) -> Iterator[tuple[str, str]]:
@@ -80,16 +81,17 @@ def length_doubts(link: Link) -> Iterator[tuple[str, str]]:
 def body_doubts(link: Link) -> Iterator[tuple[str, str]]:
     """By the radii of gyration: of a body with these moments no part need be further out than the largest semi-axis of
     the ellipsoid that has them, and no body of the same mass and density has smaller moments."""
-    moments = np.linalg.eigvalsh(link.inertia)
-    radius = math.sqrt(max(float(moments[-1]), 0.0) / link.mass)
+    moments = np.linalg.eigvalsh(link.inertia).tolist()
+    radius = math.sqrt(max(moments[-1], 0.0) / link.mass)
     if radius > GYRATION:
         yield "inertia", (
             f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg and a moment of inertia of {moments[-1]:.4g} "
             f"kg m², as if its mass were {radius:.3g} m from its centre: inertias are in kg m²; multiply kg mm² by "
             "1e-6, kg cm² by 1e-4"
         )
-    axis = math.sqrt(5 * max(float(np.sum(moments)) / 2 - float(moments[0]), 0.0) / link.mass)
-    density = link.mass / (4 / 3 * math.pi * axis**3) if axis else math.inf
+    axis = math.sqrt(5 * max(sum(moments) / 2 - moments[0], 0.0) / link.mass)
+    volume = 4 / 3 * math.pi * axis * axis * axis
+    density = link.mass / volume if volume else math.inf
     if density > DENSITY:
         yield "mass", (
             f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg within {axis:.2g} m, by its moments of inertia "

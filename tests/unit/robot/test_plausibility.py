@@ -60,3 +60,10 @@ def test_one_warning_for_each_kind_of_number():
     messages = said(lambda: with_limits(fj.load("kuka_lwr"), lower=-170, upper=170).with_gravity((0, 0, 981)))
     messages = messages[1:]  # the first is that of the robot before its gravity is changed
     assert ["gravity" in messages[0], "limits.lower of joint 'joint1'" in messages[1], len(messages)] == [True, True, 2]
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-200, 1e200, 1e300])
+def test_numbers_at_the_ends_of_doubles_raise_nothing(size):
+    body = {"mass": size, "com": (size, 0, 0), "inertia": np.diag([size] * 3)}
+    joint = {"position": (size, 0, 0), "drive": fj.RigidDrive(fj.Motor(size))}
+    said(lambda: arm(body=body, joint=joint, gravity=(0, 0, size), allow_unphysical=size < 1e-300))
