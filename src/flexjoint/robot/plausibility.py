@@ -79,8 +79,8 @@ def length_doubts(link: Link) -> Iterator[tuple[str, str]]:
 
 
 def body_doubts(link: Link) -> Iterator[tuple[str, str]]:
-    """By the radii of gyration: of a body with these moments no part need be further out than the largest semi-axis of
-    the ellipsoid that has them, and no body of the same mass and density has smaller moments."""
+    """By its radius of gyration, and by the density of the solid sphere with its mass and largest second moment: every
+    body with these moments is at least as dense somewhere."""
     moments = np.linalg.eigvalsh(link.inertia).tolist()
     radius = math.sqrt(max(moments[-1], 0.0) / link.mass)
     if radius > GYRATION:
