@@ -170,6 +170,13 @@ class ExponentialSpring(Spring):
         x = self.rate * phi
         return self.stiffness / self.rate * ca.if_else(ca.fabs(x) < SMALL, exponential_rise(x), ca.exp(x) - 1)
 
+    def gradients(self, phi: Any, order: int = 2) -> list[Any]:
+        """K e^(bφ), b K e^(bφ), ..."""
+        found = [self.stiffness * ca.exp(self.rate * phi)]
+        for _ in range(order - 1):
+            found.append(self.rate * found[-1])
+        return found
+
     def deflection(self, tau: Any) -> Any:
         """y/b with y = ln(1 + x), x = bτ/K; a Newton step gives back the digits that 1 + x takes from a small x."""
         x = self.rate / self.stiffness * tau

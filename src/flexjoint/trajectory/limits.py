@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -23,7 +23,7 @@ FAST = {"revolute": 60.0, "prismatic": 60.0}  # rad/s, m/s: ten turns per second
 SAMPLES = 257  # of a trajectory that is looked at before it is used
 SHOWN = 3  # joints in one warning
 
-_seen: WeakSet[Trajectory] = WeakSet()  # trajectories looked at before
+_seen: WeakValueDictionary[int, Trajectory] = WeakValueDictionary()  # trajectories looked at before, by id()
 
 
 class Excess(NamedTuple):
@@ -121,8 +121,8 @@ def warn_of_units(robot: Robot, motion: Trajectory | np.ndarray) -> None:
     if not isinstance(motion, Trajectory):
         q = motion[..., : robot.n].reshape(-1, robot.n)
         return warn_of_motion(robot, np.zeros(len(q)), q, np.zeros(q.shape))
-    if motion not in _seen:
-        _seen.add(motion)
+    if _seen.get(id(motion)) is not motion:
+        _seen[id(motion)] = motion  # a trajectory of one's own may have no hash
         t = np.linspace(0.0, motion.duration if math.isfinite(motion.duration) else 1.0, SAMPLES)
         q, v = motion(t, order=1)[..., : robot.n]
         warn_of_motion(robot, t, q, v)

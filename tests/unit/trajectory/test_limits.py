@@ -1,6 +1,7 @@
 """Warnings of motions that exceed limits of a robot, or look like degrees: joint, time, value, limit and remedy."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -70,6 +71,27 @@ def test_a_trajectory_is_spoken_of_once():
     assert len(said(lambda: warn_of_units(plain, motion))) == 1
     assert said(lambda: warn_of_units(plain, motion)) == []
     assert len(said(lambda: warn_of_units(plain, np.array([0.0, 90.0])))) == 1
+
+
+def test_a_trajectory_without_a_hash_will_do():
+    @dataclass(frozen=True)
+    class Still(fj.Trajectory):
+        place: np.ndarray
+        n: int = 2
+        duration: float = 1.0
+        smoothness: float = math.inf
+
+        def derivatives(self, t, order):
+            stack = np.zeros((order + 1, *t.shape, 2))
+            stack[0] = self.place
+            return stack
+
+        def remedy(self, order):
+            return ""
+
+    still = Still(np.array([50.0, 0.0]))
+    assert len(said(lambda: warn_of_units(robot(), still))) == 1
+    assert said(lambda: warn_of_units(robot(), still)) == []
 
 
 def test_a_joint_that_spins():
