@@ -4,8 +4,10 @@ import dataclasses
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import flexjoint as fj
+from flexjoint.cli import app
 from flexjoint.results import motor_table, stiffness_table
 from support.warned import said, with_limits
 
@@ -72,3 +74,26 @@ def test_limits_of_both_motors():
     (message,) = said(lambda: stiffness_table(with_limits(vsa, effort=0.5), motion, stiffness, 0.01))
     assert "torque limits" in message and "more joints" in message
     assert said(lambda: stiffness_table(vsa, motion, stiffness, 0.01)) == []
+
+
+ARM = """
+name = "arm"
+convention = "modified_dh"
+[[link]]
+mass = 2.0
+com = [0.5, 0.0, 0.0]
+inertia = {xx = 0.01, yy = 0.02, zz = 0.02}
+limits = {lower = -3.2, upper = 3.2, velocity = 2.0, effort = 15.0}
+"""
+
+
+def test_the_command_line_prints_each_doubt_on_one_line(tmp_path):
+    path = tmp_path / "arm.toml"
+    path.write_text(ARM)
+    result = CliRunner().invoke(app, ["torques", str(path), '{kind = "rest_to_rest", goal_deg = 200, duration = 0.5}'])
+    assert result.exit_code == 0
+    told = [line for line in result.stderr.splitlines() if "arm: the motion exceeds" in line]
+    assert ["position" in told[0], "velocity" in told[1], "torque" in told[2], len(told)] == [True, True, True, 3]
+    assert "joint 'joint1' reaches 3.491 rad at t = 0.5 s (limit 3.2 rad" in told[0]
+    result = CliRunner().invoke(app, ["torques", str(path), '{kind = "rest_to_rest", goal_deg = 45, duration = 3}'])
+    assert result.exit_code == 0 and result.stderr == ""
