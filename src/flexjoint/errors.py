@@ -1,5 +1,10 @@
 """All errors flexjoint raises share one root; each message names the culprit, its value and a remedy."""
 
+import sys
+import warnings
+
+INSIDE = ("flexjoint", "dataclasses")  # packages whose lines are not those of a user
+
 
 class FlexjointError(Exception):
     """Root of every error raised on purpose by flexjoint."""
@@ -23,3 +28,11 @@ class FlexjointWarning(UserWarning):
     `warnings.simplefilter("error", fj.FlexjointWarning)` turns every such warning into an error, as `--strict` does on
     the command line.
     """
+
+
+def warn(message: str) -> None:
+    """Warn with a FlexjointWarning, located at the first line outside flexjoint that led here."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, FlexjointWarning, stacklevel=level)

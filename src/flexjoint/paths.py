@@ -63,6 +63,7 @@ NONE_AT_ZERO = (
     "coulomb_velocity",
     "cubic",
 )  # 0 selects other equations
+NEVER_NEGATIVE = ("mass", "stiffness", "damping", "viscous_friction", "coulomb_friction", "motor.inertia")
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 SHOWN = 12  # paths in an error message
 
@@ -134,6 +135,14 @@ def select_all(robot: Robot, patterns: tuple[str, ...]) -> tuple[Parameter, ...]
                 raise InputError(f"{robot.name}: '{path}' is selected twice, by '{owner[path]}' and '{parameter.path}'")
             owner[path] = parameter.path
     return selected
+
+
+def refuse_negative(owner: str, parameter: Parameter, values: np.ndarray) -> None:
+    """Refuse values (..., *shape) of a parameter with a mass, a stiffness or the like below zero."""
+    columns = values.reshape(-1, len(parameter.elements)) if values.size % len(parameter.elements) == 0 else values[:0]
+    for path, column in zip(parameter.elements, columns.T):
+        if path.endswith(NEVER_NEGATIVE) and np.any(column < 0):
+            raise InputError(f"{owner}: {path} would be {column.min():g}; it cannot be negative")
 
 
 def with_symbols(robot: Robot, symbols: Mapping[str, Any]) -> Robot:

@@ -237,3 +237,9 @@ def test_refused_calls():
         fj.damped_inverse_dynamics(robot, x, x, x, ca.SX.sym("h", 2), x, x, x, x)
     with pytest.raises(fj.NonFiniteError, match="jerk"):
         fj.damped_inverse_dynamics(robot, [0.0], [0.0], [0.0], 0.1, [0.0], [0.0], [0.0], [np.nan])
+
+
+def test_a_trajectory_that_is_not_smooth_enough_is_refused():
+    rough = fj.RestToRest([0.0], [0.5], 1.0, smoothness=1)
+    with pytest.raises(fj.InputError, match=r"damped_motion: RestToRest .* C\^1 only; .* C\^2 .* give smoothness=2"):
+        fj.damped_motion(pendulum(1.0), rough, np.linspace(0.0, 1.0, 5))

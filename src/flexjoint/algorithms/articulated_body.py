@@ -16,10 +16,11 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Inertia, Matrix, Vector, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
+from .definiteness import check_inertia
 from .friction import link_friction
 from .kinematics import joint_pose
 from .link_side import checked_base, checked_wrenches
-from .mass_matrix import FEW_JOINTS, by_factorization, cheapest, check_inertia
+from .mass_matrix import FEW_JOINTS, by_factorization, cheapest
 from .newton_euler import Motion, assemble, base_motion, external, forward, gyroscopic, joint_step
 
 

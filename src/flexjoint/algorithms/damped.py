@@ -124,6 +124,7 @@ def damped_motion(
     t = np.asarray(t, dtype=float)
     if t.ndim != 1 or not t.size or not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0):
         raise InputError("damped_motion: t must be a list of increasing, finite times")
+    require_smooth(robot, trajectory)
     stack = np.asarray(trajectory(t, order=max(3, needed_order(robot))), dtype=float)
     if stack.shape[1:] != (t.size, robot.n):
         raise InputError(f"damped_motion: the trajectory gave {stack.shape}, it must be (k + 1, {t.size}, {robot.n})")
@@ -140,6 +141,16 @@ def damped_motion(
         for row, value in zip(found, now):
             row[i] = value
     return found
+
+
+def require_smooth(robot: Robot, trajectory: Any) -> None:
+    """Refuse a trajectory that says of itself that it lacks derivatives; of a mere function nothing is known."""
+    order, smoothness = needed_order(robot), getattr(trajectory, "smoothness", math.inf)
+    if smoothness < order - 1:
+        raise InputError(
+            f"damped_motion: {type(trajectory).__name__} is not smooth enough: it is C^{smoothness} only; {robot.name} "
+            f"needs C^{order - 1} with a bounded derivative {order}: {trajectory.remedy(order)}"
+        )
 
 
 def over_time(x: Any, samples: int) -> np.ndarray:

@@ -119,7 +119,8 @@ def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = Non
         ]
         raise InputError(
             f"{name}: {' and '.join(needs)}, {len(q) - 1} derivatives were given; as the joints are coupled, every "
-            "joint's are used; robot.rigid() is the robot with stiff joints"
+            "joint's are used; a trajectory that is not smooth enough gives fewer, and require_smoothness(trajectory, "
+            "robot=robot) says what to change; robot.rigid() is the robot with stiff joints"
         )
     warn_of_friction(robot)
 

@@ -20,10 +20,11 @@ from ..robot import Robot
 from ..spatial import Jet, ca, total, zeros
 from .articulated_body import by_articulated_bodies
 from .bodies import refuse_spinning_rotors, tied_rotors
+from .definiteness import check_inertia
 from .deflection import spring_motion
 from .elastic import motor_side, motors, refuse_antagonism, warn_of_friction
 from .link_side import checked_base, checked_wrenches, next_torque
-from .mass_matrix import FEW_JOINTS, check_inertia, factorize, link_mass_matrix, solve
+from .mass_matrix import FEW_JOINTS, factorize, link_mass_matrix, solve
 from .transmission import deflection_acceleration, link_state, relative_degree, spring_torque
 
 LINEARIZED = "variable_stiffness_linearization"

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
-from ..errors import RobotError
 from ..robot import Robot
-from ..spatial import Inertia, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
+from ..spatial import Inertia, ca, cross, identity, skew, sx, unit_z, zeros
 from .bodies import Body, Rotor, moving_bodies, rigid_motor_inertia, tied_rotors
+from .definiteness import check_inertia
 from .friction import link_friction
 from .kinematics import joint_pose, poses
 from .link_side import link_dynamics
@@ -175,15 +175,6 @@ def ancestors(k: int, parents: Sequence[int]) -> list[int]:
     while (k := parents[k]) >= 0:
         path.append(k)
     return path
-
-
-def check_inertia(robot: Robot, D: Sequence[Any]) -> None:
-    for joint, d in zip(robot.joints, D):
-        if is_zero(d):
-            raise RobotError(
-                f"{robot.name}: joint '{joint.name}' moves no inertia, so no torque determines its acceleration; "
-                "give its link a mass off the axis or its drive a motor"
-            )
 
 
 @algorithm("mass_matrix")

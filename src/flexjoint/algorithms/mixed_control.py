@@ -46,9 +46,10 @@ from ..spatial import Differentiated, Jet, Vector, is_zero, sx, zeros
 from ..springs import LinearSpring
 from .bodies import Body, lump_fixed, moving_bodies, rotors
 from .coriolis import two_motions
+from .definiteness import check_inertia
 from .elastic import refuse_antagonism
 from .friction import motor_friction
-from .mass_matrix import check_inertia, factorize, link_mass_matrix, solve
+from .mass_matrix import factorize, link_mass_matrix, solve
 from .orders import link_equations
 from .passivity import load_torque
 from .regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers

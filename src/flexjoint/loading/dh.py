@@ -21,6 +21,7 @@ from ..errors import RobotError
 from ..numerics import product
 from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_x, rotation_z
+from .angles import check_angle
 
 CONVENTIONS = ("standard", "modified")
 KIND_OF = {"R": "revolute", "P": "prismatic", "revolute": "revolute", "prismatic": "prismatic"}
@@ -83,6 +84,10 @@ def from_dh(
 
     alpha, a, d = numbers("alpha", alpha), numbers("a", a), numbers("d", d)
     theta = numbers("theta", 0.0 if theta is None else theta)
+    for what, angles in (("alpha", alpha), ("theta", theta)):
+        for joint, angle in zip(joint_names, angles.tolist()):
+            degrees = f"write {what}_deg = {angle:g} in a robot file, np.deg2rad({angle:g}) in Python"
+            check_angle(f"{what} of joint '{joint}'", angle, name, degrees)
     mass, viscous_friction = numbers("mass", mass), numbers("viscous_friction", viscous_friction)
     coulomb_friction = numbers("coulomb_friction", coulomb_friction)
     coulomb_velocity = numbers("coulomb_velocity", coulomb_velocity)

@@ -38,6 +38,7 @@ from ..errors import RobotError
 from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
 from ..springs import SPRINGS, Spring
+from .angles import check_angle
 from .dh import from_dh
 from .toml import Table, parse_table, read_bytes
 
@@ -82,7 +83,8 @@ def parse_robot(data: bytes, place: str) -> Robot:
     read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
     try:
         robot = read[table.choice("convention", CONVENTIONS)](table, links)
-        return robot.replace(tool=table.text("tool", robot.tool))
+        tool = table.text("tool", robot.tool)
+        return robot if tool == robot.tool else robot.replace(tool=tool)
     except RobotError as error:
         if str(error).startswith(place):
             raise
@@ -152,7 +154,12 @@ def _rotation(link: Table) -> np.ndarray:
         return link.matrix("rotation")
     if "rpy_deg" in link.data:
         return rotation_rpy(*map(math.radians, _finite(link, "rpy_deg")))
-    return rotation_rpy(*_finite(link, "rpy")) if "rpy" in link.data else np.eye(3)
+    if "rpy" not in link.data:
+        return np.eye(3)
+    angles = _finite(link, "rpy")
+    for angle in angles:
+        check_angle("an angle of rpy", angle, link.place, f"write rpy_deg = {angles}")
+    return rotation_rpy(*angles)
 
 
 def _finite(link: Table, key: str) -> list[float]:

@@ -14,6 +14,8 @@ from ..algorithms.variable_stiffness import variable_stiffness_motion
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
+from ..trajectory.limits import warn_of_limits, warn_of_units
+from .doubts import warn_of_massless, warn_of_noise
 from .sensitivity import named_bands, sensitivity
 from .table import BLOCK, PERIOD, JointTable, check_finite, joined, on_the_tool, sample_times
 
@@ -67,18 +69,29 @@ def stiffness_table(
     """
     check_stiffness(robot, stiffness)
     require_smoothness(trajectory, robot=robot)
+    warn_of_units(robot, trajectory)
+    warn_of_massless(robot)
     t = sample_times(trajectory.duration, period)
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):
-        q, sigma = trajectory(now), of_all_joints(robot, stiffness(now, order=2))
+        q, sigma = trajectory(now, order=4), of_all_joints(robot, stiffness(now, order=2))
         motion = variable_stiffness_motion(robot, *q, *sigma, **loads)
         explain(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
-        parts.append((q[0], sigma[0], lower, upper, *(getattr(motion, name) for name in SHOWN)))
+        parts.append((q[1], q[0], sigma[0], lower, upper, *(getattr(motion, name) for name in SHOWN)))
         bands.append(named_bands(sensitivity(robot, q, uncertain, sigma, **loads)) if uncertain else {})
         progress(now.size)
-    table = StiffnessTable(robot, t, *(np.concatenate(part) for part in zip(*parts)), bands=joined(bands))
+    v, *series = (np.concatenate(part) for part in zip(*parts))
+    table = StiffnessTable(robot, t, *series, bands=joined(bands))
     check_finite(table)
+    second = table.tau_2[:, list(robot.motor_joints[robot.n :])]
+    warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=np.concatenate([table.tau_1, second], axis=1))
+
+    def torque(now: np.ndarray) -> np.ndarray:
+        sigma = of_all_joints(robot, stiffness(now, order=2))
+        return variable_stiffness_motion(robot, *trajectory(now, order=4), *sigma, **loads).tau_1
+
+    warn_of_noise(robot, trajectory, torque)
     return table
 
 

@@ -17,6 +17,8 @@ from ..robot import Robot
 from ..signals import SIGNALS
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.base import finite
+from ..trajectory.limits import warn_of_limits, warn_of_units
+from .doubts import warn_of_massless, warn_of_noise
 from .sensitivity import named_bands, sensitivity
 
 BLOCK = 8192  # samples computed in one call
@@ -153,18 +155,30 @@ def motor_table(
     is called with the number of samples each time some are done.
     """
     require_smoothness(trajectory, robot=robot)
+    warn_of_units(robot, trajectory)
+    warn_of_massless(robot)
     t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember
         q = trajectory(now, order=needed_order(robot))
         motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
         compared = [inverse_dynamics(stiff, *q, **loads)] if rigid else []
-        parts.append((q[0], motion.theta, motion.deflection, motion.tau, *compared))
+        parts.append((q[1], q[0], motion.theta, motion.deflection, motion.tau, *compared))
         bands.append(named_bands(sensitivity(robot, q, uncertain, **loads)) if uncertain else {})
         progress(now.size)
-    table = MotorTable(robot, t, *(np.concatenate(part) for part in zip(*parts)), bands=joined(bands))
+    v, *series = (np.concatenate(part) for part in zip(*parts))
+    table = MotorTable(robot, t, *series, bands=joined(bands))
     check_finite(table)
+    warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=table.tau)
+    warn_of_noise(robot, trajectory, lambda now: recorded_torque(robot, trajectory, now, loads))
     return table
+
+
+def recorded_torque(robot: Robot, trajectory: Trajectory, t: np.ndarray, loads: dict[str, Any]) -> np.ndarray:
+    """Motor torque at the times t, (m, n)."""
+    if any(robot.damped):
+        return damped_motion(robot, trajectory, t, **loads).tau
+    return motor_motion(robot, *trajectory(t, order=needed_order(robot)), **loads).tau
 
 
 def on_the_tool(robot: Robot, wrench: Any) -> dict[str, Any]:

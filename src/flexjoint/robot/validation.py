@@ -13,6 +13,7 @@ from ..errors import RobotError
 from .checks import ROUNDING, check_finite, check_number, is_number
 from .drive_checks import check_drive, check_friction, check_rotors
 from .parts import BASE, Joint, Limits, Link
+from .plausibility import warn_of_units
 
 if TYPE_CHECKING:
     from .model import Robot
@@ -38,6 +39,7 @@ def validate(robot: Robot) -> None:
         check_joint(link.joint)
         check_body(link, robot.allow_unphysical)
     check_rotors(robot)
+    warn_of_units(robot)
 
 
 def check_parts(links: Sequence[Any]) -> None:

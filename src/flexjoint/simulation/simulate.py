@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.kernel import BLOCKS_FROM, Kernel, side_by_side
-from ..control.base import Controller, JointState
+from ..control.base import Controller, JointState, innermost
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import InputError
 from ..observers.base import Observer
-from ..paths import select
+from ..paths import refuse_negative, select
 from ..robot import Robot
-from ..trajectory.base import finite, whole
+from ..trajectory.base import Trajectory, finite, whole
+from ..trajectory.limits import warn_of_limits, warn_of_units
 from .actuators import Actuators
 from .beginning import Beginning, beginning
 from .expressions import KnownContact
@@ -83,8 +84,8 @@ def simulate(
     the period.
 
     Before the run the step and the period are compared with what is stable for the robot as it is (`check_stability`),
-    and the step for its parameters in every run of a batch (`step_limits`).  `check="nominal"` leaves out the latter,
-    `check=False` both.
+    and the step for its parameters in every run of a batch (`step_limits`); after it reference and torques are compared
+    with the limits of the robot.  `check="nominal"` leaves out the steps of a batch, `check=False` all of it.
     """
     if check not in (True, False, NOMINAL):
         raise InputError(f"simulate: check is {check!r}; it must be True, False or {NOMINAL!r}")
@@ -114,6 +115,10 @@ def simulate(
     numbers = [finite("simulate", "gains", weights)]
     numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in (free or {}).items()]
     numbers += [x for path, change in (changes or {}).items() for x in checked_change(path, change, period)]
+    for path, x in zip(setup.free, numbers[1:]):
+        refuse_negative("simulate: free", select(robot, path), x)
+    for path, x in zip(setup.changes, numbers[2 + len(setup.free) :: 2]):
+        refuse_negative("simulate: changes", select(robot, path), x)
     if setup.instruments.noisy:
         numbers += numbered(seed, row, batch_shape(setup, at.state, numbers))
     batch = batch_shape(setup, at.state, numbers)
@@ -129,7 +134,22 @@ def simulate(
     else:
         ran = python_run(setup, loop, controller, wanted, at, t, numbers, threads)
     done = finished(setup, t, ran, controller)
+    if check:
+        warn_of_run(done, controller, reference)
     return replace(done, provenance={**done.provenance, "seed": str(seed)}) if setup.instruments.noisy else done
+
+
+def warn_of_run(run: Simulation, controller: Any, reference: Any) -> None:
+    """Limits of the robot that the reference or the torques exceed; a reference that looks like degrees."""
+    robot = run.robot
+    if not isinstance(innermost(controller), OpenLoop):  # its reference is a torque
+        wanted = run.reference[:, : robot.n]
+        warn_of_units(robot, reference if isinstance(reference, Trajectory) else wanted[0])
+        if np.abs(run.q[..., 0, :]).max() > np.abs(wanted[0]).max():
+            warn_of_units(robot, run.q[..., 0, :])
+        rates = np.diff(wanted, axis=0, prepend=wanted[:1]) / run.period
+        warn_of_limits(robot, "the reference", run.t, q=wanted, v=rates)
+    warn_of_limits(robot, "the run", run.t, tau=run.tau)
 
 
 def compiled_run(
@@ -256,7 +276,12 @@ def periods(duration: Any, natural: float | None, period: float, begin: int) -> 
             raise InputError("simulate: this reference has no end; give a duration")
         duration = natural - begin * period
     positive("simulate", "duration", duration)
-    return max(1, round(duration / period))
+    if duration < period * (1 - 1e-9):
+        raise InputError(
+            f"simulate: the duration, {duration:g} s, is shorter than one period, {period:g} s; give a longer duration "
+            "or a shorter period"
+        )
+    return round(duration / period)
 
 
 def check_setup(setup: Setup) -> None:

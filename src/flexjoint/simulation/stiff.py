@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithms.bodies import lump_fixed, rotors
+from ..algorithms.definiteness import check_inertia
 from ..algorithms.friction import friction, motors
-from ..algorithms.mass_matrix import Rows, check_inertia, coupling, factorize, link_mass_matrix, solve
+from ..algorithms.mass_matrix import Rows, coupling, factorize, link_mass_matrix, solve
 from ..control.base import JointState
 from ..drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
 from ..errors import InputError

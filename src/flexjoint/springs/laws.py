@@ -11,6 +11,8 @@ from ..errors import RobotError
 from ..spatial import ca, is_zero, total
 from .base import Spring, numbers_of, of_either_sign, positive
 
+SMALL = 0.5  # of an exponent: below it, eˣ − 1 is taken without a difference
+
 
 @dataclass(frozen=True)
 class LinearSpring(Spring):
@@ -164,13 +166,24 @@ class ExponentialSpring(Spring):
         of_either_sign(self, "rate")
 
     def torque(self, phi: Any) -> Any:
-        return self.stiffness / self.rate * (ca.exp(self.rate * phi) - 1)
+        """Where x = bφ is small, eˣ − 1 as it stands loses its digits; where it is not, its derivatives are best so."""
+        x = self.rate * phi
+        return self.stiffness / self.rate * ca.if_else(ca.fabs(x) < SMALL, exponential_rise(x), ca.exp(x) - 1)
+
+    def gradients(self, phi: Any, order: int = 2) -> list[Any]:
+        """K e^(bφ), b K e^(bφ), ..."""
+        found = [self.stiffness * ca.exp(self.rate * phi)]
+        for _ in range(order - 1):
+            found.append(self.rate * found[-1])
+        return found
 
     def deflection(self, tau: Any) -> Any:
-        """y/b with y = ln(1 + x), x = bτ/K; a Newton step gives back the digits that 1 + x takes from a small x.
-
-        eʸ − 1 = tanh(y/2)(eʸ + 1) keeps them.
-        """
+        """y/b with y = ln(1 + x), x = bτ/K; a Newton step gives back the digits that 1 + x takes from a small x."""
         x = self.rate / self.stiffness * tau
         y = ca.log(1 + x)
-        return (y - (ca.tanh(y / 2) * (ca.exp(y) + 1) - x) / (1 + x)) / self.rate
+        return (y - (exponential_rise(y) - x) / (1 + x)) / self.rate
+
+
+def exponential_rise(x: Any) -> Any:
+    """eˣ − 1 with all its digits, however small x is.  Its derivatives lose digits where eˣ is small."""
+    return ca.tanh(x / 2) * (ca.exp(x) + 1)

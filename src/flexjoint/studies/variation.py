@@ -16,12 +16,11 @@ import numpy as np
 
 from ..errors import InputError
 from ..numerics import normal_quantile
-from ..paths import Parameter, select_all
+from ..paths import NEVER_NEGATIVE, Parameter, select_all
 from ..robot import Robot
 
 CUT = 3.0  # standard deviations
 BELOW_CUT = 0.0013498980316300946  # probability of less than −CUT
-NEVER_NEGATIVE = ("mass", "stiffness", "damping", "viscous_friction", "coulomb_friction", "motor.inertia")
 PAYLOAD = "payload"
 
 

@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.elastic import needed_order
-from ..errors import InputError, NonFiniteError
+from ..errors import InputError, NonFiniteError, warn
 from ..robot import Robot
 
 MAX_ORDER = 100
+DEFAULT_ORDER = 4  # as elastic joints need
 
 
 class Trajectory(ABC):
@@ -26,24 +27,29 @@ class Trajectory(ABC):
 
     Called with t, a number or an array, it returns q and its first `order` derivatives as one array
     (order + 1, ..., n), the dimensions of t in the middle: `fj.inverse_dynamics(robot, *trajectory(t))` unpacks it.
+    By default these are four, or fewer if fewer are bounded: a motion too rough for elastic joints is refused there.
 
     The first `smoothness` derivatives are continuous wherever the trajectory can be called, the next one is bounded
     and piecewise continuous.  Where a derivative jumps, its value is the one after the jump, at the end the one before.
+    Higher ones lack the impulse that belongs to the jump: a call for them warns.
     """
 
     n: int
     duration: float
     smoothness: float  # a whole number, or infinite
 
-    def __call__(self, t: Any, order: int = 4) -> np.ndarray:
+    def __call__(self, t: Any, order: int | None = None) -> np.ndarray:
         name = type(self).__name__
-        order = whole(name, "order", order, largest=MAX_ORDER)
+        bounded = int(min(self.smoothness + 1, DEFAULT_ORDER))
+        order = bounded if order is None else whole(name, "order", order, largest=MAX_ORDER)
         t = finite(name, "t", t)
         with np.errstate(over="ignore", invalid="ignore"):
             stack = self.derivatives(t, order)
         if not np.isfinite(stack).all():
             k = next(k for k in range(order + 1) if not np.all(np.isfinite(stack[k])))
             raise NonFiniteError(f"{name}: derivative {k} exceeds the range of doubles; ask for a lower order")
+        if order > self.smoothness + 1:
+            warn_of_roughness(self, order)
         return stack
 
     @abstractmethod
@@ -103,6 +109,17 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
     raise InputError(
         f"{name} is not smooth enough: it is C^{s} only, its derivative {s + 1} jumps; {who} needs C^{needed - 1} with "
         f"a bounded derivative {needed}: {trajectory.remedy(needed)}"
+    )
+
+
+def warn_of_roughness(trajectory: Trajectory, order: int) -> None:
+    """Derivatives beyond a jump are those between the jumps: torques made of them lack its impulse."""
+    s = int(trajectory.smoothness)
+    lacking = f"derivative {order} is" if order == s + 2 else f"derivatives {s + 2} to {order} are"
+    warn(
+        f"{type(trajectory).__name__} is C^{s} only: its derivative {s + 1} jumps, and {lacking} given without the "
+        f"impulse of the jump, so torques made of them are wrong there; {trajectory.remedy(order)}, or call it with "
+        f"order={s + 1} if no higher derivative is used"
     )
 
 

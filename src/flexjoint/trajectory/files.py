@@ -30,6 +30,7 @@ from ..robot import Joint, Robot, a_robot
 from . import headers
 from .base import Trajectory, positive, require_smoothness
 from .filtered_step import FilteredStep
+from .limits import warn_of_units
 from .polynomial import RestToRest
 from .samples import Samples
 from .sinusoid import Sinusoid
@@ -64,7 +65,8 @@ class Followers:
 
     def check(self, trajectory: Trajectory) -> None:
         if self.angles:
-            return require_smoothness(trajectory, robot=self.robot)
+            require_smoothness(trajectory, robot=self.robot)
+            return warn_of_units(self.robot, trajectory)
         return require_smoothness(trajectory, self.order)
 
 

@@ -21,7 +21,7 @@ from ..errors import InputError
 from ..loading.toml import read_bytes
 from ..robot import Joint
 from .base import real
-from .headers import SECONDS, TIME_NAMES, parts, scaled
+from .headers import SECONDS, TIME_NAMES, parts, scaled, unnamed_order, warn_of_milliseconds
 
 MAX_TABLE_BYTES = 500_000_000
 
@@ -74,6 +74,8 @@ def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
             f"{place}: the time of sample {i + 2}, {times[i + 1]}, does not come after that of sample {i + 1}, "
             f"{times[i]}; times must increase"
         )
+    if not units[first]:
+        warn_of_milliseconds(times, labels[first], place)
     others = [j for j in range(len(names)) if j != first]
     order = [others[k] for k in joint_order([labels[j] for j in others], robot, place)]
     wanted = [scaled(table[:, j], units[j], robot.units(x), names[j], place) for j, x in zip(order, robot.joints)]
@@ -155,7 +157,7 @@ def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
             f"{place}: some columns are named after joints of {robot.name} and some are not: {', '.join(strange)}; "
             f"the joints are {', '.join(joints)}"
         )
-    return list(range(robot.n))
+    return unnamed_order(names, joints, robot.name, place)
 
 
 def is_number(cell: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.trajectory import tables
+from support.warned import said
 
 ROBOT = fj.load("hua_3r")  # the third joint is elastic
 ELASTIC = fj.load("kuka_lwr")
@@ -206,6 +207,53 @@ def test_separators_comments_and_byte_order_marks(mark, write):
     rows = "\n".join(mark.join(repr(float(x)) for x in row) for row in np.column_stack([STAMPS, RECORD]))
     path = write("\ufeff# recorded today\n\n" + rows + "\n\n", "record.csv")
     same(fj.load_trajectory(path, ROBOT), fj.Samples(STAMPS, RECORD))
+
+
+@pytest.mark.parametrize("form", ["q{}", "Q_{}", "Joint {}", "J{}", "pos_{}", "axis {}"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_numbered_columns_are_found_by_their_numbers(form, first, write):
+    """From 1 or from 0, in any order."""
+    names = ["t", *(form.format(j) for j in (first + 2, first, first + 1))]
+    path = write(csv(np.column_stack([STAMPS, RECORD[:, [2, 0, 1]]]), ",".join(names)), "record.csv")
+    found = []
+    assert said(lambda: found.append(fj.load_trajectory(path, ROBOT))) == []
+    assert np.array_equal(found[0].positions, RECORD)
+
+
+def test_columns_that_name_no_joint_are_read_as_they_stand_with_a_warning(write):
+    path = write(csv(np.column_stack([STAMPS, RECORD]), "t,shoulder,elbow,wrist"), "record.csv")
+    found = []
+    (message,) = said(lambda: found.append(fj.load_trajectory(path, ROBOT)))
+    assert np.array_equal(found[0].positions, RECORD)
+    assert "record.csv: no column is named after a joint" in message
+    assert f"shoulder is {NAMES[0]}, elbow is {NAMES[1]}" in message and "or q1, q2" in message
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("t,tau1,tau2,tau3", "look like torques"),
+        ("t,dq_0,dq_1,dq_2", "look like velocities"),
+        ("t,q1,q2,q4", "numbered neither from 1 to 3 nor from 0 to 2"),
+        ("t,q2,q3,q4", "numbered neither"),
+        ("t,q1,q2,q2", "numbered neither"),
+    ],
+)
+def test_columns_that_contradict_positions_are_refused(header, message, write):
+    path = write(csv(np.column_stack([STAMPS, RECORD]), header), "record.csv")
+    with pytest.raises(fj.InputError, match=message):
+        fj.load_trajectory(path, ROBOT)
+
+
+def test_times_that_look_like_milliseconds_are_warned_of(write):
+    """A record of 40 ms became one of 40 s, and its torques those of standing still."""
+    stamps = np.arange(41.0)
+    path = write(csv(np.column_stack([stamps, RECORD]), "t,q1,q2,q3"), "record.csv")
+    (message,) = said(lambda: fj.load_trajectory(path, ROBOT))
+    assert "the times in 't' are whole numbers up to 40, 1 s apart" in message and "'t [ms]'" in message
+    for unit in ("s", "ms"):
+        path = write(csv(np.column_stack([stamps, RECORD]), f"t [{unit}],q1,q2,q3"), f"record_{unit}.csv")
+        assert said(lambda path=path: fj.load_trajectory(path, ROBOT)) == []
 
 
 def test_columns_named_after_joints_may_stand_in_any_order(write):

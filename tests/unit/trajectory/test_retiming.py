@@ -43,7 +43,7 @@ def test_a_time_law_of_any_order_against_high_precision():
 
 def test_a_uniform_law_is_scaling_and_a_backward_one_runs_back():
     back = MOTION.retimed(fj.RestToRest([2.0], [0.0], 3.0, smoothness=0))  # smoothness 0: s = 2 − 2t/3
-    stack, forth = back(np.linspace(0.1, 2.9, 15)), MOTION(2.0 - np.linspace(0.1, 2.9, 15) * 2 / 3)
+    stack, forth = back(np.linspace(0.1, 2.9, 15), order=4), MOTION(2.0 - np.linspace(0.1, 2.9, 15) * 2 / 3)
     for k in range(5):
         assert np.allclose(stack[k], forth[k] * (-2 / 3) ** k, rtol=1e-11, atol=1e-11)
     assert back.smoothness == 0

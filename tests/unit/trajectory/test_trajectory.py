@@ -12,6 +12,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.drives import ElasticDrive, Motor
+from support.warned import said
 
 RNG = np.random.default_rng(5)
 POINTS = RNG.normal(size=(6, 2))
@@ -61,7 +62,7 @@ def test_dimensions_of_t_become_batch_dimensions(kind):
     assert trajectory.n == 2
     grid = trajectory.duration * np.linspace(0.0, 1.0, 12).reshape(3, 4)
     stack = trajectory(grid)
-    assert stack.shape == (5, 3, 4, 2)
+    assert stack.shape == (1 + min(4, trajectory.smoothness + 1), 3, 4, 2)
     for i, j in np.ndindex(3, 4):
         assert np.array_equal(stack[:, i, j], trajectory(grid[i, j]))
     assert trajectory(0.3, order=0).shape == (1, 2)
@@ -188,6 +189,25 @@ def test_elastic_joints_need_three_continuous_derivatives(robot):
 def test_the_remedy_is_named(trajectory, remedy):
     with pytest.raises(fj.InputError, match=remedy):
         fj.require_smoothness(trajectory, order=10)
+
+
+def test_a_motion_too_rough_for_springs_is_refused_by_inverse_dynamics(robot):
+    """The arrays of a C^1 motion gave torques without the impulses of its jumps."""
+    rough = fj.RestToRest(START, GOAL, 1.0, smoothness=1)
+    with pytest.raises(fj.InputError, match=r"is elastic and needs .* 2 derivatives were given; .* require_smoothness"):
+        fj.inverse_dynamics(robot, *rough(0.5))
+    assert rough(0.5).shape == (3, 2) and REST(0.5).shape == SWING(0.5).shape == (5, 2)
+    assert said(lambda: fj.inverse_dynamics(robot.rigid(), *rough(0.5))) == []
+
+
+def test_derivatives_beyond_a_jump_are_warned_of(robot):
+    rough = fj.RestToRest(START, GOAL, 1.0, smoothness=1)
+    (message,) = said(lambda: fj.inverse_dynamics(robot, *rough(0.5, order=4)))
+    assert "RestToRest is C^1 only: its derivative 2 jumps, and derivatives 3 to 4 are given without" in message
+    assert "give smoothness=3 or more, or call it with order=2" in message
+    (message,) = said(lambda: fj.RestToRest(START, GOAL, 1.0, smoothness=2)(0.5, order=4))
+    assert "derivative 4 is given" in message
+    assert said(lambda: (REST(0.5, order=4), SWING(0.5, order=9), KINDS["samples"](0.5))) == []
 
 
 def test_following_the_remedy_is_enough():

@@ -1,0 +1,144 @@
+"""Numbers of a robot that are legal and probably in other units: warned of once, when the robot is made.
+
+The bounds are wide: each is beyond what robots have by a factor of ten or more, and below what a mistaken unit makes of
+an ordinary robot.  Nothing is changed or refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..drives import Drive, ElasticDrive, Motor, VariableStiffnessDrive
+from ..errors import warn
+from ..springs import Spring
+from .parts import Joint, Link
+
+if TYPE_CHECKING:
+    from .model import Robot
+
+GRAVITY = 30.0  # m/s²; 24.8 on Jupiter
+LENGTH = 20.0  # m, of an offset between joints or to a centre of mass
+GYRATION = 5.0  # m, radius of
+DENSITY = 3e4  # kg/m³; osmium has 2.3e4
+STIFFNESS = {"revolute": (1e-2, 1e8), "prismatic": (1e-1, 1e11)}  # Nm/rad, N/m
+GEAR_RATIO = (1.0, 1e4)
+REFLECTED = 1e3  # motor inertia over the inertia of all links, stretched out
+POSITION = 10 * math.pi  # rad, of a limit: five turns
+VELOCITY = 60.0  # rad/s, of a limit: ten turns per second
+
+
+def warn_of_units(robot: Robot) -> None:
+    """One warning for each kind of number that is out of bounds, naming the first link or joint that has one."""
+    told: set[str] = set()
+    for kind, message in doubts(robot):
+        if kind not in told:
+            told.add(kind)
+            warn(f"{robot.name:.200}: {message}")
+
+
+def doubts(robot: Robot) -> Iterator[tuple[str, str]]:
+    """Kind of number and message."""
+    g = length(robot.gravity)
+    if g > GRAVITY:
+        yield "gravity", f"gravity is {g:.4g} m/s²: it is in m/s², 9.81 on Earth"
+    inertia, total = stretched_inertia(robot), sum(link.mass for link in robot.links)
+    for link in robot.links:
+        yield from length_doubts(link)
+        if link.mass and not robot.allow_unphysical:
+            yield from body_doubts(link)
+        if link.joint.moves:
+            yield from limit_doubts(link.joint)
+        if link.joint.drive is not None:
+            most = REFLECTED * (total if link.joint.kind == "prismatic" else inertia)
+            yield from drive_doubts(link.joint, link.joint.drive, most)
+
+
+def stretched_inertia(robot: Robot) -> float:
+    """A bound of the inertia of all links about any joint, kg m²."""
+    reach = sum(length(link.joint.position) for link in robot.links)
+    distances = [reach + length(link.com) for link in robot.links]
+    spread = sum(link.mass * x * x for link, x in zip(robot.links, distances))
+    return spread + sum(sum(link.inertia.diagonal().tolist()) for link in robot.links)
+
+
+def length(x: np.ndarray) -> float:
+    return math.hypot(*x.tolist())
+
+
+def length_doubts(link: Link) -> Iterator[tuple[str, str]]:
+    for what, vector in (("joint", link.joint.position), ("centre of mass", link.com)):
+        if length(vector) > LENGTH:
+            yield "length", (
+                f"the {what} of link '{link.name:.200}' is {length(vector):.4g} m from its frame: lengths are in m; "
+                "divide millimetres by 1000"
+            )
+
+
+def body_doubts(link: Link) -> Iterator[tuple[str, str]]:
+    """By its radius of gyration, and by the density of the solid sphere with its mass and largest second moment: every
+    body with these moments is at least as dense somewhere."""
+    moments = np.linalg.eigvalsh(link.inertia).tolist()
+    radius = math.sqrt(max(moments[-1], 0.0) / link.mass)
+    if radius > GYRATION:
+        yield "inertia", (
+            f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg and a moment of inertia of {moments[-1]:.4g} "
+            f"kg m², as if its mass were {radius:.3g} m from its centre: inertias are in kg m²; multiply kg mm² by "
+            "1e-6, kg cm² by 1e-4"
+        )
+    axis = math.sqrt(5 * max(sum(moments) / 2 - moments[0], 0.0) / link.mass)
+    volume = 4 / 3 * math.pi * axis * axis * axis
+    density = link.mass / volume if volume else math.inf
+    if density > DENSITY:
+        yield "mass", (
+            f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg within {axis:.2g} m, by its moments of inertia "
+            f"of up to {moments[-1]:.4g} kg m²: denser than any metal ({density:.2g} kg/m³); masses are in kg and "
+            "central inertias in kg m²; pass allow_unphysical=True if they are meant so"
+        )
+
+
+def limit_doubts(joint: Joint) -> Iterator[tuple[str, str]]:
+    if joint.kind != "revolute":
+        return
+    for key, most in (("lower", POSITION), ("upper", POSITION), ("velocity", VELOCITY)):
+        value = getattr(joint.limits, key)
+        if math.isfinite(value) and abs(value) > most and value == round(value):  # nobody writes whole rad
+            unit = "rad/s" if key == "velocity" else "rad"
+            yield "limits", (
+                f"limits.{key} of joint '{joint.name:.200}' is {value:.4g} {unit}: if degrees are meant, write "
+                f"{math.radians(value):.4g}, which is π/180 times it"
+            )
+
+
+def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str, str]]:
+    for motor in drive.motors if not isinstance(drive, VariableStiffnessDrive) else drive.turning:
+        yield from motor_doubts(joint, motor, most)
+    if isinstance(drive, ElasticDrive) and not isinstance(drive.stiffness, Spring):
+        low, high = STIFFNESS[joint.kind]
+        if not low <= drive.stiffness <= high:
+            unit = "N/m" if joint.kind == "prismatic" else "Nm/rad"
+            instead = "use a RigidDrive for a joint that does not yield" if drive.stiffness > high else "check its unit"
+            yield "stiffness", (
+                f"the stiffness of joint '{joint.name:.200}' is {drive.stiffness:.4g} {unit}; those of robots lie "
+                f"between {low:g} and {high:g} {unit}: {instead}"
+            )
+
+
+def motor_doubts(joint: Joint, motor: Motor, most: float) -> Iterator[tuple[str, str]]:
+    low, high = GEAR_RATIO
+    turning = joint.kind == "revolute"  # else the ratio is in rad/m
+    if turning and motor.gear_ratio is not None and not low <= abs(motor.gear_ratio) <= high:
+        yield "gear ratio", (
+            f"the gear ratio of joint '{joint.name:.200}' is {motor.gear_ratio:.4g}: it is θ_rotor/θ, such as 100 "
+            "where the motor turns 100 times as fast as the joint"
+        )
+    if 0 < most < motor.inertia:
+        unit = "kg m²" if turning else "kg"
+        yield "motor inertia", (
+            f"the motor inertia of joint '{joint.name:.200}' is {motor.inertia:.4g} {unit}, more than {REFLECTED:g} "
+            f"times that of all links together: motor_inertia is already reflected, η² I_axial, in {unit}; give "
+            "motor_axial_inertia and motor_gear_ratio if it is known on the rotor's side"
+        )

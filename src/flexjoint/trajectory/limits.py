@@ -1,0 +1,160 @@
+"""Motions against the limits of a robot, and against what a joint without limits would plausibly do.
+
+Nothing here refuses: a limit may be left on purpose, and a joint may turn ten times.  Each warning names joint, time,
+value and limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from ..errors import warn
+from ..robot import Joint, Robot
+from .base import Trajectory
+
+ROUNDING = 1e-9  # of a limit: what exceeds it by less meets it
+FAR = {"revolute": 4 * math.pi, "prismatic": 100.0}  # rad, m: further out, other units are suspected
+FAST = {"revolute": 60.0, "prismatic": 60.0}  # rad/s, m/s: ten turns per second
+SAMPLES = 257  # of a trajectory that is looked at before it is used
+SHOWN = 3  # joints in one warning
+
+_seen: WeakValueDictionary[int, Trajectory] = WeakValueDictionary()  # trajectories looked at before, by id()
+
+
+class Excess(NamedTuple):
+    """Where a joint exceeds a limit: first, and most."""
+
+    joint: str
+    unit: str
+    limit: float
+    first: float
+    at: float
+    largest: float
+
+    def __str__(self) -> str:
+        return (
+            f"joint '{self.joint:.200}' reaches {self.largest:.4g} {self.unit} at t = {self.at:.4g} s (limit "
+            f"{self.limit:.4g} {self.unit}, first exceeded at t = {self.first:.4g} s)"
+        )
+
+
+def warn_of_limits(
+    robot: Robot,
+    what: str,
+    t: np.ndarray,
+    *,
+    q: np.ndarray | None = None,
+    v: np.ndarray | None = None,
+    tau: np.ndarray | None = None,
+) -> None:
+    """One warning each for positions, velocities (m, n) and motor torques (m, motors) beyond the robot's limits.
+
+    `what` is the subject of the sentence.  Arrays may have the dimensions of a batch first.
+    """
+    limits = [joint.limits for joint in robot.joints]
+    if q is not None:
+        bounds = [(x.lower, x.upper) for x in limits]
+        report(robot, f"{what} exceeds position limits", t, q, bounds, "rad | m", "limits.lower and limits.upper")
+    if v is not None:
+        bounds = [(-x.velocity, x.velocity) for x in limits]
+        report(robot, f"{what} exceeds velocity limits", t, v, bounds, "rad/s | m/s", "limits.velocity")
+    if tau is not None:
+        bounds = [(-effort, effort) for effort in robot.motor_efforts]
+        report(robot, f"{what} exceeds torque limits", t, tau, bounds, "Nm | N", "limits.effort")
+
+
+def report(
+    robot: Robot,
+    what: str,
+    t: np.ndarray,
+    values: np.ndarray,
+    bounds: Sequence[tuple[float, float]],
+    unit: str,
+    remedy: str,
+) -> None:
+    """The warning, if columns leave their bounds: one column a joint or a motor."""
+    if not np.isfinite(bounds).any():
+        return
+    turning, sliding = unit.split(" | ")
+    units = [sliding if kind == "prismatic" else turning for kind in robot.motor_kinds]
+    if excesses := excesses_of(t, values, bounds, robot.motor_names, units):
+        more = f"; and {len(excesses) - SHOWN} more joints" if len(excesses) > SHOWN else ""
+        warn(
+            f"{robot.name:.200}: {what} of the robot: {'; '.join(map(str, excesses[:SHOWN]))}{more}; change the "
+            f"motion, or {remedy} of the robot"
+        )
+
+
+def excesses_of(
+    t: np.ndarray,
+    values: np.ndarray,
+    bounds: Sequence[tuple[float, float]],
+    names: Sequence[str],
+    units: Sequence[str],
+) -> list[Excess]:
+    """Of each column that leaves its bounds; what is not a number counts as inside."""
+    rows = values.reshape(-1, *values.shape[-2:])
+    found = []
+    for i, (low, high) in enumerate(bounds):
+        column = rows[..., i]
+        beyond = np.fmax(column - high - ROUNDING * abs(high), low - column - ROUNDING * abs(low))
+        excess = np.fmax.reduce(beyond, axis=0, initial=-math.inf)  # of all runs of a batch
+        if not (late := np.flatnonzero(excess > 0)).size:
+            continue
+        k = int(np.nanargmax(excess))
+        value = float(column[int(np.nanargmax(beyond[:, k])), k])
+        limit = high if value > high else low
+        found.append(Excess(names[i], units[i], limit, float(t[late[0]]), float(t[k]), value))
+    return found
+
+
+def warn_of_units(robot: Robot, motion: Trajectory | np.ndarray) -> None:
+    """A joint that goes further or faster than joints do, where its limits do not say that it may: degrees for rad?
+
+    A trajectory is looked at once, positions (..., n) each time.
+    """
+    if not isinstance(motion, Trajectory):
+        q = motion[..., : robot.n].reshape(-1, robot.n)
+        return warn_of_motion(robot, np.zeros(len(q)), q, np.zeros(q.shape))
+    if _seen.get(id(motion)) is not motion:
+        _seen[id(motion)] = motion  # a trajectory of one's own may have no hash
+        t = np.linspace(0.0, motion.duration if math.isfinite(motion.duration) else 1.0, SAMPLES)
+        q, v = motion(t, order=1)[..., : robot.n]
+        warn_of_motion(robot, t, q, v)
+
+
+def warn_of_motion(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
+    """Of the first joint that goes too far or too fast, at times t (m,)."""
+    for i, joint in enumerate(robot.joints):
+        far, fast = np.abs(q[:, i]), np.abs(v[:, i])
+        limited = math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper)
+        if not limited and far.max() > FAR[joint.kind]:
+            k = int(far.argmax())
+            return warn(f"{robot.name:.200}: {distance(joint, float(q[k, i]))} at t = {t[k]:.4g} s; {remedy(joint)}")
+        if not math.isfinite(joint.limits.velocity) and fast.max() > FAST[joint.kind]:
+            k = int(fast.argmax())
+            unit = "rad/s" if joint.kind == "revolute" else "m/s"
+            return warn(
+                f"{robot.name:.200}: joint '{joint.name:.200}' moves at {v[k, i]:.4g} {unit} at t = {t[k]:.4g} s; "
+                f"{remedy(joint)}, or take longer"
+            )
+
+
+def distance(joint: Joint, q: float) -> str:
+    turns = f" rad, {abs(q) / (2 * math.pi):.3g} turns," if joint.kind == "revolute" else " m"
+    return f"joint '{joint.name:.200}' moves to {q:.4g}{turns}"
+
+
+def remedy(joint: Joint) -> str:
+    """How to say what is meant."""
+    if joint.kind == "prismatic":
+        return "if millimetres are meant, divide by 1000; if it is right, give the joint limits"
+    return (
+        "if degrees are meant, write the key with _deg (goal_deg, points_deg, ...), joint1 [deg] in the header of a "
+        "table, or np.deg2rad(...) in Python; if it is right, give the joint limits"
+    )
