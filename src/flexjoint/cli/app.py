@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperGroup
 
-from .answers import STREAM, Answer, give
+from .answers import STREAM, Answer, give, to_a_reader
 from .text import one_line
 
 if TYPE_CHECKING:
@@ -62,6 +62,14 @@ class Shell(TyperGroup):
         if standalone_mode:
             sys.exit(code if isinstance(code, int) else 0)
         return code
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        with to_a_reader():  # --help and --version print here, those of commands in invoke
+            return super().make_context(*args, **extra)
+
+    def invoke(self, ctx: Any) -> Any:
+        with to_a_reader():
+            return super().invoke(ctx)
 
 
 app = typer.Typer(

@@ -7,7 +7,7 @@ from pathlib import Path
 from .controllers import LAWS
 
 MOTIONS = (".toml", ".csv", ".npz")
-LOGS = (".csv", ".npz", ".parquet")
+LOGS = (".csv", ".npz", ".parquet", ".nc")
 INTEGRATORS = ("runge_kutta", "euler", "midpoint")
 
 

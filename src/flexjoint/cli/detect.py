@@ -28,7 +28,7 @@ def detect(
     log: Annotated[
         Path,
         typer.Argument(
-            help="A .csv, .npz or .parquet file: t, q.JOINT, v.JOINT, ..., tau.JOINT.", autocompletion=logs
+            help="A .csv, .npz, .parquet or .nc file: t, q.JOINT, v.JOINT, ..., tau.JOINT.", autocompletion=logs
         ),
     ],
     threshold: Annotated[float | None, typer.Option(help="Of all residuals, Nm or N.")] = None,

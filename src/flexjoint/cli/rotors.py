@@ -46,6 +46,8 @@ def rotors(
         factors = [float(x) for x in speeds.split(",")]
     except ValueError:
         raise InputError(f"--speeds is {speeds!r}; give numbers with commas between them, such as 0.5,1,2") from None
+    if not tolerance > 0:
+        raise InputError(f"--tolerance is {tolerance:g}; it must be a positive number, in %, such as 1")
     model = complete(load(robot), gear_ratio)
     motion = as_smooth_as_can_be(trajectory, model)
     with progress_bar() as progress:

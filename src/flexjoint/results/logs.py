@@ -1,4 +1,4 @@
-"""Logs of a robot's sensors and motors: CSV, NPZ or Parquet, with any samples missing.
+"""Logs of a robot's sensors and motors: CSV, NPZ, Parquet or NetCDF, with any samples missing.
 
 Columns are the time `t` and, for each joint, what was logged: `q` and `v` of the link, `theta` and `theta_v` of the
 motor (after the reduction), `tau_e` on the link, `tau` of the motor.  A column is named `q.joint1`, `joint1.q`, `q1` or
@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ class Log:
 
 
 def read_log(path: str | os.PathLike[str], robot: Robot) -> Log:
-    """The log of a robot in a CSV, NPZ or Parquet file."""
+    """The log of a robot in a CSV, NPZ or Parquet file, or in a NetCDF file of a simulation."""
     place = os.fspath(path)
     suffix = Path(path).suffix.lower()
     if suffix not in READERS:
@@ -203,7 +204,12 @@ def npz_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np
         known = {name: parts(name)[0] for name in names}
         return [x for x, y in known.items() if y in (*TIME_NAMES, *LINKS, *MOTORS) or quantity(y, robot)]
 
-    for name, array in npz_arrays(data, place, ours).items():
+    return columns_of(npz_arrays(data, place, ours), place, robot)
+
+
+def columns_of(arrays: dict[str, np.ndarray], place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays (m,), and (m, n) as a column a joint or motor."""
+    for name, array in arrays.items():
         what, _ = parts(name)
         if array.ndim == 1:
             yield name, array
@@ -231,4 +237,18 @@ def parquet_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str
         raise InputError(f"{place}: not a Parquet file of numbers: {error}") from None
 
 
-READERS = {".csv": csv_columns, ".npz": npz_columns, ".parquet": parquet_columns}
+def netcdf_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
+    """A file of `write_results`."""
+    try:
+        import xarray
+    except ImportError:
+        raise InputError(f"{place}: NetCDF files need xarray: pip install 'flexjoint[results]'") from None
+    try:
+        found = xarray.load_dataset(BytesIO(data), engine="scipy")
+        arrays = {x: np.asarray(found[x], dtype=float) for x in (*TIME_NAMES, *LINKS, *MOTORS) if x in found}
+    except (OSError, TypeError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
+        raise InputError(f"{place}: not a NetCDF file of a simulation: {str(error)[:200]}") from None
+    return columns_of(arrays, place, robot)
+
+
+READERS = {".csv": csv_columns, ".npz": npz_columns, ".parquet": parquet_columns, ".nc": netcdf_columns}
