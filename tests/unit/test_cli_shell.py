@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tarfile
 import warnings
-from io import BytesIO
+from io import BytesIO, StringIO
 from pathlib import Path
 
 import numpy as np
@@ -373,10 +373,11 @@ def test_names_are_shown_and_not_obeyed(run, wild, tmp_path):
     ):
         for columns in (None, 80):
             result = run(*arguments, columns=columns)
-            assert result.exit_code in (0, 2) and result.exception is None or isinstance(result.exception, SystemExit)
+            assert result.exit_code in (0, 2) and isinstance(result.exception, SystemExit | None)
             assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e\udc80-\udcff]", result.output)
     text = run("torques", wild, motion).stdout
-    assert all(x in text for x in ("j[/]0", "j[red]x1", "j\\x1b[31mred\\x1b[0m2", "right\\u202eleft", "two\\nlines", "軸"))
+    shown = ("j[/]0", "j[red]x1", "j\\x1b[31mred\\x1b[0m2", "right\\u202eleft", "two\\nlines", "軸")
+    assert all(x in text for x in shown)
     assert strict(run("info", wild, "--json").stdout)["links"][2]["joint"] == "j\x1b[31mred\x1b[0m2"
 
 
@@ -391,18 +392,20 @@ def test_progress_of_files_with_wild_names():
     from rich.console import Console
     from rich.text import Text
 
-    from flexjoint.cli.app import progress_bar
+    from flexjoint.cli.progress import Silent, progress_bar, terminal_bar
 
-    progress = progress_bar()
+    assert isinstance(progress_bar(), Silent)  # no terminal
+    progress = terminal_bar()
     progress.add_task("writing [/]\x1b[31m.csv")
     shown = progress.columns[0].render(progress.tasks[0])
     assert isinstance(shown, Text) and shown.plain == "writing [/]\\x1b[31m.csv"
-    Console(file=open(os.devnull, "w")).print(progress.get_renderable())
+    Console(file=StringIO()).print(progress.get_renderable())
 
 
 def test_harmless():
     assert harmless("a\tb\nc", keep="\n\t") == "a\tb\nc" and harmless("a\tb") == "a\\tb"
-    assert harmless("\udcff\x00\u2028") == "\\udcff\\x00\\u2028" and harmless("θ − q, 1 m²\u00a0°") == "θ − q, 1 m²\u00a0°"
+    assert harmless("\udcff\x00\u2028") == "\\udcff\\x00\\u2028"
+    assert harmless("θ − q, 1 m²\u00a0°") == "θ − q, 1 m²\u00a0°"
 
 
 # Starting ---------------------------------------------------------------------------------------------------------

@@ -8,16 +8,13 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 from .answers import STREAM, Answer, give, to_a_reader
 from .text import one_line
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 BAD_INPUT = 2  # exit codes; 1 is a bug of ours
 DIVERGED = 3
@@ -188,21 +185,3 @@ def speaker(ctx: typer.Context, aliases: dict[str, str]) -> Callable[[str], str]
 
 def say(message: str) -> None:
     typer.echo(f"flexjoint: {one_line(message)}", err=True)
-
-
-def progress_bar() -> Progress:
-    """On a terminal, for as long as the work lasts; elsewhere nothing."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TimeRemainingColumn
-    from rich.text import Text
-
-    class Description(ProgressColumn):
-        """What is done, which may hold names of files: no markup, no control characters."""
-
-        def render(self, task: Any) -> Text:
-            return Text(one_line(task.description))
-
-    console = Console(stderr=True)
-    off = CURRENT.get(Settings()).quiet or not console.is_terminal
-    columns = (Description(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=console, transient=True, disable=off)

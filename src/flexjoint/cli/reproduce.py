@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .answers import STREAM, Answer, send_folder
-from .app import command, progress_bar
+from .app import command
 from .completion import papers
+from .progress import progress_bar
 from .tables import Table
 
 if TYPE_CHECKING:

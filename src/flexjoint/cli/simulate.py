@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .answers import STREAM, Answer, standard_output
-from .app import DIVERGED, INTERRUPTED, command, progress_bar
+from .app import DIVERGED, INTERRUPTED, command
 from .completion import controllers as known_controllers, integrators, robots, trajectories
 from .controllers import LAWS, named_controller
+from .progress import progress_bar
 from .tables import Table
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .answers import STREAM, Answer, standard_output
-from .app import command, progress_bar
+from .app import command
 from .completion import robots, trajectories
+from .progress import progress_bar
 from .tables import Table
 
 if TYPE_CHECKING:
