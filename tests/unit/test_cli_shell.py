@@ -27,6 +27,7 @@ MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
 STEP = '{kind = "filtered_step", goal = 0.5, time_constant = 0.02, order = 16}'
 PD = ["simulate", "hua_3r", "--controller", "motor_pd", "--gains", "400,40", "--trajectory", MOTION]
 ROTORS = ["rotors", "hua_3r", STEP, "--samples", "20"]
+PAGE = Path(__file__).parent.parent.parent / "docs" / "command-line.md"
 STUDY = ["--samples", "8", "--vary", "payload=0..3", "--limit", "0.001"]
 
 
@@ -167,6 +168,14 @@ def test_a_terminal_has_a_width(tmp_path):
 # JSON -------------------------------------------------------------------------------------------------------------
 
 
+def keys(data):
+    """Those that are always the same: of the object, and of objects in lists."""
+    own = set(data)
+    for value in data.values():
+        own |= {key for x in value if isinstance(x, dict) for key in keys(x)} if isinstance(value, list) else set()
+    return own
+
+
 def strict(text):
     """JSON without the NaN that Python would take."""
     return json.loads(text, parse_constant=lambda x: pytest.fail(f"{x} is no JSON"))
@@ -179,6 +188,9 @@ def test_every_command_speaks_json(run, files, name):
     assert before.exit_code == after.exit_code == 0, before.output
     assert strict(before.stdout) == strict(after.stdout) and isinstance(strict(after.stdout), dict)
     assert after.stdout.isascii()
+    shown = "simulate --samples" if name == "simulate many" else name.removesuffix(" of long names")
+    row = next(x for x in PAGE.read_text().split("## JSON")[1].splitlines() if x.startswith(f"| `{shown}` |"))
+    assert set(re.findall(r"`(\w+)`", row)) >= keys(strict(after.stdout)), "docs/command-line.md has them all"
 
 
 def test_json_has_the_numbers_in_si_units(run, files):

@@ -102,7 +102,7 @@ def known_algorithm(name: str) -> Algorithm:
     return function
 
 
-kept = typer.Typer(help="Compiled kernels kept on disk.", invoke_without_command=True)
+kept = typer.Typer(help="Compiled kernels kept on disk.", invoke_without_command=True, rich_markup_mode=None)
 kept.callback()(help_without_command)
 app.add_typer(kept, name="cache")
 
