@@ -400,6 +400,24 @@ def test_files_with_wild_names(run, tmp_path):
         assert result.exit_code == 0 and (tmp_path / name).exists() and "\x1b" not in result.output
 
 
+def test_plots_show_dollar_signs(run, tmp_path):
+    """Two of them would be mathematics, which matplotlib refuses to draw if it is wrong."""
+    drive = fj.ElasticDrive(1000.0, fj.Motor(1.0, gear_ratio=50.0))
+    link = fj.Link("link", fj.Joint("$\\frac{$", drive=drive), "base", 1.0, [0.2, 0, 0], 0.01 * np.eye(3))
+    fj.write_robot(fj.Robot("a $\\frac{1$ b", (link,)), tmp_path / "robot.toml")
+    motion = '{kind = "filtered_step", goal = 0.1, time_constant = 0.02, order = 16}'
+    pd = ["--controller", "motor_pd", "--gains", "40,4", "--trajectory", motion, "--no-check", "--duration", "0.01"]
+    for arguments in (["torques", "{}", motion], ["rotors", "{}", motion], ["simulate", "{}", *pd]):
+        command = [tmp_path / "robot.toml" if x == "{}" else x for x in arguments]
+        assert run(*command, "--plot", tmp_path / "x.svg").exit_code == 0
+    study = ["--samples", "3", "--vary", "payload=0..1", "--plot", tmp_path / "x.png"]
+    assert run("simulate", tmp_path / "robot.toml", *pd, *study).exit_code == 0
+    log = ["-o", tmp_path / "log.csv", "--animate", tmp_path / "x.gif"]
+    assert run("simulate", tmp_path / "robot.toml", *pd, *log).exit_code == 0
+    found = ["detect", tmp_path / "robot.toml", tmp_path / "log.csv", "--threshold", "1", "--plot", tmp_path / "x.png"]
+    assert run(*found).exit_code == 0
+
+
 def test_progress_of_files_with_wild_names():
     from rich.console import Console
     from rich.text import Text

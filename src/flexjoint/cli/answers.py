@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 import os
 import sys
@@ -37,6 +36,8 @@ class Answer:
     trouble: str = ""
 
     def to_json(self) -> str:
+        import json
+
         files = {"files": [str(x) for x in self.files]} if self.files else {}
         return json.dumps(plain({**self.data, **files}), indent=2, allow_nan=False)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
-
 
 def harmless(text: str, keep: str = "") -> str:
     """The text with control characters, but those to keep, written as escapes such as \\x1b."""
@@ -14,7 +12,9 @@ def harmless(text: str, keep: str = "") -> str:
 
 def commands(character: str) -> bool:
     """Whether a character tells a terminal or a reader's eye to do something, instead of being shown."""
-    return unicodedata.category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    from unicodedata import category
+
+    return category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def one_line(message: str) -> str:
@@ -25,5 +25,7 @@ def cells(text: str) -> int:
     """How many columns of a terminal a text takes."""
     if text.isascii():
         return len(text)
-    wide = sum(unicodedata.east_asian_width(x) in "WF" for x in text)
-    return len(text) + wide - sum(unicodedata.combining(x) != 0 for x in text)
+    from unicodedata import combining, east_asian_width
+
+    wide = sum(east_asian_width(x) in "WF" for x in text)
+    return len(text) + wide - sum(combining(x) != 0 for x in text)

@@ -37,7 +37,7 @@ def spoken(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) 
     for law in LAWS.values():
         message = re.sub(rf"\b{law.python}\b(?!\()", law.name, message)
     message = without_function(message)
-    begin = re.match(r"(?:\w+: )?(\w+)(?= (?:is|are|has|have|must|takes)\b)", message)
+    begin = re.match(r"(?:[\w ]+: )?(\w+)(?= (?:is|are|has|have|must|takes)\b)", message)
     if begin and begin[1] in known:
         message = message[: begin.start(1)] + flag(known[begin[1]]) + message[begin.end(1) :]
     return re.sub(
