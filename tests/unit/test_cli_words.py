@@ -165,6 +165,13 @@ def test_torques_of_both_motors_are_logs(run, tmp_path):
         assert log.tau.shape == log.theta.shape == (51, 6) and np.abs(log.tau[:, 3:]).max() > 1
 
 
+def test_damaged_netcdf_files_are_no_logs(tmp_path):
+    for content in (b"", b"CDF", b"CDF\x02" + b"\xff" * 40):
+        (tmp_path / "x.nc").write_bytes(content)
+        with pytest.raises(fj.InputError, match=r"x\.nc: not a NetCDF file of a simulation"):
+            fj.read_log(tmp_path / "x.nc", fj.load("hua_3r"))
+
+
 def test_a_motion_with_more_columns_than_joints_needs_names(tmp_path):
     table = np.column_stack([np.arange(20) / 20, np.zeros((20, 4))])
     np.savetxt(tmp_path / "x.csv", table, delimiter=",", header="t,a,b,c,d", comments="")

@@ -23,8 +23,11 @@ def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
     The file is written whole or not at all: on any error a file that was there before is as it was.
     """
     text = robot_text(a_robot("write_robot", robot)).encode()
-    with replacing(path) as file:
-        file.write(text)
+    try:
+        with replacing(path) as file:
+            file.write(text)
+    except OSError as error:
+        raise RobotError(f"{os.fspath(path)}: the robot cannot be written: {error.strerror}") from error
 
 
 def robot_text(robot: Robot) -> str:

@@ -15,7 +15,6 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..loading.toml import read_bytes
 from ..robot import Robot
 from ..trajectory.headers import ANGLES, LENGTHS, SECONDS, TIME_NAMES, parts, scaled
 from ..trajectory.tables import MAX_TABLE_BYTES, npz_arrays
+from .netcdf import netcdf_arrays
 
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 RATES = {"v": "q", "theta_v": "theta"}
@@ -238,17 +238,7 @@ def parquet_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str
 
 
 def netcdf_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
-    """A file of `write_results`."""
-    try:
-        import xarray
-    except ImportError:
-        raise InputError(f"{place}: NetCDF files need xarray: pip install 'flexjoint[results]'") from None
-    try:
-        found = xarray.load_dataset(BytesIO(data), engine="scipy")
-        arrays = {x: np.asarray(found[x], dtype=float) for x in (*TIME_NAMES, *LINKS, *MOTORS) if x in found}
-    except (OSError, TypeError, ValueError, LookupError, ArithmeticError, MemoryError) as error:
-        raise InputError(f"{place}: not a NetCDF file of a simulation: {str(error)[:200]}") from None
-    return columns_of(arrays, place, robot)
+    return columns_of(netcdf_arrays(data, place, (*TIME_NAMES, *LINKS, *MOTORS)), place, robot)
 
 
 READERS = {".csv": csv_columns, ".npz": npz_columns, ".parquet": parquet_columns, ".nc": netcdf_columns}
