@@ -196,7 +196,7 @@ def test_getting_started_can_be_followed(tmp_path, monkeypatch):
                     assert done.exit_code == 0, done.output
                     printed = done.stdout
     header = (tmp_path / "torques.csv").read_text().splitlines()[0]
-    assert "joint1.tau [Nm]" in header and (tmp_path / "torques.png").exists()
+    assert "tau.joint1 [Nm]" in header and (tmp_path / "torques.png").exists()
 
 
 def test_the_page_on_detection_can_be_followed(tmp_path, monkeypatch, capsys):

@@ -171,10 +171,10 @@ def test_simulate_with_a_law_for_mixed_robots(run):
 @pytest.mark.parametrize(
     ("controller", "options", "message"),
     [
-        ("magic", [], "no controller 'magic'; there are motor_pd"),
-        ("motor_pd", [], "motor_pd takes --gains"),
-        ("motor_pd", ["--gains", "1,2,3"], "gains must be"),
-        ("computed_torque", ["--poles", "-1,-2"], "--poles takes one number"),
+        ("magic", [], "no controller 'magic'; known are: adaptive_control, "),
+        ("motor_pd", [], "motor_pd takes --gains K_P,K_D, which is missing"),
+        ("motor_pd", ["--gains", "1,2,3"], "motor_pd takes --gains K_P,K_D, not '1,2,3'"),
+        ("computed_torque", ["--poles", "-1,-2"], "computed_torque takes --poles POLE, not '-1,-2'"),
         ("computed_torque", ["--poles", "3"], "left half plane"),
         ("motor_pd", ["--gains", "1,1", "--output", "run.txt"], "ends in .nc, .csv, .npz, .parquet"),
     ],

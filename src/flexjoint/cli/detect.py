@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import app, clean_errors
+from .answers import STREAM, Answer, standard_output
+from .app import command
+from .completion import logs, robots
+from .tables import Table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ..results.detection import Detections
+    from ..results.detection import Detections, Event
 
 MEANING = {
     "residual": "collision, load or actuator",
@@ -21,13 +22,22 @@ MEANING = {
 }
 
 
-@app.command()
-@clean_errors
+@command(thresholds="threshold", held="measured_torque")
 def detect(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
-    log: Annotated[Path, typer.Argument(help="A .csv, .npz or .parquet file: t, q.JOINT, v.JOINT, ..., tau.JOINT.")],
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
+    log: Annotated[
+        Path,
+        typer.Argument(
+            help="A .csv, .npz, .parquet or .nc file: t, q.JOINT, v.JOINT, ..., tau.JOINT.", autocompletion=logs
+        ),
+    ],
     threshold: Annotated[float | None, typer.Option(help="Of all residuals, Nm or N.")] = None,
-    quiet: Annotated[str, typer.Option(help="BEGIN:END, s: a part of the log without faults, for thresholds.")] = "",
+    quiet: Annotated[
+        str,
+        typer.Option(
+            "--quiet-part", metavar="BEGIN:END", help="In s: a part of the log without faults, for thresholds."
+        ),
+    ] = "",
     calibration: Annotated[Path | None, typer.Option(help="Another log, without faults, for thresholds.")] = None,
     per_hour: Annotated[float, typer.Option(help="False alarms an hour that noise may raise.")] = 1.0,
     cutoff: Annotated[float, typer.Option(help="Of the residuals' filters, rad/s.")] = 30.0,
@@ -35,12 +45,16 @@ def detect(
     measured_torque: Annotated[
         bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
     ] = False,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Residuals: .csv, .npz, .parquet.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Residuals: .csv, .npz, .parquet; - is CSV on standard output."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
-) -> None:
-    """Find collisions and faults of actuators in a log, and say where nothing could be told."""
-    from rich.console import Console
+) -> Answer:
+    """Find collisions and actuator faults in a log.
 
+    Also says where nothing could be told.
+    """
     from ..errors import InputError
     from ..loading import load
     from ..results import (
@@ -49,13 +63,14 @@ def detect(
         detect as detected,
         plot_detections,
         read_log,
+        write_csv,
         write_table,
     )
 
     if sum((threshold is not None, bool(quiet), calibration is not None)) != 1:
-        raise InputError("give one of --threshold, --quiet, a part of the log without faults, and --calibration")
+        raise InputError("give one of --threshold, --quiet-part, a part of the log without faults, and --calibration")
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
-        if path is not None:
+        if path is not None and path != STREAM:
             check(path)
     model = load(robot)
     found = detected(
@@ -68,20 +83,19 @@ def detect(
         confirmation=confirmation,
         held=not measured_torque,
     )
-    console = Console()
-    for line in summary(found):
-        typer.echo(line)
-    if found.detections:
-        console.print(detection_table(found))
-    if found.blind:
-        console.print(blind_table(found))
-    if output is not None:
+    if output == STREAM:
+        with standard_output() as file:
+            write_csv(found, file)
+    elif output is not None:
         write_table(found, output)
     if plot is not None:
         plot_detections(found, plot)
-    for path in (output, plot):
-        if path is not None:
-            typer.echo(f"wrote {path}")
+    tables = [
+        *([detection_table(found)] if found.detections else []),
+        *([blind_table(found)] if found.blind else []),
+    ]
+    files = [path for path in (output, plot) if path is not None and path != STREAM]
+    return Answer([*summary(found), *tables], detection_data(found), files)
 
 
 def interval(text: str) -> tuple[float, float]:
@@ -90,9 +104,9 @@ def interval(text: str) -> tuple[float, float]:
     try:
         begin, end = (float(x) for x in text.split(":"))
     except ValueError:
-        raise InputError(f"--quiet is {text!r}; it must be two times in s, such as 0:2.5") from None
+        raise InputError(f"--quiet-part is {text!r}; it must be two times in s, such as 0:2.5") from None
     if not begin < end:
-        raise InputError(f"--quiet is {text!r}; the second time must come after the first")
+        raise InputError(f"--quiet-part is {text!r}; the second time must come after the first")
     return begin, end
 
 
@@ -113,36 +127,71 @@ def summary(found: Detections) -> list[str]:
 
 
 def detection_table(found: Detections) -> Table:
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    shown = Table(box=SIMPLE, title="detections")
-    for heading in ("from, s", "to, s", "what", "felt at", "on link", "largest residual", "threshold"):
-        shown.add_column(heading)
+    rows = []
     for x in found.detections:
         names = list(dict.fromkeys(event.channel for event in x.events))
         top = max(x.events, key=lambda event: abs(event.peak) / found.thresholds[event.channel][event.entry])
         where = dict.fromkeys(found.label(event.channel, event.entry) for event in x.events)
         unit = found.unit(top.channel, top.entry)
-        shown.add_row(
-            f"{x.begin:.3f}",
-            f"{x.end:.3f}",
-            "; ".join(MEANING.get(name, name) for name in names),
-            ", ".join(where),
-            ", ".join(f"{link} or beyond" for link in found.struck(x)),
-            f"{top.peak:.3g} {unit} at {found.label(top.channel, top.entry)}",
-            f"{found.thresholds[top.channel][top.entry]:.3g} {unit}",
+        rows.append(
+            [
+                f"{x.begin:.3f}",
+                f"{x.end:.3f}",
+                "; ".join(MEANING.get(name, name) for name in names),
+                ", ".join(where),
+                ", ".join(f"{link} or beyond" for link in found.struck(x)),
+                f"{top.peak:.3g} {unit} at {found.label(top.channel, top.entry)}",
+                f"{found.thresholds[top.channel][top.entry]:.3g} {unit}",
+            ]
         )
-    return shown
+    headings = ["from, s", "to, s", "what", "felt at", "on link", "largest residual", "threshold"]
+    return Table(headings, rows, "detections", numbers=("from, s", "to, s", "threshold"))
 
 
 def blind_table(found: Detections) -> Table:
-    from rich.box import SIMPLE
-    from rich.table import Table
+    rows = [[f"{x.begin:.3f}", f"{x.end:.3f}", str(x.samples), x.why] for x in found.blind]
+    return Table(["from, s", "to, s", "samples", "why"], rows, "blind", numbers=("from, s", "to, s", "samples"))
 
-    shown = Table(box=SIMPLE, title="blind")
-    for heading in ("from, s", "to, s", "samples", "why"):
-        shown.add_column(heading)
-    for x in found.blind:
-        shown.add_row(f"{x.begin:.3f}", f"{x.end:.3f}", str(x.samples), x.why)
-    return shown
+
+def detection_data(found: Detections) -> dict[str, Any]:
+    """All that was found, for programs."""
+    from ..observers import Status
+
+    log = found.log
+    return {
+        "robot": found.robot.name,
+        "samples": log.t.size,
+        "period_s": log.period,
+        "residual": type(found.residual).__name__,
+        "known": log.known,
+        "differenced": log.differenced,
+        "saturated_samples": int((found.status == Status.SATURATED).sum()),
+        "thresholds": {
+            name: {found.label(name, i): float(x) for i, x in enumerate(levels)}
+            for name, levels in found.thresholds.items()
+        },
+        "detections": [
+            {
+                "begin_s": x.begin,
+                "end_s": x.end,
+                "links_or_beyond": found.struck(x),
+                "events": [event_data(found, event) for event in x.events],
+            }
+            for x in found.detections
+        ],
+        "blind": [{"begin_s": x.begin, "end_s": x.end, "samples": x.samples, "why": x.why} for x in found.blind],
+    }
+
+
+def event_data(found: Detections, event: Event) -> dict[str, Any]:
+    channel, entry = event.channel, event.entry
+    return {
+        "begin_s": event.begin,
+        "end_s": event.end,
+        "channel": channel,
+        "what": MEANING.get(channel, channel),
+        "at": found.label(channel, entry),
+        "largest_residual": event.peak,
+        "threshold": float(found.thresholds[channel][entry]),
+        "unit": found.unit(channel, entry),
+    }

@@ -7,58 +7,85 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import app, clean_errors
+from .answers import STREAM, Answer, send_folder
+from .app import app, command, help_without_command
+from .completion import algorithms, robots
 
 if TYPE_CHECKING:
     from ..api import Algorithm
+    from ..compiler.kernel import Kernel
+    from ..compiler.program import Array
 
 
-@app.command()
-@clean_errors
+@command()
 def kernel(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
-    algorithm: Annotated[str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.")],
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
+    algorithm: Annotated[
+        str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.", autocompletion=algorithms)
+    ],
     program: Annotated[bool, typer.Option("--program", help="List its operations.")] = False,
     ir: Annotated[bool, typer.Option("--ir", help="Print its LLVM IR.")] = False,
     assembly: Annotated[bool, typer.Option("--assembly", help="Print its machine code as text.")] = False,
     order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
     link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
-) -> None:
-    """Show what a compiled algorithm takes, returns and costs, or the code itself."""
+) -> Answer:
+    """Show what a compiled algorithm takes and costs, or its code."""
     import flexjoint as fj
 
-    found = fj.compile(known_algorithm(algorithm), fj.load(robot), **given_options(order, link))
-    if not (program or ir or assembly):
-        typer.echo(found.describe())
-    if program:
-        typer.echo(str(found.program))
-    if ir:
-        typer.echo(found.ir)
-    if assembly:
-        typer.echo(found.assembly)
+    model = fj.load(robot)
+    found = fj.compile(known_algorithm(algorithm), model, **given_options(order, link))
+    wanted = {"program": program, "ir": ir, "assembly": assembly}
+    texts = {name: str(getattr(found, name)) for name, asked in wanted.items() if asked}
+    return Answer([*texts.values()] or [found.describe()], {"robot": model.name, **kernel_data(found), **texts})
 
 
-@app.command("export-c")
-@clean_errors
+def kernel_data(kernel: Kernel) -> dict[str, Any]:
+    def described(array: Array) -> dict[str, Any]:
+        return {"name": array.name, "shape": array.shape, "unit": array.unit, "entries": array.labels}
+
+    return {
+        "algorithm": kernel.name,
+        "operations": kernel.operations,
+        "object_code_bytes": kernel.code_size,
+        "counts": kernel.program.counts,
+        "inputs": [described(x) for x in kernel.inputs],
+        "outputs": [described(x) for x in kernel.outputs],
+    }
+
+
+@command(name="export-c", folder="output")
 def export_c(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
-    algorithm: Annotated[str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder to write.")],
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
+    algorithm: Annotated[
+        str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.", autocompletion=algorithms)
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The folder to write; - is a tar archive on standard output.")
+    ],
     name: Annotated[str, typer.Option(help="The name of the C function; by default of algorithm and robot.")] = "",
     order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
     link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
     free: Annotated[list[str] | None, typer.Option(help="A parameter that stays an input, such as tool.mass.")] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False,
     freestanding: Annotated[bool, typer.Option("--freestanding", help="Use no C library.")] = False,
-) -> None:
-    """Write an algorithm for one robot as a C99 function with a self-checking example (run `make check` there)."""
+) -> Answer:
+    """Write an algorithm for one robot as a C99 function.
+
+    With it comes an example that checks it: run `make check` in the folder.
+    """
     import flexjoint as fj
 
     function, model = known_algorithm(algorithm), fj.load(robot)
     options = given_options(order, link) | {"free": free or ()}
-    paths = fj.export_c(function, model, output, name, float32=float32, freestanding=freestanding, **options)
-    for path in paths:
-        typer.echo(str(path))
+
+    def write(folder: Path) -> list[Path]:
+        return fj.export_c(function, model, folder, name, float32=float32, freestanding=freestanding, **options)
+
+    about = {"robot": model.name, "algorithm": algorithm}
+    if output == STREAM:
+        send_folder(write)
+        return Answer([], about)
+    return Answer([], about, write(output))
 
 
 def given_options(order: int | None, link: str | None) -> dict[str, Any]:
@@ -75,24 +102,25 @@ def known_algorithm(name: str) -> Algorithm:
     return function
 
 
-kept = typer.Typer(help="Compiled kernels kept on disk.", no_args_is_help=True)
+kept = typer.Typer(help="Compiled kernels kept on disk.", invoke_without_command=True, rich_markup_mode=None)
+kept.callback()(help_without_command)
 app.add_typer(kept, name="cache")
 
 
-@kept.command("info")
-@clean_errors
-def cache_info() -> None:
+@command(kept, "info")
+def cache_info() -> Answer:
     """Where kernels are kept, how many, and how much room they take."""
     from ..compiler.cache import info
 
     place, count, size = info()
-    typer.echo(f"{place}: {count} kernels, {size / 1e6:.1f} MB" if place else "no kernels are kept")
+    text = f"{place}: {count} kernels, {size / 1e6:.1f} MB" if place else "no kernels are kept"
+    return Answer([text], {"folder": place, "kernels": count, "bytes": size})
 
 
-@kept.command("clear")
-@clean_errors
-def cache_clear() -> None:
+@command(kept, "clear")
+def cache_clear() -> Answer:
     """Remove all of them."""
     from ..compiler.cache import clear
 
-    typer.echo(f"removed {clear()} kernels")
+    count = clear()
+    return Answer([f"removed {count} kernels"], {"removed": count})

@@ -3,33 +3,53 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .app import app, clean_errors, progress_bar
+from .answers import STREAM, Answer, send_folder
+from .app import command
+from .completion import papers
+from .progress import progress_bar
+from .tables import Table
+
+if TYPE_CHECKING:
+    from ..reproduce import Report
 
 
-@app.command()
-@clean_errors
+@command(folder="output")
 def reproduce(
-    paper: Annotated[str, typer.Argument(help="Number of the paper, such as 000.")],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The folder for figures and tables.")] = Path("out"),
-) -> None:
-    """Compute the results of a paper anew: its figures, and a table of what it claims and what comes out here."""
-    from rich.console import Console
+    paper: Annotated[str, typer.Argument(help="Number of the paper, such as 000.", autocompletion=papers)],
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="The folder for figures and tables; - is a tar archive on standard output."
+        ),
+    ] = Path("out"),
+) -> Answer:
+    """Compute the results of a paper anew.
 
+    Writes its figures, and a table of what it claims and what comes out here.
+    """
     from ..reproduce import reproduce as computed
-    from ..reproduce.report import on_screen
 
-    with progress_bar() as progress:
-        task = progress.add_task("starting", total=None)
-        report = computed(paper, output, lambda what: progress.update(task, description=what))
-    console = Console()
-    for grid in report.grids:
-        console.print(on_screen(grid, report.title if grid is report.grids[0] else ""))
-    for note in report.notes:
-        console.print(f"- {note}", highlight=False, markup=False)
-    console.print(
-        f"{len(report.files)} files in {output}: {', '.join(path.name for path in report.files)}", markup=False
-    )
+    reports: list[Report] = []
+
+    def write(folder: Path) -> tuple[Path, ...]:
+        with progress_bar() as progress:
+            task = progress.add_task("starting", total=None)
+            reports.append(computed(paper, folder, lambda what: progress.update(task, description=what)))
+        return reports[0].files
+
+    files = write(output) if output != STREAM else ()
+    if output == STREAM:
+        send_folder(write)
+    report = reports[0]
+    tables = [Table(x.headings, x.rows, report.title if x is report.grids[0] else "") for x in report.grids]
+    data = {
+        "paper": paper,
+        "title": report.title,
+        "tables": [{"name": x.name, "headings": x.headings, "rows": x.rows} for x in report.grids],
+        "notes": report.notes,
+    }
+    return Answer([*tables, *(f"- {note}" for note in report.notes)], data, files)

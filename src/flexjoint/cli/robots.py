@@ -6,81 +6,74 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import app, clean_errors
+from .answers import Answer
+from .app import command
+from .completion import robots as known_robots
+from .tables import Table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..robot import Link, Robot
 
 
-@app.command()
-@clean_errors
-def robots() -> None:
+@command()
+def robots() -> Answer:
     """List the built-in robots."""
-    from rich.console import Console
-    from rich.table import Table
-
     from ..loading import builtin_robots, load
 
-    table = Table("name", "joints", "drives")
-    for name in builtin_robots():
-        robot = load(name)
-        table.add_row(name, joint_letters(robot), ", ".join(sorted({drive_kind(x.drive) for x in robot.joints})))
-    Console().print(table)
+    found = {name: load(name) for name in builtin_robots()}
+    drives = {name: sorted({drive_kind(x.drive) for x in robot.joints}) for name, robot in found.items()}
+    rows = [[name, joint_letters(robot), ", ".join(drives[name])] for name, robot in found.items()]
+    data = [{"name": x, "joints": joint_letters(robot), "drives": drives[x]} for x, robot in found.items()]
+    return Answer([Table(["name", "joints", "drives"], rows)], {"robots": data})
 
 
-@app.command()
-@clean_errors
+@command()
 def info(
-    robot: Annotated[str, typer.Argument(help="A built-in robot, or the path of a robot file.")],
+    robot: Annotated[
+        str, typer.Argument(help="A built-in robot, or the path of a robot file.", autocompletion=known_robots)
+    ],
     operations: Annotated[bool, typer.Option("--operations", help="Count those of the main algorithms.")] = False,
     parameters: Annotated[bool, typer.Option("--parameters", help="List the paths of all its numbers.")] = False,
-) -> None:
+) -> Answer:
     """Show the links, joints, masses and drives of a robot."""
-    from rich.console import Console
-
     from ..loading import load
 
     found = load(robot)
-    console = Console()
     mass = sum(link.mass for link in found.links)
     gravity = ", ".join(f"{x:g}" for x in found.gravity)
-    console.print(f"{found.name}: {joint_letters(found)}, {mass:.4g} kg, gravity ({gravity}) m/s², tool '{found.tool}'")
-    console.print(link_table(found))
+    about = f"{found.name}: {joint_letters(found)}, {mass:.4g} kg, gravity ({gravity}) m/s², tool '{found.tool}'"
+    shown: list[str | Table] = [about, link_table(found)]
+    data: dict[str, Any] = {"robot": found.name, "joints": joint_letters(found), "mass_kg": mass}
+    data |= {"gravity_m_s2": found.gravity, "tool": found.tool, "links": [link_data(link) for link in found.links]}
     if operations:
-        console.print(operation_table(found))
+        data["operations"] = operation_counts(found)
+        rows = [[name, str(count)] for name, count in data["operations"].items()]
+        shown.append(Table(["algorithm", "operations"], rows, numbers=["operations"]))
     if parameters:
-        console.print(parameter_table(found))
+        shown.append(parameter_table(found))
+        data["parameters"] = parameter_data(found)
+    return Answer(shown, data)
 
 
-@app.command()
-@clean_errors
-def config() -> None:
+@command()
+def config() -> Answer:
     """Show versions, processor and call path of this installation."""
-    from ..api import show_config
+    from ..api import configuration, configuration_text
 
-    show_config()
+    found = configuration()
+    return Answer([configuration_text(found)], found)
 
 
 def link_table(robot: Robot) -> Table:
-    from rich.box import SIMPLE
-    from rich.table import Table
-
     columns = ["link", "parent", "joint", "kind", "mass, kg", "drive", "B", "K", "D"]
     if not any(stiffness_of(link.joint.drive) for link in robot.links):
         columns.remove("K")
     if not any(link.joint.viscous_friction for link in robot.links):
         columns.remove("D")
-    table = Table(box=SIMPLE)
-    for column in columns:
-        table.add_column(column, justify="right" if column in ("mass, kg", "B", "K", "D") else "left")
-    for link in robot.links:
-        cells = link_cells(link)
-        table.add_row(*(cells[column] for column in columns))
+    rows = [[link_cells(link)[column] for column in columns] for link in robot.links]
     units = {"B": "kg m² (sliding: kg)", "K": "Nm/rad (N/m)", "D": "Nm s/rad (N s/m)"}
-    table.caption = ", ".join(f"{column} in {units[column]}" for column in columns if column in units)
-    return table
+    note = ", ".join(f"{column} in {units[column]}" for column in columns if column in units)
+    return Table(columns, rows, note=note, numbers=("mass, kg", "B", "K", "D"))
 
 
 def link_cells(link: Link) -> dict[str, str]:
@@ -98,10 +91,32 @@ def link_cells(link: Link) -> dict[str, str]:
     }
 
 
-def operation_table(robot: Robot) -> Table:
-    """Additions and multiplications of one evaluation."""
-    from rich.table import Table
+def link_data(link: Link) -> dict[str, Any]:
+    """A link and its joint; what a joint without a drive does not have is null."""
+    joint, drive = link.joint, link.joint.drive
+    slides = joint.kind == "prismatic"
+    stiffness = getattr(drive, "stiffness", None)
+    return {
+        "link": link.name,
+        "parent": link.parent,
+        "joint": joint.name,
+        "kind": joint.kind,
+        "mass_kg": link.mass,
+        "drive": drive_kind(drive) if joint.moves else None,
+        "motor_inertias": [motor.inertia for motor in drive.motors] if drive else [],
+        "stiffness": stiffness if isinstance(stiffness, int | float) else None,
+        "springs": stiffness_of(drive).split(", ") if not isinstance(stiffness, int | float) and drive else [],
+        "viscous_friction": joint.viscous_friction,
+        "units": {
+            "motor_inertias": "kg" if slides else "kg m²",
+            "stiffness": "N/m" if slides else "Nm/rad",
+            "viscous_friction": "N s/m" if slides else "Nm s/rad",
+        },
+    }
 
+
+def operation_counts(robot: Robot) -> dict[str, int]:
+    """Additions and multiplications of one evaluation."""
     from .. import (
         damped_inverse_dynamics,
         forward_dynamics,
@@ -111,31 +126,25 @@ def operation_table(robot: Robot) -> Table:
         variable_stiffness_inverse_dynamics,
     )
 
-    table = Table("algorithm", "operations")
     stiff = robot.rigid()
     inverse = damped_inverse_dynamics if any(robot.damped) else inverse_dynamics
     if any(robot.antagonistic):
         inverse = variable_stiffness_inverse_dynamics
     rows = [(inverse.__name__, inverse, robot), ("mass_matrix", mass_matrix, robot)]
     rows += [("forward_dynamics, rigid joints", forward_dynamics, stiff), ("jacobian", jacobian, robot)]
-    for name, algorithm, subject in rows:
-        program, _ = algorithm.trace(subject, algorithm.structure(subject))
-        table.add_row(name, str(program.operations))
-    return table
+    return {name: algorithm.trace(x, algorithm.structure(x))[0].operations for name, algorithm, x in rows}
+
+
+def parameter_data(robot: Robot) -> list[dict[str, Any]]:
+    from ..paths import parameters
+
+    return [{"path": x.path, "value": x.value, "unit": x.unit} for x in parameters(robot).values()]
 
 
 def parameter_table(robot: Robot) -> Table:
     """What may be free in a kernel."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-
-    from ..paths import parameters
-
-    table = Table("path", "value", "unit", box=SIMPLE)
-    for parameter in parameters(robot).values():
-        value = ", ".join(f"{x:g}" for x in parameter.value.flat)
-        table.add_row(parameter.path, value, parameter.unit)
-    return table
+    rows = [[x["path"], ", ".join(f"{y:g}" for y in x["value"].flat), x["unit"]] for x in parameter_data(robot)]
+    return Table(["path", "value", "unit"], rows)
 
 
 def drive_kind(drive: Any) -> str:

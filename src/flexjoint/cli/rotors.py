@@ -3,34 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import app, clean_errors, progress_bar
+from .answers import Answer
+from .app import command
+from .completion import robots, trajectories
+from .progress import progress_bar
+from .tables import Table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..results import RotorComparison
     from ..robot import Robot
     from ..trajectory import Trajectory
 
 
-@app.command()
-@clean_errors
+@command()
 def rotors(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
-    trajectory: Annotated[str, typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.")],
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
+    trajectory: Annotated[
+        str,
+        typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.", autocompletion=trajectories),
+    ],
     plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
     gear_ratio: Annotated[float | None, typer.Option(help="Assumed for motors whose own is not known.")] = None,
     tolerance: Annotated[float, typer.Option(help="Error that is good enough, in % of the peak torque.")] = 1.0,
     speeds: Annotated[str, typer.Option(help="Further speeds, as multiples of the motion's own.")] = "0.5,0.7,1,1.4,2",
     samples: Annotated[int, typer.Option(help="Samples along the motion.")] = 1001,
-) -> None:
-    """What simpler models of the rotors cost along a motion: no rotors, an armature, Spong's model."""
-    from rich.console import Console
+) -> Answer:
+    """Compare simpler models of the rotors along a motion.
 
+    The models are no rotors, an armature and Spong's; what they cost is the error of the motor torques.
+    """
     from ..errors import InputError
     from ..loading import load
     from ..results import check_plot_path, compare_rotor_models, plot_rotor_models
@@ -42,6 +47,8 @@ def rotors(
         factors = [float(x) for x in speeds.split(",")]
     except ValueError:
         raise InputError(f"--speeds is {speeds!r}; give numbers with commas between them, such as 0.5,1,2") from None
+    if not tolerance > 0:
+        raise InputError(f"--tolerance is {tolerance:g}; it must be a positive number, in %, such as 1")
     model = complete(load(robot), gear_ratio)
     motion = as_smooth_as_can_be(trajectory, model)
     with progress_bar() as progress:
@@ -50,14 +57,9 @@ def rotors(
         found = compare_rotor_models(model, motion, **options)  # type: ignore[arg-type]
         if plot is not None:
             plot_rotor_models(found, plot)
-    console = Console()
-    console.print(error_table(found))
-    console.print(relative_table(found))
-    for note in found.notes:
-        typer.echo(f"note: {' '.join(note.split())}")
-    typer.echo(found.verdict)
-    if plot is not None:
-        typer.echo(f"wrote {plot}")
+    notes = [f"note: {' '.join(note.split())}" for note in found.notes]
+    shown: list[str | Table] = [error_table(found), relative_table(found), *notes, found.verdict]
+    return Answer(shown, comparison_data(found), [plot] if plot is not None else [])
 
 
 def as_smooth_as_can_be(source: str, robot: Robot) -> Trajectory:
@@ -73,39 +75,78 @@ def as_smooth_as_can_be(source: str, robot: Robot) -> Trajectory:
 
 def error_table(comparison: RotorComparison) -> Table:
     """The largest error of each model at each joint."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-
     from ..results.table import units
 
-    table = Table(box=SIMPLE, title=f"{comparison.robot.name}: largest torques and errors along {comparison.t[-1]:g} s")
-    for heading in ("joint", "complete model", *comparison.simpler):
-        table.add_column(heading, justify="left" if heading == "joint" else "right", no_wrap=True)
+    rows = []
     for i, (joint, unit) in enumerate(zip(comparison.robot.joints, units(comparison.robot, "tau"))):
-        errors = [f"{comparison.largest[model][i]:.3g}" for model in comparison.simpler]
-        table.add_row(joint.name, f"{comparison.peak[i]:.4g} {unit}", *errors)
-    return table
+        errors = [f"{comparison.largest[model][i]:.3g} {unit}" for model in comparison.simpler]
+        rows.append([joint.name, f"{comparison.peak[i]:.4g} {unit}", *errors])
+    models = ["complete model", *comparison.simpler]
+    title = f"{comparison.robot.name}: largest torques and errors along {comparison.t[-1]:g} s"
+    return Table(["joint", *models], rows, title, numbers=models)
 
 
 def relative_table(comparison: RotorComparison) -> Table:
     """Errors of the peak torque, of each joint and of the worst one at each speed; powers of the speed they grow as."""
+    from ..results.rotor_models import percent
+
+    rows = [
+        [joint.name, *(percent(comparison.relative[model][i]) for model in comparison.simpler)]
+        for i, joint in enumerate(comparison.robot.joints)
+    ]
+    gaps = [len(rows), len(rows) + len(comparison.speeds)]
+    for speed, worst in worst_errors(comparison):
+        rows.append([f"worst, speed × {speed:g}", *map(percent, worst.values())])
+    powers = growth(comparison).values()
+    rows.append(["Nm grow as speed^", *("-" if x is None else f"{x[0]:.1f} to {x[1]:.1f}" for x in powers)])
+    title = "errors, of the joint's largest torque"
+    return Table(["", *comparison.simpler], rows, title, numbers=comparison.simpler, gaps=gaps)
+
+
+def worst_errors(comparison: RotorComparison) -> list[tuple[float, dict[str, float]]]:
+    """At each speed, of the worst joint, by model."""
+    from ..results.rotor_models import share
+
+    return [
+        (speed, {model: share(comparison.growth[model][k], comparison.peaks[k]).max() for model in comparison.simpler})
+        for k, speed in enumerate(comparison.speeds.tolist())
+    ]
+
+
+def growth(comparison: RotorComparison) -> dict[str, tuple[float, float] | None]:
+    """The least and the largest power of the speed with which errors grow, by model; None where there are no errors."""
     import numpy as np
-    from rich.box import SIMPLE
-    from rich.table import Table
 
-    from ..results.rotor_models import percent, share
+    powers = {model: comparison.exponents(model) for model in comparison.simpler}
+    powers = {model: x[np.isfinite(x)] for model, x in powers.items()}
+    return {model: (float(x.min()), float(x.max())) if x.size else None for model, x in powers.items()}
 
-    table = Table(box=SIMPLE, title="errors, of the joint's largest torque")
-    for heading in ("", *comparison.simpler):
-        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
-    for i, joint in enumerate(comparison.robot.joints):
-        table.add_row(joint.name, *(percent(comparison.relative[model][i]) for model in comparison.simpler))
-    table.add_section()
-    for k, speed in enumerate(comparison.speeds):
-        worst = [share(comparison.growth[model][k], comparison.peaks[k]).max() for model in comparison.simpler]
-        table.add_row(f"worst, speed × {speed:g}", *map(percent, worst))
-    table.add_section()
-    powers = [comparison.exponents(model) for model in comparison.simpler]
-    powers = [x[np.isfinite(x)] for x in powers]
-    table.add_row("Nm grow as speed^", *(f"{x.min():.1f} to {x.max():.1f}" if x.size else "-" for x in powers))
-    return table
+
+def comparison_data(comparison: RotorComparison) -> dict[str, Any]:
+    from ..results.table import units
+
+    def at(i: int, numbers: dict[str, Any]) -> dict[str, float]:
+        return {model: numbers[model][i] for model in comparison.simpler}
+
+    torques = units(comparison.robot, "tau")
+    joints = [
+        {
+            "joint": joint.name,
+            "unit": torques[i],
+            "largest_torque": comparison.peak[i],
+            "errors": at(i, comparison.largest),
+            "relative_errors": at(i, comparison.relative),
+        }
+        for i, joint in enumerate(comparison.robot.joints)
+    ]
+    return {
+        "robot": comparison.robot.name,
+        "duration_s": comparison.t[-1],
+        "models": comparison.simpler,
+        "tolerance": comparison.tolerance,
+        "joints": joints,
+        "speeds": [{"speed": speed, "worst_relative_errors": x} for speed, x in worst_errors(comparison)],
+        "powers_of_speed": growth(comparison),
+        "notes": comparison.notes,
+        "verdict": comparison.verdict,
+    }

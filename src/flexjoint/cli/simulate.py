@@ -3,30 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import app, clean_errors, progress_bar, say
+from .answers import STREAM, Answer, standard_output
+from .app import DIVERGED, INTERRUPTED, command
+from .completion import controllers as known_controllers, integrators, robots, trajectories
+from .controllers import LAWS, named_controller
+from .progress import progress_bar
+from .tables import Table
 
 if TYPE_CHECKING:
-    from ..robot import Joint, Robot
+    from ..robot import Robot
     from ..simulation import Simulation
     from ..studies import MonteCarlo
     from ..trajectory import Trajectory
 
 SHOWN = 10  # failures on the screen
-INTERRUPTED = 130  # exit code, as of a shell after Ctrl-C
 
 
-@app.command()
-@clean_errors
+@command(folder="output", reference="trajectory")
 def simulate(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
-    controller: Annotated[str, typer.Option(help="Such as motor_pd, feedback_linearization, computed_torque.")],
-    trajectory: Annotated[str, typer.Option(help="A file (.toml, .csv, .npz) or a text {kind = ..., ...}.")],
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
+    controller: Annotated[
+        str,
+        typer.Option(
+            help=f"One of {', '.join(LAWS)}; 'flexjoint controllers' tells what they take.",
+            autocompletion=known_controllers,
+        ),
+    ],
+    trajectory: Annotated[
+        str,
+        typer.Option(help="A file (.toml, .csv, .npz) or a text {kind = ..., ...}.", autocompletion=trajectories),
+    ],
     stiffness: Annotated[
         str | None, typer.Option(help="Of joints with two motors: a file or text as for --trajectory, or a number.")
     ] = None,
@@ -34,11 +47,17 @@ def simulate(
     poles: Annotated[str, typer.Option(help="Of laws with poles: one real pole, in 1/s, for all.")] = "",
     period: Annotated[float, typer.Option(help="Between samples of the controller, in s.")] = 1e-3,
     duration: Annotated[float | None, typer.Option(help="In s; by default that of the trajectory.")] = None,
-    integrator: Annotated[str, typer.Option(help="runge_kutta, euler or midpoint.")] = "runge_kutta",
+    integrator: Annotated[
+        str, typer.Option(help="runge_kutta, euler or midpoint.", autocompletion=integrators)
+    ] = "runge_kutta",
     substeps: Annotated[int, typer.Option(help="Steps of the integrator a period.")] = 1,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="To write: .nc, .csv, .npz, .parquet; with --samples a folder."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="To write: .nc, .csv, .npz, .parquet; with --samples a folder; - is CSV on standard output.",
+        ),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
     animate: Annotated[Path | None, typer.Option(help="Animation to write: .gif, .html or .mp4.")] = None,
@@ -51,8 +70,8 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Of the samples; the same seed gives the same samples.")] = 0,
     limit: Annotated[float | None, typer.Option(help="Largest error, rad or m, beyond which a sample fails.")] = None,
     threads: Annotated[int | None, typer.Option(help="Of --samples; by default all cores.")] = None,
-) -> None:
-    """Simulate a robot under a controller along a trajectory, and show how well it follows.
+) -> Answer:
+    """Simulate a robot under a controller along a trajectory.
 
     With --samples and --vary, many robots that differ from the one the controller knows.  Ctrl-C keeps the samples that
     are finished in the folder given with -o, and the same command goes on from there.
@@ -65,17 +84,17 @@ def simulate(
         raise fj.InputError("--samples and --vary belong together, and --animate shows one run without them")
     files = [(plot, check_plot_path), (animate, check_animation_path)]
     for path, check_path in [*files, (None if samples else output, check_results_path)]:
-        if path is not None:
+        if path is not None and path != STREAM:
             check_path(path)
     model = fj.load(robot)
     law = named_controller(controller, model, gains, poles, period)
     setting = (model, law, loaded_reference(law, model, trajectory, stiffness), duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     if samples is None:
-        simulate_once(setting, options, {fj.write_results: output, fj.plot_simulation: plot, fj.animate: animate})
-    else:
-        options |= {"samples": samples, "vary": variations(vary or []), "seed": seed, "limit": limit}
-        simulate_many(setting, {**options, "threads": threads, "folder": output}, plot)
+        writers = {fj.write_results: output, fj.plot_simulation: plot, fj.animate: animate}
+        return simulate_once(setting, options, writers)
+    options |= {"samples": samples, "vary": variations(vary or []), "seed": seed, "limit": limit, "threads": threads}
+    return simulate_many(setting, options, output, plot)
 
 
 def loaded_reference(law: Any, robot: Robot, trajectory: str, stiffness: str | None) -> Trajectory:
@@ -90,106 +109,49 @@ def loaded_reference(law: Any, robot: Robot, trajectory: str, stiffness: str | N
     return fj.MotionAndStiffness(motion, fj.load_stiffness(stiffness, robot, motion.duration))
 
 
-def simulate_once(setting: tuple, options: dict[str, Any], writers: dict[Callable[..., None], Path | None]) -> None:
+def simulate_once(setting: tuple, options: dict[str, Any], writers: dict[Callable[..., None], Path | None]) -> Answer:
     """One run: shown, and written where that is wanted."""
     import flexjoint as fj
 
-    wanted = {write: path for write, path in writers.items() if path is not None}
+    from ..results import write_csv
+    from ..results.runs import RunTable
+
+    wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
     with progress_bar() as progress:
         progress.add_task("simulating", total=None)
         run = fj.simulate(*setting, **options)
         for write, path in wanted.items():
             progress.add_task(f"writing {path}", total=None)
             write(run, path)
-    print_run(run)
-    for path in wanted.values():
-        typer.echo(f"wrote {path}")
+    if STREAM in writers.values():
+        with standard_output() as file:
+            write_csv(RunTable(run), file)
+    about = f"{run.robot.name}: {int(run.periods)} periods of {run.period:g} s"
+    code = DIVERGED if run.diverged else 0
+    return Answer([about, run_table(run)], run_data(run), [*wanted.values()], code)
 
 
-def simulate_many(setting: tuple, options: dict[str, Any], plot: Path | None) -> None:
+def simulate_many(setting: tuple, options: dict[str, Any], output: Path | None, plot: Path | None) -> Answer:
     """Samples, as many as there is time for."""
     import flexjoint as fj
 
+    from ..results import write_csv
+    from ..studies import SampleTable
+
+    folder = None if output == STREAM else output
     with progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("simulating", total=options["samples"]))
-        study = fj.monte_carlo(*setting, **options, progress=advance)
-        written = write_study(study, options["folder"], plot) if study.samples.size else []
-    print_study(study)
-    for path in written:
-        typer.echo(f"wrote {path}")
-    if not study.complete:
-        remedy = "; the same command goes on" if options["folder"] else ""
-        say(f"interrupted after {study.samples.size} of {study.wanted} samples{remedy}")
-        raise typer.Exit(INTERRUPTED)
-
-
-# Controllers by name ----------------------------------------------------------------------------------------------
-
-Maker = Callable[["Robot", list[float], float], Any]
-
-
-def makers() -> tuple[dict[str, Maker], dict[str, Maker]]:
-    """Controllers by their names in snake case, from (robot, numbers, period): those with gains, those with poles."""
-    import flexjoint as fj
-
-    def of_gains(law: Any) -> Maker:
-        return lambda robot, numbers, period: law(robot, numbers)
-
-    def adaptive(robot: Robot, numbers: list[float], period: float) -> Any:
-        bandwidth, damping, adaptation = counted(numbers, 3, 3)
-        return fj.AdaptiveControl(robot.rigid(), bandwidth, damping, adaptation, period, robot.rigid())
-
-    def adaptive_mixed(robot: Robot, numbers: list[float], period: float) -> Any:
-        *gains, adaptation = counted(numbers, 5, 5)
-        return fj.AdaptiveMixedControl(robot, gains, adaptation, period)  # type: ignore[arg-type]
-
-    by_gains: dict[str, Maker] = {
-        "motor_pd": of_gains(fj.MotorPD),
-        "full_state_feedback": of_gains(fj.FullStateFeedback),
-        "structure_preserving": of_gains(fj.StructurePreserving),
-        "feedforward_pd": of_gains(fj.FeedforwardPD),
-        "passivity_control": lambda robot, numbers, period: fj.PassivityControl(robot.rigid(), *counted(numbers, 2, 3)),
-        "adaptive_control": adaptive,
-        "mixed_inverse_dynamics": of_gains(fj.MixedInverseDynamics),
-        "adaptive_mixed_control": adaptive_mixed,
-    }
-    by_poles: dict[str, Maker] = {
-        "computed_torque": lambda robot, pole, period: fj.ComputedTorque(robot.rigid(), fj.gains_from_poles(pole * 2)),
-        "feedback_linearization": lambda robot, pole, period: fj.FeedbackLinearization(
-            robot, fj.gains_from_poles(pole * fj.chain_length(robot)), period
-        ),
-        "variable_stiffness_tracking": lambda robot, pole, period: fj.VariableStiffnessTracking.from_poles(
-            robot, pole * 4, pole * 2, period
-        ),
-    }
-    return by_gains, by_poles
-
-
-def named_controller(name: str, robot: Robot, gains: str, poles: str, period: float) -> Any:
-    """A controller with gains, or with one pole as often as it has integrators."""
-    from ..errors import InputError
-
-    by_gains, by_poles = makers()
-    if name not in by_gains | by_poles:
-        raise InputError(f"no controller '{name}'; there are {', '.join(by_gains | by_poles)}")
-    text, what = (gains, "--gains") if name in by_gains else (poles, "--poles")
-    try:
-        numbers = [float(x) for x in text.split(",")]
-    except ValueError:
-        raise InputError(f"{name} takes {what}, numbers with commas between them, not {text!r}") from None
-    if name in by_poles and len(numbers) != 1:
-        raise InputError(f"--poles takes one number, not {text!r}")
-    return (by_gains | by_poles)[name](robot, numbers, period)
-
-
-def counted(numbers: list[float], least: int, most: int) -> list[Any]:
-    from ..errors import InputError
-
-    if not least <= len(numbers) <= most:
-        raise InputError(
-            f"--gains takes {' to '.join(dict.fromkeys(map(str, (least, most))))} numbers here, not {len(numbers)}"
-        )
-    return numbers
+        study = fj.monte_carlo(*setting, **options, folder=folder, progress=advance)
+        written = write_study(study, folder, plot) if study.samples.size else []
+    if output == STREAM:
+        with standard_output() as file:
+            write_csv(SampleTable(study), file)
+    answer = Answer(study_text(study), study_data(study), written)
+    if study.complete:
+        return answer
+    remedy = "; the same command goes on" if folder else ""
+    trouble = f"interrupted after {study.samples.size} of {study.wanted} samples{remedy}"
+    return replace(answer, code=INTERRUPTED, trouble=trouble)
 
 
 def variations(texts: list[str]) -> dict[str, str]:
@@ -210,27 +172,61 @@ def variations(texts: list[str]) -> dict[str, str]:
 # What is shown and written ----------------------------------------------------------------------------------------
 
 
-def print_run(run: Simulation) -> None:
-    """Errors and torques of each joint."""
-    import numpy as np
-    from rich.console import Console
-    from rich.table import Table
+def run_table(run: Simulation) -> Table:
+    """Errors and torques of each joint; of a run that diverged, as long as it was well."""
+    from ..results.plots import shown_units
 
-    last = int(run.periods)  # of a run that diverged, the last one that was well
     end = "error when it diverged" if run.diverged else "error at the end"
-    table = Table("joint", "largest error", end, "largest torque")
-    errors, torques = np.abs(run.error)[: last + 1], np.abs(run.tau)[: last + 1].max(axis=0)
-    forces = [f"{x:.3g} {'Nm' if kind == 'revolute' else 'N'}" for x, kind in zip(torques, run.robot.motor_kinds)]
-    for i, joint in enumerate(run.robot.joints):
-        cells = [f"{x:.3g} {length_unit(joint)}" for x in (errors[:, i].max(), errors[-1, i])]
+    largest, final, torques = run_errors(run)
+    forces = [f"{x:.3g} {force_unit(kind)}" for x, kind in zip(torques, run.robot.motor_kinds)]
+    rows = []
+    for i, (joint, unit, factor) in enumerate(zip(run.robot.joints, *shown_units(run.robot))):
         own = [force for force, k in zip(forces, run.robot.motor_joints) if k == i]
-        table.add_row(joint.name, *cells, ", ".join(own))
-    Console().print(f"{run.robot.name}: {last} periods of {run.period:g} s")
-    Console().print(table)
+        rows.append([joint.name, *(f"{factor * x[i]:.3g} {unit}" for x in (largest, final)), ", ".join(own)])
+    headings = ["joint", "largest error", end, "largest torque"]
+    return Table(headings, rows, numbers=headings[1:])
 
 
-def length_unit(joint: Joint) -> str:
-    return "rad" if joint.kind == "revolute" else "m"
+def run_errors(run: Simulation) -> tuple[Any, Any, Any]:
+    """The largest error of each joint, the last one, and the largest torque of each motor, until the run ended."""
+    import numpy as np
+
+    last = int(run.periods)
+    errors, torques = np.abs(run.error)[: last + 1], np.abs(run.tau)[: last + 1]
+    return errors.max(axis=0), errors[-1], torques.max(axis=0)
+
+
+def run_data(run: Simulation) -> dict[str, Any]:
+    robot = run.robot
+    largest, final, torques = run_errors(run)
+    joints = [
+        {
+            "joint": joint.name,
+            "largest_error": largest[i],
+            "final_error": final[i],
+            "error_unit": "m" if joint.kind == "prismatic" else "rad",
+            "motors": [
+                {"motor": robot.motor_names[k], "largest_torque": torques[k], "unit": force_unit(robot.motor_kinds[k])}
+                for k in range(robot.motor_count)
+                if robot.motor_joints[k] == i
+            ],
+        }
+        for i, joint in enumerate(robot.joints)
+    ]
+    return {
+        "robot": robot.name,
+        "controller": run.provenance["controller"],
+        "period_s": run.period,
+        "periods": int(run.periods),
+        "ended_s": float(run.ended),
+        "diverged": bool(run.diverged),
+        "diverged_joint": robot.joints[int(run.joint)].name if run.diverged else None,
+        "joints": joints,
+    }
+
+
+def force_unit(kind: str) -> str:
+    return "Nm" if kind == "revolute" else "N"
 
 
 def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> list[Path]:
@@ -250,42 +246,80 @@ def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> li
     return written
 
 
-def print_study(study: MonteCarlo) -> None:
+def study_text(study: MonteCarlo) -> list[str | Table]:
     """Quantiles of the errors of each joint, and the first failures with their parameters."""
     import numpy as np
-    from rich.console import Console
-    from rich.table import Table
 
+    from ..results.plots import shown_units
     from ..studies.monte_carlo import LEVELS
     from ..studies.report import counts
 
-    console, failed = Console(), np.flatnonzero(study.failed)
-    console.print(f"{study.robot.name}: {counts(study)}")
+    failed = np.flatnonzero(study.failed)
+    found: list[str | Table] = [f"{study.robot.name}: {counts(study)}"]
     if not study.samples.size:
-        return
-    levels = [f"{100 * x:g} %" for x in LEVELS]
-    table = Table("joint", "unit", *levels, "at the end, 95 %", title="share of runs whose largest error is below")
+        return found
+    headings = [*(f"{100 * x:g} %" for x in LEVELS), "at the end, 95 %"]
     largest, final = study.quantiles(), study.quantiles([0.95], "final")[0]
-    for i, joint in enumerate(study.robot.joints):
-        table.add_row(joint.name, length_unit(joint), *(f"{x:.3g}" for x in (*largest[:, i], final[i])))
-    console.print(table)
+    rows = [
+        [joint.name, *(f"{factor * x:.3g} {unit}" for x in (*largest[:, i], final[i]))]
+        for i, (joint, unit, factor) in enumerate(zip(study.robot.joints, *shown_units(study.robot)))
+    ]
+    found.append(Table(["joint", *headings], rows, "share of runs whose largest error is below", numbers=headings))
     if failed.size:
-        console.print(failure_table(study, failed[:SHOWN]))
-        if failed.size > SHOWN:
-            console.print(f"and {failed.size - SHOWN} more")
+        found.append(failure_table(study, failed[:SHOWN]))
+    if failed.size > SHOWN:
+        found.append(f"and {failed.size - SHOWN} more")
+    return found
 
 
-def failure_table(study: MonteCarlo, rows: Any) -> Any:
-    from rich.table import Table
+def failure_table(study: MonteCarlo, rows: Any) -> Table:
+    from ..results.plots import shown_units
 
-    joints = study.robot.joints
-    table = Table("sample", "what", *study.names, title="failures")
+    joints, (units, factors) = study.robot.joints, shown_units(study.robot)
+    found = []
     for row in rows:
-        joint = study.joint[row]
-        worst = study.largest[row].argmax()
+        joint, worst = study.joint[row], study.largest[row].argmax()
         diverged = f"{joints[joint].name} diverged at {study.ended[row]:.3g} s"
-        off = f"{joints[worst].name} off by {study.largest[row, worst]:.3g} {length_unit(joints[worst])}"
+        off = f"{joints[worst].name} off by {factors[worst] * study.largest[row, worst]:.3g} {units[worst]}"
         stiff = f"step too long for {joints[study.stiff_joint[row]].name}, stable up to {study.longest_step[row]:.3g} s"
         what = stiff if study.integrator_failed[row] else diverged if joint >= 0 else off
-        table.add_row(str(study.samples[row]), what, *(f"{x:.4g}" for x in study.parameters[row]))
-    return table
+        found.append([str(study.samples[row]), what, *(f"{x:.4g}" for x in study.parameters[row])])
+    return Table(["sample", "what", *study.names], found, "failures", numbers=["sample", *study.names])
+
+
+def study_data(study: MonteCarlo) -> dict[str, Any]:
+    import numpy as np
+
+    from ..studies.monte_carlo import LEVELS
+    robot, some = study.robot, study.samples.size > 0
+    units = ["m" if joint.kind == "prismatic" else "rad" for joint in robot.joints]
+    kinds = {f"{kind}_error_quantiles": study.quantiles(LEVELS, kind) for kind in ("largest", "final") if some}
+    joints = [
+        {
+            "joint": joint.name,
+            "error_unit": units[i],
+            **{name: {f"{x:g}": y for x, y in zip(LEVELS, found[:, i])} for name, found in kinds.items()},
+        }
+        for i, joint in enumerate(robot.joints)
+    ]
+    failures = [
+        {
+            "sample": study.samples[row],
+            "diverged_joint": robot.joints[study.joint[row]].name if study.joint[row] >= 0 else None,
+            "ended_s": study.ended[row],
+            "integrator_failed": study.integrator_failed[row],
+            "longest_stable_step_s": study.longest_step[row],
+            "largest_errors": study.largest[row],
+            "parameters": dict(zip(study.names, study.parameters[row])),
+        }
+        for row in np.flatnonzero(study.failed)
+    ]
+    return {
+        "robot": robot.name,
+        "samples": study.samples.size,
+        "wanted": study.wanted,
+        "complete": study.complete,
+        "failed": len(failures),
+        "joints": joints,
+        "failures": failures,
+    }

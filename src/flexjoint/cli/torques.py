@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .app import app, clean_errors, progress_bar
+from .answers import STREAM, Answer, standard_output
+from .app import command
+from .completion import robots, trajectories
+from .progress import progress_bar
+from .tables import Table
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..results import JointTable
     from ..robot import Robot
     from ..trajectory import Trajectory
 
 
-@app.command()
-@clean_errors
+@command(uncertain="sensitivity")
 def torques(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.")],
-    trajectory: Annotated[str, typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.")],
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="Table to write: .csv, .npz, .parquet.")] = None,
+    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
+    trajectory: Annotated[
+        str,
+        typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.", autocompletion=trajectories),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Table to write: .csv, .npz, .parquet; - is CSV on standard output."),
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
     period: Annotated[float, typer.Option(help="Sampling period, s.")] = 1e-3,
     rigid: Annotated[bool, typer.Option("--rigid", help="Compare with rigid joints.")] = False,
@@ -38,16 +45,14 @@ def torques(
         list[str] | None,
         typer.Option(help="An uncertain parameter, such as '*.mass=5%'; may be repeated.", metavar="PATH=DEVIATION"),
     ] = None,
-) -> None:
-    """Motor torques, motor positions and deflections along a motion of the links."""
-    from rich.console import Console
-
+) -> Answer:
+    """Compute motor torques and deflections along a motion."""
     from ..loading import load
-    from ..results import check_plot_path, check_table_path, plot_motors, sample_times, write_table
+    from ..results import check_plot_path, check_table_path, plot_motors, sample_times, write_csv, write_table
     from ..trajectory import load_trajectory
 
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
-        if path is not None:
+        if path is not None and path != STREAM:
             check(path)
     model = load(robot)
     motion = load_trajectory(trajectory, model)
@@ -56,17 +61,18 @@ def torques(
         advance = partial(progress.advance, progress.add_task("computing", total=samples))
         options = {"wrench": wrench, "uncertain": uncertain(sensitivity or []), "progress": advance}
         table = computed(model, motion, stiffness, period, rigid, options)
-        if output is not None:
+        if output is not None and output != STREAM:
             advance = partial(progress.advance, progress.add_task(f"writing {output}", total=samples))
             write_table(table, output, advance)
         if plot is not None:
             progress.add_task(f"drawing {plot}", total=None)
             plot_motors(table, plot)
-    typer.echo(f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s")
-    Console().print(peak_table(table))
-    for path in (output, plot):
-        if path is not None:
-            typer.echo(f"wrote {path}")
+    if output == STREAM:
+        with standard_output() as file:
+            write_csv(table, file)
+    summary = f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s"
+    files = [path for path in (output, plot) if path is not None and path != STREAM]
+    return Answer([summary, peak_table(table)], peaks(table), files)
 
 
 def computed(
@@ -101,16 +107,31 @@ def uncertain(given: list[str]) -> dict[str, str]:
 
 def peak_table(table: JointTable) -> Table:
     """The largest of what is plotted of each joint: of one motor or the other, and of errors their bound."""
-    from rich.box import SIMPLE
-    from rich.table import Table
-
     from ..results import panels
 
-    shown = Table(box=SIMPLE)
-    shown.add_column("joint")
     found = panels(table)
-    for panel in found:
-        shown.add_column(panel.title, justify="right")
-    for i, joint in enumerate(table.robot.joints):
-        shown.add_row(joint.name, *(f"{x.largest(i):.4g} {x.units[i]}" for x in found))
-    return shown
+    rows = [
+        [joint.name, *(f"{x.largest(i):.4g} {x.units[i]}" for x in found)] for i, joint in enumerate(table.robot.joints)
+    ]
+    titles = [x.title for x in found]
+    return Table(["joint", *titles], rows, numbers=titles)
+
+
+def peaks(table: JointTable) -> dict[str, Any]:
+    """The largest absolute value of each quantity in the table, joint by joint, with its unit."""
+    import numpy as np
+
+    from ..results.table import units
+
+    robot, found = table.robot, table.quantities()
+    largest = {name: np.nan_to_num(np.abs(x)).max(axis=0) for name, x in found.items()}
+    names = {name: units(robot, name) for name in found}
+    joints = [
+        {
+            "joint": joint.name,
+            "largest": {name: x[i] for name, x in largest.items() if table.has(i, name)},
+            "units": {name: x[i] for name, x in names.items() if table.has(i, name)},
+        }
+        for i, joint in enumerate(robot.joints)
+    ]
+    return {"robot": robot.name, "samples": table.t.size, "duration_s": table.t[-1], "joints": joints}

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import RobotError
 from ..robot import Robot
 from .dh import from_dh
-from .robot_files import parse_robot, read_robot
+from .robot_files import OTHER_FORMATS, parse_robot, read_robot
 from .toml import suggestion
 from .writing import write_robot
 
@@ -22,12 +22,18 @@ def builtin_robots() -> list[str]:
     return sorted(path.stem for path in _ROBOTS.glob("*.toml"))
 
 
+def is_path(name: str) -> bool:
+    """Whether a text can only be the path of a file, by a separator or by how it ends."""
+    suffix = Path(name).suffix.lower()
+    return suffix == ".toml" or suffix in OTHER_FORMATS or "/" in name or os.sep in name
+
+
 def load(robot: str | os.PathLike[str]) -> Robot:
     """A built-in robot by name, or a robot file by path (with a separator in it, or ending in .toml)."""
     name = os.fspath(robot)
-    if not isinstance(robot, str) or name.endswith(".toml") or "/" in name or os.sep in name:
-        return read_robot(name)
     known = builtin_robots()
+    if not isinstance(robot, str) or is_path(name) or (name not in known and os.path.isdir(name)):
+        return read_robot(name)
     if name not in known:
         raise RobotError(f"no built-in robot '{name}'; {suggestion(name, known)}; a file is given by its path, x.toml")
     return parse_robot((_ROBOTS / f"{name}.toml").read_bytes(), name)

@@ -67,11 +67,18 @@ DRIVE_KEYS = {
     "antagonistic": ("kind", "spring_1", "spring_2", *TWO_MOTOR_KEYS),
     "lever": ("kind", *LEVER_KEYS, *TWO_MOTOR_KEYS),
 }
+OTHER_FORMATS = {".urdf": "URDF", ".xacro": "xacro", ".sdf": "SDF", ".xml": "MJCF and URDF", ".mjcf": "MJCF"}
+OTHER_FORMATS |= {".usd": "USD", ".json": "JSON", ".yaml": "YAML", ".yml": "YAML"}
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
 def read_robot(path: str | os.PathLike[str]) -> Robot:
     """The robot described by a TOML file."""
+    if (format := OTHER_FORMATS.get(os.path.splitext(path)[1].lower())) and not os.path.isdir(path):
+        raise RobotError(
+            f"{os.fspath(path)}: {format} files are not read yet; a robot is a TOML file (.toml) with DH parameters or "
+            "frames, see docs/getting-started.md, or the name of a built-in robot"
+        )
     return parse_robot(read_bytes(path, "robot file (.toml)"), os.fspath(path))
 
 

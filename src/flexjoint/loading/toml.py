@@ -30,6 +30,8 @@ def read_bytes(
 ) -> bytes:
     """The contents of a file; one byte beyond `most` says that there is more."""
     path = Path(path)
+    if os.path.isdir(path):  # which takes any name
+        raise error(f"{path} is a folder; give the path of a {what}")
     if not path.is_file():
         raise error(f"{path}: there is no such file: give the path of a {what}")
     try:

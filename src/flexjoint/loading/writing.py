@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..atomic import replacing
 from ..drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive, VariableStiffnessDrive
 from ..errors import RobotError
 from ..robot import Joint, Limits, Link, Robot, a_robot
@@ -18,8 +18,16 @@ from .robot_files import FRICTION_KEYS, LEVER_KEYS, LIMIT_KEYS, TWO_MOTOR_OPTION
 
 
 def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
-    """Write any robot with `convention = "frames"`; reading it gives an equal robot, to the last bit."""
-    Path(path).write_bytes(robot_text(a_robot("write_robot", robot)).encode())
+    """Write any robot with `convention = "frames"`; reading it gives an equal robot, to the last bit.
+
+    The file is written whole or not at all: on any error a file that was there before is as it was.
+    """
+    text = robot_text(a_robot("write_robot", robot)).encode()
+    try:
+        with replacing(path) as file:
+            file.write(text)
+    except OSError as error:
+        raise RobotError(f"{os.fspath(path)}: the robot cannot be written: {error.strerror}") from error
 
 
 def robot_text(robot: Robot) -> str:

@@ -6,13 +6,9 @@ import csv
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from ..results.files import replacing
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
 
 AS_SAID = "reproduced"  # the verdict on a claim that holds
 NOT_SO = "not reproduced"
@@ -73,15 +69,3 @@ def markdown(report: Report) -> str:
         parts.append("".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows))
     parts.append("".join(f"- {note}\n" for note in report.notes))
     return "\n".join(parts)
-
-
-def on_screen(grid: Grid, title: str = "") -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title or None, show_lines=any(len(cell) > 40 for row in grid.rows for cell in row))
-    for heading in grid.headings:
-        table.add_column(heading, max_width=13 if heading in ("paper", "verdict") else None)
-    for row in grid.rows:
-        table.add_row(*map(Text, row))
-    return table

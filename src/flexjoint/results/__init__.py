@@ -3,7 +3,7 @@
 from .animation import animate, check_animation_path
 from .detection import Blindness, Detection, Detections, Event, detect
 from .detection_plot import plot_detections
-from .files import check_results_path, check_table_path, read_results, write_results, write_table
+from .files import check_results_path, check_table_path, read_results, write_csv, write_results, write_table
 from .logs import Log, read_log
 from .plots import check_plot_path, panels, plot_motors
 from .rotor_models import RotorComparison, compare_rotor_models
@@ -43,6 +43,7 @@ __all__ = [
     "sensitivity",
     "simulation_panels",
     "stiffness_table",
+    "write_csv",
     "write_results",
     "write_table",
 ]

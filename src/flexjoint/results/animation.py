@@ -21,7 +21,7 @@ from ..control.gains import positive
 from ..errors import InputError
 from ..simulation.result import Simulation
 from .files import check_path, replacing
-from .plots import BLUE, GREY, ORANGE, second_motors
+from .plots import BLUE, GREY, ORANGE, literal, second_motors
 from .skeleton import skeleton
 
 FORMATS = (".gif", ".mp4", ".html")
@@ -154,7 +154,7 @@ def drawing(shown: Scene) -> tuple[Any, Any]:
     (trace,) = axis.plot([], [], color=GREY, linewidth=0.9, linestyle=":", zorder=1)
     (hinges,) = axis.plot([], [], "o", color="white", markeredgecolor=BLUE, markeredgewidth=1.6, markersize=6, zorder=4)
     (rotors,) = axis.plot([], [], "D", color=ORANGE, markersize=3.5, zorder=5)
-    figure.text(0.03, 0.945, shown.title, fontsize=12, fontweight="bold")
+    figure.text(0.03, 0.945, literal(shown.title), fontsize=12, fontweight="bold")
     clock = figure.text(0.97, 0.945, "", fontsize=12, ha="right", family="monospace")
     figure.text(0.97, 0.02, f"grid {width:g} m", fontsize=9, color=GREY, ha="right")
     figure.legend(handles=arms[::-1], loc="lower left", ncols=2, frameon=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .detection import Detections, stretches
-from .plots import BLUE, MOST_POINTS, ORANGE, check_plot_path, write_figure
+from .plots import BLUE, MOST_POINTS, ORANGE, check_plot_path, literal, write_figure
 
 TITLES = {"residual": "residual of the joint", "link": "residual of the link", "motor": "residual of the motor"}
 GREY = "0.55"
@@ -36,7 +36,7 @@ def detection_figure(found: Detections) -> Any:
                 axis.set_axis_off()
     count, blind = len(found.detections), sum(x.end - x.begin for x in found.blind)
     said = f"{count} detection{'s' * (count != 1)}" + (f", blind for {blind:.3g} s" if blind else "")
-    figure.suptitle(f"{found.robot.name}: {said}")
+    figure.suptitle(literal(f"{found.robot.name}: {said}"))
     figure.align_ylabels()
     figure.legend(handles=legend(bool(blind)), loc="outside lower center", ncols=4, frameon=False)
     return figure
@@ -53,7 +53,7 @@ def draw(axis: Any, found: Detections, name: str, i: int) -> None:
     if np.isfinite(level):
         for y in (-level, level):
             axis.axhline(y, color=ORANGE, linewidth=0.8, linestyle="--")
-    axis.set_ylabel(f"{found.label(name, i)}, {found.unit(name, i)}", fontsize=8)
+    axis.set_ylabel(literal(f"{found.label(name, i)}, {found.unit(name, i)}"), fontsize=8)
     axis.grid(alpha=0.3)
     axis.margins(x=0)
     axis.locator_params(axis="y", nbins=4)

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from secrets import token_hex
 from typing import IO, Any, Protocol
 
 import numpy as np
 
+from ..atomic import replacing
 from ..errors import InputError
 from ..simulation.result import Simulation
 from .runs import RunTable
@@ -105,29 +105,24 @@ def check_path(path: str | os.PathLike[str], suffixes: Sequence[str], what: str)
     return path
 
 
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` when all went well, and vanishes otherwise."""
-    part = path.with_name(f".{path.name}.{os.getpid()}.{token_hex(4)}.part")  # threads may write the same file
-    try:
-        with open(part, "wb") as file:
-            yield file
-        os.replace(part, path)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from None
-    finally:
-        part.unlink(missing_ok=True)
-
-
 # Formats ----------------------------------------------------------------------------------------------------------
 
 
-def write_csv(table: Table, file: IO[bytes], progress: Callable[[int], Any]) -> None:
+@contextmanager
+def as_text(file: IO[bytes]) -> Iterator[IO[str]]:
+    """A binary file to write text to; it stays open."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    try:
+        yield text
+        text.flush()
+    finally:
+        text.detach()
+
+
+def write_csv(table: Table, file: IO[bytes], progress: Callable[[int], Any] = lambda _: None) -> None:
     """A header with names and units; numbers with as many digits as it takes to read the same ones back."""
     columns = table.columns()
-    with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
+    with as_text(file) as text:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow([column.header for column in columns])
         for start in range(0, columns[0].values.size, BLOCK):

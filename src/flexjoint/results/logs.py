@@ -1,4 +1,4 @@
-"""Logs of a robot's sensors and motors: CSV, NPZ or Parquet, with any samples missing.
+"""Logs of a robot's sensors and motors: CSV, NPZ, Parquet or NetCDF, with any samples missing.
 
 Columns are the time `t` and, for each joint, what was logged: `q` and `v` of the link, `theta` and `theta_v` of the
 motor (after the reduction), `tau_e` on the link, `tau` of the motor.  A column is named `q.joint1`, `joint1.q`, `q1` or
@@ -24,6 +24,7 @@ from ..loading.toml import read_bytes
 from ..robot import Robot
 from ..trajectory.headers import ANGLES, LENGTHS, SECONDS, TIME_NAMES, parts, scaled
 from ..trajectory.tables import MAX_TABLE_BYTES, npz_arrays
+from .netcdf import netcdf_arrays
 
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 RATES = {"v": "q", "theta_v": "theta"}
@@ -64,7 +65,7 @@ class Log:
 
 
 def read_log(path: str | os.PathLike[str], robot: Robot) -> Log:
-    """The log of a robot in a CSV, NPZ or Parquet file."""
+    """The log of a robot in a CSV, NPZ or Parquet file, or in a NetCDF file of a simulation."""
     place = os.fspath(path)
     suffix = Path(path).suffix.lower()
     if suffix not in READERS:
@@ -203,7 +204,12 @@ def npz_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np
         known = {name: parts(name)[0] for name in names}
         return [x for x, y in known.items() if y in (*TIME_NAMES, *LINKS, *MOTORS) or quantity(y, robot)]
 
-    for name, array in npz_arrays(data, place, ours).items():
+    return columns_of(npz_arrays(data, place, ours), place, robot)
+
+
+def columns_of(arrays: dict[str, np.ndarray], place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
+    """Arrays (m,), and (m, n) as a column a joint or motor."""
+    for name, array in arrays.items():
         what, _ = parts(name)
         if array.ndim == 1:
             yield name, array
@@ -231,4 +237,8 @@ def parquet_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str
         raise InputError(f"{place}: not a Parquet file of numbers: {error}") from None
 
 
-READERS = {".csv": csv_columns, ".npz": npz_columns, ".parquet": parquet_columns}
+def netcdf_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
+    return columns_of(netcdf_arrays(data, place, (*TIME_NAMES, *LINKS, *MOTORS)), place, robot)
+
+
+READERS = {".csv": csv_columns, ".npz": npz_columns, ".parquet": parquet_columns, ".nc": netcdf_columns}

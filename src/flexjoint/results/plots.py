@@ -79,6 +79,11 @@ def plot_motors(table: JointTable, path: str | os.PathLike[str]) -> None:
     write_figure(figure, path)
 
 
+def literal(text: str) -> str:
+    """A text with names in it as matplotlib shows it: dollar signs are no mathematics."""
+    return text.replace("$", r"\$")
+
+
 def write_figure(figure: Any, path: Path) -> None:
     with replacing(path) as file:
         figure.savefig(file, format=path.suffix[1:].lower(), dpi=150)
@@ -98,7 +103,7 @@ def panel_figure(robot: Robot, t: np.ndarray, shown: Sequence[Panel], title: str
     figure = Figure(figsize=(width, height))
     axes = figure.subplots(robot.n, len(shown), sharex=True, squeeze=False)
     for i, (row, joint) in enumerate(zip(axes, robot.joints)):
-        row[0].set_ylabel(joint.name, fontweight="bold")
+        row[0].set_ylabel(literal(joint.name), fontweight="bold")
         for axis, panel in zip(row, shown):
             if panel.mixed:
                 write_unit(axis, panel.units[i])
@@ -113,7 +118,7 @@ def panel_figure(robot: Robot, t: np.ndarray, shown: Sequence[Panel], title: str
         axis.set_title(panel.heading, fontsize=11, pad=16)
     for axis in axes[-1]:
         axis.set_xlabel("time, s")
-    figure.suptitle(title, y=1 - 0.2 / height)
+    figure.suptitle(literal(title), y=1 - 0.2 / height)
     if shown[0].label:
         drawn = {label: line for row in axes for line, label in zip(*row[0].get_legend_handles_labels())}
         above: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 1 - 0.35 / height)}

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .plots import MOST_POINTS, check_plot_path, write_figure
+from .plots import MOST_POINTS, check_plot_path, literal, write_figure
 from .rotor_models import REFERENCE, RotorComparison
 from .table import units
 
@@ -48,7 +48,7 @@ def comparison_figure(comparison: RotorComparison) -> Any:
         for model in comparison.simpler:
             if np.all(comparison.growth[model][:, i] > 0):
                 growth.plot(comparison.speeds, comparison.growth[model][:, i], marker="o", markersize=3, **style(model))
-        torque.set_ylabel(f"{robot.joints[i].name}\n{unit[i]}", fontweight="bold")
+        torque.set_ylabel(literal(f"{robot.joints[i].name}\n{unit[i]}"), fontweight="bold")
         for axis in (torque, error):
             axis.margins(x=0)
             axis.locator_params(axis="y", nbins=4)
@@ -66,7 +66,8 @@ def comparison_figure(comparison: RotorComparison) -> Any:
     lines = [Line2D([], [], **style(model)) for model in shown]
     top = (0.5, 1 - 0.35 / height)
     figure.legend(lines, shown, ncols=len(shown), frameon=False, loc="upper center", bbox_to_anchor=top)
-    figure.suptitle(f"{robot.name}: rotors along a motion of {comparison.t[-1]:g} s", y=1 - 0.2 / height)
+    title = literal(f"{robot.name}: rotors along a motion of {comparison.t[-1]:g} s")
+    figure.suptitle(title, y=1 - 0.2 / height)
     figure.align_ylabels()
     figure.subplots_adjust(1.1 / width, 0.55 / height, 1 - 0.25 / width, 1 - 1.15 / height, wspace=0.24, hspace=0.22)
     return figure

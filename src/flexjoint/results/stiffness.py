@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.elastic import warn_of_friction
 from ..algorithms.feasibility import feasible_stiffness
 from ..algorithms.variable_stiffness import variable_stiffness_motion
 from ..errors import InputError, NonFiniteError
@@ -45,6 +46,13 @@ class StiffnessTable(JointTable):
     def series(self) -> dict[str, np.ndarray]:
         return {name: getattr(self, name) for name in ("q", "sigma", "sigma_lower", "sigma_upper", *SHOWN)}
 
+    def arrays(self) -> dict[str, Any]:
+        """Also theta and tau with a column a motor, as simulations have them and logs are read."""
+        second = [i for i, two in enumerate(self.robot.antagonistic) if two]
+        pairs = {"theta": (self.theta_1, self.theta_2), "tau": (self.tau_1, self.tau_2)}
+        merged = {name: np.hstack([x, y[:, second]]) for name, (x, y) in pairs.items()}
+        return {**super().arrays(), **merged, "motors": np.array(self.robot.motor_names)}
+
     def has(self, joint: int, name: str) -> bool:
         of_all = name in ("q", "tau_e") or "_1" in name
         return of_all or self.robot.antagonistic[joint]
@@ -71,6 +79,7 @@ def stiffness_table(
     require_smoothness(trajectory, robot=robot)
     warn_of_units(robot, trajectory)
     warn_of_massless(robot)
+    warn_of_friction(robot)  # a kernel warns while it is traced, so not if it comes from the cache
     t = sample_times(trajectory.duration, period)
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.damped import damped_motion
-from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order
+from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order, warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
 from ..signals import SIGNALS
@@ -25,6 +26,7 @@ BLOCK = 8192  # samples computed in one call
 MAX_SAMPLES = 5_000_000
 PERIOD = 1e-3  # s
 ROUNDING = 1e-12  # of the peak torque: what differs by less agrees
+OF_A_MOTOR = re.compile(r"(?P<what>theta|phi|tau)_(?P<motor>[12])(?P<rest>(_[a-z]+)?)")  # one of a joint's two
 OF_A_QUANTITY = ("rigid", "lower", "upper", "spread", "bound")  # ends of names whose unit is that of what stands before
 
 
@@ -66,7 +68,7 @@ class JointTable(ABC):
     def columns(self) -> list[Column]:
         """t, then each quantity joint by joint."""
         series = [
-            Column(f"{joint.name}.{name}", unit, values[:, i])
+            Column(column_name(name, joint.name), unit, values[:, i])
             for name, values in self.quantities().items()
             for i, (joint, unit) in enumerate(zip(self.robot.joints, units(self.robot, name)))
             if self.has(i, name)
@@ -99,6 +101,14 @@ class MotorTable(JointTable):
         return found if self.tau_rigid is None else {**found, "tau_rigid": self.tau_rigid}
 
 
+def column_name(quantity: str, joint: str) -> str:
+    """As in files of simulations and logs: `tau.joint1`, and of second motors `tau.joint1.second`."""
+    matched = OF_A_MOTOR.fullmatch(quantity)
+    if not matched:
+        return f"{quantity}.{joint}"
+    return f"{matched['what']}{matched['rest']}.{joint}{'.second' if matched['motor'] == '2' else ''}"
+
+
 def units(robot: Robot, quantity: str) -> list[str]:
     """The unit of a quantity at each joint."""
     stem, _, what = quantity.rpartition("_")
@@ -124,7 +134,7 @@ def difference(torque: np.ndarray, reference: np.ndarray) -> np.ndarray:
 def sample_times(duration: float, period: float) -> np.ndarray:
     """0, period, 2·period, ... as far as the motion lasts."""
     if not (math.isfinite(period) and period > 0):
-        raise InputError(f"the period is {period}; it must be a positive number of seconds")
+        raise InputError(f"period is {period}; it must be a positive number of seconds")
     if not math.isfinite(duration):
         raise InputError("the trajectory does not end; give its duration")
     count = duration / period * (1 + 1e-12) + 1
@@ -157,6 +167,7 @@ def motor_table(
     require_smoothness(trajectory, robot=robot)
     warn_of_units(robot, trajectory)
     warn_of_massless(robot)
+    warn_of_friction(robot)  # a kernel warns while it is traced, so not if it comes from the cache
     t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember

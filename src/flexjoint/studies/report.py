@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..paths import parameters
-from ..results.plots import BLUE, ORANGE, check_plot_path, shown_units, write_figure, write_unit
+from ..results.plots import BLUE, ORANGE, check_plot_path, literal, shown_units, write_figure, write_unit
 from ..results.table import Column
 from .monte_carlo import MonteCarlo
 
@@ -73,7 +73,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
             style = {"color": colour, "linewidth": 1.4, "drawstyle": "steps-post"}
             axis.plot([0.0, *errors], share, label=NAMES[kind], **style)
         axis.set(ylim=(0, 1.02), yticks=[0, 0.5, 1])
-        axis.set_ylabel(joint.name, fontweight="bold")
+        axis.set_ylabel(literal(joint.name), fontweight="bold")
         axis.set_xlim(left=0)
         axis.grid(alpha=0.3)
         axis.locator_params(axis="x", nbins=7)
@@ -84,7 +84,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
             axis.set_xticks([])
             what = "step too long for all" if np.all(study.integrator_failed) else "all diverged"
             axis.annotate(what, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
-    figure.suptitle(f"{study.robot.name}: {counts(study)}", y=1 - 0.15 / height)
+    figure.suptitle(literal(f"{study.robot.name}: {counts(study)}"), y=1 - 0.15 / height)
     figure.legend(
         *axes[0].get_legend_handles_labels(),
         loc="upper center",

@@ -108,6 +108,8 @@ def read(source: str | os.PathLike[str], robot: Followers, what: str) -> Traject
         return read_table(parse_table(data, text, f"{what} file", InputError), robot, Path(text).parent)
     if suffix in (".csv", ".npz"):
         return checked(lambda: Samples(*read_columns(text, robot), order=robot.order), robot, text)
+    if os.path.isdir(text):
+        raise InputError(f"{text} is a folder; give the path of a {what} (.toml, .csv or .npz)")
     raise InputError(f"{text}: a {what} is a .toml, .csv or .npz file, or a text {{kind = ..., ...}}")
 
 

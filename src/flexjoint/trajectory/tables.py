@@ -1,8 +1,8 @@
 """Files of samples: CSV with the columns t, q1, ..., qn, or NPZ with the arrays t and q.
 
 A header is optional.  Where it names the time and all joints, `joint1`, `q.joint1`, `joint1.q`, `q1` or `q_1`, columns
-may stand in any order; units that are not SI stand behind the name, `joint1 [deg]`.  In an NPZ file `q` is (m, n); or
-there is one array a joint, by name.  Files are data: nothing in them is executed.
+may stand in any order, among others too; units that are not SI stand behind the name, `joint1 [deg]`.  In an NPZ file
+`q` is (m, n); or there is one array a joint, by name.  Files are data: nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def parse_csv(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
     mark = next((x for x in ",;" if x in lines[0]), None)
     names = [cell.strip().strip('"') for cell in lines[0].split(mark)]
     headed = not all(is_number(cell) for cell in names)
-    if len(names) != n + 1:
+    if len(names) < n + 1 or (len(names) > n + 1 and not headed):
         raise InputError(
             f"{place}: {len(names)} columns; there must be {n + 1}: the time and one for each of {n} joints"
         )
@@ -104,8 +104,8 @@ def parse_csv(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
         table = np.loadtxt(lines[headed:], delimiter=mark, comments=None, ndmin=2)
     except ValueError as error:
         raise InputError(f"{place}: not a table of numbers: {str(error).split(';')[0]}") from None
-    if table.shape[1] != n + 1:
-        raise InputError(f"{place}: the header has {n + 1} columns and the samples {table.shape[1]}")
+    if table.shape[1] != len(names):
+        raise InputError(f"{place}: the header has {len(names)} columns and the samples {table.shape[1]}")
     return (names if headed else ["t", *(f"q{j + 1}" for j in range(n))]), table
 
 
@@ -149,13 +149,18 @@ def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
     joints = [joint.name for joint in robot.joints]
     for form in ("{0}", "q.{0}", "{0}.q", "q{1}", "q_{1}"):
         known = [form.format(joint, j) for j, joint in enumerate(joints, start=1)]
-        if sorted(names) == sorted(known):
+        if sorted(names) == sorted(known) or (len(names) > robot.n and set(known) <= set(names)):
             return [names.index(label) for label in known]
     if set(names) & set(joints):
         strange = [name for name in names if name not in joints] or names
         raise InputError(
             f"{place}: some columns are named after joints of {robot.name} and some are not: {', '.join(strange)}; "
             f"the joints are {', '.join(joints)}"
+        )
+    if len(names) != robot.n:
+        raise InputError(
+            f"{place}: {len(names) + 1} columns; there must be {robot.n + 1}: the time and one for each of {robot.n} "
+            f"joints; others may be there too if those are named, such as q.{joints[0]}"
         )
     return unnamed_order(names, joints, robot.name, place)
 

@@ -1,6 +1,7 @@
 """Robot files: what is written comes back to the last bit, and what is wrong is named with its place."""
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -234,11 +235,44 @@ def test_no_links(content):
         parse('name = "x"\nconvention = "frames"\n' + content)
 
 
-def test_missing_file_and_folder(tmp_path):
-    for path in (tmp_path / "none.toml", tmp_path):
-        with pytest.raises(RobotError, match="no such file") as error:
-            read_robot(path)
+def test_missing_file_and_folder(tmp_path, monkeypatch):
+    (tmp_path / "arm").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for path, message in ((tmp_path / "none.toml", "no such file"), (tmp_path, "is a folder"), ("arm", "is a folder")):
+        with pytest.raises(RobotError, match=message) as error:
+            load(path)
         assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["arm.urdf", "models/arm.URDF", "arm.xacro", "arm.xml"])
+def test_other_formats_say_so(name):
+    for read in (load, read_robot):
+        with pytest.raises(RobotError, match=r"are not read yet; a robot is a TOML file \(\.toml\)"):
+            read(name)
+
+
+def test_a_robot_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "robot.toml"
+    write_robot(load("hua_3r"), path)
+    path.chmod(0o640)
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+        with pytest.raises(RobotError, match=r"robot\.toml: the robot cannot be written: No space left on device"):
+            write_robot(load("vsa_3r"), path)
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+    link = tmp_path / "link.toml"
+    link.symlink_to(path)
+    write_robot(load("vsa_3r"), link)
+    assert link.is_symlink() and load(path).name == "vsa_3r" and path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    end = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_robot(load("hua_3r"), tmp_path / "pipe")
+    assert os.read(end, 100_000).decode() == robot_text(load("hua_3r")) and (tmp_path / "pipe").is_fifo()
+    os.close(end)
 
 
 def test_huge_file(tmp_path):

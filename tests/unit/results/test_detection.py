@@ -141,7 +141,7 @@ def test_the_command(rigid, tmp_path):
     np.savetxt(tmp_path / "log.csv", columns, delimiter=",", header=header, comments="")
     made = [str(tmp_path / "found.csv"), str(tmp_path / "found.png")]
     arguments = ["detect", str(tmp_path / "robot.toml"), str(tmp_path / "log.csv")]
-    options = ["--quiet", "0.05:0.55", "--cutoff", "100", "-o", made[0], "--plot", made[1]]
+    options = ["--quiet-part", "0.05:0.55", "--cutoff", "100", "-o", made[0], "--plot", made[1]]
     done = CliRunner(env={"COLUMNS": "160"}).invoke(app, [*arguments, *options])
     assert done.exit_code == 0, done.output
     assert "detections: 2" in done.output and "blind: 0.002 s, 1 samples" in done.output
@@ -150,9 +150,9 @@ def test_the_command(rigid, tmp_path):
     assert back.size == len(rigid.t) and np.nanmax(np.abs(back[back.dtype.names[1]])) > 1.0
     assert (tmp_path / "found.png").read_bytes()[:4] == b"\x89PNG"
     for wrong, message in (
-        (["--quiet", "5"], "it must be two times"),
-        (["--quiet", "3:1"], "must come after"),
-        ([], "give one of --threshold, --quiet"),
+        (["--quiet-part", "5"], "it must be two times"),
+        (["--quiet-part", "3:1"], "must come after"),
+        ([], "give one of --threshold, --quiet-part"),
     ):
         failed = CliRunner().invoke(app, [*arguments, *wrong])
         assert failed.exit_code == 2 and message in " ".join(failed.stderr.split())

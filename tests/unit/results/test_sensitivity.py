@@ -100,10 +100,10 @@ def test_tables_have_bands_in_their_columns():
     band = fj.sensitivity(PENDULUM, MOTION(found.t), uncertain)["tau"]
     assert np.array_equal(found.bands["tau_bound"], band.bound)
     headers = [column.header for column in found.columns()]
-    assert headers[-2:] == ["joint1.tau_spread [Nm]", "joint1.tau_bound [Nm]"]
+    assert headers[-2:] == ["tau_spread.joint1 [Nm]", "tau_bound.joint1 [Nm]"]
     both = stiffness_table(VSA, TURN, STIFFEN, 0.1, uncertain={"link?.mass": "5%"})
     assert [*both.bands] == ["tau_1_spread", "tau_1_bound", "tau_2_spread", "tau_2_bound"]
-    assert "joint3.tau_2_bound [Nm]" in [column.header for column in both.columns()]
+    assert "tau_bound.joint3.second [Nm]" in [column.header for column in both.columns()]
 
 
 @pytest.mark.parametrize(

@@ -303,9 +303,9 @@ def test_units_of_a_pivot_that_slides(pulled):
     goal, sigma = fj.RestToRest([0.0, 0.0], [0.2, 0.1], 1.0), fj.RestToRest([950.0] * 2, [1000.0] * 2, 1.0)
     table = stiffness_table(PULLED, goal, sigma, 0.1, uncertain={"*.mass": "5%"})
     headers = [column.header for column in table.columns()]
-    for name in ("theta_2 [m]", "phi_2 [m]", "tau_2 [N]", "tau_2_bound [N]", "tau_1 [Nm]"):
-        assert f"{NAMES[0]}.{name}" in headers
-    assert f"{NAMES[1]}.phi_2 [rad]" in headers
+    for name in (f"theta.{pivot} [m]", f"phi.{pivot} [m]", f"tau.{pivot} [N]", f"tau_bound.{pivot} [N]"):
+        assert name in headers
+    assert f"tau.{NAMES[0]} [Nm]" in headers and f"phi.{spring} [rad]" in headers
     torques, deflections, *_ = panels(table)
     for panel, second in ((torques, table.tau_2), (deflections, np.rad2deg(table.phi_2))):
         assert np.all(np.isnan(panel.others[0].values[:, 0]))

@@ -59,10 +59,13 @@ def test_only_joints_with_two_motors_have_columns_of_both(tmp_path):
     write_table(found, tmp_path / "x.csv")
     with open(tmp_path / "x.csv", newline="") as file:
         names = [header.split(" ")[0] for header in next(csv.reader(file))]
-    assert [x for x in names if "_2" in x or "sigma" in x] == [
-        f"joint1.{x}" for x in ("sigma", "sigma_lower", "sigma_upper", "theta_2", "phi_2", "tau_2")
+    assert [x for x in names if ".second" in x or "sigma" in x] == [
+        *(f"{x}.joint1" for x in ("sigma", "sigma_lower", "sigma_upper")),
+        *(f"{x}.joint1.second" for x in ("theta", "phi", "tau")),
     ]
-    assert [x for x in names if x.endswith("tau_1")] == ["joint1.tau_1", "joint2.tau_1", "joint3.tau_1"]
+    assert [x for x in names if x.startswith("tau.")] == [f"tau.{x}" for x in mixed.motor_names[:3]] + [
+        "tau.joint1.second"
+    ]
     assert relative_error(found.phi_1[:, 1], found.tau_e[:, 1] / 500.0) < 1e-14
 
 

@@ -1,0 +1,61 @@
+"""What the shell completes: robots, controllers, algorithms, papers, and files of motions and logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .controllers import LAWS
+
+MOTIONS = (".toml", ".csv", ".npz")
+LOGS = (".csv", ".npz", ".parquet", ".nc")
+INTEGRATORS = ("runge_kutta", "euler", "midpoint")
+
+
+def robots(incomplete: str) -> list[str]:
+    """Built-in robots, and robot files."""
+    from ..loading import builtin_robots
+
+    return [x for x in builtin_robots() if x.startswith(incomplete)] + files(incomplete, (".toml",))
+
+
+def trajectories(incomplete: str) -> list[str]:
+    return files(incomplete, MOTIONS)
+
+
+def logs(incomplete: str) -> list[str]:
+    return files(incomplete, LOGS)
+
+
+def controllers(incomplete: str) -> list[tuple[str, str]]:
+    """With what they take."""
+    found = [law for law in LAWS.values() if law.name.startswith(incomplete)]
+    return [(law.name, f"{law.option} {law.numbers}: {law.about}") for law in found]
+
+
+def algorithms(incomplete: str) -> list[str]:
+    import flexjoint as fj
+
+    names = [x for x in fj.__all__ if x.startswith(incomplete)]
+    return [x for x in names if isinstance(getattr(fj, x), fj.Algorithm)]
+
+
+def integrators(incomplete: str) -> list[str]:
+    return [x for x in INTEGRATORS if x.startswith(incomplete)]
+
+
+def papers(incomplete: str) -> list[str]:
+    from ..reproduce import PAPERS
+
+    return [x for x in PAPERS if x.startswith(incomplete)]
+
+
+def files(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
+    """Files with such names where the text points to, and folders that may hold some."""
+    head, slash, start = incomplete.rpartition("/")
+    try:
+        found = sorted(Path(head + slash).iterdir())
+    except OSError:
+        return []
+    shown = [x for x in found if x.name.startswith(start) and (start.startswith(".") or not x.name.startswith("."))]
+    folders = [f"{head}{slash}{x.name}/" for x in shown if x.is_dir()]
+    return [f"{head}{slash}{x.name}" for x in shown if x.suffix.lower() in suffixes and x.is_file()] + folders
