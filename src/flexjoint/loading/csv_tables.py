@@ -170,7 +170,7 @@ class Reader:
             raise self.error(f"not a table of numbers: {error}") from None
 
     def name(self, j: int) -> str:
-        return shown(self.header[j]) if self.header and self.header[j] else str(j + 1)
+        return shown(self.header[j]) if self.header and self.header[j] else f"column {j + 1}"
 
     # Numbers ----------------------------------------------------------------------------------------------------------
 
@@ -250,7 +250,7 @@ class Reader:
             self.settle("," if "," in cell else ".")
         if not self.is_number(cell):
             said = "is empty; remove the sample, or fill it in" if not cell else f"is {shown(cell)}, not a number"
-            raise self.error(f"sample {k} of column {self.name(column)} {said}")
+            raise self.error(f"sample {k} of {self.name(column)} {said}")
         return float(cell.replace(",", ".") if self.mark != "," else cell)
 
     def is_number(self, cell: str) -> bool:

@@ -8,6 +8,7 @@ ones are, and after a clock was set back the series begins anew.
 from __future__ import annotations
 
 from bisect import bisect_left
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -48,7 +49,7 @@ def judged_stamps(t: np.ndarray) -> Stamps:
     # ends[i] is the earliest end of all series of a length, one more for each i; the last are the longest so far
     ends: list[float] = []
     last: list[int] = []
-    for begin, end in zip(edges[:-1], edges[1:]):
+    for begin, end in pairwise(edges):
         k = begin
         while k < end and not (ends and times[k] > ends[-1]):
             i = bisect_left(ends, times[k])
