@@ -39,6 +39,16 @@ class TimedObserver(Observer):
     def channels(self) -> dict[str, int]:
         """The outputs that are estimates, and how many numbers each has."""
 
+    @property
+    def idle(self) -> dict[str, np.ndarray]:
+        """Entries of channels that are zero by design, (size,) bool; nothing has to be watched there."""
+        return {}
+
+    @property
+    def reads_torque(self) -> bool:
+        """Whether it depends on the motor torques."""
+        return True
+
     @abstractmethod
     def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
         """(state, outputs) in SX, h seconds after the sample before; `torque` is what the motors gave in between."""
@@ -174,6 +184,14 @@ class Wrapped(TimedObserver):
     @property
     def channels(self) -> dict[str, int]:
         return self.inner.channels
+
+    @property
+    def idle(self) -> dict[str, np.ndarray]:
+        return self.inner.idle
+
+    @property
+    def reads_torque(self) -> bool:
+        return self.inner.reads_torque
 
     @property
     @abstractmethod

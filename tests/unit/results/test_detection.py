@@ -212,9 +212,10 @@ def test_stamps_that_are_missing(tmp_path):
     plot_detections(found, tmp_path / "plot.png")
 
 
-def test_a_plot_without_thresholds(tmp_path):
-    plot_detections(fj.detect(pendulum_log(), thresholds=np.inf), tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+@pytest.mark.parametrize("wrong", [np.inf, np.nan, -1.0, 0.0, {"residual": [np.inf]}])
+def test_thresholds_that_detect_nothing_are_refused(wrong):
+    with pytest.raises(fj.InputError, match=r"nothing is ever detected|every number must be positive"):
+        fj.detect(pendulum_log(), thresholds=wrong)
 
 
 def test_samples_that_run_backwards():
