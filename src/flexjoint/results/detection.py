@@ -64,12 +64,18 @@ class Peak(NamedTuple):
 
 
 class Blindness(NamedTuple):
-    """From the last sample that could be used, s, to the next one, and what became of those between."""
+    """From the last sample that could be used, s, to the next one, and what became of those between.
+
+    `first` and `last` are the samples at the two ends, `seconds` is how long it took, whatever the clock was set to.
+    """
 
     begin: float
     end: float
     samples: int
     why: str
+    first: int
+    last: int
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +183,9 @@ class Detections:
             known = {Status(x).name.lower() for x in status[first : last + 1].tolist()}
             known |= {"outlier"} if np.any((wrong >= first - 1) & (wrong <= last)) else set()
             known |= {"clock set back"} if np.any(self.stamps.anew[first : last + 1]) else set()
-            begin, end = t[max(first - 1, 0)], t[min(last + 1, len(t) - 1)]
-            found.append(Blindness(float(begin), float(end), last - first + 1, ", ".join(sorted(known))))
+            begin, end = max(first - 1, 0), min(last + 1, len(t) - 1)
+            times = float(t[begin]), float(t[end]), last - first + 1, ", ".join(sorted(known))
+            found.append(Blindness(*times, begin, end, float(self.running[end] - self.running[begin])))
         return found
 
     def struck(self, detection: Detection) -> list[str]:

@@ -61,6 +61,18 @@ class Assignment:
         return sorted({x.column for x in (self.time, *each, *self.runs)})
 
 
+def column_names(text: str) -> dict[str, str]:
+    """What `t=stamp,tau=effort` says: names by quantity."""
+    found = {}
+    for item in filter(None, (x.strip() for x in text.split(","))):
+        what, mark, name = (x.strip() for x in item.partition("="))
+        if not mark or not name or what not in ("t", *QUANTITIES):
+            known = ", ".join(("t", *QUANTITIES))
+            raise InputError(f"--columns has {item[:80]!r}; it takes such as t=stamp,tau=effort, of {known}")
+        found[what] = name
+    return found
+
+
 def labels(robot: Robot, what: str) -> list[str]:
     return [joint.name for joint in robot.joints] if what in LINKS else list(robot.motor_names)
 
