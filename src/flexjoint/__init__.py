@@ -72,9 +72,9 @@ _HOMES = {
     "loading.writing": "write_robot",
     "observers": (
         "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
-        "FrictionObserver Guarded JointTorqueResidual KalmanDifferentiator Measurement MomentumResidual "
-        "MotionEstimate MotorEncoderResidual Observer Reaction Reflex Residual Spread SpringTorqueObserver "
-        "Status Stop TimedObserver TransferFunction VelocityEstimator ZeroGravity external_wrench "
+        "FrictionObserver Guarded JointTorqueResidual KalmanDifferentiator LinkResidual Measurement "
+        "MomentumResidual MotionEstimate MotorEncoderResidual Observer Reaction Reflex Residual Spread "
+        "SpringTorqueObserver Status Stop TimedObserver TransferFunction VelocityEstimator ZeroGravity external_wrench "
         "false_alarm_thresholds output_covariance spread_of_log spread_of_noise struck_links"
     ),
     "paths": "Parameter parameters",

@@ -189,6 +189,7 @@ from .observers import (
     Guarded as Guarded,
     JointTorqueResidual as JointTorqueResidual,
     KalmanDifferentiator as KalmanDifferentiator,
+    LinkResidual as LinkResidual,
     Measurement as Measurement,
     MomentumResidual as MomentumResidual,
     MotionEstimate as MotionEstimate,

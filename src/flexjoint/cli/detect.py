@@ -45,6 +45,15 @@ def detect(
     measured_torque: Annotated[
         bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
     ] = False,
+    residual: Annotated[
+        str, typer.Option(help="best: what the columns allow; link: that of the links, by joint torque sensors tau_e.")
+    ] = "best",
+    time_unit: Annotated[
+        str | None, typer.Option(help="s, ms, us or ns, where the header of the time has no unit.")
+    ] = None,
+    columns: Annotated[
+        str, typer.Option(help="What quantities are called in the log, such as t=stamp,tau=effort.")
+    ] = "",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Residuals: .csv, .npz, .parquet; - is CSV on standard output."),
@@ -66,22 +75,26 @@ def detect(
         write_csv,
         write_table,
     )
+    from ..results.log_columns import column_names
 
     if sum((threshold is not None, bool(quiet), calibration is not None)) != 1:
         raise InputError("give one of --threshold, --quiet-part, a part of the log without faults, and --calibration")
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
         if path is not None and path != STREAM:
             check(path)
-    model = load(robot)
+    model, names = load(robot), column_names(columns)
     found = detected(
-        read_log(log, model),
+        read_log(log, model, time_unit=time_unit, columns=names),
         thresholds=threshold,
         quiet=interval(quiet) if quiet else None,
-        calibration=None if calibration is None else read_log(calibration, model),
+        calibration=None
+        if calibration is None
+        else read_log(calibration, model, time_unit=time_unit, columns=names),
         per_hour=per_hour,
         cutoff=cutoff,
         confirmation=confirmation,
         held=not measured_torque,
+        residual=residual,
     )
     if output == STREAM:
         with standard_output() as file:
@@ -112,15 +125,25 @@ def interval(text: str) -> tuple[float, float]:
 
 def summary(found: Detections) -> list[str]:
     from ..observers import Status
+    from ..results.log_columns import listed
 
     log, status = found.log, found.status
     name, lost = type(found.residual).__name__, sum(x.samples for x in found.blind)
     lines = [f"{found.robot.name}: {log.t.size} samples, about {log.period:g} s apart; {name}, {', '.join(log.known)}"]
+    if log.ignored:
+        lines.append(f"ignored columns: {listed(log.ignored)}")
     if log.differenced:
         lines.append(f"not in the log, differenced from positions: {', '.join(log.differenced)}")
     if count := int((status == Status.SATURATED).sum()):
         lines.append(f"torques beyond the motors' limits, which were taken instead: {count} samples")
-    seconds = sum(x.end - x.begin for x in found.blind)
+    lines += [f"clock set back from {before:.4f} s to {after:.4f} s" for before, after in found.clock_changes]
+    if found.outliers:
+        lines.append(f"impossible numbers, left out: {len(found.outliers)}")
+    top = found.largest()
+    level, unit = found.thresholds[top.channel][top.entry], found.unit(top.channel, top.entry)
+    where = f"{found.label(top.channel, top.entry)} at {top.t:.3f} s, threshold {level:.3g} {unit}"
+    lines.append(f"largest residual: {top.value:.3g} {unit}, {where}")
+    seconds = sum(x.seconds for x in found.blind)
     lines.append(f"blind: {seconds:.4g} s, {lost} samples" if found.blind else "blind: never")
     lines.append(f"detections: {len(found.detections)}")
     return lines
@@ -130,7 +153,7 @@ def detection_table(found: Detections) -> Table:
     rows = []
     for x in found.detections:
         names = list(dict.fromkeys(event.channel for event in x.events))
-        top = max(x.events, key=lambda event: abs(event.peak) / found.thresholds[event.channel][event.entry])
+        top = found.largest(x)
         where = dict.fromkeys(found.label(event.channel, event.entry) for event in x.events)
         unit = found.unit(top.channel, top.entry)
         rows.append(
@@ -140,7 +163,7 @@ def detection_table(found: Detections) -> Table:
                 "; ".join(MEANING.get(name, name) for name in names),
                 ", ".join(where),
                 ", ".join(f"{link} or beyond" for link in found.struck(x)),
-                f"{top.peak:.3g} {unit} at {found.label(top.channel, top.entry)}",
+                f"{top.value:.3g} {unit} at {found.label(top.channel, top.entry)}",
                 f"{found.thresholds[top.channel][top.entry]:.3g} {unit}",
             ]
         )

@@ -9,7 +9,7 @@ from .faults import Fault, FaultIdentifier
 from .friction import FrictionObserver
 from .kalman import KalmanDifferentiator, MotionEstimate
 from .momentum import JointTorqueResidual, MomentumResidual
-from .motor_encoder import MotorEncoderResidual, SpringTorqueObserver
+from .motor_encoder import LinkResidual, MotorEncoderResidual, SpringTorqueObserver
 from .noise import output_covariance
 from .reactions import Guarded, Reaction, Reflex, Stop, ZeroGravity
 from .residual import Residual, Status, TransferFunction
@@ -29,6 +29,7 @@ __all__ = [
     "Guarded",
     "JointTorqueResidual",
     "KalmanDifferentiator",
+    "LinkResidual",
     "Measurement",
     "MomentumResidual",
     "MotionEstimate",

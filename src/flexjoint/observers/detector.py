@@ -21,7 +21,7 @@ class Detector(Wrapped):
     """A residual, and an alarm for each of its numbers.
 
     An alarm begins where |r| has been above its threshold for `confirmation` seconds, and ends where |r| falls below
-    `release` times that.  `thresholds` gives a number, or one an entry, for each channel that is watched; see
+    `release` times that.  `thresholds` gives a finite number, or one an entry, for each channel that is watched; see
     `false_alarm_thresholds`.  While the residual is blind its alarms stay as they were, and `blind` grows.
 
     Outputs: those of the residual, and for each channel watched `<channel>_alarm`, 1 or 0.
@@ -42,7 +42,8 @@ class Detector(Wrapped):
             raise InputError(f"Detector: release is {self.release!r}; it must lie between 0 and 1")
         if not 0 <= self.confirmation < np.inf:
             raise InputError(f"Detector: confirmation is {self.confirmation!r}; it must be a time in s")
-        object.__setattr__(self, "thresholds", {x: levels(x, y, sizes[x]) for x, y in self.thresholds.items()})
+        found = {x: levels(x, y, sizes[x], self.residual.idle.get(x)) for x, y in self.thresholds.items()}
+        object.__setattr__(self, "thresholds", found)
 
     @property
     def inner(self) -> TimedObserver:
@@ -74,8 +75,8 @@ class Detector(Wrapped):
         return ca.vertcat(after, alarm, above), {**found, **dict(zip((f"{x}_alarm" for x in self.thresholds), alarms))}
 
 
-def levels(name: str, value: Any, size: int) -> np.ndarray:
-    """Thresholds of a channel."""
+def levels(name: str, value: Any, size: int, idle: np.ndarray | None = None) -> np.ndarray:
+    """Thresholds of a channel: positive and finite, but where the residual is zero by design."""
     try:
         found = np.broadcast_to(np.asarray(value, dtype=float), size)
     except (TypeError, ValueError):
@@ -84,4 +85,10 @@ def levels(name: str, value: Any, size: int) -> np.ndarray:
         ) from None
     if not np.all(found > 0):
         raise InputError(f"Detector: thresholds of '{name}' are {found.tolist()}; every number must be positive")
+    watched = np.ones(size, dtype=bool) if idle is None else ~idle
+    if not np.all(np.isfinite(found[watched])):
+        raise InputError(
+            f"Detector: thresholds of '{name}' are {found.tolist()}; with an infinite one nothing is ever detected: "
+            "give finite numbers, or leave out the channel"
+        )
     return found

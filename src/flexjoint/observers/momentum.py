@@ -126,6 +126,11 @@ class JointTorqueResidual(Residual):
         return {"link": self.robot.n, "motor": self.robot.motor_count}
 
     @property
+    def idle(self) -> dict[str, np.ndarray]:
+        """Motors that turn with their links."""
+        return {"motor": np.array([not self.robot.elastic[i] for i in self.robot.motor_joints])}
+
+    @property
     def gain(self) -> np.ndarray:
         return np.concatenate([self.link_cutoff, self.motor_cutoff[list(self.robot.motor_joints)]])
 

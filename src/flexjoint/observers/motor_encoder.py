@@ -90,13 +90,24 @@ class SpringTorqueObserver(Residual):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinkResidual(Residual):
-    """Of the links alone, from their estimated motion and what their transmissions pull."""
+    """The residual of the links from their motion and from what their transmissions pull, by joint torque sensors.
+
+    Motor torques do not enter: it sees what strikes the links, and no fault of a motor.  At every joint `tau_e` is what
+    acts on the link; where a motor turns with its link and there is no sensor it is the motor's torque, and its inertia
+    counts to the link's.  `cutoff` is K in rad/s, a number or one a joint.
+
+    Outputs: `link` (n,), `status`, `blind`.
+    """
 
     robot: Robot
-    cutoff: np.ndarray
-    period: float
-    longest: float
+    cutoff: Any
+    period: float = 1e-3
+    longest: float = LONGEST
     reads: ClassVar[tuple[str, ...]] = ("q", "v", "tau_e")
+
+    def __post_init__(self) -> None:
+        checked_residual(self, "cutoff")
+        refuse_spinning_rotors("LinkResidual", self.robot, "takes part in the momentum of the links")
 
     @property
     def channels(self) -> dict[str, int]:
@@ -105,6 +116,10 @@ class LinkResidual(Residual):
     @property
     def gain(self) -> np.ndarray:
         return self.cutoff
+
+    @property
+    def reads_torque(self) -> bool:
+        return False
 
     def balance(self, measurement: Measurement) -> Balance:
         links = link_balance(self.robot, measurement.q, measurement.v)

@@ -7,6 +7,10 @@ between two samples with the probability
     P = 1/2π ∫ exp(−a²/(1 + cos u)) du,  u = 0 ... arccos ρ
 
 and an alarm is such a rise, or a fall through −a σ.  Hysteresis and confirmation (`Detector`) only make alarms fewer.
+
+What a log tells must not depend on a few samples that are wrong: σ is the larger of what the median and the quantile of
+90 % of |r − median| say of a normal distribution, ρ that of samples within TRIM σ.  Less than a tenth of the samples,
+however large, move σ by a bounded amount; without them it is that of all samples, to 2 % from some thousand on.
 """
 
 from __future__ import annotations
@@ -26,10 +30,16 @@ from .timed import TimedObserver
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
 HIGHEST = 38.0  # standard deviations: beyond, a normal density is zero in double precision
 SETTLED = 1e-12
+QUANTILES = {0.5: 0.6744897501960817, 0.9: 1.6448536269514722}  # of |x|, x normal with deviation 1
+RARE = (0.99, 2.5758293035489004)  # where nine tenths of a residual are the same number
+TRIM = 4.0  # deviations: samples beyond tell nothing of the correlation
 
 
 class Spread(NamedTuple):
-    """Of a residual without faults, an entry a channel: mean, standard deviation, correlation from sample to sample."""
+    """Of a residual without faults, an entry a channel: mean, standard deviation, correlation from sample to sample.
+
+    From a log they are robust estimates: the mean is the median, see `spread_of_log`.
+    """
 
     mean: np.ndarray
     deviation: np.ndarray
@@ -37,7 +47,10 @@ class Spread(NamedTuple):
 
 
 def spread_of_log(residual: TimedObserver, outputs: Mapping[str, np.ndarray]) -> dict[str, Spread]:
-    """From what `residual.run` gave for logs without faults; samples that were not good do not count."""
+    """From what `residual.run` gave for logs without faults; samples that were not good do not count.
+
+    Robust: up to a tenth of the samples may be far off.
+    """
     good = np.asarray(outputs["status"])[..., 0] <= Status.SATURATED
     both = good[..., 1:] & good[..., :-1]
     if np.count_nonzero(both) < 2:
@@ -45,11 +58,21 @@ def spread_of_log(residual: TimedObserver, outputs: Mapping[str, np.ndarray]) ->
     found = {}
     for name in residual.channels:
         r = np.asarray(outputs[name])
-        mean, deviation = np.mean(r[good], axis=0), np.std(r[good], axis=0)
-        x, y = r[..., 1:, :][both] - mean, r[..., :-1, :][both] - mean
-        square = np.mean(x * x + y * y, axis=0) / 2
-        found[name] = Spread(mean, deviation, np.mean(x * y, axis=0) / np.where(square > 0, square, 1.0))
+        center = np.median(r[good], axis=0)
+        deviation = robust_deviation(r[good] - center)
+        x, y = r[..., 1:, :][both] - center, r[..., :-1, :][both] - center
+        usual = (np.abs(x) <= TRIM * deviation) & (np.abs(y) <= TRIM * deviation)
+        x, y = np.where(usual, x, 0.0), np.where(usual, y, 0.0)
+        square = np.sum(x * x + y * y, axis=0) / 2
+        found[name] = Spread(center, deviation, np.sum(x * y, axis=0) / np.where(square > 0, square, 1.0))
     return found
+
+
+def robust_deviation(x: np.ndarray) -> np.ndarray:
+    """The standard deviation of samples (m, size) around 0, whatever a tenth of them are."""
+    sizes = np.abs(x)
+    found = np.max([np.quantile(sizes, share, axis=0) / normal for share, normal in QUANTILES.items()], axis=0)
+    return np.where(found > 0, found, np.quantile(sizes, RARE[0], axis=0) / RARE[1])
 
 
 def spread_of_noise(

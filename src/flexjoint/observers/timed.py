@@ -21,6 +21,7 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx
 from .base import Measurement, Observer, measurement_sizes
+from .stamps import judged_stamps
 
 BLOCK = 64  # samples a call of the kernel for logs
 
@@ -37,6 +38,16 @@ class TimedObserver(Observer):
     @abstractmethod
     def channels(self) -> dict[str, int]:
         """The outputs that are estimates, and how many numbers each has."""
+
+    @property
+    def idle(self) -> dict[str, np.ndarray]:
+        """Entries of channels that are zero by design, (size,) bool; nothing has to be watched there."""
+        return {}
+
+    @property
+    def reads_torque(self) -> bool:
+        """Whether it depends on the motor torques."""
+        return True
 
     @abstractmethod
     def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
@@ -120,22 +131,17 @@ class TimedObserver(Observer):
         if not t.ndim or not t.shape[-1]:
             raise InputError(f"{type(self).__name__}: the times of a log have shape {t.shape}; give (..., m), m > 0")
         columns = [self.checked(array, x) for array, x in zip(self.arrays, [*self.fields(measurement), torque])]
-        tau = columns.pop()
-        before = np.roll(tau, 1, axis=-2)
-        before[..., 0, :] = 0.0
-        if not held:
-            before[..., 1:, :] = (before[..., 1:, :] + tau[..., 1:, :]) / 2
-        samples = joined([elapsed(t, self.period)[..., None], *columns, before])
-        m = samples.shape[-2]
-        state, history = self.blank[0], []
+        samples = broadcast([elapsed(t, self.period)[..., None], *columns])
+        batch = samples[0].shape[:-1]
+        m, width = batch[-1], sum(self.outputs.values())
+        found, state = np.empty((*batch, width)), self.blank[0]
         for first in range(0, m, BLOCK):
-            block = samples[..., first : first + BLOCK, :]
-            block = np.concatenate(
-                [block, np.full((*block.shape[:-2], BLOCK - block.shape[-2], block.shape[-1]), np.nan)], -2
-            )
-            found, state = self._log_kernel(state, np.ascontiguousarray(block), threads=threads)
-            history.append(found)
-        found = np.concatenate(history, axis=-2)[..., :m, :]
+            last = min(first + BLOCK, m)
+            block = np.full((*batch[:-1], BLOCK, 1 + sum(x.size for x in self.arrays)), np.nan)
+            parts = [*(x[..., first:last, :] for x in samples[:-1]), given(samples[-1], first, last, held)]
+            block[..., : last - first, :] = np.concatenate(parts, -1)
+            history, state = self._log_kernel(state, block, threads=threads)
+            found[..., first:last, :] = history[..., : last - first, :]
         edges = np.cumsum(list(self.outputs.values()))[:-1]
         return dict(zip(self.outputs, np.split(found, edges, axis=-1)))
 
@@ -180,6 +186,14 @@ class Wrapped(TimedObserver):
         return self.inner.channels
 
     @property
+    def idle(self) -> dict[str, np.ndarray]:
+        return self.inner.idle
+
+    @property
+    def reads_torque(self) -> bool:
+        return self.inner.reads_torque
+
+    @property
     @abstractmethod
     def sizes(self) -> tuple[int, ...]:
         """Of the parts of the state: that of the other one, then its own."""
@@ -205,15 +219,29 @@ def plainly(value: Any) -> Any:
 
 
 def elapsed(t: np.ndarray, first: float) -> np.ndarray:
-    """Seconds since the latest stamp before, for each of the times (..., m); NaN where there is none."""
-    latest = np.fmax.accumulate(t, axis=-1)[..., :-1]
-    return np.concatenate([np.full((*t.shape[:-1], 1), first), t[..., 1:] - latest], -1)
+    """Seconds since the last stamp before that can be trusted, for each of the times (..., m); NaN where unknown."""
+    steps = np.diff(t, axis=-1)
+    if not np.all((steps > 0) & (steps < np.inf)):
+        rows = [judged_stamps(row).elapsed(row)[1:] for row in t.reshape(-1, t.shape[-1])]
+        steps = np.reshape(rows, steps.shape)
+    return np.concatenate([np.full((*t.shape[:-1], 1), first), steps], -1)
 
 
-def joined(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Beside each other, the leading dimensions broadcast."""
+def given(tau: np.ndarray, first: int, last: int, held: bool) -> np.ndarray:
+    """The torques between each of these samples and the one before; zero before the first of all."""
+    before = np.zeros((*tau.shape[:-2], last - first, tau.shape[-1]))
+    begin = max(first, 1)
+    rows = before[..., begin - first :, :]
+    rows[...] = tau[..., begin - 1 : last - 1, :]
+    if not held:
+        rows[...] = (rows + tau[..., begin:last, :]) / 2
+    return before
+
+
+def broadcast(columns: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """With the same leading dimensions."""
     try:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in columns))
     except ValueError:
         raise InputError(f"the arrays of a log do not have the same length: {[x.shape for x in columns]}") from None
-    return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in columns], -1)
+    return [np.broadcast_to(x, (*batch, x.shape[-1])) for x in columns]

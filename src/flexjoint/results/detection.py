@@ -3,35 +3,47 @@ nothing could be told."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
-from ..observers import Detector, JointTorqueResidual, Measurement, MomentumResidual, MotorEncoderResidual, Status
+from ..errors import FlexjointWarning, InputError
+from ..observers import (
+    Detector,
+    JointTorqueResidual,
+    LinkResidual,
+    Measurement,
+    MomentumResidual,
+    MotorEncoderResidual,
+    Status,
+)
 from ..observers.contact import struck_links
-from ..observers.thresholds import false_alarm_thresholds, spread_of_log
+from ..observers.stamps import Stamps, judged_stamps
 from ..observers.timed import TimedObserver
 from ..robot import Robot
+from .calibration import check_plausible, learnt
 from .logs import Log
+from .outliers import Outlier, impossible, said, without
 from .table import Column
 
-MARGIN = 1.2  # of the largest residual seen without faults: a threshold is no smaller than that
-LEAST = 1e-3  # of the largest motor torque in the log: nor smaller than that
 MOTOR_FASTER = 3.0  # how much faster the springs' torque is estimated from motors than the links' residual follows
 TOGETHER = 0.1  # s; alarms with less between them are one detection
 
 
 class Event(NamedTuple):
-    """An alarm of one residual: when it began and ended, s, and the largest residual in between."""
+    """An alarm of one residual: when it began and ended, s, the largest residual since it rose; its samples."""
 
     channel: str
     entry: int
     begin: float
     end: float
     peak: float
+    first: int
+    last: int
 
 
 class Detection(NamedTuple):
@@ -42,62 +54,121 @@ class Detection(NamedTuple):
     events: tuple[Event, ...]
 
 
+class Peak(NamedTuple):
+    """The largest residual of all joints, Nm or N, and when, s."""
+
+    channel: str
+    entry: int
+    t: float
+    value: float
+
+
 class Blindness(NamedTuple):
-    """From the last sample that could be used, s, to the next one, and what became of those between."""
+    """From the last sample that could be used, s, to the next one, and what became of those between.
+
+    `first` and `last` are the samples at the two ends, `seconds` is how long it took, whatever the clock was set to.
+    """
 
     begin: float
     end: float
     samples: int
     why: str
+    first: int
+    last: int
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
 class Detections:
-    """What a detector told along a log: `outputs` by name, (m, size), and what follows from them."""
+    """What a detector told along a log: `outputs` by name, (m, size), and what follows from them.
+
+    `outliers` are the numbers of the log that cannot be and were left out, `calibration_outliers` those of the part
+    without faults from which thresholds were learnt.
+    """
 
     log: Log
     residual: TimedObserver
     thresholds: Mapping[str, np.ndarray]
     outputs: Mapping[str, np.ndarray]
+    outliers: tuple[Outlier, ...] = ()
+    calibration_outliers: tuple[Outlier, ...] = ()
 
     @property
     def robot(self) -> Robot:
         return self.log.robot
 
-    @property
+    @cached_property
+    def stamps(self) -> Stamps:
+        return judged_stamps(self.log.t)
+
+    @cached_property
     def t(self) -> np.ndarray:
-        """Times of the samples, s; where a stamp is missing, the one before, or the first there is."""
-        known = np.isfinite(self.log.t)
-        before = np.maximum.accumulate(np.where(known, np.arange(known.size), -1))
-        return self.log.t[np.where(before < 0, np.argmax(known), before)]
+        """Times of the samples, s; where a stamp is missing or wrong, the one before, or the first there is."""
+        last, first = self.stamps.last(), int(np.argmax(self.stamps.kept))
+        return self.log.t[np.where(last < 0, first, last)]
+
+    @cached_property
+    def running(self) -> np.ndarray:
+        """The same as if the clock had never been set."""
+        back = np.where(self.stamps.anew[1:], self.t[:-1] + self.log.period - self.t[1:], 0.0)
+        return self.t + np.concatenate([[0.0], np.cumsum(back)])
+
+    @property
+    def clock_changes(self) -> list[tuple[float, float]]:
+        """Times, s, at which the clock was set back, and what it was set to."""
+        return [(float(self.t[k - 1]), float(self.t[k])) for k in np.flatnonzero(self.stamps.anew).tolist()]
 
     @property
     def status(self) -> np.ndarray:
         return self.outputs["status"][:, 0].astype(int)
 
-    @property
+    @cached_property
     def events(self) -> list[Event]:
         """In the order in which they began."""
         t, found = self.t, []
-        for name in self.thresholds:
+        for name, level in self.thresholds.items():
             alarms = self.outputs[f"{name}_alarm"] > 0
             for i in range(alarms.shape[1]):
+                r = self.outputs[name][:, i]
                 for first, last in stretches(alarms[:, i]):
-                    peak = self.outputs[name][first : last + 1, i]
+                    low = np.flatnonzero(np.abs(r[:first]) <= level[i])  # it rose before it was confirmed
+                    rise = int(low[-1]) + 1 if low.size else 0
+                    peak = r[rise : last + 1]
                     largest = float(peak[np.argmax(np.abs(peak))])
-                    found.append(Event(name, i, float(t[first]), float(t[last]), largest))
-        return sorted(found, key=lambda event: event.begin)
+                    found.append(Event(name, i, float(t[first]), float(t[last]), largest, first, last))
+        return sorted(found, key=lambda event: event.first)
 
     @property
     def detections(self) -> list[Detection]:
         """Events put together that less than TOGETHER seconds part."""
-        found: list[Detection] = []
+        groups: list[list[Event]] = []
+        end = 0
         for event in self.events:
-            if found and event.begin <= found[-1].end + TOGETHER:
-                last = found.pop()
-                found.append(Detection(last.begin, max(last.end, event.end), (*last.events, event)))
+            if groups and self.running[event.first] <= self.running[end] + TOGETHER:
+                groups[-1].append(event)
+                end = max(end, event.last)
             else:
-                found.append(Detection(event.begin, event.end, (event,)))
+                groups.append([event])
+                end = event.last
+        return [
+            Detection(float(self.t[group[0].first]), float(self.t[max(x.last for x in group)]), tuple(group))
+            for group in groups
+        ]
+
+    def largest(self, detection: Detection | None = None) -> Peak:
+        """The largest residual of all joints and motors that are watched: of a detection, or of the whole log."""
+        first, last = 0, self.log.t.size - 1
+        if detection is not None:
+            first, last = min(x.first for x in detection.events), max(x.last for x in detection.events)
+        found = Peak(next(iter(self.thresholds)), 0, float(self.t[first]), 0.0)
+        for name in self.thresholds:
+            r = self.outputs[name][first : last + 1]
+            k, i = (int(x) for x in np.unravel_index(np.argmax(np.abs(r)), r.shape))
+            if abs(r[k, i]) > abs(found.value):
+                found = Peak(name, i, float(self.t[first + k]), float(r[k, i]))
+        for event in detection.events if detection is not None else ():  # before they were confirmed
+            if abs(event.peak) > abs(found.value):
+                found = Peak(event.channel, event.entry, event.begin, event.peak)
         return found
 
     @property
@@ -106,11 +177,15 @@ class Detections:
         t, status = self.t, self.status
         unseen = status > Status.SATURATED
         unseen[0] &= status[0] != Status.FIRST
+        wrong = np.array([x.sample for x in self.outliers], dtype=int)
         found = []
         for first, last in stretches(unseen):
-            known = sorted({Status(x).name.lower() for x in status[first : last + 1].tolist()})
-            begin, end = t[max(first - 1, 0)], t[min(last + 1, len(t) - 1)]
-            found.append(Blindness(float(begin), float(end), last - first + 1, ", ".join(known)))
+            known = {Status(x).name.lower() for x in status[first : last + 1].tolist()}
+            known |= {"outlier"} if np.any((wrong >= first - 1) & (wrong <= last)) else set()
+            known |= {"clock set back"} if np.any(self.stamps.anew[first : last + 1]) else set()
+            begin, end = max(first - 1, 0), min(last + 1, len(t) - 1)
+            times = float(t[begin]), float(t[end]), last - first + 1, ", ".join(sorted(known))
+            found.append(Blindness(*times, begin, end, float(self.running[end] - self.running[begin])))
         return found
 
     def struck(self, detection: Detection) -> list[str]:
@@ -154,48 +229,99 @@ def detect(
     cutoff: float = 30.0,
     confirmation: float = 0.0,
     held: bool = True,
+    residual: str = "best",
 ) -> Detections:
     """Run a detector over a log.
 
-    The residual is the best that the columns allow (`residual_of`), with filters of `cutoff` rad/s.  `thresholds` is a
-    number for all joints, or numbers by channel.  Or they come from what is known to be without faults: the times
-    `quiet` = (begin, end) of the log, or another log, `calibration`.  They are then such that noise alone raises at
-    most `per_hour` false alarms, and no smaller than MARGIN times the largest residual there, as errors of the model
-    are no noise, nor than LEAST of the joint's largest torque.  Where all of these are zero nothing can be learnt, and
-    numbers must be given.
+    The residual is the best that the columns allow, or with `residual="link"` that of the links from joint torque
+    sensors (`residual_of`), with filters of `cutoff` rad/s.  `thresholds` is a number for all joints, or numbers by
+    channel.  Or they come from what is known to be without faults: the times `quiet` = (begin, end) of the log, or
+    another log, `calibration`.  They are then such that noise alone raises at most `per_hour` false alarms, and no
+    smaller than MARGIN times the largest residual there, as errors of the model are no noise, nor than LEAST of the
+    joint's largest torque.  Where all of these are zero nothing can be learnt, and numbers must be given; where one is
+    larger than MOST of what the joint can give, it is refused.
+
+    Numbers in a log that cannot be (`outliers.py`) are left out, with a warning that names them.
 
     `held`: row k of tau was commanded at t[k] and held; else it was measured.
     """
-    residual = residual_of(log, cutoff)
+    chosen = residual_of(log, cutoff, residual)
     given = [x is not None for x in (thresholds, quiet, calibration)]
     if sum(given) != 1:
         raise InputError(
             "detect: thresholds are needed: give numbers, or quiet=(begin, end), a part of the log without faults, or "
             "another log without faults, calibration" + (", and only one of them" if sum(given) > 1 else "")
         )
+    outliers = impossible(log)
+    watched = without(log, outliers)
+    if outliers:
+        warnings.warn(f"detect: {said(outliers, log.robot, log.t.size)}", FlexjointWarning, stacklevel=2)
+    bad: tuple[Outlier, ...] = ()
     if thresholds is None:
-        thresholds = learnt(residual, log if calibration is None else calibration, quiet, per_hour, held)
-    elif not isinstance(thresholds, Mapping):
-        thresholds = dict.fromkeys(residual.channels, thresholds)
-    detector = Detector(residual, thresholds, confirmation=confirmation)
-    return Detections(log, residual, detector.thresholds, run(detector, log, held))
+        source = watched if calibration is None else calibration
+        if source.robot != log.robot:
+            raise InputError(f"detect: the calibration is a log of {source.robot.name}, not of {log.robot.name}")
+        if missing := [x for x in needs(chosen) if x not in source.known]:
+            raise InputError(f"detect: the calibration has no {', '.join(missing)}; log the same as in what is watched")
+        thresholds, bad = learnt(chosen, source, watched, quiet, per_hour, lambda x, y: run(x, y, held))
+    else:
+        if not isinstance(thresholds, Mapping):
+            thresholds = dict.fromkeys(chosen.channels, thresholds)
+        thresholds = Detector(chosen, thresholds).thresholds
+        check_plausible(thresholds, (watched,), "given")
+    detector = Detector(chosen, thresholds, confirmation=confirmation)
+    return Detections(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad)
 
 
-def residual_of(log: Log, cutoff: float) -> Any:
-    """Of a rigid robot that of its momentum; with springs those of links and motors, from torque sensors if they were
-    logged, else from deflections, and of the links alone where nothing but the motors was."""
-    robot, period = log.robot, log.period
-    if "tau" not in log.known:
-        raise InputError(f"detect: the motor torques tau are not in the log, which has {', '.join(log.known)}")
+def residual_of(log: Log, cutoff: float, wanted: str = "best") -> Any:
+    """The residual that a log allows.
+
+    Of a rigid robot that of its momentum.  With springs those of links and motors, from torque sensors if they were
+    logged, else from deflections; of the links alone where nothing but the motors was logged, and, with torque sensors,
+    where the motors were not.
+    """
+    robot, period, known = log.robot, log.period, log.known
+    if wanted not in ("best", "link"):
+        raise InputError(f"detect: residual is {wanted!r}; it must be 'best' or 'link'")
+    sensed = all(x in known for x in ("q", "v", "tau_e"))
+    if wanted == "link":
+        require(log, ("q", "v", "tau_e"), "for the residual of the links")
+        return link_residual(log, cutoff)
+    if "tau" not in known:
+        if sensed:
+            return link_residual(log, cutoff)
+        raise InputError(
+            f"detect: the motor torques tau are not in the log, which has {', '.join(known)}; give tau, or q, v and "
+            "tau_e (tau_J) of joint torque sensors"
+        )
     if not any(robot.elastic):
-        require(log, ("q", "v"), "of a rigid robot")
+        require(log, ("q", "v", "tau"), "of a rigid robot")
         return MomentumResidual(robot, cutoff, period, longest(period))
-    if "q" not in log.known and "theta" in log.known:
+    if "q" not in known and "theta" in known:
         return MotorEncoderResidual(robot, cutoff, MOTOR_FASTER * cutoff, period, longest(period))
-    sensors = "tau_e" in log.known and not any(robot.antagonistic)
-    needed = ("q", "v", "theta_v", "tau_e") if sensors else ("q", "v", "theta", "theta_v")
-    require(log, needed, "of a robot with springs, without torque sensors tau_e," if not sensors else "with springs")
-    return JointTorqueResidual(robot, cutoff, cutoff, period, longest(period), sensors)
+    whole = [x for x in ("q", "v", "theta_v") if x not in known]
+    if not whole and "tau_e" in known and not any(robot.antagonistic):
+        return JointTorqueResidual(robot, cutoff, cutoff, period, longest(period), True)
+    if sensed and (whole or "theta" not in known):
+        return link_residual(log, cutoff)
+    require(log, ("q", "v", "theta", "theta_v", "tau"), "of a robot with springs, without torque sensors tau_e,")
+    return JointTorqueResidual(robot, cutoff, cutoff, period, longest(period), False)
+
+
+def link_residual(log: Log, cutoff: float) -> LinkResidual:
+    """From joint torque sensors: a motor that turns with its link, before its sensor, is no part of the link."""
+    robot = log.robot
+    sensors = log.sensors or (True,) * robot.n
+    drives = [
+        None if sensor and not elastic else joint.drive
+        for joint, elastic, sensor in zip(robot.joints, robot.elastic, sensors)
+    ]
+    return LinkResidual(robot.with_drives(drives), cutoff, log.period, longest(log.period))
+
+
+def needs(residual: TimedObserver) -> tuple[str, ...]:
+    """The quantities of a log that it depends on."""
+    return (*residual.reads, *["tau"] * residual.reads_torque)
 
 
 def longest(period: float) -> float:
@@ -206,42 +332,15 @@ def longest(period: float) -> float:
 def require(log: Log, needed: tuple[str, ...], what: str) -> None:
     if missing := [name for name in needed if name not in log.known]:
         raise InputError(
-            f"detect: the log {what} needs {', '.join(needed)} and tau; {', '.join(missing)} "
+            f"detect: the log {what} needs {', '.join(needed)}; {', '.join(missing)} "
             f"{'is' if len(missing) == 1 else 'are'} missing, there are {', '.join(log.known)}"
         )
 
 
 def run(observer: TimedObserver, log: Log, held: bool) -> dict[str, np.ndarray]:
-    return observer.run(log.t, Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e), log.tau, held=held)
-
-
-def learnt(
-    residual: TimedObserver, log: Log, quiet: tuple[float, float] | None, per_hour: float, held: bool
-) -> dict[str, np.ndarray]:
-    """Thresholds from a log, or a part of it, without faults; infinite of motors that turn with their links."""
-    if log.robot != residual.robot:
-        raise InputError(f"detect: the calibration is a log of {log.robot.name}, not of {residual.robot.name}")
-    begin, end = quiet if quiet is not None else (-np.inf, np.inf)
-    kept = (log.t >= begin) & (log.t <= end)
-    if np.count_nonzero(kept) < 10:
-        raise InputError(f"detect: there are {np.count_nonzero(kept)} samples from {begin:g} to {end:g} s; take more")
-    outputs = {name: x[kept] for name, x in run(residual, log, held).items()}
-    spread = spread_of_log(residual, outputs)
-    found = false_alarm_thresholds(spread, per_hour, residual.period)
-    robot, torque = log.robot, LEAST * np.nanmax(np.abs(np.asarray(log.tau)), axis=0)
-    for name, level in found.items():
-        largest = np.abs(outputs[name]).max(axis=0)
-        levels = np.maximum(level, np.maximum(MARGIN * largest, torque[: level.size]))
-        if name == "motor":
-            levels[[not robot.elastic[i] for i in robot.motor_joints]] = np.inf  # their residual is zero by design
-        if not np.all(levels > 0):
-            silent = robot.motor_names[int(np.argmin(levels))]
-            raise InputError(
-                f"detect: in the part without faults residual and torque of '{silent}' are zero, so that no threshold "
-                "can be learnt; take one in which the robot moves, or give thresholds"
-            )
-        found[name] = levels
-    return found
+    still = np.broadcast_to(0.0, (log.t.size, observer.robot.motor_count))
+    tau = log.tau if observer.reads_torque else still
+    return observer.run(log.t, Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e), tau, held=held)
 
 
 def stretches(mask: np.ndarray) -> list[tuple[int, int]]:

@@ -28,13 +28,13 @@ def detection_figure(found: Detections) -> Any:
     axes = figure.subplots(rows, len(channels), sharex=True, squeeze=False)
     for column, name in zip(axes.T, channels):
         column[0].set_title(TITLES.get(name, name), fontsize=11)
-        column[-1].set_xlabel("time, s")
+        column[-1].set_xlabel("time, s, as if the clock had not been set" if found.clock_changes else "time, s")
         for i, axis in enumerate(column):
             if i < len(found.thresholds[name]):
                 draw(axis, found, name, i)
             else:
                 axis.set_axis_off()
-    count, blind = len(found.detections), sum(x.end - x.begin for x in found.blind)
+    count, blind = len(found.detections), sum(x.seconds for x in found.blind)
     said = f"{count} detection{'s' * (count != 1)}" + (f", blind for {blind:.3g} s" if blind else "")
     figure.suptitle(literal(f"{found.robot.name}: {said}"))
     figure.align_ylabels()
@@ -43,10 +43,10 @@ def detection_figure(found: Detections) -> Any:
 
 
 def draw(axis: Any, found: Detections, name: str, i: int) -> None:
-    t, level, values = found.t, found.thresholds[name][i], found.outputs[name][:, i]
+    t, level, values = found.running, found.thresholds[name][i], found.outputs[name][:, i]
     step = max(1, len(t) // MOST_POINTS)
     for x in found.blind:
-        axis.axvspan(x.begin, x.end, facecolor="none", edgecolor=GREY, hatch="////", linewidth=0)
+        axis.axvspan(t[x.first], t[x.last], facecolor="none", edgecolor=GREY, hatch="////", linewidth=0)
     for first, last in stretches(found.outputs[f"{name}_alarm"][:, i] > 0):
         axis.axvspan(t[first], t[last], color=ORANGE, alpha=0.25, linewidth=0)
     axis.plot(t[::step], values[::step], color=BLUE, linewidth=1.2)

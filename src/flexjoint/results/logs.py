@@ -2,42 +2,45 @@
 
 Columns are the time `t` and, for each joint, what was logged: `q` and `v` of the link, `theta` and `theta_v` of the
 motor (after the reduction), `tau_e` on the link, `tau` of the motor.  A column is named `q.joint1`, `joint1.q`, `q1` or
-`q_1`, with its unit in brackets if that is not SI: `q.joint1 [deg]`.  This is how simulations are written; other
-columns are ignored.  In an NPZ file the arrays are named alike, or are `q` (m, n), ... with a column a joint.
+`q_1`, with its unit in brackets if that is not SI: `q.joint1 [deg]`; `log_columns.py` has all names.  This is how
+simulations are written; other columns are ignored, and named in `Log.ignored`.  In an NPZ file the arrays are named
+alike, or are `q` (m, n), ... with a column a joint.
 
 An empty cell, or NaN, is a sample that was lost; velocities that were not logged are differences of positions.
 """
 
 from __future__ import annotations
 
-import csv
 import os
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
+from ..loading.csv_tables import MAX_NUMBERS, MAX_TABLE_BYTES, read_csv
 from ..loading.toml import read_bytes
+from ..observers.stamps import judged_stamps
 from ..robot import Robot
-from ..trajectory.headers import ANGLES, LENGTHS, SECONDS, TIME_NAMES, parts, scaled
-from ..trajectory.tables import MAX_TABLE_BYTES, npz_arrays
+from ..trajectory.headers import SECONDS, parts, scaled
+from ..trajectory.tables import npz_arrays
+from .log_columns import QUANTITIES, Assignment, Used, assigned, labels, name_and_unit, names_in_use, units
+from .log_times import check_times
 from .netcdf import netcdf_arrays
 
-LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 RATES = {"v": "q", "theta_v": "theta"}
 AT_RIGID_JOINTS = {"theta": "q", "theta_v": "v", "tau_e": "tau"}  # what stands for what was not logged
-TORQUES, FORCES = {"Nm": 1.0, "mNm": 1e-3, "N m": 1.0, "kNm": 1e3}, {"N": 1.0, "mN": 1e-3, "kN": 1e3}
-RUN = re.compile(r"run(_\d+)?")  # of a batch of simulations
+BATCH = 65_536  # rows of a Parquet file at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
     """Times (m,), s, and what was logged, (m, n) or a column a motor, in SI units; None what was not.
 
-    `differenced` names the velocities that were made of positions.
+    `differenced` names the velocities that were made of positions, `ignored` the columns that were not understood,
+    `sensors` says of each joint whether its `tau_e` was logged; if not, the motor torque stands for it.
     """
 
     robot: Robot
@@ -49,10 +52,12 @@ class Log:
     tau_e: np.ndarray | None = None
     tau: np.ndarray | None = None
     differenced: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+    sensors: tuple[bool, ...] | None = None
 
     @property
     def known(self) -> tuple[str, ...]:
-        return tuple(name for name in (*LINKS, *MOTORS) if getattr(self, name) is not None)
+        return tuple(name for name in QUANTITIES if getattr(self, name) is not None)
 
     @property
     def period(self) -> float:
@@ -64,181 +69,203 @@ class Log:
         return float(np.median(steps))
 
 
-def read_log(path: str | os.PathLike[str], robot: Robot) -> Log:
-    """The log of a robot in a CSV, NPZ or Parquet file, or in a NetCDF file of a simulation."""
+def read_log(
+    path: str | os.PathLike[str],
+    robot: Robot,
+    *,
+    time_unit: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Log:
+    """The log of a robot in a CSV, NPZ or Parquet file, or in a NetCDF file of a simulation.
+
+    path: a file that ends in .csv, .npz, .parquet or .nc
+    robot: whose joints the columns are named after
+    time_unit: s, ms, us or ns, where the header of the time has no unit
+    columns: what quantities are called in this file, such as {"t": "stamp", "tau": "effort"}; the number or the joint
+        stands behind: effort1 or effort.joint1
+    """
     place = os.fspath(path)
     suffix = Path(path).suffix.lower()
     if suffix not in READERS:
         raise InputError(f"{place}: a log is a file that ends in {', '.join(READERS)}")
-    data = read_bytes(path, f"log ({', '.join(READERS)})", InputError, MAX_TABLE_BYTES)
-    if len(data) > MAX_TABLE_BYTES:
-        raise InputError(f"{place}: the file is larger than {MAX_TABLE_BYTES:,} bytes; cut it into several")
-    return log_of(dict(READERS[suffix](data, place, robot)), place, robot)
+    if time_unit is not None and time_unit not in SECONDS:
+        known = ", ".join(x for x in SECONDS if x)
+        raise InputError(f"the unit of the time is {str(time_unit)[:40]!r}; it must be one of {known}")
+    chosen, found = READERS[suffix](place, robot, columns)
+    return log_of(chosen, found, place, robot, time_unit)
 
 
-def log_of(columns: dict[str, np.ndarray], place: str, robot: Robot) -> Log:
-    """The log in named columns."""
-    t = None
-    found: dict[str, dict[int, np.ndarray]] = {}
-    for header, values in columns.items():
-        name, unit = parts(header)
-        if RUN.fullmatch(name) and np.unique(values).size > 1:
-            raise InputError(f"{place}: there are several runs in it, by '{name}'; a log is one of them")
-        if name in TIME_NAMES:
-            t = scaled(values, unit, SECONDS, header, place)
-        elif place_of := quantity(name, robot):
-            what, i = place_of
-            if i in found.setdefault(what, {}):
-                raise InputError(f"{place}: there are two columns for {what} of '{labels(robot, what)[i]}'")
-            found[what][i] = scaled(values, unit, units(robot, what, i), header, place)
-    if t is None:
-        raise InputError(f"{place}: no column 't'; there are {', '.join(columns) or 'none'}")
+def log_of(chosen: Assignment, found: Mapping[int, np.ndarray], place: str, robot: Robot, time_unit: str | None) -> Log:
+    """The log in numbered columns."""
+    for run in chosen.runs:
+        if np.unique(found[run.column]).size > 1:
+            by = parts(run.header)[0]
+            raise InputError(f"{place}: there are several runs in it, by '{by}'; a log is one of them")
+    t = seconds(chosen.time, found[chosen.time.column], place, time_unit)
     if t.ndim != 1 or t.size < 2:
         raise InputError(f"{place}: t has shape {t.shape}; a log has the times of at least two samples")
-    for what, series in found.items():
-        for values in series.values():
-            if values.shape != t.shape:
-                raise InputError(f"{place}: {what} has {values.shape[0]} samples and the time {t.size}")
+    used = chosen.used
+    for what, series in used.items():
+        for x in series.values():
+            if found[x.column].shape != t.shape:
+                raise InputError(f"{place}: {what} has {found[x.column].shape[0]} samples and the time {t.size}")
+    sensors = tuple(i in used["tau_e"] for i in range(robot.n)) if "tau_e" in used else None
     for i in (i for i, elastic in enumerate(robot.elastic) if not elastic):
         for what, of in AT_RIGID_JOINTS.items():
-            if what in found and i in found.get(of, {}):
-                found[what].setdefault(i, found[of][i])
-    arrays = {what: complete(what, series, place, robot) for what, series in found.items()}
-    if not arrays:
-        raise InputError(
-            f"{place}: no column is named after a joint of {robot.name}; there are {', '.join(columns)}, and it takes "
-            f"such as q.{robot.joints[0].name} or q1"
-        )
+            if what in used and i in used.get(of, {}):
+                used[what].setdefault(i, used[of][i])
+    arrays = {what: complete(what, series, found, place, robot) for what, series in used.items()}
     made = {rate: differences(t, arrays[of]) for rate, of in RATES.items() if of in arrays and rate not in arrays}
-    return Log(robot, t, **arrays, **made, differenced=tuple(made))
+    log = Log(robot, t, **arrays, **made, differenced=tuple(made), ignored=chosen.ignored, sensors=sensors)
+    if not chosen.time.unit and time_unit is None:
+        check_times(log, place, chosen.time.header)
+    return log
 
 
-# Names and units --------------------------------------------------------------------------------------------------
+def seconds(time: Used, values: np.ndarray, place: str, given: str | None) -> np.ndarray:
+    if given is not None and time.unit not in ("", given):
+        raise InputError(
+            f"{place}: the time is '{time.header[:80]}', in {time.unit}, and the unit given is {given}; give none, or "
+            "change the header"
+        )
+    return scaled(values, given or time.unit, SECONDS, time.header[:80], place)
 
 
-def labels(robot: Robot, what: str) -> list[str]:
-    return [joint.name for joint in robot.joints] if what in LINKS else list(robot.motor_names)
-
-
-def quantity(name: str, robot: Robot) -> tuple[str, int] | None:
-    """What a column holds, and of which joint or motor; None if it is none of ours."""
-    for what in (*LINKS, *MOTORS):
-        for i, label in enumerate(labels(robot, what)):
-            if name in (f"{what}.{label}", f"{label}.{what}", f"{what}{i + 1}", f"{what}_{i + 1}"):
-                return what, i
-    return None
-
-
-def units(robot: Robot, what: str, i: int) -> dict[str, float]:
-    """Units of a column and their sizes in SI; none is SI."""
-    kind = robot.motor_kinds[i]  # those of joints are the first
-    position, force = (ANGLES, TORQUES) if kind == "revolute" else (LENGTHS, FORCES)
-    if what in ("tau", "tau_e"):
-        return {"": 1.0, **force}
-    if what in ("q", "theta"):
-        return {"": 1.0, **position}
-    turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if kind == "revolute" else {}
-    return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}
-
-
-def complete(what: str, series: dict[int, np.ndarray], place: str, robot: Robot) -> np.ndarray:
+def complete(
+    what: str, series: Mapping[int, Used], found: Mapping[int, np.ndarray], place: str, robot: Robot
+) -> np.ndarray:
     """The columns of a quantity side by side."""
     names = labels(robot, what)
     if missing := [name for i, name in enumerate(names) if i not in series]:
         raise InputError(
-            f"{place}: {what} is missing for {', '.join(missing)}; give a column such as {what}.{missing[0]} for each, "
-            f"or leave out {what} altogether"
+            f"{place}: {what} is missing for {', '.join(missing)[:200]}; give a column such as {what}.{missing[0]} for "
+            f"each, or leave out {what} altogether"
         )
-    return np.column_stack([series[i] for i in range(len(names))])
+    whole = np.empty((found[series[0].column].size, len(names)))
+    for i, x in series.items():
+        whole[:, i] = scaled(found[x.column], x.unit, units(robot, what, i), x.header[:80], place)
+    return whole
 
 
 def differences(t: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Velocities by central differences; lost where a neighbour is."""
+    """Velocities by central differences; lost where a neighbour is, or its time stamp."""
+    stamps = judged_stamps(t)
+    known = np.where(stamps.kept, t, np.nan)
     found = np.full_like(x, np.nan)
-    step = t[2:] - t[:-2]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    step = np.where(stamps.anew[2:] | stamps.anew[1:-1], np.nan, known[2:] - known[:-2])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found[1:-1] = np.where((step > 0)[:, None], (x[2:] - x[:-2]) / step[:, None], np.nan)
     return found
 
 
 # Formats ----------------------------------------------------------------------------------------------------------
 
+Found = tuple[Assignment, dict[int, np.ndarray]]
+ArrayReader = Callable[[bytes, str, Callable[[list[str]], list[str]]], dict[str, np.ndarray]]
 
-def csv_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
+
+def csv_log(place: str, robot: Robot, columns: Mapping[str, str] | None) -> Found:
+    chosen: list[Assignment] = []
+
+    def choose(header: list[str] | None, width: int) -> list[int]:
+        if header is None:
+            raise InputError(
+                f"{place}: the first line has no names; a log needs a header such as t,q1,...,tau1,..., as nothing is "
+                "read by position"
+            )
+        chosen.append(assigned(header, robot, place, columns))
+        return chosen[0].columns
+
+    table = read_csv(place, f"log ({', '.join(READERS)})", choose, lost=True, most=MAX_TABLE_BYTES).numbers
+    return chosen[0], dict(zip(chosen[0].columns, table.T))
+
+
+def file_bytes(place: str) -> bytes:
+    data = read_bytes(place, f"log ({', '.join(READERS)})", InputError, MAX_TABLE_BYTES)
+    if len(data) > MAX_TABLE_BYTES:
+        raise InputError(f"{place}: the file is larger than {MAX_TABLE_BYTES:,} bytes; cut it into several")
+    return data
+
+
+def npz_log(place: str, robot: Robot, columns: Mapping[str, str] | None) -> Found:
+    return log_of_arrays(npz_arrays, place, robot, columns)
+
+
+def netcdf_log(place: str, robot: Robot, columns: Mapping[str, str] | None) -> Found:
+    return log_of_arrays(netcdf_arrays, place, robot, columns)
+
+
+def log_of_arrays(read: ArrayReader, place: str, robot: Robot, columns: Mapping[str, str] | None) -> Found:
+    """Arrays (m,) of a joint each, or (m, n) of all."""
+    names = names_in_use(columns or {}, place)
+    matrices = {name: what for what in QUANTITIES for name in names[what]}
+    chosen: list[Assignment] = []
+    headers: list[str] = []
+    sources: list[tuple[str, int | None]] = []  # the array of each header, and which column of it
+
+    def ours(stored: list[str]) -> list[str]:
+        for array in stored:
+            name, unit = name_and_unit(array)
+            joints = labels(robot, matrices[name]) if name in matrices else [None]
+            for i, joint in enumerate(joints):
+                headers.append(array if joint is None else f"{name}.{joint}" + f" [{unit}]" * bool(unit))
+                sources.append((array, None if joint is None else i))
+        chosen.append(assigned(headers, robot, place, columns))
+        return list(dict.fromkeys(sources[j][0] for j in chosen[0].columns))
+
+    arrays = read(file_bytes(place), place, ours)
+    found = {}
+    for j in chosen[0].columns:
+        name, i = sources[j]
+        array, width = arrays[name], sum(x == name for x, _ in sources)
+        if array.ndim != (1 if i is None else 2) or (i is not None and array.shape[1] != width):
+            wanted = "(m,), a number" if i is None else f"(m, {width}), a row"
+            raise InputError(f"{place}: {name[:80]} has shape {array.shape}; it must be {wanted} a sample")
+        found[j] = array if i is None else array[:, i]
+    return chosen[0], found
+
+
+def parquet_log(place: str, robot: Robot, columns: Mapping[str, str] | None) -> Found:
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{place}: not a text file: {error}") from None
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if len(lines) < 2:
-        raise InputError(f"{place}: a header and at least one sample are needed")
-    mark = max(",;\t", key=lines[0].count)
-    header = [cell.strip() for cell in next(csv.reader(lines[:1], delimiter=mark))]
-    if repeated := [name for name in header if header.count(name) > 1]:
-        raise InputError(f"{place}: there are two columns '{repeated[0]}'")
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise InputError(f"{place}: Parquet files need pyarrow: pip install 'flexjoint[results]'") from None
+    if not Path(place).is_file():
+        raise InputError(f"{place}: there is no such file: give the path of a log ({', '.join(READERS)})")
     try:
-        table = np.loadtxt(lines[1:], delimiter=mark, comments=None, ndmin=2)
-    except ValueError:  # an empty cell, or a mistake: slower, and says where
-        rows = csv.reader(lines[1:], delimiter=mark)
-        table = np.array([numbers(row, k, header, place) for k, row in enumerate(rows, start=1)])
-    if table.shape[1] != len(header):
-        raise InputError(f"{place}: the samples have {table.shape[1]} cells, the header {len(header)}")
-    yield from zip(header, table.T)
+        with ParquetFile(place) as file:
+            headers = file.schema_arrow.names
+            chosen = assigned(headers, robot, place, columns)
+            names = [headers[j] for j in chosen.columns]
+            if file.metadata.num_rows * len(names) > MAX_NUMBERS:
+                raise InputError(
+                    f"{place}: more than {MAX_NUMBERS:,} numbers in the {len(names)} columns that are used; cut the "
+                    "file into several, or take fewer samples"
+                )
+            blocks = [numbers_of(batch, names, place) for batch in file.iter_batches(BATCH, columns=names)]
+    except (ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{place}: not a Parquet file of numbers: {str(error)[:200]}") from None
+    table = np.concatenate(blocks) if blocks else np.empty((0, len(names)))
+    return chosen, dict(zip(chosen.columns, table.T))
 
 
-def numbers(row: list[str], k: int, header: list[str], place: str) -> list[float]:
-    """The cells of a sample; what is empty is NaN."""
-    if len(row) != len(header):
-        raise InputError(f"{place}: sample {k} has {len(row)} cells, the header {len(header)}")
-    found = []
-    for cell, name in zip(row, header):
-        try:
-            found.append(float(cell) if cell.strip() else np.nan)
-        except ValueError:
-            raise InputError(f"{place}: sample {k} of '{name}' is {cell[:40]!r}, not a number") from None
+def numbers_of(batch: Any, names: list[str], place: str) -> np.ndarray:
+    """Columns of a part of a Parquet file, side by side."""
+    found = np.empty((batch.num_rows, len(names)))
+    for j, name in enumerate(names):
+        column = batch.column(name).to_numpy(zero_copy_only=False)
+        if column.dtype.kind not in "biuf":
+            raise InputError(f"{place}: the column '{name[:80]}' holds {batch.column(name).type}, not numbers")
+        found[:, j] = column
     return found
 
 
-def npz_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
-    def ours(names: list[str]) -> list[str]:
-        known = {name: parts(name)[0] for name in names}
-        return [x for x, y in known.items() if y in (*TIME_NAMES, *LINKS, *MOTORS) or quantity(y, robot)]
-
-    return columns_of(npz_arrays(data, place, ours), place, robot)
-
-
-def columns_of(arrays: dict[str, np.ndarray], place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
-    """Arrays (m,), and (m, n) as a column a joint or motor."""
-    for name, array in arrays.items():
-        what, _ = parts(name)
-        if array.ndim == 1:
-            yield name, array
-        elif what in (*LINKS, *MOTORS):
-            width = len(labels(robot, what))
-            if array.ndim != 2 or array.shape[1] != width:
-                raise InputError(f"{place}: {name} has shape {array.shape}; it must be (m, {width}), a row a sample")
-            unit = name[len(what) :]
-            yield from ((f"{what}{i + 1}{unit}", array[:, i]) for i in range(width))
-
-
-def parquet_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
-    try:
-        from pyarrow import ArrowException, BufferReader
-        from pyarrow.parquet import read_table
-    except ImportError:
-        raise InputError(f"{place}: Parquet files need pyarrow: pip install 'flexjoint[results]'") from None
-    try:
-        table = read_table(BufferReader(data))
-        for name in table.column_names:
-            column = table.column(name).to_numpy()
-            if column.dtype.kind in "biuf":
-                yield name, column.astype(float)
-    except (ArrowException, OSError, ValueError, KeyError) as error:
-        raise InputError(f"{place}: not a Parquet file of numbers: {error}") from None
-
-
-def netcdf_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
-    return columns_of(netcdf_arrays(data, place, (*TIME_NAMES, *LINKS, *MOTORS)), place, robot)
-
-
-READERS = {".csv": csv_columns, ".npz": npz_columns, ".parquet": parquet_columns, ".nc": netcdf_columns}
+READERS: dict[str, Callable[[str, Robot, Mapping[str, str] | None], Found]] = {
+    ".csv": csv_log,
+    ".npz": npz_log,
+    ".parquet": parquet_log,
+    ".nc": netcdf_log,
+}

@@ -18,12 +18,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..errors import InputError
+from ..loading.csv_tables import MAX_TABLE_BYTES, read_csv
 from ..loading.toml import read_bytes
 from ..robot import Joint
 from .base import real
 from .headers import SECONDS, TIME_NAMES, parts, scaled, unnamed_order, warn_of_milliseconds
-
-MAX_TABLE_BYTES = 500_000_000
 
 
 class Joints(Protocol):
@@ -53,10 +52,7 @@ class Columns(NamedTuple):
 def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
     """The samples in a CSV or NPZ file, in the order of the robot's joints."""
     place = os.fspath(path)
-    data = read_bytes(path, "file of samples (.csv or .npz)", InputError, MAX_TABLE_BYTES)
-    if len(data) > MAX_TABLE_BYTES:
-        raise InputError(f"{place}: the file is larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
-    names, table = (parse_npz if place.lower().endswith(".npz") else parse_csv)(data, place, robot.n)
+    names, table = (npz_columns if place.lower().endswith(".npz") else csv_columns)(place, robot.n)
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         i, j = bad[0].tolist()
@@ -82,31 +78,25 @@ def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
     return Columns(times, np.column_stack(wanted))
 
 
-def parse_csv(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
-    """Names and columns; separated by commas, semicolons or blanks."""
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{place}: not a text file: {error}") from None
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if not lines:
-        raise InputError(f"{place}: the file is empty; give a row t, q1, ..., qn for each sample")
-    mark = next((x for x in ",;" if x in lines[0]), None)
-    names = [cell.strip().strip('"') for cell in lines[0].split(mark)]
-    headed = not all(is_number(cell) for cell in names)
-    if len(names) < n + 1 or (len(names) > n + 1 and not headed):
-        raise InputError(
-            f"{place}: {len(names)} columns; there must be {n + 1}: the time and one for each of {n} joints"
-        )
-    if headed and len(lines) == 1:
-        raise InputError(f"{place}: there is a header but no sample")
-    try:
-        table = np.loadtxt(lines[headed:], delimiter=mark, comments=None, ndmin=2)
-    except ValueError as error:
-        raise InputError(f"{place}: not a table of numbers: {str(error).split(';')[0]}") from None
-    if table.shape[1] != len(names):
-        raise InputError(f"{place}: the header has {len(names)} columns and the samples {table.shape[1]}")
-    return (names if headed else ["t", *(f"q{j + 1}" for j in range(n))]), table
+def csv_columns(place: str, n: int) -> tuple[list[str], np.ndarray]:
+    """Names and columns of a CSV file."""
+
+    def choose(header: list[str] | None, width: int) -> range:
+        if width < n + 1 or (width > n + 1 and header is None):
+            wanted = f"{n + 1}: the time and one for each of {n} joints"
+            raise InputError(f"{place}: {width} columns; there must be {wanted}")
+        return range(width)
+
+    header, table = read_csv(place, "file of samples (.csv or .npz)", choose, most=MAX_TABLE_BYTES)
+    return header or ["t", *(f"q{j + 1}" for j in range(n))], table
+
+
+def npz_columns(place: str, n: int) -> tuple[list[str], np.ndarray]:
+    """Names and columns of an NPZ file."""
+    data = read_bytes(place, "file of samples (.csv or .npz)", InputError, MAX_TABLE_BYTES)
+    if len(data) > MAX_TABLE_BYTES:
+        raise InputError(f"{place}: the file is larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
+    return parse_npz(data, place, n)
 
 
 def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:

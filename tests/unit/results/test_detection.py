@@ -81,6 +81,43 @@ def test_motor_encoders_alone(elastic):
     assert BEGIN < found.detections[0].begin < BEGIN + 0.05
 
 
+def test_joint_torque_sensors_without_motors(elastic):
+    """q, v and tau_e alone: the residual of the links, as if the motors had been logged too; faults of motors hide."""
+    springs = 800.0 * (elastic.theta - elastic.q)
+    log = Log(ELASTIC, elastic.t, elastic.q, elastic.v, tau_e=springs)
+    found = fj.detect(log, thresholds=0.5, cutoff=100.0)
+    assert isinstance(found.residual, fj.LinkResidual)
+    assert [{event.channel for event in x.events} for x in found.detections] == [{"link"}]
+    whole = fj.detect(elastic, thresholds=0.5, cutoff=100.0)
+    assert np.abs(found.outputs["link"] - whole.outputs["link"]).max() < 1e-9
+    with_motors = Log(ELASTIC, elastic.t, elastic.q, elastic.v, None, elastic.theta_v, springs, elastic.tau)
+    chosen = fj.detect(with_motors, thresholds=0.5, cutoff=100.0, residual="link")
+    assert isinstance(chosen.residual, fj.LinkResidual)
+    assert np.array_equal(chosen.outputs["link"], found.outputs["link"])
+    without_theta = Log(ELASTIC, elastic.t, elastic.q, elastic.v, None, None, springs, elastic.tau)
+    assert isinstance(fj.detect(without_theta, thresholds=0.5).residual, fj.LinkResidual)
+    with pytest.raises(fj.InputError, match="for the residual of the links needs q, v, tau_e; tau_e is missing"):
+        fj.detect(elastic, thresholds=0.5, residual="link")
+    with pytest.raises(fj.InputError, match="residual is 'all'; it must be 'best' or 'link'"):
+        fj.detect(elastic, thresholds=0.5, residual="all")
+
+
+def test_torque_sensors_of_a_rigid_robot_see_no_rotors(rigid):
+    """Between motor and link a sensor sees the torque less what turns the rotor, 0.3 kg m²."""
+    acceleration = np.gradient(rigid.q, rigid.t, axis=0)
+    acceleration = np.gradient(acceleration, rigid.t, axis=0)
+    log = Log(RIGID, rigid.t, rigid.q, rigid.v, tau_e=rigid.tau - 0.3 * acceleration)
+    found = fj.detect(log, thresholds=1.0, cutoff=100.0)
+    whole = fj.detect(rigid, thresholds=1.0, cutoff=100.0, held=False)
+    assert isinstance(found.residual, fj.LinkResidual) and found.residual.robot.joints[0].drive is None
+    assert np.abs(found.outputs["link"] - whole.outputs["residual"])[50:550].max() < 0.05
+
+
+def test_a_calibration_must_have_the_same_columns(rigid):
+    with pytest.raises(fj.InputError, match="the calibration has no tau; log the same"):
+        fj.detect(rigid, calibration=Log(RIGID, rigid.t, rigid.q, rigid.v))
+
+
 def test_the_link_that_was_struck(rigid):
     found = fj.detect(rigid, quiet=(0.05, 0.55), cutoff=100.0)
     assert [found.struck(x) for x in found.detections] == [["link2"], ["link1"]]
@@ -158,6 +195,31 @@ def test_the_command(rigid, tmp_path):
         assert failed.exit_code == 2 and message in " ".join(failed.stderr.split())
 
 
+def test_the_command_with_a_log_of_other_people(elastic, tmp_path):
+    """Milliseconds, names of libfranka, decimal commas; what is not used is listed."""
+    fj.write_robot(ELASTIC, tmp_path / "robot.toml")
+    springs = 800.0 * (elastic.theta - elastic.q)
+    columns = np.column_stack([1e3 * elastic.t, elastic.q, elastic.v, springs, springs])
+    header = ";".join(["time", *(f"{x}{i}" for x in ("q", "dq", "tau_J", "other") for i in range(2))])
+    rows = "\r\n".join(";".join(f"{x:.9g}" for x in row) for row in columns)
+    (tmp_path / "log.csv").write_text(header + "\r\n" + rows.replace(".", ","), encoding="utf-8-sig", newline="")
+    arguments = ["detect", str(tmp_path / "robot.toml"), str(tmp_path / "log.csv"), "--threshold", "0.5"]
+    asked = CliRunner().invoke(app, arguments)
+    assert asked.exit_code == 2 and "--time-unit ms" in " ".join(asked.stderr.split())
+    done = CliRunner(env={"COLUMNS": "160"}).invoke(app, [*arguments, "--time-unit", "ms", "--cutoff", "100"])
+    assert done.exit_code == 0, done.output
+    assert "LinkResidual" in done.output and "ignored columns: other0, other1" in done.output
+    assert "detections: 1" in done.output and "largest residual: " in done.output
+    other = CliRunner(env={"COLUMNS": "160"}).invoke(
+        app, [*arguments, "--time-unit", "ms", "--columns", "tau_e=other", "--residual", "link"]
+    )
+    assert other.exit_code == 0 and "ignored columns: tau_J0, tau_J1" in other.output
+    wrong = CliRunner().invoke(app, [*arguments, "--columns", "torque"])
+    assert wrong.exit_code == 2 and "it takes such as t=stamp,tau=effort" in " ".join(wrong.stderr.split())
+    refused = CliRunner().invoke(app, [*arguments[:-1], "inf", "--time-unit", "ms"])
+    assert refused.exit_code == 2 and "nothing is ever detected" in " ".join(refused.stderr.split())
+
+
 def test_files(rigid, tmp_path):
     found = fj.detect(rigid, thresholds=1.0)
     write_table(found, tmp_path / "found.npz")
@@ -212,9 +274,10 @@ def test_stamps_that_are_missing(tmp_path):
     plot_detections(found, tmp_path / "plot.png")
 
 
-def test_a_plot_without_thresholds(tmp_path):
-    plot_detections(fj.detect(pendulum_log(), thresholds=np.inf), tmp_path / "plot.png")
-    assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
+@pytest.mark.parametrize("wrong", [np.inf, np.nan, -1.0, 0.0, {"residual": [np.inf]}])
+def test_thresholds_that_detect_nothing_are_refused(wrong):
+    with pytest.raises(fj.InputError, match=r"nothing is ever detected|every number must be positive"):
+        fj.detect(pendulum_log(), thresholds=wrong)
 
 
 def test_samples_that_run_backwards():

@@ -124,3 +124,139 @@ def test_a_batch_of_runs_is_no_log(tmp_path):
     fj.write_results(batch, tmp_path / "runs.csv")
     with pytest.raises(fj.InputError, match="several runs in it, by 'run'"):
         fj.read_log(tmp_path / "runs.csv", ROBOT)
+
+
+# Logs as people have them -----------------------------------------------------------------------------------------
+
+T = 0.01 * np.arange(30)
+Q, V = np.column_stack([np.sin(T), 0.5 * T]), np.column_stack([np.cos(T), 0 * T + 0.5])
+TAU = np.column_stack([T, -T])
+
+
+def table(header, *columns, mark=",", time=T):
+    rows = zip(time, *(np.atleast_2d(x.T)[i] for x in columns for i in range(x.shape[1])))
+    return "\n".join([header, *(mark.join(f"{x:.12g}" for x in row) for row in rows)]) + "\n"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "t,q1,q2,dq1,dq2,tau1,tau2",
+        "t,q0,q1,dq0,dq1,tau0,tau1",
+        "t,q_0,q_1,qdot_0,qdot_1,tau_m_0,tau_m_1",
+        "t,q[0],q[1],dq[0],dq[1],tau[0],tau[1]",
+        "Time (s),state.q[0],state.q[1],state.dq[0] [rad/s],state.dq[1],tau[0],tau[1]",
+        f"time_s,q_{FIRST},q_{SECOND},{FIRST}.dq,dq.{SECOND},tau1,tau2",
+    ],
+)
+def test_names_of_other_people(tmp_path, header):
+    log = fj.read_log(written(tmp_path, table(header, Q, V, TAU)), ROBOT)
+    assert log.known == ("q", "v", "tau") and log.ignored == ()
+    for found, wanted in zip((log.t, log.q, log.v, log.tau), (T, Q, V, TAU)):
+        assert np.allclose(found, wanted, rtol=1e-11)
+
+
+def test_joint_torque_sensors(tmp_path):
+    log = fj.read_log(written(tmp_path, table("t,q1,q2,dq1,dq2,tau_J1,tau_J2", Q, V, TAU)), ROBOT)
+    assert log.known == ("q", "v", "tau_e") and np.allclose(log.tau_e, TAU) and log.sensors == (True, True)
+
+
+def test_spreadsheets(tmp_path):
+    text = table("t;q1;q2;v1;v2;tau1;tau2", Q, V, TAU, mark=";").replace(".", ",").replace("\n", "\r\n")
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert np.allclose(fj.read_log(path, ROBOT).q, Q, rtol=1e-11)
+
+
+def test_libfranka(tmp_path):
+    """Its own names; the header has q_d twice, and the time is ms without saying so."""
+    more = "q_d[0], q_d[1],tau_J[0], tau_J[1],tau_ext_hat_filtered[0], tau_ext_hat_filtered[1],q_d[0], q_d[1]"
+    header = f"duration, success rate, q[0], q[1],dq[0], dq[1],{more}"
+    path = written(tmp_path, table(header, 0 * T[:, None] + 1, Q, V, Q, TAU, TAU, Q, time=1e3 * T))
+    with pytest.raises(fj.InputError, match=r"'duration' has no unit.* 'duration \[ms\]', or say --time-unit ms"):
+        fj.read_log(path, ROBOT)
+    log = fj.read_log(path, ROBOT, time_unit="ms")
+    assert log.known == ("q", "v", "tau_e") and np.allclose(log.t, T) and np.allclose(log.tau_e, TAU)
+    assert log.ignored[:2] == ("success rate", "q_d[0]") and len(log.ignored) == 7
+
+
+def test_arrays_of_libfranka(tmp_path):
+    np.savez(tmp_path / "log.npz", time=1e3 * T, q=Q, dq=V, tau_J=TAU, tau_J_d=TAU, names=np.array(["a"]))
+    log = fj.read_log(tmp_path / "log.npz", ROBOT, time_unit="ms")
+    assert log.known == ("q", "v", "tau_e") and np.array_equal(log.v, V) and log.ignored == ("tau_J_d", "names")
+
+
+def test_columns_may_be_said(tmp_path):
+    path = written(tmp_path, table("t,time,pos1,pos2,effort1,effort2", T[:, None] + 7.0, Q, TAU))
+    with pytest.raises(fj.InputError, match="both 't' and 'time' may be the time; say which with --columns t=t "):
+        fj.read_log(path, ROBOT)
+    log = fj.read_log(path, ROBOT, columns={"t": "time", "q": "pos", "tau": "effort"})
+    assert log.t[0] == 7.0 and np.allclose(log.q, Q) and np.allclose(log.tau, TAU) and log.ignored == ("t",)
+    with pytest.raises(fj.InputError, match="no columns 'force' for tau"):
+        fj.read_log(path, ROBOT, columns={"t": "t", "q": "pos", "tau": "force"})
+    with pytest.raises(fj.InputError, match="columns are given for 'torque'; it must be one of t, q, v"):
+        fj.read_log(path, ROBOT, columns={"torque": "effort"})
+    commanded = written(tmp_path, table("t,q1,q2,tau_J1,tau_J2", Q, TAU))
+    assert fj.read_log(commanded, ROBOT, columns={"tau": "tau_J"}).known == ("q", "v", "tau")
+
+
+@pytest.mark.parametrize(
+    ("header", "message"),
+    [
+        ("t,q0,q1,q2,tau1,tau2", "numbered from 0, and 'q2' is one too many"),
+        ("t,v1,v2,dq1,q1,q2", f"two columns for v of '{FIRST}', 'v1' and 'dq1'; .*--columns v=dq "),
+        ("t,t,q1,q2,v1,v2", "two columns 't'; remove or rename"),
+        ("t,timestamp,q1,q2,v1,v2", "both 't' and 'timestamp' may be the time"),
+        ("t,a1,a2,b1,b2,c", "no column is named after a joint"),
+    ],
+)
+def test_what_could_be_meant_in_two_ways_is_asked_back(tmp_path, header, message):
+    with pytest.raises(fj.InputError, match=message):
+        fj.read_log(written(tmp_path, table(header, Q, V, T[:, None])), ROBOT)
+
+
+def test_a_joint_whose_name_is_part_of_another_quantity(tmp_path):
+    robot = fj.Robot("r", (fj.Link("a", fj.Joint("J1"), "base", 1.0, [0.1, 0, 0], np.diag([0.1, 0.1, 0.1])),))
+    path = written(tmp_path, table("t,q_J1,tau_J1", Q[:, :1], TAU[:, :1]))
+    with pytest.raises(fj.InputError, match="'tau_J1' may be tau of 'J1' or tau_e number 1; say what tau is called"):
+        fj.read_log(path, robot)
+    assert fj.read_log(path, robot, columns={"tau_e": "tau_J"}).known == ("q", "v", "tau_e")
+    assert fj.read_log(path, robot, columns={"tau": "tau"}).known == ("q", "v", "tau")
+
+
+def test_numbers_without_a_header_are_refused(tmp_path):
+    text = table("t,q1,q2", Q).split("\n", 1)[1]
+    with pytest.raises(fj.InputError, match="the first line has no names"):
+        fj.read_log(written(tmp_path, text), ROBOT)
+
+
+@pytest.mark.parametrize(("scale", "unit"), [(1e3, "ms"), (1e6, "us"), (1e9, "ns")])
+@pytest.mark.parametrize("velocities", [True, False])
+def test_times_in_other_units_are_asked_back(tmp_path, scale, unit, velocities):
+    columns = [Q, V] if velocities else [Q]
+    header = "t,q1,q2,v1,v2" if velocities else "t,q1,q2"
+    path = written(tmp_path, table(header, *columns, time=scale * T))
+    said = f"'t' has no unit, .* apart; {'positions change' if velocities else 'robots are sampled more'}"
+    with pytest.raises(fj.InputError, match=rf"{said}.*'t \[{unit}\]', or say --time-unit {unit}"):
+        fj.read_log(path, ROBOT)
+    assert np.allclose(fj.read_log(path, ROBOT, time_unit=unit).t, T)
+    assert np.allclose(fj.read_log(path, ROBOT, time_unit="s").t, scale * T)
+    with pytest.raises(fj.InputError, match="must be one of s, ms"):
+        fj.read_log(path, ROBOT, time_unit="hours")
+
+
+def test_velocities_show_that_slow_samples_are_seconds(tmp_path):
+    slow = table("t,q1,q2,v1,v2", np.column_stack([np.sin(T), 0.5 * T]), V / 100, time=100 * T)
+    assert fj.read_log(written(tmp_path, slow), ROBOT).period == pytest.approx(1.0)
+    noisy = Q + np.where(np.arange(30) == 11, 6283.0, 0.0)[:, None]
+    assert fj.read_log(written(tmp_path, table("t,q1,q2,v1,v2", noisy, V)), ROBOT).period == pytest.approx(0.01)
+
+
+def test_bad_stamps_make_no_velocities(tmp_path):
+    regular = 0.01 * np.arange(90)
+    t = np.where(np.arange(90) < 40, regular, regular - 0.25)
+    t[10] = 1e9
+    text = table("t,q1,q2", np.column_stack([regular, 0.5 * regular]), time=t)
+    log = fj.read_log(written(tmp_path, text), ROBOT)
+    assert np.flatnonzero(np.isnan(log.v[:, 1])).tolist() == [0, 9, 11, 39, 40, 89]
+    assert np.allclose(log.v[~np.isnan(log.v[:, 1]), 1], 0.5)

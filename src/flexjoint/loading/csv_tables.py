@@ -1,0 +1,273 @@
+"""Tables of numbers in CSV files, read in chunks: memory grows with the numbers that are kept, not with the file.
+
+Separators are commas, semicolons, tabs or blanks; with all but commas a number may have a decimal comma.  A byte order
+mark, any line ends, blank lines and comments (`#`) are fine.  The first line may be a header; a comment of as many
+cells before the first numbers is one too.  Whatever is wrong with a file is an InputError that says where.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+
+MAX_TABLE_BYTES = 500_000_000
+MAX_NUMBERS = 40_000_000  # that are kept: 320 MB
+MAX_COLUMNS = 4096
+MAX_LINE = 1_000_000  # bytes
+MAX_COMMENTS = 1_000_000  # lines
+CHUNK = 1 << 20  # bytes
+NO_NUMBER = ("", "na", "n/a", "null", "none")  # beside NaN: a number that was lost
+BLANK_LINES = re.compile(rb"\n[ \n]+")
+BLANKS = re.compile(r"[ \t]+")
+
+
+class CsvTable(NamedTuple):
+    """The header, None if the first line already has numbers, and the chosen columns side by side, (m, chosen)."""
+
+    header: list[str] | None
+    numbers: np.ndarray
+
+
+Choose = Callable[[list[str] | None, int], Sequence[int]]
+
+
+def read_csv(
+    path: str | os.PathLike[str], what: str, choose: Choose, *, lost: bool = False, most: int = MAX_TABLE_BYTES
+) -> CsvTable:
+    """Chosen columns of a CSV file.
+
+    `what` says what the file should be.  `choose(header, width)` gives the indices of the columns to keep, in order, or
+    raises; others may hold any text.  With `lost` a cell without a number is NaN, else it is refused.
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise InputError(f"{path}: there is no such file: give the path of a {what}")
+    try:
+        if place.stat().st_size > most:
+            raise InputError(f"{path}: the file is larger than {most:,} bytes; cut it into several")
+        with place.open("rb") as file:
+            return parse_csv(file, os.fspath(path), choose, lost=lost)
+    except OSError as error:
+        raise InputError(f"{path}: the {what.split(' (')[0]} cannot be read: {error.strerror}") from error
+
+
+def parse_csv(file: IO[bytes], place: str, choose: Choose, *, lost: bool = False) -> CsvTable:
+    """The same from an open file; `place` begins every message."""
+    return Reader(place, lost).read(file, choose)
+
+
+def shown(text: str, most: int = 40) -> str:
+    """A text from a file, quoted, in a message."""
+    return repr(text if len(text) <= most else text[: most - 3] + "...")
+
+
+class Reader:
+    """One file; what is learnt from its first lines holds for the rest."""
+
+    def __init__(self, place: str, lost: bool) -> None:
+        self.place, self.lost = place, lost
+        self.mark, self.width = "", 0
+        self.header: list[str] | None = None
+        self.keep: list[int] = []
+        self.rows = self.comments = 0
+        self.comment = ""  # the last one before the first sample
+        self.decimal = ""  # "," or ".", once one was met
+        self.table = np.empty((0, 0))
+
+    def error(self, problem: str) -> InputError:
+        return InputError(f"{self.place}: {problem}")
+
+    def read(self, file: IO[bytes], choose: Choose) -> CsvTable:
+        for text in self.chunks(file):
+            lines = self.samples(text)
+            if lines and not self.width:
+                lines = self.begin(lines, choose)
+            if lines:
+                self.append(self.numbers(lines))
+        if not self.width:
+            raise self.error("the file is empty; a header and at least one sample are needed, a line each")
+        if not self.rows:
+            raise self.error("there is a header but no sample; a header and at least one sample are needed")
+        self.table.resize((self.rows, len(self.keep)), refcheck=False)
+        return CsvTable(self.header, self.table)
+
+    # Lines ------------------------------------------------------------------------------------------------------------
+
+    def chunks(self, file: IO[bytes]) -> Iterator[str]:
+        """Whole lines, with \\n at their ends."""
+        rest, first = b"", True
+        while True:
+            data = file.read(CHUNK)
+            rest += data
+            cut = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1 if data else len(rest)
+            if len(rest) - cut > MAX_LINE:
+                raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is no table of numbers")
+            whole, rest = rest[:cut], rest[cut:]
+            if whole:
+                yield self.decoded(whole, first)
+                first = False
+            if not data:
+                return
+
+    def decoded(self, data: bytes, first: bool) -> str:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        if b"\n\n" in data or b"\n " in data:
+            data = BLANK_LINES.sub(b"\n", data)
+        try:
+            return data.decode("utf-8-sig" if first else "utf-8")
+        except UnicodeDecodeError as error:
+            raise self.error(f"not a text file in UTF-8 ({error.reason}); save it as CSV in UTF-8") from None
+
+    def samples(self, text: str) -> list[str]:
+        """Lines that are neither blank nor comments."""
+        lines = text.split("\n")
+        if "#" not in text:
+            return [line for line in lines if line and not line.isspace()]
+        kept = [line for line in lines if line and not line.isspace() and not line.lstrip().startswith("#")]
+        self.comments += sum(line.lstrip().startswith("#") for line in lines)
+        if self.comments > MAX_COMMENTS:
+            raise self.error(f"more than {MAX_COMMENTS:,} lines are comments; this is no table of numbers")
+        if not self.width:
+            end = lines.index(kept[0]) if kept else len(lines)
+            remarks = [line for line in lines[:end] if line.lstrip().startswith("#")]
+            self.comment = remarks[-1] if remarks else self.comment
+        return kept
+
+    def begin(self, lines: list[str], choose: Choose) -> list[str]:
+        """Learn the separator, the header and the columns from the first line; the lines that are samples."""
+        if len(lines[0]) > MAX_LINE:
+            raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is no table of numbers")
+        self.mark = separator(lines[0])
+        cells = self.cells(lines[0])
+        self.width = len(cells)
+        if self.width > MAX_COLUMNS:
+            raise self.error(f"{self.width:,} columns; at most {MAX_COLUMNS:,} are read: leave out what is not needed")
+        headed = not all(self.is_number(cell) for cell in cells)
+        if headed:
+            self.header = cells
+        elif self.comment:
+            names = self.cells(self.comment.lstrip().lstrip("#"))
+            self.header = names if len(names) == self.width and not all(map(self.is_number, names)) else None
+        self.keep = [int(j) for j in choose(self.header, self.width)]
+        self.table = np.empty((0, len(self.keep)))
+        return lines[headed:]
+
+    def cells(self, line: str) -> list[str]:
+        if self.mark == " ":
+            return BLANKS.split(line.strip())
+        try:
+            return [cell.strip() for cell in next(csv.reader([line], delimiter=self.mark, skipinitialspace=True))]
+        except csv.Error as error:
+            raise self.error(f"not a table of numbers: {error}") from None
+
+    def name(self, j: int) -> str:
+        return shown(self.header[j]) if self.header and self.header[j] else f"column {j + 1}"
+
+    # Numbers ----------------------------------------------------------------------------------------------------------
+
+    def append(self, found: np.ndarray) -> None:
+        wanted = self.rows + len(found)
+        if wanted * len(self.keep) > MAX_NUMBERS:
+            raise self.error(
+                f"more than {MAX_NUMBERS:,} numbers in the {len(self.keep)} columns that are used; cut the file into "
+                "several, or take fewer samples"
+            )
+        if wanted > len(self.table):
+            self.table.resize((max(wanted, self.rows + self.rows // 4), len(self.keep)), refcheck=False)
+        self.table[self.rows : wanted] = found
+        self.rows = wanted
+
+    def numbers(self, lines: list[str]) -> np.ndarray:
+        """Of the chosen columns, (lines, chosen)."""
+        if self.mark == " ":
+            lines = [BLANKS.sub(" ", line.strip()) for line in lines]
+        text = "\n".join(lines)
+        if '"' in text or (self.mark != "," and "," in text and "." in text):
+            return self.cell_by_cell(lines)
+        if any(line.count(self.mark) != self.width - 1 for line in lines):
+            return self.cell_by_cell(lines)
+        plain = lines
+        if self.mark != "," and "," in text:
+            self.settle(",")
+            plain = text.replace(",", ".").split("\n")
+        elif self.mark != "," and "." in text:
+            if self.decimal == ",":
+                return self.cell_by_cell(lines)
+            self.decimal = "."
+        found = self.parsed(plain)
+        if found is None and self.lost and self.mark != " ":
+            empty = re.compile(rf"(?<![^{self.mark}])[ ]*(?![^{self.mark}])")
+            found = self.parsed([empty.sub("nan", line) for line in plain])
+        return self.cell_by_cell(lines) if found is None else found
+
+    def parsed(self, lines: list[str]) -> np.ndarray | None:
+        """All at once, None if something is no number."""
+        try:
+            return np.loadtxt(lines, delimiter=self.mark, comments=None, usecols=self.keep, ndmin=2)
+        except (ValueError, OverflowError):
+            return None
+
+    def settle(self, decimal: str) -> None:
+        if self.decimal not in ("", decimal):
+            raise self.error(
+                "some numbers have decimal points and some have decimal commas; write all of them in one way"
+            )
+        self.decimal = decimal
+
+    def cell_by_cell(self, lines: list[str]) -> np.ndarray:
+        """Slower: quotes are taken off, and the first mistake is named."""
+        found = np.empty((len(lines), len(self.keep)))
+        for i, line in enumerate(lines):
+            cells, k = self.cells(line), self.rows + i + 1
+            if len(cells) != self.width:
+                raise self.error(f"sample {k} has {len(cells)} cells, the {self.first} {self.width}{self.hint(cells)}")
+            for j, column in enumerate(self.keep):
+                found[i, j] = self.number(cells[column], k, column)
+        return found
+
+    @property
+    def first(self) -> str:
+        return "header" if self.header else "first sample"
+
+    def hint(self, cells: list[str]) -> str:
+        if self.mark == "," and len(cells) > self.width:
+            return "; with decimal commas columns must be separated by semicolons"
+        return ""
+
+    def number(self, cell: str, k: int, column: int) -> float:
+        if self.lost and cell.lower() in NO_NUMBER:
+            return math.nan
+        if self.mark != "," and ("," in cell or "." in cell):
+            self.settle("," if "," in cell else ".")
+        if not self.is_number(cell):
+            said = "is empty; remove the sample, or fill it in" if not cell else f"is {shown(cell)}, not a number"
+            raise self.error(f"sample {k} of {self.name(column)} {said}")
+        return float(cell.replace(",", ".") if self.mark != "," else cell)
+
+    def is_number(self, cell: str) -> bool:
+        if "_" in cell:
+            return False
+        try:
+            float(cell.replace(",", ".") if self.mark != "," else cell)
+        except ValueError:
+            return False
+        return True
+
+
+def separator(line: str) -> str:
+    """Of the cells of a line: semicolons before tabs before commas, else blanks."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    if ";" in bare:
+        return ";"
+    if "\t" in bare.strip(" \t") and "," not in re.sub(r"\d,\d", "", bare):
+        return "\t"
+    return "," if "," in bare else " "
