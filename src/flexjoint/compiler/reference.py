@@ -85,9 +85,11 @@ def evaluate_rows(program: Program, arrays: Sequence[Any], m: NumpyArithmetic) -
 @cache
 def fused_multiply_add() -> Any:
     """libm's fma: one rounding.  (Python has math.fma from 3.13 on.)"""
+    import ctypes
     import ctypes.util
 
-    function = ctypes.CDLL(ctypes.util.find_library("m")).fma
+    process = ctypes.CDLL(None)  # Python itself has the C library; looking it up by name starts another program
+    function = process.fma if hasattr(process, "fma") else ctypes.CDLL(ctypes.util.find_library("m")).fma
     function.restype = ctypes.c_double
     function.argtypes = [ctypes.c_double] * 3
     return function

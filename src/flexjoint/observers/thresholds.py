@@ -15,19 +15,21 @@ however large, move σ by a bounded amount; without them it is that of all sampl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control.gains import positive
 from ..errors import InputError
+from ..numerics import atan2, cos, evaluate, exp, gauss_legendre, product, stationary_covariance
 from ..spatial import ca
 from .base import Measurement
 from .residual import Status
 from .timed import TimedObserver
 
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(64)
+NODES = 64  # of the integral
 HIGHEST = 38.0  # standard deviations: beyond, a normal density is zero in double precision
 SETTLED = 1e-12
 QUANTILES = {0.5: 0.6744897501960817, 0.9: 1.6448536269514722}  # of |x|, x normal with deviation 1
@@ -83,25 +85,24 @@ def spread_of_noise(
     `noise` has the standard deviations of what the residual reads, a number or one an entry each.  The residual is
     linearized as it is computed, with its state, and the covariance solves Lyapunov's equation.
     """
-    from scipy.linalg import solve_discrete_lyapunov
-
     given = [*residual.fields(measurement), np.broadcast_to(torque, residual.robot.motor_count)]
     deviations = [*residual.fields(noise), torque_noise]
     x, w = ca.SX.sym("x", residual.memory[0]), [ca.SX.sym(array.name, array.size) for array in residual.arrays]
-    after, outputs = residual.step(x, ca.SX(residual.period), residual.sensed(w[:-1]), w[-1])
+    h = ca.SX.sym("h")
+    after, outputs = residual.step(x, h, residual.sensed(w[:-1]), w[-1])
     r = ca.vertcat(*(outputs[name] for name in residual.channels))
     sensed = ca.vertcat(*w)
-    law = ca.Function("law", [x, sensed], [after, r])
-    now = np.concatenate([checked(array.name, y, array.size) for array, y in zip(residual.arrays, given)])
+    now = [checked(array.name, y, array.size) for array, y in zip(residual.arrays, given)]
     spreads = np.concatenate([checked(array.name, y, array.size) for array, y in zip(residual.arrays, deviations)])
     if np.any(spreads < 0):
         raise InputError("spread_of_noise: a standard deviation is negative")
-    W = spreads**2
-    state = settled(law, residual.blank[0], now)
-    jacobians = ca.Function("jacobians", [x, sensed], [ca.jacobian(y, z) for y in (after, r) for z in (x, sensed)])
-    A, B, C, D = (np.array(ca.densify(y)) for y in jacobians(state, now))
-    covariance = solve_discrete_lyapunov(A, (B * W) @ B.T)
-    now_now, next_now = C @ covariance @ C.T + (D * W) @ D.T, C @ (A @ covariance @ C.T + (B * W) @ D.T)
+    W = spreads * spreads
+    at = [[residual.period], [settled(residual, now)], [np.concatenate(now)]]
+    jacobians = [ca.jacobian(y, z) for y in (after, r) for z in (x, sensed)]
+    A, B, C, D = (y[0] for y in evaluate([h, x, sensed], at, jacobians))
+    X = stationary_covariance(A, product(B * W, B.T))
+    now_now = product(C, X, C.T) + product(D * W, D.T)
+    next_now = product(C, product(A, X, C.T) + product(B * W, D.T))
     variance = np.diag(now_now)
     correlation = np.diag(next_now) / np.where(variance > 0, variance, 1.0)
     edges = np.cumsum(list(residual.channels.values()))[:-1]
@@ -109,10 +110,11 @@ def spread_of_noise(
     return {name: Spread(*part) for name, *part in zip(residual.channels, *parts)}
 
 
-def settled(law: Any, state: np.ndarray, now: np.ndarray) -> np.ndarray:
+def settled(residual: TimedObserver, now: Sequence[np.ndarray]) -> np.ndarray:
     """The state after many equal samples."""
+    state = residual.blank[0]
     for _ in range(100_000):
-        state, before = np.array(law(state, now)[0]).ravel(), state
+        state, before = residual.kernel(state, residual.period, *now)[0], state
         if np.max(np.abs(state - before)) <= SETTLED * np.max(np.abs(state)):
             return state
     return state
@@ -130,9 +132,11 @@ def checked(name: str, value: Any, size: int) -> np.ndarray:
 
 def crossings(level: Any, correlation: Any) -> np.ndarray:
     """The probability that a normal sequence of deviation 1 rises through a level between two samples."""
-    a, end = np.asarray(level, dtype=float)[..., None], np.arccos(np.clip(correlation, -1.0, 1.0))
-    u = end[..., None] / 2 * (1 + NODES)
-    return np.sum(WEIGHTS * np.exp(-(a**2) / (1 + np.cos(u))), axis=-1) * end / 2 / (2 * np.pi)
+    nodes, weights = gauss_legendre(NODES)
+    a, rho = np.asarray(level, dtype=float)[..., None], np.clip(np.asarray(correlation, dtype=float), -1.0, 1.0)
+    end = np.reshape([atan2(math.sqrt(1 - x * x), x) for x in rho.ravel().tolist()], rho.shape)  # arccos ρ
+    u = end[..., None] / 2 * (1 + nodes)
+    return np.sum(weights * exp(-(a * a) / (1 + cos(u))), axis=-1) * end / 2 / (2 * np.pi)
 
 
 def false_alarm_thresholds(
