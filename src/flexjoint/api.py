@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from .compiler import packing
-from .compiler.calling import EXTENSION, AlgorithmBase, inherit_vectorcall
+from .compiler.calling import COMPILER_STACK, EXTENSION, AlgorithmBase, inherit_vectorcall, with_stack
 from .compiler.kernel import Kernel, Result
 from .compiler.program import Array, Program
 from .compiler.scan import tracing
@@ -234,6 +234,12 @@ class Algorithm(AlgorithmBase):
 
     def kernel(self, robot: Robot, structure: Structure) -> Kernel:
         """The compiled code, made at the first call."""
+        with self._lock:
+            known = (robot, structure) in self._kernels
+        # Not within the lock: the thread that makes the code may be another one.
+        return with_stack(0 if known else COMPILER_STACK, lambda: self._kernel(robot, structure))
+
+    def _kernel(self, robot: Robot, structure: Structure) -> Kernel:
         key = (robot, structure)
         with self._lock:
             kernel = self._kernels.get(key)
