@@ -8,6 +8,7 @@ setup(
         Extension(
             "flexjoint.compiler._call",
             ["src/flexjoint/compiler/_call.c"],
+            depends=["src/flexjoint/compiler/_stack.h"],
             include_dirs=[numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             optional=True,

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from .compiler import packing
-from .compiler.calling import EXTENSION, AlgorithmBase, inherit_vectorcall
+from .compiler.calling import COMPILER_STACK, EXTENSION, AlgorithmBase, inherit_vectorcall, with_stack
 from .compiler.kernel import Kernel, Result
 from .compiler.program import Array, Program
 from .compiler.scan import tracing
-from .compiler.trace import trace
+from .compiler.trace import check_count, declared, trace
 from .derivatives import Output, at_values, derivatives, in_a_tuple
 from .errors import InputError
 from .paths import Parameter, select, select_all, with_symbols
@@ -96,8 +96,8 @@ class Algorithm(AlgorithmBase):
         return kernel(*args, *leaves, **{name: x for name, x in asked.items() if x is not None})
 
     def _on_expressions(self, robot: Robot, structure: Structure, arrays: Iterable[Any]) -> Any:
-        """The function itself, of SX."""
-        positional, groups = structure.arranged(arrays)
+        """The function itself, of SX; it gets copies, since SX can be written into."""
+        positional, groups = structure.arranged(map(ca.SX, arrays))
         return self.function(robot, *positional, **groups, **dict(structure.options))
 
     def _check_robot(self, robot: Any) -> None:
@@ -182,6 +182,23 @@ class Algorithm(AlgorithmBase):
                     raise InputError(f"{self.__name__} has no input '{by}', it takes {known}; and {error}") from None
         return pairs
 
+    def _returned(self, value: Any) -> Sequence[Any]:
+        """What the function returned, an array for each output."""
+        if isinstance(self._outputs, str):
+            return [value]
+        check_count(self.__name__, "its outputs", self._fields, value)
+        return value
+
+    def _output(self, array: Array, value: Any) -> Output:
+        """An output, or a list of them, which is a stack of derivatives, compared with its declaration."""
+        if not isinstance(value, list):
+            return Output(array, [declared(self.__name__, array, value)], False)
+        if not value:
+            raise InputError(f"{self.__name__} returned an empty list for {array.name}; a stack has at least one array")
+        owner = f"{self.__name__} (a list is a stack of derivatives)"
+        layers = [array._replace(name=f"{array.name}[{k}]") for k in range(len(value))]
+        return Output(array, [declared(owner, layer, x) for layer, x in zip(layers, value)], True)
+
     @property
     def _fields(self) -> tuple[str, ...]:
         """Names of the outputs."""
@@ -193,7 +210,12 @@ class Algorithm(AlgorithmBase):
         return [*self._positional, *(f"q{first + k}" for k in range(arrays - given))]
 
     def _signal(self, name: str) -> Signal:
-        return SIGNALS[name if name in self._positional else "higher"]
+        return self._signal_of(name if name in self._positional else "higher")
+
+    def _signal_of(self, name: str) -> Signal:
+        if name not in SIGNALS:
+            raise InputError(f"{self.__name__}: there is no signal '{name}'; there are {', '.join(SIGNALS)}")
+        return SIGNALS[name]
 
     def _described(self, robot: Robot, structure: Structure) -> list[Array]:
         """The arrays of a call, those in groups behind the positional ones."""
@@ -212,6 +234,12 @@ class Algorithm(AlgorithmBase):
 
     def kernel(self, robot: Robot, structure: Structure) -> Kernel:
         """The compiled code, made at the first call."""
+        with self._lock:
+            known = (robot, structure) in self._kernels
+        # Not within the lock: the thread that makes the code may be another one.
+        return with_stack(0 if known else COMPILER_STACK, lambda: self._kernel(robot, structure))
+
+    def _kernel(self, robot: Robot, structure: Structure) -> Kernel:
         key = (robot, structure)
         with self._lock:
             kernel = self._kernels.get(key)
@@ -259,10 +287,9 @@ class Algorithm(AlgorithmBase):
         packs = packing.recording() if self._packs and not structure.derivatives else nullcontext(())
         with tracing(loops=not structure.derivatives) as definitions, packs as packed:
             value = self._on_expressions(with_symbols(robot, leaves), structure, arrays)
-        values = [value] if isinstance(self._outputs, str) else value
         outputs = [
-            Output(describe(name, SIGNALS[name], robot), x if isinstance(x, list) else [x], isinstance(x, list))
-            for name, x in zip(self._fields, values)
+            self._output(describe(name, self._signal_of(name), robot), x)
+            for name, x in zip(self._fields, self._returned(value))
         ]
         name = f"{self.__name__} of {robot.name}"
         known: list[tuple[Any, float]] = []
@@ -348,7 +375,7 @@ def program_of(
     """
     symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
     with tracing(loops) as definitions:
-        outputs = function(*symbols)
+        outputs = function(*map(ca.SX, symbols))  # copies: SX can be written into
     return trace(name, list(zip(inputs, symbols)), outputs, definitions)
 
 

@@ -81,6 +81,7 @@ def test_an_unknown_processor_is_refused(level):
 # The control word of SSE ---------------------------------------------------------------------------------------
 
 CONTROL = """
+@kernel_stack = constant i64 256
 declare void @llvm.x86.sse.stmxcsr(ptr)
 declare void @llvm.x86.sse.ldmxcsr(ptr)
 define i64 @kernel(ptr %word) {

@@ -17,8 +17,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "_stack.h"
+
 #define MAX_ARRAYS 1024
 #define MAX_GROUPS 4
+#define MAX_DEPTH 64 /* dimensions of an array, the most that NumPy has */
+#define FEW_ARRAYS 64 /* so many each way have their addresses on the stack */
+#define MOST (PTRDIFF_MAX / (ptrdiff_t)sizeof(double)) /* doubles that memory can hold */
 #define FEW_ROWS 32 /* fewer are done before another thread could take the GIL */
 
 typedef int64_t (*kernel_function)(const double *const *in, double *const *out);
@@ -31,13 +36,19 @@ typedef struct {
 } Shape;
 
 typedef struct {
+    block_function function; /* or NULL */
+    int lanes;
+    int groups; /* of `lanes` rows that it evaluates at most */
+    int apart;  /* whether it heeds its steps; else rows of results follow each other */
+    size_t stack; /* bytes that a call needs at most */
+} Block;
+
+typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     kernel_function function; /* one row */
-    block_function block;     /* groups of `lanes` rows, or NULL */
-    int lanes;
-    int groups; /* of `lanes` rows that `block` evaluates at most */
-    int apart; /* whether `block` heeds its steps; else rows of results follow each other */
+    size_t stack;             /* bytes that a call of it needs at most */
+    Block block;              /* groups of rows */
     Py_ssize_t blocks_from; /* rows from which on `block` is wanted */
     int stacked;            /* whether the first result is a stack, its first dimension counting layers */
     int n_in;      /* argument arrays */
@@ -61,58 +72,145 @@ typedef struct {
     npy_intp size;
 } Rows;
 
-/* `count` rows: groups of `lanes` rows by the SIMD code, if there is any, what is left by the scalar code. The block is
-   an argument because another thread may set the kernel's while this one runs without the GIL. */
-static Py_ssize_t run_rows(const Kernel *self, block_function block, int lanes, const Rows *in, const Rows *out,
-                           Py_ssize_t count, double *copies, unsigned char *finite)
+/* The tables of one batch, in one piece of memory: a thread's stack may be too small for them. */
+typedef struct {
+    Rows *in, *out;               /* n_in, n_layers */
+    const double **from, **spread, **from_groups;
+    double **to, **to_groups;
+    int64_t *steps;               /* n_layers, for the block */
+    PyObject **arrays;            /* n_out */
+    npy_intp *apart;              /* n_out: doubles from row to row of arrays that were given */
+    double *copies;               /* shared rows once for each lane, or NULL */
+} Tables;
+
+static void *next_table(char **memory, size_t count, size_t size)
 {
-    const double *from[MAX_ARRAYS], *spread[MAX_ARRAYS], *from_groups[MAX_GROUPS * MAX_ARRAYS];
-    double *to[MAX_ARRAYS], *to_groups[MAX_GROUPS * MAX_ARRAYS];
-    int64_t steps[MAX_ARRAYS];
-    Py_ssize_t bad = 0, row = 0, most = lanes * self->groups;
-    for (int k = 0; k < self->n_in; k++) {
-        from[k] = spread[k] = in[k].row;
+    void *table = *memory;
+    *memory += count * size;
+    return table;
+}
+
+/* 0 and an exception if there is no memory; all members have the alignment of a pointer. */
+static int tables_new(const Kernel *self, Tables *tables)
+{
+    size_t n_in = self->n_in, n_layers = self->n_layers, n_out = self->n_out;
+    size_t pointers = (2 + MAX_GROUPS) * n_in + (2 + MAX_GROUPS) * n_layers + 2 * n_out;
+    char *memory = PyMem_Malloc((n_in + n_layers) * sizeof(Rows) + pointers * sizeof(int64_t));
+    if (memory == NULL) {
+        PyErr_NoMemory();
+        return 0;
+    }
+    tables->in = next_table(&memory, n_in, sizeof(Rows));
+    tables->out = next_table(&memory, n_layers, sizeof(Rows));
+    tables->from = next_table(&memory, n_in, sizeof(int64_t));
+    tables->spread = next_table(&memory, n_in, sizeof(int64_t));
+    tables->from_groups = next_table(&memory, MAX_GROUPS * n_in, sizeof(int64_t));
+    tables->to = next_table(&memory, n_layers, sizeof(int64_t));
+    tables->to_groups = next_table(&memory, MAX_GROUPS * n_layers, sizeof(int64_t));
+    tables->steps = next_table(&memory, n_layers, sizeof(int64_t));
+    tables->arrays = next_table(&memory, n_out, sizeof(int64_t));
+    tables->apart = next_table(&memory, n_out, sizeof(int64_t));
+    tables->copies = NULL;
+    return 1;
+}
+
+static void tables_free(Tables *tables)
+{
+    PyMem_Free(tables->copies);
+    PyMem_Free(tables->in); /* the first table: all of them */
+}
+
+/* Room for the rows without a batch, `shared` doubles, once for each lane; 0 and an exception if there is none. */
+static int tables_copies(Tables *tables, const Block *block, npy_intp shared)
+{
+    if (block->function == NULL || shared == 0)
+        return 1;
+    tables->copies = PyMem_Malloc((size_t)shared * block->lanes * sizeof(double));
+    if (tables->copies == NULL)
+        PyErr_NoMemory();
+    return tables->copies != NULL;
+}
+
+/* `count` rows to evaluate. The block is a copy: another thread may set the kernel's while this one runs without
+   the GIL. */
+typedef struct {
+    const Kernel *self;
+    Block block;
+    Tables *tables;
+    Py_ssize_t count;
+    unsigned char *finite; /* count bytes, or NULL */
+    Py_ssize_t bad;        /* rows whose result is not finite */
+} Batch;
+
+/* Groups of `lanes` rows by the SIMD code, if there is any, what is left by the scalar code. */
+static void run_rows(void *argument)
+{
+    Batch *batch = argument;
+    const Kernel *self = batch->self;
+    const Tables *t = batch->tables;
+    const Rows *in = t->in, *out = t->out;
+    const int lanes = batch->block.lanes, n_in = self->n_in, n_layers = self->n_layers;
+    const Py_ssize_t most = (Py_ssize_t)lanes * batch->block.groups;
+    double *copies = t->copies;
+    for (int k = 0; k < n_in; k++) {
+        t->from[k] = t->spread[k] = in[k].row;
         if (in[k].step == 0 && copies != NULL) { /* a row shared by all lanes is laid out once for each */
-            spread[k] = copies;
+            t->spread[k] = copies;
             for (int lane = 0; lane < lanes; lane++, copies += in[k].size)
                 memcpy(copies, in[k].row, in[k].size * sizeof(double));
         }
     }
-    for (int k = 0; k < self->n_layers; k++) {
-        to[k] = out[k].row;
-        steps[k] = out[k].step;
+    for (int k = 0; k < n_layers; k++) {
+        t->to[k] = out[k].row;
+        t->steps[k] = out[k].step;
     }
-    while (row < count) {
-        Py_ssize_t left = count - row, groups = block == NULL || left < lanes ? 0 : left < most ? left / lanes : self->groups;
+    for (Py_ssize_t row = 0; row < batch->count;) {
+        Py_ssize_t left = batch->count - row, groups = 0;
+        if (batch->block.function != NULL && left >= lanes)
+            groups = left < most ? left / lanes : batch->block.groups;
         int rows = groups > 0 ? (int)groups * lanes : 1;
         for (int g = 0; groups > 1 && g < groups; g++) {
-            for (int k = 0; k < self->n_in; k++)
-                from_groups[g * self->n_in + k] = spread[k] + g * lanes * in[k].step;
-            for (int k = 0; k < self->n_layers; k++)
-                to_groups[g * self->n_layers + k] = to[k] + g * lanes * out[k].step;
+            for (int k = 0; k < n_in; k++)
+                t->from_groups[g * n_in + k] = t->spread[k] + g * lanes * in[k].step;
+            for (int k = 0; k < n_layers; k++)
+                t->to_groups[g * n_layers + k] = t->to[k] + g * lanes * out[k].step;
         }
-        uint64_t status = (uint64_t)(groups > 1    ? block(from_groups, to_groups, steps, groups)
-                                     : groups == 1 ? block(spread, to, steps, 1)
-                                                   : self->function(from, to));
-        if (finite != NULL)
-            for (int r = 0; r < rows; r++)
-                finite[row + r] = !(status >> r & 1);
-        for (int r = 0; status >> r != 0; r++)
-            if (status >> r & 1) {
-                bad++;
-                for (int k = 0; k < self->n_layers; k++)
-                    for (npy_intp e = 0; e < out[k].size; e++)
-                        to[k][r * out[k].step + e] = Py_NAN;
-            }
-        for (int k = 0; k < self->n_in; k++) {
-            from[k] += rows * in[k].step;
-            spread[k] += rows * in[k].step;
+        uint64_t status =
+            (uint64_t)(groups > 1    ? batch->block.function(t->from_groups, t->to_groups, t->steps, groups)
+                       : groups == 1 ? batch->block.function(t->spread, t->to, t->steps, 1)
+                                     : self->function(t->from, t->to));
+        for (int r = 0; (status != 0 || batch->finite != NULL) && r < rows; r++) { /* at most 64, the bits of a word */
+            int finite = !(status >> r & 1);
+            if (batch->finite != NULL)
+                batch->finite[row + r] = (unsigned char)finite;
+            if (finite)
+                continue;
+            batch->bad++;
+            for (int k = 0; k < n_layers; k++)
+                for (npy_intp e = 0; e < out[k].size; e++)
+                    t->to[k][r * out[k].step + e] = Py_NAN;
         }
-        for (int k = 0; k < self->n_layers; k++)
-            to[k] += rows * out[k].step;
         row += rows;
+        if (row == batch->count)
+            break; /* no address beyond the last row is formed */
+        for (int k = 0; k < n_in; k++) {
+            t->from[k] += rows * in[k].step;
+            if (in[k].step != 0)
+                t->spread[k] = t->from[k];
+        }
+        for (int k = 0; k < n_layers; k++)
+            t->to[k] += rows * out[k].step;
     }
-    return bad;
+}
+
+static size_t stack_of(const Kernel *self, const Block *block)
+{
+    return block->function != NULL && block->stack > self->stack ? block->stack : self->stack;
+}
+
+static void no_stack(void)
+{
+    PyErr_SetString(PyExc_MemoryError, "no memory for the stack that this kernel needs");
 }
 
 /* Fast path ---------------------------------------------------------------------------------------- */
@@ -147,7 +245,9 @@ static const double *data_of(PyObject *array)
 
 static int overlap(const double *a, npy_intp a_size, const double *b, npy_intp b_size)
 {
-    return a < b + b_size && b < a + a_size;
+    uintptr_t first = (uintptr_t)a, second = (uintptr_t)b; /* of different arrays: compared as numbers */
+    return a_size > 0 && b_size > 0 && first < second + b_size * sizeof(double) &&
+           second < first + a_size * sizeof(double);
 }
 
 /* What a call returns: the only array, or several in the result type; takes over their references. */
@@ -169,46 +269,61 @@ static PyObject *returned(Kernel *self, PyObject **arrays)
     return result;
 }
 
-/* 1: done, *result set (or NULL with an exception); 0: the arguments do not fit, nothing has happened. */
-static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
-{
-    const double *in[MAX_ARRAYS];
-    double *out[MAX_ARRAYS];
-    PyObject *arrays[MAX_ARRAYS];
-    PyObject *const *given = NULL; /* n_out arrays */
-    double numbers[MAX_ARRAYS];
+/* The addresses of one evaluation: on the stack if they are few. */
+typedef struct {
+    const Kernel *self;
+    const double **in; /* n_in */
+    double **out;      /* n_layers */
+    PyObject **arrays; /* n_out */
+    double *numbers;   /* n_in, of arguments that are floats */
+    int64_t status;
+} Call;
 
-    if (n != self->n_in)
+static void run_one(void *argument)
+{
+    Call *call = argument;
+    call->status = call->self->function(call->in, call->out);
+}
+
+/* The arrays that a call shall write to: *given is set to n_out of them, or NULL if there are none; 0 if the keywords
+   are others. */
+static int given_arrays(const Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
+                        PyObject *const **given)
+{
+    *given = NULL;
+    if (kwnames == NULL || PyTuple_GET_SIZE(kwnames) == 0)
+        return 1;
+    if (PyTuple_GET_SIZE(kwnames) != 1)
         return 0;
-    if (kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0) {
-        if (PyTuple_GET_SIZE(kwnames) != 1)
+    PyObject *name = PyTuple_GET_ITEM(kwnames, 0);
+    if (name != out_name && PyUnicode_Compare(name, out_name) != 0)
+        return 0;
+    if (self->result_type == NULL)
+        *given = &args[n];
+    else if (PyTuple_Check(args[n]) && PyTuple_GET_SIZE(args[n]) == self->n_out)
+        *given = &PyTuple_GET_ITEM(args[n], 0);
+    return *given != NULL;
+}
+
+/* See kernel_try. */
+static int try_one(Kernel *self, PyObject *const *args, PyObject *const *given, Call *call, PyObject **result)
+{
+    for (int k = 0; given != NULL && k < self->n_out; k++)
+        if (!fits(given[k], &self->out[k], 1))
             return 0;
-        PyObject *name = PyTuple_GET_ITEM(kwnames, 0);
-        if (name != out_name && PyUnicode_Compare(name, out_name) != 0)
-            return 0;
-        if (self->result_type == NULL)
-            given = &args[n];
-        else if (PyTuple_Check(args[n]) && PyTuple_GET_SIZE(args[n]) == self->n_out)
-            given = &PyTuple_GET_ITEM(args[n], 0);
-        else
-            return 0;
-        for (int k = 0; k < self->n_out; k++)
-            if (!fits(given[k], &self->out[k], 1))
-                return 0;
-    }
     for (int k = 0; k < self->n_in; k++) {
         if (self->in[k].ndim == 0 && PyFloat_Check(args[k])) {
-            numbers[k] = PyFloat_AS_DOUBLE(args[k]);
-            in[k] = &numbers[k];
+            call->numbers[k] = PyFloat_AS_DOUBLE(args[k]);
+            call->in[k] = &call->numbers[k];
         } else if (fits(args[k], &self->in[k], 0)) {
-            in[k] = (const double *)PyArray_DATA((PyArrayObject *)args[k]);
+            call->in[k] = data_of(args[k]);
         } else {
             return 0;
         }
     }
     for (int i = 0; given != NULL && i < self->n_out; i++) {
         for (int k = 0; k < self->n_in; k++)
-            if (overlap(data_of(given[i]), self->out[i].size, in[k], self->in[k].size))
+            if (overlap(data_of(given[i]), self->out[i].size, call->in[k], self->in[k].size))
                 return 0;
         for (int k = 0; k < i; k++)
             if (overlap(data_of(given[i]), self->out[i].size, data_of(given[k]), self->out[k].size))
@@ -216,9 +331,10 @@ static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObjec
     }
 
     *result = NULL;
+    PyObject **arrays = call->arrays;
     int pointer = 0;
     for (int k = 0; k < self->n_out; k++) {
-        const Shape *shape = &self->out[k];
+        Shape *shape = &self->out[k];
         arrays[k] = given != NULL ? Py_NewRef(given[k]) : PyArray_SimpleNew(shape->ndim, shape->dims, NPY_DOUBLE);
         if (arrays[k] == NULL) {
             while (k > 0)
@@ -228,25 +344,60 @@ static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObjec
         double *data = (double *)PyArray_DATA((PyArrayObject *)arrays[k]);
         npy_intp step = shape->size / self->layers[k];
         for (int layer = 0; layer < self->layers[k]; layer++)
-            out[pointer++] = data + layer * step;
+            call->out[pointer++] = data + layer * step;
     }
 
-    if (self->function(in, out) != 0) {
+    int ran = with_stack(self->stack, run_one, call);
+    if (ran && call->status == 0) {
+        *result = returned(self, arrays);
+        return 1;
+    }
+    if (!ran) {
+        no_stack();
+    } else {
         for (int k = 0; k < self->n_out; k++)
             fill_nan(arrays[k], self->out[k].size);
-        PyObject *tuple = PyTuple_New(n);
+        PyObject *tuple = PyTuple_New(self->n_in);
         if (tuple != NULL) {
-            for (Py_ssize_t k = 0; k < n; k++)
+            for (Py_ssize_t k = 0; k < self->n_in; k++)
                 PyTuple_SET_ITEM(tuple, k, Py_NewRef(args[k]));
             PyObject *none = PyObject_CallMethod((PyObject *)self, "_raise_non_finite", "(N)", tuple);
             Py_XDECREF(none); /* it raises */
         }
-        for (int k = 0; k < self->n_out; k++)
-            Py_DECREF(arrays[k]);
+    }
+    for (int k = 0; k < self->n_out; k++)
+        Py_DECREF(arrays[k]);
+    return 1;
+}
+
+/* 1: done, *result set (or NULL with an exception); 0: the arguments do not fit, nothing has happened. */
+static int kernel_try(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
+{
+    PyObject *const *given;
+    if (n != self->n_in || !given_arrays(self, args, n, kwnames, &given))
+        return 0;
+    if (self->n_in <= FEW_ARRAYS && self->n_layers <= FEW_ARRAYS) {
+        const double *in[FEW_ARRAYS];
+        double *out[FEW_ARRAYS], numbers[FEW_ARRAYS];
+        PyObject *arrays[FEW_ARRAYS];
+        Call call = {self, in, out, arrays, numbers, 0};
+        return try_one(self, args, given, &call, result);
+    }
+    size_t each_in = self->n_in, each_out = self->n_layers; /* no fewer than n_out */
+    char *memory = PyMem_Malloc((2 * each_in + 2 * each_out) * sizeof(int64_t)), *next = memory;
+    *result = NULL;
+    if (memory == NULL) {
+        PyErr_NoMemory();
         return 1;
     }
-    *result = returned(self, arrays);
-    return 1;
+    Call call = {self};
+    call.in = next_table(&next, each_in, sizeof(int64_t));
+    call.numbers = next_table(&next, each_in, sizeof(int64_t));
+    call.out = next_table(&next, each_out, sizeof(int64_t));
+    call.arrays = next_table(&next, each_out, sizeof(int64_t));
+    int done = try_one(self, args, given, &call, result);
+    PyMem_Free(memory);
+    return done;
 }
 
 /* The dimensions of a result in a batch, layers first; returns how many. */
@@ -280,106 +431,107 @@ static npy_intp row_step(PyObject *object, const npy_intp *dims, int ndim, int d
     return step % unit == 0 && step >= size * unit ? step / unit : 0;
 }
 
-/* The same for batches: every argument has the same leading dimensions, or none. */
-static int kernel_try_batch(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
+/* The same for batches: every argument has the same leading dimensions, or none. See kernel_try_batch. */
+static int try_batch(Kernel *self, PyObject *const *args, PyObject *const *given, Tables *t, PyObject **result)
 {
-    Rows in[MAX_ARRAYS], out[MAX_ARRAYS];
-    PyObject *arrays[MAX_ARRAYS];
-    npy_intp batch[NPY_MAXDIMS], steps[MAX_ARRAYS], rows = 1, shared = 0;
-    int depth = 0;
+    Rows *in = t->in;
+    PyObject **arrays = t->arrays;
+    npy_intp batch[MAX_DEPTH], dims[MAX_DEPTH], rows = 1, shared = 0;
+    int depth = 0, stacked = self->stacked;
 
-    if (n != self->n_in || (self->stacked && self->n_out != 1))
-        return 0;
-    PyObject *const *given = NULL; /* n_out arrays */
-    if (kwnames != NULL && PyTuple_GET_SIZE(kwnames) > 0) {
-        if (PyTuple_GET_SIZE(kwnames) != 1 || PyUnicode_Compare(PyTuple_GET_ITEM(kwnames, 0), out_name) != 0)
-            return 0;
-        if (self->result_type == NULL)
-            given = &args[n];
-        else if (PyTuple_Check(args[n]) && PyTuple_GET_SIZE(args[n]) == self->n_out)
-            given = &PyTuple_GET_ITEM(args[n], 0);
-        else
-            return 0;
-    }
     for (int k = 0; k < self->n_in; k++) {
         PyArrayObject *array = (PyArrayObject *)args[k];
         const Shape *shape = &self->in[k];
         if (!PyArray_CheckExact(args[k]) || PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(array))
             return 0;
         int extra = PyArray_NDIM(array) - shape->ndim;
-        const npy_intp *dims = PyArray_DIMS(array);
-        if (extra < 0 || (extra > 0 && depth > 0 && extra != depth))
+        const npy_intp *sizes = PyArray_DIMS(array);
+        if (extra < 0 || extra > MAX_DEPTH || (extra > 0 && depth > 0 && extra != depth))
             return 0;
         for (int d = 0; d < shape->ndim; d++)
-            if (dims[extra + d] != shape->dims[d])
+            if (sizes[extra + d] != shape->dims[d])
                 return 0;
         for (int d = 0; d < extra; d++) {
-            if (depth > 0 && dims[d] != batch[d])
+            if (depth > 0 && sizes[d] != batch[d])
                 return 0;
             if (depth == 0)
-                rows *= dims[d];
+                rows *= sizes[d]; /* of an array that exists: no overflow */
         }
         if (extra > 0 && depth == 0)
-            memcpy(batch, dims, (depth = extra) * sizeof(npy_intp));
+            memcpy(batch, sizes, (depth = extra) * sizeof(npy_intp));
         in[k] = (Rows){(double *)PyArray_DATA(array), extra > 0 ? shape->size : 0, shape->size};
         shared += extra > 0 ? 0 : shape->size;
     }
-    if (depth == 0 || (self->block == NULL && rows >= self->blocks_from))
+    Block block = self->block;
+    if (depth == 0 || (block.function == NULL && rows >= self->blocks_from))
         return 0;
 
-    int stacked = self->stacked;
     for (int k = 0; k < self->n_out; k++) {
         const Shape *shape = &self->out[k];
-        if (depth + shape->ndim > NPY_MAXDIMS - 1)
+        if (depth + shape->ndim > MAX_DEPTH || (shape->size > 0 && rows > MOST / shape->size))
             return 0;
         if (given == NULL)
             continue;
-        npy_intp dims[NPY_MAXDIMS];
         int ndim = batch_dims(shape, batch, depth, stacked, dims);
-        steps[k] = row_step(given[k], dims, ndim, stacked ? 0 : depth, shape->size);
-        if (steps[k] == 0 || (!self->apart && self->block != NULL && steps[k] != shape->size))
+        t->apart[k] = row_step(given[k], dims, ndim, stacked ? 0 : depth, shape->size);
+        if (t->apart[k] == 0 || (!block.apart && block.function != NULL && t->apart[k] != shape->size))
             return 0;
-        npy_intp extent = stacked ? rows * shape->size : (rows - 1) * steps[k] + shape->size;
+        npy_intp extent = stacked ? rows * shape->size : rows > 0 ? (rows - 1) * t->apart[k] + shape->size : 0;
         for (int i = 0; i < self->n_in; i++)
             if (overlap(data_of(given[k]), extent, in[i].row, in[i].step ? rows * in[i].size : in[i].size))
                 return 0;
-        for (int i = 0; i < k; i++)
-            if (overlap(data_of(given[k]), extent, data_of(given[i]), (rows - 1) * steps[i] + self->out[i].size))
+        for (int i = 0; i < k && rows > 0; i++)
+            if (overlap(data_of(given[k]), extent, data_of(given[i]), (rows - 1) * t->apart[i] + self->out[i].size))
                 return 0;
     }
-    block_function block = self->block;
-    int lanes = self->lanes, pointer = 0;
-    double *copies = NULL;
     *result = NULL;
-    if (block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * lanes * sizeof(double))) == NULL) {
-        PyErr_NoMemory();
+    if (!tables_copies(t, &block, shared))
         return 1;
-    }
+    int pointer = 0;
     for (int k = 0; k < self->n_out; k++) {
         const Shape *shape = &self->out[k];
-        npy_intp dims[NPY_MAXDIMS];
         int ndim = batch_dims(shape, batch, depth, stacked, dims);
         arrays[k] = given != NULL ? Py_NewRef(given[k]) : PyArray_SimpleNew(ndim, dims, NPY_DOUBLE);
         if (arrays[k] == NULL) {
             while (k > 0)
                 Py_DECREF(arrays[--k]);
-            PyMem_Free(copies);
             return 1;
         }
-        npy_intp size = shape->size / self->layers[k], step = given != NULL && !stacked ? steps[k] : size;
+        npy_intp size = shape->size / self->layers[k], step = given != NULL && !stacked ? t->apart[k] : size;
         for (int layer = 0; layer < self->layers[k]; layer++)
-            out[pointer++] = (Rows){(double *)data_of(arrays[k]) + layer * rows * size, step, size};
+            t->out[pointer++] = (Rows){(double *)data_of(arrays[k]) + layer * rows * size, step, size};
     }
+    Batch work = {self, block, t, rows, NULL, 0};
+    int ran;
     if (rows < FEW_ROWS) {
-        run_rows(self, block, lanes, in, out, rows, copies, NULL);
+        ran = with_stack(stack_of(self, &block), run_rows, &work);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        run_rows(self, block, lanes, in, out, rows, copies, NULL);
+        ran = with_stack(stack_of(self, &block), run_rows, &work);
         Py_END_ALLOW_THREADS
     }
-    PyMem_Free(copies);
-    *result = returned(self, arrays);
+    if (ran) {
+        *result = returned(self, arrays);
+        return 1;
+    }
+    no_stack();
+    for (int k = 0; k < self->n_out; k++)
+        Py_DECREF(arrays[k]);
     return 1;
+}
+
+static int kernel_try_batch(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
+{
+    PyObject *const *given;
+    Tables tables;
+    if (n != self->n_in || (self->stacked && self->n_out != 1) || !given_arrays(self, args, n, kwnames, &given))
+        return 0;
+    *result = NULL;
+    if (!tables_new(self, &tables))
+        return 1;
+    int done = try_batch(self, args, given, &tables, result);
+    tables_free(&tables);
+    return done;
 }
 
 /* self._call(*args, **kwargs), the road for everything unusual */
@@ -416,6 +568,10 @@ static int read_shape(PyObject *tuple, Shape *shape)
         shape->dims[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(tuple, k));
         if (shape->dims[k] == -1 && PyErr_Occurred())
             return -1;
+        if (shape->dims[k] < 0 || (shape->dims[k] > 0 && shape->size > MOST / 64 / shape->dims[k])) {
+            PyErr_SetString(PyExc_ValueError, "a shape has sizes from 0 on, whose product fits into memory");
+            return -1;
+        }
         shape->size *= shape->dims[k];
     }
     return 0;
@@ -434,17 +590,20 @@ static int is_named_tuple(PyObject *type, Py_ssize_t n)
     return named;
 }
 
-/* KernelBase(address, input_shapes, output_shapes, layers, result_type, stacked, blocks_from) */
+/* KernelBase(address, input_shapes, output_shapes, layers, result_type, stacked, blocks_from, stack) */
 static int kernel_init(Kernel *self, PyObject *args, PyObject *kwargs)
 {
     unsigned long long address;
+    int stacked;
+    Py_ssize_t blocks_from, stack, shared = 0;
     PyObject *in, *out, *layers, *result_type;
-    if (!PyArg_ParseTuple(args, "KO!O!O!Opn", &address, &PyTuple_Type, &in, &PyTuple_Type, &out, &PyTuple_Type,
-                          &layers, &result_type, &self->stacked, &self->blocks_from))
+    if (!PyArg_ParseTuple(args, "KO!O!O!Opnn", &address, &PyTuple_Type, &in, &PyTuple_Type, &out, &PyTuple_Type,
+                          &layers, &result_type, &stacked, &blocks_from, &stack))
         return -1;
     Py_ssize_t n_in = PyTuple_GET_SIZE(in), n_out = PyTuple_GET_SIZE(out), total = 0;
-    if (self->in != NULL || n_out < 1 || n_in > MAX_ARRAYS || PyTuple_GET_SIZE(layers) != n_out) {
-        PyErr_SetString(PyExc_ValueError, "a kernel is set up once, with at most 1024 arrays each way");
+    if (self->in != NULL || address == 0 || n_out < 1 || n_in > MAX_ARRAYS || n_out > MAX_ARRAYS ||
+        PyTuple_GET_SIZE(layers) != n_out || stack < 0) {
+        PyErr_SetString(PyExc_ValueError, "a kernel is set up once, with code and at most 1024 arrays each way");
         return -1;
     }
     self->in = PyMem_Calloc(n_in + 1, sizeof(Shape));
@@ -454,9 +613,15 @@ static int kernel_init(Kernel *self, PyObject *args, PyObject *kwargs)
         PyErr_NoMemory();
         return -1;
     }
-    for (Py_ssize_t k = 0; k < n_in; k++)
+    for (Py_ssize_t k = 0; k < n_in; k++) {
         if (read_shape(PyTuple_GET_ITEM(in, k), &self->in[k]) < 0)
             return -1;
+        if (self->in[k].size > MOST / 64 - shared) { /* copies of all in 64 lanes */
+            PyErr_SetString(PyExc_ValueError, "the arguments of a kernel do not fit into memory");
+            return -1;
+        }
+        shared += self->in[k].size;
+    }
     for (Py_ssize_t k = 0; k < n_out; k++) {
         long count = PyLong_AsLong(PyTuple_GET_ITEM(layers, k));
         if (read_shape(PyTuple_GET_ITEM(out, k), &self->out[k]) < 0)
@@ -466,6 +631,10 @@ static int kernel_init(Kernel *self, PyObject *args, PyObject *kwargs)
                 PyErr_SetString(PyExc_ValueError, "a kernel has at least one and at most 1024 result layers");
             return -1;
         }
+        if ((count > 1 || (stacked && n_out == 1)) && (self->out[k].ndim < 1 || self->out[k].dims[0] != count)) {
+            PyErr_SetString(PyExc_ValueError, "the first dimension of a stack counts its layers");
+            return -1;
+        }
         self->layers[k] = (int)count;
     }
     self->n_in = (int)n_in;
@@ -473,6 +642,9 @@ static int kernel_init(Kernel *self, PyObject *args, PyObject *kwargs)
     self->n_layers = (int)total;
     self->result_type = result_type == Py_None ? NULL : Py_NewRef(result_type);
     self->named = is_named_tuple(result_type, n_out);
+    self->stacked = stacked;
+    self->blocks_from = blocks_from;
+    self->stack = (size_t)stack;
     self->function = (kernel_function)(uintptr_t)address;
     self->vectorcall = kernel_vectorcall;
     return 0;
@@ -499,6 +671,51 @@ static int rows_of(PyObject *array, npy_intp needed, int writeable, double **dat
     return 0;
 }
 
+/* The tables of a batch from the arguments of _run; 0 and an exception if they do not fit. */
+static int read_batch(const Kernel *self, Batch *work, PyObject *inputs, PyObject *steps, PyObject *outputs,
+                      PyObject *mask, Py_ssize_t rows, Py_ssize_t first)
+{
+    Tables *t = work->tables;
+    npy_intp shared = 0;
+    for (int k = 0; k < self->n_in; k++) {
+        npy_intp size = self->in[k].size, step = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, k));
+        if ((step != 0 && step != size) || (step > 0 && rows > MOST / step)) {
+            if (!PyErr_Occurred())
+                PyErr_SetString(PyExc_ValueError, "the rows of a batch follow each other, or there is one for all");
+            return 0;
+        }
+        npy_intp needed = work->count > 0 ? size + (rows - 1) * step : 0;
+        double *data;
+        if (rows_of(PyTuple_GET_ITEM(inputs, k), needed, 0, &data) < 0)
+            return 0;
+        t->in[k] = (Rows){data + first * step, step, size};
+        shared += step == 0 ? size : 0;
+    }
+    int pointer = 0;
+    for (int k = 0; k < self->n_out; k++) {
+        double *data;
+        npy_intp all = self->out[k].size, size = all / self->layers[k];
+        if (all > 0 && rows > MOST / all) {
+            PyErr_SetString(PyExc_ValueError, "a batch array does not hold its rows");
+            return 0;
+        }
+        if (rows_of(PyTuple_GET_ITEM(outputs, k), rows * all, 1, &data) < 0)
+            return 0;
+        for (int layer = 0; layer < self->layers[k]; layer++, pointer++)
+            t->out[pointer] = (Rows){data + (layer * rows + first) * size, size, size};
+    }
+    if (mask != Py_None) {
+        PyArrayObject *array = (PyArrayObject *)mask;
+        if (!PyArray_CheckExact(mask) || PyArray_TYPE(array) != NPY_BOOL || !PyArray_ISCARRAY(array) ||
+            PyArray_SIZE(array) != rows) {
+            PyErr_SetString(PyExc_ValueError, "finite must be a boolean for each row");
+            return 0;
+        }
+        work->finite = (unsigned char *)PyArray_DATA(array) + first;
+    }
+    return tables_copies(t, &work->block, shared);
+}
+
 /* _run(inputs, row_steps, outputs, rows, first, count, finite): rows first .. first + count - 1 of a batch of `rows`.
    inputs[k] is the array of argument k with row_steps[k] doubles from one row to the next, its size or 0 if it has no
    batch; outputs[k] is (layers, rows, ...); finite is None or `rows` bytes. Rows whose result is not finite are filled
@@ -506,79 +723,50 @@ static int rows_of(PyObject *array, npy_intp needed, int writeable, double **dat
 static PyObject *kernel_run(Kernel *self, PyObject *args)
 {
     PyObject *inputs, *steps, *outputs, *mask;
+    Batch work = {self, self->block, NULL, 0, NULL, 0};
     Py_ssize_t rows, first, count;
     if (!PyArg_ParseTuple(args, "O!O!O!nnnO", &PyTuple_Type, &inputs, &PyTuple_Type, &steps, &PyTuple_Type, &outputs,
                           &rows, &first, &count, &mask))
         return NULL;
     if (self->function == NULL || PyTuple_GET_SIZE(inputs) != self->n_in || PyTuple_GET_SIZE(steps) != self->n_in ||
-        PyTuple_GET_SIZE(outputs) != self->n_out || first < 0 || count < 0 || first > rows - count) {
+        PyTuple_GET_SIZE(outputs) != self->n_out || rows < 0 || first < 0 || count < 0 || first > rows - count) {
         PyErr_SetString(PyExc_ValueError, "wrong number of arrays or rows");
         return NULL;
     }
-    Rows in[MAX_ARRAYS], out[MAX_ARRAYS];
-    npy_intp shared = 0;
-    for (int k = 0; k < self->n_in; k++) {
-        npy_intp size = self->in[k].size, step = PyLong_AsSsize_t(PyTuple_GET_ITEM(steps, k));
-        if (step != 0 && step != size) {
-            if (!PyErr_Occurred())
-                PyErr_SetString(PyExc_ValueError, "the rows of a batch follow each other, or there is one for all");
-            return NULL;
-        }
-        npy_intp needed = count > 0 ? size + (rows - 1) * step : 0;
-        if (rows_of(PyTuple_GET_ITEM(inputs, k), needed, 0, &in[k].row) < 0)
-            return NULL;
-        in[k].row += first * step;
-        in[k].step = step;
-        in[k].size = size;
-        shared += step == 0 ? size : 0;
+    Tables tables;
+    if (!tables_new(self, &tables))
+        return NULL;
+    PyObject *bad = NULL;
+    work.tables = &tables;
+    work.count = count;
+    if (read_batch(self, &work, inputs, steps, outputs, mask, rows, first)) {
+        int ran;
+        Py_BEGIN_ALLOW_THREADS
+        ran = with_stack(stack_of(self, &work.block), run_rows, &work);
+        Py_END_ALLOW_THREADS
+        if (ran)
+            bad = PyLong_FromSsize_t(work.bad);
+        else
+            no_stack();
     }
-    int pointer = 0;
-    for (int k = 0; k < self->n_out; k++) {
-        double *data;
-        if (rows_of(PyTuple_GET_ITEM(outputs, k), rows * self->out[k].size, 1, &data) < 0)
-            return NULL;
-        npy_intp size = self->out[k].size / self->layers[k];
-        for (int layer = 0; layer < self->layers[k]; layer++, pointer++)
-            out[pointer] = (Rows){data + (layer * rows + first) * size, size, size};
-    }
-    unsigned char *finite = NULL;
-    if (mask != Py_None) {
-        PyArrayObject *array = (PyArrayObject *)mask;
-        if (!PyArray_CheckExact(mask) || PyArray_TYPE(array) != NPY_BOOL || !PyArray_ISCARRAY(array) ||
-            PyArray_SIZE(array) != rows) {
-            PyErr_SetString(PyExc_ValueError, "finite must be a boolean for each row");
-            return NULL;
-        }
-        finite = (unsigned char *)PyArray_DATA(array) + first;
-    }
-    block_function block = self->block;
-    int lanes = self->lanes;
-    double *copies = NULL;
-    if (block != NULL && shared > 0 && (copies = PyMem_Malloc(shared * lanes * sizeof(double))) == NULL)
-        return PyErr_NoMemory();
-    Py_ssize_t bad;
-    Py_BEGIN_ALLOW_THREADS
-    bad = run_rows(self, block, lanes, in, out, count, copies, finite);
-    Py_END_ALLOW_THREADS
-    PyMem_Free(copies);
-    return PyLong_FromSsize_t(bad);
+    tables_free(&tables);
+    return bad;
 }
 
-/* _use_block(address, lanes, groups, apart): code that evaluates up to `groups` groups of `lanes` rows at once. */
+/* _use_block(address, lanes, groups, apart, stack): code that evaluates up to `groups` groups of `lanes` rows at
+   once. */
 static PyObject *kernel_use_block(Kernel *self, PyObject *args)
 {
     unsigned long long address;
     int lanes, groups, apart;
-    if (!PyArg_ParseTuple(args, "Kiip", &address, &lanes, &groups, &apart))
+    Py_ssize_t stack;
+    if (!PyArg_ParseTuple(args, "Kiipn", &address, &lanes, &groups, &apart, &stack))
         return NULL;
-    if (lanes < 1 || groups < 1 || groups > MAX_GROUPS || lanes * groups > 64) {
+    if (lanes < 1 || groups < 1 || groups > MAX_GROUPS || lanes > 64 / groups || stack < 0) {
         PyErr_SetString(PyExc_ValueError, "a block has 1 to 64 rows, in at most 4 groups");
         return NULL;
     }
-    self->lanes = lanes;
-    self->groups = groups;
-    self->apart = apart;
-    self->block = (block_function)(uintptr_t)address;
+    self->block = (Block){(block_function)(uintptr_t)address, lanes, groups, apart, (size_t)stack};
     Py_RETURN_NONE;
 }
 
@@ -704,7 +892,15 @@ static PyObject *inherit_vectorcall(PyObject *module, PyObject *type)
     return Py_NewRef(type);
 }
 
+/* stack_left(): bytes of this thread's stack that are left, None if that is not known */
+static PyObject *module_stack_left(PyObject *module, PyObject *none)
+{
+    size_t left = stack_left();
+    return left == STACK_UNKNOWN ? Py_NewRef(Py_None) : PyLong_FromSize_t(left);
+}
+
 static PyMethodDef module_methods[] = {
+    {"stack_left", module_stack_left, METH_NOARGS, "Bytes of this thread's stack that are left, or None."},
     {"inherit_vectorcall", inherit_vectorcall, METH_O, "Class decorator: call instances by vectorcall."},
     {NULL, NULL, 0, NULL},
 };

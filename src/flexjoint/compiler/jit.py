@@ -9,6 +9,7 @@ so tests on one machine stand for others.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import threading
@@ -16,6 +17,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..errors import InputError
+from .stack import SYMBOL
 
 LEVELS = {
     "x86-64-v2": ("sse4.2", 2),
@@ -27,11 +29,13 @@ _numbers = itertools.count()
 
 
 class MachineCode(NamedTuple):
-    """A function in memory: `address` stays valid as long as `owner` is referenced."""
+    """A function in memory: `address` stays valid as long as `owner` is referenced; `stack` bytes are what a call takes
+    at most."""
 
     address: int
     owner: Any
     object_code: bytes
+    stack: int
 
 
 class Target(NamedTuple):
@@ -110,9 +114,10 @@ def assembly(ir: str) -> str:
 def load_object(object_code: bytes, symbol: str = "kernel") -> MachineCode:
     with _lock:
         llvm, _ = _llvm()
-        library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process().export_symbol(symbol)
+        library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+        library = library.export_symbol(symbol).export_symbol(SYMBOL)
         owner = library.link(_linker(), f"flexjoint_{next(_numbers)}")
-        return MachineCode(owner[symbol], owner, object_code)
+        return MachineCode(owner[symbol], owner, object_code, ctypes.c_int64.from_address(owner[SYMBOL]).value)
 
 
 def _optimised(ir: str) -> Any:

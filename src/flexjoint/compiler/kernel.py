@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -26,11 +27,12 @@ import numpy as np
 
 from ..errors import InputError, NonFiniteError
 from . import cache, control_word, jit, llvm
-from .calling import KernelBase, inherit_vectorcall
+from .calling import COMPILER_STACK, KernelBase, inherit_vectorcall, with_stack
 from .elementary import SIN_RANGE
 from .program import LANES, Array, Program
 
 MAX_ARRAYS = 1024  # each way; also in _call.c
+MAX_DIMENSIONS = 64  # NumPy's; also in _call.c
 _compiling = threading.RLock()
 BLOCKS_FROM = 64  # rows; for fewer, compiling code for vector registers does not pay
 
@@ -120,7 +122,23 @@ class Kernel(KernelBase):
         self.nominal = nominal  # values of the free parameters, the last inputs, in the robot itself
         self._key = key
         self._block: jit.MachineCode | None = None
-        entry = cache.load(self._cache_key(1)) if key else None
+        with_stack(COMPILER_STACK, lambda: self._make(program, result, type))
+        super().__init__(
+            self._code.address,
+            tuple(array.shape for array in self.inputs),
+            tuple(self.result.shapes(self.outputs)),
+            tuple(layers or 1 for layers in self.result.layers),
+            self.result.type,
+            any(layers is not None for layers in self.result.layers),
+            BLOCKS_FROM,
+            self._code.stack,
+        )
+
+    def _make(
+        self, program: Program | Callable[[], tuple[Program, Result]], result: Result | None, type: Any
+    ) -> None:
+        """The code for one row, and what is known of it."""
+        entry = cache.load(self._cache_key(1)) if self._key else None
         if entry is None:
             if isinstance(program, Program):
                 result = result or Result([None] * len(program.outputs))
@@ -137,15 +155,6 @@ class Kernel(KernelBase):
         started = time.perf_counter()
         self._code = self._compiled(1, entry)
         self.compile_time = time.perf_counter() - started
-        super().__init__(
-            self._code.address,
-            tuple(array.shape for array in self.inputs),
-            tuple(self.result.shapes(self.outputs)),
-            tuple(layers or 1 for layers in self.result.layers),
-            self.result.type,
-            self.result.layers[0] is not None,
-            BLOCKS_FROM,
-        )
 
     def _cache_key(self, lanes: int) -> str:
         return cache.key_of(self._key, lanes, jit.processor())
@@ -228,27 +237,32 @@ class Kernel(KernelBase):
         arrays = self._checked(args)
         batch = self._batch(arrays)
         shapes = self.result.shapes(self.outputs, batch)
-        results, targets = self._targets(out, shapes, arrays)
+        given = [x for x in (*args, *arrays) if isinstance(x, np.ndarray)]  # as they came, and as they are read
+        results, targets = self._targets(out, shapes, given)
         rows = math.prod(batch)
         inputs, steps = zip(*(spread(x, array, batch) for x, array in zip(arrays, self.inputs))) if arrays else ((), ())
-        mask = self._mask(finite, batch)
+        mask = self._mask(finite, batch, [*results, *given])
         bad = self._run_parts((inputs, steps, tuple(targets), rows), rows, mask, threads)
         if finite is not None and finite is not mask:
             finite[...] = mask
+        failed = bad > 0 and not batch
         for result, target in zip(results, targets):
-            if result is not target:
+            # Arguments are not lost to an evaluation that failed.
+            if result is not target and not (failed and any(np.may_share_memory(result, x) for x in given)):
                 result[...] = target
-        if bad and not batch:
-            self._raise_non_finite(args)
+        if failed:
+            self._raise_non_finite(tuple(arrays))
         return results[0] if self.result.type is None else self.result.type(*results)
 
-    def _mask(self, finite: Any, batch: tuple[int, ...]) -> np.ndarray | None:
+    def _mask(self, finite: Any, batch: tuple[int, ...], others: Sequence[np.ndarray]) -> np.ndarray | None:
         if finite is None:
             return None
         if type(finite) is not np.ndarray or finite.dtype != bool or finite.shape != batch:
             raise InputError(f"{self.name}: finite must be a boolean array of shape {batch}")
         if not finite.flags.writeable:
             raise InputError(f"{self.name}: finite is read-only")
+        if overlaps_itself(finite) or any(np.may_share_memory(finite, x) for x in others):
+            raise InputError(f"{self.name}: finite overlaps itself, an argument or out; give an array of its own")
         return finite if finite.flags.carray else np.empty(batch, dtype=bool)
 
     def _run_parts(self, arrays: tuple, rows: int, mask: np.ndarray | None, threads: int) -> int:
@@ -266,8 +280,10 @@ class Kernel(KernelBase):
         """How many rows of such a batch run at once; the code for them is compiled if it is not there yet."""
         if rows < BLOCKS_FROM:
             return 1
-        self._compile_block(jit.simd_lanes())
-        return jit.simd_lanes()
+        lanes = jit.simd_lanes()
+        if self._block is None:
+            with_stack(COMPILER_STACK, lambda: self._compile_block(lanes))
+        return lanes
 
     def _compile_block(self, lanes: int) -> None:
         """Have code for `lanes` rows at once; made once, whichever thread asks first."""
@@ -275,7 +291,8 @@ class Kernel(KernelBase):
             if self._block is None:
                 entry = cache.load(self._cache_key(lanes)) if self._key else None
                 self._block = self._compiled(lanes, entry)
-                self._use_block(self._block.address, lanes, self.description.groups, self.description.apart)
+                groups, apart = self.description.groups, self.description.apart
+                self._use_block(self._block.address, lanes, groups, apart, self._block.stack)
 
     def _checked(self, args: tuple) -> list[np.ndarray]:
         name = self.name
@@ -286,11 +303,17 @@ class Kernel(KernelBase):
 
     def _batch(self, arrays: list[np.ndarray]) -> tuple[int, ...]:
         leading = [x.shape[: x.ndim - len(array.shape)] for x, array in zip(arrays, self.inputs)]
-        try:
-            return np.broadcast_shapes(*leading)
-        except ValueError:
+        batch = broadcast(leading)
+        if batch is None:
             shown = ", ".join(f"{array.name}: {shape}" for array, shape in zip(self.inputs, leading))
-            raise InputError(f"{self.name}: the batch shapes do not broadcast ({shown})") from None
+            raise InputError(f"{self.name}: the batch shapes do not broadcast ({shown})")
+        for shape in (*(array.shape for array in self.inputs), *self.result.shapes(self.outputs)):
+            if len(batch) + len(shape) > MAX_DIMENSIONS:
+                most = f"arrays have {MAX_DIMENSIONS}, and {len(shape)} of them are taken"
+                raise InputError(f"{self.name}: the batch has {len(batch)} dimensions; {most}")
+            if 8 * math.prod(batch) * math.prod(shape) > sys.maxsize:
+                raise InputError(f"{self.name}: a batch of shape {batch} is more than memory can hold")
+        return batch
 
     def _targets(self, out: Any, shapes: list[tuple[int, ...]], arrays: list[np.ndarray]) -> tuple[list, list]:
         """The arrays to return, and contiguous ones to write to, the same wherever possible."""
@@ -308,6 +331,9 @@ class Kernel(KernelBase):
                 raise InputError(f"{self.name}: out must be a float64 array of shape {shape}, not {what}")
             if not result.flags.writeable:
                 raise InputError(f"{self.name}: out is read-only")
+            if overlaps_itself(result):
+                what = f"elements of out share memory (strides {result.strides})"
+                raise InputError(f"{self.name}: {what}; give an array such as np.empty({shape})")
         if any(np.may_share_memory(x, y) for x, y in combinations(results, 2)):
             raise InputError(f"{self.name}: the arrays in out overlap; give {len(shapes)} separate ones")
         plain = [x.flags.carray and not any(np.may_share_memory(x, y) for y in arrays) for x in results]
@@ -368,7 +394,7 @@ def as_floats(x: Any, array: Array, name: str) -> np.ndarray:
         raise InputError(f"{name}: {array.name} has dtype {given.dtype}; give real numbers (float64)")
     if given.ndim < len(array.shape) or given.shape[given.ndim - len(array.shape) :] != array.shape:
         raise InputError(f"{name}: {array.name} has shape {given.shape}, it must be (..., {shown(array.shape)})")
-    return np.ascontiguousarray(given, dtype=np.float64).reshape(given.shape)
+    return np.require(given, np.float64, ["C", "ALIGNED"])
 
 
 def spread(x: np.ndarray, array: Array, batch: tuple[int, ...]) -> tuple[np.ndarray, int]:
@@ -376,6 +402,23 @@ def spread(x: np.ndarray, array: Array, batch: tuple[int, ...]) -> tuple[np.ndar
     if x.ndim == len(array.shape):
         return x, 0
     return np.ascontiguousarray(np.broadcast_to(x, (*batch, *array.shape))), array.size
+
+
+def broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape that all of them broadcast to; None if there is none.  NumPy's own stops at 32 dimensions."""
+    depth = max(map(len, shapes), default=0)
+    sizes = [set(size) - {1} or {1} for size in zip(*((1,) * (depth - len(shape)) + shape for shape in shapes))]
+    return tuple(size.pop() for size in sizes) if all(len(size) == 1 for size in sizes) else None
+
+
+def overlaps_itself(x: np.ndarray) -> bool:
+    """Whether elements of an array may share memory, as those of `as_strided` views can; slices never do."""
+    extent = x.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(x.strides, x.shape) if size != 1):
+        if stride < extent and x.size:
+            return True
+        extent += (size - 1) * stride
+    return False
 
 
 def shown(shape: tuple[int, ...]) -> str:

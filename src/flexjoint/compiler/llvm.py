@@ -24,6 +24,7 @@ from .ordering import by_critical_path, in_recursion_order
 from .passes import with_finite_check
 from .pieces import Pieces
 from .program import LANES, Loop, Program
+from .stack import stack_constant
 from .twins import ANGLES
 
 WHOLE = 2500  # up to so many values one function
@@ -55,7 +56,8 @@ def kernel_ir(program: Program, rows: int = 1, groups: int = 1, symbol: str = "k
     functions.add(symbol, program)
     widths = sorted({shape.lanes, 2, ANGLES} if rows == 1 else {rows})
     declarations = [DECLARATIONS.format(t=e.double, s=e.suffix) for e in (Emitter([], width) for width in widths)]
-    return "\n".join([*declarations, *functions.constants(), *functions.text, "!0 = !{}", ""])
+    constants = [*functions.constants(), stack_constant(functions.text, symbol)]
+    return "\n".join([*declarations, *constants, *functions.text, "!0 = !{}", ""])
 
 
 def groups_of(program: Program) -> int:

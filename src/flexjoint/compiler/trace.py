@@ -5,13 +5,17 @@ A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` put
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
 from typing import Any
 
-from ..errors import FlexjointError
+import numpy as np
+
+from ..errors import FlexjointError, InputError
+from ..spatial import ca, is_symbolic, sx
 from . import packing
 from .ordering import in_recursion_order
 from .passes import optimise
@@ -30,9 +34,12 @@ def trace(
     """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`.
 
     Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way;
-    `known` are symbols in them that stand for numbers; `packs` define packed values and lanes of them.
+    `known` are symbols in them that stand for numbers; `packs` define packed values and lanes of them.  Every output
+    has the size that its Array declares, or there is no Program: kernels write as many numbers as were traced.
     """
     import casadi as ca
+
+    outputs = [(array, declared(name, array, expression)) for array, expression in outputs]
 
     recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {}, packs)
     recorder.bind([symbol for symbol, _ in known], [partial(recorder.build.constant, x) for _, x in known])
@@ -42,6 +49,57 @@ def trace(
         return program
     positive = packing.with_positive_zeros
     return replace(in_recursion_order(positive(packing.unpacked(program))), packed=positive(program))
+
+
+def declared(owner: str, array: Array, value: Any) -> Any:
+    """`value` as SX, compared with the shape that its Array declares; `owner` is the function that returned it.
+
+    A matrix may also be given as a row or a column of its elements, row by row, and a vector as a row.
+    """
+    try:
+        found = as_expression(value)
+    except (TypeError, ValueError, NotImplementedError, RuntimeError):
+        found = None
+    wanted = f"it must have shape {array.shape}"
+    if array.labels and len(array.shape) == 1:
+        wanted += f", one number for each of {', '.join(array.labels)[:200]}"
+    if found is None:
+        raise InputError(f"{owner} returned {type(value).__name__} for {array.name}; {wanted}, in SX or numbers")
+    sizes = array.shape
+    if found.shape not in {(math.prod(sizes[:k]), math.prod(sizes[k:])) for k in range(len(sizes) + 1)}:
+        shape = found.shape if found.shape[1] != 1 else found.shape[:1]
+        raise InputError(f"{owner} returned {array.name} with shape {shape}; {wanted}")
+    return ca.vec(found) if len(sizes) == 1 else found
+
+
+def declared_all(owner: str, what: str, arrays: Sequence[Array], values: Any) -> list[Any]:
+    """Several values, as many as there are arrays."""
+    check_count(owner, what, [array.name for array in arrays], values)
+    return [declared(owner, array, value) for array, value in zip(arrays, values)]
+
+
+def check_count(owner: str, what: str, names: Sequence[str], values: Any) -> None:
+    if not isinstance(values, tuple | list) or len(values) != len(names):
+        listed = f"a tuple of {len(names)}: {', '.join(names)}" if names else "an empty tuple"
+        raise InputError(f"{owner} returned {counted(values)} as {what}; it must be {listed}")
+
+
+def counted(value: Any) -> str:
+    return f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
+
+
+def as_expression(value: Any) -> Any:
+    """SX of SX, of numbers, and of lists and arrays of both; None of anything else."""
+    if is_symbolic(value):
+        return value
+    if isinstance(value, ca.DM):
+        return ca.SX(value)
+    if isinstance(value, list | tuple) and any(map(is_symbolic, value)):
+        return sx(list(value))
+    array = np.asarray(value)
+    if array.dtype == object and array.ndim in (1, 2) and all(map(is_symbolic, array.flat)):
+        return ca.vertcat(*(ca.horzcat(*row) for row in array.reshape(len(array), -1).tolist()))
+    return sx(array) if array.dtype.kind in "fiub" and array.ndim <= 2 else None
 
 
 def by_rows(ca: Any, matrix: Any) -> list[Any]:
@@ -116,10 +174,16 @@ class Recorder:
 
     def link(self, expressions: Sequence[Any]) -> None:
         """Give a value to the symbols in the expressions that are results of loops."""
-        for key in (symbol.element_hash() for symbol in symbols_of(expressions)):
-            if key not in self.symbols and key in self.definitions:
-                found = self.definitions[key]
-                self.bind(found.results, self.loop(found) if isinstance(found, Definition) else self.operation(found))
+        packed = {pack.symbol.element_hash() for pack in self.packs}
+        for symbol in symbols_of(expressions):
+            key = symbol.element_hash()
+            if key in self.symbols or key in packed:
+                continue
+            if key not in self.definitions:
+                what = f"the symbol '{symbol.name()[:200]}' in its result is none of its arguments"
+                raise InputError(f"{self.name}: {what}; use only what it is called with, and numbers")
+            found = self.definitions[key]
+            self.bind(found.results, self.loop(found) if isinstance(found, Definition) else self.operation(found))
 
     def operation(self, found: Operation) -> list[Callable[[], int]]:
         (args,) = self.values([found.args])

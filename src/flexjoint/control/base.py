@@ -17,8 +17,11 @@ from ..algorithms.elastic import refuse_antagonism
 from ..api import kernel_of
 from ..compiler.kernel import Kernel
 from ..compiler.program import Array
+from ..compiler.scan import mapped
+from ..compiler.trace import check_count, declared, declared_all
 from ..errors import InputError
 from ..robot import Robot, a_robot
+from ..spatial import ca
 
 
 class JointState(NamedTuple):
@@ -69,6 +72,16 @@ class Controller(ABC):
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
         """(state, torque) in SX: `gains` a column a row, `reference` = [q_d, q_d', ...]; a torque a motor."""
 
+    def checked_law(
+        self, gains: Sequence[Any], state: Sequence[Any], reference: Sequence[Any], measurement: JointState
+    ) -> tuple[list[Any], Any]:
+        """The law on copies of its arguments, which it may write into; what it returns has the sizes it declares."""
+        owner, states = f"{type(self).__name__}.law", memory_arrays("state", self)
+        found = self.law(*mapped((list(gains), list(state), list(reference), measurement), ca.SX))
+        check_count(owner, "its result", ("state", "torque"), found)
+        after, tau = found
+        return declared_all(owner, "its state", states, after), declared(owner, torque_array(self.robot), tau)
+
     def start(self, reference: Sequence[Any]) -> Any:
         """The state to begin with on a reference: a tuple of arrays, empty for a law without memory."""
         return ()
@@ -89,7 +102,8 @@ class Controller(ABC):
 
     @cached_property
     def _kernel(self) -> Kernel:
-        memory, states = self.memory, memory_arrays("state", self)
+        states = memory_arrays("state", self)
+        memory = len(states)
         inputs = [
             Array("gains", self.gains.shape),
             *states,
@@ -99,9 +113,8 @@ class Controller(ABC):
 
         def law(gains: Any, *arrays: Any) -> list[tuple[Array, Any]]:
             state, reference, measured = arrays[:memory], arrays[memory], arrays[memory + 1 :]
-            after, tau = self.law(rows(gains), state, rows(reference), JointState(*measured))
-            names = self.robot.motor_names
-            return [*zip(states, after), (Array("tau", (len(names),), "Nm | N", names), tau)]
+            after, tau = self.checked_law(rows(gains), state, rows(reference), JointState(*measured))
+            return [*zip(states, after), (torque_array(self.robot), tau)]
 
         return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, law)
 
@@ -140,6 +153,11 @@ def state_arrays(robot: Robot) -> list[Array]:
     links, motors = tuple(joint.name for joint in robot.joints), robot.motor_names
     labels = dict(zip(JointState._fields, (links, links, motors, motors)))
     return [Array(name, (len(labels[name]),), unit, labels[name]) for name, unit in UNITS.items()]
+
+
+def torque_array(robot: Robot) -> Array:
+    """The torque of the motors as an array of a kernel."""
+    return Array("tau", (robot.motor_count,), "Nm | N", robot.motor_names)
 
 
 def memory_arrays(name: str, controller: Controller) -> list[Array]:

@@ -16,7 +16,11 @@ import numpy as np
 from ..api import kernel_of
 from ..compiler.kernel import Kernel
 from ..compiler.program import Array
+from ..compiler.scan import mapped
+from ..compiler.trace import check_count, declared, declared_all
+from ..errors import InputError
 from ..robot import Robot
+from ..spatial import ca
 
 
 class Measurement(NamedTuple):
@@ -60,6 +64,23 @@ class Observer(ABC):
     def law(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[Sequence[Any], Mapping]:
         """(state, outputs) in SX, one period after the last; `torque` is what the motors gave in between."""
 
+    def checked_law(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[list, dict[str, Any]]:
+        """The law on copies of its arguments, which it may write into; what it returns has the sizes it declares."""
+        states = [Array(f"state{k}", (size,)) for k, size in enumerate(self.memory)]
+        found = self.law(*mapped((list(state), measurement, torque), ca.SX))
+        return self.as_declared(f"{type(self).__name__}.law", states, found)
+
+    def as_declared(self, owner: str, states: Sequence[Array], found: Any) -> tuple[list, dict[str, Any]]:
+        """State and outputs in SX, compared with their declarations."""
+        check_count(owner, "its result", ("state", "outputs"), found)
+        after, outputs = found
+        if not isinstance(outputs, Mapping) or (missing := [name for name in self.outputs if name not in outputs]):
+            given = f"the outputs without '{missing[0]}'" if isinstance(outputs, Mapping) else type(outputs).__name__
+            raise InputError(f"{owner} returned {given}; it must be a mapping with {', '.join(self.outputs)}")
+        arrays = {name: Array(f"output '{name}'", (size,)) for name, size in self.outputs.items()}
+        known = {name: declared(owner, array, outputs[name]) for name, array in arrays.items()}
+        return declared_all(owner, "its state", states, after), known
+
     def __call__(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[tuple, dict[str, Any]]:
         """The next state, and the outputs by name."""
         found = self._kernel(*state, *measurement, np.asarray(torque, dtype=float))
@@ -76,7 +97,7 @@ class Observer(ABC):
 
         def law(*arrays: Any) -> list[tuple[Array, Any]]:
             state, measurement, torque = list(arrays[:count]), Measurement(*arrays[count:-1]), arrays[-1]
-            after, found = self.law(state, measurement, torque)
+            after, found = self.checked_law(state, measurement, torque)
             return [*zip(states, after), *((array, found[array.name]) for array in outputs)]
 
         inputs = [*states, *measured, Array("torque", (robot.motor_count,))]

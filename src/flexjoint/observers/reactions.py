@@ -15,7 +15,9 @@ import numpy as np
 
 from ..algorithms.elastic import refuse_antagonism
 from ..algorithms.link_side import gravity_torque
-from ..control.base import Around, Controller, JointState, gain_rows
+from ..compiler.scan import mapped
+from ..compiler.trace import declared
+from ..control.base import Around, Controller, JointState, gain_rows, torque_array
 from ..control.gains import positive
 from ..errors import InputError
 from ..robot import Robot
@@ -126,15 +128,17 @@ class Guarded(Around):
 
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
         *inner, watched, last, tripped = state
-        (watched,), found = self.detector.law([watched], Measurement(*measurement, None), last)
+        (watched,), found = self.detector.checked_law([watched], Measurement(*measurement, None), last)
         alarms = ca.vertcat(
             *(found[f"{name}_alarm"] for name in self.detector.thresholds), found["blind"] > self.patience
         )
         alarm = ca.mmax(alarms)
         tripped = ca.fmax(tripped, alarm) if self.latched else alarm
-        after, tau = self.controller.law(gains, inner, reference, measurement)
+        after, tau = self.controller.checked_law(gains, inner, reference, measurement)
         residual = found[next(iter(self.detector.channels))]
-        tau = ca.if_else(tripped > 0, self.reaction.law(measurement, residual), tau)
+        reaction = self.reaction.law(*mapped((measurement, residual), ca.SX))
+        reaction = declared(f"{type(self.reaction).__name__}.law", torque_array(self.robot), reaction)
+        tau = ca.if_else(tripped > 0, reaction, tau)
         return [*after, watched, tau, tripped], tau
 
 

@@ -16,7 +16,8 @@ import numpy as np
 from ..api import kernel_of
 from ..compiler.kernel import Kernel
 from ..compiler.program import Array
-from ..compiler.scan import scan
+from ..compiler.scan import mapped, scan
+from ..compiler.trace import check_count
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx
@@ -53,8 +54,16 @@ class TimedObserver(Observer):
     def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
         """(state, outputs) in SX, h seconds after the sample before; `torque` is what the motors gave in between."""
 
+    def checked_step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
+        """The step on copies of its arguments, which it may write into; what it returns has the sizes it declares."""
+        found = self.step(*mapped((state, h, measurement, torque), ca.SX))
+        owner = f"{type(self).__name__}.step"
+        check_count(owner, "its result", ("state", "outputs"), found)
+        (after,), outputs = self.as_declared(owner, [Array("state", self.memory)], ([found[0]], found[1]))
+        return after, outputs
+
     def law(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[Sequence[Any], Mapping]:
-        after, found = self.step(state[0], sx(self.period), measurement, torque)
+        after, found = self.checked_step(state[0], sx(self.period), measurement, torque)
         return (after,), found
 
     @property
@@ -82,7 +91,7 @@ class TimedObserver(Observer):
         states, outputs = Array("state", self.memory), [Array(name, (size,)) for name, size in self.outputs.items()]
 
         def update(state: Any, h: Any, *arrays: Any) -> list[tuple[Array, Any]]:
-            after, found = self.step(state, h, self.sensed(arrays[:-1]), arrays[-1])
+            after, found = self.checked_step(state, h, self.sensed(arrays[:-1]), arrays[-1])
             return [(states, after), *((array, found[array.name]) for array in outputs)]
 
         inputs = [states, Array("elapsed", (), "s"), *self.arrays]
@@ -106,7 +115,7 @@ class TimedObserver(Observer):
         def update(state: Any, samples: Any) -> list[tuple[Array, Any]]:
             def one(carry: Any, sample: Any) -> tuple[Any, Any]:
                 h, *columns, torque = ca.vertsplit(sample, edges)
-                after, found = self.step(carry, h, self.sensed(columns), torque)
+                after, found = self.checked_step(carry, h, self.sensed(columns), torque)
                 return after, ca.vertcat(*(found[name] for name in self.outputs))
 
             last, ys = scan(one, state, [samples[k, :].T for k in range(BLOCK)])

@@ -114,7 +114,7 @@ def flow(setup: Setup, jacobian: bool) -> Kernel:
     def function(t: Any, x: Any, reference: Any, gains: Any) -> list[tuple[Array, Any]]:
         state = plant.state(x[:p], x[p:])
         still = [ca.SX.zeros(size) for size in controller.memory_sizes]
-        _, tau = controller.law(rows(gains), still, rows(reference), state)
+        _, tau = controller.checked_law(rows(gains), still, rows(reference), state)
         rate = ca.vertcat(x[p:], plant.acceleration(t, state, tau))
         if not jacobian:
             return [(Array("rate", (2 * p,)), rate)]

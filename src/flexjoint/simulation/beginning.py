@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +43,8 @@ def beginning(start: Any, setup: Setup, controller: Any, wanted: Reference) -> B
         instruments = start.instruments
         if widths(instruments) != setup.instruments.sizes(robot).flat:
             instruments = setup.instruments.start(robot, start.last, start.tau[..., -1, :]).flat
-        return Beginning(contiguous(start.last), start.memory, instruments, begin)
+        # A controller in Python may write into its memory: that of the earlier run stays as it is.
+        return Beginning(contiguous(start.last), deepcopy(start.memory), instruments, begin)
     remembers = bool(controller.memory_sizes) if isinstance(controller, Controller) else hasattr(controller, "start")
     stack: Any = wanted(np.zeros(())) if remembers or start is None else ()
     memory = controller.start(stack) if remembers else ()

@@ -60,7 +60,7 @@ class FaultyActuators(Around):
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
         *inner, t = state
         own = len(gains) - len(ROWS) * self.lines
-        after, commanded = self.controller.law(gains[:own], inner, reference, measurement)
+        after, commanded = self.controller.checked_law(gains[:own], inner, reference, measurement)
         efficiency, bias, begin, end = (
             ca.vertcat(*gains[k : k + self.lines])[: self.robot.motor_count] for k in range(own, len(gains), self.lines)
         )

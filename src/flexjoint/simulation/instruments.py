@@ -133,7 +133,7 @@ class Instruments:
         if self.sensors:
             samples = self.sensors.law(plant.robot, period, samples, measurement, step, stream)
             measurement = split(plant.robot, samples[-1])
-        found = [observer.law(x, measurement, tau) for (_, observer), x in zip(self.observers, memory.states)]
+        found = [observer.checked_law(x, measurement, tau) for (_, observer), x in zip(self.observers, memory.states)]
         return Memory(
             samples,
             memory.actuators,

@@ -125,11 +125,11 @@ def one_period(setup: Setup, given: Given, carry: Carry, columns: Any) -> tuple[
     plant, instruments, gains = given.plant(setup, carry.done), setup.instruments, given.gains
     references = [ca.horzsplit(x) for x in ca.horzsplit(columns, controller.order + 1)]
     seen = instruments.seen(setup.robot, carry.instruments, state)
-    memory, command = controller.law(gains, carry.memory, references[0], seen)
+    memory, command = controller.checked_law(gains, carry.memory, references[0], seen)
     waiting, tau = instruments.torque(setup.robot, setup.period, carry.instruments, command, carry.done == 0)
 
     def torque(stage: int, now: JointState) -> Any:
-        return tau if setup.hold else controller.law(gains, carry.memory, references[stage], now)[1]
+        return tau if setup.hold else controller.checked_law(gains, carry.memory, references[stage], now)[1]
 
     after = advanced(setup, plant, t, state, torque)
     n = plant.robot.n

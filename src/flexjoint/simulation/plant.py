@@ -12,11 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..algorithms import elastic_forward, variable_stiffness_forward
+from ..compiler.program import Array
+from ..compiler.scan import mapped
+from ..compiler.trace import declared
 from ..control.base import JointState
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, sx, zeros
+from ..spatial import ca, zeros
 
+COMPONENTS = ("f_x", "f_y", "f_z", "m_x", "m_y", "m_z")
 Contact = Callable[[Any, JointState], Mapping[str, Any]]  # (t, state) -> wrenches (6,) on links, in SX
 
 
@@ -50,16 +54,11 @@ class Plant:
 
     def touched(self, t: Any, state: JointState) -> dict[str, Any]:
         """What the surroundings do, checked."""
-        found = self.contact(t, state) if self.contact else {}
+        found = self.contact(*mapped((t, state), ca.SX)) if self.contact else {}  # copies, which it may write into
         if not isinstance(found, Mapping):
             raise InputError(f"simulate: contact gave {found!r}; it must return wrenches by the names of links")
-        wrenches = {link: sx(w) for link, w in found.items()}
-        for link, w in wrenches.items():
-            if w.numel() != 6:
-                raise InputError(
-                    f"simulate: contact gave {w.numel()} numbers for '{link}'; a wrench has six, force and moment"
-                )
-        return wrenches
+        arrays = {link: Array(f"the wrench on '{str(link)[:200]}'", (6,), "N, Nm", COMPONENTS) for link in found}
+        return {link: declared("simulate: contact", arrays[link], w) for link, w in found.items()}
 
     def torques_on_links(self, state: JointState, tau: Any) -> Any:
         """Of the springs; at a rigid joint the motor's."""

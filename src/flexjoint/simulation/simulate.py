@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.kernel import BLOCKS_FROM, Kernel, side_by_side
+from ..compiler.trace import check_count
 from ..control.base import Controller, JointState, innermost
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
@@ -255,8 +256,10 @@ def python_run(
     histories, table = [], wanted(t)
     for stack in table:
         seen = setup.instruments.seen(setup.robot, setup.instruments.memory(setup.robot, instruments), state)
-        memory, (after, tau) = after, controller(after, stack, seen)  # at the end no period follows
-        torque = np.asarray(tau, dtype=float)[..., None, None, None, :]
+        # It gets copies: what it writes into them changes neither the robot nor the reference.
+        found = controller(after, stack.copy(), JointState(*(np.array(x) for x in seen)))
+        memory, (after, tau) = after, checked_control(controller, found, setup.robot)  # at the end no period follows
+        torque = tau[..., None, None, None, :]
         found = loop.kernel(*state, *instruments, done, joint, until, torque, *numbers, threads=threads)
         history, *now, done, joint = found
         state, instruments = JointState(*now[:4]), now[4:]
@@ -264,6 +267,24 @@ def python_run(
         if np.all(joint < setup.robot.n):
             break
     return Ran(np.concatenate(histories, axis=-2), memory, tuple(instruments), done, joint, table[:, 0])
+
+
+def checked_control(controller: Any, found: Any, robot: Robot) -> tuple[Any, np.ndarray]:
+    """(state, torque) as a controller in Python returned them, the torque an array (..., motors)."""
+    owner = f"simulate: the controller {getattr(controller, '__name__', type(controller).__name__)}"
+    check_count(owner, "its result", ("state", "torque"), found)
+    after, given = found
+    motors = ", ".join(robot.motor_names)[:200]
+    wanted = f"it must have shape (..., {robot.motor_count}), one number for each of {motors}"
+    try:
+        tau = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        tau = None
+    if tau is None or given is None:
+        raise InputError(f"{owner} returned {type(given).__name__} as torque; {wanted}")
+    if tau.shape[-1:] != (robot.motor_count,):
+        raise InputError(f"{owner} returned a torque of shape {tau.shape}; {wanted}")
+    return after, tau
 
 
 # Checks --------------------------------------------------------------------------

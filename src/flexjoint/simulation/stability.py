@@ -125,7 +125,7 @@ def by_symbols(
     now, memory = JointState(*(ca.SX.sym("x", len(x)) for x in state[:4])), [ca.SX.sym("y", len(x)) for x in state[4:]]
     tau, h = ca.SX.sym("tau", motors), ca.SX.sym("h")
     columns = [[sx(row) for row in x] for x in (gains, reference)]
-    after, torque = setup.controller.law(columns[0], memory, columns[1], now)
+    after, torque = setup.controller.checked_law(columns[0], memory, columns[1], now)
     own = np.concatenate(state)
     law = directions([ca.vertcat(*now, *memory)], ca.vertcat(*after, torque))
     L = law(own)
