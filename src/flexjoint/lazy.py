@@ -1,9 +1,11 @@
-"""CasADi as `ca`, imported when it is first used: `import flexjoint` stays as fast as `import numpy`."""
+"""CasADi as `ca`, imported on first use, so that `import flexjoint` is as fast as `import numpy`; numbers as SX."""
 
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
     import casadi as ca
@@ -18,4 +20,18 @@ else:
 
     ca = _LazyModule("casadi")
 
-__all__ = ["ca"]
+__all__ = ["ca", "is_symbolic", "sx"]
+
+
+def is_symbolic(x: Any) -> bool:
+    """Whether x is an SX, asked without importing CasADi."""
+    return type(x).__name__ == "SX" and type(x).__module__.startswith("casadi")
+
+
+def sx(value: Any) -> Any:
+    """`value` as a dense SX; exact zeros stay structural, so they cost nothing.  A list may hold numbers and SX."""
+    if is_symbolic(value):
+        return value
+    if isinstance(value, list) and any(map(is_symbolic, value)):
+        return ca.vertcat(*value)
+    return ca.SX(ca.DM(np.asarray(value, dtype=float)))

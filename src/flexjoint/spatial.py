@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .lazy import ca
+from .lazy import ca, is_symbolic, sx
 from .numerics import cos, product, sin
 
 Vector = Any  # (3,) array or 3x1 SX
@@ -64,20 +64,6 @@ def rotation_rpy(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 
 # Symbolic vectors -----------------------------------------------------------------------------------------
-
-
-def is_symbolic(x: Any) -> bool:
-    """Whether x is an SX, asked without importing CasADi."""
-    return type(x).__name__ == "SX" and type(x).__module__.startswith("casadi")
-
-
-def sx(value: Any) -> Any:
-    """`value` as a dense SX; exact zeros stay structural, so they cost nothing.  A list may hold numbers and SX."""
-    if is_symbolic(value):
-        return value
-    if isinstance(value, list) and any(map(is_symbolic, value)):
-        return ca.vertcat(*value)
-    return ca.SX(ca.DM(np.asarray(value, dtype=float)))
 
 
 def is_zero(value: Any) -> bool:

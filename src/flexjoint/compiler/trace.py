@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FlexjointError, InputError
-from ..spatial import ca, is_symbolic, sx
+from ..lazy import ca, is_symbolic, sx
 from . import packing
 from .ordering import in_recursion_order
 from .passes import optimise
