@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import tarfile
+from io import BytesIO
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -135,6 +139,25 @@ def test_reproduce_prints_the_report(run, tmp_path, monkeypatch):
         assert text in result.stdout
     assert (tmp_path / "claims.csv").read_text() == "claim,paper,here,verdict\ndeflections,3°,2.97°,reproduced\n"
     assert "| deflections | 3° | 2.97° | reproduced |" in (tmp_path / "report.md").read_text()
+
+
+def test_reproduce_on_narrow_screens_as_json_and_as_a_stream(run, tmp_path, monkeypatch):
+    from flexjoint.reproduce import paper_000
+    from flexjoint.reproduce.report import Claim, Report, claim_grid
+
+    claim = Claim("deflections of all joints [/] of the arm", "3° " * 30, "2.97e-123°", "reproduced")
+    monkeypatch.setattr(paper_000, "run", lambda folder, say: Report("Section V", (claim_grid([claim]),), ("a note",)))
+    for columns in ("80", "40"):
+        monkeypatch.setenv("COLUMNS", columns)
+        text = run("reproduce", "000", "-o", str(tmp_path)).stdout
+        assert all(x in text.split() for x in ("[/]", "2.97e-123°", "reproduced", "deflections"))
+    found = json.loads(run("reproduce", "000", "-o", str(tmp_path), "--json").stdout)
+    assert found["tables"][0]["rows"] == [list(claim)] and found["notes"] == ["a note"]
+    assert found["files"] == [str(tmp_path / "report.md"), str(tmp_path / "claims.csv")]
+    streamed = run("reproduce", "000", "-o", "-")
+    with tarfile.open(fileobj=BytesIO(streamed.stdout_bytes)) as archive:
+        assert archive.extractfile("claims.csv").read() == (tmp_path / "claims.csv").read_bytes()
+    assert "Section V" in streamed.stderr
 
 
 def test_reproduce_knows_its_papers(run, tmp_path):
