@@ -5,7 +5,7 @@ the robot linearized at rest, x'' = A x + D x', a step is a matrix; its eigenval
 integrator rather than by the robot itself, and their vectors which joint is too stiff.
 
 Most robots are decided without eigenvalues: ‖Z‖ᵐ of the scaled matrix bounds all of them  [Gelfand's formula].
-10 µs per robot and pose of the LWR, 120 µs where eigenvalues are needed.
+16 µs per robot and pose of the LWR, 100 µs where eigenvalues are needed.
 """
 
 from __future__ import annotations

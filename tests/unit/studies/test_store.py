@@ -141,6 +141,16 @@ def test_a_folder_that_becomes_that_of_another_study(tmp_path):
     assert not store.path(8).exists()
 
 
+@pytest.mark.parametrize("content", ["{", "[" * 10**5, "3", "\0", None])
+def test_settings_that_cannot_be_read(tmp_path, content):
+    store = Store(tmp_path, {"seed": 1})
+    store.save(0, BLOCK)
+    path = tmp_path / SETTINGS
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(fj.InputError, match=r"settings.json cannot be read.*; give another folder"):
+        store.check_settings()
+
+
 def test_settings_are_made_once(tmp_path, monkeypatch):
     for hard_links in (True, False):
         path = tmp_path / f"{hard_links}.json"
