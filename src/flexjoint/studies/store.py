@@ -62,6 +62,7 @@ class Store:
             study = seal = ""
             block = {}
         if study and study != self.digest:
+            self.check_settings()  # another study may have begun here since
             say(f"{path} holds samples of another study, with other settings; they are computed again")
             return None
         if not seal or seal != self.seal(first, block):
@@ -128,10 +129,16 @@ def read_settings(path: Path) -> dict[str, Any]:
     while True:
         try:
             return dict(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, TypeError):
-            if path.stat().st_size or time.monotonic() > end:
+        except OSError as error:
+            raise InputError(f"{path} cannot be read ({error.strerror}); give another folder") from None
+        except (ValueError, TypeError, RecursionError):
+            if time.monotonic() > end or size_of(path):
                 raise InputError(f"{path} cannot be read; give another folder") from None
         time.sleep(0.02)
+
+
+def size_of(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, str]]:

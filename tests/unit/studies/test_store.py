@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
+import multiprocessing
 from importlib import import_module
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,53 +15,43 @@ from flexjoint.studies.store import SETTINGS, Store, create
 module = import_module("flexjoint.studies.monte_carlo")
 store_module = import_module("flexjoint.studies.store")
 
-SCRIPT = """
-import sys
-import flexjoint as fj
-from importlib import import_module
-import_module("flexjoint.studies.monte_carlo").ROWS = (8, 8)
-folder, gain = sys.argv[1], float(sys.argv[2])
-robot = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
-law = fj.FeedforwardPD(robot, [gain, 40.0])
-motion = fj.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
-options = dict(samples=80, vary={"*.drive.stiffness": "10%"}, seed=7, threads=2, period=1e-3, check=False)
-fj.monte_carlo(robot, law, motion, 0.06, **{**options, "samples": 8})  # compiled before the race
-print('ready', flush=True)
-sys.stdin.readline()
-try:
-    found = fj.monte_carlo(robot, law, motion, 0.06, folder=folder, **options)
-except fj.InputError as error:
-    print("refused", error)
-else:
-    print("largest", found.largest.tobytes().hex())
-"""
+GAINS = [400.0, 300.0]
 
 
-def race(folder, gains):
-    """What each of several processes got that began at the same time."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(fj.__file__).parents[1])}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, str(folder), str(gain)],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for gain in gains
-    ]
+@pytest.fixture(autouse=True, scope="module")
+def small_blocks():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "ROWS", (8, 8))
+        yield
+
+
+@pytest.fixture(scope="module")
+def races(tmp_path_factory, small_blocks):
+    """Folders, and what two processes got that began there at the same time: other settings, the same settings."""
+    other, alike = (tmp_path_factory.mktemp("race") / "samples" for _ in range(2))
+    found = race([(other, GAINS[0]), (other, GAINS[1]), (alike, GAINS[0]), (alike, GAINS[0])])
+    return (other, found[:2]), (alike, found[2:])
+
+
+def race(starts):
+    samples_of(GAINS[0])  # compiled, before processes are forked
+    context = multiprocessing.get_context("fork")
+    ready, found = context.Barrier(len(starts)), [context.Pipe(duplex=False) for _ in starts]
+    processes = [context.Process(target=run, args=(ready, out, *x)) for (_, out), x in zip(found, starts)]
     for process in processes:
-        assert process.stdout.readline() == "ready\n"
+        process.start()
+    results = [into.recv() if into.poll(120) else ("hangs", "") for into, _ in found]
     for process in processes:
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    found = []
-    for process in processes:
-        out, err = process.communicate(timeout=120)
-        assert process.returncode == 0, err
-        found.append(tuple(out.strip().split(" ", 1)))
-    return found
+        process.join(30)
+    return results
+
+
+def run(ready, out, folder, gain):
+    ready.wait(60)
+    try:
+        out.send(("largest", samples_of(gain, folder).largest.tobytes()))
+    except fj.InputError as error:
+        out.send(("refused", str(error)))
 
 
 def samples_of(gain, folder=None):
@@ -74,30 +61,21 @@ def samples_of(gain, folder=None):
     return fj.monte_carlo(robot, law, motion, 0.06, folder=folder, threads=1, **options)
 
 
-@pytest.fixture(autouse=True)
-def small_blocks(monkeypatch):
-    monkeypatch.setattr(module, "ROWS", (8, 8))
-
-
-def test_two_studies_at_once_in_one_folder(tmp_path):
+def test_two_studies_at_once_in_one_folder(races):
     """One of them has the folder, the other is refused; nothing of the other is in it."""
-    found = race(tmp_path / "samples", [400.0, 300.0])
+    folder, found = races[0]
     assert sorted(kind for kind, _ in found) == ["largest", "refused"]
     winner = next(k for k, (kind, _) in enumerate(found) if kind == "largest")
     assert "holds samples with other settings: controller.data.gains was" in found[1 - winner][1]
-    right = samples_of([400.0, 300.0][winner])
-    assert found[winner][1] == right.largest.tobytes().hex()
-    assert np.array_equal(samples_of([400.0, 300.0][winner], tmp_path / "samples").largest, right.largest)
+    right = samples_of(GAINS[winner])
+    assert found[winner][1] == right.largest.tobytes()
+    assert np.array_equal(samples_of(GAINS[winner], folder).largest, right.largest)
 
 
-def test_the_same_study_twice_at_once(tmp_path):
-    found = race(tmp_path / "samples", [400.0, 400.0])
-    right = samples_of(400.0).largest
-    assert found == [("largest", right.tobytes().hex())] * 2
-    assert sorted(x.name for x in (tmp_path / "samples").iterdir()) == [
-        *(f"samples-{k:08d}.npz" for k in range(0, 80, 8)),
-        SETTINGS,
-    ]
+def test_the_same_study_twice_at_once(races):
+    folder, found = races[1]
+    assert found == [("largest", samples_of(GAINS[0]).largest.tobytes())] * 2
+    assert sorted(x.name for x in folder.iterdir()) == [*(f"samples-{k:08d}.npz" for k in range(0, 80, 8)), SETTINGS]
 
 
 BLOCK = {"largest": np.arange(8.0), "joint": np.full(8, -1)}
@@ -161,6 +139,16 @@ def test_a_folder_that_becomes_that_of_another_study(tmp_path):
     with pytest.raises(fj.InputError, match="other settings: seed was 2, now it is 1"):
         store.save(8, BLOCK)
     assert not store.path(8).exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[" * 10**5, "3", "\0", None])
+def test_settings_that_cannot_be_read(tmp_path, content):
+    store = Store(tmp_path, {"seed": 1})
+    store.save(0, BLOCK)
+    path = tmp_path / SETTINGS
+    path.unlink() if content is None else path.write_text(content)
+    with pytest.raises(fj.InputError, match=r"settings.json cannot be read.*; give another folder"):
+        store.check_settings()
 
 
 def test_settings_are_made_once(tmp_path, monkeypatch):
