@@ -78,7 +78,7 @@ class Reader:
         self.mark, self.width = "", 0
         self.header: list[str] | None = None
         self.keep: list[int] = []
-        self.rows = self.comments = 0
+        self.rows = self.comments = self.lines = 0
         self.comment = ""  # the last one before the first sample
         self.decimal = ""  # "," or ".", once one was met
         self.table = np.empty((0, 0))
@@ -87,6 +87,7 @@ class Reader:
         return InputError(f"{self.place}: {problem}")
 
     def read(self, file: IO[bytes], choose: Choose) -> CsvTable:
+        self.lines = line_count(file)
         for text in self.chunks(file):
             lines = self.samples(text)
             if lines and not self.width:
@@ -159,6 +160,7 @@ class Reader:
             self.header = names if len(names) == self.width and not all(map(self.is_number, names)) else None
         self.keep = [int(j) for j in choose(self.header, self.width)]
         self.table = np.empty((0, len(self.keep)))
+        self.check_size(self.lines - 1)  # before all of it is read
         return lines[headed:]
 
     def cells(self, line: str) -> list[str]:
@@ -176,15 +178,18 @@ class Reader:
 
     def append(self, found: np.ndarray) -> None:
         wanted = self.rows + len(found)
-        if wanted * len(self.keep) > MAX_NUMBERS:
-            raise self.error(
-                f"more than {MAX_NUMBERS:,} numbers in the {len(self.keep)} columns that are used; cut the file into "
-                "several, or take fewer samples"
-            )
+        self.check_size(wanted)
         if wanted > len(self.table):
             self.table.resize((max(wanted, self.rows + self.rows // 4), len(self.keep)), refcheck=False)
         self.table[self.rows : wanted] = found
         self.rows = wanted
+
+    def check_size(self, rows: int) -> None:
+        if rows * len(self.keep) > MAX_NUMBERS:
+            raise self.error(
+                f"more than {MAX_NUMBERS:,} numbers in the {len(self.keep)} columns that are used; cut the file into "
+                "several, or take fewer samples"
+            )
 
     def numbers(self, lines: list[str]) -> np.ndarray:
         """Of the chosen columns, (lines, chosen)."""
@@ -261,6 +266,17 @@ class Reader:
         except ValueError:
             return False
         return True
+
+
+def line_count(file: IO[bytes]) -> int:
+    """Lines that are not blank, about, of a file that can be read twice; else 0."""
+    if not file.seekable():
+        return 0
+    begin, found = file.tell(), 0
+    while data := file.read(CHUNK):
+        found += data.count(b"\n") - data.count(b"\n\n") - data.count(b"\n\r\n")
+    file.seek(begin)
+    return found
 
 
 def separator(line: str) -> str:

@@ -51,7 +51,7 @@ def learnt(
     for _ in range(PASSES):
         if not (bad := spikes(log, outputs, kept, filters(residual))):
             break
-        outliers += tuple(named(log, k, (*residual.reads, *["tau"] * residual.reads_torque)) for k in bad)
+        outliers += named(log, bad, (*residual.reads, *["tau"] * residual.reads_torque))
         log = around(log, bad)
         outputs = run(residual, log)
     if outliers:

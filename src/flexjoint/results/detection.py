@@ -130,9 +130,9 @@ class Detections:
             alarms = self.outputs[f"{name}_alarm"] > 0
             for i in range(alarms.shape[1]):
                 r = self.outputs[name][:, i]
+                low = np.concatenate([[-1], np.flatnonzero(np.abs(r) <= level[i])])
                 for first, last in stretches(alarms[:, i]):
-                    low = np.flatnonzero(np.abs(r[:first]) <= level[i])  # it rose before it was confirmed
-                    rise = int(low[-1]) + 1 if low.size else 0
+                    rise = int(low[np.searchsorted(low, first) - 1]) + 1  # before it was confirmed
                     peak = r[rise : last + 1]
                     largest = float(peak[np.argmax(np.abs(peak))])
                     found.append(Event(name, i, float(t[first]), float(t[last]), largest, first, last))

@@ -88,15 +88,15 @@ def alone(x: np.ndarray, limit: float) -> list[int]:
     """Samples further than a limit from the median of their neighbourhood."""
     if not limit > 0:
         return []
-    with np.errstate(invalid="ignore", over="ignore"):
-        jumps = np.flatnonzero((np.abs(np.diff(x)) > limit / 2) & np.isfinite(x[1:]) & np.isfinite(x[:-1]))
-        far = np.flatnonzero(np.abs(x) > limit)  # those beside lost samples jump from nothing
-    near = np.unique(np.concatenate([jumps, jumps + 1, far]))
+    known = np.flatnonzero(np.isfinite(x))
+    with np.errstate(over="ignore"):
+        jumps = np.flatnonzero(np.abs(np.diff(x[known])) > limit / 2)
+    near = known[np.union1d(jumps, jumps + 1)]
     around = near[:, None] + np.arange(-WINDOW, WINDOW + 1)
     inside = (around >= 0) & (around < x.size)
     values = np.where(inside, x[np.clip(around, 0, x.size - 1)], np.nan)
     values = np.where(np.isfinite(values), values, np.nan)
-    there = np.isfinite(x[near]) & (np.sum(np.isfinite(values), axis=1) > 2)
+    there = np.sum(np.isfinite(values), axis=1) > 2
     near, values = near[there], values[there]
     if not near.size:
         return []
@@ -142,24 +142,32 @@ def spikes(
     return [int(begin) for begin, end in edges if end - begin <= LONGEST_SPIKE]
 
 
-def named(log: Log, sample: int, reads: Sequence[str]) -> Outlier:
-    """The number of a bad sample, or of those beside it, that fits its neighbours least, as usual steps go."""
-    worst, size = Outlier(sample, float(log.t[sample]), reads[0], 0, math.nan), -1.0
-    for name in reads:
-        x = getattr(log, name)
-        step = np.quantile(np.nan_to_num(np.abs(np.diff(x, axis=0))), FORCE_SHARE, axis=0)
-        for k in range(max(sample - 1, 0), min(sample + 2, len(x))):
-            if 0 < k < len(x) - 1:
-                expected, slope = (x[k - 1] + x[k + 1]) / 2, np.abs(x[k + 1] - x[k - 1])
-            else:  # at the ends, from the line through the next two
-                near, far = (x[1], x[2]) if k == 0 else (x[-2], x[-3])
-                expected, slope = 2 * near - far, np.abs(near - far)
-            off = np.abs(x[k] - expected) / np.maximum(slope + step, 1e-12 + 1e-9 * np.abs(x[k]))
-            off = np.where(np.isfinite(off), off, -1.0)
-            i = int(np.argmax(off))
-            if off[i] > size:
-                worst, size = Outlier(k, float(log.t[k]), name, i, float(x[k, i])), float(off[i])
-    return worst
+def named(log: Log, samples: Sequence[int], reads: Sequence[str]) -> tuple[Outlier, ...]:
+    """Of each bad sample, or of those beside it, the number that fits its neighbours least, as usual steps go."""
+    columns = {name: getattr(log, name) for name in reads}
+    steps = {
+        name: np.quantile(np.nan_to_num(np.abs(np.diff(x, axis=0))), FORCE_SHARE, axis=0) for name, x in columns.items()
+    }
+    found = []
+    for sample in samples:
+        near = [k for k in (sample - 1, sample, sample + 1) if 0 <= k < log.t.size]
+        misfits = [(*misfit(x, k, steps[name]), k, name) for name, x in columns.items() for k in near]
+        _, i, k, name = max(misfits)
+        found.append(Outlier(k, float(log.t[k]), name, i, float(columns[name][k, i])))
+    return tuple(found)
+
+
+def misfit(x: np.ndarray, k: int, step: np.ndarray) -> tuple[float, int]:
+    """How far row k is from the line through its neighbours, in steps, at its worst entry; and which one that is."""
+    if 0 < k < len(x) - 1:
+        expected, slope = (x[k - 1] + x[k + 1]) / 2, np.abs(x[k + 1] - x[k - 1])
+    else:  # at the ends the line through the next two
+        near, far = (x[1], x[2]) if k == 0 else (x[-2], x[-3])
+        expected, slope = 2 * near - far, np.abs(near - far)
+    off = np.abs(x[k] - expected) / np.maximum(slope + step, 1e-12 + 1e-9 * np.abs(x[k]))
+    off = np.where(np.isfinite(off), off, -1.0)
+    i = int(np.argmax(off))
+    return float(off[i]), i
 
 
 def around(log: Log, samples: Sequence[int]) -> Log:

@@ -105,6 +105,8 @@ def test_numbers_beyond_the_limit_are_refused(monkeypatch):
     monkeypatch.setattr(csv_tables, "MAX_NUMBERS", 4)
     with pytest.raises(fj.InputError, match="more than 4 numbers in the 2 columns that are used; cut the file"):
         read("t,q1\n0,1\n0,1\n0,1\n")
+    with pytest.raises(fj.InputError, match="more than 4 numbers"):
+        read("t,q1\r0,1\r0,1\r0,1\r")
     assert read("t,q1\n0,1\n0,1\n0,1\n", lambda header, width: [1]).numbers.size == 3
 
 

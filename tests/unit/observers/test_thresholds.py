@@ -55,6 +55,26 @@ def test_a_log_tells_its_spread():
         fj.spread_of_log(residual, {"residual": r, "status": np.full((len(r), 1), 4.0)})
 
 
+@pytest.mark.parametrize("share", [0.0002, 0.05])
+def test_bad_samples_do_not_move_a_spread(share):
+    """... however large; up to a twentieth of all samples change it by little."""
+    residual = fj.MomentumResidual(ROBOT.rigid(), CUTOFF)
+    r = np.stack([3.0 + 2.0 * sequence(0.9, 5000, 3), sequence(0.5, 5000, 4)], axis=-1)
+    good = fj.spread_of_log(residual, {"residual": r, "status": np.zeros((5000, 1))})["residual"]
+    bad = r.copy()
+    bad[2000 : 2000 + round(share * 5000)] = 1e6
+    found = fj.spread_of_log(residual, {"residual": bad, "status": np.zeros((5000, 1))})["residual"]
+    for wanted, other in zip(good, found):
+        assert np.allclose(other, wanted, rtol=0.4 if share > 0.01 else 0.002, atol=0.3 if share > 0.01 else 0.002)
+
+
+def test_a_residual_that_is_mostly_zero_still_spreads():
+    residual = fj.MomentumResidual(ROBOT.rigid(), CUTOFF)
+    r = np.where(np.arange(5000) < 4800, 0.0, sequence(0.5, 5000, 4))[:, None] * [1.0, 0.0]
+    found = fj.spread_of_log(residual, {"residual": r, "status": np.zeros((5000, 1))})["residual"]
+    assert 0.1 < found.deviation[0] < 1.0 and found.deviation[1] == 0.0
+
+
 @pytest.mark.parametrize("kind", ["momentum", "joint torque"])
 def test_noise_of_sensors_spreads_as_computed(kind):
     """... against many noisy logs; the motion is one whose velocity matters."""
@@ -75,6 +95,18 @@ def test_noise_of_sensors_spreads_as_computed(kind):
         assert np.allclose(measured.deviation[there], wanted[name].deviation[there], rtol=0.02)
         assert np.allclose(measured.correlation[there], wanted[name].correlation[there], atol=0.01)
         assert np.all(measured.deviation[~there] == 0)
+
+
+@pytest.mark.parametrize("wrong", [np.inf, [1.0, np.inf], np.nan])
+def test_a_detector_takes_no_threshold_that_detects_nothing(wrong):
+    with pytest.raises(fj.InputError, match=r"nothing is ever detected|must be positive"):
+        fj.Detector(fj.MomentumResidual(ROBOT.rigid(), CUTOFF), {"residual": wrong})
+    mixed = fj.JointTorqueResidual(ROBOT, CUTOFF, CUTOFF)
+    idle = mixed.idle["motor"]
+    assert idle.any() and not idle.all()
+    fj.Detector(mixed, {"motor": np.where(idle, np.inf, 1.0)})
+    with pytest.raises(fj.InputError, match="nothing is ever detected"):
+        fj.Detector(mixed, {"motor": np.where(idle, 1.0, np.inf)})
 
 
 def test_noise_that_is_missing_is_named():
