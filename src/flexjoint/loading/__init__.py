@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..errors import RobotError
+from ..errors import RobotError, quoted
 from ..robot import Robot
 from .dh import from_dh
 from .robot_files import parse_robot, read_robot
-from .toml import suggestion
+from .toml import path_text, suggestion
 from .writing import write_robot
 
 __all__ = ["builtin_robots", "from_dh", "load", "read_robot", "write_robot"]
@@ -24,10 +24,10 @@ def builtin_robots() -> list[str]:
 
 def load(robot: str | os.PathLike[str]) -> Robot:
     """A built-in robot by name, or a robot file by path (with a separator in it, or ending in .toml)."""
-    name = os.fspath(robot)
+    name = path_text(robot, "robot file (.toml), or the name of a built-in robot")
     if not isinstance(robot, str) or name.endswith(".toml") or "/" in name or os.sep in name:
         return read_robot(name)
     known = builtin_robots()
     if name not in known:
-        raise RobotError(f"no built-in robot '{name}'; {suggestion(name, known)}; a file is given by its path, x.toml")
+        raise RobotError(f"no built-in robot '{quoted(name)}'; {suggestion(name, known)}; a file is given by its path, x.toml")
     return parse_robot((_ROBOTS / f"{name}.toml").read_bytes(), name)

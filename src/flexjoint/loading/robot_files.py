@@ -39,7 +39,7 @@ from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
 from ..springs import SPRINGS, Spring
 from .dh import from_dh
-from .toml import Table, parse_table, read_bytes
+from .toml import Table, parse_table, path_text, read_bytes
 
 TOP_KEYS = (
     *("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical"),
@@ -71,7 +71,7 @@ CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 def read_robot(path: str | os.PathLike[str]) -> Robot:
     """The robot described by a TOML file."""
-    return parse_robot(read_bytes(path, "robot file (.toml)"), os.fspath(path))
+    return parse_robot(read_bytes(path, "robot file (.toml)"), path_text(path, "robot file (.toml)"))
 
 
 def parse_robot(data: bytes, place: str) -> Robot:

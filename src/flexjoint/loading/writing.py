@@ -11,15 +11,20 @@ from typing import Any
 import numpy as np
 
 from ..drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive, VariableStiffnessDrive
-from ..errors import RobotError
+from ..errors import RobotError, quoted
 from ..robot import Joint, Limits, Link, Robot, a_robot
 from ..springs import SPRINGS, Spring
 from .robot_files import FRICTION_KEYS, LEVER_KEYS, LIMIT_KEYS, TWO_MOTOR_OPTIONS
+from .toml import path_text
 
 
 def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
     """Write any robot with `convention = "frames"`; reading it gives an equal robot, to the last bit."""
-    Path(path).write_bytes(robot_text(a_robot("write_robot", robot)).encode())
+    place, text = path_text(path, "robot file (.toml)"), robot_text(a_robot("write_robot", robot))
+    try:
+        Path(place).write_bytes(text.encode())
+    except OSError as error:
+        raise RobotError(f"{quoted(place)}: the robot cannot be written: {error.strerror}") from error
 
 
 def robot_text(robot: Robot) -> str:

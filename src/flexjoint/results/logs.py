@@ -23,7 +23,8 @@ from ..errors import InputError
 from ..loading.toml import read_bytes
 from ..robot import Robot
 from ..trajectory.headers import ANGLES, LENGTHS, SECONDS, TIME_NAMES, parts, scaled
-from ..trajectory.tables import MAX_TABLE_BYTES, npz_arrays
+from ..trajectory.npz import npz_arrays
+from ..trajectory.tables import MAX_TABLE_BYTES
 
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 RATES = {"v": "q", "theta_v": "theta"}

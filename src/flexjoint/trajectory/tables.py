@@ -7,23 +7,20 @@ there is one array a joint, by name.  Files are data: nothing in them is execute
 
 from __future__ import annotations
 
-import io
 import os
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import InputError
-from ..loading.toml import read_bytes
+from ..errors import InputError, listed, quoted
+from ..loading.toml import path_text, read_bytes
 from ..robot import Joint
-from .base import real
 from .headers import SECONDS, TIME_NAMES, parts, scaled
+from .npz import npz_arrays
 
 MAX_TABLE_BYTES = 500_000_000
+MAX_MOTION_NUMBERS = 5_000_000  # a spline through them takes seconds and 0.6 GB
 
 
 class Joints(Protocol):
@@ -52,11 +49,16 @@ class Columns(NamedTuple):
 
 def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
     """The samples in a CSV or NPZ file, in the order of the robot's joints."""
-    place = os.fspath(path)
+    place = path_text(path, "file of samples (.csv or .npz)", InputError)
     data = read_bytes(path, "file of samples (.csv or .npz)", InputError, MAX_TABLE_BYTES)
     if len(data) > MAX_TABLE_BYTES:
         raise InputError(f"{place}: the file is larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
     names, table = (parse_npz if place.lower().endswith(".npz") else parse_csv)(data, place, robot.n)
+    if table.size > MAX_MOTION_NUMBERS:
+        raise InputError(
+            f"{place}: {len(table):,} samples; a motion of {robot.n} joints is made of at most "
+            f"{MAX_MOTION_NUMBERS // (robot.n + 1):,}: take every second one, or cut it into several"
+        )
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         i, j = bad[0].tolist()
@@ -111,7 +113,7 @@ def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
     arrays = npz_arrays(data, place, lambda names: [*TIME_NAMES, "q"] if "q" in names else names)
     time = next((name for name in TIME_NAMES if name in arrays), None)
     if time is None:
-        raise InputError(f"{place}: no array 't'; the file holds {', '.join(sorted(arrays)) or 'nothing'}")
+        raise InputError(f"{place}: no array 't'; the file holds {listed(sorted(arrays), without='nothing')}")
     t = arrays.pop(time)
     named = "q" not in arrays
     if not named and arrays["q"].ndim != 2:
@@ -122,24 +124,8 @@ def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
         raise InputError(f"{place}: {len(columns)} columns beside {time}; there must be {n}, one for each joint")
     for name, column in zip([time, *names], [t, *columns]):
         if column.shape != (t.size,):
-            raise InputError(f"{place}: {name} has shape {column.shape}; it must be ({t.size},), one number a sample")
+            raise InputError(f"{place}: {quoted(name)} has shape {column.shape}; it must be ({t.size},), one number a sample")
     return [time, *names], np.column_stack([t, *columns])
-
-
-def npz_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
-    """The arrays of an NPZ file that are wanted among their names; others may be texts."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_TABLE_BYTES:
-                raise InputError(f"{place}: the arrays are larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return {name: real(file[name]) for name in wanted(file.files) if name in file.files}
-    except InputError:
-        raise
-    except (ValueError, TypeError, KeyError, OSError, EOFError, MemoryError, ArithmeticError, RuntimeError) as error:
-        raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
-    except (zipfile.BadZipFile, zlib.error, struct.error, SyntaxError, AttributeError) as error:
-        raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
 
 
 def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
