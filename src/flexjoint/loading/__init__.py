@@ -29,5 +29,6 @@ def load(robot: str | os.PathLike[str]) -> Robot:
         return read_robot(name)
     known = builtin_robots()
     if name not in known:
-        raise RobotError(f"no built-in robot '{quoted(name)}'; {suggestion(name, known)}; a file is given by its path, x.toml")
+        close = suggestion(name, known)
+        raise RobotError(f"no built-in robot '{quoted(name)}'; {close}; a file is given by its path, x.toml")
     return parse_robot((_ROBOTS / f"{name}.toml").read_bytes(), name)

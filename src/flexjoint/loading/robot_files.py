@@ -66,6 +66,7 @@ DRIVE_KEYS = {
     "antagonistic": ("kind", "spring_1", "spring_2", *TWO_MOTOR_KEYS),
     "lever": ("kind", *LEVER_KEYS, *TWO_MOTOR_KEYS),
 }
+MAX_SPRING_POINTS = 20_000  # numbers; each 500 points take up to 0.1 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
@@ -79,6 +80,9 @@ def parse_robot(data: bytes, place: str) -> Robot:
     table = parse_table(data, place, "robot file")
     table.allow(TOP_KEYS)
     links = [Table(x, f"{place}, link {i + 1}").named() for i, x in enumerate(table.tables("link"))]
+    if (points := sum(spring_points(link) for link in links)) > MAX_SPRING_POINTS:
+        most = f"at most {MAX_SPRING_POINTS} are read: leave some out"
+        raise RobotError(f"{place}: {points} numbers in tables of springs; {most}")
     read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
     try:
         robot = read[table.choice("convention", CONVENTIONS)](table, links)
@@ -87,6 +91,13 @@ def parse_robot(data: bytes, place: str) -> Robot:
         if str(error).startswith(place):
             raise
         raise RobotError(f"{place}: {error}") from error
+
+
+def spring_points(link: Table) -> int:
+    """How many numbers stand in lists of the springs of a link."""
+    drive = link.data.get("drive")
+    springs = [x for x in drive.values() if isinstance(x, dict)] if isinstance(drive, dict) else []
+    return sum(len(x) for spring in springs for x in spring.values() if isinstance(x, list))
 
 
 def _read_dh(table: Table, links: list[Table]) -> Robot:

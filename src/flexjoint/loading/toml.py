@@ -67,8 +67,8 @@ def check_dots(data: bytes) -> None:
     """Refuse keys nested so deeply, or so many of them, that reading them takes minutes or gigabytes."""
     if data.count(b".") <= MAX_DOTS:
         return
-    lines = data.splitlines()
-    if any(line.count(b".") > MAX_DOTS and key_dots(line) > MAX_DOTS for line in lines) or key_dots(data) > MAX_ALL_DOTS:
+    long = [line for line in data.splitlines() if line.count(b".") > MAX_DOTS]
+    if any(key_dots(line) > MAX_DOTS for line in long) or key_dots(data) > MAX_ALL_DOTS:
         raise RecursionError
 
 

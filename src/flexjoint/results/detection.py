@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError, shown
 from ..observers import Detector, JointTorqueResidual, Measurement, MomentumResidual, MotorEncoderResidual, Status
 from ..observers.contact import struck_links
 from ..observers.thresholds import false_alarm_thresholds, spread_of_log
@@ -166,6 +166,9 @@ def detect(
 
     `held`: row k of tau was commanded at t[k] and held; else it was measured.
     """
+    if not isinstance(log, Log):
+        raise InputError(f"detect: log is {shown(log)}; give a Log, such as read_log(path, robot)")
+    quiet_interval(quiet)
     residual = residual_of(log, cutoff)
     given = [x is not None for x in (thresholds, quiet, calibration)]
     if sum(given) != 1:
@@ -215,13 +218,26 @@ def run(observer: TimedObserver, log: Log, held: bool) -> dict[str, np.ndarray]:
     return observer.run(log.t, Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e), log.tau, held=held)
 
 
+def quiet_interval(quiet: Any) -> tuple[float, float]:
+    """Two times, the second one later; all of the log without them."""
+    if quiet is None:
+        return -np.inf, np.inf
+    try:
+        begin, end = (float(x) for x in quiet)
+    except NOT_NUMBERS:
+        begin, end = np.nan, np.nan
+    if not begin < end:
+        raise InputError(f"detect: quiet is {shown(quiet)}; give two times in s, such as (0.0, 2.5)")
+    return begin, end
+
+
 def learnt(
     residual: TimedObserver, log: Log, quiet: tuple[float, float] | None, per_hour: float, held: bool
 ) -> dict[str, np.ndarray]:
     """Thresholds from a log, or a part of it, without faults; infinite of motors that turn with their links."""
     if log.robot != residual.robot:
         raise InputError(f"detect: the calibration is a log of {log.robot.name}, not of {residual.robot.name}")
-    begin, end = quiet if quiet is not None else (-np.inf, np.inf)
+    begin, end = quiet_interval(quiet)
     kept = (log.t >= begin) & (log.t <= end)
     if np.count_nonzero(kept) < 10:
         raise InputError(f"detect: there are {np.count_nonzero(kept)} samples from {begin:g} to {end:g} s; take more")

@@ -19,12 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError
-from ..loading.toml import read_bytes
+from ..errors import InputError, listed
+from ..loading.toml import path_text, read_bytes
 from ..robot import Robot
 from ..trajectory.headers import ANGLES, LENGTHS, SECONDS, TIME_NAMES, parts, scaled
 from ..trajectory.npz import npz_arrays
 from ..trajectory.tables import MAX_TABLE_BYTES
+from .parquet import parquet_arrays
 
 LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
 RATES = {"v": "q", "theta_v": "theta"}
@@ -66,7 +67,7 @@ class Log:
 
 def read_log(path: str | os.PathLike[str], robot: Robot) -> Log:
     """The log of a robot in a CSV, NPZ or Parquet file."""
-    place = os.fspath(path)
+    place = path_text(path, f"log ({', '.join(READERS)})", InputError)
     suffix = Path(path).suffix.lower()
     if suffix not in READERS:
         raise InputError(f"{place}: a log is a file that ends in {', '.join(READERS)}")
@@ -92,7 +93,7 @@ def log_of(columns: dict[str, np.ndarray], place: str, robot: Robot) -> Log:
                 raise InputError(f"{place}: there are two columns for {what} of '{labels(robot, what)[i]}'")
             found[what][i] = scaled(values, unit, units(robot, what, i), header, place)
     if t is None:
-        raise InputError(f"{place}: no column 't'; there are {', '.join(columns) or 'none'}")
+        raise InputError(f"{place}: no column 't'; there are {listed(columns)}")
     if t.ndim != 1 or t.size < 2:
         raise InputError(f"{place}: t has shape {t.shape}; a log has the times of at least two samples")
     for what, series in found.items():
@@ -106,7 +107,7 @@ def log_of(columns: dict[str, np.ndarray], place: str, robot: Robot) -> Log:
     arrays = {what: complete(what, series, place, robot) for what, series in found.items()}
     if not arrays:
         raise InputError(
-            f"{place}: no column is named after a joint of {robot.name}; there are {', '.join(columns)}, and it takes "
+            f"{place}: no column is named after a joint of {robot.name}; there are {listed(columns)}, and it takes "
             f"such as q.{robot.joints[0].name} or q1"
         )
     made = {rate: differences(t, arrays[of]) for rate, of in RATES.items() if of in arrays and rate not in arrays}
@@ -217,19 +218,7 @@ def npz_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np
 
 
 def parquet_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np.ndarray]]:
-    try:
-        from pyarrow import ArrowException, BufferReader
-        from pyarrow.parquet import read_table
-    except ImportError:
-        raise InputError(f"{place}: Parquet files need pyarrow: pip install 'flexjoint[results]'") from None
-    try:
-        table = read_table(BufferReader(data))
-        for name in table.column_names:
-            column = table.column(name).to_numpy()
-            if column.dtype.kind in "biuf":
-                yield name, column.astype(float)
-    except (ArrowException, OSError, ValueError, KeyError) as error:
-        raise InputError(f"{place}: not a Parquet file of numbers: {error}") from None
+    yield from parquet_arrays(data, place, lambda names: names).items()
 
 
 READERS = {".csv": csv_columns, ".npz": npz_columns, ".parquet": parquet_columns}

@@ -77,16 +77,17 @@ def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
         if not isinstance(spring, Spring):
             raise RobotError(f"a spring of the antagonistic joint '{name}' is {shown(spring)}: give a Spring")
     if not is_number(drive.greatest_stiffness) or not drive.greatest_stiffness > 0:
-        raise RobotError(f"the greatest stiffness of joint '{name}' is {shown(drive.greatest_stiffness)}: must be positive")
+        given = shown(drive.greatest_stiffness)
+        raise RobotError(f"the greatest stiffness of joint '{name}' is {given}: must be positive")
     check_number("greatest damping", name, drive.greatest_damping)
     if drive.greatest_damping < 0:
         raise RobotError(f"the greatest damping of joint '{name}' is {drive.greatest_damping:g}: it must be 0 or more")
     gain = drive.gain
     if gain == 0:
         raise RobotError(
-            f"the drive of joint '{name}', {shown(drive)}, cannot set its stiffness: whatever the deflections, stiffness "
-            "and torque change in one proportion (the decoupling matrix is singular); of antagonistic springs at least "
-            "one must stiffen, and exponential ones at different rates"
+            f"the drive of joint '{name}', {shown(drive)}, cannot set its stiffness: whatever the deflections, "
+            "stiffness and torque change in one proportion (the decoupling matrix is singular); of antagonistic springs "
+            "at least one must stiffen, and exponential ones at different rates"
         )
     if gain < 0 and springs:
         raise RobotError(
@@ -95,15 +96,16 @@ def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
         )
     if gain < 0:
         raise RobotError(
-            f"the drive of joint '{name}', {shown(drive)}, softens it when motor 2 moves the way `stiffens` says: change "
-            "the sign of that"
+            f"the drive of joint '{name}', {shown(drive)}, softens it when motor 2 moves the way `stiffens` says: "
+            "change the sign of that"
         )
 
 
 def check_rotors(robot: Robot) -> None:
     """Rotors as bodies: where they sit, how they turn, and whether the fidelity can do with what is known."""
     if robot.fidelity not in FIDELITIES:
-        raise RobotError(f"{robot.name}: the fidelity is {shown(robot.fidelity)}: choose one of {', '.join(FIDELITIES)}")
+        known = ", ".join(FIDELITIES)
+        raise RobotError(f"{robot.name}: the fidelity is {shown(robot.fidelity)}: choose one of {known}")
     for link in robot.links:
         for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
             check_rotor(robot, link, motor, k)

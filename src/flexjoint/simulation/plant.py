@@ -13,9 +13,10 @@ from typing import Any, Protocol
 
 from ..algorithms import elastic_forward, variable_stiffness_forward
 from ..control.base import JointState
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError, shown
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
+from .python_laws import traced
 
 Contact = Callable[[Any, JointState], Mapping[str, Any]]  # (t, state) -> wrenches (6,) on links, in SX
 
@@ -50,10 +51,14 @@ class Plant:
 
     def touched(self, t: Any, state: JointState) -> dict[str, Any]:
         """What the surroundings do, checked."""
-        found = self.contact(t, state) if self.contact else {}
+        with traced("contact"):
+            found = self.contact(t, state) if self.contact else {}
         if not isinstance(found, Mapping):
-            raise InputError(f"simulate: contact gave {found!r}; it must return wrenches by the names of links")
-        wrenches = {link: sx(w) for link, w in found.items()}
+            raise InputError(f"simulate: contact gave {shown(found)}; it must return wrenches by the names of links")
+        try:
+            wrenches = {link: sx(w) for link, w in found.items()}
+        except (*NOT_NUMBERS, NotImplementedError):
+            raise InputError(f"simulate: contact gave {shown(dict(found))}; a wrench is six numbers or SX") from None
         for link, w in wrenches.items():
             if w.numel() != 6:
                 raise InputError(

@@ -17,7 +17,7 @@ from ..compiler.kernel import BLOCKS_FROM, Kernel, side_by_side
 from ..control.base import Controller, JointState
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..observers.base import Observer
 from ..paths import select
 from ..robot import Robot
@@ -28,12 +28,15 @@ from .instruments import NONE, instruments_of
 from .integrators import INTEGRATORS
 from .loop import BATCH, PYTHON, SINGLE, ClosedLoop, Setup, loop_kernel
 from .plant import Contact
+from .python_laws import check_arguments, check_controller, state_and_torque
 from .reference import Reference
 from .result import Ran, Simulation, finished
 from .sensors import Sensors
 from .stability import check_stability
 from .stops import Stops
 
+MOST_PERIODS = 100_000_000
+EXAMPLES = {"free": '{"payload.mass": 2.0}', "changes": '{"payload.mass": (0.5, 2.0)}'}
 CHUNK = 2000  # periods whose reference is sampled at once, about: few enough for the cache
 
 
@@ -84,7 +87,9 @@ def simulate(
     """
     if not isinstance(robot, Robot):
         raise InputError(f"simulate: robot must be a Robot, not {type(robot).__name__}")
+    check_controller(controller)
     compiled = isinstance(controller, Controller)
+    free, changes = named_values("free", free), named_values("changes", changes)
     law, period = (controller if compiled else OpenLoop(robot)), checked_period(controller, period)
     setup = Setup(
         robot,
@@ -94,8 +99,8 @@ def simulate(
         whole("simulate", "substeps", substeps, least=1),
         hold,
         contact,
-        tuple(free or ()),
-        tuple(changes or ()),
+        tuple(free),
+        tuple(changes),
         stops,
         instruments_of(robot, period, sensors, actuators, estimator, observers),
     )
@@ -104,10 +109,10 @@ def simulate(
     wanted = Reference.of(reference, *own)
     at = beginning(start, setup, controller, wanted)
     steps = periods(duration, wanted.duration, period, at.begin)
-    weights = np.array(law.gains if gains is None else gains, dtype=float)
-    numbers = [finite("simulate", "gains", weights)]
-    numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in (free or {}).items()]
-    numbers += [x for path, change in (changes or {}).items() for x in checked_change(path, change, period)]
+    weights = finite("simulate", "gains", law.gains if gains is None else gains)
+    numbers = [weights]
+    numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in free.items()]
+    numbers += [x for path, change in changes.items() for x in checked_change(path, change, period)]
     if setup.instruments.noisy:
         numbers += numbered(seed, row, batch_shape(setup, at.state, numbers))
     batch = batch_shape(setup, at.state, numbers)
@@ -227,8 +232,10 @@ def python_run(
     histories, table = [], wanted(t)
     for stack in table:
         seen = setup.instruments.seen(setup.robot, setup.instruments.memory(setup.robot, instruments), state)
-        memory, (after, tau) = after, controller(after, stack, seen)  # at the end no period follows
-        torque = np.asarray(tau, dtype=float)[..., None, None, None, :]
+        when = float(np.max(done)) * setup.period
+        returned = controller(after, stack, seen)  # at the end no period follows
+        memory, (after, tau) = after, state_and_torque(returned, setup.robot, joint, when)
+        torque = tau[..., None, None, None, :]
         found = loop.kernel(*state, *instruments, done, joint, until, torque, *numbers, threads=threads)
         history, *now, done, joint = found
         state, instruments = JointState(*now[:4]), now[4:]
@@ -248,11 +255,29 @@ def periods(duration: Any, natural: float | None, period: float, begin: int) -> 
             raise InputError("simulate: this reference has no end; give a duration")
         duration = natural - begin * period
     positive("simulate", "duration", duration)
-    return max(1, round(duration / period))
+    if (many := duration / period) > MOST_PERIODS:
+        raise InputError(
+            f"simulate: {duration:g} s are {many:.3g} periods of {period:g} s, at most {MOST_PERIODS:,} can be kept; "
+            "simulate part by part, start= the last one"
+        )
+    return max(1, round(many))
+
+
+def named_values(what: str, given: Any) -> dict[str, Any]:
+    """Values of parameters by their paths."""
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(path, str) for path in given)):
+        raise InputError(f"simulate: {what} is {shown(given)}; give values by path, such as {EXAMPLES[what]}")
+    return dict(given or {})
 
 
 def check_setup(setup: Setup) -> None:
     check_motors(setup.robot, setup.controller)
+    if setup.contact is not None:
+        if not callable(setup.contact):
+            raise InputError(
+                f"simulate: contact is {shown(setup.contact)}; give a function (t, state) -> wrenches by names of links"
+            )
+        check_arguments("contact", setup.contact, "t, state")
     if setup.stops is not None:
         if not isinstance(setup.stops, Stops):
             raise InputError(f"simulate: stops must be Stops(...), not {setup.stops!r}")

@@ -31,6 +31,7 @@ from ..errors import NOT_NUMBERS, RobotError, shown
 from ..spatial import ca, is_symbolic, is_zero
 
 SAMPLES = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is looked at
+MOST_POINTS = 500  # of a law through points: its kernel chooses among as many pieces
 INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, a poor one by less
 
 
@@ -151,6 +152,12 @@ def of_any_size(spring: Spring, what: str) -> None:
 
 def numbers_of(spring: Spring, what: str) -> tuple[float, ...]:
     value: Sequence[float] = getattr(spring, what)
+    count = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 0
+    if count > MOST_POINTS:
+        raise RobotError(
+            f"{spring.name}: {what} has {count} numbers, {MOST_POINTS} are the most: leave some out, or smooth them "
+            "with TabulatedSpring.fit"
+        )
     try:
         array = np.array(value, dtype=float)
     except NOT_NUMBERS:

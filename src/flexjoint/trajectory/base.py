@@ -44,7 +44,8 @@ class Trajectory(ABC):
             with np.errstate(all="ignore"):
                 stack = self.derivatives(t, order)
         except OverflowError:  # a power of a time constant, in Python's own numbers
-            raise NonFiniteError(f"{name}: derivative {order} exceeds the range of doubles; ask for a lower order") from None
+            message = f"{name}: derivative {order} exceeds the range of doubles; ask for a lower order"
+            raise NonFiniteError(message) from None
         if not np.isfinite(stack).all():
             k = next(k for k in range(order + 1) if not np.all(np.isfinite(stack[k])))
             raise NonFiniteError(f"{name}: derivative {k} exceeds the range of doubles; ask for a lower order")

@@ -12,6 +12,7 @@ import math
 import re
 import zipfile
 from collections.abc import Callable
+from typing import IO
 
 import numpy as np
 
@@ -73,7 +74,7 @@ def array_of(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, place: str, most:
         raise InputError(f"{place} cannot be unpacked: {quoted(error) or type(error).__name__}") from None
 
 
-def header(file: zipfile.ZipExtFile, place: str) -> tuple[np.dtype, bool, tuple[int, ...]]:
+def header(file: IO[bytes], place: str) -> tuple[np.dtype, bool, tuple[int, ...]]:
     """Kind of numbers, order and shape of an array."""
     start = file.read(8)
     width = {b"\1": 2, b"\2": 4, b"\3": 4}.get(start[6:7])

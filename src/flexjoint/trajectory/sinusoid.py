@@ -45,7 +45,8 @@ class Sinusoid(Trajectory):
                 f"Sinusoid: terms of shape {terms} and an offset of shape {offset.shape}; they must be (m, n) and (n,)"
             )
         if not np.all(given["frequency"] > 0):
-            raise InputError(f"Sinusoid: frequency is {shown(given['frequency'].tolist())}; every one must be positive, in Hz")
+            frequency = shown(given["frequency"].tolist())
+            raise InputError(f"Sinusoid: frequency is {frequency}; every one must be positive, in Hz")
         with np.errstate(over="ignore"):
             duration = 1.0 / given["frequency"].min() if self.duration is None else self.duration
         arrays = {name: frozen(np.broadcast_to(x, (terms[0], n)).copy()) for name, x in given.items()}

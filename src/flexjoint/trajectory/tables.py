@@ -124,7 +124,8 @@ def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
         raise InputError(f"{place}: {len(columns)} columns beside {time}; there must be {n}, one for each joint")
     for name, column in zip([time, *names], [t, *columns]):
         if column.shape != (t.size,):
-            raise InputError(f"{place}: {quoted(name)} has shape {column.shape}; it must be ({t.size},), one number a sample")
+            wanted = f"it must be ({t.size},), one number a sample"
+            raise InputError(f"{place}: {quoted(name)} has shape {column.shape}; {wanted}")
     return [time, *names], np.column_stack([t, *columns])
 
 
