@@ -86,8 +86,8 @@ def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
     if gain == 0:
         raise RobotError(
             f"the drive of joint '{name}', {shown(drive)}, cannot set its stiffness: whatever the deflections, "
-            "stiffness and torque change in one proportion (the decoupling matrix is singular); of antagonistic springs "
-            "at least one must stiffen, and exponential ones at different rates"
+            "stiffness and torque change in one proportion (the decoupling matrix is singular); of antagonistic "
+            "springs at least one must stiffen, and exponential ones at different rates"
         )
     if gain < 0 and springs:
         raise RobotError(
