@@ -19,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import InputError, listed
+from ..errors import InputError, listed, quoted
 from ..loading.toml import path_text, read_bytes
 from ..robot import Robot
 from ..trajectory.headers import ANGLES, LENGTHS, SECONDS, TIME_NAMES, parts, scaled
@@ -84,7 +84,7 @@ def log_of(columns: dict[str, np.ndarray], place: str, robot: Robot) -> Log:
     for header, values in columns.items():
         name, unit = parts(header)
         if RUN.fullmatch(name) and np.unique(values).size > 1:
-            raise InputError(f"{place}: there are several runs in it, by '{name}'; a log is one of them")
+            raise InputError(f"{place}: there are several runs in it, by '{quoted(name)}'; a log is one of them")
         if name in TIME_NAMES:
             t = scaled(values, unit, SECONDS, header, place)
         elif place_of := quantity(name, robot):
@@ -147,7 +147,7 @@ def complete(what: str, series: dict[int, np.ndarray], place: str, robot: Robot)
     names = labels(robot, what)
     if missing := [name for i, name in enumerate(names) if i not in series]:
         raise InputError(
-            f"{place}: {what} is missing for {', '.join(missing)}; give a column such as {what}.{missing[0]} for each, "
+            f"{place}: {what} is missing for {listed(missing)}; give a column such as {what}.{missing[0]} for each, "
             f"or leave out {what} altogether"
         )
     return np.column_stack([series[i] for i in range(len(names))])
@@ -176,7 +176,7 @@ def csv_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np
     mark = max(",;\t", key=lines[0].count)
     header = [cell.strip() for cell in next(csv.reader(lines[:1], delimiter=mark))]
     if repeated := [name for name in header if header.count(name) > 1]:
-        raise InputError(f"{place}: there are two columns '{repeated[0]}'")
+        raise InputError(f"{place}: there are two columns '{quoted(repeated[0])}'")
     try:
         table = np.loadtxt(lines[1:], delimiter=mark, comments=None, ndmin=2)
     except ValueError:  # an empty cell, or a mistake: slower, and says where
@@ -196,7 +196,7 @@ def numbers(row: list[str], k: int, header: list[str], place: str) -> list[float
         try:
             found.append(float(cell) if cell.strip() else np.nan)
         except ValueError:
-            raise InputError(f"{place}: sample {k} of '{name}' is {cell[:40]!r}, not a number") from None
+            raise InputError(f"{place}: sample {k} of '{quoted(name)}' is {cell[:40]!r}, not a number") from None
     return found
 
 
@@ -212,7 +212,8 @@ def npz_columns(data: bytes, place: str, robot: Robot) -> Iterator[tuple[str, np
         elif what in (*LINKS, *MOTORS):
             width = len(labels(robot, what))
             if array.ndim != 2 or array.shape[1] != width:
-                raise InputError(f"{place}: {name} has shape {array.shape}; it must be (m, {width}), a row a sample")
+                wanted = f"it must be (m, {width}), a row a sample"
+                raise InputError(f"{place}: {quoted(name)} has shape {array.shape}; {wanted}")
             unit = name[len(what) :]
             yield from ((f"{what}{i + 1}{unit}", array[:, i]) for i in range(width))
 

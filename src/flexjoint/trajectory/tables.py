@@ -63,7 +63,7 @@ def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
     if len(bad):
         i, j = bad[0].tolist()
         raise InputError(
-            f"{place}: sample {i + 1} of column {j + 1} ('{names[j]}') is {table[i, j]}; remove or replace it"
+            f"{place}: sample {i + 1} of column {j + 1} ('{quoted(names[j])}') is {table[i, j]}; remove or replace it"
         )
     joints = {joint.name for joint in robot.joints}
     labels, units = zip(*((name, "") if name in joints else parts(name) for name in names))
@@ -103,7 +103,7 @@ def parse_csv(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
     try:
         table = np.loadtxt(lines[headed:], delimiter=mark, comments=None, ndmin=2)
     except ValueError as error:
-        raise InputError(f"{place}: not a table of numbers: {str(error).split(';')[0]}") from None
+        raise InputError(f"{place}: not a table of numbers: {quoted(str(error).split(';')[0])}") from None
     if table.shape[1] != n + 1:
         raise InputError(f"{place}: the header has {n + 1} columns and the samples {table.shape[1]}")
     return (names if headed else ["t", *(f"q{j + 1}" for j in range(n))]), table
@@ -139,8 +139,8 @@ def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
     if set(names) & set(joints):
         strange = [name for name in names if name not in joints] or names
         raise InputError(
-            f"{place}: some columns are named after joints of {robot.name} and some are not: {', '.join(strange)}; "
-            f"the joints are {', '.join(joints)}"
+            f"{place}: some columns are named after joints of {robot.name} and some are not: {listed(strange)}; "
+            f"the joints are {listed(joints)}"
         )
     return list(range(robot.n))
 
