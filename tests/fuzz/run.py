@@ -86,10 +86,9 @@ def fuzz(name: str, count: int, seed: int, first: int = 0) -> list[str]:
             end, error = judged(TARGETS[name], made(name, index, seed), Path(path))
             slowest = max(slowest, time.monotonic() - before)
             ends[end] += 1
-            if error is not None:
-                if place(error) not in found:
-                    found[place(error)] = f"{error!s:.200} (--target {name} --seed {seed} --index {index})"
-                    print(f"{place(error)}: {found[place(error)]}", file=sys.stderr, flush=True)
+            if error is not None and place(error) not in found:
+                found[place(error)] = f"{error!s:.200} (--target {name} --seed {seed} --index {index})"
+                print(f"{place(error)}: {found[place(error)]}", file=sys.stderr, flush=True)
             if index % LOOK == LOOK - 1 and peak() > GIGABYTE:
                 found["memory"] = f"more than 1 GB (--target {name} --seed {seed}, before --index {index + 1})"
                 break

@@ -43,7 +43,7 @@ class Motor:
     @classmethod
     def from_rotor(cls, axial_inertia: float, gear_ratio: float, **more: Any) -> Motor:
         """A motor by its rotor's own axial inertia (kg m²) and gear ratio; `more` are further fields."""
-        return cls(gear_ratio**2 * axial_inertia, gear_ratio=gear_ratio, **more)
+        return cls(gear_ratio * gear_ratio * axial_inertia, gear_ratio=gear_ratio, **more)
 
     @property
     def axial_inertia(self) -> float | None:

@@ -127,7 +127,7 @@ def check_contained(robot: Robot) -> None:
             if motor.gear_ratio is None or carrier not in left:
                 continue
             axis = link.joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
-            left[carrier] -= motor.inertia / motor.gear_ratio**2 * np.outer(axis, axis)
+            left[carrier] -= motor.inertia / motor.gear_ratio / motor.gear_ratio * np.outer(axis, axis)
             if np.linalg.eigvalsh(left[carrier])[0] < -ROUNDING * np.max(np.abs(robot.links[carrier].inertia)):
                 raise RobotError(
                     f"{robot.name}: the inertia of link '{robot.links[carrier].name}' is less than that of the rotors "
