@@ -3,13 +3,18 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test test-long bench lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/flexjoint reproduce 000 --output out
 
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n 2
+
+# What takes longer than the suite may: results and dates are in docs/testing.md.
+test-long: $(VENV)/.installed-test
+	$(BIN)/python tests/fuzz/run.py --count 200000
+	$(BIN)/python tests/lowest_versions.py
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -1,7 +1,20 @@
-"""All errors flexjoint raises share one root; each message names the culprit, its value and a remedy."""
+"""All errors flexjoint raises share one root; each message names the culprit, its value and a remedy.
 
+A message may quote names and values from a file that somebody else wrote: `quoted`, `shown` and `listed` keep it short.
+"""
+
+from __future__ import annotations
+
+import reprlib
 import sys
 import warnings
+from collections.abc import Iterable
+from itertools import islice
+from typing import Any
+
+MOST_QUOTED = 200  # characters of a name or value in a message
+MOST_LISTED = 40  # names in a message
+NOT_NUMBERS = (TypeError, ValueError, OverflowError)  # raised by NumPy for what no array of doubles can hold
 
 INSIDE = ("flexjoint", "dataclasses")  # packages whose lines are not those of a user
 
@@ -36,3 +49,37 @@ def warn(message: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, FlexjointWarning, stacklevel=level)
+
+
+# What messages quote ------------------------------------------------------------------------------------------------
+
+
+def quoted(text: object) -> str:
+    """A text as it stands in a message: whole, or its first 200 characters."""
+    text = str(text)
+    return text if len(text) <= MOST_QUOTED else f"{text[: MOST_QUOTED - 3]}..."
+
+
+class _Shown(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = MOST_QUOTED
+        self.maxlong = 80
+        self.maxlevel = 3
+
+    def repr_int(self, x: int, level: int) -> str:
+        digits = x.bit_length() * 1233 >> 12  # log10(2) = 1233/4096; Python refuses to write beyond 4300 digits
+        return repr(x) if digits < self.maxlong else f"an integer of about {digits} digits"
+
+
+def shown(value: Any) -> str:
+    """A value as it stands in a message: its repr, at most 200 characters long."""
+    return quoted(_Shown().repr(value))
+
+
+def listed(names: Iterable[object], mark: str = ", ", without: str = "none") -> str:
+    """Names with commas or another mark between them, at most 40; `without` if there are none."""
+    names = iter(names)
+    first = [quoted(name) for name in islice(names, MOST_LISTED)]
+    more = sum(1 for _ in names)
+    return (mark.join(first) + (f" and {more} more" if more else "")) or without

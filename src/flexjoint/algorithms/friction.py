@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..drives import ElasticDrive, Motor, RigidDrive
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..robot import Joint, Robot
 from ..spatial import Jet, ca, is_symbolic, is_zero, sx, total, zeros
 
@@ -79,7 +79,7 @@ def coulomb_command(robot: Robot, acceleration: Any = 1.0, jerk: Any = 0.0) -> n
     """
     try:
         q2, q3 = (np.broadcast_to(np.abs(np.asarray(x, dtype=float)), robot.n) for x in (acceleration, jerk))
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         raise InputError(f"coulomb_command: acceleration and jerk are numbers, or {robot.n} of them each") from None
     command = np.zeros(robot.n)
     for i, joint in enumerate(robot.joints):

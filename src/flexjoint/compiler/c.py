@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from .c_example import example
 from .c_target import Target
 from .formats import DOUBLE, SINGLE
@@ -143,8 +143,8 @@ def export(
     kernel: Kernel, name: str, folder: Path, about: str, *, float32: bool = False, freestanding: bool = False
 ) -> list[Path]:
     """Write NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths."""
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise InputError(f"{name!r} is no name of a C function; use letters, digits and underscores")
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,239}", name):
+        raise InputError(f"{shown(name)} is no name of a C function; use letters, digits and underscores, at most 240")
     target = Target(SINGLE if float32 else DOUBLE, freestanding)
     makefile = MAKEFILE.replace("@NAME@", name).replace("@LIBRARIES@", "" if freestanding else " -lm")
     files = {

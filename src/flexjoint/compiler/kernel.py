@@ -21,13 +21,14 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import combinations
 from numbers import Integral
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, NonFiniteError
 from . import cache, control_word, jit, llvm
 from .calling import COMPILER_STACK, KernelBase, inherit_vectorcall, with_stack
+from .description import Description
 from .elementary import SIN_RANGE
 from .program import LANES, Array, Program
 
@@ -55,50 +56,6 @@ class Result:
             shapes.append(shape if layers is None else (layers, *shape))
             k += layers or 1
         return shapes
-
-
-class Description(NamedTuple):
-    """What a call needs to know of a Program."""
-
-    name: str
-    inputs: tuple[Array, ...]
-    outputs: tuple[Array, ...]
-    layers: tuple[int | None, ...]
-    operations: int
-    angles: tuple[tuple[int, int], ...]  # input elements of which a sine or cosine is taken
-    divisors: tuple[tuple[int, int], ...]  # ... and by which is divided
-    groups: int  # of rows that code for several rows evaluates at once, at most
-    apart: bool  # whether it takes outputs whose rows are apart
-
-    @classmethod
-    def of(cls, program: Program, result: Result) -> Description:
-        def inputs(*operations: str) -> tuple[tuple[int, int], ...]:
-            """Elements of inputs that are the last operand of such operations."""
-            leaves = {program.code[op.args[-1]] for op in program.code if op.name in operations}
-            return tuple(sorted((leaf.args[0], leaf.args[1]) for leaf in leaves if leaf.name == "input"))
-
-        groups = llvm.groups_of(program)
-        return cls(
-            program.name,
-            program.inputs,
-            program.outputs,
-            result.layers,
-            program.operations,
-            angles=inputs("sin", "cos"),
-            divisors=inputs("div"),
-            groups=groups,
-            apart=groups > 1 and any(op.loop for op in program.code),
-        )
-
-    @classmethod
-    def from_json(cls, data: dict) -> Description:
-        inputs, outputs = (
-            tuple(Array(name, tuple(shape), unit, tuple(labels)) for name, shape, unit, labels in data[side])
-            for side in ("inputs", "outputs")
-        )
-        angles, divisors = (tuple((k, e) for k, e in data[what]) for what in ("angles", "divisors"))
-        rest = (data["operations"], angles, divisors, data["groups"], data["apart"])
-        return cls(data["name"], inputs, outputs, tuple(data["layers"]), *rest)
 
 
 @inherit_vectorcall
@@ -138,26 +95,34 @@ class Kernel(KernelBase):
         self, program: Program | Callable[[], tuple[Program, Result]], result: Result | None, type: Any
     ) -> None:
         """The code for one row, and what is known of it."""
-        entry = cache.load(self._cache_key(1)) if self._key else None
-        if entry is None:
+        kept = self._kept(1)
+        if kept is None:
             if isinstance(program, Program):
                 result = result or Result([None] * len(program.outputs))
             else:
                 program, result = program()
                 self._source = program
-            self.description = Description.of(program, result)
+            self.description = Description.of(program, result.layers)
         else:
-            self.description = Description.from_json(entry.description)
+            self.description = kept[0]
             result = Result(self.description.layers, type)
         self.result = result
         if max(len(self.inputs), len(self.outputs)) > MAX_ARRAYS:
             raise InputError(f"{self.name} has more than {MAX_ARRAYS} arrays in or out; ask for fewer derivatives")
         started = time.perf_counter()
-        self._code = self._compiled(1, entry)
+        self._code = kept[1] if kept else self._compiled(1, None)
         self.compile_time = time.perf_counter() - started
 
     def _cache_key(self, lanes: int) -> str:
         return cache.key_of(self._key, lanes, jit.processor())
+
+    def _kept(self, lanes: int) -> tuple[Description, jit.MachineCode] | None:
+        """Description and machine code from the cache, where they are."""
+
+        def used(entry: cache.Entry) -> tuple[Description, jit.MachineCode]:
+            return Description.from_json(entry.description), self._compiled(lanes, entry)
+
+        return cache.load(self._cache_key(lanes), used) if self._key else None
 
     def _compiled(self, lanes: int, entry: cache.Entry | None) -> jit.MachineCode:
         """Machine code for `lanes` rows at once, from the cache or newly made."""
@@ -289,8 +254,8 @@ class Kernel(KernelBase):
         """Have code for `lanes` rows at once; made once, whichever thread asks first."""
         with _compiling:
             if self._block is None:
-                entry = cache.load(self._cache_key(lanes)) if self._key else None
-                self._block = self._compiled(lanes, entry)
+                kept = self._kept(lanes)
+                self._block = kept[1] if kept else self._compiled(lanes, None)
                 groups, apart = self.description.groups, self.description.apart
                 self._use_block(self._block.address, lanes, groups, apart, self._block.stack)
 

@@ -19,7 +19,7 @@ from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..compiler.scan import mapped
 from ..compiler.trace import check_count, declared, declared_all
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot, a_robot
 from ..spatial import ca
 
@@ -194,7 +194,7 @@ def positive_numbers(controller: Controller, name: str, size: int) -> np.ndarray
     what, value = f"{type(controller).__name__}: {name}", getattr(controller, name)
     try:
         array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         raise InputError(f"{what} must be a number or {size} numbers, not {value!r}") from None
     if array.shape not in ((), (size,)):
         raise InputError(f"{what} has shape {array.shape}; give a number or ({size},)")
@@ -209,7 +209,7 @@ def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float
     """Gains as (rows, n): for each name a number or one a joint, none below `least`."""
     try:
         array = np.stack([np.broadcast_to(np.asarray(row, dtype=float), n) for row in gains])
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         array = np.empty((0, n))
     if len(array) != len(names):
         raise InputError(f"{owner}: gains must be [{', '.join(names)}], each a number or {n} numbers, not {gains!r}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError, shown as quote
 
+LARGEST = sys.float_info.max
 PAIRED = 1e-9  # relative; how far a pole may be from the conjugate of its partner
 
 
@@ -20,7 +22,7 @@ def gains_from_poles(poles: Any) -> np.ndarray:
     """
     try:
         array = np.array(poles, dtype=complex)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         raise InputError(f"gains_from_poles: poles must be numbers (r,) or (n, r), not {poles!r}") from None
     if array.ndim not in (1, 2) or not array.size:
         raise InputError(f"gains_from_poles: poles have shape {array.shape}; give (r,), or (n, r) for n joints")
@@ -52,7 +54,7 @@ def check_gains(gains: Any, length: int, n: int) -> np.ndarray:
     """Gains as (length, n), one column a joint; each column Hurwitz, or the error names a pole that is not."""
     try:
         array = np.array(gains, dtype=float)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         raise InputError(f"gains must be numbers ({length},) or ({length}, {n}), not {gains!r}") from None
     if array.shape not in ((length,), (length, 1), (length, n)):
         raise InputError(
@@ -75,8 +77,9 @@ def check_gains(gains: Any, length: int, n: int) -> np.ndarray:
 
 
 def positive(owner: str, name: str, value: Any) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < float(value) < np.inf:
-        raise InputError(f"{owner}: {name} is {value!r}; it must be a positive number")
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < value <= LARGEST:
+        raise InputError(f"{owner}: {name} is {quote(value)}; it must be a positive number")
 
 
 def shown(pole: complex) -> str:

@@ -30,7 +30,7 @@ from ..algorithms.rotors import coupled_mass_matrix
 from ..algorithms.transmission import relative_degree
 from ..compiler.scan import tracing
 from ..drives import ElasticDrive
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..numerics import evaluate
 from ..robot import Robot, a_robot
 from ..spatial import ca, sx, zeros
@@ -139,7 +139,7 @@ def first_failure(holds: Callable[[float], bool], start: float, end: float) -> f
 def configuration(robot: Robot, q: Any) -> np.ndarray:
     try:
         array = np.asarray(q, dtype=float)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         raise InputError(f"the configuration q is {q!r}; it must be {robot.n} finite numbers") from None
     if array.shape != (robot.n,) or not np.all(np.isfinite(array)):
         raise InputError(f"the configuration q has shape {array.shape}; it must be {robot.n} finite numbers")

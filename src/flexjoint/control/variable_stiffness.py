@@ -17,7 +17,7 @@ import numpy as np
 from ..algorithms.feasibility import feasible_stiffness_along
 from ..algorithms.stiffness_tracking import UNBOUNDED, variable_stiffness_control
 from ..algorithms.variable_stiffness import refuse_damping, require_springs
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..trajectory import Trajectory
@@ -174,7 +174,7 @@ def plain(name: str, given: Any, size: int) -> tuple[float, ...]:
     """Positive numbers, one for all or one for each."""
     try:
         array = np.broadcast_to(np.asarray(given, dtype=float), size)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         array = np.full(1, np.nan)
     if not np.all(array > 0):
         raise InputError(f"{NAME}: {name} is {given!r}; give a positive number, or {size} of them")

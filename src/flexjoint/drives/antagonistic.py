@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,7 +55,7 @@ class AntagonisticDrive(VariableStiffnessDrive):
         det = sigma[0] * zeta[1] - sigma[1] * zeta[0]
         return Setting(phi_1, phi_2, tau_1, tau_2, tau_1 + tau_2, sigma[0] + sigma[1], (sigma, zeta), bends, det)
 
-    @property
+    @cached_property
     def gain(self) -> float:
         """−det A relative to its terms, at best, over deflections φ_1 ≥ φ_2 up to 1 rad or m  [VSANEA (19)]."""
         cubic = [spring.cubic for spring in self.springs if isinstance(spring, CubicSpring)]
@@ -62,8 +63,9 @@ class AntagonisticDrive(VariableStiffnessDrive):
             return 1.0  # at φ_1 = −φ_2: known without CasADi, so that robots with cached kernels load without it
         phi = np.concatenate([-SAMPLES[::-1], [0.0], SAMPLES])
         one, two = (spring.curve(phi) for spring in self.springs)
-        gain = one.slope[:, None] * two.stiffness - one.stiffness[:, None] * two.slope
-        terms = abs(one.slope[:, None] * two.stiffness) + abs(one.stiffness[:, None] * two.slope)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gain = one.slope[:, None] * two.stiffness - one.stiffness[:, None] * two.slope
+            terms = abs(one.slope[:, None] * two.stiffness) + abs(one.stiffness[:, None] * two.slope)
         apart = (phi[:, None] >= phi) & np.isfinite(gain) & (terms > 0)
         best = max((gain[apart] / terms[apart]).tolist(), default=0.0)
         return best if abs(best) > SINGULAR else 0.0

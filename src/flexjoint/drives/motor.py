@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import RobotError
+from ..errors import NOT_NUMBERS, RobotError
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def plain_vector(value: Any) -> Any:
     """A tuple of floats without negative zeros, where that can be made of it; checks come with the robot."""
     try:
         return None if value is None else tuple(float(x) + 0.0 for x in value)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         return value
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ..errors import RobotError
+from ..errors import RobotError, quoted
 from ..robot import Robot
 from .dh import from_dh
 from .robot_files import OTHER_FORMATS, parse_robot, read_robot
-from .toml import suggestion
+from .toml import path_text, suggestion
 from .writing import write_robot
 
 __all__ = ["builtin_robots", "from_dh", "load", "read_robot", "write_robot"]
@@ -30,10 +30,11 @@ def is_path(name: str) -> bool:
 
 def load(robot: str | os.PathLike[str]) -> Robot:
     """A built-in robot by name, or a robot file by path (with a separator in it, or ending in .toml)."""
-    name = os.fspath(robot)
+    name = path_text(robot, "robot file (.toml), or the name of a built-in robot")
     known = builtin_robots()
     if not isinstance(robot, str) or is_path(name) or (name not in known and os.path.isdir(name)):
         return read_robot(name)
     if name not in known:
-        raise RobotError(f"no built-in robot '{name}'; {suggestion(name, known)}; a file is given by its path, x.toml")
+        close = suggestion(name, known)
+        raise RobotError(f"no built-in robot '{quoted(name)}'; {close}; a file is given by its path, x.toml")
     return parse_robot((_ROBOTS / f"{name}.toml").read_bytes(), name)

@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from ..drives import Drive, Motor
-from ..errors import RobotError
+from ..errors import NOT_NUMBERS, RobotError, shown
 from ..numerics import product
 from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_x, rotation_z
@@ -194,8 +194,8 @@ def _numbers(name: str, what: str, value: Any, joints: Sequence[str], item: tupl
     n, shape = len(joints), (len(joints), *item)
     try:
         array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise RobotError(f"{name}: {what} must be numbers of shape {shape}, not {value!r}") from None
+    except NOT_NUMBERS:
+        raise RobotError(f"{name}: {what} must be numbers of shape {shape}, not {shown(value)}") from None
     if array.shape == item:
         array = np.broadcast_to(array, shape)
     if array.shape != shape:

@@ -34,13 +34,13 @@ from typing import Any, cast
 import numpy as np
 
 from ..drives import AntagonisticDrive, Drive, ElasticDrive, LeverDrive, Motor, RigidDrive
-from ..errors import RobotError
+from ..errors import RobotError, quoted
 from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
 from ..springs import SPRINGS, Spring
 from .angles import check_angle
 from .dh import from_dh
-from .toml import Table, parse_table, read_bytes
+from .toml import Table, parse_table, path_text, read_bytes
 
 TOP_KEYS = (
     *("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical"),
@@ -69,17 +69,19 @@ DRIVE_KEYS = {
 }
 OTHER_FORMATS = {".urdf": "URDF", ".xacro": "xacro", ".sdf": "SDF", ".xml": "MJCF and URDF", ".mjcf": "MJCF"}
 OTHER_FORMATS |= {".usd": "USD", ".json": "JSON", ".yaml": "YAML", ".yml": "YAML"}
+MAX_SPRING_POINTS = 20_000  # numbers; each 500 points take up to 0.1 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
 def read_robot(path: str | os.PathLike[str]) -> Robot:
     """The robot described by a TOML file."""
-    if (format := OTHER_FORMATS.get(os.path.splitext(path)[1].lower())) and not os.path.isdir(path):
+    place = path_text(path, "robot file (.toml)")
+    if (format := OTHER_FORMATS.get(os.path.splitext(place)[1].lower())) and not os.path.isdir(place):
         raise RobotError(
-            f"{os.fspath(path)}: {format} files are not read yet; a robot is a TOML file (.toml) with DH parameters or "
+            f"{quoted(place)}: {format} files are not read yet; a robot is a TOML file (.toml) with DH parameters or "
             "frames, see docs/getting-started.md, or the name of a built-in robot"
         )
-    return parse_robot(read_bytes(path, "robot file (.toml)"), os.fspath(path))
+    return parse_robot(read_bytes(path, "robot file (.toml)"), place)
 
 
 def parse_robot(data: bytes, place: str) -> Robot:
@@ -87,6 +89,9 @@ def parse_robot(data: bytes, place: str) -> Robot:
     table = parse_table(data, place, "robot file")
     table.allow(TOP_KEYS)
     links = [Table(x, f"{place}, link {i + 1}").named() for i, x in enumerate(table.tables("link"))]
+    if (points := sum(spring_points(link) for link in links)) > MAX_SPRING_POINTS:
+        most = f"at most {MAX_SPRING_POINTS} are read: leave some out"
+        raise RobotError(f"{place}: {points} numbers in tables of springs; {most}")
     read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
     try:
         robot = read[table.choice("convention", CONVENTIONS)](table, links)
@@ -96,6 +101,13 @@ def parse_robot(data: bytes, place: str) -> Robot:
         if str(error).startswith(place):
             raise
         raise RobotError(f"{place}: {error}") from error
+
+
+def spring_points(link: Table) -> int:
+    """How many numbers stand in lists of the springs of a link."""
+    drive = link.data.get("drive")
+    springs = [x for x in drive.values() if isinstance(x, dict)] if isinstance(drive, dict) else []
+    return sum(len(x) for spring in springs for x in spring.values() if isinstance(x, list))
 
 
 def _read_dh(table: Table, links: list[Table]) -> Robot:

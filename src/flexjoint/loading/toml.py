@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import reprlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +15,12 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from ..errors import FlexjointError, RobotError
+from ..errors import FlexjointError, RobotError, listed, quoted, shown
 
-MAX_BYTES = 10_000_000
-MAX_LINKS = 10_000
+MAX_BYTES = 2_000_000  # tomllib reads about 1 MB/s
+MAX_LINKS = 1_000
 MAX_DOTS = 100  # in one line beside those of numbers: over a long dotted key tomllib takes minutes, quadratic in it
+MAX_ALL_DOTS = 20_000  # likewise in the file: tomllib keeps about 5 kB for each of those in headers
 WORD = re.compile(rb"[\w.+-]+")
 DECIMAL = re.compile(rb"[+-]?[0-9_]+\.[0-9_]+([eE][+-]?[0-9_]+)?")
 
@@ -29,16 +29,24 @@ def read_bytes(
     path: str | os.PathLike[str], what: str, error: type[FlexjointError] = RobotError, most: int = MAX_BYTES
 ) -> bytes:
     """The contents of a file; one byte beyond `most` says that there is more."""
-    path = Path(path)
-    if os.path.isdir(path):  # which takes any name
-        raise error(f"{path} is a folder; give the path of a {what}")
-    if not path.is_file():
-        raise error(f"{path}: there is no such file: give the path of a {what}")
+    place = path_text(path, what, error)
+    if os.path.isdir(place):  # which takes any name
+        raise error(f"{quoted(place)} is a folder; give the path of a {what}")
     try:
-        with path.open("rb") as file:
+        if not Path(place).is_file():
+            raise error(f"{quoted(place)}: there is no such file: give the path of a {what}")
+        with open(place, "rb") as file:
             return file.read(most + 1)
     except OSError as problem:
-        raise error(f"{path}: the {what.split(' (')[0]} cannot be read: {problem.strerror}") from problem
+        raise error(f"{quoted(place)}: the {what.split(' (')[0]} cannot be read: {problem.strerror}") from problem
+
+
+def path_text(path: Any, what: str, error: type[FlexjointError] = RobotError) -> str:
+    """A path as a string."""
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        raise error(f"{shown(path)} is no path: give that of a {what}") from None
 
 
 def parse_table(data: bytes, place: str, what: str, error: type[FlexjointError] = RobotError) -> Table:
@@ -48,13 +56,22 @@ def parse_table(data: bytes, place: str, what: str, error: type[FlexjointError] 
     import tomllib
 
     try:
-        if any(line.count(b".") > MAX_DOTS and key_dots(line) > MAX_DOTS for line in data.splitlines()):
-            raise RecursionError
+        check_dots(data)
         return Table(tomllib.loads(data.decode()), place, error)
     except RecursionError:
         raise error(f"{place}: the file is nested too deeply to be a {what}") from None
     except ValueError as problem:  # TOMLDecodeError, UnicodeDecodeError, integers without end
-        raise error(f"{place}: not valid TOML: {problem}") from problem
+        why = "an integer has thousands of digits" if "int_max_str_digits" in str(problem) else quoted(problem)
+        raise error(f"{place}: not valid TOML: {why}") from problem
+
+
+def check_dots(data: bytes) -> None:
+    """Refuse keys nested so deeply, or so many of them, that reading them takes minutes or gigabytes."""
+    if data.count(b".") <= MAX_DOTS:
+        return
+    long = [line for line in data.splitlines() if line.count(b".") > MAX_DOTS]
+    if any(key_dots(line) > MAX_DOTS for line in long) or key_dots(data) > MAX_ALL_DOTS:
+        raise RecursionError
 
 
 def key_dots(line: bytes) -> int:
@@ -72,18 +89,18 @@ class Table:
 
     def named(self) -> Table:
         name = self.data.get("name")
-        return Table(self.data, f"{self.place} '{name}'", self.error) if isinstance(name, str) else self
+        return Table(self.data, f"{self.place} '{quoted(name)}'", self.error) if isinstance(name, str) else self
 
     def wrong(self, key: str, expected: str) -> FlexjointError:
         if key not in self.data:
             return self.error(f"{self.place}: the key '{key}' is missing: give {expected}")
-        return self.error(f"{self.place}: {key} must be {expected}, not {reprlib.repr(self.data[key])}")
+        return self.error(f"{self.place}: {key} must be {expected}, not {shown(self.data[key])}")
 
     def allow(self, keys: Iterable[str]) -> None:
         keys = tuple(keys)
         for key in self.data:
             if key not in keys:
-                raise self.error(f"{self.place}: unknown key '{key}'; {suggestion(key, keys)}")
+                raise self.error(f"{self.place}: unknown key '{quoted(key)}'; {suggestion(key, keys)}")
 
     def number(self, key: str, default: float | None = None) -> float:
         value = self.data.get(key, default)
@@ -160,8 +177,8 @@ def suggestion(word: str, known: Iterable[str]) -> str:
     known = sorted(known)
     import difflib
 
-    close = difflib.get_close_matches(word, known, n=1)
-    return (f"did you mean '{close[0]}'? " if close else "") + f"known are: {', '.join(known)}"
+    close = difflib.get_close_matches(quoted(word), known, n=1)
+    return (f"did you mean '{close[0]}'? " if close else "") + f"known are: {listed(known)}"
 
 
 def _is_number(value: Any) -> TypeGuard[float]:

@@ -11,10 +11,11 @@ import numpy as np
 
 from ..atomic import replacing
 from ..drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive, VariableStiffnessDrive
-from ..errors import RobotError
+from ..errors import RobotError, quoted
 from ..robot import Joint, Limits, Link, Robot, a_robot
 from ..springs import SPRINGS, Spring
 from .robot_files import FRICTION_KEYS, LEVER_KEYS, LIMIT_KEYS, TWO_MOTOR_OPTIONS
+from .toml import path_text
 
 
 def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
@@ -22,12 +23,12 @@ def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
 
     The file is written whole or not at all: on any error a file that was there before is as it was.
     """
-    text = robot_text(a_robot("write_robot", robot)).encode()
+    place, text = path_text(path, "robot file (.toml)"), robot_text(a_robot("write_robot", robot)).encode()
     try:
-        with replacing(path) as file:
+        with replacing(place) as file:
             file.write(text)
     except OSError as error:
-        raise RobotError(f"{os.fspath(path)}: the robot cannot be written: {error.strerror}") from error
+        raise RobotError(f"{quoted(place)}: the robot cannot be written: {error.strerror}") from error
 
 
 def robot_text(robot: Robot) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..spatial import ca, sx
 from .base import Measurement
 from .residual import Status, split
@@ -79,7 +79,7 @@ def levels(name: str, value: Any, size: int, idle: np.ndarray | None = None) -> 
     """Thresholds of a channel: positive and finite, but where the residual is zero by design."""
     try:
         found = np.broadcast_to(np.asarray(value, dtype=float), size)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         raise InputError(
             f"Detector: thresholds of '{name}' must be a number or {size} numbers, not {value!r}"
         ) from None

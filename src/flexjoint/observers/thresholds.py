@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.gains import positive
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..numerics import atan2, cos, evaluate, exp, gauss_legendre, product, stationary_covariance
 from ..spatial import ca
 from .base import Measurement
@@ -123,7 +123,7 @@ def settled(residual: TimedObserver, now: Sequence[np.ndarray]) -> np.ndarray:
 def checked(name: str, value: Any, size: int) -> np.ndarray:
     try:
         found = np.broadcast_to(np.asarray(value, dtype=float), size)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         found = np.array(np.nan)
     if not np.all(np.isfinite(found)):
         raise InputError(f"spread_of_noise: {name} must be a number or {size} finite numbers, not {value!r}")

@@ -18,7 +18,7 @@ from ..compiler.kernel import Kernel
 from ..compiler.program import Array
 from ..compiler.scan import mapped, scan
 from ..compiler.trace import check_count
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot
 from ..spatial import ca, sx
 from .base import Measurement, Observer, measurement_sizes
@@ -160,7 +160,7 @@ class TimedObserver(Observer):
     def checked(self, array: Array, x: Any) -> np.ndarray:
         try:
             found = np.asarray(x, dtype=float)
-        except (TypeError, ValueError):
+        except NOT_NUMBERS:
             found = np.empty(())
         if found.ndim < 2 or found.shape[-1:] != array.shape:
             raise InputError(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import FlexjointWarning, InputError
+from ..errors import FlexjointWarning, InputError, shown
 from ..observers import (
     Detector,
     JointTorqueResidual,
@@ -245,6 +245,8 @@ def detect(
 
     `held`: row k of tau was commanded at t[k] and held; else it was measured.
     """
+    if not isinstance(log, Log):
+        raise InputError(f"detect: log is {shown(log)}; give a Log, such as read_log(path, robot)")
     chosen = residual_of(log, cutoff, residual)
     given = [x is not None for x in (thresholds, quiet, calibration)]
     if sum(given) != 1:

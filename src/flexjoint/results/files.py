@@ -14,7 +14,8 @@ from typing import IO, Any, Protocol
 import numpy as np
 
 from ..atomic import replacing
-from ..errors import InputError
+from ..errors import InputError, quoted
+from ..loading.toml import path_text
 from ..simulation.result import Simulation
 from .runs import RunTable
 from .table import BLOCK, Column
@@ -52,12 +53,17 @@ def read_results(path: str | os.PathLike[str]) -> Any:
     require("xarray", path, "Datasets")
     import xarray
 
-    if not Path(path).is_file():
-        raise InputError(f"{path}: no such file")
+    place = path_text(path, "NetCDF file (.nc)", InputError)
     try:
-        return xarray.load_dataset(path, engine="scipy")
-    except (TypeError, ValueError, IndexError):
-        raise InputError(f"{path}: this is no NetCDF file that write_results has written") from None
+        if not Path(place).is_file():
+            raise InputError(f"{quoted(place)}: no such file")
+        return xarray.load_dataset(place, engine="scipy")
+    except OSError as error:
+        raise InputError(f"{quoted(place)}: the file cannot be read: {error.strerror or error}") from None
+    except InputError:
+        raise
+    except Exception:  # the reader meets what it does not expect: any error
+        raise InputError(f"{place}: this is no NetCDF file that write_results has written") from None
 
 
 def write_table(table: Table, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None) -> None:
@@ -93,10 +99,14 @@ def require(package: str, path: str | os.PathLike[str], what: str) -> None:
 
 
 def check_path(path: str | os.PathLike[str], suffixes: Sequence[str], what: str) -> Path:
-    path = Path(path)
+    path = Path(path_text(path, "file to write", InputError))
+    try:
+        folder = path.is_dir()
+    except OSError as error:
+        raise InputError(f"{quoted(path)}: no file can have this name: {error.strerror}") from None
     if path.suffix.lower() not in suffixes:
         raise InputError(f"{path}: {what} is written to a file that ends in {', '.join(suffixes)}")
-    if path.is_dir():
+    if folder:
         raise InputError(f"{path} is a folder; give the name of a file")
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")

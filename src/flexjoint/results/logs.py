@@ -15,24 +15,23 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
-from ..loading.csv_tables import MAX_NUMBERS, MAX_TABLE_BYTES, read_csv
-from ..loading.toml import read_bytes
+from ..errors import InputError, listed
+from ..loading.csv_tables import MAX_TABLE_BYTES, read_csv
+from ..loading.toml import path_text, read_bytes
 from ..observers.stamps import judged_stamps
 from ..robot import Robot
 from ..trajectory.headers import SECONDS, parts, scaled
-from ..trajectory.tables import npz_arrays
+from ..trajectory.npz import npz_arrays
 from .log_columns import QUANTITIES, Assignment, Used, assigned, labels, name_and_unit, names_in_use, units
 from .log_times import check_times
 from .netcdf import netcdf_arrays
+from .parquet import parquet_arrays
 
 RATES = {"v": "q", "theta_v": "theta"}
 AT_RIGID_JOINTS = {"theta": "q", "theta_v": "v", "tau_e": "tau"}  # what stands for what was not logged
-BATCH = 65_536  # rows of a Parquet file at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +83,7 @@ def read_log(
     columns: what quantities are called in this file, such as {"t": "stamp", "tau": "effort"}; the number or the joint
         stands behind: effort1 or effort.joint1
     """
-    place = os.fspath(path)
+    place = path_text(path, f"log ({', '.join(READERS)})", InputError)
     suffix = Path(path).suffix.lower()
     if suffix not in READERS:
         raise InputError(f"{place}: a log is a file that ends in {', '.join(READERS)}")
@@ -138,8 +137,8 @@ def complete(
     names = labels(robot, what)
     if missing := [name for i, name in enumerate(names) if i not in series]:
         raise InputError(
-            f"{place}: {what} is missing for {', '.join(missing)[:200]}; give a column such as {what}.{missing[0]} for "
-            f"each, or leave out {what} altogether"
+            f"{place}: {what} is missing for {listed(missing)}; give a column such as {what}.{missing[0]} for each, "
+            f"or leave out {what} altogether"
         )
     whole = np.empty((found[series[0].column].size, len(names)))
     for i, x in series.items():
@@ -226,41 +225,7 @@ def log_of_arrays(read: ArrayReader, place: str, robot: Robot, columns: Mapping[
 
 
 def parquet_log(place: str, robot: Robot, columns: Mapping[str, str] | None) -> Found:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError:
-        raise InputError(f"{place}: Parquet files need pyarrow: pip install 'flexjoint[results]'") from None
-    if not Path(place).is_file():
-        raise InputError(f"{place}: there is no such file: give the path of a log ({', '.join(READERS)})")
-    try:
-        with ParquetFile(place) as file:
-            headers = file.schema_arrow.names
-            chosen = assigned(headers, robot, place, columns)
-            names = [headers[j] for j in chosen.columns]
-            if file.metadata.num_rows * len(names) > MAX_NUMBERS:
-                raise InputError(
-                    f"{place}: more than {MAX_NUMBERS:,} numbers in the {len(names)} columns that are used; cut the "
-                    "file into several, or take fewer samples"
-                )
-            blocks = [numbers_of(batch, names, place) for batch in file.iter_batches(BATCH, columns=names)]
-    except (ArrowException, OSError, ValueError, KeyError, OverflowError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"{place}: not a Parquet file of numbers: {str(error)[:200]}") from None
-    table = np.concatenate(blocks) if blocks else np.empty((0, len(names)))
-    return chosen, dict(zip(chosen.columns, table.T))
-
-
-def numbers_of(batch: Any, names: list[str], place: str) -> np.ndarray:
-    """Columns of a part of a Parquet file, side by side."""
-    found = np.empty((batch.num_rows, len(names)))
-    for j, name in enumerate(names):
-        column = batch.column(name).to_numpy(zero_copy_only=False)
-        if column.dtype.kind not in "biuf":
-            raise InputError(f"{place}: the column '{name[:80]}' holds {batch.column(name).type}, not numbers")
-        found[:, j] = column
-    return found
+    return log_of_arrays(parquet_arrays, place, robot, columns)
 
 
 READERS: dict[str, Callable[[str, Robot, Mapping[str, str] | None], Found]] = {

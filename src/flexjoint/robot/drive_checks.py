@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..drives import AntagonisticDrive, Drive, Motor, RigidDrive, VariableStiffnessDrive
-from ..errors import RobotError
+from ..errors import RobotError, listed, shown
 from ..springs import Spring
 from .checks import ROUNDING, check_finite, check_number, is_number
 from .parts import BASE, Joint, Link
@@ -75,35 +75,37 @@ def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
     springs = drive.springs if isinstance(drive, AntagonisticDrive) else ()
     for spring in springs:
         if not isinstance(spring, Spring):
-            raise RobotError(f"a spring of the antagonistic joint '{name}' is {spring!r}: give a Spring")
+            raise RobotError(f"a spring of the antagonistic joint '{name}' is {shown(spring)}: give a Spring")
     if not is_number(drive.greatest_stiffness) or not drive.greatest_stiffness > 0:
-        raise RobotError(f"the greatest stiffness of joint '{name}' is {drive.greatest_stiffness!r}: must be positive")
+        given = shown(drive.greatest_stiffness)
+        raise RobotError(f"the greatest stiffness of joint '{name}' is {given}: must be positive")
     check_number("greatest damping", name, drive.greatest_damping)
     if drive.greatest_damping < 0:
         raise RobotError(f"the greatest damping of joint '{name}' is {drive.greatest_damping:g}: it must be 0 or more")
     gain = drive.gain
     if gain == 0:
         raise RobotError(
-            f"the drive of joint '{name}', {drive!r}, cannot set its stiffness: whatever the deflections, stiffness "
-            "and torque change in one proportion (the decoupling matrix is singular); of antagonistic springs at least "
-            "one must stiffen, and exponential ones at different rates"
+            f"the drive of joint '{name}', {shown(drive)}, cannot set its stiffness: whatever the deflections, "
+            "stiffness and torque change in one proportion (the decoupling matrix is singular); of antagonistic "
+            "springs at least one must stiffen, and exponential ones at different rates"
         )
     if gain < 0 and springs:
         raise RobotError(
             f"the springs of joint '{name}' soften it when motor 1 is drawn up and motor 2 down: exchange them, "
-            f"spring_1={springs[1]!r}, spring_2={springs[0]!r}"
+            f"spring_1={shown(springs[1])}, spring_2={shown(springs[0])}"
         )
     if gain < 0:
         raise RobotError(
-            f"the drive of joint '{name}', {drive!r}, softens it when motor 2 moves the way `stiffens` says: change "
-            "the sign of that"
+            f"the drive of joint '{name}', {shown(drive)}, softens it when motor 2 moves the way `stiffens` says: "
+            "change the sign of that"
         )
 
 
 def check_rotors(robot: Robot) -> None:
     """Rotors as bodies: where they sit, how they turn, and whether the fidelity can do with what is known."""
     if robot.fidelity not in FIDELITIES:
-        raise RobotError(f"{robot.name}: the fidelity is {robot.fidelity!r}: choose one of {', '.join(FIDELITIES)}")
+        known = ", ".join(FIDELITIES)
+        raise RobotError(f"{robot.name}: the fidelity is {shown(robot.fidelity)}: choose one of {known}")
     for link in robot.links:
         for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
             check_rotor(robot, link, motor, k)
@@ -125,7 +127,7 @@ def check_contained(robot: Robot) -> None:
             if motor.gear_ratio is None or carrier not in left:
                 continue
             axis = link.joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
-            left[carrier] -= motor.inertia / motor.gear_ratio**2 * np.outer(axis, axis)
+            left[carrier] -= motor.inertia / motor.gear_ratio / motor.gear_ratio * np.outer(axis, axis)
             if np.linalg.eigvalsh(left[carrier])[0] < -ROUNDING * np.max(np.abs(robot.links[carrier].inertia)):
                 raise RobotError(
                     f"{robot.name}: the inertia of link '{robot.links[carrier].name}' is less than that of the rotors "
@@ -137,12 +139,14 @@ def check_contained(robot: Robot) -> None:
 def check_rotor(robot: Robot, link: Link, motor: Motor, k: int) -> None:
     """Of the k-th motor of a joint."""
     name, index = link.joint.name, robot.link_index(link.name)
-    carriers = [BASE, *(x.name for x in robot.links)]
-    if motor.carrier is not None and motor.carrier not in carriers:
-        raise RobotError(
-            f"the motor of joint '{name}' is carried by {motor.carrier!r}, which does not exist; known are: "
-            f"{', '.join(carriers)}"
-        )
+    if motor.carrier not in (None, BASE):
+        try:
+            robot.link_index(motor.carrier)
+        except RobotError:
+            raise RobotError(
+                f"the motor of joint '{name}' is carried by {shown(motor.carrier)}, which does not exist; known are: "
+                f"{listed([BASE, *(x.name for x in robot.links)])}"
+            ) from None
     for what in ("transverse inertia", "mass"):
         value = getattr(motor, what.replace(" ", "_"))
         check_number(f"motor {what}", name, value)
@@ -151,7 +155,7 @@ def check_rotor(robot: Robot, link: Link, motor: Motor, k: int) -> None:
     for what in ("position", "axis"):
         given = getattr(motor, what)
         if given is not None and (not isinstance(given, tuple) or len(given) != 3):
-            raise RobotError(f"the motor {what} of joint '{name}' is {given!r}: give three numbers")
+            raise RobotError(f"the motor {what} of joint '{name}' is {shown(given)}: give three numbers")
         check_finite(f"motor {what}", name, given or (0.0, 0.0, 0.0))
     if motor.axis is not None and abs(float(np.linalg.norm(motor.axis)) - 1) > ROUNDING:
         raise RobotError(

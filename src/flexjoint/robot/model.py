@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..drives import Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
-from ..errors import InputError, RobotError
+from ..errors import InputError, RobotError, listed, shown
 from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
 from .checks import is_number
@@ -50,7 +50,7 @@ class Robot:
 
     def __post_init__(self) -> None:
         if not isinstance(self.links, Iterable):
-            raise RobotError(f"the links are {self.links!r}: give a list of Link(...)")
+            raise RobotError(f"the links are {shown(self.links)}: give a list of Link(...)")
         object.__setattr__(self, "links", tuple(self.links))
         freeze(self, gravity=(3,))
         if not self.tool and self.links:
@@ -72,8 +72,12 @@ class Robot:
     @cached_property
     def parents(self) -> tuple[int, ...]:
         """For each link the index of its parent, −1 for the base."""
-        index = {link.name: i for i, link in enumerate(self.links)}
-        return tuple(index.get(link.parent, -1) for link in self.links)
+        return tuple(self._places.get(link.parent, -1) for link in self.links)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        """The index of each link by its name."""
+        return {link.name: i for i, link in enumerate(self.links)}
 
     @cached_property
     def coordinates(self) -> tuple[int | None, ...]:
@@ -84,10 +88,9 @@ class Robot:
     def link_index(self, name: str | None = None) -> int:
         """Index of a link by name; the tool by default."""
         wanted = self.tool if name is None else name
-        for i, link in enumerate(self.links):
-            if link.name == wanted:
-                return i
-        raise RobotError(f"{self.name}: no link '{wanted}'; the links are {', '.join(x.name for x in self.links)}")
+        if isinstance(wanted, str) and wanted in self._places:
+            return self._places[wanted]
+        raise RobotError(f"{self.name}: no link {shown(wanted)}; the links are {listed(x.name for x in self.links)}")
 
     def path(self, link: int) -> list[int]:
         """Links from the base to `link`, both ends included."""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..drives import Drive
-from ..errors import RobotError
+from ..errors import NOT_NUMBERS, RobotError, shown
 
 BASE = "base"
 JointKind = Literal["revolute", "prismatic", "fixed"]
@@ -65,15 +65,15 @@ class Link:
 def freeze(item: Any, **shapes: tuple[int, ...]) -> None:
     """Turn array fields into read-only float arrays of the given shape."""
     for name, shape in shapes.items():
-        what = f"{name} of {getattr(item, 'name', item)!r}"
+        what = f"{name} of {shown(getattr(item, 'name', item))}"
         object.__setattr__(item, name, frozen_array(getattr(item, name), shape, what))
 
 
 def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
     try:
         array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise RobotError(f"{what} must be numbers of shape {shape}, not {value!r}") from None
+    except NOT_NUMBERS:
+        raise RobotError(f"{what} must be numbers of shape {shape}, not {shown(value)}") from None
     if array.shape != shape:
         raise RobotError(f"{what} must have shape {shape}, not {array.shape}")
     array = array + 0.0  # −0.0 becomes 0.0: one robot, one digest

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import RobotError
+from ..errors import MOST_QUOTED, RobotError, listed, shown
 from .checks import ROUNDING, check_finite, check_number, is_number
 from .drive_checks import check_drive, check_friction, check_rotors
 from .parts import BASE, Joint, Limits, Link
@@ -25,15 +25,16 @@ def validate(robot: Robot) -> None:
     """Raise RobotError at the first thing no algorithm could use."""
     check_parts(robot.links)
     if not isinstance(robot.name, str):
-        raise RobotError(f"a robot is named {robot.name!r}: give it a string")
+        raise RobotError(f"a robot is named {shown(robot.name)}: give it a string")
+    check_length("robot", robot.name)
     for what in ("allow_unphysical", "rotors_in_links"):
         if not isinstance(getattr(robot, what), bool):
             raise RobotError(f"{robot.name}: {what} is {getattr(robot, what)!r}: it must be True or False")
     check_tree(robot.links)
     check_order(robot.links)
     if robot.tool not in {link.name for link in robot.links}:
-        known = ", ".join(link.name for link in robot.links) or "none"
-        raise RobotError(f"{robot.name}: the tool link '{robot.tool}' does not exist; the links are: {known}")
+        known = listed(link.name for link in robot.links)
+        raise RobotError(f"{robot.name}: the tool link {shown(robot.tool)} does not exist; the links are: {known}")
     check_finite("gravity", robot.name, robot.gravity)
     for link in robot.links:
         check_joint(link.joint)
@@ -52,7 +53,13 @@ def check_parts(links: Sequence[Any]) -> None:
 
 def check_kind(what: str, value: Any, kind: type) -> None:
     if not isinstance(value, kind):
-        raise RobotError(f"{what} is {value!r}: give {kind.__name__}(...)")
+        raise RobotError(f"{what} is {shown(value)}: give {kind.__name__}(...)")
+
+
+def check_length(what: str, name: str) -> None:
+    """Names stand in tables, messages and names of files."""
+    if len(name) > MOST_QUOTED:
+        raise RobotError(f"the {what} name {shown(name)} has {len(name)} characters: give one of at most {MOST_QUOTED}")
 
 
 def check_tree(links: Sequence[Link]) -> None:
@@ -62,7 +69,8 @@ def check_tree(links: Sequence[Link]) -> None:
         seen: set[str] = set()
         for i, name in enumerate(names):
             if not isinstance(name, str) or not name:
-                raise RobotError(f"{what} {i} has the name {name!r}: give it a non-empty string")
+                raise RobotError(f"{what} {i} has the name {shown(name)}: give it a non-empty string")
+            check_length(what, name)
             if name in seen:
                 raise RobotError(f"the {what} name '{name}' is used twice: names must be unique")
             seen.add(name)
@@ -71,14 +79,14 @@ def check_tree(links: Sequence[Link]) -> None:
         raise RobotError(f"a link is named '{BASE}', which is the fixed base: rename it")
     for name, above in parent.items():
         if above != BASE and above not in parent:
-            known = ", ".join([BASE, *parent])
-            raise RobotError(f"link '{name}' hangs on the unknown link '{above}'; known are: {known}")
+            known = listed([BASE, *parent])
+            raise RobotError(f"link '{name}' hangs on the unknown link {shown(above)}; known are: {known}")
     rooted = {BASE}
     for name in parent:
         chain: dict[str, None] = {}  # ordered set: links on the way to the base
         while name not in rooted:
             if name in chain:
-                cycle = " -> ".join([*list(chain)[list(chain).index(name) :], name])
+                cycle = listed([*list(chain)[list(chain).index(name) :], name], mark=" -> ")
                 raise RobotError(f"the links form a cycle, {cycle}: one of them must hang on '{BASE}'")
             chain[name] = None
             name = parent[name]
@@ -99,7 +107,7 @@ def check_order(links: Sequence[Link]) -> None:
 def check_joint(joint: Joint) -> None:
     name = joint.name
     if joint.kind not in KINDS:
-        raise RobotError(f"joint '{name}' is of kind {joint.kind!r}: choose one of {', '.join(KINDS)}")
+        raise RobotError(f"joint '{name}' is of kind {shown(joint.kind)}: choose one of {', '.join(KINDS)}")
     check_finite("position", name, joint.position)
     check_finite("rotation", name, joint.rotation)
     error = float(np.max(np.abs(joint.rotation @ joint.rotation.T - np.eye(3))))
@@ -111,7 +119,7 @@ def check_joint(joint: Joint) -> None:
     check_friction(name, "", joint)
     limits = dataclasses.astuple(joint.limits)
     if any(not is_number(x) or math.isnan(x) for x in limits):
-        raise RobotError(f"a limit of joint '{name}' is no number, {joint.limits}: use infinity where unknown")
+        raise RobotError(f"a limit of joint '{name}' is no number, {shown(joint.limits)}: use infinity where unknown")
     if joint.limits.lower > joint.limits.upper:
         raise RobotError(
             f"joint '{name}' has the lower limit {joint.limits.lower:g} above the upper {joint.limits.upper:g}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..numerics import exp, log
 from ..robot import Robot
 from ..spatial import ca, sx
@@ -92,7 +92,7 @@ def bound(owner: str, name: str, value: Any) -> Any:
         return None
     try:
         array = np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         array = np.array(np.nan)
     if array.ndim > 1 or not np.all(array > 0):
         raise InputError(f"{owner}: {name} is {value!r}; give positive numbers, one for all or one a motor")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control.base import Controller, JointState
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot
 from .loop import Setup
 from .reference import Reference
@@ -67,7 +67,7 @@ def contiguous(state: JointState) -> JointState:
 def given_state(start: Any, robot: Robot) -> JointState:
     try:
         state = JointState(*(np.asarray(x, dtype=float) for x in start))
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         raise InputError("simulate: start must be a JointState (q, v, theta, theta_v) or a Simulation") from None
     for name, x in zip(JointState._fields, state):
         size = robot.n if name in ("q", "v") else robot.motor_count

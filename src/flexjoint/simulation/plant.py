@@ -16,9 +16,10 @@ from ..compiler.program import Array
 from ..compiler.scan import mapped
 from ..compiler.trace import declared
 from ..control.base import JointState
-from ..errors import InputError
+from ..errors import InputError, quoted, shown
 from ..robot import Robot
 from ..spatial import ca, zeros
+from .python_laws import traced
 
 COMPONENTS = ("f_x", "f_y", "f_z", "m_x", "m_y", "m_z")
 Contact = Callable[[Any, JointState], Mapping[str, Any]]  # (t, state) -> wrenches (6,) on links, in SX
@@ -54,10 +55,11 @@ class Plant:
 
     def touched(self, t: Any, state: JointState) -> dict[str, Any]:
         """What the surroundings do, checked."""
-        found = self.contact(*mapped((t, state), ca.SX)) if self.contact else {}  # copies, which it may write into
+        with traced("contact"):
+            found = self.contact(*mapped((t, state), ca.SX)) if self.contact else {}  # copies, which it may write into
         if not isinstance(found, Mapping):
-            raise InputError(f"simulate: contact gave {found!r}; it must return wrenches by the names of links")
-        arrays = {link: Array(f"the wrench on '{str(link)[:200]}'", (6,), "N, Nm", COMPONENTS) for link in found}
+            raise InputError(f"simulate: contact gave {shown(found)}; it must return wrenches by the names of links")
+        arrays = {link: Array(f"the wrench on '{quoted(link)}'", (6,), "N, Nm", COMPONENTS) for link in found}
         return {link: declared("simulate: contact", arrays[link], w) for link, w in found.items()}
 
     def torques_on_links(self, state: JointState, tau: Any) -> Any:

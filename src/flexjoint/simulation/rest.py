@@ -13,7 +13,7 @@ from ..compiler.scan import tracing
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import configuration, deflection_at_rest
-from ..errors import InputError
+from ..errors import NOT_NUMBERS, InputError
 from ..numerics import evaluate
 from ..robot import Robot
 from ..spatial import ca
@@ -55,7 +55,7 @@ def checked_stiffness(robot: Robot, stiffness: Any) -> np.ndarray:
         )
     try:
         sigma = np.broadcast_to(np.asarray(stiffness, dtype=float), (len(pairs),))
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         raise InputError(f"at_rest: stiffness is {stiffness!r}; give a number or {len(pairs)} numbers") from None
     if not np.all((sigma > 0) & np.isfinite(sigma)):
         raise InputError(f"at_rest: stiffness is {sigma.tolist()}; every number must be positive and finite")

@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..compiler.kernel import BLOCKS_FROM, Kernel, side_by_side
-from ..compiler.trace import check_count
 from ..control.base import Controller, JointState, innermost
 from ..control.gains import positive
 from ..control.open_loop import OpenLoop
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..observers.base import Observer
 from ..paths import refuse_negative, select
 from ..robot import Robot
@@ -31,6 +30,7 @@ from .instruments import NONE, instruments_of
 from .integrators import INTEGRATORS
 from .loop import BATCH, PYTHON, SINGLE, ClosedLoop, Setup, loop_kernel
 from .plant import Contact
+from .python_laws import check_arguments, check_controller, state_and_torque
 from .reference import Reference
 from .result import Ran, Simulation, finished
 from .sensors import Sensors
@@ -39,6 +39,8 @@ from .step_limit import check_steps
 from .stops import Stops
 
 NOMINAL = "nominal"  # the check of the robot as it is, alone
+MOST_PERIODS = 100_000_000
+EXAMPLES = {"free": '{"payload.mass": 2.0}', "changes": '{"payload.mass": (0.5, 2.0)}'}
 CHUNK = 2000  # periods whose reference is sampled at once, about: few enough for the cache
 
 
@@ -92,7 +94,9 @@ def simulate(
         raise InputError(f"simulate: check is {check!r}; it must be True, False or {NOMINAL!r}")
     if not isinstance(robot, Robot):
         raise InputError(f"simulate: robot must be a Robot, not {type(robot).__name__}")
+    check_controller(controller)
     compiled = isinstance(controller, Controller)
+    free, changes = named_values("free", free), named_values("changes", changes)
     law, period = (controller if compiled else OpenLoop(robot)), checked_period(controller, period)
     setup = Setup(
         robot,
@@ -102,8 +106,8 @@ def simulate(
         whole("simulate", "substeps", substeps, least=1),
         hold,
         KnownContact(robot, contact) if callable(contact) else contact,
-        tuple(free or ()),
-        tuple(changes or ()),
+        tuple(free),
+        tuple(changes),
         stops,
         instruments_of(robot, period, sensors, actuators, estimator, observers),
     )
@@ -112,10 +116,10 @@ def simulate(
     wanted = Reference.of(reference, *own)
     at = beginning(start, setup, controller, wanted)
     steps = periods(duration, wanted.duration, period, at.begin)
-    weights = np.array(law.gains if gains is None else gains, dtype=float)
-    numbers = [finite("simulate", "gains", weights)]
-    numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in (free or {}).items()]
-    numbers += [x for path, change in (changes or {}).items() for x in checked_change(path, change, period)]
+    weights = finite("simulate", "gains", law.gains if gains is None else gains)
+    numbers = [weights]
+    numbers += [finite("simulate", f"free[{path!r}]", x) for path, x in free.items()]
+    numbers += [x for path, change in changes.items() for x in checked_change(path, change, period)]
     for path, x in zip(setup.free, numbers[1:]):
         refuse_negative("simulate: free", select(robot, path), x)
     for path, x in zip(setup.changes, numbers[2 + len(setup.free) :: 2]):
@@ -256,9 +260,11 @@ def python_run(
     histories, table = [], wanted(t)
     for stack in table:
         seen = setup.instruments.seen(setup.robot, setup.instruments.memory(setup.robot, instruments), state)
+        when = float(np.max(done)) * setup.period
         # It gets copies: what it writes into them changes neither the robot nor the reference.
-        found = controller(after, stack.copy(), JointState(*(np.array(x) for x in seen)))
-        memory, (after, tau) = after, checked_control(controller, found, setup.robot)  # at the end no period follows
+        returned = controller(after, stack.copy(), JointState(*(np.array(x) for x in seen)))
+        # At the end no period follows.
+        memory, (after, tau) = after, state_and_torque(returned, setup.robot, joint, when)
         torque = tau[..., None, None, None, :]
         found = loop.kernel(*state, *instruments, done, joint, until, torque, *numbers, threads=threads)
         history, *now, done, joint = found
@@ -267,24 +273,6 @@ def python_run(
         if np.all(joint < setup.robot.n):
             break
     return Ran(np.concatenate(histories, axis=-2), memory, tuple(instruments), done, joint, table[:, 0])
-
-
-def checked_control(controller: Any, found: Any, robot: Robot) -> tuple[Any, np.ndarray]:
-    """(state, torque) as a controller in Python returned them, the torque an array (..., motors)."""
-    owner = f"simulate: the controller {getattr(controller, '__name__', type(controller).__name__)}"
-    check_count(owner, "its result", ("state", "torque"), found)
-    after, given = found
-    motors = ", ".join(robot.motor_names)[:200]
-    wanted = f"it must have shape (..., {robot.motor_count}), one number for each of {motors}"
-    try:
-        tau = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        tau = None
-    if tau is None or given is None:
-        raise InputError(f"{owner} returned {type(given).__name__} as torque; {wanted}")
-    if tau.shape[-1:] != (robot.motor_count,):
-        raise InputError(f"{owner} returned a torque of shape {tau.shape}; {wanted}")
-    return after, tau
 
 
 # Checks --------------------------------------------------------------------------
@@ -302,11 +290,29 @@ def periods(duration: Any, natural: float | None, period: float, begin: int) -> 
             f"simulate: the duration, {duration:g} s, is shorter than one period, {period:g} s; give a longer duration "
             "or a shorter period"
         )
-    return round(duration / period)
+    if (many := duration / period) > MOST_PERIODS:
+        raise InputError(
+            f"simulate: {duration:g} s are {many:.3g} periods of {period:g} s, at most {MOST_PERIODS:,} can be kept; "
+            "simulate part by part, start= the last one"
+        )
+    return round(many)
+
+
+def named_values(what: str, given: Any) -> dict[str, Any]:
+    """Values of parameters by their paths."""
+    if given is not None and not (isinstance(given, Mapping) and all(isinstance(path, str) for path in given)):
+        raise InputError(f"simulate: {what} is {shown(given)}; give values by path, such as {EXAMPLES[what]}")
+    return dict(given or {})
 
 
 def check_setup(setup: Setup) -> None:
     check_motors(setup.robot, setup.controller)
+    if setup.contact is not None:
+        if not callable(setup.contact):
+            raise InputError(
+                f"simulate: contact is {shown(setup.contact)}; give a function (t, state) -> wrenches by names of links"
+            )
+        check_arguments("contact", setup.contact, "t, state")
     if setup.stops is not None:
         if not isinstance(setup.stops, Stops):
             raise InputError(f"simulate: stops must be Stops(...), not {setup.stops!r}")

@@ -27,11 +27,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import RobotError
+from ..errors import NOT_NUMBERS, RobotError, shown
 from ..numerics import evaluate
 from ..spatial import ca, is_symbolic, is_zero
 
 SAMPLES = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is looked at
+MOST_POINTS = 500  # of a law through points: its kernel chooses among as many pieces
 INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, a poor one by less
 
 
@@ -140,17 +141,27 @@ def of_any_size(spring: Spring, what: str) -> None:
     value = getattr(spring, what)
     if is_symbolic(value):
         return
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not math.isfinite(value):
-        raise RobotError(f"{spring.name}: {what} is {value!r}; it must be a finite number")
-    object.__setattr__(spring, what, float(value))
+    try:
+        number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        number = math.inf
+    if not math.isfinite(number):
+        raise RobotError(f"{spring.name}: {what} is {shown(value)}; it must be a finite number")
+    object.__setattr__(spring, what, number)
 
 
 def numbers_of(spring: Spring, what: str) -> tuple[float, ...]:
     value: Sequence[float] = getattr(spring, what)
+    count = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 0
+    if count > MOST_POINTS:
+        raise RobotError(
+            f"{spring.name}: {what} has {count} numbers, {MOST_POINTS} are the most: leave some out, or smooth them "
+            "with TabulatedSpring.fit"
+        )
     try:
         array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
+    except NOT_NUMBERS:
         array = np.array(math.nan)
     if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise RobotError(f"{spring.name}: {what} are {value!r}; give a list of finite numbers")
+        raise RobotError(f"{spring.name}: {what} are {shown(value)}; give a list of finite numbers")
     return tuple(array.tolist())

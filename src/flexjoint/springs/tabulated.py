@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..errors import RobotError
+from ..errors import InputError, RobotError
 from ..numerics import nonnegative_least_squares, product, solve
 from ..spatial import ca, is_symbolic, total
 from .base import Spring, numbers_of
@@ -65,7 +65,13 @@ class TabulatedSpring(Spring):
             raise RobotError(
                 f"{self.name}: the deflections go from {x[0]:g} to {x[-1]:g}; they must increase, with 0 among them"
             )
-        least = self.least_stiffness
+        with np.errstate(all="ignore"):
+            least = self.least_stiffness
+        if not np.isfinite(least).all():
+            raise RobotError(
+                f"{self.name}: no spline passes through these points, with deflections from {x[0]:g} to {x[-1]:g} and "
+                f"torques from {y[0]:g} to {y[-1]:g}: they are too close, or beyond the range of doubles"
+            )
         if np.min(least) <= 0:
             k = int(np.argmin(least))
             raise RobotError(
@@ -113,7 +119,10 @@ class TabulatedSpring(Spring):
         for i in range(1, n - 1):
             A[i, i - 1 : i + 2] = h[i - 1] / 6, (h[i - 1] + h[i]) / 3, h[i] / 6
             S[i, i - 1 : i + 2] = 1 / h[i - 1], -1 / h[i - 1] - 1 / h[i], 1 / h[i]
-        to_m = solve(A, S)
+        try:
+            to_m = solve(A, S)
+        except InputError:  # rounding makes points one that are too close
+            to_m = np.full_like(A, math.nan)
         if any(map(is_symbolic, self.torques)):
             y = list(self.torques)
             m = [total(float(w) * t for w, t in zip(row, y)) for row in to_m]

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import math
 import operator
-import reprlib
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
 from ..algorithms.elastic import needed_order
-from ..errors import InputError, NonFiniteError, warn
+from ..errors import NOT_NUMBERS, InputError, NonFiniteError, shown, warn
 from ..robot import Robot
 
 MAX_ORDER = 100
 DEFAULT_ORDER = 4  # as elastic joints need
+SECONDS = " of seconds"
+SHORTEST, LONGEST = 1e-12, 1e12  # s; powers of such times, up to the tenth, are far from the ends of the doubles
 
 
 class Trajectory(ABC):
@@ -43,8 +44,12 @@ class Trajectory(ABC):
         bounded = int(min(self.smoothness + 1, DEFAULT_ORDER))
         order = bounded if order is None else whole(name, "order", order, largest=MAX_ORDER)
         t = finite(name, "t", t)
-        with np.errstate(over="ignore", invalid="ignore"):
-            stack = self.derivatives(t, order)
+        try:
+            with np.errstate(all="ignore"):
+                stack = self.derivatives(t, order)
+        except OverflowError:  # a power of a time constant, in Python's own numbers
+            message = f"{name}: derivative {order} exceeds the range of doubles; ask for a lower order"
+            raise NonFiniteError(message) from None
         if not np.isfinite(stack).all():
             k = next(k for k in range(order + 1) if not np.all(np.isfinite(stack[k])))
             raise NonFiniteError(f"{name}: derivative {k} exceeds the range of doubles; ask for a lower order")
@@ -143,8 +148,8 @@ def real(value: Any) -> np.ndarray:
 def finite(owner: str, what: str, value: Any) -> np.ndarray:
     try:
         array = real(value)
-    except (TypeError, ValueError):
-        raise InputError(f"{owner}: {what} must be real numbers, not {reprlib.repr(value)}") from None
+    except NOT_NUMBERS:
+        raise InputError(f"{owner}: {what} must be real numbers, not {shown(value)}") from None
     if not np.isfinite(array).all():
         if array.size > 10:
             index = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
@@ -195,11 +200,20 @@ def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
     return frozen(array)
 
 
-def positive(owner: str, what: str, value: Any, unit: str = " of seconds") -> float:
+def positive(owner: str, what: str, value: Any, unit: str = SECONDS) -> float:
     array = finite(owner, what, value)
     if array.ndim or array <= 0:
-        raise InputError(f"{owner}: {what} is {value!r}; it must be a positive number{unit}")
+        raise InputError(f"{owner}: {what} is {shown(value)}; it must be a positive number{unit}")
+    if unit == SECONDS:
+        return seconds(owner, what, float(array))
     return float(array)
+
+
+def seconds(owner: str, what: str, value: float) -> float:
+    """A time that derivatives of the motion can be divided by."""
+    if not SHORTEST <= value <= LONGEST:
+        raise InputError(f"{owner}: {what} is {value:g} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
+    return value
 
 
 def whole(owner: str, what: str, value: Any, least: int = 0, largest: float = math.inf) -> int:
@@ -208,9 +222,9 @@ def whole(owner: str, what: str, value: Any, least: int = 0, largest: float = ma
     except TypeError:
         number = least - 1
     if number < least:
-        raise InputError(f"{owner}: {what} is {value!r}; it must be {least}, {least + 1}, {least + 2}, ...")
+        raise InputError(f"{owner}: {what} is {shown(value)}; it must be {least}, {least + 1}, {least + 2}, ...")
     if number > largest:
-        raise InputError(f"{owner}: {what} is {number}; the largest is {largest}")
+        raise InputError(f"{owner}: {what} is {shown(number)}; the largest is {largest}")
     return number
 
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.elastic import needed_order
-from ..errors import InputError
-from ..loading.toml import Table, parse_table, read_bytes
+from ..errors import InputError, quoted
+from ..loading.toml import Table, parse_table, path_text, read_bytes
 from ..robot import Joint, Robot, a_robot
 from . import headers
 from .base import Trajectory, positive, require_smoothness
@@ -96,10 +96,10 @@ def load_stiffness(source: str | os.PathLike[str] | float, robot: Robot, duratio
 
 
 def read(source: str | os.PathLike[str], robot: Followers, what: str) -> Trajectory:
-    text = os.fspath(source)
+    text = path_text(source, f"{what} file (.toml, .csv or .npz)", InputError)
     if isinstance(source, str) and text.lstrip().startswith("{"):
         line = " ".join(text.split())
-        outer = parse_table(f"{what} = {line}".encode(), what, what, InputError)
+        outer = parse_table(f"{what} = {line}".encode(errors="surrogateescape"), what, what, InputError)
         outer.allow((what,))
         return read_table(outer.table(what), robot, Path())
     suffix = Path(text).suffix.lower()
@@ -109,8 +109,8 @@ def read(source: str | os.PathLike[str], robot: Followers, what: str) -> Traject
     if suffix in (".csv", ".npz"):
         return checked(lambda: Samples(*read_columns(text, robot), order=robot.order), robot, text)
     if os.path.isdir(text):
-        raise InputError(f"{text} is a folder; give the path of a {what} (.toml, .csv or .npz)")
-    raise InputError(f"{text}: a {what} is a .toml, .csv or .npz file, or a text {{kind = ..., ...}}")
+        raise InputError(f"{quoted(text)} is a folder; give the path of a {what} (.toml, .csv or .npz)")
+    raise InputError(f"{quoted(text)}: a {what} is a .toml, .csv or .npz file, or a text {{kind = ..., ...}}")
 
 
 def read_table(table: Table, robot: Followers, folder: Path) -> Trajectory:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..errors import InputError, warn
+from ..errors import InputError, quoted, warn
 
 TIME_NAMES = ("t", "time")
 SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
@@ -34,9 +34,9 @@ def parts(header: str) -> tuple[str, str]:
 def scaled(values: np.ndarray, unit: str, known: Mapping[str, float], header: str, place: str) -> np.ndarray:
     """In SI units."""
     if unit not in known:
+        units = ", ".join(x for x in known if x)
         raise InputError(
-            f"{place}: the unit of '{header}' is none of {', '.join(x for x in known if x)}; change it in the header, "
-            "with the numbers"
+            f"{place}: the unit of '{quoted(header)}' is none of {units}; change it in the header, with the numbers"
         )
     return np.asarray(values, dtype=float) * known[unit]
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..numerics import banded_solve, gauss_legendre
-from .base import Trajectory, frozen, increasing, positive, rows, set_fields, whole
-from .spline import MAX_SMOOTHNESS, Curve, curve
+from .base import Trajectory, frozen, increasing, positive, rows, seconds, set_fields, whole
+from .spline import MAX_SMOOTHNESS, Curve, curve, solved
 
 KNOTS_PER_CUTOFF = 2.0  # knots in 1/(2π cutoff) seconds
 EDGE = 1e-9  # of the duration: times beyond the ends by less count as the ends
@@ -48,9 +48,10 @@ class Samples(Trajectory):
         positions = rows("Samples", "positions", self.positions, least=degree + 1)
         times = increasing("Samples", "times", self.times, len(positions))
         t = times - times[0]
-        duration, unit = float(t[-1]), float(t[-1]) / (len(t) - 1)
+        duration = seconds("Samples", "the duration", float(t[-1]))
+        unit = duration / (len(t) - 1)
         if self.cutoff is None:
-            fitted = curve(interpolated(t / unit, positions, degree), unit)
+            fitted = curve(solved("Samples", lambda u: interpolated(u, positions, degree), t / unit), unit)
         else:
             cutoff = positive("Samples", "cutoff", self.cutoff, ", in Hz")
             if not 0.1 / duration < cutoff < 0.5 / unit:
@@ -59,12 +60,14 @@ class Samples(Trajectory):
                     f"{0.5 / unit:.6g} Hz, half the mean sampling rate; leave it out to meet every sample"
                 )
             unit = 1.0 / (2.0 * math.pi * cutoff)
-            fitted = curve(smoothed(t / unit, positions, degree), unit)
+            fitted = curve(solved("Samples", lambda u: smoothed(u, positions, degree), t / unit), unit)
             set_fields(self, cutoff=cutoff)
-        error = np.abs(fitted.derivatives(t, 0)[0] - positions)
+        with np.errstate(over="ignore"):
+            error = np.abs(fitted.derivatives(t, 0)[0] - positions)
+            rms = np.sqrt(np.mean(error**2, axis=0))
         set_fields(self, times=times, positions=positions, order=order, n=positions.shape[1], duration=duration)
         set_fields(self, smoothness=degree - 1, first_time=float(times[0]), curve=fitted)
-        set_fields(self, max_error=frozen(error.max(axis=0)), rms_error=frozen(np.sqrt(np.mean(error**2, axis=0))))
+        set_fields(self, max_error=frozen(error.max(axis=0)), rms_error=frozen(rms))
 
     def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
         edge = EDGE * self.duration

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..numerics import atan2, power, sin_cos
 from .base import Trajectory, finite, frozen, positive, set_fields
 
@@ -46,8 +46,10 @@ class Sinusoid(Trajectory):
                 f"Sinusoid: terms of shape {terms} and an offset of shape {offset.shape}; they must be (m, n) and (n,)"
             )
         if not np.all(given["frequency"] > 0):
-            raise InputError(f"Sinusoid: frequency is {given['frequency'].tolist()}; every one must be positive, in Hz")
-        duration = 1.0 / given["frequency"].min() if self.duration is None else self.duration
+            frequency = shown(given["frequency"].tolist())
+            raise InputError(f"Sinusoid: frequency is {frequency}; every one must be positive, in Hz")
+        with np.errstate(over="ignore"):
+            duration = 1.0 / given["frequency"].min() if self.duration is None else self.duration
         arrays = {name: frozen(np.broadcast_to(x, (terms[0], n)).copy()) for name, x in given.items()}
         offset = frozen(np.broadcast_to(offset, (n,)).copy())
         set_fields(self, **arrays, offset=offset, n=n, duration=positive("Sinusoid", "duration", duration))

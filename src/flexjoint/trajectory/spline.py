@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import FlexjointError, InputError, shown
 from ..numerics import banded_solve, power, product, solve
-from .base import Trajectory, finite, frozen, increasing, positive, rows, set_fields, whole
+from .base import Trajectory, finite, frozen, increasing, positive, rows, seconds, set_fields, whole
 
 MAX_SMOOTHNESS = 15
 ENDS = ("rest", "periodic")
@@ -58,19 +59,20 @@ class Spline(Trajectory):
 
     def __post_init__(self) -> None:
         if self.ends not in ENDS:
-            raise InputError(f"Spline: ends is {self.ends!r}; it must be one of {', '.join(ENDS)}")
+            raise InputError(f"Spline: ends is {shown(self.ends)}; it must be one of {', '.join(ENDS)}")
         s = whole("Spline", "smoothness", self.smoothness, largest=MAX_SMOOTHNESS)
         p = whole("Spline", "degree", (s + 1) | 1 if self.degree is None else self.degree)
         most = 2 * s + 1 if self.ends == "rest" else MAX_SMOOTHNESS + 1
         if not s < p <= most:
             raise InputError(
-                f"Spline: degree is {p}; with {s} continuous derivatives and ends={self.ends!r} it must be "
+                f"Spline: degree is {shown(p)}; with {s} continuous derivatives and ends={self.ends!r} it must be "
                 f"from {s + 1} to {most}"
             )
         points = rows("Spline", "points", self.points, least=2 if self.ends == "rest" else 3)
         times = passing_times(points, self.times)
-        unit = float(times[-1]) / (len(times) - 1)
-        spline = resting(times / unit, points, p, s) if self.ends == "rest" else periodic(times / unit, points, p)
+        unit = seconds("Spline", "the duration", float(times[-1])) / (len(times) - 1)
+        make = (lambda u: resting(u, points, p, s)) if self.ends == "rest" else (lambda u: periodic(u, points, p))
+        spline = solved("Spline", make, times / unit)
         set_fields(self, points=points, times=times, smoothness=s if self.ends == "rest" else p - 1, degree=p)
         set_fields(self, n=points.shape[1], duration=float(times[-1]), curve=curve(spline, unit))
 
@@ -86,9 +88,30 @@ class Spline(Trajectory):
         return f"give smoothness={order - 1} or more"
 
 
+def solved(owner: str, make: Callable[[np.ndarray], Any], u: np.ndarray) -> Any:
+    """A spline through samples at the times u, in mean steps; refused where no numbers can hold it."""
+    try:
+        with np.errstate(all="ignore"):
+            spline = make(u)
+    except FlexjointError:
+        raise
+    except (ArithmeticError, RuntimeError, ValueError):  # singular equations
+        spline = None
+    if spline is None or not np.isfinite(spline.c).all():
+        i = int(np.argmin(np.diff(u)))
+        raise InputError(
+            f"{owner}: no spline passes through these points: they are beyond the range of doubles, or too close in "
+            f"time: the step from point {i + 1} to point {i + 2} is {u[i + 1] - u[i]:.3g} of the mean one"
+        )
+    return spline
+
+
 def passing_times(points: np.ndarray, times: Any) -> np.ndarray:
     if finite("Spline", "times", times).ndim == 0:
-        chords = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=1))
+        with np.errstate(over="ignore", invalid="ignore"):
+            chords = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=1))
+        if not np.isfinite(chords).all():
+            raise InputError("Spline: the distances between the points exceed the range of doubles; give `times`")
         if not np.all(chords > 0):
             i = int(np.argmin(chords))
             raise InputError(f"Spline: points {i} and {i + 1} are equal, so their distance gives no time; give `times`")

@@ -7,22 +7,20 @@ may stand in any order, among others too; units that are not SI stand behind the
 
 from __future__ import annotations
 
-import io
 import os
-import struct
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, listed, quoted
 from ..loading.csv_tables import MAX_TABLE_BYTES, read_csv
-from ..loading.toml import read_bytes
+from ..loading.toml import path_text, read_bytes
 from ..robot import Joint
-from .base import real
 from .headers import SECONDS, TIME_NAMES, parts, scaled, unnamed_order, warn_of_milliseconds
+from .npz import npz_arrays
+
+MAX_MOTION_NUMBERS = 5_000_000  # a spline through them takes seconds and 0.6 GB
 
 
 class Joints(Protocol):
@@ -51,13 +49,18 @@ class Columns(NamedTuple):
 
 def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
     """The samples in a CSV or NPZ file, in the order of the robot's joints."""
-    place = os.fspath(path)
+    place = path_text(path, "file of samples (.csv or .npz)", InputError)
     names, table = (npz_columns if place.lower().endswith(".npz") else csv_columns)(place, robot.n)
+    if table.size > MAX_MOTION_NUMBERS:
+        raise InputError(
+            f"{place}: {len(table):,} samples; a motion of {robot.n} joints is made of at most "
+            f"{MAX_MOTION_NUMBERS // (robot.n + 1):,}: take every second one, or cut it into several"
+        )
     bad = np.argwhere(~np.isfinite(table))
     if len(bad):
         i, j = bad[0].tolist()
         raise InputError(
-            f"{place}: sample {i + 1} of column {j + 1} ('{names[j]}') is {table[i, j]}; remove or replace it"
+            f"{place}: sample {i + 1} of column {j + 1} ('{quoted(names[j])}') is {table[i, j]}; remove or replace it"
         )
     joints = {joint.name for joint in robot.joints}
     labels, units = zip(*((name, "") if name in joints else parts(name) for name in names))
@@ -103,7 +106,7 @@ def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
     arrays = npz_arrays(data, place, lambda names: [*TIME_NAMES, "q"] if "q" in names else names)
     time = next((name for name in TIME_NAMES if name in arrays), None)
     if time is None:
-        raise InputError(f"{place}: no array 't'; the file holds {', '.join(sorted(arrays)) or 'nothing'}")
+        raise InputError(f"{place}: no array 't'; the file holds {listed(sorted(arrays), without='nothing')}")
     t = arrays.pop(time)
     named = "q" not in arrays
     if not named and arrays["q"].ndim != 2:
@@ -114,24 +117,9 @@ def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
         raise InputError(f"{place}: {len(columns)} columns beside {time}; there must be {n}, one for each joint")
     for name, column in zip([time, *names], [t, *columns]):
         if column.shape != (t.size,):
-            raise InputError(f"{place}: {name} has shape {column.shape}; it must be ({t.size},), one number a sample")
+            wanted = f"it must be ({t.size},), one number a sample"
+            raise InputError(f"{place}: {quoted(name)} has shape {column.shape}; {wanted}")
     return [time, *names], np.column_stack([t, *columns])
-
-
-def npz_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
-    """The arrays of an NPZ file that are wanted among their names; others may be texts."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > MAX_TABLE_BYTES:
-                raise InputError(f"{place}: the arrays are larger than {MAX_TABLE_BYTES:,} bytes; take fewer samples")
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            return {name: real(file[name]) for name in wanted(file.files) if name in file.files}
-    except InputError:
-        raise
-    except (ValueError, TypeError, KeyError, OSError, EOFError, MemoryError, ArithmeticError, RuntimeError) as error:
-        raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
-    except (zipfile.BadZipFile, zlib.error, struct.error, SyntaxError, AttributeError) as error:
-        raise InputError(f"{place}: not an NPZ file of numbers: {error}") from None
 
 
 def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
@@ -144,8 +132,8 @@ def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
     if set(names) & set(joints):
         strange = [name for name in names if name not in joints] or names
         raise InputError(
-            f"{place}: some columns are named after joints of {robot.name} and some are not: {', '.join(strange)}; "
-            f"the joints are {', '.join(joints)}"
+            f"{place}: some columns are named after joints of {robot.name} and some are not: {listed(strange)}; "
+            f"the joints are {listed(joints)}"
         )
     if len(names) != robot.n:
         raise InputError(

@@ -1,6 +1,7 @@
 """Kernels on disk: used when whole, never when damaged, and in nobody's way when the disk is."""
 
 import errno
+import json
 import logging
 import os
 import resource
@@ -102,6 +103,39 @@ def test_a_damaged_kernel_is_never_used(folder, place, monkeypatch):
     assert np.array_equal(mass_matrix(), expected)
 
 
+def rewritten(path, header: bytes, code: bytes) -> None:
+    """Content of any kind, with the digest that belongs to it."""
+    body = len(header).to_bytes(8, "little") + header + code
+    path.write_bytes(cache.MAGIC + cache._digest(body, path.stem) + body)
+
+
+WRONG = {
+    "no JSON": lambda data, code: (b"{", code),
+    "no text": lambda data, code: (b"\xff\xfe", code),
+    "nested": lambda data, code: (b"[" * 100_000, code),
+    "no table": lambda data, code: (b"[1, 2]", code),
+    "nothing": lambda data, code: (b"", b""),
+    "keys": lambda data, code: (json.dumps({"name": "x"}).encode(), code),
+    "shapes": lambda data, code: (json.dumps(data | {"inputs": [["q", ["2"], "", []]]}).encode(), code),
+    "negative": lambda data, code: (json.dumps(data | {"inputs": [["q", [-2], "", []]]}).encode(), code),
+    "layers": lambda data, code: (json.dumps(data | {"layers": [3, 4]}).encode(), code),
+    "no code": lambda data, code: (json.dumps(data).encode(), b""),
+    "half the code": lambda data, code: (json.dumps(data).encode(), code[: len(code) // 2]),
+    "no symbol": lambda data, code: (json.dumps(data).encode(), code.replace(b"kernel", b"kernal")),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_wrong_content_with_the_right_digest_is_compiled_anew(folder, what):
+    expected = mass_matrix()
+    (path,) = folder.glob("*.kernel")
+    entry = cache.load(path.stem)
+    rewritten(path, *WRONG[what](dict(entry.description), entry.object_code))
+    with pytest.warns(cache.CacheWarning, match="damaged; it is not used"):
+        assert np.array_equal(mass_matrix(), expected)
+    assert cache.load(path.stem).object_code == entry.object_code
+
+
 def test_a_kernel_under_another_name_is_not_used(folder):
     mass_matrix()
     (path,) = folder.glob("*.kernel")
@@ -121,6 +155,90 @@ def test_a_folder_others_can_enter_is_refused(folder):
     assert not list(folder.iterdir())
 
 
+def test_folders_above_are_made_private(tmp_path, monkeypatch):
+    monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path / "a" / "b" / "kernels"))
+    mask = os.umask(0)
+    try:
+        mass_matrix()
+    finally:
+        os.umask(mask)
+    for path in (tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / "kernels"):
+        assert path.stat().st_mode & 0o777 == 0o700
+
+
+def test_owner_and_mode_are_checked_at_every_load(folder):
+    """Between two kernels somebody opens the folder, or puts another one in its place."""
+    expected = mass_matrix()
+    (path,) = folder.glob("*.kernel")
+    folder.chmod(0o777)
+    with pytest.warns(cache.CacheWarning, match="must belong to you alone"):
+        assert cache.load(path.stem) is None
+    folder.chmod(0o700)
+    assert cache.load(path.stem) is not None
+    path.chmod(0o666)
+    with pytest.warns(cache.CacheWarning, match="cannot be read .it does not belong to you alone"):
+        assert np.array_equal(mass_matrix(), expected)
+    path.chmod(0o600)
+    if os.getuid() == 0:
+        for place, message in ((path, "does not belong to you alone"), (folder, "must belong to you alone")):
+            os.chown(place, 65534, 65534)
+            with pytest.warns(cache.CacheWarning, match=message):
+                assert cache.load(path.stem) is None
+            os.chown(place, 0, 0)
+            cache.complain_once.cache_clear()
+
+
+def test_links_are_not_followed(folder, tmp_path):
+    mass_matrix()
+    (path,) = folder.glob("*.kernel")
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    with pytest.warns(cache.CacheWarning, match="cannot be read"):
+        assert cache.load(path.stem) is None
+
+
+def test_what_others_can_rename_is_refused(tmp_path, monkeypatch):
+    above = tmp_path / "shared"
+    monkeypatch.setenv("FLEXJOINT_CACHE", str(above / "own" / "kernels"))
+    (above / "own" / "kernels").mkdir(mode=0o700, parents=True)
+    for mode in (0o770, 0o707):
+        above.chmod(mode)
+        cache.complain_once.cache_clear()
+        with pytest.warns(cache.CacheWarning, match=r"shared can be changed by other users.* chmod go-w"):
+            assert cache.folder() is None
+    above.chmod(0o1777)  # as /tmp: only owners rename
+    assert cache.folder() == above / "own" / "kernels"
+    if os.getuid() == 0:
+        os.chown(above / "own", 65534, 65534)
+        with pytest.warns(cache.CacheWarning, match="own belongs to another user"):
+            assert cache.folder() is None
+        above.chmod(0o700)
+        with pytest.warns(cache.CacheWarning, match="own can be changed by other users"):
+            assert cache.folder() is None
+
+
+def test_a_folder_exchanged_while_it_is_open(folder):
+    """What is read and written goes through the handle that was checked."""
+    mass_matrix()
+    (path,) = folder.glob("*.kernel")
+    with cache.opened() as place:
+        folder.rename(folder.with_name("moved"))
+        folder.mkdir(mode=0o700)
+        (folder / path.name).write_bytes(b"evil")
+        assert place.read(path.name).startswith(cache.MAGIC)
+        place.write("other", b"mine")
+    assert not (folder / "other").exists()
+
+
+def test_the_home_of_the_user_is_meant_by_a_tilde(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("FLEXJOINT_CACHE", "~/kernels")
+    assert cache.folder() == tmp_path / "kernels"
+    monkeypatch.delenv("FLEXJOINT_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "~/caches")
+    assert cache.folder() == tmp_path / "caches" / "flexjoint"
+
+
 def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path / "file" / "kernels"))
@@ -130,7 +248,7 @@ def test_a_folder_that_cannot_be_made(tmp_path, monkeypatch):
 
 
 def test_a_full_disk(folder, monkeypatch):
-    def full(*_):
+    def full(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "replace", full)
@@ -261,7 +379,7 @@ def test_the_least_recently_used_go_first(folder, monkeypatch):
         for path in folder.glob("*.kernel"):
             os.utime(path, (path.stat().st_atime, min(path.stat().st_mtime, 1000.0 + k)))
     paths = sorted(folder.glob("*.kernel"), key=lambda x: x.stat().st_mtime)
-    cache.prune(folder, limit=sum(path.stat().st_size for path in paths[2:]))
+    cache.prune(sum(path.stat().st_size for path in paths[2:]))
     assert set(folder.glob("*.kernel")) == set(paths[2:])
     assert cache.info() == (folder, 2, sum(path.stat().st_size for path in paths[2:]))
     assert cache.clear() == 2

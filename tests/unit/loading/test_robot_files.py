@@ -278,7 +278,7 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
 def test_huge_file(tmp_path):
     path = tmp_path / "huge.toml"
     path.write_bytes(b"#" * (robot_files.MAX_BYTES + 1))
-    with pytest.raises(RobotError, match="10,000,000 bytes"):
+    with pytest.raises(RobotError, match="2,000,000 bytes"):
         read_robot(path)
 
 

@@ -56,6 +56,14 @@ def test_a_rigid_robot(rigid):
     assert found.blind == []
 
 
+@pytest.mark.parametrize("quiet", [(5,), 5, "ab", (None, 1), (0, 1, 2), (np.nan, 1.0), (10**400, 1), (1.0, 0.5)])
+def test_a_quiet_part_is_two_times(rigid, quiet):
+    with pytest.raises(fj.InputError, match=r"quiet is .*; give two times in s, such as \(0\.0, 2\.5\)"):
+        fj.detect(rigid, quiet=quiet)
+    with pytest.raises(fj.InputError, match=r"log is 'log.csv'; give a Log"):
+        fj.detect("log.csv", quiet=quiet)
+
+
 def test_a_robot_with_springs(elastic):
     """The collision shows at links, the fault at the motor: they are told apart."""
     found = fj.detect(elastic, quiet=(0.05, 0.55), cutoff=100.0)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.trajectory import tables
+from flexjoint.trajectory import npz as npz_module, tables
 from support.warned import said
 
 ROBOT = fj.load("hua_3r")  # the third joint is elastic
@@ -361,9 +361,9 @@ def test_wrong_csv_is_refused(text, message, write):
         (npz(t=STAMPS[:, None], q=RECORD), r"t has shape \(41, 1\)"),
         (npz(t=STAMPS, a=RECORD, b=STAMPS, c=STAMPS), r"a has shape \(41, 3\)"),
         (npz(t=STAMPS, q=np.where(RECORD[2, 1] == RECORD, np.nan, RECORD)), r"sample 3 of column 3 \('q2'\) is nan"),
-        (npz(t=np.array(["a"]), q=RECORD), "not an NPZ file of numbers"),
-        (npz(t=np.array([{}], dtype=object), q=RECORD), "not an NPZ file of numbers"),
-        (npz(t=STAMPS.astype(complex), q=RECORD), "not an NPZ file of numbers"),
+        (npz(t=np.array(["a"]), q=RECORD), "'t' is no array of real numbers: its header is .*<U1"),
+        (npz(t=np.array([{}], dtype=object), q=RECORD), "'t' is no array of real numbers: its header is .*O"),
+        (npz(t=STAMPS.astype(complex), q=RECORD), "'t' is no array of real numbers: its header is .*c16"),
     ],
 )
 def test_wrong_npz_is_refused(data, message, write):
@@ -379,7 +379,8 @@ def test_files_without_end_are_refused(write, monkeypatch):
     buffer = io.BytesIO()
     np.savez_compressed(buffer, t=np.zeros(10000), q=np.zeros((10000, 3)))
     assert len(buffer.getvalue()) < 1000
-    with pytest.raises(fj.InputError, match=r"record.npz: the arrays are larger than 1,000 bytes"):
+    monkeypatch.setattr(npz_module, "MAX_NUMBERS", 20000)
+    with pytest.raises(fj.InputError, match=r"record.npz: 'q' has 30,000 numbers, .* 20,000 are read"):
         fj.load_trajectory(write(buffer.getvalue(), "record.npz"), ROBOT)
 
 

@@ -1,0 +1,87 @@
+"""Controllers and contacts that users write as Python functions: what they are, take and return, checked.
+
+What such a function raises itself passes through as it is.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..control.base import Controller
+from ..errors import NOT_NUMBERS, InputError, NonFiniteError, shown
+from ..robot import Robot
+
+FORM = "(state, reference, measurement) -> (state, torque)"
+
+
+def check_controller(controller: Any) -> None:
+    """One of flexjoint's, or a function of three arguments."""
+    if isinstance(controller, Controller):
+        return
+    if isinstance(controller, type):
+        name = controller.__name__
+        raise InputError(f"simulate: controller is the class {name}; make one, such as {name}(robot, ...)")
+    if not callable(controller):
+        raise InputError(
+            f"simulate: controller is {shown(controller)}; give a controller such as MotorPD(robot, gains), or a "
+            f"function {FORM}"
+        )
+    check_arguments("controller", controller, "state, reference, measurement")
+
+
+def check_arguments(what: str, function: Any, names: str) -> None:
+    """A function must take so many arguments; one whose signature is not known is tried."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*names.split(", "))
+    except TypeError:
+        raise InputError(f"simulate: {what} takes {signature}; it is called with ({names})") from None
+
+
+def state_and_torque(returned: Any, robot: Robot, joint: np.ndarray, t: float) -> tuple[Any, np.ndarray]:
+    """What a controller returned, the torque as an array (..., motors).
+
+    `joint` is that of each run which left all bounds, n while it runs: the torque of a run that ended may be NaN.
+    """
+    m = robot.motor_count
+    if not isinstance(returned, tuple | list) or len(returned) != 2:
+        raise InputError(
+            f"simulate: the controller returned {shown(returned)} at t = {t:g} s; it must return (state, torque), with "
+            f"a torque for each of {m} motors: return state, torque"
+        )
+    state, torque = returned
+    try:
+        tau = np.asarray(torque, dtype=float)
+    except NOT_NUMBERS:
+        raise InputError(f"simulate: the controller's torque is {shown(torque)} at t = {t:g} s; give numbers") from None
+    if tau.ndim == 0 or tau.shape[-1] != m:
+        raise InputError(
+            f"simulate: the controller's torque has shape {tau.shape} at t = {t:g} s; it must be ({m},), one number a "
+            "motor"
+        )
+    if np.any(lost := np.isnan(tau) & (np.asarray(joint) >= robot.n)[..., None]):
+        motor = robot.motor_names[int(np.argwhere(lost)[0][-1])]
+        raise NonFiniteError(f"simulate: the controller's torque for motor '{motor}' is NaN at t = {t:g} s")
+    return state, tau
+
+
+@contextmanager
+def traced(what: str) -> Iterator[None]:
+    """While a user's function is called with symbols: a decision by their values is refused."""
+    try:
+        yield
+    except RuntimeError as error:
+        if "truth value" not in str(error):
+            raise
+        raise InputError(
+            f"simulate: {what} decides by `if`, `max` or the like; it is called once, with symbols that stand for all "
+            "times and states: write ca.if_else(t > 0.5, a, b), ca.fmax(a, b), with `import casadi as ca`"
+        ) from None

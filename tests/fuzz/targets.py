@@ -1,0 +1,260 @@
+"""What is fuzzed: from random numbers to an input, and what is done with it.
+
+Each target makes an input of bytes, with the name of the file it stands in, and reads it as a user would.
+"""
+
+from __future__ import annotations
+
+import io
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import flexjoint as fj
+from flexjoint.loading import robot_files
+from flexjoint.loading.robot_files import parse_robot
+from flexjoint.loading.writing import robot_text
+from flexjoint.trajectory import files
+from fuzz.mutation import NUMBERS, TEXTS, changed, damaged, inline, toml, value
+
+ROBOTS = Path(robot_files.__file__).parent.parent / "robots"
+LINK = {"mass": 1.0, "a": 0.5, "com": [0.1, 0.0, 0.0], "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1}}
+TABLE = {"kind": "tabulated", "deflections": [-0.2, -0.1, 0.0, 0.1, 0.2], "torques": [-30.0, -12.0, 0.0, 12.0, 30.0]}
+SPRINGS: list[dict[str, Any]] = [
+    {"kind": "linear", "stiffness": 900.0},
+    {"kind": "cubic", "stiffness": 900.0, "cubic": 4e4},
+    {"kind": "hardening", "stiffness": 900.0, "limit": 0.4},
+    {"kind": "piecewise", "deflections": [0.0, 0.1, 0.2], "stiffnesses": [100.0, 200.0, 250.0]},
+    {"kind": "quadratic", "stiffness": 900.0, "slope": 100.0},
+    {"kind": "exponential", "stiffness": 900.0, "rate": 2.0},
+    TABLE,
+]
+ROTOR = {"motor_axial_inertia": 1e-4, "motor_gear_ratio": 100.0, "motor_axis": [0.0, 0.0, 1.0], "motor_mass": 0.1}
+BOTH = {"motor_1": {"inertia": 1.0}, "motor_2": {"inertia": 1.0}, "damping": 0.5, "greatest_stiffness": 1e4}
+DRIVES: list[dict[str, Any]] = [
+    {"kind": "rigid", "motor_inertia": 0.3},
+    {"kind": "elastic", "stiffness": 1000.0, "motor_inertia": 0.3, "damping": 2.0},
+    {"kind": "elastic", "stiffness": 1000.0, **ROTOR},
+    *({"kind": "elastic", "spring": spring, "motor_inertia": 0.3} for spring in SPRINGS),
+    *({"kind": "antagonistic", "spring_1": spring, "spring_2": spring, **BOTH} for spring in SPRINGS[1:2]),
+    {"kind": "lever", "spring": 2e4, "arm": 0.1, "least_arm": 0.03, "greatest_arm": 0.12, **BOTH},
+]
+FURTHER = {
+    "limits": {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "effort": 100.0},
+    "viscous_friction": 0.5,
+    "coulomb_friction": 2.0,
+    "coulomb_velocity": 0.1,
+}
+FRAME = {"name": "arm", "parent": "base", "position": [0.0, 0.0, 0.3], "rpy_deg": [90.0, 0.0, 0.0], "kind": "revolute"}
+ROBOT_KEYS = [
+    *robot_files.TOP_KEYS,
+    *robot_files.DH_KEYS,
+    *robot_files.FRAME_KEYS,
+    *robot_files.LIMIT_KEYS,
+    *(key for keys in robot_files.DRIVE_KEYS.values() for key in keys),
+]
+DRIVE = {"drive": {"kind": "elastic", "stiffness": 900.0, "motor_inertia": 0.4}}
+TWO = parse_robot(toml({"name": "two", "convention": "standard_dh", "link": [{**LINK, **DRIVE}] * 2}).encode(), "two")
+PAIR = {"drive": {"kind": "antagonistic", "spring_1": SPRINGS[1], "spring_2": SPRINGS[1], **BOTH}}
+VARIABLE = parse_robot(toml({"name": "v", "convention": "standard_dh", "link": [{**LINK, **PAIR}] * 2}).encode(), "v")
+TIMES = np.arange(30) * 0.01
+MOTION = np.column_stack([np.sin(TIMES), np.cos(3 * TIMES)])
+TRAJECTORIES: list[dict[str, Any]] = [
+    {"kind": "rest_to_rest", "start": [0.0, 0.1], "goal": [0.8, 1.0], "duration": 2.0, "smoothness": 4},
+    {"kind": "sinusoid", "amplitude": [[0.1, 0.2]], "frequency": 1.0, "phase": 0.3, "offset": [3, 3], "duration": 2},
+    {"kind": "fourier", "frequency": 0.5, "cosine": [[0.1, 0.2]] * 3, "sine": [[0.1, 0.2]] * 3, "offset": 2.0},
+    {"kind": "spline", "points": [[0.0, 1.0], [1.0, 2.0], [0.5, 1.5]], "times": [0.0, 1.0, 2.0], "smoothness": 3},
+    {"kind": "spline", "points": [[1.0, 1.0], [1.5, 2.0], [1.0, 1.0]], "duration": 2, "ends": "periodic", "degree": 5},
+    {"kind": "filtered_step", "start": 1.0, "goal": [0.8, 1.0], "duration": 2.0, "order": 16},
+    {"kind": "filtered_step", "goal_deg": [30.0, 40.0], "time_constant": 0.1},
+    {"kind": "samples", "file": "good.csv", "order": 4, "cutoff": 10.0},
+]
+TRAJECTORY_KEYS = ["kind", *(key for keys, _ in files.KINDS.values() for key in keys), "goal_deg", "points_deg"]
+HEADS = ["t", "time", "q1", "q2", "q_1", "q.joint1", "joint2.q", "joint1", "joint1 [deg]", "t [ms]", "q1 [m]", "tau1"]
+HEADS += ["v1", "theta1", "theta_v2", "tau_e1", "run", "q0", "dq1", "tau_J1", "timestamp", "q" + "9" * 30, "q1 ["]
+HEADS += ["", *TEXTS]
+
+
+class Input(NamedTuple):
+    """The contents of a file, and its name."""
+
+    name: str
+    content: bytes
+
+
+class Target(NamedTuple):
+    """How inputs are made, and what is done with them in a folder."""
+
+    make: Callable[[Random], Input]
+    run: Callable[[Input, Path], Any]
+
+
+# Robots -------------------------------------------------------------------------------------------------------------
+
+
+def robot_data(random: Random) -> dict[str, Any]:
+    if random.random() < 0.15:
+        data = tomllib.loads(random.choice(sorted(ROBOTS.glob("*.toml"))).read_text())
+        return {**data, "link": data["link"][:3]}
+    convention = random.choice(("standard_dh", "modified_dh", "frames"))
+    data: dict[str, Any] = {"name": "r", "convention": convention, "gravity": [0.0, 0.0, -9.81]}
+    if random.random() < 0.2:
+        data |= {"fidelity": random.choice(("spong", "complete")), "rotors_in_links": False, "tool": "link1"}
+    links = []
+    for k in range(random.choice((1, 1, 2, 3))):
+        link = {**LINK, **random.choice((FURTHER, {}))}
+        if data["convention"] == "frames":
+            del link["a"]
+            link |= FRAME | {"name": f"arm{k}", "parent": f"arm{k - 1}" if k else "base"}
+        links.append(link | ({"drive": random.choice(DRIVES)} if random.random() < 0.8 else {}))
+    return {**data, "link": links}
+
+
+def make_robot(random: Random) -> Input:
+    data = robot_data(random)
+    if random.random() < 0.9:
+        data = changed(data, random, ROBOT_KEYS)
+    content = toml(data).encode()
+    return Input("robot.toml", damaged(content, random) if random.random() < 0.3 else content)
+
+
+def run_robot(given: Input, folder: Path) -> Any:
+    robot = parse_robot(given.content, given.name)
+    if len(given.content) % 4 == 0:  # what was read is written and read again, to the last bit
+        again = parse_robot(robot_text(robot).encode(), "again")
+        assert again == robot, "a robot that was written and read is another one"
+    return repr(robot)
+
+
+# Tables of numbers --------------------------------------------------------------------------------------------------
+
+
+def cell(random: Random) -> str:
+    x = value(random)
+    return x if isinstance(x, str) else inline(x)
+
+
+def csv(heads: list[str], table: np.ndarray, random: Random) -> bytes:
+    mark = random.choice((",", ",", ";", "\t", " "))
+    lines = [[*heads]] if random.random() < 0.9 else []
+    lines += [[repr(float(x)) for x in row] for row in table]
+    for _ in range(random.choice((0, 0, 1, 2))):
+        line = random.choice(lines)
+        if line:
+            line[random.randrange(len(line))] = cell(random)
+    if random.random() < 0.1:
+        lines.insert(random.randrange(len(lines)), random.choice(([], ["# remark"], ["x"] * 50)))
+    return random.choice(("\n", "\n", "\r\n", "\r")).join(mark.join(line) for line in lines).encode()
+
+
+def array(x: np.ndarray, random: Random) -> np.ndarray:
+    what = random.random()
+    if what < 0.6:
+        return x
+    if what < 0.7:
+        number = min(max(random.choice(NUMBERS), -1e308), 1e308)
+        return np.where(np.arange(x.size).reshape(x.shape) == random.randrange(x.size), number, x)
+    if what < 0.8:
+        return x[: random.randrange(len(x) + 1)]
+    if what < 0.9:
+        return x.astype(random.choice(("f4", "i8", "u1", "?", ">f8", "f2", "c16", "U5", "O", "g")), copy=True)
+    return x.reshape(random.choice(((-1,), (1, -1), (-1, 1), (1, 1, -1))))
+
+
+def npz(arrays: dict[str, np.ndarray], random: Random) -> bytes:
+    buffer = io.BytesIO()
+    chosen = {name or "x": array(x, random) for name, x in arrays.items() if random.random() < 0.97}
+    save = random.choice((np.savez, np.savez_compressed))
+    save(buffer, **{name.replace("\x00", "").replace("/", "")[:200] or "x": x for name, x in chosen.items()})
+    return buffer.getvalue()
+
+
+def parquet(arrays: dict[str, np.ndarray], random: Random) -> bytes:
+    import pyarrow
+    from pyarrow.parquet import write_table
+
+    columns = [pyarrow.array(x) for x in arrays.values()]
+    if random.random() < 0.3:
+        kinds = (pyarrow.string(), pyarrow.float32(), pyarrow.int64(), pyarrow.decimal128(38, 3))
+        at = random.randrange(len(columns))
+        columns[at] = columns[at].cast(random.choice(kinds), safe=False)
+    buffer = io.BytesIO()
+    compression = random.choice(("none", "snappy", "zstd", "gzip"))
+    write_table(pyarrow.Table.from_arrays(columns, names=[*arrays]), buffer, compression=compression)
+    return buffer.getvalue()
+
+
+def table(heads: list[str], columns: np.ndarray, random: Random, kinds: tuple[str, ...]) -> Input:
+    """A file of columns of one of these kinds."""
+    for _ in range(random.choice((0, 0, 1, 2))):
+        heads[random.randrange(len(heads))] = random.choice(HEADS)
+    kind = random.choice(kinds)
+    if kind == "csv":
+        content = csv(heads, columns, random)
+    elif kind == "npz" and random.random() < 0.5:
+        content = npz({"t": columns[:, 0], "q": columns[:, 1:3], "tau": columns[:, 1:3]}, random)
+    elif kind == "npz":
+        content = npz(dict(zip(heads, columns.T)), random)
+    else:
+        content = parquet(dict(zip(heads, columns.T.copy())), random)
+    return Input(f"table.{kind}", damaged(content, random) if random.random() < 0.4 else content)
+
+
+# Trajectories and stiffnesses ---------------------------------------------------------------------------------------
+
+
+def make_motion(random: Random) -> Input:
+    if random.random() < 0.4:
+        return table(["t", "q1", "q2"], np.column_stack([TIMES, MOTION + 5.0]), random, ("csv", "npz"))
+    data = random.choice(TRAJECTORIES)
+    content = toml(changed(data, random, TRAJECTORY_KEYS) if random.random() < 0.95 else data)
+    return Input("motion.toml", damaged(content.encode(), random) if random.random() < 0.3 else content.encode())
+
+
+def placed(given: Input, folder: Path) -> Path:
+    path = folder / given.name
+    path.write_bytes(given.content)
+    good = folder / "good.csv"
+    if not good.exists():
+        rows = "\n".join(f"{t},{x},{y}" for t, (x, y) in zip(TIMES, MOTION + 5.0))
+        good.write_text(f"t,q1,q2\n{rows}\n")
+    return path
+
+
+def run_trajectory(given: Input, folder: Path) -> Any:
+    motion = fj.load_trajectory(placed(given, folder), TWO)
+    return motion(motion.duration * np.linspace(0.0, 1.0, 5), 4)
+
+
+def run_stiffness(given: Input, folder: Path) -> Any:
+    path = placed(given, folder)
+    motion = fj.load_stiffness(path, VARIABLE)
+    return motion(motion.duration * np.linspace(0.0, 1.0, 5), 2)
+
+
+# Logs ---------------------------------------------------------------------------------------------------------------
+
+
+def make_log(random: Random) -> Input:
+    wanted = random.choice((("q", "tau"), ("q", "v", "tau"), ("theta", "tau"), ("q", "theta", "tau_e", "tau")))
+    forms = random.choice(("{0}{1}", "{0}_{1}", "{0}.joint{1}", "joint{1}.{0}"))
+    heads = ["t", *(forms.format(what, k) for what in wanted for k in (1, 2))]
+    columns = np.column_stack([TIMES, *([MOTION] * len(wanted))])
+    return table(heads, columns, random, ("csv", "csv", "npz", "parquet"))
+
+
+def run_log(given: Input, folder: Path) -> Any:
+    log = fj.read_log(placed(given, folder), TWO)
+    return log.known, log.period
+
+
+TARGETS = {
+    "robot": Target(make_robot, run_robot),
+    "trajectory": Target(make_motion, run_trajectory),
+    "stiffness": Target(make_motion, run_stiffness),
+    "log": Target(make_log, run_log),
+}

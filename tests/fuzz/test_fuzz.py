@@ -1,0 +1,31 @@
+"""2000 damaged files of each kind, in a process of its own: errors of ours or results, in time, in little memory.
+
+`make test-long` reads 200 000 of each (docs/testing.md).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fuzz.run import judged, place
+from fuzz.targets import TARGETS, Input, Target
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_damaged_files(target):
+    command = [sys.executable, str(Path(__file__).with_name("run.py")), "--target", target, "--count", "2000"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    read, refused = (int(done.stdout.split(word)[0].split()[-1]) for word in (" read", " refused"))
+    assert read > 200 and refused > 200 and read + refused == 2000  # neither all good nor all bad
+
+
+def test_the_fuzzer_finds_what_is_no_error_of_ours(tmp_path):
+    given = Input("x", b"")
+    broken = Target(lambda random: given, lambda given, folder: 1 / 0)
+    end, error = judged(broken, given, tmp_path)
+    assert end == "finding" and error is not None and place(error).startswith("ZeroDivisionError")

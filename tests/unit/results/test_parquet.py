@@ -1,0 +1,73 @@
+"""Parquet files of numbers, and those that unpack to more than is good."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.results import parquet
+from flexjoint.results.parquet import parquet_arrays
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+def written(columns, **options) -> bytes:
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer, **options)
+    return buffer.getvalue()
+
+
+def read(data: bytes) -> dict[str, np.ndarray]:
+    return parquet_arrays(data, "x", lambda names: names)
+
+
+def test_columns_of_numbers_are_read_and_others_are_not():
+    found = read(
+        written(
+            {
+                "q.joint1 [deg]": [0.5, 1.5],
+                "int": pa.array([None, 2**40]),
+                "unsigned": pa.array([1, 2], pa.uint16()),
+                "flag": [True, False],
+                "single": pa.array([1.5, None], pa.float32()),
+                "text": ["a", "b"],
+                "when": pa.array([0, 1], pa.timestamp("s")),
+                "list": [[1.0], [2.0]],
+                "table": [{"a": 1.0}, {"a": 2.0}],
+            }
+        )
+    )
+    assert [*found] == ["q.joint1 [deg]", "int", "unsigned", "flag", "single"]
+    np.testing.assert_array_equal(found["q.joint1 [deg]"], [0.5, 1.5])
+    np.testing.assert_array_equal(found["int"], [np.nan, 2.0**40])
+    np.testing.assert_array_equal(found["flag"], [1.0, 0.0])
+
+
+def test_files_that_unpack_to_gigabytes():
+    zeros = np.zeros(13_000_000)
+    data = written({"t": zeros, "q1": zeros}, compression="zstd", row_group_size=1 << 24)
+    assert len(data) < 1_000_000
+    with pytest.raises(fj.InputError, match="13,000,000 samples of 2 columns; 25,000,000 numbers are read"):
+        read(data)
+
+
+def test_too_many_columns(monkeypatch):
+    data = written({f"c{k}": [1.0] for k in range(30)})
+    monkeypatch.setattr(parquet, "MAX_COLUMNS", 20)
+    with pytest.raises(fj.InputError, match=r"30 columns; at most 20|too many columns; at most 20"):
+        read(data)
+
+
+def test_broken_files():
+    good = written({"t": np.arange(100.0), "q1": np.arange(100.0)})
+    for data in (b"", b"PAR1", b"PAR1 not", good[:-1], b"PAR1" + good[50:], good[:40] + good[60:]):
+        with pytest.raises(fj.InputError, match=r"^x: .*(Parquet|columns)"):
+            read(data)
+    twice = io.BytesIO()
+    pq.write_table(pa.Table.from_arrays([pa.array([0.0])] * 2, names=["t", "t"]), twice)
+    with pytest.raises(fj.InputError, match="two columns 't'"):
+        read(twice.getvalue())
