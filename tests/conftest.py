@@ -1,10 +1,15 @@
-"""Tests compile what they test: no kernel of an earlier run is used, unless a test asks for a cache of its own."""
+"""Tests compile what they test: no kernel of an earlier run is used; within a run all tests share one cache."""
 
+import atexit
 import os
+import shutil
+import tempfile
 
 from support.errors import WORST
 
-os.environ["FLEXJOINT_CACHE"] = "off"
+if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the cache of the process that starts them
+    os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-tests-")
+    atexit.register(shutil.rmtree, os.environ["FLEXJOINT_CACHE"], ignore_errors=True)
 
 
 def pytest_addoption(parser):
