@@ -42,6 +42,8 @@ def loose_joint(robot: Robot) -> str | None:
     """
     from .mass_matrix import link_mass_matrix
 
+    if not robot.n:
+        return None
     q = ca.SX.sym("q", robot.n)
     M, parents = link_mass_matrix(robot, q, frozen=False)
     places = [(i, j) for i, row in enumerate(M) for j in row]
