@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 GRAVITY = 30.0  # m/s²; 24.8 on Jupiter
 LENGTH = 20.0  # m, of an offset between joints or to a centre of mass
 GYRATION = 5.0  # m, radius of
-DENSITY = 3e4  # kg/m³; osmium has 2.3e4
+DENSITY = 1e5  # kg/m³; osmium has 2.3e4, arms with their masses in g 3e5
 STIFFNESS = {"revolute": (1e-2, 1e8), "prismatic": (1e-1, 1e11)}  # Nm/rad, N/m
 GEAR_RATIO = (1.0, 1e4)
 REFLECTED = 1e3  # motor inertia over the inertia of all links, stretched out
