@@ -3,13 +3,19 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench lint clean
+.PHONY: demo test test-asan test-long bench lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/flexjoint reproduce 000 --output out
 
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n 2
+
+# The tests of the C extension with the address and undefined-behaviour sanitizers of GCC, about 3 minutes.
+test-asan: $(VENV)/.installed-test
+	cd tests && ../$(BIN)/python -m support.sanitized
+
+test-long: test-asan
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

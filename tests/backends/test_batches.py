@@ -24,7 +24,7 @@ def wide_kernel(algorithm, robot, lanes):
     kernel = Kernel(kernel_of(algorithm, robot).program, kernel_of(algorithm, robot).result)
     groups = kernel.description.groups
     kernel.code = jit.load_object(jit.compile_object(llvm.kernel_ir(kernel.program, lanes, groups)))
-    kernel._use_block(kernel.code.address, lanes, groups, False)
+    kernel._use_block(kernel.code.address, lanes, groups, False, kernel.code.stack)
     kernel._block = kernel.code
     return kernel
 
