@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-long bench lint clean
+.PHONY: demo test test-asan test-long bench lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/flexjoint reproduce 000 --output out
@@ -11,8 +11,12 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n 2
 
+# The tests of the C extension with the address and undefined-behaviour sanitizers of GCC, about 3 minutes.
+test-asan: $(VENV)/.installed-test
+	cd tests && ../$(BIN)/python -m support.sanitized
+
 # What takes longer than the suite may: results and dates are in docs/testing.md.
-test-long: $(VENV)/.installed-test
+test-long: test-asan
 	$(BIN)/python tests/fuzz/run.py --count 200000
 	$(BIN)/python tests/lowest_versions.py
 
