@@ -18,7 +18,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TOOLS = ["pytest>=8"]
+TOOLS = ["pytest>=8", "mpmath>=1.3"]  # what the tests need
 TESTS = (
     *("unit/test_cli.py", "unit/test_cli_results.py", "unit/test_cli_simulate.py", "unit/test_api.py"),
     *("unit/test_springs.py", "unit/test_tabulated_spring.py", "unit/loading", "unit/trajectory"),

@@ -108,7 +108,7 @@ def expression(owner: str, array: Array, x: Any) -> Any:
     if not is_symbolic(x):
         try:
             x = sx(np.asarray(x, dtype=float))
-        except (TypeError, ValueError, NotImplementedError):
+        except Exception:  # of NumPy, or of CasADi, whose kinds differ from version to version
             raise InputError(f"{owner}: {array.name} is {type(x).__name__}; give SX, or numbers beside it") from None
     wanted = (*array.shape, 1, 1)[:2]
     if x.shape != wanted:

@@ -85,13 +85,13 @@ def fuzz(name: str, count: int, seed: int, first: int = 0) -> list[str]:
         importlib.import_module(module)
     ends: Counter[str] = Counter()
     found: dict[str, str] = {}
-    slowest, started = 0.0, time.monotonic()
+    slowest, started = (0.0, first), time.monotonic()
     fast = Path("/dev/shm")
     with tempfile.TemporaryDirectory(dir=fast if fast.is_dir() else None) as path:
         for index in range(first, first + count):
-            before = time.monotonic()
-            end, error = judged(TARGETS[name], made(name, index, seed), Path(path))
-            slowest = max(slowest, time.monotonic() - before)
+            given, before = made(name, index, seed), time.process_time()
+            end, error = judged(TARGETS[name], given, Path(path))
+            slowest = max(slowest, (time.process_time() - before, index))
             ends[end] += 1
             if error is not None and place(error) not in found:
                 found[place(error)] = f"{error!s:.200} (--target {name} --seed {seed} --index {index})"
@@ -104,7 +104,8 @@ def fuzz(name: str, count: int, seed: int, first: int = 0) -> list[str]:
     print(
         f"{name}: {count} inputs, seed {seed}: "
         f"{ends['read']} read, {ends['refused']} refused, {ends['finding']} findings; "
-        f"slowest {slowest:.2f} s, at most {peak() / 1e6:.0f} MB, {time.monotonic() - started:.0f} s in all",
+        f"slowest {slowest[0]:.2f} s (index {slowest[1]}), at most {peak() / 1e6:.0f} MB, "
+        f"{time.monotonic() - started:.0f} s in all",
         flush=True,
     )
     return [f"{where}: {what}" for where, what in found.items()]
