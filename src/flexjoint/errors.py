@@ -8,7 +8,9 @@ from __future__ import annotations
 import reprlib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from typing import Any
 
@@ -16,6 +18,7 @@ MOST_QUOTED = 200  # characters of a name or value in a message
 MOST_LISTED = 40  # names in a message
 NOT_NUMBERS = (TypeError, ValueError, OverflowError)  # raised by NumPy for what no array of doubles can hold
 
+_noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
 INSIDE = ("flexjoint", "dataclasses")  # packages whose lines are not those of a user
 
 
@@ -48,7 +51,20 @@ def warn(message: str) -> None:
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in INSIDE:
         frame, level = frame.f_back, level + 1
+    if (notes := _noted.get()) is not None:
+        notes.append(message)
     warnings.warn(message, FlexjointWarning, stacklevel=level)
+
+
+@contextmanager
+def noted_warnings() -> Iterator[list[str]]:
+    """Collects what is warned of within it: a kernel from the cache repeats what was said while it was traced."""
+    notes: list[str] = []
+    token = _noted.set(notes)
+    try:
+        yield notes
+    finally:
+        _noted.reset(token)
 
 
 # What messages quote ------------------------------------------------------------------------------------------------

@@ -11,13 +11,12 @@ a rigid joint by θ = q.  A damped spring has no such formula: see `damped.py`; 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..api import algorithm
 from ..drives import Motor
-from ..errors import FlexjointWarning, InputError
+from ..errors import InputError, warn
 from ..robot import Robot
 from ..spatial import Jet, ca, is_symbolic, sx
 from .deflection import spring_motion
@@ -129,13 +128,11 @@ def warn_of_friction(robot: Robot) -> None:
     """Coulomb friction that costs more torque than it exerts."""
     for joint, torque in zip(robot.joints, coulomb_command(robot)):
         if torque and torque > joint.coulomb_friction:  # 0 where numbers are free
-            warnings.warn(
+            warn(
                 f"{robot.name}: the Coulomb friction of joint '{joint.name}' acts on the link of an elastic joint and "
                 f"is differentiated twice: {joint.coulomb_friction:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
                 "motor torque where the joint turns round at 1 rad/s² (m/s²); move it to the motor, or raise its "
-                "coulomb_velocity",
-                FlexjointWarning,
-                stacklevel=2,
+                "coulomb_velocity"
             )
 
 

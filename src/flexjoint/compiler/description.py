@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from . import llvm
@@ -21,9 +21,10 @@ class Description(NamedTuple):
     divisors: tuple[tuple[int, int], ...]  # ... and by which is divided
     groups: int  # of rows that code for several rows evaluates at once, at most
     apart: bool  # whether it takes outputs whose rows are apart
+    warnings: tuple[str, ...]  # said while it was traced
 
     @classmethod
-    def of(cls, program: Program, layers: tuple[int | None, ...]) -> Description:
+    def of(cls, program: Program, layers: tuple[int | None, ...], warnings: Sequence[str] = ()) -> Description:
         def inputs(*operations: str) -> tuple[tuple[int, int], ...]:
             """Elements of inputs that are the last operand of such operations."""
             leaves = {program.code[op.args[-1]] for op in program.code if op.name in operations}
@@ -40,6 +41,7 @@ class Description(NamedTuple):
             divisors=inputs("div"),
             groups=groups,
             apart=groups > 1 and any(op.loop for op in program.code),
+            warnings=tuple(warnings),
         )
 
     @classmethod
@@ -51,10 +53,11 @@ class Description(NamedTuple):
         )
         angles, divisors = (tuple((count(k), count(e)) for k, e in data[what]) for what in ("angles", "divisors"))
         rest = (count(data["operations"]), angles, divisors, count(data["groups"]), bool(data["apart"]))
+        warnings = tuple(map(str, data["warnings"]))
         layers = tuple(None if x is None else count(x) for x in data["layers"])
         if sum(x or 1 for x in layers) != len(outputs):
             raise ValueError("layers and outputs differ")
-        return cls(str(data["name"]), inputs, outputs, layers, *rest)
+        return cls(str(data["name"]), inputs, outputs, layers, *rest, warnings)
 
 
 def count(x: Any) -> int:

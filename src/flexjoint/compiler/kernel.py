@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, NonFiniteError
+from ..errors import InputError, NonFiniteError, noted_warnings, warn
 from . import cache, control_word, jit, llvm
 from .calling import COMPILER_STACK, KernelBase, inherit_vectorcall, with_stack
 from .description import Description
@@ -97,14 +97,17 @@ class Kernel(KernelBase):
         """The code for one row, and what is known of it."""
         kept = self._kept(1)
         if kept is None:
-            if isinstance(program, Program):
-                result = result or Result([None] * len(program.outputs))
-            else:
-                program, result = program()
-                self._source = program
-            self.description = Description.of(program, result.layers)
+            with noted_warnings() as warnings:
+                if isinstance(program, Program):
+                    result = result or Result([None] * len(program.outputs))
+                else:
+                    program, result = program()
+                    self._source = program
+            self.description = Description.of(program, result.layers, warnings)
         else:
             self.description = kept[0]
+            for message in self.description.warnings:
+                warn(message)
             result = Result(self.description.layers, type)
         self.result = result
         if max(len(self.inputs), len(self.outputs)) > MAX_ARRAYS:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.elastic import warn_of_friction
 from ..algorithms.feasibility import feasible_stiffness
 from ..algorithms.variable_stiffness import variable_stiffness_motion
 from ..errors import InputError, NonFiniteError
@@ -79,7 +78,6 @@ def stiffness_table(
     require_smoothness(trajectory, robot=robot)
     warn_of_units(robot, trajectory)
     warn_of_massless(robot)
-    warn_of_friction(robot)  # a kernel warns while it is traced, so not if it comes from the cache
     t = sample_times(trajectory.duration, period)
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):

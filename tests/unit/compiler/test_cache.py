@@ -398,3 +398,15 @@ def test_algorithms_of_others_are_not_kept(folder):
 
     assert height(ROBOT, Q) == 0.6
     assert not folder.exists() or not list(folder.iterdir())
+
+
+def test_a_kernel_from_the_cache_warns_as_when_it_was_traced(folder):
+    """Else the second process, and --strict in it, would not hear what the first one heard."""
+    joint = fj.Joint("hinge", coulomb_friction=5.0, coulomb_velocity=0.01, drive=fj.ElasticDrive(1000.0, fj.Motor(1.0)))
+    link = fj.Link("bar", joint, mass=1.0, com=[0.3, 0.0, 0.0], inertia=np.diag([0.01, 0.1, 0.1]))
+    robot, motion = fj.Robot("bar", (link,)), np.zeros((5, 1))
+    for _ in range(2):
+        algorithm = fj.Algorithm(fj.inverse_dynamics.function, "tau")  # which remembers nothing in memory
+        with pytest.warns(fj.FlexjointWarning, match="Coulomb friction of joint 'hinge'"):
+            algorithm(robot, *motion)
+    assert len(list(folder.glob("*.kernel"))) == 1
