@@ -11,7 +11,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n 2
 
-# The tests of the C extension with the address and undefined-behaviour sanitizers of GCC, about 3 minutes.
+# The tests of the C extension with the address and undefined-behaviour sanitizers of GCC, one to seven minutes.
 test-asan: $(VENV)/.installed-test
 	cd tests && ../$(BIN)/python -m support.sanitized
 

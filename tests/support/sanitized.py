@@ -58,7 +58,7 @@ def environment(cc: str, folder: Path) -> dict[str, str]:
     return {
         **os.environ,
         "LD_PRELOAD": " ".join(path for path in preloaded if path),
-        "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0:allocator_may_return_null=1",
+        "ASAN_OPTIONS": "detect_leaks=0:detect_stack_use_after_return=0:handle_segv=0",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",
         "PYTHONPATH": os.pathsep.join([str(source), str(ROOT / "tests")]),
