@@ -66,7 +66,7 @@ DRIVE_KEYS = {
     "antagonistic": ("kind", "spring_1", "spring_2", *TWO_MOTOR_KEYS),
     "lever": ("kind", *LEVER_KEYS, *TWO_MOTOR_KEYS),
 }
-MAX_SPRING_POINTS = 20_000  # numbers; each 500 points take up to 0.1 s
+MAX_SPRING_POINTS = 10_000  # numbers; 500 points in an antagonistic pair take up to 0.5 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
