@@ -69,7 +69,7 @@ DRIVE_KEYS = {
 }
 OTHER_FORMATS = {".urdf": "URDF", ".xacro": "xacro", ".sdf": "SDF", ".xml": "MJCF and URDF", ".mjcf": "MJCF"}
 OTHER_FORMATS |= {".usd": "USD", ".json": "JSON", ".yaml": "YAML", ".yml": "YAML"}
-MAX_SPRING_POINTS = 20_000  # numbers; each 500 points take up to 0.1 s
+MAX_SPRING_POINTS = 10_000  # numbers; 500 points in an antagonistic pair take up to 0.5 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 

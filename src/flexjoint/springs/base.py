@@ -101,8 +101,9 @@ class Spring(ABC):
 
     def curve(self, phi: Any) -> Curve:
         """The law in numbers."""
-        stiffness, slope = (evaluated(lambda x, k=k: self.gradients(x)[k], phi) for k in (0, 1))  # type: ignore[misc]
-        return Curve(evaluated(self.torque, phi), stiffness, slope)
+        x = ca.SX.sym("phi")
+        known = [self.torque(x), *self.gradients(x)]  # traced once
+        return Curve(*(evaluated(lambda y, e=e: ca.substitute(e, x, y), phi) for e in known))  # type: ignore[misc]
 
     def plain(self) -> dict[str, Any]:
         """All that tells this law from others, as plain data."""
