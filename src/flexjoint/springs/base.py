@@ -101,9 +101,9 @@ class Spring(ABC):
 
     def curve(self, phi: Any) -> Curve:
         """The law in numbers."""
-        x = ca.SX.sym("phi")
-        known = [self.torque(x), *self.gradients(x)]  # traced once
-        return Curve(*(evaluated(lambda y, e=e: ca.substitute(e, x, y), phi) for e in known))  # type: ignore[misc]
+        phi, x = np.asarray(phi, dtype=float), ca.SX.sym("phi")
+        found = evaluate([x], [phi.reshape(-1)], [ca.densify(y) for y in (self.torque(x), *self.gradients(x))])
+        return Curve(*(y.reshape(phi.shape) for y in found))
 
     def plain(self) -> dict[str, Any]:
         """All that tells this law from others, as plain data."""
