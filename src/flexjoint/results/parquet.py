@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from ..errors import InputError, quoted
 from ..trajectory.npz import MAX_FILE_BYTES, MAX_NUMBERS
 
 MAX_COLUMNS = 1_000
+MAX_UNPACKED = 1_000_000_000  # bytes of all columns
 NUMBERS = ("BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE")
 
 
@@ -30,8 +31,8 @@ def parquet_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[s
     try:
         file = ParquetFile(BufferReader(data), pre_buffer=False)
         known = numeric_columns(file, place)
-        chosen = {name: known[name] for name in wanted([*known]) if name in known}
-        check_sizes(file.metadata, chosen.values(), place)
+        chosen = [name for name in wanted(known) if name in known]
+        check_sizes(file.metadata, len(chosen), place)
         return {name: column(file, name) for name in chosen}
     except InputError:
         raise
@@ -39,12 +40,12 @@ def parquet_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[s
         raise InputError(f"{place}: not a Parquet file of numbers: {quoted(error)}") from None
 
 
-def numeric_columns(file: Any, place: str) -> dict[str, int]:
-    """The place of each column of numbers, by name."""
+def numeric_columns(file: Any, place: str) -> list[str]:
+    """The names of the columns of numbers."""
     metadata, schema = file.metadata, file.schema
     if metadata.num_columns > MAX_COLUMNS:
         raise InputError(f"{place}: {metadata.num_columns} columns; at most {MAX_COLUMNS:,} are read")
-    found: dict[str, int] = {}
+    found: list[str] = []
     for i in range(metadata.num_columns):
         part = schema.column(i)
         flat = part.path == part.name and part.max_repetition_level == 0
@@ -53,21 +54,24 @@ def numeric_columns(file: Any, place: str) -> dict[str, int]:
             continue  # texts, lists, times, decimals
         if part.name in found:
             raise InputError(f"{place}: there are two columns '{quoted(part.name)}'")
-        found[part.name] = i
+        found.append(part.name)
     return found
 
 
-def check_sizes(metadata: Any, columns: Collection[int], place: str) -> None:
-    """Refuse columns that are too large, as the metadata say."""
+def check_sizes(metadata: Any, count: int, place: str) -> None:
+    """Refuse a file whose columns, `count` of which are read, are too large, as the metadata say.
+
+    The metadata of single columns are not looked at: where they are damaged, PyArrow 26 ends the process.
+    """
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
-    parts = [group.column(i) for group in groups for i in columns]
-    if max(metadata.num_rows * len(columns), sum(part.num_values for part in parts)) > MAX_NUMBERS:
+    rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
+    if rows * count > MAX_NUMBERS:
         raise InputError(
-            f"{place}: {metadata.num_rows:,} samples of {len(columns)} columns; {MAX_NUMBERS:,} numbers are read from "
-            "a file: take fewer samples, or cut it into several"
+            f"{place}: {rows:,} samples of {count} columns; {MAX_NUMBERS:,} numbers are read from a file: take fewer "
+            "samples, or cut it into several"
         )
-    if sum(part.total_uncompressed_size for part in parts) > 10 * MAX_NUMBERS:
-        raise InputError(f"{place}: the columns unpack to more than {10 * MAX_NUMBERS:,} bytes; cut it into several")
+    if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
+        raise InputError(f"{place}: the columns unpack to more than {MAX_UNPACKED:,} bytes; cut it into several")
 
 
 def column(file: Any, name: str) -> np.ndarray:

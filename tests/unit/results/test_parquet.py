@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -71,3 +73,33 @@ def test_broken_files():
     pq.write_table(pa.Table.from_arrays([pa.array([0.0])] * 2, names=["t", "t"]), twice)
     with pytest.raises(fj.InputError, match="two columns 't'"):
         read(twice.getvalue())
+
+
+FLIPS = """
+import io, sys
+import numpy as np
+import pyarrow as pa
+from pyarrow.parquet import write_table
+from flexjoint.errors import FlexjointError
+from flexjoint.results.parquet import parquet_arrays
+
+buffer = io.BytesIO()
+write_table(pa.table({"t": np.arange(9.0), "q1": np.arange(9.0)}), buffer)
+data = buffer.getvalue()
+footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+for at in range(footer, len(data)):
+    for bit in (1, 2):
+        changed = bytearray(data)
+        changed[at] ^= bit
+        try:
+            parquet_arrays(bytes(changed), "x", lambda names: names)
+        except FlexjointError:
+            pass
+print("done")
+"""
+
+
+def test_no_damaged_metadata_end_the_process():
+    """In a process of its own: PyArrow has ended it without an exception."""
+    done = subprocess.run([sys.executable, "-c", FLIPS], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
