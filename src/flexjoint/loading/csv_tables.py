@@ -17,7 +17,8 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, quoted
+from .toml import path_text
 
 MAX_TABLE_BYTES = 500_000_000
 MAX_NUMBERS = 40_000_000  # that are kept: 320 MB
@@ -48,16 +49,16 @@ def read_csv(
     `what` says what the file should be.  `choose(header, width)` gives the indices of the columns to keep, in order, or
     raises; others may hold any text.  With `lost` a cell without a number is NaN, else it is refused.
     """
-    place = Path(path)
-    if not place.is_file():
-        raise InputError(f"{path}: there is no such file: give the path of a {what}")
+    place = path_text(path, what, InputError)
     try:
-        if place.stat().st_size > most:
-            raise InputError(f"{path}: the file is larger than {most:,} bytes; cut it into several")
-        with place.open("rb") as file:
-            return parse_csv(file, os.fspath(path), choose, lost=lost)
+        if not Path(place).is_file():
+            raise InputError(f"{quoted(place)}: there is no such file: give the path of a {what}")
+        if os.path.getsize(place) > most:
+            raise InputError(f"{quoted(place)}: the file is larger than {most:,} bytes; cut it into several")
+        with open(place, "rb") as file:
+            return parse_csv(file, place, choose, lost=lost)
     except OSError as error:
-        raise InputError(f"{path}: the {what.split(' (')[0]} cannot be read: {error.strerror}") from error
+        raise InputError(f"{quoted(place)}: the {what.split(' (')[0]} cannot be read: {error.strerror}") from error
 
 
 def parse_csv(file: IO[bytes], place: str, choose: Choose, *, lost: bool = False) -> CsvTable:

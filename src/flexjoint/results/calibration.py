@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import FlexjointWarning, InputError
+from ..errors import NOT_NUMBERS, FlexjointWarning, InputError, shown
 from ..observers import MotorEncoderResidual
 from ..observers.stamps import judged_stamps
 from ..observers.thresholds import false_alarm_thresholds, spread_of_log
@@ -106,10 +106,10 @@ def quiet_samples(log: Log, quiet: tuple[float, float] | None) -> np.ndarray:
 def interval(quiet: object) -> tuple[float, float]:
     try:
         begin, end = (float(x) for x in quiet)  # type: ignore[attr-defined]
-    except (TypeError, ValueError, OverflowError):
+    except NOT_NUMBERS:
         begin = end = math.nan
     if not begin < end:
-        raise InputError(f"detect: quiet is {quiet!r}; it must be two times in s, (begin, end), the second one later")
+        raise InputError(f"detect: quiet is {shown(quiet)}; give two times in s, such as (0.0, 2.5)")
     return begin, end
 
 

@@ -25,7 +25,7 @@ from ..observers.stamps import judged_stamps
 from ..robot import Robot
 from ..trajectory.headers import SECONDS, parts, scaled
 from ..trajectory.npz import npz_arrays
-from .log_columns import QUANTITIES, Assignment, Used, assigned, labels, name_and_unit, names_in_use, units
+from .log_columns import QUANTITIES, Assignment, Used, assigned, labels, name_and_unit, names_in_use, numbered, units
 from .log_times import check_times
 from .netcdf import netcdf_arrays
 from .parquet import parquet_arrays
@@ -203,8 +203,12 @@ def log_of_arrays(read: ArrayReader, place: str, robot: Robot, columns: Mapping[
     sources: list[tuple[str, int | None]] = []  # the array of each header, and which column of it
 
     def ours(stored: list[str]) -> list[str]:
+        whole = {matrices[name_and_unit(x)[0]] for x in stored if name_and_unit(x)[0] in matrices}
         for array in stored:
             name, unit = name_and_unit(array)
+            bare, number = numbered(name)
+            if number and matrices.get(bare) in whole:  # such as theta_1 of both motors of a joint, beside theta
+                continue
             joints = labels(robot, matrices[name]) if name in matrices else [None]
             for i, joint in enumerate(joints):
                 headers.append(array if joint is None else f"{name}.{joint}" + f" [{unit}]" * bool(unit))

@@ -105,7 +105,7 @@ def simulate(
         checked_integrator(integrator, hold, substeps, compiled),
         whole("simulate", "substeps", substeps, least=1),
         hold,
-        KnownContact(robot, contact) if callable(contact) else contact,
+        known_contact(robot, contact),
         tuple(free),
         tuple(changes),
         stops,
@@ -307,18 +307,24 @@ def named_values(what: str, given: Any) -> dict[str, Any]:
 
 def check_setup(setup: Setup) -> None:
     check_motors(setup.robot, setup.controller)
-    if setup.contact is not None:
-        if not callable(setup.contact):
-            raise InputError(
-                f"simulate: contact is {shown(setup.contact)}; give a function (t, state) -> wrenches by names of links"
-            )
-        check_arguments("contact", setup.contact, "t, state")
     if setup.stops is not None:
         if not isinstance(setup.stops, Stops):
             raise InputError(f"simulate: stops must be Stops(...), not {setup.stops!r}")
         setup.stops.check(setup.robot)
     if not setup.hold and setup.instruments != NONE:
         raise InputError("simulate: sensors, actuators and observers are sampled; they need hold=True")
+
+
+def known_contact(robot: Robot, contact: Any) -> KnownContact | None:
+    """A contact, checked."""
+    if contact is None:
+        return None
+    if not callable(contact):
+        raise InputError(
+            f"simulate: contact is {shown(contact)}; give a function (t, state) -> wrenches by names of links"
+        )
+    check_arguments("contact", contact, "t, state")
+    return KnownContact(robot, contact)
 
 
 def checked_change(path: str, change: Any, period: float) -> list[np.ndarray]:

@@ -68,10 +68,11 @@ class Sinusoid(Trajectory):
 
     def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
         omega = 2.0 * math.pi * self.frequency
-        angle = t[..., None, None] * omega + self.phase
+        turns = t[..., None, None] * self.frequency
+        angle = 2.0 * math.pi * (turns - np.floor(turns)) + self.phase
         s, c = sin_cos(angle)
-        turns = (s, c, -s, -c)  # sin(x + kπ/2)
-        stack = np.stack([(self.amplitude * power(omega, k) * turns[k % 4]).sum(axis=-2) for k in range(order + 1)])
+        quarters = (s, c, -s, -c)  # sin(x + kπ/2)
+        stack = np.stack([(self.amplitude * power(omega, k) * quarters[k % 4]).sum(axis=-2) for k in range(order + 1)])
         stack[0] += self.offset
         return stack
 

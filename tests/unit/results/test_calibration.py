@@ -213,5 +213,5 @@ def test_a_peak_before_an_alarm_is_confirmed():
 
 @pytest.mark.parametrize("quiet", [(5,), 3, (1.0, 0.5), (0.0, np.nan), ("a", "b"), "xy"])
 def test_quiet_must_be_two_times(quiet):
-    with pytest.raises(fj.InputError, match="it must be two times in s"):
+    with pytest.raises(fj.InputError, match="give two times in s"):
         fj.detect(LOG, quiet=quiet)

@@ -67,7 +67,7 @@ def test_errors_of_the_law_itself_pass():
     [
         (lambda t, state: {"link1": [1.0 if t > 0.5 else 0.0] * 6}, r"contact decides by `if`.* ca\.if_else\(t > 0\.5"),
         (lambda t, state: {"link1": [max(state.q[0], 0)] * 6}, "contact decides by `if`"),
-        (lambda t, state: {"link1": "abcdef"}, "contact gave .*abcdef.*; a wrench is six numbers or SX"),
+        (lambda t, state: {"link1": "abcdef"}, "contact returned str for the wrench on 'link1'; it must have shape"),
         (lambda t: {}, r"contact takes \(t\); it is called with \(t, state\)"),
         ({"link1": [0.0] * 6}, r"contact is .*; give a function \(t, state\)"),
     ],
