@@ -112,7 +112,7 @@ def assigned(headers: Sequence[str], robot: Robot, place: str, columns: Mapping[
         here = Used(j, header, unit)
         bare, number = numbered(name)
         meant = {(what, i, "") for what, i in known.get(name, ())}
-        if number:
+        if number and len(number) < 9:
             meant |= {(what, int(number), number) for what in QUANTITIES if bare in names[what]}
         if len(meant) > 1:
             meant = {x for x in meant if x[0] in columns} or meant

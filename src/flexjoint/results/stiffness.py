@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.elastic import warn_of_friction
 from ..algorithms.feasibility import feasible_stiffness
 from ..algorithms.variable_stiffness import variable_stiffness_motion
 from ..errors import InputError, NonFiniteError
@@ -78,6 +79,7 @@ def stiffness_table(
     require_smoothness(trajectory, robot=robot)
     warn_of_units(robot, trajectory)
     warn_of_massless(robot)
+    warn_of_friction(robot)  # a kernel warns when it is made, not when it is called again
     t = sample_times(trajectory.duration, period)
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms.damped import damped_motion
-from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order
+from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order, warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..robot import Robot
 from ..signals import SIGNALS
@@ -167,6 +167,7 @@ def motor_table(
     require_smoothness(trajectory, robot=robot)
     warn_of_units(robot, trajectory)
     warn_of_massless(robot)
+    warn_of_friction(robot)  # a kernel warns when it is made, not when it is called again
     t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember

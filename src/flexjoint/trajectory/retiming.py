@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..numerics import power
 from ..spatial import total
-from .base import Trajectory, a_trajectory, empty_stack, positive, set_fields
+from .base import Trajectory, a_trajectory, empty_stack, positive, seconds, set_fields
 
 MATCH = 1e-9  # of its largest value: derivatives that differ by less at a joint count as continuous
 MAX_MATCH = 20  # so many derivatives are compared
@@ -29,7 +29,8 @@ class Scaled(Trajectory):
 
     def __post_init__(self) -> None:
         path, factor = a_trajectory("Scaled", self.path), positive("Scaled", "factor", self.factor, "")
-        set_fields(self, factor=factor, n=path.n, duration=path.duration * factor, smoothness=path.smoothness)
+        duration = seconds("Scaled", "duration", path.duration * factor)
+        set_fields(self, factor=factor, n=path.n, duration=duration, smoothness=path.smoothness)
 
     def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
         s = np.where(t == self.duration, self.path.duration, t / self.factor)
