@@ -410,3 +410,18 @@ def test_a_kernel_from_the_cache_warns_as_when_it_was_traced(folder):
         with pytest.warns(fj.FlexjointWarning, match="Coulomb friction of joint 'hinge'"):
             algorithm(robot, *motion)
     assert len(list(folder.glob("*.kernel"))) == 1
+
+
+def test_the_key_knows_casadi_and_the_processor(monkeypatch):
+    """Versions of CasADi simplify expressions in their own ways; code for one processor may not run on another."""
+    known = cache.key_of("kernel", 1, "processor")
+    assert cache.casadi_version() and known == cache.key_of("kernel", 1, "processor")
+    monkeypatch.setattr(cache, "casadi_version", lambda: "casadi-3.6.0.dist-info")
+    assert cache.key_of("kernel", 1, "processor") != known
+    code = "from flexjoint.compiler import jit; print(jit.processor())"
+    keys = set()
+    for level in ("x86-64-v2", "x86-64-v3"):
+        environment = {**os.environ, "FLEXJOINT_CPU": level}
+        found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
+        keys.add(found.stdout)
+    assert len(keys) == 2
