@@ -422,6 +422,5 @@ def test_the_key_knows_casadi_and_the_processor(monkeypatch):
     keys = set()
     for level in ("x86-64-v2", "x86-64-v3"):
         environment = {**os.environ, "FLEXJOINT_CPU": level}
-        found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment)
-        keys.add(found.stdout)
+        keys.add(subprocess.check_output([sys.executable, "-c", code], text=True, env=environment))
     assert len(keys) == 2
