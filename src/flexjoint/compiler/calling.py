@@ -48,18 +48,8 @@ class PythonKernelBase:
     def _use_block(self, address: int, lanes: int, groups: int, apart: bool, stack: int) -> None:
         """Blocks gain nothing here: the call itself takes longer than a row."""
 
-    def _run(
-        self,
-        inputs: tuple[np.ndarray, ...],
-        steps: tuple[int, ...],
-        outputs: tuple[np.ndarray, ...],
-        rows: int,
-        first: int,
-        count: int,
-        finite: np.ndarray | None,
-    ) -> int:
+    def _run(self, *part: Any) -> int:
         """Evaluate rows of a batch; see kernel_run in _call.c."""
-        part = (inputs, steps, outputs, rows, first, count, finite)
         return with_stack(self._stack, lambda: self._run_here(*part))
 
     def _run_here(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,24 +16,17 @@ if TYPE_CHECKING:
     from ..compiler.kernel import Kernel
 
 FLOATS = FloatArithmetic()
+T = TypeVar("T", float, np.ndarray)
 
 
-@overload
-def sin(x: float) -> float: ...
-@overload
-def sin(x: np.ndarray) -> np.ndarray: ...
-def sin(x: Any) -> Any:
+def sin(x: T) -> T:
     """The sine of a number or of each number in an array, for |x| <= 1e9; NaN beyond."""
-    return of_array("sin", x)[0] if isinstance(x, np.ndarray) else elementary.sin(FLOATS, float(x))
+    return _applied("sin", x)
 
 
-@overload
-def cos(x: float) -> float: ...
-@overload
-def cos(x: np.ndarray) -> np.ndarray: ...
-def cos(x: Any) -> Any:
+def cos(x: T) -> T:
     """The cosine of a number or of each number in an array, for |x| <= 1e9; NaN beyond."""
-    return of_array("cos", x)[0] if isinstance(x, np.ndarray) else elementary.cos(FLOATS, float(x))
+    return _applied("cos", x)
 
 
 def sin_cos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -42,22 +35,18 @@ def sin_cos(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return sines, cosines
 
 
-@overload
-def exp(x: float) -> float: ...
-@overload
-def exp(x: np.ndarray) -> np.ndarray: ...
-def exp(x: Any) -> Any:
+def exp(x: T) -> T:
     """The exponential of a number or of each number in an array."""
-    return of_array("exp", x)[0] if isinstance(x, np.ndarray) else elementary.exp(FLOATS, float(x))
+    return _applied("exp", x)
 
 
-@overload
-def log(x: float) -> float: ...
-@overload
-def log(x: np.ndarray) -> np.ndarray: ...
-def log(x: Any) -> Any:
+def log(x: T) -> T:
     """The natural logarithm of a number or of each number in an array."""
-    return of_array("log", x)[0] if isinstance(x, np.ndarray) else elementary.log(FLOATS, float(x))
+    return _applied("log", x)
+
+
+def _applied(name: str, x: Any) -> Any:
+    return of_array(name, x)[0] if isinstance(x, np.ndarray) else elementary.FUNCTIONS[name](FLOATS, float(x))
 
 
 def atan2(y: float, x: float) -> float:
