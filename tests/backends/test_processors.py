@@ -33,8 +33,10 @@ x86 = pytest.mark.skipif(not jit.target().features.startswith(("+64bit", "-")), 
 
 
 def run(code, **settings):
-    """Standard output of Python code under other settings; numpy warns of features it cannot disable."""
-    environment = {**os.environ, "FLEXJOINT_CACHE": "off", "PYTHONWARNINGS": "ignore", **settings}
+    """Standard output of Python code under these settings alone; NumPy warns of features it cannot disable."""
+    known = {key for setting in SETTINGS for key in setting}
+    others = {key: value for key, value in os.environ.items() if key not in known}
+    environment = {**others, "FLEXJOINT_CACHE": "off", "PYTHONWARNINGS": "ignore", **settings}
     done = subprocess.run([sys.executable, *code], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     return done.stdout
