@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +29,11 @@ from ..algorithms.feedback_linearization import (
 from ..algorithms.link_side import gravity_torque
 from ..algorithms.rotors import coupled_mass_matrix
 from ..algorithms.transmission import relative_degree
-from ..compiler.scan import tracing
+from ..api import program_of
+from ..compiler.program import Array, Program
+from ..compiler.reference import evaluate
 from ..drives import ElasticDrive
 from ..errors import NOT_NUMBERS, InputError
-from ..numerics import evaluate
 from ..robot import Robot, a_robot
 from ..spatial import ca, sx, zeros
 from .gains import check_gains
@@ -157,14 +159,19 @@ def stiffness_at_rest(robot: Robot, q: Any) -> np.ndarray:
 
 def deflection_at_rest(robot: Robot, q: Any) -> np.ndarray:
     """φ with which the springs carry the links."""
-    phi = np.zeros(robot.n)
-    for i, (joint, tau) in enumerate(zip(robot.joints, gravity_torque(robot, q))):
-        if isinstance(joint.drive, ElasticDrive):
-            torque = ca.SX.sym("tau_e")
-            with tracing() as definitions:
-                deflection = spring_motion(joint, [torque, 0.0, 0.0])[0]
-            phi[i] = evaluate([torque], [[tau]], [deflection], definitions)[0].item()
-    return phi
+    return evaluate(deflection_program(robot), gravity_torque(robot, q))[0]
+
+
+@lru_cache(maxsize=64)
+def deflection_program(robot: Robot) -> Program:
+    """φ (n,) of springs that transmit τ_e (n,), zero at rigid joints."""
+
+    def deflections(tau_e: Any) -> list[tuple[Array, Any]]:
+        pairs = zip(robot.joints, ca.vertsplit(tau_e))
+        phi = [spring_motion(x, [t, 0.0, 0.0])[0] if isinstance(x.drive, ElasticDrive) else sx(0.0) for x, t in pairs]
+        return [(Array("phi", (robot.n,)), ca.vertcat(zeros(0), *phi))]
+
+    return program_of(f"deflection of {robot.name}", [Array("tau_e", (robot.n,))], deflections)
 
 
 def state_at_rest(robot: Robot, q: Any) -> list[np.ndarray]:
