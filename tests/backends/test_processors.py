@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler import jit
+from flexjoint.compiler import control_word, jit
 from flexjoint.compiler.program import Array, Builder, Program
 
 DIGEST = Path(__file__).parent.parent / "support" / "digest.py"
@@ -29,7 +29,7 @@ SETTINGS = [
     {"FLEXJOINT_CPU": "x86-64-v3"},
     {"FLEXJOINT_CPU": "x86-64-v4"},
 ]
-x86 = pytest.mark.skipif(not jit.target().features.startswith(("+64bit", "-")), reason="settings of x86-64")
+x86 = pytest.mark.skipif(not control_word.X86, reason="settings of x86-64")
 
 
 def run(code, **settings):
