@@ -6,9 +6,9 @@ from setuptools import Extension, setup
 setup(
     ext_modules=[
         Extension(
-            "flexjoint.compiler._call",
-            ["src/flexjoint/compiler/_call.c"],
-            depends=["src/flexjoint/compiler/_stack.h"],
+            "flexjoint.compiler.runtime._call",
+            ["src/flexjoint/compiler/runtime/_call.c"],
+            depends=["src/flexjoint/compiler/runtime/_stack.h"],
             include_dirs=[numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             optional=True,

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
-from flexjoint.algorithms.elimination import LOOP_FROM
+from flexjoint.dynamics.drivetrain.elimination import LOOP_FROM
 from flexjoint.reproduce.couplings import general_arm
 
 from .timing import FULL, interleaved
@@ -183,7 +183,7 @@ def rounding() -> Table:
     """Torques against the same program in 200-bit arithmetic, over motions from slow to fast."""
     import mpmath
 
-    from flexjoint.compiler.reference import MpmathArithmetic, interpret
+    from flexjoint.compiler.ir.reference import MpmathArithmetic, interpret
 
     table = Table("axes", "N", "order", "of the largest torque", "worst joint, of its own")
     table.title = "Rounding of inverse dynamics, largest over the motions"

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
-from flexjoint.compiler import jit, llvm
+from flexjoint.compiler.llvm import jit, kernel_ir as llvm
 
 LOOPS = ("MM", "FFA", "MMS", "FFS", "FFMMSS", "FSFSMM", "MMLL", "FFLL", "MMLLS")  # repeated seven times
 COPIES = (1, 2, 3, 4, 8)

@@ -12,7 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from flexjoint.compiler.calling import EXTENSION
+from flexjoint.compiler.runtime.calling import EXTENSION
 
 from .timing import Effort, Row
 

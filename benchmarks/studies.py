@@ -22,13 +22,13 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
-from flexjoint.algorithms import newton_euler
-from flexjoint.algorithms.articulated_body import by_articulated_bodies
-from flexjoint.algorithms.bodies import moving_bodies
-from flexjoint.algorithms.mass_matrix import by_factorization, by_projection, by_walking
-from flexjoint.compiler import llvm
-from flexjoint.compiler.program import Array
-from flexjoint.compiler.trace import trace
+from flexjoint.compiler.ir.program import Array
+from flexjoint.compiler.ir.trace import trace
+from flexjoint.compiler.llvm import kernel_ir as llvm
+from flexjoint.dynamics.recursion import newton_euler
+from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
+from flexjoint.dynamics.recursion.bodies import moving_bodies
+from flexjoint.dynamics.recursion.composite_bodies import by_factorization, by_projection, by_walking
 
 from .complete_model import complete_model, rounding, seven_joints
 from .timing import FULL, interleaved

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.results import motor_table, plot_motors, write_table
+from flexjoint.analysis.torque_table import motor_table
+from flexjoint.plots.figures import plot_motors
+from flexjoint.results import write_table
 
 ARM = fj.from_dh(
     "arm",

@@ -15,79 +15,81 @@ from typing import Any
 import numpy  # noqa: F401  what every call needs
 
 _HOMES = {
-    "algorithms.articulated_body": "forward_dynamics",
-    "algorithms.coriolis": (
+    "dynamics.recursion.articulated_body": "forward_dynamics",
+    "dynamics.recursion.coriolis": (
         "coriolis_matrix coriolis_product coriolis_transpose_product mass_matrix_rate modified_newton_euler"
     ),
-    "algorithms.coupled": (
+    "dynamics.drivetrain.links_and_motors": (
         "CoupledMomentum CoupledTorques coupled_coriolis_matrix coupled_coriolis_product coupled_mass_matrix_rate "
         "coupled_momentum coupled_transpose_product"
     ),
-    "algorithms.damped": "DampedMotion damped_inverse_dynamics damped_motion",
-    "algorithms.elastic": "MotorMotion inverse_dynamics motor_motion",
-    "algorithms.elastic_forward": "Accelerations elastic_forward_dynamics",
-    "algorithms.energy": "Momentum generalized_momentum kinetic_energy momentum potential_energy",
-    "algorithms.feasibility": (
+    "dynamics.drivetrain.damped": "DampedMotion damped_inverse_dynamics damped_motion",
+    "dynamics.inverse": "MotorMotion inverse_dynamics motor_motion",
+    "dynamics.forward": "Accelerations elastic_forward_dynamics",
+    "dynamics.recursion.energy": "Momentum generalized_momentum kinetic_energy momentum potential_energy",
+    "dynamics.drivetrain.feasibility": (
         "StiffnessBand TorqueBand feasible_stiffness feasible_stiffness_along feasible_torque "
         "require_feasible_stiffness stiffness_range"
     ),
-    "algorithms.feedback_linearization": (
+    "dynamics.linearization": (
         "LinearizingTorque LinkMotion chain_length feedback_linearization feedback_linearization_from_positions "
         "feedback_linearization_from_torques linearizing_control link_motion"
     ),
-    "algorithms.friction": "coulomb_command",
-    "algorithms.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
-    "algorithms.link_side": "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives",
-    "algorithms.mass_matrix": "mass_matrix",
-    "algorithms.mixed_control": (
+    "dynamics.drivetrain.friction": "coulomb_command",
+    "dynamics.recursion.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
+    "dynamics.links": "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives",
+    "dynamics.recursion.composite_bodies": "mass_matrix",
+    "control.laws.mixed": (
         "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
     ),
-    "algorithms.orders": "JointOrders Orders derivative_orders explain_orders",
-    "algorithms.passivity": "AdaptiveTorque adaptive_torque passivity_torque",
-    "algorithms.regressor": "BaseParameters base_parameters base_regressor regressor standard_parameters",
-    "algorithms.rotors": (
+    "dynamics.drivetrain.orders": "JointOrders Orders derivative_orders explain_orders",
+    "control.laws.passivity": "AdaptiveTorque adaptive_torque passivity_torque",
+    "dynamics.recursion.regressor": "BaseParameters base_parameters base_regressor regressor standard_parameters",
+    "dynamics.drivetrain.rotors": (
         "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
     ),
-    "algorithms.settings": "deflection_steps",
-    "algorithms.stiffness_tracking": "VariableStiffnessControl variable_stiffness_control",
-    "algorithms.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
-    "algorithms.variable_stiffness": (
+    "dynamics.drivetrain.settings": "deflection_steps",
+    "control.laws.stiffness_tracking": "VariableStiffnessControl variable_stiffness_control",
+    "dynamics.drivetrain.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
+    "dynamics.drivetrain.variable_stiffness": (
         "MotorTorques VariableStiffnessMotion variable_stiffness_inverse_dynamics "
         "variable_stiffness_linearization variable_stiffness_motion"
     ),
-    "algorithms.variable_stiffness_forward": "VariableStiffnessAccelerations variable_stiffness_forward_dynamics",
-    "api": "Algorithm compile export_c show_config",
-    "compiler.kernel": "Kernel",
+    "dynamics.drivetrain.variable_stiffness_forward": (
+        "VariableStiffnessAccelerations variable_stiffness_forward_dynamics"
+    ),
+    "algorithm.api": "Algorithm compile export_c show_config",
+    "compiler.runtime.kernel": "Kernel",
     "control": (
         "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
         "FeedbackLinearization FeedforwardPD FullStateFeedback JointModes JointState MixedInverseDynamics MotorPD "
         "OpenLoop PassivityControl RigidState StructurePreserving TrackingIntegrals VariableStiffnessTracking "
+        "Guarded Reaction Reflex Stop ZeroGravity "
         "gains_from_poles joint_modes routh_period_limit runge_kutta_limit sampling_period_limit stiffness_band"
     ),
     "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
     "errors": "FlexjointError FlexjointWarning InputError NonFiniteError RobotError",
-    "loading": "builtin_robots load",
-    "loading.dh": "from_dh",
-    "loading.robot_files": "read_robot",
-    "loading.writing": "write_robot",
+    "formats": "load",
+    "formats.dh": "from_dh",
+    "formats.robot_files": "read_robot",
+    "formats.writing": "write_robot",
     "observers": (
         "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
-        "FrictionObserver Guarded JointTorqueResidual KalmanDifferentiator LinkResidual Measurement "
-        "MomentumResidual MotionEstimate MotorEncoderResidual Observer Reaction Reflex Residual Spread "
-        "SpringTorqueObserver Status Stop TimedObserver TransferFunction VelocityEstimator ZeroGravity external_wrench "
+        "FrictionObserver JointTorqueResidual KalmanDifferentiator LinkResidual Measurement "
+        "MomentumResidual MotionEstimate MotorEncoderResidual Observer Residual Spread "
+        "SpringTorqueObserver Status TimedObserver TransferFunction VelocityEstimator external_wrench "
         "false_alarm_thresholds output_covariance spread_of_log spread_of_noise struck_links"
     ),
-    "paths": "Parameter parameters",
-    "random_robots": "random_robot",
-    "results": (
-        "Detections Log RotorComparison animate compare_rotor_models detect plot_simulation read_log read_results "
-        "sensitivity write_results"
-    ),
+    "robot.parameters": "Parameter parameters",
+    "robot.random_robots": "random_robot",
+    "analysis": ("LinearModel RotorComparison compare_rotor_models joint_eigenfrequencies linearize sensitivity"),
+    "catalog": "builtin_robots",
+    "detection": "Detections Log detect read_log",
+    "plots": "plot_simulation",
+    "results": "read_results write_results",
+    "viewer": "animate",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": (
-        "Actuators FaultyActuators LinearModel Plant Sensors Simulation Stops at_rest joint_eigenfrequencies linearize "
-        "reference_solution simulate"
-    ),
+    "simulation": ("Actuators FaultyActuators Plant Sensors Simulation Stops at_rest reference_solution simulate"),
     "springs": (
         "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
         "TabulatedSpring"

@@ -1,136 +1,16 @@
 """What flexjoint/__init__.py makes available, for type checkers and editors."""
 
-from .algorithms.articulated_body import forward_dynamics as forward_dynamics
-from .algorithms.coriolis import (
-    coriolis_matrix as coriolis_matrix,
-    coriolis_product as coriolis_product,
-    coriolis_transpose_product as coriolis_transpose_product,
-    mass_matrix_rate as mass_matrix_rate,
-    modified_newton_euler as modified_newton_euler,
+from .algorithm.api import Algorithm as Algorithm, compile as compile, export_c as export_c, show_config as show_config
+from .analysis import (
+    LinearModel as LinearModel,
+    RotorComparison as RotorComparison,
+    compare_rotor_models as compare_rotor_models,
+    joint_eigenfrequencies as joint_eigenfrequencies,
+    linearize as linearize,
+    sensitivity as sensitivity,
 )
-from .algorithms.coupled import (
-    CoupledMomentum as CoupledMomentum,
-    CoupledTorques as CoupledTorques,
-    coupled_coriolis_matrix as coupled_coriolis_matrix,
-    coupled_coriolis_product as coupled_coriolis_product,
-    coupled_mass_matrix_rate as coupled_mass_matrix_rate,
-    coupled_momentum as coupled_momentum,
-    coupled_transpose_product as coupled_transpose_product,
-)
-from .algorithms.damped import (
-    DampedMotion as DampedMotion,
-    damped_inverse_dynamics as damped_inverse_dynamics,
-    damped_motion as damped_motion,
-)
-from .algorithms.elastic import (
-    MotorMotion as MotorMotion,
-    inverse_dynamics as inverse_dynamics,
-    motor_motion as motor_motion,
-)
-from .algorithms.elastic_forward import (
-    Accelerations as Accelerations,
-    elastic_forward_dynamics as elastic_forward_dynamics,
-)
-from .algorithms.energy import (
-    Momentum as Momentum,
-    generalized_momentum as generalized_momentum,
-    kinetic_energy as kinetic_energy,
-    momentum as momentum,
-    potential_energy as potential_energy,
-)
-from .algorithms.feasibility import (
-    StiffnessBand as StiffnessBand,
-    TorqueBand as TorqueBand,
-    feasible_stiffness as feasible_stiffness,
-    feasible_stiffness_along as feasible_stiffness_along,
-    feasible_torque as feasible_torque,
-    require_feasible_stiffness as require_feasible_stiffness,
-    stiffness_range as stiffness_range,
-)
-from .algorithms.feedback_linearization import (
-    LinearizingTorque as LinearizingTorque,
-    LinkMotion as LinkMotion,
-    chain_length as chain_length,
-    feedback_linearization as feedback_linearization,
-    feedback_linearization_from_positions as feedback_linearization_from_positions,
-    feedback_linearization_from_torques as feedback_linearization_from_torques,
-    linearizing_control as linearizing_control,
-    link_motion as link_motion,
-)
-from .algorithms.friction import coulomb_command as coulomb_command
-from .algorithms.kinematics import (
-    Pose as Pose,
-    forward_kinematics as forward_kinematics,
-    jacobian as jacobian,
-    jacobian_derivatives as jacobian_derivatives,
-)
-from .algorithms.link_side import (
-    BaseMotion as BaseMotion,
-    bias_torque as bias_torque,
-    coriolis_torque as coriolis_torque,
-    gravity_torque as gravity_torque,
-    joint_wrenches as joint_wrenches,
-    torque_derivatives as torque_derivatives,
-)
-from .algorithms.mass_matrix import mass_matrix as mass_matrix
-from .algorithms.mixed_control import (
-    AdaptiveMixedTorque as AdaptiveMixedTorque,
-    MixedTorque as MixedTorque,
-    adaptive_mixed_torque as adaptive_mixed_torque,
-    adaptive_mixed_torque_from_positions as adaptive_mixed_torque_from_positions,
-    mixed_torque as mixed_torque,
-)
-from .algorithms.orders import (
-    JointOrders as JointOrders,
-    Orders as Orders,
-    derivative_orders as derivative_orders,
-    explain_orders as explain_orders,
-)
-from .algorithms.passivity import (
-    AdaptiveTorque as AdaptiveTorque,
-    adaptive_torque as adaptive_torque,
-    passivity_torque as passivity_torque,
-)
-from .algorithms.regressor import (
-    BaseParameters as BaseParameters,
-    base_parameters as base_parameters,
-    base_regressor as base_regressor,
-    regressor as regressor,
-    standard_parameters as standard_parameters,
-)
-from .algorithms.rotors import (
-    GeneralizedForces as GeneralizedForces,
-    carrier_torque as carrier_torque,
-    coupled_mass_matrix as coupled_mass_matrix,
-    generalized_forces as generalized_forces,
-    rotor_coupling as rotor_coupling,
-    rotor_torque as rotor_torque,
-)
-from .algorithms.settings import deflection_steps as deflection_steps
-from .algorithms.stiffness_tracking import (
-    VariableStiffnessControl as VariableStiffnessControl,
-    variable_stiffness_control as variable_stiffness_control,
-)
-from .algorithms.transmission import (
-    LinkState as LinkState,
-    SpringTorque as SpringTorque,
-    link_state as link_state,
-    relative_degree as relative_degree,
-    spring_torques as spring_torques,
-)
-from .algorithms.variable_stiffness import (
-    MotorTorques as MotorTorques,
-    VariableStiffnessMotion as VariableStiffnessMotion,
-    variable_stiffness_inverse_dynamics as variable_stiffness_inverse_dynamics,
-    variable_stiffness_linearization as variable_stiffness_linearization,
-    variable_stiffness_motion as variable_stiffness_motion,
-)
-from .algorithms.variable_stiffness_forward import (
-    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
-    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
-)
-from .api import Algorithm as Algorithm, compile as compile, export_c as export_c, show_config as show_config
-from .compiler.kernel import Kernel as Kernel
+from .catalog import builtin_robots as builtin_robots
+from .compiler.runtime.kernel import Kernel as Kernel
 from .control import (
     AdaptiveControl as AdaptiveControl,
     AdaptiveMixedControl as AdaptiveMixedControl,
@@ -141,16 +21,21 @@ from .control import (
     FeedbackLinearization as FeedbackLinearization,
     FeedforwardPD as FeedforwardPD,
     FullStateFeedback as FullStateFeedback,
+    Guarded as Guarded,
     JointModes as JointModes,
     JointState as JointState,
     MixedInverseDynamics as MixedInverseDynamics,
     MotorPD as MotorPD,
     OpenLoop as OpenLoop,
     PassivityControl as PassivityControl,
+    Reaction as Reaction,
+    Reflex as Reflex,
     RigidState as RigidState,
+    Stop as Stop,
     StructurePreserving as StructurePreserving,
     TrackingIntegrals as TrackingIntegrals,
     VariableStiffnessTracking as VariableStiffnessTracking,
+    ZeroGravity as ZeroGravity,
     gains_from_poles as gains_from_poles,
     joint_modes as joint_modes,
     routh_period_limit as routh_period_limit,
@@ -158,6 +43,23 @@ from .control import (
     sampling_period_limit as sampling_period_limit,
     stiffness_band as stiffness_band,
 )
+from .control.laws.mixed import (
+    AdaptiveMixedTorque as AdaptiveMixedTorque,
+    MixedTorque as MixedTorque,
+    adaptive_mixed_torque as adaptive_mixed_torque,
+    adaptive_mixed_torque_from_positions as adaptive_mixed_torque_from_positions,
+    mixed_torque as mixed_torque,
+)
+from .control.laws.passivity import (
+    AdaptiveTorque as AdaptiveTorque,
+    adaptive_torque as adaptive_torque,
+    passivity_torque as passivity_torque,
+)
+from .control.laws.stiffness_tracking import (
+    VariableStiffnessControl as VariableStiffnessControl,
+    variable_stiffness_control as variable_stiffness_control,
+)
+from .detection import Detections as Detections, Log as Log, detect as detect, read_log as read_log
 from .drives import (
     AntagonisticDrive as AntagonisticDrive,
     ElasticDrive as ElasticDrive,
@@ -166,6 +68,116 @@ from .drives import (
     RigidDrive as RigidDrive,
     VariableStiffnessDrive as VariableStiffnessDrive,
 )
+from .dynamics.drivetrain.damped import (
+    DampedMotion as DampedMotion,
+    damped_inverse_dynamics as damped_inverse_dynamics,
+    damped_motion as damped_motion,
+)
+from .dynamics.drivetrain.feasibility import (
+    StiffnessBand as StiffnessBand,
+    TorqueBand as TorqueBand,
+    feasible_stiffness as feasible_stiffness,
+    feasible_stiffness_along as feasible_stiffness_along,
+    feasible_torque as feasible_torque,
+    require_feasible_stiffness as require_feasible_stiffness,
+    stiffness_range as stiffness_range,
+)
+from .dynamics.drivetrain.friction import coulomb_command as coulomb_command
+from .dynamics.drivetrain.links_and_motors import (
+    CoupledMomentum as CoupledMomentum,
+    CoupledTorques as CoupledTorques,
+    coupled_coriolis_matrix as coupled_coriolis_matrix,
+    coupled_coriolis_product as coupled_coriolis_product,
+    coupled_mass_matrix_rate as coupled_mass_matrix_rate,
+    coupled_momentum as coupled_momentum,
+    coupled_transpose_product as coupled_transpose_product,
+)
+from .dynamics.drivetrain.orders import (
+    JointOrders as JointOrders,
+    Orders as Orders,
+    derivative_orders as derivative_orders,
+    explain_orders as explain_orders,
+)
+from .dynamics.drivetrain.rotors import (
+    GeneralizedForces as GeneralizedForces,
+    carrier_torque as carrier_torque,
+    coupled_mass_matrix as coupled_mass_matrix,
+    generalized_forces as generalized_forces,
+    rotor_coupling as rotor_coupling,
+    rotor_torque as rotor_torque,
+)
+from .dynamics.drivetrain.settings import deflection_steps as deflection_steps
+from .dynamics.drivetrain.transmission import (
+    LinkState as LinkState,
+    SpringTorque as SpringTorque,
+    link_state as link_state,
+    relative_degree as relative_degree,
+    spring_torques as spring_torques,
+)
+from .dynamics.drivetrain.variable_stiffness import (
+    MotorTorques as MotorTorques,
+    VariableStiffnessMotion as VariableStiffnessMotion,
+    variable_stiffness_inverse_dynamics as variable_stiffness_inverse_dynamics,
+    variable_stiffness_linearization as variable_stiffness_linearization,
+    variable_stiffness_motion as variable_stiffness_motion,
+)
+from .dynamics.drivetrain.variable_stiffness_forward import (
+    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
+    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
+)
+from .dynamics.forward import Accelerations as Accelerations, elastic_forward_dynamics as elastic_forward_dynamics
+from .dynamics.inverse import (
+    MotorMotion as MotorMotion,
+    inverse_dynamics as inverse_dynamics,
+    motor_motion as motor_motion,
+)
+from .dynamics.linearization import (
+    LinearizingTorque as LinearizingTorque,
+    LinkMotion as LinkMotion,
+    chain_length as chain_length,
+    feedback_linearization as feedback_linearization,
+    feedback_linearization_from_positions as feedback_linearization_from_positions,
+    feedback_linearization_from_torques as feedback_linearization_from_torques,
+    linearizing_control as linearizing_control,
+    link_motion as link_motion,
+)
+from .dynamics.links import (
+    BaseMotion as BaseMotion,
+    bias_torque as bias_torque,
+    coriolis_torque as coriolis_torque,
+    gravity_torque as gravity_torque,
+    joint_wrenches as joint_wrenches,
+    torque_derivatives as torque_derivatives,
+)
+from .dynamics.recursion.articulated_body import forward_dynamics as forward_dynamics
+from .dynamics.recursion.composite_bodies import mass_matrix as mass_matrix
+from .dynamics.recursion.coriolis import (
+    coriolis_matrix as coriolis_matrix,
+    coriolis_product as coriolis_product,
+    coriolis_transpose_product as coriolis_transpose_product,
+    mass_matrix_rate as mass_matrix_rate,
+    modified_newton_euler as modified_newton_euler,
+)
+from .dynamics.recursion.energy import (
+    Momentum as Momentum,
+    generalized_momentum as generalized_momentum,
+    kinetic_energy as kinetic_energy,
+    momentum as momentum,
+    potential_energy as potential_energy,
+)
+from .dynamics.recursion.kinematics import (
+    Pose as Pose,
+    forward_kinematics as forward_kinematics,
+    jacobian as jacobian,
+    jacobian_derivatives as jacobian_derivatives,
+)
+from .dynamics.recursion.regressor import (
+    BaseParameters as BaseParameters,
+    base_parameters as base_parameters,
+    base_regressor as base_regressor,
+    regressor as regressor,
+    standard_parameters as standard_parameters,
+)
 from .errors import (
     FlexjointError as FlexjointError,
     FlexjointWarning as FlexjointWarning,
@@ -173,10 +185,10 @@ from .errors import (
     NonFiniteError as NonFiniteError,
     RobotError as RobotError,
 )
-from .loading import builtin_robots as builtin_robots, load as load
-from .loading.dh import from_dh as from_dh
-from .loading.robot_files import read_robot as read_robot
-from .loading.writing import write_robot as write_robot
+from .formats import load as load
+from .formats.dh import from_dh as from_dh
+from .formats.robot_files import read_robot as read_robot
+from .formats.writing import write_robot as write_robot
 from .observers import (
     DerivativeState as DerivativeState,
     Detector as Detector,
@@ -186,7 +198,6 @@ from .observers import (
     FaultIdentifier as FaultIdentifier,
     FilteredDerivative as FilteredDerivative,
     FrictionObserver as FrictionObserver,
-    Guarded as Guarded,
     JointTorqueResidual as JointTorqueResidual,
     KalmanDifferentiator as KalmanDifferentiator,
     LinkResidual as LinkResidual,
@@ -195,17 +206,13 @@ from .observers import (
     MotionEstimate as MotionEstimate,
     MotorEncoderResidual as MotorEncoderResidual,
     Observer as Observer,
-    Reaction as Reaction,
-    Reflex as Reflex,
     Residual as Residual,
     Spread as Spread,
     SpringTorqueObserver as SpringTorqueObserver,
     Status as Status,
-    Stop as Stop,
     TimedObserver as TimedObserver,
     TransferFunction as TransferFunction,
     VelocityEstimator as VelocityEstimator,
-    ZeroGravity as ZeroGravity,
     external_wrench as external_wrench,
     false_alarm_thresholds as false_alarm_thresholds,
     output_covariance as output_covariance,
@@ -213,33 +220,19 @@ from .observers import (
     spread_of_noise as spread_of_noise,
     struck_links as struck_links,
 )
-from .paths import Parameter as Parameter, parameters as parameters
-from .random_robots import random_robot as random_robot
-from .results import (
-    Detections as Detections,
-    Log as Log,
-    RotorComparison as RotorComparison,
-    animate as animate,
-    compare_rotor_models as compare_rotor_models,
-    detect as detect,
-    plot_simulation as plot_simulation,
-    read_log as read_log,
-    read_results as read_results,
-    sensitivity as sensitivity,
-    write_results as write_results,
-)
+from .plots import plot_simulation as plot_simulation
+from .results import read_results as read_results, write_results as write_results
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
+from .robot.parameters import Parameter as Parameter, parameters as parameters
+from .robot.random_robots import random_robot as random_robot
 from .simulation import (
     Actuators as Actuators,
     FaultyActuators as FaultyActuators,
-    LinearModel as LinearModel,
     Plant as Plant,
     Sensors as Sensors,
     Simulation as Simulation,
     Stops as Stops,
     at_rest as at_rest,
-    joint_eigenfrequencies as joint_eigenfrequencies,
-    linearize as linearize,
     reference_solution as reference_solution,
     simulate as simulate,
 )
@@ -269,5 +262,6 @@ from .trajectory import (
     load_trajectory as load_trajectory,
     require_smoothness as require_smoothness,
 )
+from .viewer import animate as animate
 
 __all__: list[str]

@@ -43,7 +43,7 @@ def test_exports_are_sorted_and_complete():
 @pytest.mark.parametrize("name", [x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm)])
 def test_algorithms_have_signals_for_all_they_take(name):
     """Every positional array and every output is described in SIGNALS, or tracing would fail at a user's."""
-    from flexjoint.signals import GROUPS, SIGNALS
+    from flexjoint.algorithm.signals import GROUPS, SIGNALS
 
     algorithm = getattr(fj, name)
     kinds = inspect.Parameter

@@ -13,6 +13,7 @@ PACKAGE = Path(flexjoint.__file__).parent
 LAYERS = [
     "errors",
     "lazy",
+    "checks",
     "compiler",
     "numerics",
     "atomic",
@@ -20,26 +21,25 @@ LAYERS = [
     "springs",
     "drives",
     "robot",
-    "paths",
-    "loading",
-    "random_robots",
-    "roots",
-    "derivatives",
-    "signals",
-    "api",
-    "algorithms",
+    "catalog",
+    "formats",
+    "algorithm",
+    "dynamics",
     "trajectory",
-    "control",
     "observers",
+    "control",
     "simulation",
     "results",
+    "detection",
+    "analysis",
+    "plots",
+    "viewer",
     "studies",
     "reproduce",
     "cli",
     "__main__",
 ]  # a module imports from its own layer and those before it
 LEAVES = ["cli"]  # nothing but __main__ imports them; they alone may import flexjoint as its users do
-DATA = ["robots"]  # files, no modules
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
@@ -74,8 +74,7 @@ def forbidden(path, source=None):
 
 
 def test_every_module_has_a_layer():
-    assert {layer(path) for path in MODULES} - {"__init__"} <= set(LAYERS) | set(DATA)
-    assert not any(path.suffix == ".py" for name in DATA for path in (PACKAGE / name).rglob("*.py"))
+    assert {layer(path) for path in MODULES} - {"__init__"} <= set(LAYERS)
 
 
 @pytest.mark.parametrize(
@@ -92,14 +91,14 @@ def test_nothing_imports_a_leaf():
 @pytest.mark.parametrize(
     ("module", "source", "bad"),
     [
-        ("robot.py", "from .api import algorithm", {"api"}),
-        ("robot.py", "import flexjoint.algorithms.energy", {"algorithms"}),
-        ("robot.py", "import flexjoint", {""}),
-        ("compiler/kernel.py", "from ..errors import InputError\nfrom .. import algorithms", {"algorithms"}),
-        ("compiler/kernel.py", "def f():\n    from ..api import compile", {"api"}),
-        ("compiler/kernel.py", "from .program import Program\nfrom . import jit", set()),
-        ("algorithms/energy.py", "from ..cli import app", {"cli"}),
-        ("robot.py", "from . import mass_matrix", {""}),
+        ("robot/model.py", "from ..algorithm.api import algorithm", {"algorithm"}),
+        ("robot/model.py", "import flexjoint.dynamics.recursion.energy", {"dynamics"}),
+        ("robot/model.py", "import flexjoint", {""}),
+        ("compiler/runtime/kernel.py", "from ...errors import InputError\nfrom ... import dynamics", {"dynamics"}),
+        ("compiler/runtime/kernel.py", "def f():\n    from ...algorithm.api import compile", {"algorithm"}),
+        ("compiler/runtime/kernel.py", "from ..ir.program import Program\nfrom . import cache", set()),
+        ("dynamics/inverse.py", "from ..cli import app", {"cli"}),
+        ("robot/model.py", "from .. import mass_matrix", {""}),
         ("cli/robots.py", "import flexjoint as fj\nfrom .. import mass_matrix", set()),
     ],
 )
@@ -125,7 +124,7 @@ EVERY_NAME = "import flexjoint; [getattr(flexjoint, name) for name in flexjoint.
         ("import flexjoint", "flexjoint"),
         ("import flexjoint; flexjoint.load('kuka_lwr')", "flexjoint.robot"),
         ("import flexjoint.trajectory", "flexjoint.trajectory.spline"),
-        (EVERY_NAME, "flexjoint.algorithms.newton_euler"),
+        (EVERY_NAME, "flexjoint.dynamics.recursion.newton_euler"),
     ],
     ids=["package", "robot", "trajectory", "every name"],
 )

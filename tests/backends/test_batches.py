@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler import jit, llvm
-from flexjoint.compiler.kernel import BLOCKS_FROM, Kernel
+from flexjoint.compiler.llvm import jit, kernel_ir as llvm
+from flexjoint.compiler.runtime.kernel import BLOCKS_FROM, Kernel
 from support.programs import ALGORITHMS, ROBOTS, inputs_of, kernel_of, same_bits
 
 WIDTHS = [2, 4, 8]  # LLVM splits what is wider than the machine

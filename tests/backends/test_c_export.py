@@ -15,14 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 import flexjoint as fj
-from flexjoint.algorithms import newton_euler
 from flexjoint.cli import app
-from flexjoint.compiler import c
-from flexjoint.compiler.kernel import Kernel
-from flexjoint.compiler.program import ARITY, LANES, Array
-from flexjoint.compiler.reference import SingleArithmetic, evaluate, evaluate_rows
-from flexjoint.compiler.scan import operation, tracing
-from flexjoint.compiler.trace import trace
+from flexjoint.compiler.c import export as c
+from flexjoint.compiler.ir.program import ARITY, LANES, Array
+from flexjoint.compiler.ir.reference import SingleArithmetic, evaluate, evaluate_rows
+from flexjoint.compiler.ir.scan import operation, tracing
+from flexjoint.compiler.ir.trace import trace
+from flexjoint.compiler.runtime.kernel import Kernel
+from flexjoint.dynamics.recursion import newton_euler
 from support.loops import LOOPS, program_of
 from support.programs import (
     ALGORITHMS,

@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithms import newton_euler
-from flexjoint.api import kernel_of
-from flexjoint.compiler import jit, llvm
-from flexjoint.compiler.kernel import Kernel
-from flexjoint.compiler.program import Array
-from flexjoint.compiler.reference import evaluate
-from flexjoint.compiler.scan import scan, tracing
+from flexjoint.algorithm.api import kernel_of
+from flexjoint.compiler.ir.program import Array
+from flexjoint.compiler.ir.reference import evaluate
+from flexjoint.compiler.ir.scan import scan, tracing
+from flexjoint.compiler.llvm import jit, kernel_ir as llvm
+from flexjoint.compiler.runtime.kernel import Kernel
+from flexjoint.dynamics.recursion import newton_euler
 from support.errors import relative_error
 from support.loops import LOOPS, chained, nested, program_of, sums
 from support.programs import same_bits

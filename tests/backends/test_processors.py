@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler import control_word, jit
-from flexjoint.compiler.program import Array, Builder, Program
+from flexjoint.compiler.ir.program import Array, Builder, Program
+from flexjoint.compiler.llvm import control_word, jit
 
 DIGEST = Path(__file__).parent.parent / "support" / "digest.py"
 SETTINGS = [

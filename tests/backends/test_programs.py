@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler import jit, llvm
-from flexjoint.compiler.kernel import Kernel
-from flexjoint.compiler.program import ARITY, LANES, Array
-from flexjoint.compiler.reference import MpmathArithmetic, NumpyArithmetic, evaluate, evaluate_rows, interpret
-from flexjoint.compiler.scan import operation, tracing
-from flexjoint.compiler.trace import trace
+from flexjoint.compiler.ir.program import ARITY, LANES, Array
+from flexjoint.compiler.ir.reference import MpmathArithmetic, NumpyArithmetic, evaluate, evaluate_rows, interpret
+from flexjoint.compiler.ir.scan import operation, tracing
+from flexjoint.compiler.ir.trace import trace
+from flexjoint.compiler.llvm import jit, kernel_ir as llvm
+from flexjoint.compiler.runtime.kernel import Kernel
 from support import calls
 from support.programs import ALGORITHMS, ROBOTS, SPECIAL, inputs_of, kernel_of, raw, same_bits
 
@@ -295,5 +295,5 @@ def test_same_results_and_errors_without_the_extension():
 def test_the_extension_is_built_where_a_compiler_is():
     if not (shutil.which("cc") or shutil.which("gcc")):
         pytest.skip("no C compiler")
-    code = "from flexjoint.compiler.calling import EXTENSION; print(EXTENSION)"
+    code = "from flexjoint.compiler.runtime.calling import EXTENSION; print(EXTENSION)"
     assert run_python("-c", code, FLEXJOINT_NO_EXTENSION="").strip() == "True"

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.loading import robot_files
-from flexjoint.loading.robot_files import parse_robot
-from flexjoint.loading.writing import robot_text
+from flexjoint.formats import robot_files
+from flexjoint.formats.robot_files import parse_robot
+from flexjoint.formats.writing import robot_text
 from flexjoint.trajectory import files
 from fuzz.mutation import NUMBERS, TEXTS, changed, damaged, inline, toml, value
 
-ROBOTS = Path(robot_files.__file__).parent.parent / "robots"
+ROBOTS = Path(robot_files.__file__).parent.parent / "catalog"
 LINK = {"mass": 1.0, "a": 0.5, "com": [0.1, 0.0, 0.0], "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1}}
 TABLE = {"kind": "tabulated", "deflections": [-0.2, -0.1, 0.0, 0.1, 0.2], "torques": [-30.0, -12.0, 0.0, 12.0, 30.0]}
 SPRINGS: list[dict[str, Any]] = [

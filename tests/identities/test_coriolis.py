@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithms.bodies import moving_bodies
-from flexjoint.algorithms.coriolis_columns import by_projection, by_walking, columns
-from flexjoint.algorithms.kinematics import velocities
-from flexjoint.random_robots import random_body
+from flexjoint.dynamics.recursion.bodies import moving_bodies
+from flexjoint.dynamics.recursion.coriolis_columns import by_projection, by_walking, columns
+from flexjoint.dynamics.recursion.kinematics import velocities
+from flexjoint.robot.random_robots import random_body
 from flexjoint.spatial import time_derivative
 from support.errors import relative_error
 from support.evaluate import Symbolic, evaluate

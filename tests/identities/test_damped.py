@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
-from flexjoint.algorithms.damped import weights
+from flexjoint.dynamics.drivetrain.damped import weights
 from support.errors import relative_error
 
 UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])

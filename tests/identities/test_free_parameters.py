@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler.reference import evaluate as interpret
+from flexjoint.compiler.ir.reference import evaluate as interpret
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.parameters import scrambled

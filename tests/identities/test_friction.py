@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithms.articulated_body import by_articulated_bodies
-from flexjoint.algorithms.friction import coulomb_command, joint_friction, link_friction, motor_friction
-from flexjoint.algorithms.mass_matrix import by_factorization
+from flexjoint.dynamics.drivetrain.friction import coulomb_command, joint_friction, link_friction, motor_friction
+from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
+from flexjoint.dynamics.recursion.composite_bodies import by_factorization
 from flexjoint.spatial import time_derivative
 from support.errors import relative_error
 from support.lagrange import smooth_friction

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithms.bodies import lump_fixed, moving_bodies
-from flexjoint.algorithms.newton_euler import newton_euler
-from flexjoint.random_robots import random_body, random_rotation
+from flexjoint.dynamics.recursion.bodies import lump_fixed, moving_bodies
+from flexjoint.dynamics.recursion.newton_euler import newton_euler
+from flexjoint.robot.random_robots import random_body, random_rotation
 from flexjoint.spatial import sx
 from support.errors import relative_error
 from support.evaluate import Symbolic, evaluate

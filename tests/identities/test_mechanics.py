@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithms.articulated_body import by_articulated_bodies
-from flexjoint.algorithms.mass_matrix import by_factorization
+from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
+from flexjoint.dynamics.recursion.composite_bodies import by_factorization
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.kinematics import symbolic_poses

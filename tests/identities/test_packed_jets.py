@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler.reference import evaluate
+from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.spatial import time_derivative
 
 ROBOTS = {

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.random_robots import random_body, random_rotation
+from flexjoint.robot.random_robots import random_body, random_rotation
 from flexjoint.spatial import rotation_y
 from support.errors import relative_error
 from support.evaluate import Symbolic, evaluate

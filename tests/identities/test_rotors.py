@@ -9,10 +9,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
-from flexjoint.algorithms.articulated_body import by_articulated_bodies
-from flexjoint.algorithms.bodies import rotors
-from flexjoint.algorithms.mass_matrix import by_factorization
-from flexjoint.compiler.reference import MpmathArithmetic, interpret
+from flexjoint.compiler.ir.reference import MpmathArithmetic, interpret
+from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
+from flexjoint.dynamics.recursion.bodies import rotors
+from flexjoint.dynamics.recursion.composite_bodies import by_factorization
 from flexjoint.robot import Link
 from support.errors import recorded, relative_error
 from support.evaluate import Symbolic, evaluate

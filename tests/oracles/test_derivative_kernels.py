@@ -5,8 +5,8 @@ import pinocchio as pin
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler.reference import MpmathArithmetic, evaluate as interpreted, interpret
-from flexjoint.paths import select
+from flexjoint.compiler.ir.reference import MpmathArithmetic, evaluate as interpreted, interpret
+from flexjoint.robot.parameters import select
 from support.errors import relative_error
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.loading.robot_files import parse_robot
-from flexjoint.random_robots import random_body, random_rotation
+from flexjoint.formats.robot_files import parse_robot
+from flexjoint.robot.random_robots import random_body, random_rotation
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.homogeneous import Reference, rate, series

@@ -8,9 +8,9 @@ import pinocchio as pin
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithms.articulated_body import by_articulated_bodies
-from flexjoint.algorithms.bodies import moving_bodies
-from flexjoint.algorithms.mass_matrix import by_factorization, by_projection, by_walking
+from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
+from flexjoint.dynamics.recursion.bodies import moving_bodies
+from flexjoint.dynamics.recursion.composite_bodies import by_factorization, by_projection, by_walking
 from flexjoint.spatial import time_derivative
 from support.errors import relative_error
 from support.evaluate import evaluate

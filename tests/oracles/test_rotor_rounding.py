@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler.reference import FloatArithmetic, MpmathArithmetic, interpret
+from flexjoint.compiler.ir.reference import FloatArithmetic, MpmathArithmetic, interpret
 from support.errors import recorded
 from support.multiprecision import PRECISION, normwise_error
 from support.rotors import with_random_rotors

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.compiler.calling import EXTENSION
+from flexjoint.compiler.runtime.calling import EXTENSION
 
 
 def calls() -> dict[str, Callable[[], Any]]:

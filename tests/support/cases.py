@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from flexjoint.drives import AntagonisticDrive, ElasticDrive, Motor
-from flexjoint.loading.dh import from_dh
+from flexjoint.formats.dh import from_dh
 from flexjoint.robot import Robot
 from flexjoint.springs import CubicSpring, ExponentialSpring
 

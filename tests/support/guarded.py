@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.compiler.kernel import Kernel
+from flexjoint.compiler.runtime.kernel import Kernel
 from flexjoint.simulation import loop
 
 PAGE = mmap.PAGESIZE

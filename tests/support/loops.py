@@ -2,9 +2,9 @@
 
 import casadi as ca
 
-from flexjoint.compiler.program import Array
-from flexjoint.compiler.scan import scan, tracing
-from flexjoint.compiler.trace import trace
+from flexjoint.compiler.ir.program import Array
+from flexjoint.compiler.ir.scan import scan, tracing
+from flexjoint.compiler.ir.trace import trace
 
 
 def sums(a, b):

@@ -1,4 +1,4 @@
-"""A robot with other numbers, written out field by field: nothing of flexjoint.paths is used."""
+"""A robot with other numbers, written out field by field: nothing of flexjoint.robot.parameters is used."""
 
 import dataclasses
 

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.compiler.elementary import SIN_RANGE
+from flexjoint.compiler.ir.elementary import SIN_RANGE
 
 ROBOTS = {
     "lwr": fj.load("kuka_lwr"),

@@ -9,8 +9,8 @@ import mpmath
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.random_robots import random_rotation
 from flexjoint.robot import BASE, Joint, Link, Robot
+from flexjoint.robot.random_robots import random_rotation
 from support.cases import robot_of_case
 from support.multiprecision import PRECISION, link_torques
 

@@ -23,9 +23,9 @@ import numpy as np
 
 ROOT = Path(__file__).parents[2]
 TESTED = (
-    "tests/unit/compiler/test_call_memory.py",
-    "tests/unit/compiler/test_guard_pages.py",
-    "tests/unit/test_kernel_memory.py",
+    "tests/unit/compiler/runtime/test_call_memory.py",
+    "tests/unit/compiler/runtime/test_guard_pages.py",
+    "tests/unit/compiler/runtime/test_kernel_memory.py",
     "tests/backends/test_batches.py",
 )
 FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -47,7 +47,7 @@ def environment(cc: str, folder: Path) -> dict[str, str]:
     """Builds the extension in a copy of the package, and says how Python finds it."""
     source = folder / "src"
     shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("*.so", "__pycache__", "*.egg-info"))
-    place = source / "flexjoint" / "compiler"
+    place = source / "flexjoint" / "compiler" / "runtime"
     include = [f"-I{path}" for path in (sysconfig.get_path("include"), np.get_include())]
     target = place / f"_call{sysconfig.get_config_var('EXT_SUFFIX')}"
     define = "-DNPY_NO_DEPRECATED_API=NPY_2_0_API_VERSION"

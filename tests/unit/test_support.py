@@ -4,7 +4,7 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from flexjoint.random_robots import random_robot
+from flexjoint.robot.random_robots import random_robot
 from support.cases import case_names, load_case, robot_of_case
 from support.kinematics import link_poses, potential_energy
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_model, pinocchio_order, pinocchio_rnea

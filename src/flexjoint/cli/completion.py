@@ -13,7 +13,7 @@ INTEGRATORS = ("runge_kutta", "euler", "midpoint")
 
 def robots(incomplete: str) -> list[str]:
     """Built-in robots, and robot files."""
-    from ..loading import builtin_robots
+    from ..catalog import builtin_robots
 
     return [x for x in builtin_robots() if x.startswith(incomplete)] + files(incomplete, (".toml",))
 

@@ -97,9 +97,7 @@ LAWS = {
         "all joints with linear, undamped springs",
         ("K_P", "K_D", "D"),
     ),
-    "feedforward_pd": Law(
-        "FeedforwardPD", "tracking: torque of the reference, PD of the motors", ANY, ("K_P", "K_D")
-    ),
+    "feedforward_pd": Law("FeedforwardPD", "tracking: torque of the reference, PD of the motors", ANY, ("K_P", "K_D")),
     "passivity_control": Law(
         "PassivityControl", "passivity-based tracking", NEGLECTS, ("LAMBDA", "K_D", "K_P"), 1, passivity
     ),
@@ -127,7 +125,7 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     """A controller with gains, or with one pole as often as it has integrators."""
     import flexjoint as fj
 
-    from ..loading.toml import suggestion
+    from ..formats.toml import suggestion
 
     if name not in LAWS:
         raise fj.InputError(

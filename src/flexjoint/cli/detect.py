@@ -13,7 +13,7 @@ from .completion import logs, robots
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..results.detection import Detections, Event
+    from ..detection.detection import Detections, Event
 
 MEANING = {
     "residual": "collision, load or actuator",
@@ -64,18 +64,14 @@ def detect(
 
     Also says where nothing could be told.
     """
+    from ..detection.detection import detect as detected
+    from ..detection.log_columns import column_names
+    from ..detection.logs import read_log
     from ..errors import InputError
-    from ..loading import load
-    from ..results import (
-        check_plot_path,
-        check_table_path,
-        detect as detected,
-        plot_detections,
-        read_log,
-        write_csv,
-        write_table,
-    )
-    from ..results.log_columns import column_names
+    from ..formats import load
+    from ..plots.detections import plot_detections
+    from ..plots.figures import check_plot_path
+    from ..results import check_table_path, write_csv, write_table
 
     if sum((threshold is not None, bool(quiet), calibration is not None)) != 1:
         raise InputError("give one of --threshold, --quiet-part, a part of the log without faults, and --calibration")
@@ -87,9 +83,7 @@ def detect(
         read_log(log, model, time_unit=time_unit, columns=names),
         thresholds=threshold,
         quiet=interval(quiet) if quiet else None,
-        calibration=None
-        if calibration is None
-        else read_log(calibration, model, time_unit=time_unit, columns=names),
+        calibration=None if calibration is None else read_log(calibration, model, time_unit=time_unit, columns=names),
         per_hour=per_hour,
         cutoff=cutoff,
         confirmation=confirmation,
@@ -124,8 +118,8 @@ def interval(text: str) -> tuple[float, float]:
 
 
 def summary(found: Detections) -> list[str]:
+    from ..detection.log_columns import listed
     from ..observers import Status
-    from ..results.log_columns import listed
 
     log, status = found.log, found.status
     name, lost = type(found.residual).__name__, sum(x.samples for x in found.blind)

@@ -12,9 +12,9 @@ from .app import app, command, help_without_command
 from .completion import algorithms, robots
 
 if TYPE_CHECKING:
-    from ..api import Algorithm
-    from ..compiler.kernel import Kernel
-    from ..compiler.program import Array
+    from ..algorithm.api import Algorithm
+    from ..compiler.ir.program import Array
+    from ..compiler.runtime.kernel import Kernel
 
 
 @command()
@@ -110,7 +110,7 @@ app.add_typer(kept, name="cache")
 @command(kept, "info")
 def cache_info() -> Answer:
     """Where kernels are kept, how many, and how much room they take."""
-    from ..compiler.cache import info
+    from ..compiler.runtime.cache import info
 
     place, count, size = info()
     text = f"{place}: {count} kernels, {size / 1e6:.1f} MB" if place else "no kernels are kept"
@@ -120,7 +120,7 @@ def cache_info() -> Answer:
 @command(kept, "clear")
 def cache_clear() -> Answer:
     """Remove all of them."""
-    from ..compiler.cache import clear
+    from ..compiler.runtime.cache import clear
 
     count = clear()
     return Answer([f"removed {count} kernels"], {"removed": count})

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 @command()
 def robots() -> Answer:
     """List the built-in robots."""
-    from ..loading import builtin_robots, load
+    from ..catalog import builtin_robots
+    from ..formats import load
 
     found = {name: load(name) for name in builtin_robots()}
     drives = {name: sorted({drive_kind(x.drive) for x in robot.joints}) for name, robot in found.items()}
@@ -36,7 +37,7 @@ def info(
     parameters: Annotated[bool, typer.Option("--parameters", help="List the paths of all its numbers.")] = False,
 ) -> Answer:
     """Show the links, joints, masses and drives of a robot."""
-    from ..loading import load
+    from ..formats import load
 
     found = load(robot)
     mass = sum(link.mass for link in found.links)
@@ -58,7 +59,7 @@ def info(
 @command()
 def config() -> Answer:
     """Show versions, processor and call path of this installation."""
-    from ..api import configuration, configuration_text
+    from ..algorithm.api import configuration, configuration_text
 
     found = configuration()
     return Answer([configuration_text(found)], found)
@@ -136,7 +137,7 @@ def operation_counts(robot: Robot) -> dict[str, int]:
 
 
 def parameter_data(robot: Robot) -> list[dict[str, Any]]:
-    from ..paths import parameters
+    from ..robot.parameters import parameters
 
     return [{"path": x.path, "value": x.value, "unit": x.unit} for x in parameters(robot).values()]
 

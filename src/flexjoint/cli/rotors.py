@@ -14,7 +14,7 @@ from .progress import progress_bar
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..results import RotorComparison
+    from ..analysis.rotor_models import RotorComparison
     from ..robot import Robot
     from ..trajectory import Trajectory
 
@@ -36,10 +36,11 @@ def rotors(
 
     The models are no rotors, an armature and Spong's; what they cost is the error of the motor torques.
     """
+    from ..analysis.rotor_models import compare_rotor_models, complete
     from ..errors import InputError
-    from ..loading import load
-    from ..results import check_plot_path, compare_rotor_models, plot_rotor_models
-    from ..results.rotor_models import complete
+    from ..formats import load
+    from ..plots.figures import check_plot_path
+    from ..plots.rotor_models import plot_rotor_models
 
     if plot is not None:
         check_plot_path(plot)
@@ -75,7 +76,7 @@ def as_smooth_as_can_be(source: str, robot: Robot) -> Trajectory:
 
 def error_table(comparison: RotorComparison) -> Table:
     """The largest error of each model at each joint."""
-    from ..results.table import units
+    from ..analysis.torque_table import units
 
     rows = []
     for i, (joint, unit) in enumerate(zip(comparison.robot.joints, units(comparison.robot, "tau"))):
@@ -88,7 +89,7 @@ def error_table(comparison: RotorComparison) -> Table:
 
 def relative_table(comparison: RotorComparison) -> Table:
     """Errors of the peak torque, of each joint and of the worst one at each speed; powers of the speed they grow as."""
-    from ..results.rotor_models import percent
+    from ..analysis.rotor_models import percent
 
     rows = [
         [joint.name, *(percent(comparison.relative[model][i]) for model in comparison.simpler)]
@@ -105,7 +106,7 @@ def relative_table(comparison: RotorComparison) -> Table:
 
 def worst_errors(comparison: RotorComparison) -> list[tuple[float, dict[str, float]]]:
     """At each speed, of the worst joint, by model."""
-    from ..results.rotor_models import share
+    from ..analysis.rotor_models import share
 
     return [
         (speed, {model: share(comparison.growth[model][k], comparison.peaks[k]).max() for model in comparison.simpler})
@@ -123,7 +124,7 @@ def growth(comparison: RotorComparison) -> dict[str, tuple[float, float] | None]
 
 
 def comparison_data(comparison: RotorComparison) -> dict[str, Any]:
-    from ..results.table import units
+    from ..analysis.torque_table import units
 
     def at(i: int, numbers: dict[str, Any]) -> dict[str, float]:
         return {model: numbers[model][i] for model in comparison.simpler}

@@ -78,7 +78,9 @@ def simulate(
     """
     import flexjoint as fj
 
-    from ..results import check_animation_path, check_plot_path, check_results_path
+    from ..plots.figures import check_plot_path
+    from ..results import check_results_path
+    from ..viewer.animation import check_animation_path
 
     if (samples is not None) != bool(vary) or (samples is not None and animate is not None):
         raise fj.InputError("--samples and --vary belong together, and --animate shows one run without them")
@@ -174,7 +176,7 @@ def variations(texts: list[str]) -> dict[str, str]:
 
 def run_table(run: Simulation) -> Table:
     """Errors and torques of each joint; of a run that diverged, as long as it was well."""
-    from ..results.plots import shown_units
+    from ..plots.figures import shown_units
 
     end = "error when it diverged" if run.diverged else "error at the end"
     largest, final, torques = run_errors(run)
@@ -250,7 +252,7 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
     """Quantiles of the errors of each joint, and the first failures with their parameters."""
     import numpy as np
 
-    from ..results.plots import shown_units
+    from ..plots.figures import shown_units
     from ..studies.monte_carlo import LEVELS
     from ..studies.report import counts
 
@@ -273,7 +275,7 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
 
 
 def failure_table(study: MonteCarlo, rows: Any) -> Table:
-    from ..results.plots import shown_units
+    from ..plots.figures import shown_units
 
     joints, (units, factors) = study.robot.joints, shown_units(study.robot)
     found = []
@@ -291,6 +293,7 @@ def study_data(study: MonteCarlo) -> dict[str, Any]:
     import numpy as np
 
     from ..studies.monte_carlo import LEVELS
+
     robot, some = study.robot, study.samples.size > 0
     units = ["m" if joint.kind == "prismatic" else "rad" for joint in robot.joints]
     kinds = {f"{kind}_error_quantiles": study.quantiles(LEVELS, kind) for kind in ("largest", "final") if some}

@@ -15,7 +15,7 @@ from .progress import progress_bar
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..results import JointTable
+    from ..analysis.torque_table import JointTable
     from ..robot import Robot
     from ..trajectory import Trajectory
 
@@ -47,8 +47,10 @@ def torques(
     ] = None,
 ) -> Answer:
     """Compute motor torques and deflections along a motion."""
-    from ..loading import load
-    from ..results import check_plot_path, check_table_path, plot_motors, sample_times, write_csv, write_table
+    from ..analysis.torque_table import sample_times
+    from ..formats import load
+    from ..plots.figures import check_plot_path, plot_motors
+    from ..results import check_table_path, write_csv, write_table
     from ..trajectory import load_trajectory
 
     for path, check in ((output, check_table_path), (plot, check_plot_path)):
@@ -79,8 +81,9 @@ def computed(
     robot: Robot, motion: Trajectory, stiffness: str | None, period: float, rigid: bool, options: dict[str, Any]
 ) -> JointTable:
     """The table of a robot with one motor a joint, or of one with joints of variable stiffness."""
+    from ..analysis.torque_table import motor_table
+    from ..analysis.variable_stiffness_table import stiffness_table
     from ..errors import InputError
-    from ..results import motor_table, stiffness_table
     from ..trajectory import load_stiffness
 
     if stiffness is None:
@@ -107,7 +110,7 @@ def uncertain(given: list[str]) -> dict[str, str]:
 
 def peak_table(table: JointTable) -> Table:
     """The largest of what is plotted of each joint: of one motor or the other, and of errors their bound."""
-    from ..results import panels
+    from ..plots.figures import panels
 
     found = panels(table)
     rows = [
@@ -121,7 +124,7 @@ def peaks(table: JointTable) -> dict[str, Any]:
     """The largest absolute value of each quantity in the table, joint by joint, with its unit."""
     import numpy as np
 
-    from ..results.table import units
+    from ..analysis.torque_table import units
 
     robot, found = table.robot, table.quantities()
     largest = {name: np.nan_to_num(np.abs(x)).max(axis=0) for name, x in found.items()}

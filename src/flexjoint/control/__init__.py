@@ -12,13 +12,8 @@ from .mixed_inverse_dynamics import MixedInverseDynamics
 from .motor_pd import MotorPD
 from .open_loop import OpenLoop
 from .passivity import PassivityControl, RigidState
-from .sampling import (
-    JointModes,
-    joint_modes,
-    routh_period_limit,
-    runge_kutta_limit,
-    sampling_period_limit,
-)
+from .reactions import Guarded, Reaction, Reflex, Stop, ZeroGravity
+from .sampling import JointModes, joint_modes, routh_period_limit, runge_kutta_limit, sampling_period_limit
 from .structure_preserving import StructurePreserving
 from .variable_stiffness import TrackingIntegrals, VariableStiffnessTracking, stiffness_band
 
@@ -32,16 +27,21 @@ __all__ = [
     "FeedbackLinearization",
     "FeedforwardPD",
     "FullStateFeedback",
+    "Guarded",
     "JointModes",
     "JointState",
     "MixedInverseDynamics",
     "MotorPD",
     "OpenLoop",
     "PassivityControl",
+    "Reaction",
+    "Reflex",
     "RigidState",
+    "Stop",
     "StructurePreserving",
     "TrackingIntegrals",
     "VariableStiffnessTracking",
+    "ZeroGravity",
     "gains_from_poles",
     "joint_modes",
     "routh_period_limit",

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.passivity import adaptive_torque
-from ..algorithms.regressor import base_parameters
-from ..api import compile
-from ..compiler.kernel import Kernel
+from ..algorithm.api import compile
+from ..checks import positive, positive_numbers
+from ..compiler.runtime.kernel import Kernel
+from ..dynamics.recursion.regressor import base_parameters
 from ..robot import Robot
-from .base import Controller, checked_robot, positive_numbers
-from .gains import positive
+from .base import Controller, checked_robot
+from .laws.passivity import adaptive_torque
 
 
 class AdaptiveState(NamedTuple):

@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algorithms.mixed_control import adaptive_mixed_torque_from_positions, reference_order
-from ..algorithms.regressor import base_parameters
+from ..checks import positive, positive_numbers
+from ..dynamics.recursion.regressor import base_parameters
 from ..robot import Robot
 from ..spatial import sx
 from .adaptive import AdaptiveState
-from .base import Controller, JointState, positive_numbers
-from .gains import positive
+from .base import Controller, JointState
+from .laws.mixed import adaptive_mixed_torque_from_positions, reference_order
 from .mixed_inverse_dynamics import mixed_gains
 
 

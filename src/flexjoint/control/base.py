@@ -13,13 +13,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.elastic import refuse_antagonism
-from ..api import kernel_of
-from ..compiler.kernel import Kernel
-from ..compiler.program import Array
-from ..compiler.scan import mapped
-from ..compiler.trace import check_count, declared, declared_all
-from ..errors import NOT_NUMBERS, InputError
+from ..algorithm.api import kernel_of
+from ..compiler.ir.program import Array
+from ..compiler.ir.scan import mapped
+from ..compiler.ir.trace import check_count, declared, declared_all
+from ..compiler.runtime.kernel import Kernel
+from ..dynamics.inverse import refuse_antagonism
+from ..errors import InputError
 from ..robot import Robot, a_robot
 from ..spatial import ca
 
@@ -187,34 +187,3 @@ def with_one_motor_a_joint(controller: Controller) -> Robot:
     """The controller's robot, for laws that do not set stiffness."""
     refuse_antagonism(type(controller).__name__, checked_robot(controller), "VariableStiffnessTracking")
     return controller.robot
-
-
-def positive_numbers(controller: Controller, name: str, size: int) -> np.ndarray:
-    """A field as `size` positive numbers."""
-    what, value = f"{type(controller).__name__}: {name}", getattr(controller, name)
-    try:
-        array = np.array(value, dtype=float)
-    except NOT_NUMBERS:
-        raise InputError(f"{what} must be a number or {size} numbers, not {value!r}") from None
-    if array.shape not in ((), (size,)):
-        raise InputError(f"{what} has shape {array.shape}; give a number or ({size},)")
-    if not np.all((array > 0) & np.isfinite(array)):
-        raise InputError(f"{what} is {array.tolist()}; every number must be positive and finite")
-    array = np.broadcast_to(array, (size,)).copy()
-    array.flags.writeable = False
-    return array
-
-
-def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float = 0.0) -> np.ndarray:
-    """Gains as (rows, n): for each name a number or one a joint, none below `least`."""
-    try:
-        array = np.stack([np.broadcast_to(np.asarray(row, dtype=float), n) for row in gains])
-    except NOT_NUMBERS:
-        array = np.empty((0, n))
-    if len(array) != len(names):
-        raise InputError(f"{owner}: gains must be [{', '.join(names)}], each a number or {n} numbers, not {gains!r}")
-    for name, row in zip(names, array):
-        if not np.all((row >= least) & np.isfinite(row)):
-            raise InputError(f"{owner}: {name} is {row.tolist()}; every number must be finite and at least {least:g}")
-    array.flags.writeable = False
-    return array

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.elastic import inverse_dynamics
+from ..dynamics.inverse import inverse_dynamics
 from ..errors import InputError
 from ..robot import Robot
 from .base import Controller, JointState, checked_robot

@@ -15,17 +15,13 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.feedback_linearization import (
-    chain_length,
-    held_torques,
-    linearizing_control,
-    refuse_coupled_motors,
-)
-from ..algorithms.link_side import torque_derivatives
+from ..checks import positive
+from ..dynamics.linearization import chain_length, held_torques, linearizing_control, refuse_coupled_motors
+from ..dynamics.links import torque_derivatives
 from ..robot import Robot
 from ..spatial import sx
 from .base import Controller, JointState, with_one_motor_a_joint
-from .gains import check_gains, positive
+from .gains import check_gains
 
 
 class ControllerState(NamedTuple):

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.elastic import motor_motion, needed_order
+from ..checks import gain_rows
+from ..dynamics.inverse import motor_motion, needed_order
 from ..robot import Robot
-from .base import Controller, JointState, gain_rows, with_one_motor_a_joint
+from .base import Controller, JointState, with_one_motor_a_joint
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.transmission import spring_torque
+from ..checks import gain_rows
+from ..dynamics.drivetrain.transmission import spring_torque
 from ..robot import Robot
 from ..spatial import ca
-from .base import Controller, JointState, gain_rows, with_one_motor_a_joint
+from .base import Controller, JointState, with_one_motor_a_joint
 from .motor_pd import motor_regulation
 
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from ..errors import NOT_NUMBERS, InputError, shown as quote
+from ..errors import NOT_NUMBERS, InputError
 
-LARGEST = sys.float_info.max
 PAIRED = 1e-9  # relative; how far a pole may be from the conjugate of its partner
 
 
@@ -74,12 +71,6 @@ def check_gains(gains: Any, length: int, n: int) -> np.ndarray:
             )
     array.flags.writeable = False
     return array
-
-
-def positive(owner: str, name: str, value: Any) -> None:
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not 0 < value <= LARGEST:
-        raise InputError(f"{owner}: {name} is {quote(value)}; it must be a positive number")
 
 
 def shown(pole: complex) -> str:

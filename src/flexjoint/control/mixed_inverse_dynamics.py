@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.mixed_control import GAINS, check_springs, closes, mixed_torque, reference_order
+from ..checks import gain_rows
 from ..robot import Robot
-from .base import Controller, JointState, checked_robot, gain_rows
+from .base import Controller, JointState, checked_robot
+from .laws.mixed import GAINS, check_springs, closes, mixed_torque, reference_order
 
 LEAST = 1e-9  # of a gain: K_P is divided by K_D
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.deflection import spring_motion
-from ..algorithms.link_side import gravity_torque
+from ..checks import gain_rows
+from ..dynamics.drivetrain.deflection import spring_motion
+from ..dynamics.links import gravity_torque
 from ..robot import Robot
 from ..spatial import ca
-from .base import Controller, JointState, gain_rows, with_one_motor_a_joint
+from .base import Controller, JointState, with_one_motor_a_joint
 
 
 @dataclass(frozen=True, eq=False)

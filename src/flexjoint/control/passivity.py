@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.passivity import passivity_torque
-from ..api import compile
-from ..compiler.kernel import Kernel
+from ..algorithm.api import compile
+from ..checks import positive_numbers
+from ..compiler.runtime.kernel import Kernel
 from ..robot import Robot
-from .base import Controller, checked_robot, positive_numbers
+from .base import Controller, checked_robot
+from .laws.passivity import passivity_torque
 
 
 class RigidState(NamedTuple):

@@ -16,23 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.deflection import spring_motion
-from ..algorithms.elastic import refuse_antagonism
-from ..algorithms.elastic_forward import elastic_forward_dynamics
-from ..algorithms.feedback_linearization import (
-    chain_length,
-    held_torques,
-    linearizing_control,
-    link_derivatives,
-    torques_on_links,
-)
-from ..algorithms.link_side import gravity_torque
-from ..algorithms.rotors import coupled_mass_matrix
-from ..algorithms.transmission import relative_degree
-from ..api import program_of
-from ..compiler.program import Array, Program
-from ..compiler.reference import evaluate
+from ..algorithm.api import program_of
+from ..compiler.ir.program import Array, Program
+from ..compiler.ir.reference import evaluate
 from ..drives import ElasticDrive
+from ..dynamics.drivetrain.deflection import spring_motion
+from ..dynamics.drivetrain.rotors import coupled_mass_matrix
+from ..dynamics.drivetrain.transmission import relative_degree
+from ..dynamics.forward import elastic_forward_dynamics
+from ..dynamics.inverse import refuse_antagonism
+from ..dynamics.linearization import chain_length, held_torques, linearizing_control, link_derivatives, torques_on_links
+from ..dynamics.links import gravity_torque
 from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot, a_robot
 from ..spatial import ca, sx, zeros

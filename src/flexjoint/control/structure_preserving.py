@@ -18,14 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.feedback_linearization import link_motion
-from ..algorithms.mixed_control import stiffness
-from ..algorithms.rotors import motor_inertias
+from ..checks import gain_rows
 from ..drives import ElasticDrive
+from ..dynamics.drivetrain.rotors import motor_inertias
+from ..dynamics.linearization import link_motion
 from ..errors import InputError
 from ..robot import Robot
 from ..springs import LinearSpring
-from .base import Controller, JointState, checked_robot, gain_rows
+from .base import Controller, JointState, checked_robot
+from .laws.mixed import stiffness
 from .motor_pd import motor_regulation
 
 

@@ -14,15 +14,16 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.feasibility import feasible_stiffness_along
-from ..algorithms.stiffness_tracking import UNBOUNDED, variable_stiffness_control
-from ..algorithms.variable_stiffness import refuse_damping, require_springs
+from ..checks import positive
+from ..dynamics.drivetrain.feasibility import feasible_stiffness_along
+from ..dynamics.drivetrain.variable_stiffness import refuse_damping, require_springs
 from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..trajectory import Trajectory
 from .base import Controller, JointState
-from .gains import check_gains, gains_from_poles, positive
+from .gains import check_gains, gains_from_poles
+from .laws.stiffness_tracking import UNBOUNDED, variable_stiffness_control
 
 NAME = "VariableStiffnessTracking"
 MOTION, STIFFNESS = slice(0, 5), slice(5, 8)  # rows of the gains

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.program import Program
-from ..compiler.reference import NumpyArithmetic, interpret
-from ..compiler.trace import Recorder, by_rows
+from ..compiler.ir.program import Program
+from ..compiler.ir.reference import NumpyArithmetic, interpret
+from ..compiler.ir.trace import Recorder, by_rows
 from ..lazy import ca
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ..compiler import elementary
-from ..compiler.passes import optimise
-from ..compiler.program import Array, Builder, Program
-from ..compiler.reference import FloatArithmetic
+from ..compiler.ir import elementary
+from ..compiler.ir.program import Array, Builder, Program
+from ..compiler.ir.reference import FloatArithmetic
+from ..compiler.passes.optimise import optimise
 
 if TYPE_CHECKING:
-    from ..compiler.kernel import Kernel
+    from ..compiler.runtime.kernel import Kernel
 
 FLOATS = FloatArithmetic()
 T = TypeVar("T", float, np.ndarray)
@@ -70,7 +70,7 @@ def of_array(names: str, x: np.ndarray) -> list[np.ndarray]:
 
 @cache
 def kernel(names: str) -> Kernel:
-    from ..compiler.kernel import Kernel, Result
+    from ..compiler.runtime.kernel import Kernel, Result
 
     def several(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         return arrays

@@ -11,7 +11,6 @@ from .kalman import KalmanDifferentiator, MotionEstimate
 from .momentum import JointTorqueResidual, MomentumResidual
 from .motor_encoder import LinkResidual, MotorEncoderResidual, SpringTorqueObserver
 from .noise import output_covariance
-from .reactions import Guarded, Reaction, Reflex, Stop, ZeroGravity
 from .residual import Residual, Status, TransferFunction
 from .thresholds import Spread, false_alarm_thresholds, spread_of_log, spread_of_noise
 from .timed import TimedObserver
@@ -26,7 +25,6 @@ __all__ = [
     "FaultIdentifier",
     "FilteredDerivative",
     "FrictionObserver",
-    "Guarded",
     "JointTorqueResidual",
     "KalmanDifferentiator",
     "LinkResidual",
@@ -35,17 +33,13 @@ __all__ = [
     "MotionEstimate",
     "MotorEncoderResidual",
     "Observer",
-    "Reaction",
-    "Reflex",
     "Residual",
     "Spread",
     "SpringTorqueObserver",
     "Status",
-    "Stop",
     "TimedObserver",
     "TransferFunction",
     "VelocityEstimator",
-    "ZeroGravity",
     "external_wrench",
     "false_alarm_thresholds",
     "output_covariance",

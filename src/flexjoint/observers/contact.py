@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.kinematics import jacobian
-from ..control.gains import positive
+from ..checks import finite, positive
+from ..dynamics.recursion.kinematics import jacobian
 from ..errors import InputError
 from ..robot import Robot
-from ..trajectory.base import finite
 
 COMPONENTS = ("f_x", "f_y", "f_z", "n_x", "n_y", "n_z")
 SMALL = 1e-3  # a component of an unobservable direction that is not worth its name

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.gains import positive
+from ..checks import positive
 from ..numerics import exp
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.bodies import refuse_spinning_rotors
-from ..algorithms.energy import kinetic_energy, potential_energy
-from ..algorithms.friction import link_friction
-from ..control.gains import positive
+from ..checks import positive
+from ..dynamics.drivetrain.friction import link_friction
+from ..dynamics.recursion.bodies import refuse_spinning_rotors
+from ..dynamics.recursion.energy import kinetic_energy, potential_energy
 from ..robot import Robot
 from ..spatial import ca
 from .base import Measurement

@@ -13,7 +13,7 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ..control.gains import positive
+from ..checks import positive
 from ..errors import InputError
 from ..spatial import ca, sx
 from .base import Measurement

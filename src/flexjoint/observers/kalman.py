@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.gains import positive
+from ..checks import positive
 from ..numerics import power, product, solve
 
 

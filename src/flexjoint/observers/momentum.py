@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..algorithms.bodies import rotors
-from ..algorithms.coriolis import coriolis_transpose_product
-from ..algorithms.coupled import coupled_momentum, coupled_transpose_product
-from ..algorithms.energy import generalized_momentum
-from ..algorithms.friction import friction, link_friction
-from ..algorithms.link_side import gravity_torque
-from ..algorithms.variable_stiffness_forward import loads
 from ..drives import Motor
+from ..dynamics.drivetrain.friction import friction, link_friction
+from ..dynamics.drivetrain.links_and_motors import coupled_momentum, coupled_transpose_product
+from ..dynamics.drivetrain.variable_stiffness_forward import loads
+from ..dynamics.links import gravity_torque
+from ..dynamics.recursion.bodies import rotors
+from ..dynamics.recursion.coriolis import coriolis_transpose_product
+from ..dynamics.recursion.energy import generalized_momentum
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros

@@ -21,11 +21,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithms.bodies import refuse_spinning_rotors
-from ..algorithms.deflection import deflection_jet
-from ..algorithms.friction import friction
-from ..control.gains import positive
+from ..checks import positive
 from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
+from ..dynamics.drivetrain.deflection import deflection_jet
+from ..dynamics.drivetrain.friction import friction
+from ..dynamics.recursion.bodies import refuse_spinning_rotors
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros

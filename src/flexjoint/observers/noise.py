@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..api import Algorithm
+from ..algorithm.api import Algorithm
+from ..checks import finite
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx
-from ..trajectory.base import finite
 
 
 def output_covariance(

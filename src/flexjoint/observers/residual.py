@@ -22,8 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..control.base import gain_rows
-from ..control.gains import positive
+from ..checks import gain_rows, positive
 from ..errors import InputError
 from ..spatial import ca, sx
 from .base import Measurement

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.gains import positive
+from ..checks import positive
 from ..errors import NOT_NUMBERS, InputError
 from ..numerics import atan2, cos, evaluate, exp, gauss_legendre, product, stationary_covariance
 from ..spatial import ca

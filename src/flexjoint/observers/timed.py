@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..api import kernel_of
-from ..compiler.kernel import Kernel
-from ..compiler.program import Array
-from ..compiler.scan import mapped, scan
-from ..compiler.trace import check_count
+from ..algorithm.api import kernel_of
+from ..compiler.ir.program import Array
+from ..compiler.ir.scan import mapped, scan
+from ..compiler.ir.trace import check_count
+from ..compiler.runtime.kernel import Kernel
 from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot
 from ..spatial import ca, sx

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.coriolis import coriolis_matrix
-from ..algorithms.energy import kinetic_energy
-from ..algorithms.sixteen import modified_recursion
-from ..api import kernel_of
-from ..compiler.program import Array
+from ..algorithm.api import kernel_of
+from ..compiler.ir.program import Array
+from ..dynamics.recursion.coriolis import coriolis_matrix
+from ..dynamics.recursion.energy import kinetic_energy
 from ..robot import Robot
 from ..spatial import ca, sx
 from .report import Claim, Grid
+from .sixteen import modified_recursion
 from .timing import least_time
 
 PAPER_RATIO = 2.201 / 0.105  # Fig. 3

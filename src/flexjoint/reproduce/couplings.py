@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms.elastic import inverse_dynamics, motor_motion, needed_order
-from ..algorithms.elastic_forward import elastic_forward_dynamics
-from ..algorithms.rotors import rotor_coupling
-from ..api import compile
+from ..algorithm.api import compile
 from ..drives import ElasticDrive, Motor
-from ..random_robots import random_robot
+from ..dynamics.drivetrain.rotors import rotor_coupling
+from ..dynamics.forward import elastic_forward_dynamics
+from ..dynamics.inverse import inverse_dynamics, motor_motion, needed_order
 from ..robot import Robot
+from ..robot.random_robots import random_robot
 from ..trajectory import Trajectory
 
 

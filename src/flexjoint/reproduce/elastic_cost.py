@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms.elastic import inverse_dynamics
-from ..algorithms.feedback_linearization import feedback_linearization
-from ..algorithms.link_side import torque_derivatives
-from ..api import compile
+from ..algorithm.api import compile
+from ..dynamics.inverse import inverse_dynamics
+from ..dynamics.linearization import feedback_linearization
+from ..dynamics.links import torque_derivatives
 from ..robot import Robot
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
 from .operations import Counts, Growth

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.articulated_body import by_articulated_bodies
-from ..algorithms.elastic import inverse_dynamics
-from ..algorithms.link_side import torque_derivatives
-from ..algorithms.mass_matrix import link_mass_matrix
-from ..api import Algorithm
-from ..compiler.program import Array
-from ..compiler.scan import tracing
-from ..compiler.trace import trace
+from ..algorithm.api import Algorithm
+from ..compiler.ir.program import Array
+from ..compiler.ir.scan import tracing
+from ..compiler.ir.trace import trace
+from ..dynamics.inverse import inverse_dynamics
+from ..dynamics.links import torque_derivatives
+from ..dynamics.recursion.articulated_body import by_articulated_bodies
+from ..dynamics.recursion.composite_bodies import link_mass_matrix
 from ..robot import Robot
 from ..spatial import ca, zeros
 

@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.elastic import inverse_dynamics, motor_motion
-from ..algorithms.energy import kinetic_energy, potential_energy
-from ..algorithms.feedback_linearization import feedback_linearization
-from ..api import compile
-from ..loading import load
-from ..random_robots import random_robot
-from ..results import MotorTable, motor_table
+from ..algorithm.api import compile
+from ..analysis.torque_table import MotorTable, motor_table
+from ..dynamics.inverse import inverse_dynamics, motor_motion
+from ..dynamics.linearization import feedback_linearization
+from ..dynamics.recursion.energy import kinetic_energy, potential_energy
+from ..formats import load
 from ..robot import Robot
+from ..robot.random_robots import random_robot
 from ..spatial import ca
 from ..trajectory import RestToRest
 from .elastic_cost import cost_claims, growth_figure, measured, time_claims

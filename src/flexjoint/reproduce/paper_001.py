@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.elastic import inverse_dynamics
-from ..algorithms.orders import Orders, derivative_orders, superscript
-from ..loading import load
-from ..results.rotor_models import RotorComparison, compare_rotor_models, percent
+from ..analysis.rotor_models import RotorComparison, compare_rotor_models, percent
+from ..dynamics.drivetrain.orders import Orders, derivative_orders, superscript
+from ..dynamics.inverse import inverse_dynamics
+from ..formats import load
 from ..robot import Robot
 from ..trajectory import FilteredStep
 from .couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay

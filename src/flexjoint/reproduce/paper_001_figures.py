@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..results.rotor_models import RotorComparison
+from ..analysis.rotor_models import RotorComparison
 from ..robot import Robot
 from ..trajectory import Trajectory
 from .couplings import Derivatives, Pattern

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.feasibility import feasible_stiffness, feasible_torque
-from ..algorithms.variable_stiffness import (
+from ..dynamics.drivetrain.feasibility import feasible_stiffness, feasible_torque
+from ..dynamics.drivetrain.variable_stiffness import (
     VariableStiffnessMotion,
     variable_stiffness_inverse_dynamics,
     variable_stiffness_motion,
 )
-from ..loading import load
+from ..formats import load
 from ..robot import Robot
 from ..trajectory import RestToRest, Trajectory
 from .figures import BLACK, BLUE, RED, new_figures, saved

@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.elastic_forward import elastic_forward_dynamics
-from ..algorithms.mass_matrix import mass_matrix
-from ..algorithms.mixed_control import mixed_torque
-from ..algorithms.rotors import generalized_forces
-from ..api import compile
+from ..algorithm.api import compile
 from ..control import JointState, MixedInverseDynamics
+from ..control.laws.mixed import mixed_torque
 from ..drives import ElasticDrive
-from ..loading import load
+from ..dynamics.drivetrain.rotors import generalized_forces
+from ..dynamics.forward import elastic_forward_dynamics
+from ..dynamics.recursion.composite_bodies import mass_matrix
+from ..formats import load
 from ..robot import Robot
 from ..simulation import Simulation, at_rest, reference_solution, simulate
 from ..simulation.result import FIELDS

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.coriolis import mass_matrix_rate
-from ..algorithms.kinematics import jacobian
 from ..control import ComputedTorque, gains_from_poles
-from ..loading import load
+from ..dynamics.recursion.coriolis import mass_matrix_rate
+from ..dynamics.recursion.kinematics import jacobian
+from ..formats import load
 from ..observers import Measurement, MomentumResidual
 from ..robot import Robot
 from ..simulation import simulate

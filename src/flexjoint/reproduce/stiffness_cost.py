@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithms.variable_stiffness import (
+from ..algorithm.api import compile
+from ..dynamics.drivetrain.variable_stiffness import (
     variable_stiffness_inverse_dynamics,
     variable_stiffness_linearization,
     variable_stiffness_motion,
 )
-from ..api import compile
-from ..loading import load
-from ..random_robots import random_robot
+from ..formats import load
 from ..robot import Robot
+from ..robot.random_robots import random_robot
 from ..trajectory import RestToRest
 from .operations import counted
 from .report import AS_SAID, Claim

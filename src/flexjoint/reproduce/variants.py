@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.sixteen import modified_recursion
 from ..robot import BASE, Joint, JointKind, Link, Robot
 from ..spatial import ca, rotation_x, rotation_y, time_derivative
 from .exact import Angle, Residue, exactly, random_residues
+from .sixteen import modified_recursion
 
 VARIANTS = tuple("".join(bits) for bits in product("01", repeat=4))
 KINDS: dict[str, JointKind] = {"R": "revolute", "P": "prismatic"}

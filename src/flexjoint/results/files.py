@@ -15,10 +15,10 @@ import numpy as np
 
 from ..atomic import replacing
 from ..errors import InputError, quoted
-from ..loading.toml import path_text
+from ..formats.toml import path_text
 from ..simulation.result import Simulation
+from .columns import BLOCK, Column
 from .runs import RunTable
-from .table import BLOCK, Column
 
 NETCDF = ".nc"
 MOST_BYTES = 4 * 1024**3  # of a variable in a NetCDF file of the classic kind

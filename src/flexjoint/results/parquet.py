@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, quoted
-from ..trajectory.npz import MAX_FILE_BYTES, MAX_NUMBERS
+from ..formats.npz import MAX_FILE_BYTES, MAX_NUMBERS
 
 MAX_COLUMNS = 1_000
 MAX_UNPACKED = 1_000_000_000  # bytes of all columns

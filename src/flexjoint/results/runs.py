@@ -9,7 +9,7 @@ import numpy as np
 
 from ..simulation.dataset import LINKS, MOTORS, common_unit
 from ..simulation.result import Simulation
-from .table import Column
+from .columns import Column
 
 
 @dataclass(frozen=True, eq=False)

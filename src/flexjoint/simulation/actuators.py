@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import whole
 from ..errors import NOT_NUMBERS, InputError
 from ..numerics import exp, log
 from ..robot import Robot
 from ..spatial import ca, sx
-from ..trajectory.base import whole
 from .sensors import check_size
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..control.base import Around, Controller, JointState, gain_rows
-from ..control.gains import positive
+from ..checks import gain_rows, positive
+from ..control.base import Around, Controller, JointState
 from ..spatial import ca
 
 ROWS = ("efficiency", "bias", "begin", "end")

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api import kernel_of
-from ..compiler.kernel import Kernel
-from ..compiler.program import Array
+from ..algorithm.api import kernel_of
+from ..compiler.ir.program import Array
+from ..compiler.runtime.kernel import Kernel
 from ..control.base import Controller, JointState, state_arrays
 from ..errors import InputError
 from ..observers.base import Measurement, Observer, measurement_sizes

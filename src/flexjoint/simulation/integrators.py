@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..compiler.scan import scan
+from ..compiler.ir.scan import scan
 from ..control.base import JointState
 from .plant import Plant
 from .stiff import stiff_solver

@@ -17,15 +17,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..api import parameter_array, program_of
-from ..compiler.kernel import Kernel, Result
-from ..compiler.preparation import PREPARED, Split, split
-from ..compiler.program import Array, Program
-from ..compiler.scan import scan
+from ..algorithm.api import parameter_array, program_of
+from ..algorithm.derivatives import in_a_tuple
+from ..compiler.ir.program import Array, Program
+from ..compiler.ir.scan import scan
+from ..compiler.passes.preparation import PREPARED, Split, split
+from ..compiler.runtime.kernel import Kernel, Result
 from ..control.base import Controller, JointState, memory_arrays, rows, state_arrays
-from ..derivatives import in_a_tuple
-from ..paths import Parameter, select_all, with_symbols
 from ..robot import Robot
+from ..robot.parameters import Parameter, select_all, with_symbols
 from ..spatial import ca, sx
 from .instruments import NONE, Instruments, Memory, code_of
 from .integrators import INTEGRATORS, Torque

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from ..compiler.scan import operation, scan, traced
+from ..compiler.ir.scan import operation, scan, traced
 from ..spatial import ca, sx
 
 ROUNDS = 10

@@ -11,11 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..algorithms import elastic_forward, variable_stiffness_forward
-from ..compiler.program import Array
-from ..compiler.scan import mapped
-from ..compiler.trace import declared
+from ..compiler.ir.program import Array
+from ..compiler.ir.scan import mapped
+from ..compiler.ir.trace import declared
 from ..control.base import JointState
+from ..dynamics import forward as elastic_forward
+from ..dynamics.drivetrain import variable_stiffness_forward
 from ..errors import InputError, quoted, shown
 from ..robot import Robot
 from ..spatial import ca, zeros

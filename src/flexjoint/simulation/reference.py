@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import finite
 from ..errors import InputError
-from ..trajectory.base import Trajectory, finite, require_smoothness
+from ..trajectory.base import Trajectory, require_smoothness
 
 
 @dataclass(frozen=True)

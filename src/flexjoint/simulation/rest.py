@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.link_side import gravity_torque
-from ..algorithms.settings import settings_for
-from ..algorithms.variable_stiffness import unreachable
-from ..compiler.scan import tracing
+from ..compiler.ir.scan import tracing
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import configuration, deflection_at_rest
+from ..dynamics.drivetrain.settings import settings_for
+from ..dynamics.drivetrain.variable_stiffness import unreachable
+from ..dynamics.links import gravity_torque
 from ..errors import NOT_NUMBERS, InputError
 from ..numerics import evaluate
 from ..robot import Robot

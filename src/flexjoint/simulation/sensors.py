@@ -12,11 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..checks import finite, whole
 from ..errors import InputError
 from ..observers.base import Measurement, measurement_sizes
 from ..robot import Robot
 from ..spatial import ca, sx
-from ..trajectory.base import finite, whole
 from .noise import Stream, modulo, normals
 
 Numbers = float | tuple[float, ...]

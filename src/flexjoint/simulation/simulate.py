@@ -13,15 +13,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..compiler.kernel import BLOCKS_FROM, Kernel, side_by_side
+from ..checks import finite, positive, whole
+from ..compiler.runtime.kernel import BLOCKS_FROM, Kernel, side_by_side
 from ..control.base import Controller, JointState, innermost
-from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import InputError, shown
 from ..observers.base import Observer
-from ..paths import refuse_negative, select
 from ..robot import Robot
-from ..trajectory.base import Trajectory, finite, whole
+from ..robot.parameters import refuse_negative, select
+from ..trajectory.base import Trajectory
 from ..trajectory.limits import warn_of_limits, warn_of_units
 from .actuators import Actuators
 from .beginning import Beginning, beginning

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.link_side import gravity_torque
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import first_failure
+from ..dynamics.links import gravity_torque
 from ..errors import InputError
 from ..spatial import ca, sx
 from .instruments import NONE

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms.link_side import gravity_torque
-from ..api import kernel_of
-from ..compiler.kernel import Kernel
-from ..compiler.program import Array
+from ..algorithm.api import kernel_of
+from ..compiler.ir.program import Array
+from ..compiler.runtime.kernel import Kernel
 from ..control.base import JointState
+from ..dynamics.links import gravity_torque
 from ..errors import InputError
-from ..paths import select, with_symbols
 from ..robot import Robot
+from ..robot.parameters import select, with_symbols
 from ..spatial import sx
 from .loop import Setup, by_path
 from .plant import Contact, Plant

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..algorithms.bodies import lump_fixed, rotors
-from ..algorithms.definiteness import check_inertia
-from ..algorithms.friction import friction, motors
-from ..algorithms.mass_matrix import Rows, coupling, factorize, link_mass_matrix, solve
 from ..control.base import JointState
 from ..drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
+from ..dynamics.drivetrain.friction import friction, motors
+from ..dynamics.recursion.bodies import lump_fixed, rotors
+from ..dynamics.recursion.composite_bodies import Rows, coupling, factorize, link_mass_matrix, solve
+from ..dynamics.recursion.definiteness import check_inertia
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros

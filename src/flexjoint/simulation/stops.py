@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..control.gains import positive
+from ..checks import positive
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca

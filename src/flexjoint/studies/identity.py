@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.kernel import Kernel
+from ..compiler.runtime.kernel import Kernel
 from ..robot import Robot
 from .captured import (
     attributes,

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import positive, whole
 from ..control.base import Controller, JointState, innermost
-from ..control.gains import positive
 from ..control.open_loop import OpenLoop
 from ..errors import FlexjointWarning, InputError
 from ..robot import Robot
@@ -30,7 +30,6 @@ from ..simulation.rest import resting
 from ..simulation.result import Simulation
 from ..simulation.simulate import NOMINAL, checked_period, periods, simulate
 from ..simulation.step_limit import StepLimits, step_limits, too_long
-from ..trajectory.base import whole
 from .identity import described
 from .settings import settings_of
 from .store import Store, differences

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..paths import parameters
-from ..results.plots import BLUE, ORANGE, check_plot_path, literal, shown_units, write_figure, write_unit
-from ..results.table import Column
+from ..plots.figures import BLUE, ORANGE, check_plot_path, literal, shown_units, write_figure, write_unit
+from ..results.columns import Column
+from ..robot.parameters import parameters
 from .monte_carlo import MonteCarlo
 
 

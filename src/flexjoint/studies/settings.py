@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiler.cache import sources
+from ..compiler.runtime.cache import sources
 from ..control.base import Controller
 from ..observers.base import Observer
 from ..robot import Robot

@@ -16,8 +16,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..numerics import normal_quantile
-from ..paths import NEVER_NEGATIVE, Parameter, select_all
 from ..robot import Robot
+from ..robot.parameters import NEVER_NEGATIVE, Parameter, select_all
 
 CUT = 3.0  # standard deviations
 BELOW_CUT = 0.0013498980316300946  # probability of less than −CUT

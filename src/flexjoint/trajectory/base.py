@@ -6,21 +6,18 @@ bounded and piecewise continuous: four for an elastic joint  [EJNEA sec. II-A], 
 
 from __future__ import annotations
 
-import math
-import operator
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 
-from ..algorithms.elastic import needed_order
-from ..errors import NOT_NUMBERS, InputError, NonFiniteError, shown, warn
+from ..checks import duration as checked_duration, finite, whole
+from ..dynamics.inverse import needed_order
+from ..errors import InputError, NonFiniteError, warn
 from ..robot import Robot
 
 MAX_ORDER = 100
 DEFAULT_ORDER = 4  # as elastic joints need
-SECONDS = " of seconds"
-SHORTEST, LONGEST = 1e-12, 1e12  # s; powers of such times, up to the tenth, are far from the ends of the doubles
 
 
 class Trajectory(ABC):
@@ -75,7 +72,7 @@ class Trajectory(ABC):
 
     def lasting(self, duration: float) -> Trajectory:
         """The same path in `duration` seconds."""
-        return self.scaled(positive(type(self).__name__, "duration", duration) / self.duration)
+        return self.scaled(checked_duration(type(self).__name__, "duration", duration) / self.duration)
 
     def retimed(self, law: Trajectory) -> Trajectory:
         """The same path at the times s(t) that `law`, a trajectory of one joint, prescribes."""
@@ -135,97 +132,6 @@ def a_trajectory(owner: str, value: object) -> Trajectory:
     if not isinstance(value, Trajectory):
         raise InputError(f"{owner} takes trajectories, not {type(value).__name__}")
     return value
-
-
-def real(value: Any) -> np.ndarray:
-    """A new array of doubles; unlike `np.array(x, dtype=float)` this takes neither texts nor complex arrays."""
-    array = np.array(value)
-    if array.dtype.kind not in "biufO":
-        raise TypeError(f"{array.dtype} is no kind of real number")
-    return array.astype(float, copy=False)
-
-
-def finite(owner: str, what: str, value: Any) -> np.ndarray:
-    try:
-        array = real(value)
-    except NOT_NUMBERS:
-        raise InputError(f"{owner}: {what} must be real numbers, not {shown(value)}") from None
-    if not np.isfinite(array).all():
-        if array.size > 10:
-            index = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
-            raise InputError(f"{owner}: {what}{list(index)} is {array[index]}; every number must be finite")
-        raise InputError(f"{owner}: {what} is {array.tolist()}; every number must be finite")
-    return array
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    array.flags.writeable = False
-    return array
-
-
-def point(owner: str, what: str, value: Any) -> np.ndarray:
-    """One number a joint, (n,)."""
-    array = finite(owner, what, value)
-    if array.ndim != 1:
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number a joint")
-    return frozen(array)
-
-
-def two_points(owner: str, start: Any, goal: Any) -> tuple[np.ndarray, np.ndarray]:
-    start, goal = point(owner, "start", start), point(owner, "goal", goal)
-    if start.shape != goal.shape:
-        raise InputError(f"{owner}: start has {start.size} joints and goal {goal.size}; give both the same")
-    return start, goal
-
-
-def rows(owner: str, what: str, value: Any, least: int) -> np.ndarray:
-    """One point a row, (m, n), at least so many."""
-    array = finite(owner, what, value)
-    if array.ndim != 2:
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), a row a point")
-    if len(array) < least:
-        raise InputError(f"{owner}: {what} has {len(array)} rows; {least} are the least")
-    return frozen(array)
-
-
-def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
-    """`length` times, each later than the one before."""
-    array = finite(owner, what, value)
-    if array.shape != (length,):
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time a row")
-    late = np.flatnonzero(np.diff(array) <= 0)
-    if late.size:
-        i = int(late[0])
-        raise InputError(f"{owner}: {what}[{i + 1}] = {array[i + 1]} does not come after {what}[{i}] = {array[i]}")
-    return frozen(array)
-
-
-def positive(owner: str, what: str, value: Any, unit: str = SECONDS) -> float:
-    array = finite(owner, what, value)
-    if array.ndim or array <= 0:
-        raise InputError(f"{owner}: {what} is {shown(value)}; it must be a positive number{unit}")
-    if unit == SECONDS:
-        return seconds(owner, what, float(array))
-    return float(array)
-
-
-def seconds(owner: str, what: str, value: float) -> float:
-    """A time that derivatives of the motion can be divided by."""
-    if not SHORTEST <= value <= LONGEST:
-        raise InputError(f"{owner}: {what} is {value:g} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
-    return value
-
-
-def whole(owner: str, what: str, value: Any, least: int = 0, largest: float = math.inf) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if number < least:
-        raise InputError(f"{owner}: {what} is {shown(value)}; it must be {least}, {least + 1}, {least + 2}, ...")
-    if number > largest:
-        raise InputError(f"{owner}: {what} is {shown(number)}; the largest is {largest}")
-    return number
 
 
 def set_fields(trajectory: Trajectory, **values: Any) -> None:

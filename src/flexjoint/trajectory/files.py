@@ -23,12 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms.elastic import needed_order
+from ..checks import positive
+from ..dynamics.inverse import needed_order
 from ..errors import InputError, quoted
-from ..loading.toml import Table, parse_table, path_text, read_bytes
+from ..formats import columns as headers
+from ..formats.toml import Table, parse_table, path_text, read_bytes
 from ..robot import Joint, Robot, a_robot
-from . import headers
-from .base import Trajectory, positive, require_smoothness
+from .base import Trajectory, require_smoothness
 from .filtered_step import FilteredStep
 from .limits import warn_of_units
 from .polynomial import RestToRest

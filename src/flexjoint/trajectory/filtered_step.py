@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import duration as checked_duration, finite, two_points, whole
 from ..errors import InputError
 from ..numerics import exp, power
-from .base import Trajectory, empty_stack, finite, positive, set_fields, two_points, whole
+from .base import Trajectory, empty_stack, set_fields
 
 MAX_FILTER_ORDER = 100
 LAST = 2000.0  # time constants: e⁻ˣ is zero there and polynomials are finite
@@ -40,10 +41,10 @@ class FilteredStep(Trajectory):
 
     def __post_init__(self) -> None:
         start, goal = two_points("FilteredStep", self.start, self.goal)
-        T = positive("FilteredStep", "time_constant", self.time_constant)
+        T = checked_duration("FilteredStep", "time_constant", self.time_constant)
         order = whole("FilteredStep", "order", self.order, least=1, largest=MAX_FILTER_ORDER)
         duration = T * settling(order, SETTLED) if self.duration is None else self.duration
-        duration = positive("FilteredStep", "duration", duration)
+        duration = checked_duration("FilteredStep", "duration", duration)
         set_fields(self, start=start, goal=goal, time_constant=T, order=order)
         set_fields(self, duration=duration, n=start.size, smoothness=order - 1)
 
@@ -56,7 +57,7 @@ class FilteredStep(Trajectory):
         left = finite("FilteredStep", "remainder", remainder)
         if left.ndim or not 0 < left < 1:
             raise InputError(f"FilteredStep: remainder is {remainder!r}; it must be a number between 0 and 1")
-        duration = positive("FilteredStep", "duration", duration)
+        duration = checked_duration("FilteredStep", "duration", duration)
         return cls(start, goal, duration / settling(order, float(left)), order, duration)
 
     @property

@@ -7,8 +7,9 @@ from math import comb, factorial
 
 import numpy as np
 
+from ..checks import duration as checked_duration, two_points, whole
 from ..numerics import power
-from .base import Trajectory, empty_stack, positive, set_fields, two_points, whole
+from .base import Trajectory, empty_stack, set_fields
 
 MAX_SMOOTHNESS = 100
 
@@ -30,7 +31,7 @@ class RestToRest(Trajectory):
 
     def __post_init__(self) -> None:
         start, goal = two_points("RestToRest", self.start, self.goal)
-        duration = positive("RestToRest", "duration", self.duration)
+        duration = checked_duration("RestToRest", "duration", self.duration)
         smoothness = whole("RestToRest", "smoothness", self.smoothness, largest=MAX_SMOOTHNESS)
         set_fields(self, start=start, goal=goal, duration=duration, smoothness=smoothness, n=start.size)
 

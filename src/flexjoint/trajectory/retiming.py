@@ -8,10 +8,11 @@ from math import comb
 
 import numpy as np
 
+from ..checks import positive, seconds
 from ..errors import InputError
 from ..numerics import power
 from ..spatial import total
-from .base import Trajectory, a_trajectory, empty_stack, positive, seconds, set_fields
+from .base import Trajectory, a_trajectory, empty_stack, set_fields
 
 MATCH = 1e-9  # of its largest value: derivatives that differ by less at a joint count as continuous
 MAX_MATCH = 20  # so many derivatives are compared
@@ -28,7 +29,7 @@ class Scaled(Trajectory):
     smoothness: float = field(init=False)
 
     def __post_init__(self) -> None:
-        path, factor = a_trajectory("Scaled", self.path), positive("Scaled", "factor", self.factor, "")
+        path, factor = a_trajectory("Scaled", self.path), positive("Scaled", "factor", self.factor)
         duration = seconds("Scaled", "duration", path.duration * factor)
         set_fields(self, factor=factor, n=path.n, duration=duration, smoothness=path.smoothness)
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import frozen, increasing, positive, rows, seconds, whole
 from ..errors import InputError
 from ..numerics import banded_solve, gauss_legendre
-from .base import Trajectory, frozen, increasing, positive, rows, seconds, set_fields, whole
+from .base import Trajectory, set_fields
 from .spline import MAX_SMOOTHNESS, Curve, curve, solved
 
 KNOTS_PER_CUTOFF = 2.0  # knots in 1/(2π cutoff) seconds

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import duration as checked_duration, finite, frozen, positive
 from ..errors import InputError, shown
 from ..numerics import atan2, power, sin_cos
-from .base import Trajectory, finite, frozen, positive, set_fields
+from .base import Trajectory, set_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Sinusoid(Trajectory):
             duration = 1.0 / given["frequency"].min() if self.duration is None else self.duration
         arrays = {name: frozen(np.broadcast_to(x, (terms[0], n)).copy()) for name, x in given.items()}
         offset = frozen(np.broadcast_to(offset, (n,)).copy())
-        set_fields(self, **arrays, offset=offset, n=n, duration=positive("Sinusoid", "duration", duration))
+        set_fields(self, **arrays, offset=offset, n=n, duration=checked_duration("Sinusoid", "duration", duration))
 
     @classmethod
     def fourier(

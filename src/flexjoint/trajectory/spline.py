@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..checks import duration as checked_duration, finite, frozen, increasing, rows, seconds, whole
 from ..errors import FlexjointError, InputError, shown
 from ..numerics import banded_solve, power, product, solve
-from .base import Trajectory, finite, frozen, increasing, positive, rows, seconds, set_fields, whole
+from .base import Trajectory, set_fields
 
 MAX_SMOOTHNESS = 15
 ENDS = ("rest", "periodic")
@@ -116,7 +117,7 @@ def passing_times(points: np.ndarray, times: Any) -> np.ndarray:
             i = int(np.argmin(chords))
             raise InputError(f"Spline: points {i} and {i + 1} are equal, so their distance gives no time; give `times`")
         passed = np.concatenate([[0.0], np.cumsum(chords)])
-        return frozen(positive("Spline", "times", times) * (passed / passed[-1]))
+        return frozen(checked_duration("Spline", "times", times) * (passed / passed[-1]))
     times = increasing("Spline", "times", times, len(points))
     if times[0] != 0.0:
         raise InputError(f"Spline: times begin at {times[0]}; a trajectory begins at 0")

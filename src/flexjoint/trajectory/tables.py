@@ -14,11 +14,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..errors import InputError, listed, quoted
-from ..loading.csv_tables import MAX_TABLE_BYTES, read_csv
-from ..loading.toml import path_text, read_bytes
+from ..formats.columns import SECONDS, TIME_NAMES, parts, scaled, unnamed_order, warn_of_milliseconds
+from ..formats.csv_tables import MAX_TABLE_BYTES, read_csv
+from ..formats.npz import npz_arrays
+from ..formats.toml import path_text, read_bytes
 from ..robot import Joint
-from .headers import SECONDS, TIME_NAMES, parts, scaled, unnamed_order, warn_of_milliseconds
-from .npz import npz_arrays
 
 MAX_MOTION_NUMBERS = 5_000_000  # a spline through them takes seconds and 0.6 GB
 

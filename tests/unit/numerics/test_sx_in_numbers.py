@@ -3,7 +3,7 @@
 import casadi as ca
 import numpy as np
 
-from flexjoint.compiler.scan import scan, tracing
+from flexjoint.compiler.ir.scan import scan, tracing
 from flexjoint.numerics import evaluate
 
 

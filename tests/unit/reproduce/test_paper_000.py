@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithms.articulated_body import by_articulated_bodies
-from flexjoint.algorithms.mass_matrix import Factors, by_factorization, factorize, solve
+from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
+from flexjoint.dynamics.recursion.composite_bodies import Factors, by_factorization, factorize, solve
 from flexjoint.reproduce import paper_000, reproduce
 from flexjoint.reproduce.operations import Counts, Growth, counts, operations
 from support.errors import relative_error

@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.results import files, motor_table, panels, plot_motors, sample_times, table, write_table
+from flexjoint.analysis import torque_table as table
+from flexjoint.analysis.torque_table import motor_table, sample_times
+from flexjoint.plots.figures import panels, plot_motors
+from flexjoint.results import files, write_table
 from support.errors import relative_error
 from support.pendulum import GRAVITY, INERTIA, LEVER, MASS, pendulum
 
@@ -206,7 +209,7 @@ def test_no_text_of_a_plot_overlaps_another():
     """Names, units and numbers of a robot with both kinds of joints."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from flexjoint.results.plots import joint_figure
+    from flexjoint.plots.figures import joint_figure
 
     robot = fj.random_robot(4, seed=3, prismatic=0.5, elastic=0.5)
     assert {joint.kind for joint in robot.joints} == {"revolute", "prismatic"}

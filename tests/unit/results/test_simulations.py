@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.results import animation, files, panels, simulation_panels, stiffness_table
-from flexjoint.results.skeleton import skeleton
+from flexjoint.analysis.variable_stiffness_table import stiffness_table
+from flexjoint.plots.figures import panels
+from flexjoint.plots.simulations import simulation_panels
+from flexjoint.results import files
+from flexjoint.viewer import animation
+from flexjoint.viewer.skeleton import skeleton
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
 SLIDING = ROBOT.replace(links=tuple(fj.random_robot(2, 4, prismatic=1.0, elastic=1.0).links))

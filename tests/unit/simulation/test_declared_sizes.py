@@ -10,7 +10,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.simulation import loop
-from flexjoint.simulation.adaptive import reference_solution
+from flexjoint.simulation.reference_solution import reference_solution
 
 ROBOT = fj.random_robot(1, 0, name="pendulum")
 TWO = fj.random_robot(2, 0, name="two")
@@ -142,6 +142,7 @@ def test_a_state_of_another_size_is_refused(case):
 
 def test_numbers_and_rows_are_taken():
     """What has the right size counts, in whatever form: floats, lists, arrays, rows, arrays of SX."""
+
     def as_objects(m):
         array = np.empty(2, dtype=object)
         array[:] = [m.q[0], m.q[1]]

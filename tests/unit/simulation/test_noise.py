@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from flexjoint.api import kernel_of
-from flexjoint.compiler.program import Array
+from flexjoint.algorithm.api import kernel_of
+from flexjoint.compiler.ir.program import Array
 from flexjoint.simulation.noise import Stream, normals, philox
 from support.noise import by_integers
 

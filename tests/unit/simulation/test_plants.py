@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
-from flexjoint.compiler.scan import tracing
+from flexjoint.compiler.ir.scan import tracing
 from flexjoint.simulation.plant import Plant
 from flexjoint.simulation.stiff import stiff_solver
 from flexjoint.spatial import ca, sx

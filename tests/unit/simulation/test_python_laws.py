@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.loading.robot_files import parse_robot
+from flexjoint.formats.robot_files import parse_robot
 
 ROBOT = parse_robot(
     b"""name = "one"

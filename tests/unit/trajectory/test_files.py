@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.trajectory import npz as npz_module, tables
+from flexjoint.formats import npz as npz_module
+from flexjoint.trajectory import tables
 from support.warned import said
 
 ROBOT = fj.load("hua_3r")  # the third joint is elastic

@@ -1,0 +1,147 @@
+"""Checks of arguments: each returns the value in its proper form or raises an InputError.
+
+`owner` begins the message (the function or class), `what` is the argument's name.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .errors import NOT_NUMBERS, InputError, shown
+
+SHORTEST, LONGEST = 1e-12, 1e12  # s; powers of such times, up to the tenth, are far from the ends of the doubles
+
+
+def real(value: Any) -> np.ndarray:
+    """A new array of doubles; unlike `np.array(x, dtype=float)` this takes neither texts nor complex arrays."""
+    array = np.array(value)
+    if array.dtype.kind not in "biufO":
+        raise TypeError(f"{array.dtype} is no kind of real number")
+    return array.astype(float, copy=False)
+
+
+def finite(owner: str, what: str, value: Any) -> np.ndarray:
+    try:
+        array = real(value)
+    except NOT_NUMBERS:
+        raise InputError(f"{owner}: {what} must be real numbers, not {shown(value)}") from None
+    if not np.isfinite(array).all():
+        if array.size > 10:
+            index = tuple(np.argwhere(~np.isfinite(array))[0].tolist())
+            raise InputError(f"{owner}: {what}{list(index)} is {array[index]}; every number must be finite")
+        raise InputError(f"{owner}: {what} is {array.tolist()}; every number must be finite")
+    return array
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def point(owner: str, what: str, value: Any) -> np.ndarray:
+    """One number a joint, (n,)."""
+    array = finite(owner, what, value)
+    if array.ndim != 1:
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number a joint")
+    return frozen(array)
+
+
+def two_points(owner: str, start: Any, goal: Any) -> tuple[np.ndarray, np.ndarray]:
+    start, goal = point(owner, "start", start), point(owner, "goal", goal)
+    if start.shape != goal.shape:
+        raise InputError(f"{owner}: start has {start.size} joints and goal {goal.size}; give both the same")
+    return start, goal
+
+
+def rows(owner: str, what: str, value: Any, least: int) -> np.ndarray:
+    """One point a row, (m, n), at least so many."""
+    array = finite(owner, what, value)
+    if array.ndim != 2:
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), a row a point")
+    if len(array) < least:
+        raise InputError(f"{owner}: {what} has {len(array)} rows; {least} are the least")
+    return frozen(array)
+
+
+def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
+    """`length` times, each later than the one before."""
+    array = finite(owner, what, value)
+    if array.shape != (length,):
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time a row")
+    late = np.flatnonzero(np.diff(array) <= 0)
+    if late.size:
+        i = int(late[0])
+        raise InputError(f"{owner}: {what}[{i + 1}] = {array[i + 1]} does not come after {what}[{i}] = {array[i]}")
+    return frozen(array)
+
+
+def positive(owner: str, what: str, value: Any, hint: str = "") -> float:
+    """A finite number above zero; `hint` ends the message, such as ", in Hz"."""
+    try:
+        array = real(value)
+    except NOT_NUMBERS:
+        array = np.array(math.nan)
+    if isinstance(value, bool) or array.ndim or not 0 < array <= sys.float_info.max:
+        raise InputError(f"{owner}: {what} is {shown(value)}; it must be a positive number{hint}")
+    return float(array)
+
+
+def duration(owner: str, what: str, value: Any) -> float:
+    """A time in s that derivatives of a motion can be divided by."""
+    return seconds(owner, what, positive(owner, what, value, " of seconds"))
+
+
+def seconds(owner: str, what: str, value: float) -> float:
+    """A time that derivatives of the motion can be divided by."""
+    if not SHORTEST <= value <= LONGEST:
+        raise InputError(f"{owner}: {what} is {value:g} s; it must lie between {SHORTEST:g} and {LONGEST:g} s")
+    return value
+
+
+def whole(owner: str, what: str, value: Any, least: int = 0, largest: float = math.inf) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if number < least:
+        raise InputError(f"{owner}: {what} is {shown(value)}; it must be {least}, {least + 1}, {least + 2}, ...")
+    if number > largest:
+        raise InputError(f"{owner}: {what} is {shown(number)}; the largest is {largest}")
+    return number
+
+
+def positive_numbers(controller: Any, name: str, size: int) -> np.ndarray:
+    """A field as `size` positive numbers."""
+    what, value = f"{type(controller).__name__}: {name}", getattr(controller, name)
+    try:
+        array = np.array(value, dtype=float)
+    except NOT_NUMBERS:
+        raise InputError(f"{what} must be a number or {size} numbers, not {value!r}") from None
+    if array.shape not in ((), (size,)):
+        raise InputError(f"{what} has shape {array.shape}; give a number or ({size},)")
+    if not np.all((array > 0) & np.isfinite(array)):
+        raise InputError(f"{what} is {array.tolist()}; every number must be positive and finite")
+    array = np.broadcast_to(array, (size,)).copy()
+    array.flags.writeable = False
+    return array
+
+
+def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float = 0.0) -> np.ndarray:
+    """Gains as (rows, n): for each name a number or one a joint, none below `least`."""
+    try:
+        array = np.stack([np.broadcast_to(np.asarray(row, dtype=float), n) for row in gains])
+    except NOT_NUMBERS:
+        array = np.empty((0, n))
+    if len(array) != len(names):
+        raise InputError(f"{owner}: gains must be [{', '.join(names)}], each a number or {n} numbers, not {gains!r}")
+    for name, row in zip(names, array):
+        if not np.all((row >= least) & np.isfinite(row)):
+            raise InputError(f"{owner}: {name} is {row.tolist()}; every number must be finite and at least {least:g}")
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,289 @@
+"""From a Program to C99: one function without allocation, global state or branches on data, for use without Python.
+
+The file needs `fma`, `sqrt`, `floor`, `fabs` and `copysign` of <math.h> and nothing else; freestanding, it needs no
+library at all (c_target.py).  Constants are written as hexadecimal floats, selections are masks on bits, and
+contraction is switched off, so the function computes the bits of the compiled kernel, with the same instructions
+whatever its input.  (GCC ignores the standard pragma; use -ffp-contract=off with other compilers.)  With `float32`
+every operation and constant is rounded to float instead: the bits are those of `reference.SingleArithmetic`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...errors import InputError, shown
+from ..ir.number_formats import DOUBLE, SINGLE
+from ..ir.program import Array, Loop, Program
+from ..ir.reference import apply
+from ..passes.optimise import with_finite_check
+from ..runtime.kernel import Kernel
+from .example import example
+from .target import Target
+
+TAKEN = (
+    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while "
+    "fma sqrt fabs floor copysign fmaf sqrtf fabsf floorf copysignf"
+)  # names that parameters cannot have
+
+MAKEFILE = """\
+CC ?= cc
+CFLAGS ?= -O2
+FLAGS = -std=c99 -Wall -Wextra -Wpedantic -Werror -ffp-contract=off
+
+.PHONY: check clean
+
+check: example
+\t./example
+
+example: example.c @NAME@.h @NAME@.o
+\t$(CC) $(CFLAGS) $(FLAGS) -o $@ example.c @NAME@.o@LIBRARIES@
+
+@NAME@.o: @NAME@.c @NAME@.h
+\t$(CC) $(CFLAGS) $(FLAGS)@FLAGS@ -c -o $@ @NAME@.c
+
+clean:
+\trm -f example @NAME@.o
+"""
+
+HEAD = """\
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#else
+#pragma STDC FP_CONTRACT OFF
+#endif
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include "@NAME@.h"
+
+#if FLT_EVAL_METHOD @EXTENDED@ || defined(__FAST_MATH__)
+#error "IEEE 754 arithmetic is needed: no extended precision (-mfpmath=sse), no -ffast-math"
+#endif
+"""
+
+
+class Emitter:
+    """Arithmetic (see elementary.py) whose numbers are names of C variables; collects statements."""
+
+    def __init__(self, target: Target) -> None:
+        self.lines: list[str] = []
+        self.target = target
+        self.format = target.format
+
+    def put(self, expression: str, kind: str = "") -> str:
+        name = f"v{len(self.lines)}"
+        self.lines.append(f"    const {kind or self.format.name} {name} = {expression};")
+        return name
+
+    def call(self, name: str, *args: str) -> str:
+        return self.put(f"{self.target.function(name)}({', '.join(args)})")
+
+    def const(self, x: float) -> str:
+        return self.target.literal(x)
+
+    def add(self, a: str, b: str) -> str:
+        return self.put(f"{a} + {b}")
+
+    def sub(self, a: str, b: str) -> str:
+        return self.put(f"{a} - {b}")
+
+    def mul(self, a: str, b: str) -> str:
+        return self.put(f"{a} * {b}")
+
+    def div(self, a: str, b: str) -> str:
+        return self.put(f"{a} / {b}")
+
+    def neg(self, a: str) -> str:
+        return self.put(f"-{a}")
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        return self.call("fma", a, b, c)
+
+    def sqrt(self, a: str) -> str:
+        return self.call("sqrt", a)
+
+    def abs(self, a: str) -> str:
+        return self.call("fabs", a)
+
+    def floor(self, a: str) -> str:
+        return self.call("floor", a)
+
+    def copysign(self, magnitude: str, sign: str) -> str:
+        return self.call("copysign", magnitude, sign)
+
+    def lt(self, a: str, b: str) -> str:
+        return self.put(f"{a} < {b}", "int")
+
+    def le(self, a: str, b: str) -> str:
+        return self.put(f"{a} <= {b}", "int")
+
+    def eq(self, a: str, b: str) -> str:
+        return self.put(f"{a} == {b}", "int")
+
+    def select(self, mask: str, a: str, b: str) -> str:
+        return self.put(f"fj_select({mask}, {a}, {b})")
+
+    def exponent(self, x: str) -> str:
+        return self.put(f"fj_exponent({x})")
+
+    def mantissa(self, x: str) -> str:
+        return self.put(f"fj_mantissa({x})")
+
+    def pow2(self, k: str) -> str:
+        return self.put(f"fj_pow2({k})")
+
+    def xor(self, a: str, b: str) -> str:
+        return self.put(f"fj_xor({a}, {b})")
+
+
+def export(
+    kernel: Kernel, name: str, folder: Path, about: str, *, float32: bool = False, freestanding: bool = False
+) -> list[Path]:
+    """Write NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,239}", name):
+        raise InputError(f"{shown(name)} is no name of a C function; use letters, digits and underscores, at most 240")
+    target = Target(SINGLE if float32 else DOUBLE, freestanding)
+    makefile = MAKEFILE.replace("@NAME@", name).replace("@LIBRARIES@", "" if freestanding else " -lm")
+    files = {
+        f"{name}.h": header(kernel, name, about, target),
+        f"{name}.c": source(kernel, name, target),
+        "example.c": example(kernel, name, target, parameters(kernel, target)),
+        "Makefile": makefile.replace("@FLAGS@", " -ffreestanding -fno-math-errno" if freestanding else ""),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in files.items():
+        (folder / file).write_text(text)
+    return [folder / file for file in files]
+
+
+def parameters(kernel: Kernel, target: Target) -> list[tuple[Array, str, str]]:
+    """(array, C name, declaration) of every parameter; names that are taken are numbered."""
+    found, taken = [], set(TAKEN.split())
+    real = target.format.name
+    for array, kind in [(x, f"const {real}") for x in kernel.inputs] + [(x, real) for x in kernel.outputs]:
+        base = re.sub(r"[^A-Za-z0-9_]+", "_", array.name).strip("_") or "x"
+        base = f"x_{base}" if re.match(r"\d|v\d|fj_", base) else base  # v0, v1, ... are the values
+        name = next(x for x in [base, *(f"{base}_{k}" for k in range(1, 200))] if x not in taken)
+        taken.add(name)
+        found.append((array, name, f"{kind} {name}[{max(array.size, 1)}]"))
+    return found
+
+
+def signature(kernel: Kernel, name: str, target: Target) -> str:
+    return f"int {name}(" + ", ".join(declaration for _, _, declaration in parameters(kernel, target)) + ")"
+
+
+def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
+    guard = f"{name.upper()}_H"
+    lines = [f" * {line}".rstrip() for line in about.splitlines()]
+    for k, (array, c_name, _) in enumerate(parameters(kernel, target)):
+        side = "in " if k < len(kernel.inputs) else "out"
+        order = ", ".join(array.labels) if array.labels else "row by row"
+        shape = " x ".join(map(str, array.shape)) or "1"
+        lines.append(f" *   {side} {c_name}: {shape}, {array.unit}; {order}")
+    body = "\n".join(lines).replace("*/", "* /")  # names are the user's
+    return (
+        f"#ifndef {guard}\n#define {guard}\n\n/*\n{body}\n *\n"
+        " * Returns 0, or 1 if a result is not finite. Arrays must not overlap.\n"
+        f" * Sines and cosines reach to {target.format.sin_range:g} rad; beyond they are not finite.\n"
+        f" */\n{signature(kernel, name, target)};\n\n#endif\n"
+    )
+
+
+def source(kernel: Kernel, name: str, target: Target) -> str:
+    program = with_finite_check(kernel.program)
+    names = [c_name for _, c_name, _ in parameters(kernel, target)]
+    loops: list[str] = []
+    lines, value = statements(program, names, target, name, loops)
+    finite = f"    return !({value[len(program.code) - 1]} == {target.literal(0.0)});"
+    head = HEAD.replace("@NAME@", name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
+    if target.freestanding:
+        head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno", @COPIES@)')
+        head = head.replace("@COPIES@", '"no-tree-loop-distribute-patterns"')  # no memcpy in place of a loop
+    body = "\n".join([*loops, signature(kernel, name, target), "{", *lines, finite, "}", ""])
+    return "\n".join([head, target.helpers(body) + body])
+
+
+def statements(
+    program: Program, names: Sequence[str], target: Target, symbol: str, loops: list[str]
+) -> tuple[list[str], dict[int, str]]:
+    """The body of a function with arrays of these names, and what its values are called.
+
+    The functions of its loops are added to `loops`; a loop's arguments and results lie in one array, fj_loopN.
+    """
+    emit = Emitter(target)
+    value: dict[int, str] = {}
+    used = {op.args[0] for op in program.code if op.name == "input"}
+    emit.lines += [f"    (void){names[k]};" for k in range(len(program.inputs)) if k not in used]
+    for i, op in enumerate(program.code):
+        if op.name == "const":
+            value[i] = emit.const(op.constant)
+        elif op.name == "input":
+            value[i] = f"{names[op.args[0]]}[{op.args[1]}]"
+        elif op.name == "item":
+            scan, k = op.args
+            value[i] = f"fj_loop{scan}[{len(program.code[scan].args) + k}]"
+        elif op.loop:
+            loops.append(loop_functions(op.loop, f"{symbol}_loop{i}", target, loops))
+            emit.lines.append(f"    {target.format.name} fj_loop{i}[{len(op.args) + op.loop.results}];")
+            emit.lines += [f"    fj_loop{i}[{k}] = {value[x]};" for k, x in enumerate(op.args)]
+            emit.lines.append(f"    {symbol}_loop{i}(fj_loop{i}, fj_loop{i} + {len(op.args)});")
+        else:
+            value[i] = apply(emit, op.name, [value[x] for x in op.args])
+    stores = [
+        f"    {names[len(program.inputs) + k]}[{e}] = {value[x]};"
+        for k, row in enumerate(program.results)
+        for e, x in enumerate(row)
+    ]
+    return [*emit.lines, *stores], value
+
+
+LOOP = """\
+static void @SYMBOL@_step(const REAL *carry, const REAL *x, const REAL *table, const REAL *shared, REAL *next, REAL *y)
+{
+@STEP@
+}
+
+static void @SYMBOL@(const REAL *args, REAL *results)
+{
+    static const REAL table[] = {@TABLE@};
+    REAL carry[2][@CARRY@];
+    const REAL *now = args;
+    for (int k = 0; k < @TURNS@; k++) {
+        const int row = @ROW@;
+        REAL *next = carry[k & 1];
+        @SYMBOL@_step(now, args + @START@ + row * @X@, table + row * @COLUMNS@, args + @START@ + @TURNS@ * @X@, next,
+                      results + @START@ + row * @Y@);
+        now = next;
+    }
+    for (int k = 0; k < @START@; k++)
+        results[k] = now[k];
+}
+"""
+
+
+def loop_functions(loop: Loop, symbol: str, target: Target, loops: list[str]) -> str:
+    """A loop and its step; the carry goes to and fro between two arrays."""
+    sizes = loop.sizes
+    lines, _ = statements(loop.body, ["carry", "x", "table", "shared", "next", "y"], target, f"{symbol}_step", loops)
+    unused = [f"    (void){name};" for name, array in zip(("next", "y"), loop.body.outputs) if not array.size]
+    table = [target.literal(x) for row in loop.table for x in row] or [target.literal(0.0)]
+    numbers = {
+        "SYMBOL": symbol,
+        "STEP": "\n".join([*unused, *lines]),
+        "TABLE": ", ".join(table),
+        "CARRY": max(sizes["carry"], 1),
+        "START": sizes["carry"],
+        "X": sizes["x"],
+        "COLUMNS": sizes["table"],
+        "Y": sizes["y"],
+        "TURNS": loop.turns,
+        "ROW": f"{loop.turns - 1} - k" if loop.reverse else "k",
+    }
+    text = LOOP.replace("REAL", target.format.name)
+    for name, number in numbers.items():
+        text = text.replace(f"@{name}@", str(number))
+    return text

@@ -1,0 +1,144 @@
+"""How far from exact a Program can come out in single precision: running error analysis [Higham ch. 3].
+
+`ErrorArithmetic` is one more arithmetic for the interpreter.  Its numbers are pairs of an exact value (in double, whose
+own rounding is 2⁻²⁹ of what is bounded here) and a bound on the distance of the value that single precision computes.
+Each operation passes on the errors of its operands, by how much it can magnify them at these very values, and adds
+its own rounding: half a unit in the last place, two for an elementary function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..ir.number_formats import SINGLE
+from ..ir.program import Program
+from ..ir.reference import NumpyArithmetic, interpret
+
+UNIT = 2.0**-SINGLE.digits  # half a unit in the last place of 1
+SMALLEST = SINGLE.min_normal * UNIT  # the same of a denormal number
+LARGEST = float(np.finfo(np.float32).max)
+
+
+class Bounded(NamedTuple):
+    value: Any
+    error: Any
+
+
+class Truth(NamedTuple):
+    """A comparison, and whether single precision must decide it alike."""
+
+    value: Any
+    certain: Any
+
+
+def error_bounds(program: Program, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """For float32 inputs (rows, *shape): bounds (rows, *shape) on |single precision − exact| of every output;
+    infinite where single precision may overflow or leave the range of a function."""
+    rows = len(arrays[0])
+    columns = [[Bounded(column, 0.0) for column in np.asarray(x, dtype=np.float64).reshape(rows, -1).T] for x in arrays]
+    with np.errstate(all="ignore"):
+        results = interpret(program, columns, ErrorArithmetic())
+    return [
+        np.array([np.broadcast_to(x.error, rows) for x in row]).T.reshape(rows, *array.shape)
+        for row, array in zip(results, program.outputs)
+    ]
+
+
+def rounded(value: Any, error: Any, units: int = 1) -> Bounded:
+    """What an operation yields whose operands make it err by `error`, before it rounds."""
+    reached = np.abs(value) + error
+    return Bounded(value, np.where(reached < LARGEST, error + units * np.maximum(UNIT * reached, SMALLEST), np.inf))
+
+
+def product_error(a: Bounded, b: Bounded) -> Any:
+    return np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
+
+
+def increasing(function: Callable, units: int = 1) -> Callable[[Any, Bounded], Bounded]:
+    """An increasing function errs most at an end of its argument's interval."""
+
+    def operation(_: Any, a: Bounded) -> Bounded:
+        y = function(a.value)
+        error = np.fmax(function(a.value + a.error) - y, y - function(a.value - a.error))
+        return rounded(y, error, units)
+
+    return operation
+
+
+FUNCTION = 4  # two units in the last place
+
+
+class ErrorArithmetic:
+    """The operations of a Program on `Bounded` numbers."""
+
+    def const(self, value: float) -> Bounded:
+        return Bounded(np.float64(value), np.abs(np.float64(np.float32(value)) - value))
+
+    def add(self, a: Bounded, b: Bounded) -> Bounded:
+        return rounded(a.value + b.value, a.error + b.error)
+
+    def sub(self, a: Bounded, b: Bounded) -> Bounded:
+        return rounded(a.value - b.value, a.error + b.error)
+
+    def mul(self, a: Bounded, b: Bounded) -> Bounded:
+        return rounded(a.value * b.value, product_error(a, b))
+
+    def div(self, a: Bounded, b: Bounded) -> Bounded:
+        quotient = a.value / b.value
+        left = np.maximum(np.abs(b.value) - b.error, 0.0)  # of the divisor
+        return rounded(quotient, (a.error + np.abs(quotient) * b.error) / left)
+
+    def fma(self, a: Bounded, b: Bounded, c: Bounded) -> Bounded:
+        return rounded(a.value * b.value + c.value, product_error(a, b) + c.error)
+
+    def neg(self, a: Bounded) -> Bounded:
+        return Bounded(-a.value, a.error)
+
+    def abs(self, a: Bounded) -> Bounded:
+        return Bounded(np.abs(a.value), a.error)
+
+    def sin(self, a: Bounded) -> Bounded:
+        return rounded(np.sin(a.value), self._turned(a), FUNCTION)
+
+    def cos(self, a: Bounded) -> Bounded:
+        return rounded(np.cos(a.value), self._turned(a), FUNCTION)
+
+    def _turned(self, a: Bounded) -> Any:
+        """By how much an angle can err, infinitely out of the range of sin and cos."""
+        return np.where(np.abs(a.value) + a.error <= SINGLE.sin_range, np.minimum(a.error, 2.0), np.inf)
+
+    def atan2(self, a: Bounded, b: Bounded) -> Bounded:
+        radius, error = np.hypot(a.value, b.value), np.hypot(a.error, b.error)
+        turn = np.where(error < radius, np.arcsin(np.minimum(error / radius, 1.0)), 2.0 * np.pi)
+        cut = (b.value - b.error < 0.0) & (np.abs(a.value) <= a.error) & (a.error > 0.0)  # −π and π are one direction
+        return rounded(np.arctan2(a.value, b.value), np.where(cut, 2.0 * np.pi, turn), FUNCTION)
+
+    def xor(self, a: Bounded, b: Bounded) -> Bounded:
+        """Exact of whole numbers; of others it can be anything."""
+        whole = (a.error + b.error == 0.0) & (np.floor(a.value) == a.value) & (np.floor(b.value) == b.value)
+        return Bounded(NumpyArithmetic().xor(np.asarray(a.value), np.asarray(b.value)), np.where(whole, 0.0, np.inf))
+
+    sqrt = increasing(lambda x: np.sqrt(np.maximum(x, 0.0)))
+    floor = increasing(np.floor, 0)
+    exp, tanh, cbrt = (increasing(f, FUNCTION) for f in (np.exp, np.tanh, np.cbrt))
+    log = increasing(lambda x: np.log(np.maximum(x, 0.0)), FUNCTION)
+
+    def lt(self, a: Bounded, b: Bounded) -> Truth:
+        return Truth(a.value < b.value, self._apart(a, b))
+
+    def le(self, a: Bounded, b: Bounded) -> Truth:
+        return Truth(a.value <= b.value, self._apart(a, b))
+
+    def eq(self, a: Bounded, b: Bounded) -> Truth:
+        return Truth(a.value == b.value, self._apart(a, b))
+
+    def _apart(self, a: Bounded, b: Bounded) -> Any:
+        return (np.abs(a.value - b.value) > a.error + b.error) | (a.error + b.error == 0.0)
+
+    def select(self, mask: Truth, a: Bounded, b: Bounded) -> Bounded:
+        value = np.where(mask.value, a.value, b.value)
+        either = np.abs(a.value - b.value) + np.maximum(a.error, b.error)
+        return Bounded(value, np.where(mask.certain, np.where(mask.value, a.error, b.error), either))

@@ -1,0 +1,1 @@
+"""A Program as LLVM IR, and LLVM IR as machine code."""

@@ -1,0 +1,132 @@
+"""From LLVM IR text to machine code at an address.
+
+LLVM's O1 pipeline without SLP vectorisation is as fast here as O3 and compiles in a third of the time.
+llvmlite is imported when the first kernel is compiled.
+
+Code is made for this processor.  $FLEXJOINT_CPU, one of `LEVELS`, makes it for a lesser one, with the same results:
+so tests on one machine stand for others.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import os
+import threading
+from functools import cache
+from typing import Any, NamedTuple
+
+from ...errors import InputError
+from .stack import SYMBOL
+
+LEVELS = {
+    "x86-64-v2": ("sse4.2", 2),
+    "x86-64-v3": ("avx2", 4),
+    "x86-64-v4": ("avx512f", 8),
+}  # of the x86-64 ABI: a feature that tells them apart, doubles in a vector register
+_lock = threading.Lock()
+_numbers = itertools.count()
+
+
+class MachineCode(NamedTuple):
+    """A function in memory: `address` stays valid as long as `owner` is referenced; `stack` bytes are what a call takes
+    at most."""
+
+    address: int
+    owner: Any
+    object_code: bytes
+    stack: int
+
+
+class Target(NamedTuple):
+    """The processor that code is made for; `lanes` doubles fit into a vector register."""
+
+    cpu: str
+    features: str
+    lanes: int
+
+
+@cache
+def target() -> Target:
+    """This processor, or the one $FLEXJOINT_CPU asks for."""
+    import llvmlite.binding as llvm
+
+    host, chosen = llvm.get_host_cpu_features(), os.environ.get("FLEXJOINT_CPU", "")
+    if not chosen:
+        lanes = 8 if host.get("avx512f") else 4 if host.get("avx") else 2
+        return Target(llvm.get_host_cpu_name(), host.flatten(), lanes)
+    if chosen not in LEVELS:
+        raise InputError(f"FLEXJOINT_CPU is {chosen[:200]!r}; it must be one of {', '.join(LEVELS)}, or unset")
+    feature, lanes = LEVELS[chosen]
+    if not host.get(feature):
+        raise InputError(f"FLEXJOINT_CPU is {chosen!r}, but this processor has no {feature}; unset it")
+    return Target(chosen, "", lanes)
+
+
+@cache
+def _llvm() -> tuple[Any, Any]:
+    """llvmlite's binding and the target machine."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    cpu, features, _ = target()
+    native = llvm.Target.from_triple(llvm.get_process_triple())
+    machine = native.create_target_machine(cpu=cpu, features=features, opt=1, reloc="pic", codemodel="small")
+    return llvm, machine
+
+
+@cache
+def processor() -> str:
+    """What object code depends on beside its source: LLVM, llvmlite and the processor."""
+    llvm, machine = _llvm()
+    import llvmlite
+
+    cpu, features, _ = target()
+    return f"{llvmlite.__version__} {llvm.llvm_version_info} {machine.triple} {cpu} {features}"
+
+
+def simd_lanes() -> int:
+    """How many doubles a vector register of the target holds."""
+    return target().lanes
+
+
+@cache
+def _linker() -> Any:
+    llvm, machine = _llvm()
+    return llvm.create_lljit_compiler(machine)
+
+
+def compile_object(ir: str) -> bytes:
+    """Object code of the IR, optimised for this machine."""
+    with _lock:
+        _, machine = _llvm()
+        return machine.emit_object(_optimised(ir))
+
+
+def assembly(ir: str) -> str:
+    """The same code as text."""
+    with _lock:
+        _, machine = _llvm()
+        return machine.emit_assembly(_optimised(ir))
+
+
+def load_object(object_code: bytes, symbol: str = "kernel") -> MachineCode:
+    with _lock:
+        llvm, _ = _llvm()
+        library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
+        library = library.export_symbol(symbol).export_symbol(SYMBOL)
+        owner = library.link(_linker(), f"flexjoint_{next(_numbers)}")
+        return MachineCode(owner[symbol], owner, object_code, ctypes.c_int64.from_address(owner[SYMBOL]).value)
+
+
+def _optimised(ir: str) -> Any:
+    llvm, machine = _llvm()
+    module = llvm.parse_assembly(ir)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.slp_vectorization = False
+    options.loop_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return module

@@ -1,0 +1,401 @@
+"""A Kernel: a compiled Program, called with NumPy arrays.
+
+    kernel(q, v, a)            -> tau
+    kernel(q, v, a, out=tau)   -> tau, nothing allocated
+
+Each argument is (..., *shape) with the shape its Array declares; leading dimensions broadcast and make a batch, which
+runs in the lanes of vector registers and, with `threads=`, on several cores, to the same bits.  A single evaluation
+whose result is not finite raises NonFiniteError, naming the input; in a batch only the rows concerned are NaN, and
+the boolean array `finite=` tells which are not.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import combinations
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, NonFiniteError, noted_warnings, warn
+from ..ir.elementary import SIN_RANGE
+from ..ir.program import LANES, Array, Program
+from ..llvm import control_word, jit, kernel_ir as llvm
+from . import cache
+from .calling import COMPILER_STACK, KernelBase, inherit_vectorcall, with_stack
+from .description import Description
+
+MAX_ARRAYS = 1024  # each way; also in _call.c
+MAX_DIMENSIONS = 64  # NumPy's; also in _call.c
+_compiling = threading.RLock()
+BLOCKS_FROM = 64  # rows; for fewer, compiling code for vector registers does not pay
+
+
+class Result:
+    """How the outputs of a Program become the value of a call.
+
+    Each result array consists of one or more outputs of the Program: a stack of derivatives has one output an
+    order, and its leading axis counts them.  Several arrays are returned as `type`, a NamedTuple.
+    """
+
+    def __init__(self, layers: Sequence[int | None], type: Any = None):
+        self.layers = tuple(layers)  # None: a plain array
+        self.type = type
+
+    def shapes(self, outputs: Sequence[Array], batch: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
+        shapes, k = [], 0
+        for layers in self.layers:
+            shape = (*batch, *outputs[k].shape)
+            shapes.append(shape if layers is None else (layers, *shape))
+            k += layers or 1
+        return shapes
+
+
+@inherit_vectorcall
+class Kernel(KernelBase):
+    """Compiled code for one Program on this machine.
+
+    With a `key` the code is taken from the cache where it is there; then the Program is traced only if asked for.
+    """
+
+    def __init__(
+        self,
+        program: Program | Callable[[], tuple[Program, Result]],
+        result: Result | None = None,
+        key: str | None = None,
+        type: Any = None,
+        nominal: tuple[np.ndarray, ...] = (),
+        explain: Callable[[Sequence[np.ndarray]], str | None] | None = None,
+    ):
+        self._source = program
+        self._explain = explain  # why a result of finite inputs is not finite
+        self.nominal = nominal  # values of the free parameters, the last inputs, in the robot itself
+        self._key = key
+        self._block: jit.MachineCode | None = None
+        with_stack(COMPILER_STACK, lambda: self._make(program, result, type))
+        super().__init__(
+            self._code.address,
+            tuple(array.shape for array in self.inputs),
+            tuple(self.result.shapes(self.outputs)),
+            tuple(layers or 1 for layers in self.result.layers),
+            self.result.type,
+            any(layers is not None for layers in self.result.layers),
+            BLOCKS_FROM,
+            self._code.stack,
+        )
+
+    def _make(self, program: Program | Callable[[], tuple[Program, Result]], result: Result | None, type: Any) -> None:
+        """The code for one row, and what is known of it."""
+        kept = self._kept(1)
+        if kept is None:
+            with noted_warnings() as warnings:
+                if isinstance(program, Program):
+                    result = result or Result([None] * len(program.outputs))
+                else:
+                    program, result = program()
+                    self._source = program
+            self.description = Description.of(program, result.layers, warnings)
+        else:
+            self.description = kept[0]
+            for message in self.description.warnings:
+                warn(message)
+            result = Result(self.description.layers, type)
+        self.result = result
+        if max(len(self.inputs), len(self.outputs)) > MAX_ARRAYS:
+            raise InputError(f"{self.name} has more than {MAX_ARRAYS} arrays in or out; ask for fewer derivatives")
+        started = time.perf_counter()
+        self._code = kept[1] if kept else self._compiled(1, None)
+        self.compile_time = time.perf_counter() - started
+
+    def _cache_key(self, lanes: int) -> str:
+        return cache.key_of(self._key, lanes, jit.processor())
+
+    def _kept(self, lanes: int) -> tuple[Description, jit.MachineCode] | None:
+        """Description and machine code from the cache, where they are."""
+
+        def used(entry: cache.Entry) -> tuple[Description, jit.MachineCode]:
+            return Description.from_json(entry.description), self._compiled(lanes, entry)
+
+        return cache.load(self._cache_key(lanes), used) if self._key else None
+
+    def _compiled(self, lanes: int, entry: cache.Entry | None) -> jit.MachineCode:
+        """Machine code for `lanes` rows at once, from the cache or newly made."""
+        if entry is not None:
+            return jit.load_object(entry.object_code)
+        groups = self.description.groups if lanes > 1 else 1
+        ir = llvm.kernel_ir(self._program_for(lanes), lanes, groups, control_word.BODY)
+        object_code = jit.compile_object(control_word.guarded(ir, grouped=groups > 1))
+        if self._key:
+            cache.store(self._cache_key(lanes), cache.Entry(self.description._asdict(), object_code))
+        return jit.load_object(object_code)
+
+    def _program_for(self, rows: int) -> Program:
+        """The packed Program for one row, if there is one and a vector register holds a pack."""
+        packed = self.program.packed if rows == 1 and jit.simd_lanes() >= len(LANES) else None
+        return packed or self.program
+
+    @property
+    def program(self) -> Program:
+        if not isinstance(self._source, Program):
+            self._source, _ = self._source()
+        return self._source
+
+    @property
+    def name(self) -> str:
+        return self.description.name
+
+    @property
+    def inputs(self) -> tuple[Array, ...]:
+        return self.description.inputs
+
+    @property
+    def outputs(self) -> tuple[Array, ...]:
+        return self.description.outputs
+
+    @property
+    def operations(self) -> int:
+        """Additions and multiplications of one evaluation."""
+        return self.description.operations
+
+    @property
+    def code_size(self) -> int:
+        """Bytes of the object file."""
+        return len(self._code.object_code)
+
+    @cached_property
+    def ir(self) -> str:
+        return llvm.kernel_ir(self._program_for(1))
+
+    @cached_property
+    def assembly(self) -> str:
+        return jit.assembly(self.ir)
+
+    def describe(self) -> str:
+        """What goes in and comes out, by name, shape, unit and order, and what it costs: for people to read."""
+        counts = ", ".join(f"{count} {name}" for name, count in sorted(self.program.counts.items()))
+        lines = [f"{self.name}: {self.operations} additions and multiplications, {self.code_size} bytes of object code"]
+        for side, arrays in (("in", self.inputs), ("out", self.outputs)):
+            for array in arrays:
+                order = ", ".join(array.labels) or "row by row"
+                lines.append(f"  {side:<4}{array.name:<16}{shown(array.shape) or '1':<8}{array.unit:<20}{order}")
+        return "\n".join([*lines, f"  operations: {counts}"])
+
+    def __reduce__(self) -> tuple:
+        return Kernel, (self.program, self.result, None, None, self.nominal)  # compiled anew where it is unpickled
+
+    def __repr__(self) -> str:
+        arguments = ", ".join(f"{a.name}{list(a.shape)}" for a in self.inputs)
+        return f"<Kernel {self.name}({arguments}), {self.operations} operations>"
+
+    # Calls that are not one sample in float64 arrays ----------------------------------------------------
+
+    def _call(self, *args: Any, out: Any = None, finite: Any = None, threads: int = 1, **unknown: Any) -> Any:
+        if unknown:
+            known = "its arrays by position, out=, finite= and threads="
+            raise InputError(f"{self.name} takes {known}, not {', '.join(unknown)}")
+        arrays = self._checked(args)
+        batch = self._batch(arrays)
+        shapes = self.result.shapes(self.outputs, batch)
+        given = [x for x in (*args, *arrays) if isinstance(x, np.ndarray)]  # as they came, and as they are read
+        results, targets = self._targets(out, shapes, given)
+        rows = math.prod(batch)
+        inputs, steps = zip(*(spread(x, array, batch) for x, array in zip(arrays, self.inputs))) if arrays else ((), ())
+        mask = self._mask(finite, batch, [*results, *given])
+        bad = self._run_parts((inputs, steps, tuple(targets), rows), rows, mask, threads)
+        if finite is not None and finite is not mask:
+            finite[...] = mask
+        failed = bad > 0 and not batch
+        for result, target in zip(results, targets):
+            # Arguments are not lost to an evaluation that failed.
+            if result is not target and not (failed and any(np.may_share_memory(result, x) for x in given)):
+                result[...] = target
+        if failed:
+            self._raise_non_finite(tuple(arrays))
+        return results[0] if self.result.type is None else self.result.type(*results)
+
+    def _mask(self, finite: Any, batch: tuple[int, ...], others: Sequence[np.ndarray]) -> np.ndarray | None:
+        if finite is None:
+            return None
+        if type(finite) is not np.ndarray or finite.dtype != bool or finite.shape != batch:
+            raise InputError(f"{self.name}: finite must be a boolean array of shape {batch}")
+        if not finite.flags.writeable:
+            raise InputError(f"{self.name}: finite is read-only")
+        if overlaps_itself(finite) or any(np.may_share_memory(finite, x) for x in others):
+            raise InputError(f"{self.name}: finite overlaps itself, an argument or out; give an array of its own")
+        return finite if finite.flags.carray else np.empty(batch, dtype=bool)
+
+    def _run_parts(self, arrays: tuple, rows: int, mask: np.ndarray | None, threads: int) -> int:
+        """The rows of a batch, split among threads in whole blocks."""
+        if not isinstance(threads, Integral) or threads < 1:
+            raise InputError(f"{self.name}: threads is {threads!r}, it must be a positive integer")
+        lanes = self.ready_for(rows)
+        part = -(-rows // (int(threads) * lanes)) * lanes
+        starts = range(0, rows, max(part, 1))
+        if len(starts) <= 1:
+            return self._run(*arrays, 0, rows, mask)
+        return sum(side_by_side(lambda first: self._run(*arrays, first, min(part, rows - first), mask), starts))
+
+    def ready_for(self, rows: int) -> int:
+        """How many rows of such a batch run at once; the code for them is compiled if it is not there yet."""
+        if rows < BLOCKS_FROM:
+            return 1
+        lanes = jit.simd_lanes()
+        if self._block is None:
+            with_stack(COMPILER_STACK, lambda: self._compile_block(lanes))
+        return lanes
+
+    def _compile_block(self, lanes: int) -> None:
+        """Have code for `lanes` rows at once; made once, whichever thread asks first."""
+        with _compiling:
+            if self._block is None:
+                kept = self._kept(lanes)
+                self._block = kept[1] if kept else self._compiled(lanes, None)
+                groups, apart = self.description.groups, self.description.apart
+                self._use_block(self._block.address, lanes, groups, apart, self._block.stack)
+
+    def _checked(self, args: tuple) -> list[np.ndarray]:
+        name = self.name
+        if len(args) != len(self.inputs):
+            wanted = ", ".join(array.name for array in self.inputs)
+            raise InputError(f"{name} takes {len(self.inputs)} arrays ({wanted}), {len(args)} were given")
+        return [as_floats(x, array, name) for x, array in zip(args, self.inputs)]
+
+    def _batch(self, arrays: list[np.ndarray]) -> tuple[int, ...]:
+        leading = [x.shape[: x.ndim - len(array.shape)] for x, array in zip(arrays, self.inputs)]
+        batch = broadcast(leading)
+        if batch is None:
+            shown = ", ".join(f"{array.name}: {shape}" for array, shape in zip(self.inputs, leading))
+            raise InputError(f"{self.name}: the batch shapes do not broadcast ({shown})")
+        for shape in (*(array.shape for array in self.inputs), *self.result.shapes(self.outputs)):
+            if len(batch) + len(shape) > MAX_DIMENSIONS:
+                most = f"arrays have {MAX_DIMENSIONS}, and {len(shape)} of them are taken"
+                raise InputError(f"{self.name}: the batch has {len(batch)} dimensions; {most}")
+            if 8 * math.prod(batch) * math.prod(shape) > sys.maxsize:
+                raise InputError(f"{self.name}: a batch of shape {batch} is more than memory can hold")
+        return batch
+
+    def _targets(self, out: Any, shapes: list[tuple[int, ...]], arrays: list[np.ndarray]) -> tuple[list, list]:
+        """The arrays to return, and contiguous ones to write to, the same wherever possible."""
+        if out is None:
+            results = [np.empty(shape) for shape in shapes]
+            return results, results
+        if self.result.type is not None and not isinstance(out, tuple | list):
+            raise InputError(f"{self.name}: out must be {len(shapes)} arrays, not {type(out).__name__}")
+        results = [out] if self.result.type is None else list(out)
+        if len(results) != len(shapes):
+            raise InputError(f"{self.name}: out must be {len(shapes)} arrays, not {len(results)}")
+        for result, shape in zip(results, shapes):
+            if type(result) is not np.ndarray or result.dtype != np.float64 or result.shape != shape:
+                what = f"{result.dtype} {result.shape}" if isinstance(result, np.ndarray) else type(result).__name__
+                raise InputError(f"{self.name}: out must be a float64 array of shape {shape}, not {what}")
+            if not result.flags.writeable:
+                raise InputError(f"{self.name}: out is read-only")
+            if overlaps_itself(result):
+                what = f"elements of out share memory (strides {result.strides})"
+                raise InputError(f"{self.name}: {what}; give an array such as np.empty({shape})")
+        if any(np.may_share_memory(x, y) for x, y in combinations(results, 2)):
+            raise InputError(f"{self.name}: the arrays in out overlap; give {len(shapes)} separate ones")
+        plain = [x.flags.carray and not any(np.may_share_memory(x, y) for y in arrays) for x in results]
+        return results, [x if ok else np.empty(x.shape) for x, ok in zip(results, plain)]
+
+    def _raise_non_finite(self, args: tuple) -> None:
+        """Say which input made the result infinite or NaN."""
+        name = self.name
+        arrays = self._checked(args)
+        for x, array in zip(arrays, self.inputs):
+            bad = np.flatnonzero(~np.isfinite(x))
+            if bad.size:
+                raise NonFiniteError(f"{name} is not finite because {element(array, bad[0])} is {x.flat[bad[0]]}")
+        for k, e in self.description.angles:
+            if abs(arrays[k].flat[e]) > SIN_RANGE:
+                where = f"{element(self.inputs[k], e)} is {arrays[k].flat[e]:g} rad"
+                raise NonFiniteError(f"{name} is not finite because {where}: sine and cosine reach to {SIN_RANGE:g}")
+        for k, e in self.description.divisors:
+            if arrays[k].flat[e] == 0:
+                where = element(self.inputs[k], e)
+                raise NonFiniteError(f"{name} is not finite because {where} is 0, and it divides by that")
+        if self._explain and (reason := self._explain(arrays)):
+            raise NonFiniteError(f"{name} is not finite because {reason}")
+        sizes = [(float(np.max(np.abs(x), initial=0.0)), k) for k, x in enumerate(arrays)]
+        size, k = max(sizes, default=(0.0, 0))
+        where = element(self.inputs[k], int(np.argmax(np.abs(arrays[k])))) if arrays else "no input"
+        raise NonFiniteError(
+            f"{name} is not finite although its inputs are: it divided by zero or overflowed; the largest input "
+            f"is {where}, {size:g}"
+        )
+
+
+def side_by_side(work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
+    """What work makes of each part, each in a thread of its own."""
+    return [work(part) for part in parts] if len(parts) == 1 else list(pool(len(parts)).map(work, parts))
+
+
+@functools.cache
+def pool(threads: int) -> Any:
+    """Threads that are started once."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(threads, thread_name_prefix="flexjoint")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.cache_clear)  # threads do not survive a fork
+
+
+def as_floats(x: Any, array: Array, name: str) -> np.ndarray:
+    """`x` as float64, its trailing shape checked."""
+    try:
+        given = np.asarray(x)
+    except Exception:
+        what = f"{array.name} is no regular array of numbers"
+        raise InputError(f"{name}: {what}; it must have shape (..., {shown(array.shape)})") from None
+    if given.dtype.kind not in "fiub" or given.dtype.itemsize > 8:
+        raise InputError(f"{name}: {array.name} has dtype {given.dtype}; give real numbers (float64)")
+    if given.ndim < len(array.shape) or given.shape[given.ndim - len(array.shape) :] != array.shape:
+        raise InputError(f"{name}: {array.name} has shape {given.shape}, it must be (..., {shown(array.shape)})")
+    return np.require(given, np.float64, ["C", "ALIGNED"])
+
+
+def spread(x: np.ndarray, array: Array, batch: tuple[int, ...]) -> tuple[np.ndarray, int]:
+    """A contiguous array of rows and the step from row to row: 0 where the array has no batch of its own."""
+    if x.ndim == len(array.shape):
+        return x, 0
+    return np.ascontiguousarray(np.broadcast_to(x, (*batch, *array.shape))), array.size
+
+
+def broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape that all of them broadcast to; None if there is none.  NumPy's own stops at 32 dimensions."""
+    depth = max(map(len, shapes), default=0)
+    sizes = [set(size) - {1} or {1} for size in zip(*((1,) * (depth - len(shape)) + shape for shape in shapes))]
+    return tuple(size.pop() for size in sizes) if all(len(size) == 1 for size in sizes) else None
+
+
+def overlaps_itself(x: np.ndarray) -> bool:
+    """Whether elements of an array may share memory, as those of `as_strided` views can; slices never do."""
+    extent = x.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(x.strides, x.shape) if size != 1):
+        if stride < extent and x.size:
+            return True
+        extent += (size - 1) * stride
+    return False
+
+
+def shown(shape: tuple[int, ...]) -> str:
+    return ", ".join(map(str, shape))
+
+
+def element(array: Array, index: int) -> str:
+    """Name of an element: q[3], or tau[3] (joint4) where the elements have names."""
+    if not array.shape:
+        return array.name
+    place = ", ".join(str(i) for i in np.unravel_index(index, array.shape))
+    label = f" ({array.labels[index]})" if array.labels else ""
+    return f"{array.name}[{place}]{label}"

@@ -1,0 +1,1 @@
+"""Torques of control laws as algorithms, one kernel each."""

@@ -1,0 +1,285 @@
+"""Tracking with rigid and elastic joints in any mix: the inverse dynamics controller of [Hua sec. IV], and adaptive.
+
+With e_q = q_d − q, v_r = q_d' + Λ_q e_q, σ_q = v_r − q' and Λ = K_D⁻¹K_P, the links shall get the torque
+
+    τ_qc = M v_r' + S θ'' + C(q, q') v_r + C_1 θ' + G + D v_r + K_Dq σ_q                                  [Hua (39)]
+
+from their motors, and through springs from motors that follow θ_d = q + τ_qc/K,  e_θ = θ_d − θ:
+
+    θ_r' = θ_d' + Λ_θ e_θ + σ_q,  σ_θ = θ_r' − θ',   B σ_θ' + K_Dθ σ_θ + K e_θ = 0                   [Hua (45)-(50)]
+
+    V₂ = ½ σ_qᵀM σ_q + e_qᵀΛ_q K_Dq e_q + ½ σ_θᵀB σ_θ + ½ e_θᵀK e_θ                                       [Hua (51)]
+    V₂' = −e_q'ᵀK_Dq e_q' − e_qᵀΛ_q K_Dq Λ_q e_q − σ_θᵀK_Dθ σ_θ − e_θᵀK Λ_θ e_θ                             [Hua (52)]
+
+Friction is compensated at v_r and θ_r', which takes σᵀ[f(v_r) − f(q')] ≥ 0 more from V₂'.  C is Christoffel's.
+
+The paper does not say where θ_d', θ_d'', q'' and θ'' come from.  Here: (39) makes the links' closed loop
+M q'' = (τ_qc or the springs' torque) − C q' − G without S θ'' and C_1 θ', which gives q'', differentiated q''', and so
+τ_qc' and τ_qc'' along the closed loop; then (50) gives θ'', and this the torques.  Measured are q, q', θ, θ' alone.
+
+That closes only where no link equation of an elastic joint contains the motor of another one (`closes`): θ_d'' would
+contain θ''''.  Elsewhere S θ'' and C_1 θ' are left out of θ_d at elastic joints, q'' follows from θ'' and the link
+equation, (50) still holds, and V₂' has the disturbance −σ_qᵀ(S θ'' + C_1 θ') at those joints: no proof, for weakly
+coupled motors a small error.  Springs are linear and undamped.
+
+The adaptive law knows rotors, stiffness and friction, but not the links: these give Y π̂ in τ_qc, π̂' = Γ Yᵀσ_q.  Then
+
+    V = V₂ + ½ (π − π̂)ᵀΓ⁻¹(π − π̂)   has the V' of (52):   σ_qᵀ(M σ_q' + C σ_q + K_Dq σ_q − e_τ) = σ_qᵀY (π − π̂)
+
+is cancelled by the update, and (50) holds whatever π̂ is, if θ_d', θ_d'' are the derivatives of θ_d.  They contain the
+links' q'' and q''', which no longer follow from a known model: `adaptive_mixed_torque` takes them as measured, and
+keeps the promise; `adaptive_mixed_torque_from_positions` computes them with π̂, which is right in the limit
+Y (π − π̂) → 0, and no proof for the way there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ...algorithm.api import algorithm
+from ...drives import ElasticDrive
+from ...dynamics.drivetrain.friction import motor_friction
+from ...dynamics.drivetrain.orders import link_equations
+from ...dynamics.drivetrain.rotors import at_motors, elastic_or, motor_inertias, spin_torque
+from ...dynamics.inverse import refuse_antagonism
+from ...dynamics.recursion.bodies import Body, lump_fixed, moving_bodies, rotors
+from ...dynamics.recursion.composite_bodies import factorize, link_mass_matrix, solve
+from ...dynamics.recursion.coriolis import two_motions
+from ...dynamics.recursion.definiteness import check_inertia
+from ...dynamics.recursion.regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers
+from ...errors import InputError
+from ...robot import Robot
+from ...spatial import Differentiated, Jet, Vector, is_zero, sx, zeros
+from ...springs import LinearSpring
+from .passivity import load_torque
+
+GAINS = ("K_P", "K_D", "motor K_P", "motor K_D")
+
+
+class MixedTorque(NamedTuple):
+    """Motor torque, and θ_d, θ_d' to which the motors behind springs are led; at a rigid joint q and q'."""
+
+    tau: Any
+    theta_d: Any
+    theta_d_v: Any
+
+
+class AdaptiveMixedTorque(NamedTuple):
+    """The same, and the rate of the estimated base parameters."""
+
+    tau: Any
+    theta_d: Any
+    theta_d_v: Any
+    estimate_rate: Any
+
+
+@algorithm(MixedTorque)
+def mixed_torque(robot: Robot, q, v, theta, theta_v, *, tracking=None):
+    """Motor torque that makes the links track a reference  [Hua (37)-(50)].
+
+    `tracking` has "reference" = [q_d, q_d', ... q_d''''], to q_d'' if no joint is elastic, and "gains" = [K_P, K_D,
+    motor K_P, motor K_D], positive; at a rigid joint the last two, and `theta`, `theta_v`, are ignored.
+    """
+    return follow(checked_law("mixed_torque", robot, tracking), State(q, v, theta, theta_v))[0]
+
+
+@algorithm(AdaptiveMixedTorque)
+def adaptive_mixed_torque(robot: Robot, q, v, a, jerk, theta, theta_v, estimate, Gamma, *, tracking=None):
+    """`mixed_torque` with estimated base parameters of the links, and their rate Γ Yᵀσ_q; q'' and q''' are measured."""
+    law = checked_law("adaptive_mixed_torque", robot, tracking)
+    torque, rate = follow(law, State(q, v, theta, theta_v), Adaptation(estimate, Gamma), [a, jerk])
+    return AdaptiveMixedTorque(*torque, rate)
+
+
+@algorithm(AdaptiveMixedTorque)
+def adaptive_mixed_torque_from_positions(robot: Robot, q, v, theta, theta_v, estimate, Gamma, *, tracking=None):
+    """`adaptive_mixed_torque` with q'' and q''' as the estimated model has them; its mass matrix must be regular."""
+    law = checked_law("adaptive_mixed_torque_from_positions", robot, tracking)
+    torque, rate = follow(law, State(q, v, theta, theta_v), Adaptation(estimate, Gamma))
+    return AdaptiveMixedTorque(*torque, rate)
+
+
+def closes(robot: Robot) -> bool:
+    """Whether no link equation of an elastic joint contains a motor: then V₂' is that of [Hua (52)]."""
+    return not any(elastic and motors for elastic, motors in zip(robot.elastic, link_equations(robot)))
+
+
+def reference_order(robot: Robot) -> int:
+    """How many derivatives of the reference the laws read."""
+    return 4 if any(robot.elastic) else 2
+
+
+# The law ------------------------------------------------------------------------------------------------------------
+
+
+class State(NamedTuple):
+    """Of links and motors."""
+
+    q: Any
+    v: Any
+    theta: Any
+    theta_v: Any
+
+
+class Adaptation(NamedTuple):
+    """Base parameters of the links as they are estimated, and the gains of their update."""
+
+    estimate: Any
+    Gamma: Any
+
+
+class Law(NamedTuple):
+    """A robot, its reference [q_d, q_d', ...] and the diagonals of the gains."""
+
+    robot: Robot
+    reference: Sequence[Any]
+    K_P: Any
+    K_D: Any
+    motor_K_P: Any
+    motor_K_D: Any
+
+
+def follow(
+    law: Law, state: State, adaptation: Adaptation | None = None, measured: Sequence[Any] = ()
+) -> tuple[MixedTorque, Any]:
+    """The torque, and the rate of the estimate; q'' and q''' are the model's where they are not measured."""
+    robot, K = law.robot, stiffness(law.robot)
+    learnt = [adaptation.estimate] if adaptation else []
+    load = load_side(robot, adaptation is not None)
+    solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
+    springs = [K * (state.theta - state.q), K * (state.theta_v - state.v)]
+    links: list[Any] = [state.q, state.v]
+    tau_qc: list[Any] = []
+
+    def acceleration(k: int, more: Any = 0.0) -> Any:
+        """q⁽ᵏ⁺²⁾ from M q⁽ᵏ⁺²⁾ = (τ_qc or K (θ − q))⁽ᵏ⁾ − what the motion asks for without it."""
+        driving = elastic_or(robot, springs[k], tau_qc[k])
+        return solved(driving - load.asked(k, [*links[: k + 2], zeros(robot.n)], learnt) - more)
+
+    for k in range(reference_order(robot) - 1):
+        tau_qc.append(load.command(k, links, law.reference, [law.K_P], [law.K_D], learnt))
+        if adaptation and load.powers and k < len(springs):
+            learnt.append(adaptation.Gamma * load.powers(k, links, law.reference, [law.K_P], [law.K_D]))
+        if k < len(springs):
+            links.append(measured[k] if measured else acceleration(k))
+
+    rate = learnt[1] if adaptation else None
+    if not any(robot.elastic):
+        return MixedTorque(tau_qc[0], state.q, state.v), rate
+    theta_d = [x + y / K for x, y in zip(links, tau_qc)]  # [Hua (43)]
+    theta_a = motor_acceleration(law, state, links, theta_d)
+    spinning = [rotor for rotor in rotors(robot) if rotor.elastic]
+    S_theta = spin_torque(robot, spinning, links[:3], [state.theta, state.theta_v, theta_a])[1]  # S θ'' + C_1 θ'
+    a = links[2] if measured or closes(robot) else acceleration(0, elastic_or(robot, S_theta, zeros(robot.n)))
+    carried = at_motors(robot, spin_torque(robot, [], [state.q, state.v, a], [])[0])  # Sᵀq'' + C_2 q'
+    tau_m = springs[0] + motor_inertias(robot) * theta_a + carried + motor_friction(robot, state.theta_v)
+    tau = elastic_or(robot, tau_m, tau_qc[0] + S_theta)  # [Hua (49), (39)]
+    shown = [elastic_or(robot, x, y) for x, y in zip(theta_d, links)]
+    return MixedTorque(tau, *shown[:2]), rate
+
+
+def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Jet) -> Any:
+    """θ'' of motors behind springs, from B σ_θ' + K_Dθ σ_θ + K e_θ + f(θ_r') − f(θ') = 0  [Hua (50)]."""
+    robot, Lambda = law.robot, law.motor_K_P / law.motor_K_D
+    _, a_r, sigma = sliding(links, law.reference, law.K_P, law.K_D)
+    e, e_v = theta_d[0] - state.theta, theta_d[1] - state.theta_v
+    theta_r_v = theta_d[1] + Lambda * e + sigma  # [Hua (45)]
+    theta_r_a = theta_d[2] + Lambda * e_v + (a_r - links[2])
+    pulled = law.motor_K_D * (theta_r_v - state.theta_v) + stiffness(robot) * e
+    rubbed = motor_friction(robot, theta_r_v) - motor_friction(robot, state.theta_v)
+    B = elastic_or(robot, motor_inertias(robot), sx([1.0] * robot.n))
+    return theta_r_a + (pulled + rubbed) / B
+
+
+# The load side ------------------------------------------------------------------------------------------------------
+
+
+class LoadSide(NamedTuple):
+    """Functions along a motion: of (links, reference, K_P, K_D, estimate) τ_qc without S θ'' + C_1 θ', of (links,
+    estimate) what a motion asks for, of (links, reference, K_P, K_D) Yᵀσ_q."""
+
+    command: Differentiated
+    asked: Differentiated
+    powers: Differentiated | None
+
+
+@lru_cache(ROBOTS_KEPT)
+def load_side(robot: Robot, adaptive: bool) -> LoadSide:
+    n = robot.n
+    links, reference, gain = (4, n), (reference_order(robot) + 1, n), (1, n)
+    estimate = (3, len(base_parts(robot))) if adaptive else (0, 0)
+
+    def command(x: Sequence[Any], wanted: Sequence[Any], K_P: Sequence[Any], K_D: Sequence[Any], pi: Any) -> Any:
+        v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
+        # τ_qc = M v_r' + C(q, q') v_r + G + K_Dq σ_q  [Hua (39)]
+        return load_torque(robot, bodies_with(robot, pi), x[0], x[1], v_r, a_r) + K_D[0] * sigma
+
+    def asked(x: Sequence[Any], pi: Sequence[Any]) -> Any:
+        return load_torque(robot, bodies_with(robot, pi), x[0], x[1], x[1], x[2])
+
+    def powers(x: Sequence[Any], wanted: Sequence[Any], K_P: Sequence[Any], K_D: Sequence[Any]) -> Any:
+        v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
+        motions = two_motions(lump_fixed(robot), x[0], x[1], v_r, a_r, sx(robot.gravity))
+        return parameter_powers(robot, motions, x[0], sigma)
+
+    return LoadSide(
+        Differentiated(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
+        Differentiated(asked, 1, links, estimate),
+        Differentiated(powers, 1, links, reference, gain, gain) if adaptive else None,
+    )
+
+
+def sliding(links: Sequence[Any], reference: Sequence[Any], K_P: Any, K_D: Any) -> tuple[Vector, Vector, Vector]:
+    """v_r, v_r' and σ_q  [Hua (37), (38)]."""
+    Lambda = K_P / K_D
+    v_r = reference[1] + Lambda * (reference[0] - links[0])
+    return v_r, reference[2] + Lambda * (reference[1] - links[1]), v_r - links[1]
+
+
+def bodies_with(robot: Robot, learnt: Sequence[Any]) -> list[Body]:
+    """Those of the robot, or with the inertia that an estimate gives them."""
+    return estimated_bodies(robot, learnt[0]) if learnt else moving_bodies(robot)
+
+
+def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], Any]:
+    """b -> M⁻¹b with one factorization."""
+    M, parents = link_mass_matrix(robot, q, tree=tree)
+    check_inertia(robot, [M[i][i] for i in range(robot.n)])
+    factors = factorize(M, parents)
+    return lambda b: solve(factors, parents, b)
+
+
+# Checks -------------------------------------------------------------------------------------------------------------
+
+
+def stiffness(robot: Robot) -> Any:
+    """K of the springs, one at rigid joints."""
+    springs = [joint.drive.spring if isinstance(joint.drive, ElasticDrive) else None for joint in robot.joints]
+    return sx([spring.stiffness if isinstance(spring, LinearSpring) else 1.0 for spring in springs])
+
+
+def checked_law(name: str, robot: Robot, tracking: Any) -> Law:
+    """Linear, undamped springs; all of the reference and of the gains."""
+    check_springs(name, robot)
+    given = dict(tracking or {})
+    order = reference_order(robot)
+    for what, needed in (("reference", order + 1), ("gains", len(GAINS))):
+        if len(given.get(what, ())) < needed:
+            text = f"q_d and its first {order} derivatives" if what == "reference" else ", ".join(GAINS)
+            raise InputError(
+                f"{name}: tracking needs {needed} arrays in '{what}' ({text}), {len(given.get(what, ()))} were given"
+            )
+    return Law(robot, list(given["reference"][: order + 1]), *given["gains"][: len(GAINS)])
+
+
+def check_springs(name: str, robot: Robot) -> None:
+    refuse_antagonism(name, robot, "variable_stiffness_linearization")
+    for joint in robot.joints:
+        drive = joint.drive
+        if isinstance(drive, ElasticDrive) and not (isinstance(drive.spring, LinearSpring) and is_zero(drive.damping)):
+            raise InputError(
+                f"{name}: the spring of joint '{joint.name}' is damped or not linear, and the law rests on K (θ − q); "
+                "use FeedbackLinearization, or give the law a robot with the stiffness at rest"
+            )

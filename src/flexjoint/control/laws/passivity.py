@@ -1,0 +1,76 @@
+"""Passivity-based tracking of rigid robots  [DeLuca sec. II-B, (25)], and its adaptive form  [SlotineLi].
+
+With e = q_d − q, the reference velocity v_r = v_d + Λ e and s = v_r − v = e' + Λ e, the law
+
+    τ = M a_r + C(q, v) v_r + g + D v_r + K_P e + K_D e'         makes of      V = ½ sᵀM s + ½ eᵀ(K_P + Λ K_D) e
+    V' = −e'ᵀK_D e' − eᵀΛ K_P e − sᵀD s                          for every C with Ṁ = C + Cᵀ.
+
+The adaptive law knows friction and motors but not the links: their part is Y π̂ with π̂' = Γ Yᵀs, in base parameters and
+with Christoffel's C, which regrouping leaves alone.  Neither Y π̂ nor Yᵀs needs Y: one is the sweep for bodies with the
+estimated inertia, the other the power of each parameter's load at the velocity s.  Then
+
+    V = ½ sᵀM s + ½ (π − π̂)ᵀΓ⁻¹(π − π̂),    V' = −sᵀ(K_D + D) s.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...algorithm.api import algorithm
+from ...dynamics.drivetrain.friction import link_friction
+from ...dynamics.recursion.bodies import Body, lump_fixed, rigid_motor_inertia
+from ...dynamics.recursion.coriolis import TwoSpeeds, inertial_load, modified_newton_euler, rotor_loads, two_motions
+from ...dynamics.recursion.kinematics import along_joints, carried_loads
+from ...dynamics.recursion.regressor import estimated_bodies, parameter_powers
+from ...errors import InputError
+from ...robot import Robot
+from ...spatial import sx
+
+
+class AdaptiveTorque(NamedTuple):
+    """Motor torque, and the rate of the estimated base parameters."""
+
+    tau: Any
+    estimate_rate: Any
+
+
+def require_rigid(robot: Robot, name: str) -> None:
+    if any(robot.elastic):
+        joint = robot.joints[robot.elastic.index(True)].name
+        raise InputError(
+            f"{name}: joint '{joint}' is elastic, the law is for rigid ones; use robot.rigid() for stiff joints, or "
+            "robot.without_drives() if the result shall be the torque of the springs"
+        )
+
+
+@algorithm("tau")
+def passivity_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_P, K_D, *, variant="christoffel"):
+    """Motor torque that tracks [q_d, v_d, a_d], in one kernel  [DeLuca (8), (25)].
+
+    Gains are diagonal, given as vectors; K_P = Λ K_D is the usual choice.  `variant` as in `modified_newton_euler`.
+    """
+    require_rigid(robot, "passivity_torque")
+    e, de = q_d - q, v_d - v
+    tau = modified_newton_euler.function(robot, q, v, v_d + Lambda * e, a_d + Lambda * de, variant=variant)
+    return tau + K_P * e + K_D * de
+
+
+@algorithm(AdaptiveTorque)
+def adaptive_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_D, Gamma, estimate):
+    """Torque Y π̂ + D v_r + B a_r + K_D s and the rate Γ Yᵀs of the estimate π̂ of the base parameters, in O(N)."""
+    require_rigid(robot, "adaptive_torque")
+    e, de = q_d - q, v_d - v
+    v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e
+    motions = two_motions(lump_fixed(robot), q, v, v_r, a_r, sx(robot.gravity))
+    tau = load_torque(robot, estimated_bodies(robot, estimate), q, v, v_r, a_r) + K_D * s
+    return AdaptiveTorque(tau, Gamma * parameter_powers(robot, motions, q, s))
+
+
+def load_torque(robot: Robot, tree: list[Body], q: Any, v: Any, v_a: Any, a: Any) -> Any:
+    """M a + C(q, v) v_a + g + D v_a of these bodies and of the motors that turn with their joints."""
+    motions = two_motions(tree, q, v, v_a, a, sx(robot.gravity))
+    moments, at_rotors = rotor_loads(robot, motions, TwoSpeeds(v, v_a, a))
+    carried = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
+    loads = [(f, n + moment) for (f, n), moment in zip(carried, moments)]
+    tau = along_joints(tree, carried_loads(tree, q, loads)) + at_rotors.links
+    return tau + rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]

@@ -1,0 +1,229 @@
+"""Which column of a log is what: by its name, for each joint, with a unit.
+
+A column is named after a quantity (or another name of it, NAMES) and a joint: `q.joint1`, `joint1.q`, `q_joint1`, or by
+number, `q1`, `q_1`, `q[0]`; numbers begin with 1, or with 0 if there is a column with 0.  What could be meant in two
+ways is not guessed: the error says what to type.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..errors import InputError
+from ..formats.columns import ANGLES, LENGTHS, SECONDS, parts
+from ..robot import Robot
+
+LINKS, MOTORS = ("q", "v", "tau_e"), ("theta", "theta_v", "tau")
+QUANTITIES = (*LINKS, *MOTORS)
+TIMES = ("t", "time", "timestamp", "duration")
+NAMES = {
+    "q": ("q",),
+    "v": ("v", "dq", "qdot", "q_dot"),
+    "tau_e": ("tau_e", "tau_J"),
+    "theta": ("theta",),
+    "theta_v": ("theta_v", "dtheta", "theta_dot"),
+    "tau": ("tau", "tau_m"),
+}
+TORQUES, FORCES = {"Nm": 1.0, "mNm": 1e-3, "N m": 1.0, "kNm": 1e3}, {"N": 1.0, "mN": 1e-3, "kN": 1e3}
+RUN = re.compile(r"run(_\d+)?")  # of a batch of simulations
+NUMBERED = re.compile(r"(?P<name>.*?)_?(?P<k>[0-9]{1,6})")
+INDEXED = re.compile(r"(?P<name>[^\[\]]*)\[(?P<k>[0-9]{1,6})\]\s*(?P<unit>\[[^\]]*\])?")
+UNIT = re.compile(r"\s*\(([^()]*)\)\s*$")
+MOST_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Used:
+    """A column that is read: where it stands, its header and unit."""
+
+    column: int
+    header: str
+    unit: str
+
+
+@dataclass
+class Assignment:
+    """The time, the columns by quantity and joint or motor, runs of batches, and what is not used."""
+
+    time: Used
+    used: dict[str, dict[int, Used]] = field(default_factory=dict)
+    runs: list[Used] = field(default_factory=list)
+    ignored: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> list[int]:
+        """All that must be read, in order."""
+        each = [x for series in self.used.values() for x in series.values()]
+        return sorted({x.column for x in (self.time, *each, *self.runs)})
+
+
+def column_names(text: str) -> dict[str, str]:
+    """What `t=stamp,tau=effort` says: names by quantity."""
+    found = {}
+    for item in filter(None, (x.strip() for x in text.split(","))):
+        what, mark, name = (x.strip() for x in item.partition("="))
+        if not mark or not name or what not in ("t", *QUANTITIES):
+            known = ", ".join(("t", *QUANTITIES))
+            raise InputError(f"--columns has {item[:80]!r}; it takes such as t=stamp,tau=effort, of {known}")
+        found[what] = name
+    return found
+
+
+def labels(robot: Robot, what: str) -> list[str]:
+    return [joint.name for joint in robot.joints] if what in LINKS else list(robot.motor_names)
+
+
+def units(robot: Robot, what: str, i: int) -> dict[str, float]:
+    """Units of a column and their sizes in SI; none is SI."""
+    kind = robot.motor_kinds[i]  # those of joints are the first
+    position, force = (ANGLES, TORQUES) if kind == "revolute" else (LENGTHS, FORCES)
+    if what in ("tau", "tau_e"):
+        return {"": 1.0, **force}
+    if what in ("q", "theta"):
+        return {"": 1.0, **position}
+    turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if kind == "revolute" else {}
+    return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}
+
+
+def listed(names: Sequence[str]) -> str:
+    """Some names of many, in a message."""
+    short = [name if len(name) <= 40 else f"{name[:37]}..." for name in names[:MOST_SHOWN]]
+    more = len(names) - MOST_SHOWN
+    return ", ".join(short) + (f" and {more} more" if more > 0 else "")
+
+
+def assigned(headers: Sequence[str], robot: Robot, place: str, columns: Mapping[str, str] | None = None) -> Assignment:
+    """What each of these columns is.  `columns` says what a quantity, or t, is called in this file."""
+    columns = columns or {}
+    names = names_in_use(columns, place)
+    known: dict[str, set[tuple[str, int]]] = {}
+    for what, i, word in words(robot, names):
+        known.setdefault(word, set()).add((what, i))
+    times: list[Used] = []
+    found: list[tuple[str, int, str, Used]] = []  # quantity, joint or number, column
+    ignored: list[str] = []
+    runs: list[Used] = []
+    for j, header in enumerate(headers):
+        name, unit = (header, "") if header in known else name_and_unit(header)
+        here = Used(j, header, unit)
+        bare, number = numbered(name)
+        meant = {(what, i, "") for what, i in known.get(name, ())}
+        if number and len(number) < 9:
+            meant |= {(what, int(number), number) for what in QUANTITIES if bare in names[what]}
+        if len(meant) > 1:
+            meant = {x for x in meant if x[0] in columns} or meant
+        if len(meant) > 1:
+            raise InputError(ambiguous(header, sorted(meant), robot, place))
+        if meant:
+            found.append((*meant.pop(), here))
+        elif used := time_of(here, name, names["t"]):
+            times.append(used)
+        elif RUN.fullmatch(name):
+            runs.append(here)
+        elif header:
+            ignored.append(header)
+    result = Assignment(one_time(times, headers, place), runs=runs)
+    base = 0 if any(number and not k for _, k, number, _ in found) else 1
+    for what, k, number, here in found:
+        i, count = k - base if number else k, len(labels(robot, what))
+        if number and i == count and not base:
+            raise InputError(
+                f"{place}: columns are numbered from 0, and '{here.header[:80]}' is one too many for {robot.name}; "
+                "number all of them from 1, or name them after the joints"
+            )
+        if i >= count:
+            ignored.append(here.header)
+            continue
+        series = result.used.setdefault(what, {})
+        if i in series:
+            raise InputError(twice(what, labels(robot, what)[i], series[i].header, here.header, place))
+        series[i] = here
+    if asked := [what for what in columns if what != "t" and what not in result.used]:
+        raise InputError(
+            f"{place}: there are no columns {columns[asked[0]][:80]!r} for {asked[0]}, with a number or a joint behind "
+            f"the name; there are {listed(headers)}"
+        )
+    if not result.used:
+        raise InputError(
+            f"{place}: no column is named after a joint of {robot.name}; there are {listed(headers)}, and it takes "
+            f"such as q.{robot.joints[0].name} or q1"
+        )
+    result.ignored = tuple(ignored)
+    return result
+
+
+def names_in_use(columns: Mapping[str, str], place: str) -> dict[str, tuple[str, ...]]:
+    names = {"t": TIMES, **NAMES}
+    if unknown := [what for what in columns if what not in names]:
+        raise InputError(f"{place}: columns are given for {unknown[0]!r}; it must be one of {', '.join(names)}")
+    taken = set(columns.values())
+    return {x: (columns[x],) if x in columns else tuple(y for y in names[x] if y not in taken) for x in names}
+
+
+def words(robot: Robot, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, int, str]]:
+    """(quantity, joint or motor, column) for all columns that have a joint's name."""
+    for what in QUANTITIES:
+        for i, label in enumerate(labels(robot, what)):
+            for name in names[what]:
+                yield what, i, f"{name}.{label}"
+                yield what, i, f"{label}.{name}"
+                yield what, i, f"{name}_{label}"
+
+
+def name_and_unit(header: str) -> tuple[str, str]:
+    """`q1 [deg]`, `q1 (deg)`, `q[0]`, `q[0] [deg]`, `state.q[0]`: q1 or q_0, and the unit."""
+    bare = UNIT.sub(r" [\1]", header.strip()).removeprefix("state.")
+    index = INDEXED.fullmatch(bare)
+    return parts(f"{index['name']}_{index['k']} {index['unit'] or ''}" if index else bare)
+
+
+def numbered(name: str) -> tuple[str, str]:
+    """Name and number of `q1` or `q_1`; no number if there is none."""
+    matched = NUMBERED.fullmatch(name)
+    return (matched["name"], matched["k"]) if matched else (name, "")
+
+
+def time_of(here: Used, name: str, times: Sequence[str]) -> Used | None:
+    """The column if it is the time: `t`, `Time`, `time_ms`."""
+    stem, _, unit = name.rpartition("_")
+    if name in times or (len(name) > 1 and name.lower() in times):
+        return here
+    return Used(here.column, here.header, unit) if stem in times and unit in SECONDS and not here.unit else None
+
+
+def ambiguous(header: str, meant: Sequence[tuple[str, int, str]], robot: Robot, place: str) -> str:
+    said = " or ".join(f"{what} number {i}" if k else f"{what} of '{labels(robot, what)[i]}'" for what, i, k in meant)
+    what = meant[0][0]
+    return (
+        f"{place}: '{header[:80]}' may be {said}; say what {what} is called, such as --columns {what}={NAMES[what][0]} "
+        f"(in Python columns={{'{what}': '{NAMES[what][0]}'}}), or name the columns {what}.JOINT"
+    )
+
+
+def one_time(times: list[Used], headers: Sequence[str], place: str) -> Used:
+    if not times:
+        raise InputError(f"{place}: no column 't'; there are {listed(headers) or 'none'}")
+    if len(times) > 1:
+        both = [x.header[:80] for x in times[:2]]
+        if parts(both[0])[0] == parts(both[1])[0]:
+            raise InputError(f"{place}: there are two columns '{both[0]}'; remove or rename one of them")
+        raise InputError(
+            f"{place}: both '{both[0]}' and '{both[1]}' may be the time; say which with --columns "
+            f"t={parts(both[0])[0]} (in Python columns={{'t': '{parts(both[0])[0]}'}})"
+        )
+    return times[0]
+
+
+def twice(what: str, label: str, one: str, other: str, place: str) -> str:
+    one, other = one[:80], other[:80]
+    if one == other:
+        return f"{place}: there are two columns '{one}'; remove or rename one of them"
+    return (
+        f"{place}: there are two columns for {what} of '{label}', '{one}' and '{other}'; remove one of them, or say "
+        f"what {what} is called, such as --columns {what}={numbered(name_and_unit(other)[0])[0]} "
+        f"(in Python columns={{'{what}': ...}})"
+    )

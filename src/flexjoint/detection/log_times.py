@@ -1,0 +1,74 @@
+"""Whether the times of a log can be seconds.
+
+A header without a unit means seconds.  Where positions and velocities were logged they tell: positions change by what
+the velocities add up to, or by a thousandth of that if times are milliseconds.  Where they do not, samples at most
+LONGEST and at least SHORTEST apart pass; anything else is asked back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InputError
+from ..formats.columns import SECONDS
+
+if TYPE_CHECKING:
+    from .logs import Log
+
+LONGEST, SHORTEST = 0.25, 1e-5  # s between samples
+LEAST_SAMPLES = 10  # fewer tell nothing
+SPAN = 50  # samples over which velocities are added up, so that noise does not count
+UNITS = ("ms", "us", "ns")
+MOST_SAMPLES = 100_000
+ALIKE = 0.9  # correlation of the two that makes them evidence
+
+
+def check_times(log: Log, place: str, header: str) -> None:
+    """Refuse times that are hardly seconds."""
+    if log.t.size < LEAST_SAMPLES:
+        return
+    period, ratio = log.period, moved(log)
+    if ratio is not None and 0.03 < ratio < 30:
+        return
+    unit = next((x for x in UNITS if ratio is not None and 0.3 < ratio / SECONDS[x] < 3), None)
+    if unit is not None:
+        why = f"positions change by {ratio:.2g} times what the velocities say"
+    elif SHORTEST <= period <= LONGEST:
+        return
+    else:
+        unit = next((x for x in UNITS if 2e-5 < period * SECONDS[x] < 0.2), None)
+        why = "robots are sampled more often" if period > LONGEST else "robots are not sampled that often"
+    name, guess = header[:80], unit or "ms"
+    remedy = f"'{name} [{unit}]'" if unit else f"such as '{name} [ms]'"
+    raise InputError(
+        f"{place}: '{name}' has no unit, and in seconds its samples are {period:g} s apart; {why}. Write the unit "
+        f"behind the name, {remedy}, or say --time-unit {guess} (in Python time_unit='{guess}'), or s if it is seconds"
+    )
+
+
+def moved(log: Log) -> float | None:
+    """How far positions move, over what their velocities add up to; None if that cannot be told."""
+    for position, rate in (("q", "v"), ("theta", "theta_v")):
+        x, v = getattr(log, position), getattr(log, rate)
+        if x is None or v is None or rate in log.differenced:
+            continue
+        x, v, h = x[:MOST_SAMPLES], v[:MOST_SAMPLES], np.diff(log.t[:MOST_SAMPLES])[:, None]
+        with np.errstate(invalid="ignore", over="ignore"):
+            step = np.where((h > 0) & (h < 100 * log.period), h * (v[1:] + v[:-1]) / 2, np.nan)
+        span = max(1, min(SPAN, len(x) // 4))
+        added = np.cumsum(np.nan_to_num(step, nan=0.0, posinf=0.0, neginf=0.0), axis=0)
+        lost = np.cumsum(~np.isfinite(step), axis=0)
+        expected = (added[span:] - added[:-span]).ravel()
+        found = (x[1 + span :] - x[1:-span]).ravel()
+        whole = (lost[span:] == lost[:-span]).ravel() & np.isfinite(found) & np.isfinite(expected)
+        expected, found = expected[whole], found[whole]
+        for y in (expected, found):  # one bad sample must not decide
+            if y.size:
+                y.clip(-20 * np.mean(np.abs(y)), 20 * np.mean(np.abs(y)), out=y)
+        squares = np.sum(expected * expected), np.sum(found * found)
+        product = np.sum(expected * found)
+        if min(squares) > 0 and product > ALIKE * np.sqrt(squares[0] * squares[1]):
+            return float(product / squares[0])
+    return None

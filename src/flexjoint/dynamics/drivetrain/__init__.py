@@ -1,0 +1,1 @@
+"""Between motor and link: friction, springs, damping, rotors, variable stiffness."""

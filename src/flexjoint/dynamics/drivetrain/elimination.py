@@ -1,0 +1,91 @@
+"""Inverse dynamics of the complete model: from the motion of the links to that of the motors, equation by equation.
+
+Source: [Hoepler sec. V-B, Algorithm 1]; beyond it rigid joints among elastic ones, trees, motors on any link, friction,
+springs that are not linear, a moving base.  One outward sweep with the motion of the links and one inward with their
+loads are those of `newton_euler.py`; then the elastic joints are solved in the order of `orders.py`,
+
+    τ_e,i⁽ᵏ⁾ = [N_i + Σ_j (L_j' + ω × L_j)]⁽ᵏ⁾ · z,  L_j = η_j I_j θ_j' a_j,    θ_i⁽ᵏ⁾ = q_i⁽ᵏ⁾ + φ(τ_e,i)⁽ᵏ⁾,
+
+each differentiated as often as others need it.  The moments of rotors are carried inwards together wherever the same
+equations contain them.  Derivatives are not scaled: every term of an equation has the unit of time to the same power,
+so scaled ones round alike; up to order 24 (12 joints in general position) the torques differ from 200-bit arithmetic by
+less than 2e-15 of the largest (docs/rotors.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from ...robot import Robot
+from ...spatial import Jet, ca, sx, zeros
+from ..links import checked_base, checked_wrenches
+from ..recursion.bodies import frames, moving_bodies, rotors, tied_rotors
+from ..recursion.composite_bodies import ancestors
+from ..recursion.newton_euler import carrier_torque_jet, gyroscopic, joint_step, newton_euler, spins_of
+from .deflection import spring_motion
+from .friction import joint_friction
+from .orders import derivative_orders
+
+# Joints times (order + 1)², as in newton_euler.py.  A loop computes all orders of all links, of which few are used: on
+# the 7R with orthogonal axes 22141 operations instead of 9017, with general axes 63325 instead of 39888.
+LOOP_FROM = 2000
+
+
+class Eliminated(NamedTuple):
+    """Torque passed to each link, [φ, φ', φ''] of each joint, and what turning the rotors with their carriers takes."""
+
+    tau_e: Any
+    deflections: list[Jet]
+    at_motors: Any
+
+
+def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any = None) -> Eliminated:
+    """Torques and deflections of all joints, from [q, q', ...] with as many derivatives as `derivative_orders` asks."""
+    orders = derivative_orders(robot, base is not None)
+    top = orders.differentiations
+    tree, place = moving_bodies(robot), frames(robot)
+    at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, top)]
+    tied = spins_of(tied_rotors(robot), q)
+    moving_base = checked_base(base, top)
+    motions, loads = newton_euler(tree, q, sx(robot.gravity), top, moving_base, at, tied, loop_from=LOOP_FROM)
+    steps = [joint_step(body, q, top) for body in tree]
+    friction = joint_friction(robot, q[1:], top)
+    spinning = {rotor.coordinate: rotor for rotor in rotors(robot) if rotor.elastic and rotor.body >= 0}
+    parents = [body.parent for body in tree]
+    above = {j: {rotor.body, *ancestors(rotor.body, parents)} for j, rotor in spinning.items()}
+    theta: dict[int, Jet] = {}
+
+    def momentum(j: int, order: int) -> Jet:
+        """η I θ' and derivatives; those beyond the known have zero factors wherever they are asked for."""
+        known = theta[j][1 : order + 3]
+        return [spinning[j].momentum * x for x in [*known, *[zeros(1)] * (order + 2 - len(known))]]
+
+    @cache
+    def moment(i: int, motors: frozenset[int], order: int) -> Jet:
+        """What these rotors ask of body i and all that it carries."""
+        own = [j for j in motors if spinning[j].body == i]
+        jets = [gyroscopic(motions[i], spinning[j], momentum(j, order), order).N for j in own]
+        for k in [k for k, parent in enumerate(parents) if parent == i]:
+            if beyond := frozenset(j for j in motors if k in above[j]):
+                jets.append([tree[k].R @ x for x in steps[k].turn_back(moment(k, beyond, order))])
+        return [sum(x, zeros(3)) for x in zip(*jets)]
+
+    tau_e: list[Any] = [None] * robot.n
+    deflections: list[Jet] = [[]] * robot.n
+    rigid = [i for i, elastic in enumerate(robot.elastic) if not elastic]
+    for i in [*orders.elimination, *rigid]:
+        joint = orders.joints[i]
+        order = joint.differentiations
+        load = loads[i].N if tree[i].kind == "revolute" else loads[i].F
+        torque = [load[k][2] + friction[k][i] for k in range(order + 1)]
+        if motors := frozenset((*joint.accelerations, *joint.velocities)):
+            torque = [x + y[2] for x, y in zip(torque, moment(i, motors, order))]
+        tau_e[i], deflections[i] = torque[0], spring_motion(robot.joints[i], torque)
+        theta[i] = [x[i] + y for x, y in zip(q, deflections[i])]
+
+    at_motors = zeros(robot.n)
+    for rotor in rotors(robot):
+        at_motors[rotor.coordinate] = carrier_torque_jet(rotor, motions, 0)[0]
+    return Eliminated(ca.vertcat(*tau_e), [jet[:3] for jet in deflections], at_motors)

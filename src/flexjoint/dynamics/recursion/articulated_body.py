@@ -1,0 +1,193 @@
+"""Forward dynamics: by articulated bodies in O(N), or by factorization of M, whichever is cheaper.
+
+The articulated-body algorithm follows [Featherstone ch. 7], in 3×3 blocks about the joint frames:
+
+    n = I α + H a,   f = Hᵀα + M a   (moment, force; angular, linear acceleration)
+
+with gravity as an acceleration of the base.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ...algorithm.api import algorithm
+from ...errors import InputError
+from ...robot import Robot
+from ...spatial import Inertia, Matrix, Vector, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
+from ..drivetrain.friction import link_friction
+from ..links import checked_base, checked_wrenches
+from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
+from .composite_bodies import FEW_JOINTS, by_factorization, cheapest
+from .definiteness import check_inertia
+from .kinematics import joint_pose
+from .newton_euler import Motion, assemble, base_motion, external, forward, gyroscopic, joint_step
+
+
+class ArticulatedInertia(NamedTuple):
+    I: Matrix
+    H: Matrix
+    M: Matrix
+
+    def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:  # type: ignore[override]
+        return ArticulatedInertia(self.I + other.I, self.H + other.H, self.M + other.M)
+
+    def seen_from(self, R: Matrix, p: Vector) -> ArticulatedInertia:
+        """The same about the parent's frame, in which this one stands at p, turned by R."""
+        I, H, M = (R @ x @ R.T for x in self)
+        S = skew(p)
+        return ArticulatedInertia(upper(I - H @ S + S @ H.T - S @ M @ S), H + S @ M, upper(M))
+
+
+def of_body(inertia: Inertia) -> ArticulatedInertia:
+    m, h, Sigma = inertia
+    return ArticulatedInertia(ca.trace(Sigma) * identity() - Sigma, skew(h), m * identity())
+
+
+def upper(X: Matrix) -> Matrix:
+    """A symmetric matrix from its upper triangle, so that the lower one is not computed."""
+    return ca.triu2symm(ca.triu(X))
+
+
+def by_articulated_bodies(
+    robot: Robot,
+    q: Any,
+    v: Any,
+    tau: Any,
+    wrenches: Any = None,
+    base: Any = None,
+    spins: Any = (),
+    gravity: Vector | None = None,
+) -> Any:
+    """q'' in three sweeps over the tree; rigidly coupled motors are armatures, as in Spong's model.
+
+    `gravity` is the robot's unless given.
+    """
+    tree = moving_bodies(robot, frozen=False)
+    base_now = base_motion(sx(robot.gravity) if gravity is None else gravity, 0, checked_base(base, 0))
+    steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
+    motions, _ = forward(tree, steps, base_now)
+    drift = drifts(tree, motions, q, v, base_now)
+    inertia = [of_body(body.inertia) for body in tree]
+    bias = velocity_forces(tree, motions)
+    place = frames(robot)
+    for link, stack in checked_wrenches(robot, wrenches, 0):
+        frame = place[link]
+        if frame.body >= 0:
+            force, moment = external(motions[frame.body], frame, stack, 0)
+            n, f = bias[frame.body]
+            bias[frame.body] = (n + moment[0], f + force[0])
+    for rotor, momentum in spins:
+        if rotor.body >= 0:
+            n, f = bias[rotor.body]
+            bias[rotor.body] = (n + gyroscopic(motions[rotor.body], rotor, momentum, 0).N[0], f)
+
+    friction, motor = link_friction(robot, [v], 0)[0], rigid_motor_inertia(robot)
+    U: list[tuple[Vector, Vector]] = [(zeros(3), zeros(3))] * robot.n
+    D: list[Any] = [None] * robot.n
+    u: list[Any] = [None] * robot.n
+    for i in range(robot.n - 1, -1, -1):
+        body, (I, H, M) = tree[i], inertia[i]
+        n, f = bias[i]
+        turning = body.kind == "revolute"
+        U[i] = (I[:, 2], H.T[:, 2]) if turning else (H[:, 2], M[:, 2])  # moment and force of a unit acceleration
+        D[i] = U[i][0 if turning else 1][2] + motor[i]
+        u[i] = tau[i] - friction[i] - (n if turning else f)[2]
+        if body.parent >= 0:
+            rest = articulated(inertia[i], U[i], D[i], turning, motor[i])
+            alpha, a = drift[i]
+            gain = u[i] / D[i]
+            n = n + rest.I @ alpha + rest.H @ a + U[i][0] * gain
+            f = f + rest.H.T @ alpha + rest.M @ a + U[i][1] * gain
+            R, p = joint_pose(body, q)
+            f = R @ f
+            up_n, up_f = bias[body.parent]
+            bias[body.parent] = (up_n + R @ n + cross(p, f), up_f + f)
+            inertia[body.parent] = inertia[body.parent] + rest.seen_from(R, p)
+    check_inertia(robot, D)
+
+    found: list[tuple[Vector, Vector]] = []
+    acceleration = []
+    for i, body in enumerate(tree):
+        alpha, a = found[body.parent] if body.parent >= 0 else (base_now.omega[1], base_now.a[0])
+        R, p = joint_pose(body, q)
+        alpha, a = R.T @ alpha + drift[i][0], R.T @ (a + cross(alpha, p)) + drift[i][1]
+        x = (u[i] - ca.dot(U[i][0], alpha) - ca.dot(U[i][1], a)) / D[i]
+        turning = body.kind == "revolute"
+        found.append((alpha + x * unit_z(), a) if turning else (alpha, a + x * unit_z()))
+        acceleration.append(x)
+    return ca.vertcat(*acceleration)
+
+
+def drifts(tree: list[Body], motions: list[Motion], q: Any, v: Any, base: Motion) -> list[tuple[Vector, Vector]]:
+    """What a body accelerates (angular, linear) beyond its parent's acceleration when q'' = 0."""
+    found = []
+    for body, motion in zip(tree, motions):
+        up = motions[body.parent] if body.parent >= 0 else base
+        R, p = joint_pose(body, q)
+        carried = R.T @ (centripetal(up.W[0]) @ p)
+        coriolis = cross(motion.omega[0], v[body.coordinate] * unit_z())
+        found.append((coriolis, carried) if body.kind == "revolute" else (zeros(3), carried + 2 * coriolis))
+    return found
+
+
+def velocity_forces(tree: list[Body], motions: list[Motion]) -> list[tuple[Vector, Vector]]:
+    """Moment and force that the velocities alone ask for."""
+    still = zeros(3)
+    found = []
+    for body, motion in zip(tree, motions):
+        W = motion.W[0]
+        A = centripetal(W)
+        found.append((body.inertia.moment(A, W, still), body.inertia.force(A, still)))
+    return found
+
+
+def centripetal(W: Matrix) -> Matrix:
+    """ωωᵀ − |ω|² 1, the acceleration matrix of a body that turns steadily."""
+    return assemble(zeros(3), W)
+
+
+def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, turning: bool, motor: Any):
+    """I − U Uᵀ/D: what remains of the inertia when the joint gives way."""
+    n, f = U
+    rest = ArticulatedInertia(
+        upper(inertia.I - n @ (n / D).T), inertia.H - n @ (f / D).T, upper(inertia.M - f @ (f / D).T)
+    )
+    if is_zero(motor):  # no inertia is left along the joint; say so exactly
+        free = sx([1.0, 1.0, 0.0])
+        if turning:
+            return ArticulatedInertia(rest.I * (free @ free.T), rest.H * (free @ sx([1.0, 1.0, 1.0]).T), rest.M)
+        return ArticulatedInertia(rest.I, rest.H * (sx([1.0, 1.0, 1.0]) @ free.T), rest.M * (free @ free.T))
+    return rest
+
+
+def joint_accelerations(
+    robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
+) -> Any:
+    """q'' where `tau` is what reaches the links: of a rigid joint the motor torque, of an elastic one the spring's.
+
+    `spins` are rotors behind springs, with the jets of their momenta about their axes.
+    """
+    ways = [by_factorization, by_articulated_bodies]
+    if tied_rotors(robot):
+        ways = [by_factorization]
+    elif robot.n > FEW_JOINTS:
+        ways = [by_articulated_bodies]
+    found = [way(robot, q, v, tau, wrenches, base, spins) for way in ways]
+    return cheapest(found, lambda x: [x]) if len(found) > 1 else found[0]
+
+
+@algorithm("a")
+def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
+    """Joint accelerations from positions, velocities and motor torques of a robot with rigid joints.
+
+    `wrenches` and `base` as in `torque_derivatives`.
+    """
+    if any(robot.elastic):
+        joint = robot.joints[robot.elastic.index(True)].name
+        raise InputError(
+            f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use "
+            "elastic_forward_dynamics (variable_stiffness_forward_dynamics if it has two motors), robot.rigid() for "
+            "stiff joints, or robot.without_drives() with the elastic torques as tau"
+        )
+    return joint_accelerations(robot, q, v, tau, wrenches, base)

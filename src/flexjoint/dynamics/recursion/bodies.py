@@ -1,0 +1,230 @@
+"""What the recursions see of a robot: bodies on joints, with their inertia about the joint frame.
+
+`bodies(robot)` lists every link.  Two passes make the list shorter and its numbers fewer, joint torques
+unchanged: `lump_fixed` merges links on fixed joints into the link that carries them, `regroup` moves to the
+parent whatever of a link's inertia its own joint cannot feel (the base parameters of Gautier and Khalil):
+
+    a revolute link hands over m, h_z and Σ_zz, which turn with neither;
+    a prismatic link hands over all of Σ, which turns with the parent, and keeps m and h.
+
+Internal wrenches do change, so joint wrenches are computed from `bodies` alone.  What the joints themselves add
+along their axes comes as vectors: rigidly coupled motors here, friction in `friction.py`.
+
+Rotors are counted here and nowhere else.  A link and the rotors it carries are one body, since a rotor is axially
+symmetric  [Hua A2]; of a rotor's tensor I_t (1 − aaᵀ) + I_a aaᵀ
+
+    the complete model has all of it in that body, and the spin as a momentum of its own, `rotors(robot)`;
+    the model of Spong has the axial part in B alone, as if the rotor turned in a gimbal.
+
+`robot.rotors_in_links` says what must be added to the links as they are given, or taken from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...drives import ElasticDrive, Motor, RigidDrive
+from ...errors import InputError
+from ...robot import JointKind, Robot
+from ...spatial import Inertia, Matrix, Vector, identity, sx, zeros
+
+
+class Body(NamedTuple):
+    """A link as the recursions see it; R and p place its frame at q = 0 in the parent's."""
+
+    parent: int  # index of another body, -1 for the base
+    kind: JointKind
+    coordinate: int | None  # index in q
+    R: Matrix
+    p: Vector
+    inertia: Inertia
+
+
+class Frame(NamedTuple):
+    """A place fixed on a body."""
+
+    body: int
+    R: Matrix
+    p: Vector
+
+
+class Rotor(NamedTuple):
+    """A spinning rotor of the complete model."""
+
+    coordinate: int  # of the joint it drives
+    body: int  # that carries it, -1 for the base
+    axis: Vector  # in the body's frame
+    eta: Any
+    B: Any  # η² I_axial
+    elastic: bool  # whether θ is a coordinate of its own; else it is q
+
+    @property
+    def momentum(self) -> Any:
+        """η I_axial: of a unit velocity θ', relative to the carrier."""
+        return self.B / self.eta
+
+
+def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
+    """Every link, with its inertia about its joint frame.
+
+    Without `frozen` rotors behind springs keep out of it with their axial inertia, as in Spong's model.
+    """
+    tree = [
+        Body(
+            parent,
+            link.joint.kind,
+            coordinate,
+            sx(link.joint.rotation),
+            sx(link.joint.position),
+            Inertia.of(link.mass, link.com, link.inertia),
+        )
+        for link, parent, coordinate in zip(robot.links, robot.parents, robot.coordinates)
+    ]
+    for i, link in enumerate(robot.links):
+        drive = link.joint.drive
+        whole = robot.fidelity == "complete" and (frozen or not isinstance(drive, ElasticDrive))
+        for k, motor in enumerate(drive.motors if drive is not None else ()):
+            carrier, share = robot.carrier(i, k), rotor_inertia(robot, i, motor, whole)
+            if carrier >= 0 and share is not None:
+                tree[carrier] = tree[carrier]._replace(inertia=tree[carrier].inertia + share)
+    return tree
+
+
+def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia | None:
+    """What the rotor adds to its carrier as that is given, about the carrier's frame: with its axial part, or without.
+
+    None if nothing.
+    """
+    if robot.rotors_in_links and (whole or motor.gear_ratio is None):
+        return None
+    position, axis = map(sx, rotor_place(robot, link, motor))
+    axial = (0.0 if motor.gear_ratio is None else motor.axial_inertia) * (axis @ axis.T)
+    if robot.rotors_in_links:
+        mass, tensor = sx(0.0), -axial
+    else:
+        mass, tensor = sx(motor.mass), motor.transverse_inertia * (identity() - axis @ axis.T)
+        tensor = tensor + axial if whole else tensor
+    return Inertia.of(mass, position, tensor)
+
+
+def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[Any, np.ndarray]:
+    """Position and axis in the carrier's frame: those of the joint unless given."""
+    joint = robot.links[link].joint
+    position = joint.position if motor.position is None else list(motor.position)
+    return position, joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
+
+
+def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
+    """The rotors whose spin the links feel, in the order of q; none in Spong's model.
+
+    `place` says where the links are among the bodies: after `lump_fixed`, unless given.
+    """
+    if robot.fidelity != "complete":
+        return []
+    place = frames(robot) if place is None else place
+    found = []
+    for i, (link, coordinate) in enumerate(zip(robot.links, robot.coordinates)):
+        drive = link.joint.drive
+        if coordinate is None or drive is None or drive.motors[0].gear_ratio is None:
+            continue
+        motor, carrier = drive.motors[0], robot.carrier(i)
+        frame = place[carrier] if carrier >= 0 else own_frame(-1)
+        axis = frame.R @ sx(rotor_place(robot, i, motor)[1])
+        elastic = isinstance(drive, ElasticDrive)
+        found.append(Rotor(coordinate, frame.body, axis, motor.gear_ratio, motor.inertia, elastic))
+    return found
+
+
+def tied_rotors(robot: Robot) -> list[Rotor]:
+    """Those that turn rigidly with the joint they drive, θ = q."""
+    return [rotor for rotor in rotors(robot) if not rotor.elastic]
+
+
+def refuse_spinning_rotors(caller: str, robot: Robot, reason: str) -> None:
+    """For algorithms that hold in Spong's model alone."""
+    for rotor in rotors(robot):
+        if rotor.elastic:
+            raise InputError(
+                f"{caller}: in the complete model of '{robot.name}' the rotor of the elastic joint "
+                f"'{robot.joints[rotor.coordinate].name}' {reason}; use robot.with_fidelity('spong')"
+            )
+
+
+def frames(robot: Robot) -> list[Frame]:
+    """For each link, the moving body it belongs to after `lump_fixed` and its frame there."""
+    found: list[Frame] = []
+    moving = -1
+    for link, parent in zip(robot.links, robot.parents):
+        if link.joint.moves:
+            moving += 1
+            found.append(own_frame(moving))
+        else:
+            holder = found[parent] if parent >= 0 else own_frame(-1)
+            found.append(carried(holder, sx(link.joint.rotation), sx(link.joint.position)))
+    return found
+
+
+def own_frame(body: int) -> Frame:
+    return Frame(body, identity(), zeros(3))
+
+
+def carried(frame: Frame, R: Matrix, p: Vector) -> Frame:
+    return Frame(frame.body, frame.R @ R, frame.p + frame.R @ p)
+
+
+def moving_bodies(robot: Robot, frozen: bool = True) -> list[Body]:
+    """One body a moving joint, base parameters regrouped: what joint torques need, and no more."""
+    return regroup(lump_fixed(robot, bodies(robot, frozen)))
+
+
+def lump_fixed(robot: Robot, links: list[Body] | None = None) -> list[Body]:
+    """One body a moving joint: fixed links give their inertia to the body that carries them."""
+    place = frames(robot)
+    links = bodies(robot) if links is None else links
+    merged: list[Body] = []
+    for body in links:
+        if body.kind != "fixed":
+            frame = carried(place[body.parent] if body.parent >= 0 else own_frame(-1), body.R, body.p)
+            merged.append(body._replace(parent=frame.body, R=frame.R, p=frame.p))
+    for body, frame in zip(links, place):
+        if body.kind == "fixed" and frame.body >= 0:
+            holder = merged[frame.body]
+            merged[frame.body] = holder._replace(inertia=holder.inertia + body.inertia.seen_from(frame.R, frame.p))
+    return merged
+
+
+def regroup(tree: list[Body]) -> list[Body]:
+    """Leaves first, give the parent what the joint cannot feel.  What reaches the base is dropped."""
+    tree = list(tree)
+    for i in range(len(tree) - 1, -1, -1):
+        body = tree[i]
+        kept, given = split(body.kind, body.inertia)
+        tree[i] = body._replace(inertia=kept)
+        if body.parent >= 0:
+            parent = tree[body.parent]
+            tree[body.parent] = parent._replace(inertia=parent.inertia + given.seen_from(body.R, body.p))
+    return tree
+
+
+def split(kind: JointKind, inertia: Inertia) -> tuple[Inertia, Inertia]:
+    """(kept, given) of a link's inertia."""
+    m, h, Sigma = inertia
+    if kind == "prismatic":
+        return Inertia(m, h, zeros(3, 3)), Inertia(sx(0.0), zeros(3), Sigma)
+    given_h, given_Sigma = along_z(h, Sigma)
+    return Inertia(sx(0.0), h - given_h, Sigma - given_Sigma), Inertia(m, given_h, given_Sigma)
+
+
+def along_z(h: Vector, Sigma: Matrix) -> tuple[Any, Any]:
+    """The moments of the mass seen as lying on the z axis."""
+    given_h, given_Sigma = zeros(3), zeros(3, 3)
+    given_h[2], given_Sigma[2, 2] = h[2], Sigma[2, 2]
+    return given_h, given_Sigma
+
+
+def rigid_motor_inertia(robot: Robot) -> Any:
+    """B of the motors that turn with their links, zero for the others."""
+    return sx([j.drive.motor.inertia if isinstance(j.drive, RigidDrive) else 0.0 for j in robot.joints])

@@ -1,0 +1,199 @@
+"""Coriolis forces with two velocities: C(q, v) v_a in one sweep, the matrices C, Cᵀv in O(N)  [DeLuca sec. IV].
+
+The modified recursion NE*(q, v, v_a, a) = M a + C(q, v) v_a + g splits each product of velocities of the Newton-Euler
+recursion between v and v_a.  Of the paper's sixteen ways (`sixteen.py`) two give Ṁ = C + Cᵀ, 0001 and 1110.  Both move
+alike: their angular accelerations differ by ω × ω_a, their centripetal terms by the opposite, S(ω_a × ω).  So in both a
+point r of a body accelerates with a + A r, where
+
+    A = S(α) + ω_a ωᵀ − (ω·ω_a) 1,    α = α_parent + q'' z + q' ω_a,parent × z     (AAR'_0, LAR'_0, LAR_0)
+
+This is the polarized acceleration, symmetric in v and v_a.  Its torques are Christoffel's, and the variants differ from
+them by a moment on each body alone:
+
+    C_1110 = C_christoffel + X,   C_0001 = C_christoffel − X,   X = Σ tr(Σ_c) Jωᵀ S(ω) Jω
+
+with Σ_c the second moment about the centre of mass.  X is skew and X v = 0: C v, C + Cᵀ and Cᵀv are the same for all
+three.  X_ij holds triple products z_i·(z_k × z_j): where no body turns about three independent axes the three are one.
+
+Christoffel's C does not change under regrouping.  X does: it is taken from the bodies as they are, with links on fixed
+joints part of the link that carries them.  The paper treats revolute joints; a sliding one adds
+d'' z + d' ω_a × z + d_a' ω × z to the acceleration of its link, in all variants.
+
+Rotors of the complete model, rigidly geared to their joints here and behind springs in `coupled.py`, are part of the
+bodies that carry them but for their spin, which adds Christoffel's terms in all variants: the mean of its two
+polarizations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...algorithm.api import algorithm
+from ...robot import Robot
+from ...spatial import Differentiated, Inertia, Matrix, Vector, ca, cross, sx, unit_z, zeros
+from ..drivetrain.friction import link_friction
+from .bodies import Body, moving_bodies, rigid_motor_inertia, rotors
+from .composite_bodies import mass_matrix
+from .coriolis_columns import gyration, whole_matrix
+from .energy import Spin, spins, subtree_momenta
+from .kinematics import along_joints, carried_loads, joint_pose, velocities
+
+# One sweep ----------------------------------------------------------------------------------------------------------
+
+
+class TwoMotions(NamedTuple):
+    """A body's motion under two velocities; with v_a = v the real one."""
+
+    omega: Vector
+    omega_a: Vector
+    alpha: Vector
+    a: Vector  # acceleration of the origin, less gravity
+    A: Matrix  # a point r of the body accelerates with a + A r
+    W: Matrix  # ω_a ωᵀ
+
+
+def two_motions(tree: list[Body], q: Any, v: Any, v_a: Any, a: Any, gravity: Vector) -> list[TwoMotions]:
+    """From the base outwards."""
+    base = TwoMotions(zeros(3), zeros(3), zeros(3), -gravity, zeros(3, 3), zeros(3, 3))
+    found: list[TwoMotions] = []
+    z = unit_z()
+    for body in tree:
+        up = found[body.parent] if body.parent >= 0 else base
+        R, p = joint_pose(body, q)
+        i = body.coordinate
+        omega, omega_a, alpha = R.T @ up.omega, R.T @ up.omega_a, R.T @ up.alpha
+        origin = R.T @ (up.a + up.A @ p)  # [DeLuca (LAR'_0)]
+        if body.kind == "revolute":
+            alpha = alpha + v[i] * cross(omega_a, z) + a[i] * z  # [DeLuca (AAR'_0)]
+            omega, omega_a = omega + v[i] * z, omega_a + v_a[i] * z  # [DeLuca (AVR), (AVR*)]
+        elif body.kind == "prismatic":
+            origin = origin + v[i] * cross(omega_a, z) + v_a[i] * cross(omega, z) + a[i] * z
+        W = omega_a @ omega.T
+        found.append(TwoMotions(omega, omega_a, alpha, origin, acceleration_matrix(alpha, W), W))
+    return found
+
+
+def acceleration_matrix(alpha: Vector, W: Matrix) -> Matrix:
+    """S(α) + W − tr(W) 1, for a W without symmetry."""
+    x, y, z = alpha[0], alpha[1], alpha[2]
+    xx, yy, zz = W[0, 0], W[1, 1], W[2, 2]
+    return ca.vertcat(
+        ca.horzcat(-(yy + zz), W[0, 1] - z, W[0, 2] + y),
+        ca.horzcat(W[1, 0] + z, -(zz + xx), W[1, 2] - x),
+        ca.horzcat(W[2, 0] - y, W[2, 1] + x, -(xx + yy)),
+    )
+
+
+class TwoSpeeds(NamedTuple):
+    """v, v_a and a of the joints, or of the motors."""
+
+    v: Any
+    v_a: Any
+    a: Any
+
+
+class Forces(NamedTuple):
+    """On the links, and on the rotors behind springs beside B θ''."""
+
+    links: Any
+    motors: Any
+
+
+def two_velocity_forces(
+    robot: Robot, q: Any, links: TwoSpeeds, gravity: Vector, variant: str, motors: TwoSpeeds | None = None
+) -> Forces:
+    """NE* of the links: M a + C(q, v) v_a + g  [DeLuca (16)]; rotors behind springs spin if their speeds are given."""
+    tree = moving_bodies(robot)
+    motions = two_motions(tree, q, *links, gravity)
+    moments, at_rotors = rotor_loads(robot, motions, links, motors)
+    loads = []
+    for body, x, moment, extra in zip(tree, motions, moments, gyration(robot, variant)):
+        f, n = inertial_load(body.inertia, x)
+        loads.append((f, n + (extra * cross(x.omega, x.omega_a) + moment)))
+    return Forces(along_joints(tree, carried_loads(tree, q, loads)) + at_rotors.links, at_rotors.motors)
+
+
+def rotor_loads(
+    robot: Robot, motions: list[TwoMotions], links: TwoSpeeds, motors: TwoSpeeds | None = None
+) -> tuple[list[Vector], Forces]:
+    """Of spinning rotors, with L = η I_axial θ' a: on each body the moment L' + ω × L, polarized, and the torque
+    η I_axial a·ω' on the rotors, which at a rigid joint its link feels."""
+    moments, forces = [zeros(3)] * len(motions), Forces(zeros(robot.n), zeros(robot.n))
+    for rotor in rotors(robot):
+        speeds = motors if rotor.elastic else links
+        if rotor.body < 0 or speeds is None:
+            continue
+        x, i, L = motions[rotor.body], rotor.coordinate, rotor.momentum * rotor.axis
+        polarized = cross(speeds.v_a[i] * x.omega + speeds.v[i] * x.omega_a, L) / 2
+        moments[rotor.body] = moments[rotor.body] + speeds.a[i] * L + polarized
+        alpha = x.alpha + cross(x.omega, x.omega_a) / 2  # ω', symmetric in v and v_a
+        (forces.motors if rotor.elastic else forces.links)[i] = ca.dot(L, alpha)
+    return moments, forces
+
+
+def inertial_load(inertia: Inertia, motion: TwoMotions) -> tuple[Vector, Vector]:
+    """f = m a + A h,  n = vee(AΣ − ΣAᵀ) + h × a"""
+    return inertia.force(motion.A, motion.a), inertia.moment(motion.A, motion.W, motion.a)
+
+
+def energy_gradient(robot: Robot, q: Any, v: Any, spinning: Sequence[Spin]) -> Any:
+    """∂T/∂q_i = (V_i × s_i)·h_i."""
+    tree = moving_bodies(robot)
+    motions = velocities(tree, q, v)
+    z = unit_z()
+    found = []
+    for body, motion, (linear, angular) in zip(tree, motions, subtree_momenta(tree, q, motions, spinning)):
+        turned = cross(motion.omega, z)
+        if body.kind == "revolute":
+            found.append(ca.dot(turned, angular) + ca.dot(cross(motion.v, z), linear))
+        else:
+            found.append(ca.dot(turned, linear))
+    return ca.vertcat(*found)
+
+
+# Public functions ---------------------------------------------------------------------------------------------------
+
+
+@algorithm("tau")
+def modified_newton_euler(robot: Robot, q, v, v_a, a, *, variant="christoffel"):
+    """NE*(q, v, v_a, a) = M a + C(q, v) v_a + g + D v_a in one sweep  [DeLuca (16)-(20)].
+
+    With v_a = v it is the torque of inverse dynamics on the link side (`torque_derivatives`).  `variant` names the
+    factorization: "christoffel", or the paper's "0001" or "1110"; for all three Ṁ − 2C is skew.
+    """
+    tau = two_velocity_forces(robot, q, TwoSpeeds(v, v_a, a), sx(robot.gravity), variant).links
+    return tau + rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]
+
+
+@algorithm("tau")
+def coriolis_product(robot: Robot, q, v, v_a, *, variant="christoffel"):
+    """C(q, v) v_a in one sweep, without C; Christoffel's is symmetric in v and v_a, C_0001(v) v_a = C_1110(v_a) v."""
+    return two_velocity_forces(robot, q, TwoSpeeds(v, v_a, zeros(robot.n)), zeros(3), variant).links
+
+
+@algorithm("tau")
+def coriolis_transpose_product(robot: Robot, q, v):
+    """C(q, v)ᵀ v = Ṁ v − c = ∂T/∂q in one velocity and one momentum sweep; the same for every C with Ṁ = C + Cᵀ.
+
+    (Cᵀv)_i = (V_i × s_i)·h_i with the velocity V_i of link i, the axis s_i of its joint and the momentum h_i of all
+    that the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the
+    three admissible ones differ as soon as Cᵀ meets another vector than v.
+    """
+    return energy_gradient(robot, q, v, spins(robot, v))
+
+
+@algorithm("coriolis_matrix")
+def coriolis_matrix(robot: Robot, q, v, *, variant="christoffel"):
+    """C(q, v) with C v = c and Ṁ = C + Cᵀ  [DeLuca (2), (4), (19)]; `variant` as in `modified_newton_euler`."""
+    spinning = spins(robot, v)
+    return whole_matrix(robot, q, v, spinning, [spin.rotor.coordinate for spin in spinning], variant, robot.n)
+
+
+@algorithm("mass_matrix_rate")
+def mass_matrix_rate(robot: Robot, q, v):
+    """Ṁ = C + Cᵀ along a motion  [DeLuca (4)].
+
+    The mass matrix differentiated: a third of the operations of C + Cᵀ on the LWR, as many on long chains.
+    """
+    return Differentiated(lambda x: mass_matrix.function(robot, x[0]), 1, (2, robot.n))(1, [q, v])

@@ -1,0 +1,197 @@
+"""C(q, v) column by column: composite bodies with the moments of their velocities beside those of their masses.
+
+Christoffel's C of the bodies, the X that makes the paper's two variants of it, and what spinning rotors add
+(`coriolis.py` says what these are).  Of a rotor k with the momentum L = η I_axial θ' a on a body that turns at ω, with
+the axes z_i and z_j of joints between the base and that body,
+
+    C_ij = ½ z_i·(z_j × L),   C_ik = ½ η I_axial z_i·(ω × a),   C_ki = d/dt(η I_axial z_i·a) − C_ik.
+
+The first is skew, as X is, and joins it in the flow of the body; the others stand where S stands in the mass matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ...errors import InputError
+from ...robot import JointKind, Robot
+from ...spatial import Inertia, Matrix, Vector, ca, cross, skew, sx, unit_z, zeros
+from .bodies import Body, Rotor, lump_fixed, moving_bodies
+from .composite_bodies import FEW_JOINTS, ancestors, cheapest, handed_on
+from .energy import Spin
+from .kinematics import Velocity, joint_pose, poses, velocities
+
+VARIANTS = {"christoffel": 0.0, "0001": -1.0, "1110": 1.0}  # how often X is added
+
+
+def weight(variant: str) -> float:
+    if variant not in VARIANTS:
+        raise InputError(
+            f"variant is {variant!r}: choose one of {', '.join(VARIANTS)}; no other recursion has a C with Ṁ = C + Cᵀ"
+        )
+    return VARIANTS[variant]
+
+
+def gyration(robot: Robot, variant: str) -> list[Any]:
+    """± tr(Σ_c) of each body, zero for Christoffel's C."""
+    sign = weight(variant)
+    return [sign * central_trace(body.inertia) if sign else sx(0.0) for body in lump_fixed(robot)]
+
+
+def central_trace(inertia: Inertia) -> Any:
+    """tr(Σ) about the centre of mass."""
+    m, h, Sigma = inertia
+    return ca.trace(Sigma) - ca.dot(h, h) / m if not m.is_zero() else sx(0.0)
+
+
+class Flow(NamedTuple):
+    """Moments of the velocities x' of a body, or several, about a frame: ∫ x' dm, ∫ x' rᵀ dm, Σ ± tr(Σ_c) ω − ½ L."""
+
+    l: Vector
+    P: Matrix
+    L: Vector
+
+    def __add__(self, other: Flow) -> Flow:  # type: ignore[override]
+        return Flow(*(x + y for x, y in zip(self, other)))
+
+    def seen_from(self, R: Matrix, p: Vector) -> Flow:
+        """About another frame, in which this one stands at p, turned by R."""
+        l = R @ self.l
+        return Flow(l, R @ self.P @ R.T + l @ p.T, R @ self.L)
+
+
+class Column(NamedTuple):
+    """What a unit velocity of joint j asks of all that it carries, in the joint's frame.
+
+    With J = ∂x/∂q_j of each point x: force and moment u = ∫ (1, r ×) J dm, c = ∫ (1, r ×) J' dm, and k = ∫ x' × J dm.
+    """
+
+    u: tuple[Vector, Vector]
+    c: tuple[Vector, Vector]
+    k: Vector
+
+
+def columns(
+    robot: Robot, tree: list[Body], q: Any, motions: list[Velocity], variant: str, spinning: Sequence[Spin] = ()
+) -> list[Column]:
+    """Composite bodies as in the mass matrix, with the moments of their velocities beside those of their masses."""
+    inertias = [body.inertia for body in tree]
+    flows = [
+        Flow(*flow_of(inertia, motion), extra * motion.omega)
+        for inertia, motion, extra in zip(inertias, motions, gyration(robot, variant))
+    ]
+    for rotor, momentum in ((spin.rotor, spin.momentum) for spin in spinning if spin.rotor.body >= 0):
+        flows[rotor.body] = flows[rotor.body]._replace(L=flows[rotor.body].L - momentum / 2)
+    found = []
+    for i in range(len(tree) - 1, -1, -1):
+        body = tree[i]
+        found.append(column_of(body.kind, inertias[i], flows[i], motions[i]))
+        if body.parent >= 0:
+            inertias[body.parent] = inertias[body.parent] + handed_on(body, inertias[i], q)
+            flows[body.parent] = flows[body.parent] + flows[i].seen_from(*joint_pose(body, q))
+    return found[::-1]
+
+
+def flow_of(inertia: Inertia, motion: Velocity) -> tuple[Vector, Matrix]:
+    """∫ x' dm and ∫ x' rᵀ dm of a body."""
+    m, h, Sigma = inertia
+    return m * motion.v + cross(motion.omega, h), motion.v @ h.T + skew(motion.omega) @ Sigma
+
+
+def column_of(kind: JointKind, inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
+    m, h, Sigma = inertia
+    l, P, L = flow
+    z = unit_z()
+    z1 = cross(motion.omega, z)
+    if kind == "prismatic":  # J = z,  J' = z'
+        return Column((m * z, cross(h, z)), (m * z1, cross(h, z1)), cross(l, z))
+    # J = z × r,  J' = z' × r + z × (x' − v),  and ∫ r × (z × y) dm = tr(Y) z − Y z with Y = ∫ y rᵀ dm
+    Q, twist = P - motion.v @ h.T, cross(L, z)
+    n = ca.trace(Sigma) * z1 - Sigma @ z1 + ca.trace(Q) * z - Q @ z + twist
+    f = cross(z1, h) + cross(z, l - m * motion.v)
+    k = ca.trace(P) * z - P.T @ z - twist
+    return Column((cross(z, h), ca.trace(Sigma) * z - Sigma @ z), (f, n), k)
+
+
+def by_walking(tree: list[Body], q: Any, motions: list[Velocity], found: list[Column]) -> Any:
+    """C: the forces of joint j carried towards the base show at every joint i on the way, and C_ji beside C_ij."""
+    placed = [joint_pose(body, q) for body in tree]
+    parents = [body.parent for body in tree]
+    C = zeros(len(tree), len(tree))
+    for j, (u, c, k) in enumerate(found):
+        for i in [j, *ancestors(j, parents)]:
+            S, S1 = screws(tree[i], motions[i])
+            C[i, j] = ca.dot(S, ca.vertcat(*c))  # ∫ J_i·J_j' dm
+            if i != j:
+                C[j, i] = ca.dot(S1, ca.vertcat(*u)) + ca.dot(S[3:], k)
+            u, c, k = moved(*placed[i], *u), moved(*placed[i], *c), placed[i][0] @ k
+    return C
+
+
+def by_projection(tree: list[Body], q: Any, motions: list[Velocity], found: list[Column]) -> Any:
+    """C: the same on the screws of the joints, all about the first joint: less on long chains."""
+    tree = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # C knows no base
+    parents = [body.parent for body in tree]
+    C = zeros(len(tree), len(tree))
+    rows: list[Any] = []
+    rates: list[Any] = []
+    for j, ((R, p), column) in enumerate(zip(poses(tree, q), found)):
+        for screw, known in zip(screws(tree[j], motions[j]), (rows, rates)):
+            known.append(ca.vertcat(*moved(R, p, screw[3:], screw[:3])[::-1]))
+        u, c, k = ca.vertcat(*moved(R, p, *column.u)), ca.vertcat(*moved(R, p, *column.c)), R @ column.k
+        for i in [j, *ancestors(j, parents)]:
+            C[i, j] = ca.dot(rows[i], c)
+            if i != j:
+                C[j, i] = ca.dot(rates[i], u) + ca.dot(rows[i][3:], k)
+    return C
+
+
+def screws(body: Body, motion: Velocity) -> tuple[Vector, Vector]:
+    """Velocity (of the origin, angular) that a unit velocity of the joint gives its body, and its rate."""
+    z, still = unit_z(), zeros(3)
+    z1 = cross(motion.omega, z)
+    if body.kind == "revolute":
+        return ca.vertcat(still, z), ca.vertcat(cross(motion.v, z), z1)
+    return ca.vertcat(z, still), ca.vertcat(z1, still)
+
+
+def moved(R: Matrix, p: Vector, free: Vector, bound: Vector) -> tuple[Vector, Vector]:
+    """A force and its moment, or a rotation and its velocity, in the frame in which theirs stands at p, turned by R."""
+    free = R @ free
+    return free, R @ bound + cross(p, free)
+
+
+# Of the whole robot -------------------------------------------------------------------------------------------------
+
+
+def spinning_columns(tree: list[Body], q: Any, motions: list[Velocity], rotor: Rotor) -> dict[int, tuple[Any, Any]]:
+    """{i: (C_ik, C_ki)} of a rotor k for the turning joints i that move its carrier."""
+    found: dict[int, tuple[Any, Any]] = {}
+    if rotor.body < 0:
+        return found
+    a, turned = rotor.momentum * rotor.axis, cross(motions[rotor.body].omega, rotor.momentum * rotor.axis)
+    for i in [rotor.body, *ancestors(rotor.body, [body.parent for body in tree])]:
+        if tree[i].kind == "revolute":
+            rate = ca.dot(cross(motions[i].omega, unit_z()), a) + turned[2]  # d/dt (a·z_i)
+            found[i] = turned[2] / 2, rate - turned[2] / 2
+        R, _ = joint_pose(tree[i], q)
+        a, turned = R @ a, R @ turned
+    return found
+
+
+def whole_matrix(
+    robot: Robot, q: Any, v: Any, spinning: Sequence[Spin], rows: Sequence[int], variant: str, size: int
+) -> Any:
+    """C over the links and further coordinates, `size` in all; each of the spinning rotors has its row."""
+    tree = moving_bodies(robot)
+    motions = velocities(tree, q, v)
+    found = columns(robot, tree, q, motions, variant, spinning)
+    ways = [by_projection] if robot.n > FEW_JOINTS else [by_walking, by_projection]
+    C = cheapest([way(tree, q, motions, found) for way in ways], lambda C: [ca.vec(C)])
+    C = ca.diagcat(C, zeros(size - robot.n, size - robot.n))
+    for spin, k in zip(spinning, rows):
+        for i, (ik, ki) in spinning_columns(tree, q, motions, spin.rotor).items():
+            C[i, k] += ik
+            C[k, i] += ki
+    return C

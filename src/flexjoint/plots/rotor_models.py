@@ -1,0 +1,77 @@
+"""Plot of a comparison of rotor models: a row a joint, torques, errors, and their growth with the speed."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..analysis.rotor_models import REFERENCE, RotorComparison
+from ..analysis.torque_table import units
+from .figures import MOST_POINTS, check_plot_path, literal, write_figure
+
+COLOURS = {
+    REFERENCE: "#000000",
+    "no rotors": "#009E73",
+    "armature": "#0072B2",
+    "geared": "#E69F00",
+    "Spong": "#D55E00",
+}  # Okabe and Ito
+DASHES = {"Spong": "--"}  # where it hides the armature's
+
+
+def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str]) -> None:
+    """Torques with and without rotors, errors of the models that have them, and largest errors over the speed."""
+    path = check_plot_path(path)
+    write_figure(comparison_figure(comparison), path)
+
+
+def comparison_figure(comparison: RotorComparison) -> Any:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    robot, unit = comparison.robot, units(comparison.robot, "tau")
+    width, height = 12.0, 1.9 + 1.3 * robot.n  # inches
+    figure = Figure(figsize=(width, height))
+    axes = figure.subplots(robot.n, 3, squeeze=False)
+    step = max(1, comparison.t.size // MOST_POINTS)
+    t, errors = comparison.t[::step], comparison.errors
+    near = [model for model in comparison.simpler if model != "no rotors"]
+    for i, (torque, error, growth) in enumerate(axes):
+        for model in (REFERENCE, "no rotors"):
+            torque.plot(t, comparison.torques[model][::step, i], **style(model))
+        for model in near:
+            error.plot(t, errors[model][::step, i], **style(model))
+        if not any(np.any(errors[model][:, i]) for model in near):
+            error.set(ylim=(-1, 1), yticks=[0])
+        for model in comparison.simpler:
+            if np.all(comparison.growth[model][:, i] > 0):
+                growth.plot(comparison.speeds, comparison.growth[model][:, i], marker="o", markersize=3, **style(model))
+        torque.set_ylabel(literal(f"{robot.joints[i].name}\n{unit[i]}"), fontweight="bold")
+        for axis in (torque, error):
+            axis.margins(x=0)
+            axis.locator_params(axis="y", nbins=4)
+        growth.set(xscale="log", yscale="log", xticks=comparison.speeds)
+        growth.xaxis.set_major_formatter("{x:g}")
+        growth.minorticks_off()
+        for axis in (torque, error, growth):
+            axis.grid(alpha=0.3)
+            axis.tick_params(labelbottom=i == robot.n - 1)
+    for axis, title in zip(axes[0], ("motor torque", "model − complete", "largest error")):
+        axis.set_title(title, fontsize=11)
+    for axis, label in zip(axes[-1], ("time, s", "time, s", "speed, of the motion's own")):
+        axis.set_xlabel(label)
+    shown = [REFERENCE, *comparison.simpler]
+    lines = [Line2D([], [], **style(model)) for model in shown]
+    top = (0.5, 1 - 0.35 / height)
+    figure.legend(lines, shown, ncols=len(shown), frameon=False, loc="upper center", bbox_to_anchor=top)
+    title = literal(f"{robot.name}: rotors along a motion of {comparison.t[-1]:g} s")
+    figure.suptitle(title, y=1 - 0.2 / height)
+    figure.align_ylabels()
+    figure.subplots_adjust(1.1 / width, 0.55 / height, 1 - 0.25 / width, 1 - 1.15 / height, wspace=0.24, hspace=0.22)
+    return figure
+
+
+def style(model: str) -> dict[str, Any]:
+    return {"color": COLOURS[model], "linestyle": DASHES.get(model, "-"), "linewidth": 1.4}

@@ -1,0 +1,107 @@
+"""Random robots with bodies that can exist, for tests, benchmarks and examples; the same seed, the same robot."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..drives import Drive, ElasticDrive, Motor
+from ..errors import RobotError
+from ..numerics import exp, log, product
+from ..spatial import rotation_rpy
+from . import BASE, Joint, JointKind, Link, Robot
+
+TAIL = 3.65  # standard deviations, of one draw in 4000: beyond them NumPy asks the C library for a logarithm
+
+
+def random_robot(
+    n: int,
+    seed: int,
+    *,
+    prismatic: float = 0.25,
+    tree: bool = False,
+    elastic: float = 0.0,
+    friction: bool = False,
+    orthogonal: bool = False,
+    fixed: float = 0.0,
+    name: str | None = None,
+) -> Robot:
+    """A robot with n moving joints: a chain, or with `tree` a random tree (several links may hang on the base).
+
+    `prismatic` is the probability of a sliding joint, `elastic` the fraction of joints with a spring, `fixed` the
+    probability of a further body, or bare frame, on a fixed joint before each moving one.  With `orthogonal`
+    neighbouring axes are parallel or perpendicular and offsets follow an axis, as in most real arms.
+    """
+    if n < 1:
+        raise RobotError(f"a random robot of {n} joints: it needs at least one")
+    for what, value in (("prismatic", prismatic), ("elastic", elastic), ("fixed", fixed)):
+        if not 0.0 <= value <= 1.0:
+            raise RobotError(f"{what} is {value}: it must lie between 0 and 1")
+    rng = np.random.default_rng(seed)
+    springy = set(rng.permutation(n)[: round(elastic * n)].tolist())
+    names: list[str] = []
+    links: list[Link] = []
+
+    def add(label: str, kind: JointKind, drive: Drive | None = None) -> None:
+        above = int(rng.integers(-1, len(names))) if tree else len(names) - 1
+        joint = Joint(
+            f"{label}_joint",
+            kind,
+            random_offset(rng, orthogonal),
+            random_quarter_turns(rng) if orthogonal else random_rotation(rng),
+            viscous_friction=float(rng.uniform(0.01, 1.0)) if friction and kind != "fixed" else 0.0,
+            drive=drive,
+        )
+        bare = kind == "fixed" and rng.random() < 0.25
+        mass, com, inertia = (0.0, np.zeros(3), np.zeros((3, 3))) if bare else random_body(rng)
+        links.append(Link(label, joint, names[above] if above >= 0 else BASE, mass, com, inertia))
+        names.append(label)
+
+    for i in range(n):
+        if rng.random() < fixed:
+            add(f"fixed{i + 1}", "fixed")
+        kind: JointKind = "prismatic" if rng.random() < prismatic else "revolute"
+        add(f"link{i + 1}", kind, random_spring(rng) if i in springy else None)
+    gravity = product(random_rotation(rng), [0.0, 0.0, 9.81])
+    return Robot(name or f"random_{n}_{seed}", tuple(links), gravity)
+
+
+def random_rotation(rng: np.random.Generator) -> np.ndarray:
+    """Nearly uniform over all rotations, from a unit quaternion."""
+    quaternion = rng.normal(size=4)
+    while np.any(np.abs(quaternion) > TAIL):
+        quaternion = rng.normal(size=4)
+    w, x, y, z = quaternion / np.sqrt(np.sum(quaternion * quaternion))
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def random_quarter_turns(rng: np.random.Generator) -> np.ndarray:
+    """One of the 24 rotations of the cube, exactly."""
+    roll, pitch, yaw = rng.integers(0, 4, size=3) * (math.pi / 2)
+    return rotation_rpy(roll, pitch, yaw)
+
+
+def random_offset(rng: np.random.Generator, along_an_axis: bool) -> np.ndarray:
+    offset = rng.uniform(-0.4, 0.4, size=3)
+    return offset * np.eye(3)[rng.integers(3)] if along_an_axis else offset
+
+
+def random_body(rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray]:
+    """Mass, centre of mass and central inertia tr(Σ) 1 − Σ of a positive second moment Σ: one a real body has."""
+    mass = float(rng.uniform(0.5, 5.0))
+    R, radii = random_rotation(rng), rng.uniform(0.03, 0.15, size=3)
+    Sigma = product(mass * (R * (radii * radii)), R.T)
+    inertia = np.trace(Sigma) * np.eye(3) - (Sigma + Sigma.T) / 2
+    return mass, rng.uniform(-0.2, 0.2, size=3), inertia
+
+
+def random_spring(rng: np.random.Generator) -> ElasticDrive:
+    stiffness, inertia = (exp(rng.uniform(log(low), log(high))) for low, high in ((100.0, 10000.0), (0.05, 3.0)))
+    return ElasticDrive(float(stiffness), Motor(float(inertia)))

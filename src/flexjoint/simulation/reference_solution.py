@@ -1,0 +1,123 @@
+"""Reference solutions: SciPy's adaptive methods on the compiled right-hand side, the law in continuous time.
+
+DOP853 [Hairer ch. II.5] for robots without fast damping, Radau [HairerWanner ch. IV.8], with the compiled Jacobian, for
+stiff ones.  What the fixed steps of `simulate` are measured against.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..algorithm.api import kernel_of
+from ..checks import positive
+from ..compiler.ir.program import Array
+from ..compiler.runtime.kernel import Kernel
+from ..control.base import Controller, JointState, innermost, rows
+from ..errors import FlexjointError, InputError
+from ..robot import Robot
+from ..spatial import ca
+from .beginning import beginning
+from .loop import Setup
+from .plant import Contact, Plant
+from .reference import Reference
+from .result import Ran, Simulation, finished
+from .simulate import check_motors, periods
+
+METHODS = ("DOP853", "Radau")
+
+
+def reference_solution(
+    robot: Robot,
+    controller: Controller,
+    reference: Any,
+    duration: float | None = None,
+    *,
+    period: float = 1e-3,
+    start: JointState | None = None,
+    method: str = "DOP853",
+    tolerance: float = 1e-12,
+    contact: Contact | None = None,
+) -> Simulation:
+    """The closed loop with control in continuous time, at every `period`; arguments as in `simulate`.
+
+    `tolerance` is relative and absolute.  Controllers whose torque depends on a memory, which are sampled by nature,
+    are refused.
+    """
+    if method not in METHODS:
+        raise InputError(f"reference_solution: there is no method {method!r}; there are {', '.join(METHODS)}")
+    positive("reference_solution", "period", period)
+    positive("reference_solution", "tolerance", tolerance)
+    from scipy.integrate import solve_ivp
+
+    check_motors(robot, controller)
+    wanted = Reference.of(reference, controller.order, controller.width)
+    setup = Setup(robot, controller, period, method, hold=False, contact=contact)
+    state, memory, _, begin = beginning(start, setup, controller, wanted)
+    if state.q.ndim != 1:
+        raise InputError(f"reference_solution: start.q has shape {state.q.shape}; it takes one run, ({robot.n},)")
+    refuse_memory(controller, memory, wanted(np.array(begin * period)), state)
+    t = period * (begin + np.arange(periods(duration, wanted.duration, period, begin) + 1))
+    rate = flow(setup, jacobian=False)
+    slope = flow(setup, jacobian=True) if method == "Radau" else None
+
+    def arguments(t: float, x: np.ndarray) -> tuple:
+        return np.array(t), x, np.ascontiguousarray(wanted(np.array(min(t, end)))), controller.gains
+
+    end, plant = t[-1], Plant(robot)
+    x = np.concatenate([state.q, state.theta[plant.behind], state.v, state.theta_v[plant.behind]])
+    found = solve_ivp(
+        lambda t, x: rate(*arguments(t, x)),
+        (t[0], end),
+        x,
+        method,
+        t,
+        rtol=max(tolerance, 3e-14),
+        atol=tolerance,
+        **({} if slope is None else {"jac": lambda t, x: slope(*arguments(t, x))}),
+    )
+    if not found.success:
+        raise FlexjointError(f"reference_solution: {method} gave up at t = {found.t[-1]:g} s: {found.message}")
+    p, places = len(x) // 2, plant.places
+    links, rates = found.y[:p].T, found.y[p:].T
+    states = [links[:, : robot.n], rates[:, : robot.n], links[:, places], rates[:, places]]
+    stacks = wanted(t)
+    tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
+    histories = np.concatenate([*states, tau], axis=-1)
+    return finished(setup, t, Ran(histories, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
+
+
+def refuse_memory(controller: Controller, memory: Any, stack: np.ndarray, state: JointState) -> None:
+    """A law that remembers, or one around another, which counts time."""
+    if not len(memory):
+        return
+    values = [x + 1.0 for x in memory]
+    other: Any = type(memory)(*values) if hasattr(memory, "_fields") else tuple(values)
+    tau, moved = (controller(x, list(stack), state)[1] for x in (memory, other))
+    if innermost(controller) is not controller or np.any(tau != moved):
+        owner = type(controller).__name__
+        raise InputError(f"reference_solution: {owner} goes on from sample to sample with a memory; use simulate")
+
+
+def flow(setup: Setup, jacobian: bool) -> Kernel:
+    """(t, x, reference, gains) -> x' or ∂x'/∂x, x = (free coordinates, their velocities)."""
+    plant, controller = Plant(setup.robot, setup.contact), setup.controller
+    p = setup.robot.n + len(plant.behind)
+    inputs = [
+        Array("t", (), "s"),
+        Array("x", (2 * p,)),
+        Array("reference", (controller.order + 1, controller.width)),
+        Array("gains", controller.gains.shape),
+    ]
+
+    def function(t: Any, x: Any, reference: Any, gains: Any) -> list[tuple[Array, Any]]:
+        state = plant.state(x[:p], x[p:])
+        still = [ca.SX.zeros(size) for size in controller.memory_sizes]
+        _, tau = controller.checked_law(rows(gains), still, rows(reference), state)
+        rate = ca.vertcat(x[p:], plant.acceleration(t, state, tau))
+        if not jacobian:
+            return [(Array("rate", (2 * p,)), rate)]
+        return [(Array("jacobian", (2 * p, 2 * p)), ca.jacobian(rate, x))]
+
+    return kernel_of(f"flow of {setup.robot.name}", inputs, function, type=None, loops=not jacobian)

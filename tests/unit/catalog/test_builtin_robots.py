@@ -1,0 +1,86 @@
+"""The robots that come with the library are the papers' tables, as the reference cases hold them."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from flexjoint.drives import ElasticDrive, Motor, RigidDrive
+from flexjoint.dynamics.drivetrain.rotors import coupled_mass_matrix
+from flexjoint.formats import builtin_robots, load
+from flexjoint.robot import Robot
+from support.cases import load_case, robot_of_case
+from support.evaluate import evaluate
+from support.pinocchio_model import pinocchio_mass_matrix
+
+CASE_OF = {
+    "kuka_lwr": "ejnea_lwr",
+    "vsa_3r": "vsa_table1_cubic",
+    "hua_3r": "mixed003_table1",
+    "dlr_lwr3": "modne004_lwr3",
+}
+LWR_MOTORS = [3.20, 3.05, 1.98, 2.06, 0.801, 0.48, 0.381]
+
+
+def assert_same_links(robot: Robot, expected: Robot, rtol: float) -> None:
+    assert len(robot.links) == len(expected.links)
+    for link, wanted in zip(robot.links, expected.links):
+        for x, y in ((link, wanted), (link.joint, wanted.joint)):
+            for field in dataclasses.fields(x):
+                value, goal = getattr(x, field.name), getattr(y, field.name)
+                if isinstance(goal, np.ndarray | float):
+                    np.testing.assert_allclose(value, goal, rtol=rtol, atol=0, err_msg=f"{link.name} {field.name}")
+                elif field.name in ("name", "kind", "parent", "limits"):
+                    assert value == goal
+
+
+def test_every_robot_has_a_case():
+    """But the one whose numbers are chosen, which `reproduce/test_paper_001.py` compares with the paper."""
+    assert set(builtin_robots()) == {*CASE_OF, "dlr_lbr2"}
+
+
+@pytest.mark.parametrize("name", CASE_OF)
+def test_links_are_those_of_the_case(name):
+    robot = load(name)
+    expected = robot_of_case(load_case(CASE_OF[name]), allow_unphysical=name == "hua_3r")
+    assert robot.name == name
+    assert_same_links(robot, expected, rtol=4e-16 if name == "kuka_lwr" else 0)  # the case has 2.6958 / 100
+    assert np.array_equal(robot.gravity, expected.gravity)
+
+
+def test_only_the_published_unphysical_inertias_are_let_through():
+    assert [name for name in builtin_robots() if load(name).allow_unphysical] == ["hua_3r"]
+
+
+def test_drives():
+    assert [j.drive for j in load("kuka_lwr").joints] == [ElasticDrive(1000.0, Motor(b)) for b in LWR_MOTORS]
+    assert [j.drive for j in load("kuka_lwr").joints] == [j.drive for j in robot_of_case(load_case("ejnea_lwr")).joints]
+    assert [j.drive for j in load("dlr_lwr3").joints] == [RigidDrive(Motor(b)) for b in LWR_MOTORS]
+    case = robot_of_case(load_case("vsa_table1_cubic"))
+    assert [j.drive for j in load("vsa_3r").joints] == [j.drive for j in case.joints]
+
+
+def test_rotors_of_hua_3r():
+    """Those of the case, about whose links nothing else is known; the coupled mass matrix depends on all of them."""
+    case = load_case("mixed003_table1")
+    robot = load("hua_3r").with_fidelity("complete")
+    assert robot.elastic == tuple(case["elastic"].tolist())
+    assert robot.joints[2].drive.stiffness == 100.0
+    for joint, rotor in zip(robot.joints, case["robot"]["rotors"]):
+        motor = joint.drive.motor
+        assert motor.inertia == pytest.approx(rotor["eta"] ** 2 * rotor["Iax"], rel=1e-15)
+        assert (motor.gear_ratio, motor.mass, motor.transverse_inertia) == (rotor["eta"], rotor["m"], rotor["Itr"])
+    for q, A in zip(case["q"], case["A"]):
+        np.testing.assert_allclose(evaluate(coupled_mass_matrix, robot, q), A, rtol=0, atol=1e-14)
+
+
+def test_mass_matrix_of_the_kuka_lwr():
+    case = load_case("fblin_lwr")
+    for q, M in zip(case["q"], case["M"]):
+        np.testing.assert_allclose(pinocchio_mass_matrix(load("kuka_lwr"), q), M, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", builtin_robots())
+def test_quarter_turns_are_structural(name):
+    for link in load(name).links:
+        assert set(np.unique(link.joint.rotation)) <= {-1.0, 0.0, 1.0}

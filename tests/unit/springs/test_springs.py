@@ -1,0 +1,321 @@
+"""Spring laws: torque, stiffness and inverse against formulas and roots found elsewhere; what is refused."""
+
+import math
+from dataclasses import dataclass
+
+import casadi as ca
+import mpmath
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import flexjoint as fj
+from flexjoint.algorithm.api import kernel_of
+from flexjoint.compiler.ir.program import Array
+from flexjoint.springs import SPRINGS, Spring
+
+CUBIC = fj.CubicSpring(900.0, 4.0e4)
+TAN = fj.HardeningSpring(700.0, 0.2)
+POINTS = ((0.0, 0.01, 0.03, 0.1), (500.0, 400.0, 2000.0, 1500.0))
+PIECES = fj.PiecewiseSpring(*POINTS)
+LAWS = [fj.LinearSpring(1234.5), CUBIC, fj.CubicSpring(50.0, 0.0), TAN, PIECES, fj.PiecewiseSpring([0], [80])]
+
+
+def inverse(spring, tau):
+    x = ca.SX.sym("tau")
+    f = ca.Function("f", [x], [spring.deflection(x)])
+    return np.array(f(np.reshape(tau, (1, -1)))).reshape(np.shape(tau))
+
+
+def each(laws=LAWS):
+    return pytest.mark.parametrize("spring", laws, ids=repr)
+
+
+def test_torques_by_hand():
+    phi = np.linspace(-0.19, 0.19, 39)
+    c = 2 * 0.2 / np.pi
+    assert np.allclose(CUBIC.curve(phi).torque, 900 * phi + 4e4 * phi**3, rtol=1e-15)
+    assert np.allclose(CUBIC.curve(phi).stiffness, 900 + 12e4 * phi**2, rtol=1e-15)
+    assert np.allclose(CUBIC.curve(phi).slope, 24e4 * phi, rtol=1e-15)
+    assert np.allclose(TAN.curve(phi).torque, 700 * c * np.tan(phi / c), rtol=1e-14)
+    assert np.allclose(TAN.curve(phi).stiffness, 700 / np.cos(phi / c) ** 2, rtol=1e-13)
+    assert np.allclose(TAN.curve(phi).slope, 1400 / c * np.tan(phi / c) / np.cos(phi / c) ** 2, rtol=1e-13)
+    assert np.allclose(fj.LinearSpring(3.0).curve(phi), [3 * phi, 3 + 0 * phi, 0 * phi], rtol=1e-15)
+
+
+def test_piecewise_torque_is_the_integral_of_the_stiffness():
+    for phi in (-0.25, -0.1, -0.02, -0.004, 0.0, 0.003, 0.01, 0.015, 0.03, 0.07, 0.4):
+        knots = [x for x in POINTS[0] if x < abs(phi)]
+        expected = quad(lambda x: np.interp(x, *POINTS), 0.0, abs(phi), points=knots, epsabs=1e-13)[0]
+        curve = PIECES.curve(phi)
+        assert curve.torque == pytest.approx(math.copysign(expected, phi), rel=1e-13, abs=1e-15)
+        assert curve.stiffness == pytest.approx(np.interp(abs(phi), *POINTS), rel=1e-13)
+
+
+def test_piecewise_stiffness_is_continuous():
+    for x in POINTS[0]:
+        left, right = PIECES.curve([x - 1e-12, x + 1e-12]).stiffness
+        assert left == pytest.approx(right, rel=1e-6)
+
+
+@each()
+def test_laws_are_odd_and_increase(spring):
+    phi = np.linspace(0.0, 0.199, 200)
+    up, down = spring.curve(phi), spring.curve(-phi)
+    assert np.all(np.diff(up.torque) > 0)
+    assert np.all(up.stiffness > 0)
+    assert np.array_equal(up.torque, -down.torque)
+    assert np.array_equal(up.stiffness, down.stiffness)
+
+
+@each()
+def test_the_inverse_undoes_the_law(spring):
+    """To rounding times the condition of the law, over ten decades of deflection."""
+    phi = np.concatenate([-np.geomspace(1e-11, 0.19, 60), [0.0], np.geomspace(1e-11, 0.19, 60)])
+    found = inverse(spring, spring.curve(phi).torque)
+    assert np.allclose(found, phi, rtol=1e-14, atol=0)
+
+
+TABLE = fj.TabulatedSpring((-0.2, -0.07, 0.0, 0.1, 0.25, 0.3), (-25.0, -7.0, 0.0, 9.0, 30.0, 40.0))
+
+
+@each([*LAWS, fj.QuadraticSpring(90.0, 40.0), fj.ExponentialSpring(90.0, 3.0), TABLE])
+def test_the_slope_of_the_inverse_is_that_of_the_law(spring):
+    """dφ/dτ = 1/k by automatic differentiation, at rest and where pieces meet too."""
+    places = {0.0, 0.05, -0.05, *getattr(spring, "deflections", (0.0,))}
+    tau, stiffness, _ = spring.curve(sorted(places - {0.3, -0.2}))  # not at the ends of the table
+    x = ca.SX.sym("tau")
+    slope = ca.Function("f", [x], [ca.densify(ca.jacobian(spring.deflection(x), x))])
+    assert np.allclose(np.array(slope(tau.reshape(1, -1)))[0], 1 / stiffness, rtol=1e-13)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_springs_that_stiffen_on_one_side(sign):
+    """Quadratic and exponential torques by hand, mirrored if the sign is; the inverse to rounding of its terms."""
+    phi = np.linspace(-0.2, 0.2, 41)
+    quadratic, exponential = fj.QuadraticSpring(300.0, sign * 1200.0), fj.ExponentialSpring(300.0, sign * 6.0)
+    assert np.allclose(quadratic.curve(phi).torque, 300 * phi + sign * 600 * phi**2, rtol=1e-14)
+    assert np.allclose(quadratic.curve(phi).stiffness, 300 + sign * 1200 * phi, rtol=1e-14)
+    assert np.allclose(quadratic.curve(phi).slope, sign * 1200, rtol=1e-14)
+    assert np.allclose(exponential.curve(phi).torque, sign * 50 * np.expm1(sign * 6 * phi), rtol=1e-13)
+    assert np.allclose(exponential.curve(phi).stiffness, 300 * np.exp(sign * 6 * phi), rtol=1e-14)
+    assert np.allclose(exponential.curve(phi).slope, sign * 1800 * np.exp(sign * 6 * phi), rtol=1e-14)
+    for spring in (quadratic, exponential):
+        assert np.allclose(inverse(spring, spring.curve(phi).torque), phi, rtol=1e-13, atol=1e-15)
+    assert np.isnan(quadratic.curve(-sign * 0.25).torque) and np.isnan(quadratic.curve(-sign * 0.7).torque)
+    assert np.all(np.isnan([inverse(spring, -sign * 60.0) for spring in (quadratic, exponential)]))
+
+
+@pytest.mark.parametrize("tau", [1e-300, 1e-12, -1e-9, 1e-4, -0.3, 1.0, -49.9, 37.0, 1e4, 1e9])
+def test_exponential_deflections_have_all_their_digits(tau):
+    """ln(1 + bτ/K)/b as it stands loses them all for small torques."""
+    with mpmath.workdps(60):
+        x = mpmath.mpf(tau) / 50
+        exact = float(mpmath.log1p(x) / 6)
+        condition = float(x / ((1 + x) * mpmath.log1p(x)))
+    assert inverse(fj.ExponentialSpring(300.0, 6.0), tau) == pytest.approx(exact, rel=1e-15 * (1 + condition), abs=0)
+
+
+@pytest.mark.parametrize("rate", [6.0, -6.0, 1e-3, 1e-12, -1e-15])
+def test_exponential_torques_have_all_their_digits(rate):
+    """e^(bφ) − 1 as it stands is 11 % off at bφ = 1e-12 and 0 at 1e-17; stiffness and slope as CasADi derives them."""
+    K, phi = 300.0, np.concatenate([side * np.geomspace(1e-17, 3.0, 60) for side in (-1, 1)])
+    found = fj.ExponentialSpring(K, rate).curve(phi)
+    with mpmath.workdps(60):
+        x = [mpmath.mpf(rate) * mpmath.mpf(y) for y in phi]
+        exact = (
+            [float(K / mpmath.mpf(rate) * mpmath.expm1(y)) for y in x],
+            [float(K * mpmath.exp(y)) for y in x],
+            [float(K * mpmath.mpf(rate) * mpmath.exp(y)) for y in x],
+        )
+    condition = 1 + np.abs(rate * phi)  # of the exponential: its argument is rounded
+    for values, wanted in zip(found, exact):
+        assert np.all(np.abs(values / wanted - 1) < 6e-16 * condition)
+
+
+def test_exponential_torques_have_all_their_digits_in_a_kernel():
+    spring, x = fj.ExponentialSpring(300.0, 1e-3), Array("x", (), "")
+    kernel = kernel_of("law", [x], lambda phi: [(x, spring.torque(phi))], type=None)
+    for phi in (1e-15, -1e-12, 1e-9, 1e-3, -0.5):
+        assert float(kernel(phi)) == pytest.approx(3e5 * math.expm1(1e-3 * phi), rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize("tau", [1e-300, 1e-12, 1e-3, 1.0, 37.0, 1e4, 1e9])
+def test_cubic_roots_have_all_their_digits(tau):
+    """Cardano's formula as printed in books loses them all for small torques."""
+    with mpmath.workdps(60):
+        K, Kc = mpmath.mpf(900), mpmath.mpf(40000)
+        guess = min(tau / K, mpmath.cbrt(tau / Kc))
+        exact = mpmath.findroot(lambda x: K * x + Kc * x**3 - mpmath.mpf(tau), guess)
+        for sign in (1, -1):
+            found = float(inverse(CUBIC, sign * tau))
+            assert abs((mpmath.mpf(found) - sign * exact) / exact) < 1e-15
+
+
+def test_large_torques_stay_inside_the_stop():
+    assert np.all(np.abs(inverse(TAN, [-1e9, 1e9])) <= TAN.limit)
+    assert np.all(np.isnan(TAN.curve([-0.2, 0.2, 0.3, -5.0]).torque))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: fj.LinearSpring(0.0), ["LinearSpring", "stiffness is 0", "positive"]),
+        (lambda: fj.CubicSpring(-3.0, 1.0), ["CubicSpring", "stiffness is -3", "positive"]),
+        (lambda: fj.CubicSpring(3.0, -1.0), ["CubicSpring", "cubic is -1", "not be negative"]),
+        (lambda: fj.CubicSpring(3.0, math.nan), ["cubic is nan", "finite"]),
+        (lambda: fj.HardeningSpring(math.inf, 1.0), ["HardeningSpring", "inf", "finite"]),
+        (lambda: fj.HardeningSpring(3.0, 0.0), ["limit is 0", "positive"]),
+        (lambda: fj.HardeningSpring("hard", 1.0), ["'hard'", "finite number"]),
+        (lambda: fj.PiecewiseSpring([0.0, 0.1], [1.0]), ["2 deflections and 1 stiffnesses"]),
+        (lambda: fj.PiecewiseSpring([], []), ["0 deflections"]),
+        (lambda: fj.PiecewiseSpring([0.1, 0.2], [1.0, 1.0]), ["[0.1, 0.2]", "start at 0"]),
+        (lambda: fj.PiecewiseSpring([0.0, 0.2, 0.2], [1.0, 1.0, 2.0]), ["increase"]),
+        (lambda: fj.PiecewiseSpring([0.0, 0.2], [1.0, 0.0]), ["a stiffness is 0", "positive"]),
+        (lambda: fj.PiecewiseSpring([0.0, 0.2], [1.0, math.nan]), ["stiffnesses", "nan", "finite"]),
+        (lambda: fj.QuadraticSpring(0.0, 1.0), ["QuadraticSpring", "stiffness is 0", "positive"]),
+        (lambda: fj.QuadraticSpring(1.0, 0.0), ["slope is 0", "LinearSpring"]),
+        (lambda: fj.ExponentialSpring(1.0, math.inf), ["ExponentialSpring", "rate is inf", "finite"]),
+        (lambda: fj.PiecewiseSpring("ab", "cd"), ["deflections", "'ab'"]),
+    ],
+)
+def test_refused(make, words):
+    with pytest.raises(fj.RobotError) as error:
+        make()
+    for word in words:
+        assert word in str(error.value)
+
+
+# Laws of one's own ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Quintic(Spring):
+    k: float
+
+    def torque(self, phi):
+        return self.k * (phi + phi**5)
+
+
+@dataclass(frozen=True)
+class Softening(Spring):
+    def torque(self, phi):
+        return ca.sin(5 * phi)
+
+
+@dataclass(frozen=True)
+class Power(Spring):
+    """Not odd, and defined on a part only; the inverse is right for k = 1 alone."""
+
+    k: float
+
+    def torque(self, phi):
+        return ca.if_else(ca.fabs(phi) < 0.5, self.k * (ca.exp(phi) - 1), math.nan)
+
+    def deflection(self, tau):
+        return ca.log(1 + tau)
+
+
+def on_a_joint(spring):
+    drive = fj.ElasticDrive(spring, fj.Motor(0.1))
+    return fj.Robot("r", (fj.Link("a", fj.Joint("knee", drive=drive), mass=1.0, inertia=np.eye(3)),))
+
+
+def test_a_law_of_ones_own():
+    spring = Quintic(10.0)
+    assert spring.curve(0.5).stiffness == pytest.approx(10 * (1 + 5 * 0.5**4))
+    assert not spring.invertible
+    with pytest.raises(fj.RobotError, match=r"Softening: the stiffness falls to -.*increase strictly"):
+        Softening()
+
+
+@dataclass(frozen=True)
+class Searched(Spring):
+    """The law of another spring, whose inverse it does not tell."""
+
+    of: Spring
+
+    def torque(self, phi):
+        return self.of.torque(phi)
+
+
+@pytest.mark.parametrize(
+    "spring",
+    [fj.CubicSpring(100.0, 4000.0), fj.HardeningSpring(100.0, 0.3), fj.PiecewiseSpring((0.0, 0.1), (50.0, 500.0))],
+)
+def test_an_inverse_that_a_law_does_not_tell_is_found(spring):
+    """... with the deflection, its derivatives and the motor torque of the closed inverse; beyond its reach nothing."""
+    told, found = on_a_joint(spring), on_a_joint(Searched(spring))
+    rng = np.random.default_rng(0)
+    stack = rng.normal(size=(5, 40, 1)) * [[[1.0]], [[3.0]], [[30.0]], [[100.0]], [[1000.0]]]
+    stack[:, 0] = 0.0
+    for ours, expected in zip(fj.motor_motion(found, *stack), fj.motor_motion(told, *stack)):
+        np.testing.assert_allclose(ours, expected, rtol=1e-13, atol=1e-13)
+    with pytest.raises(fj.NonFiniteError):
+        fj.motor_motion(on_a_joint(Searched(fj.LinearSpring(1.0))), *np.full((5, 1), 50.0))
+
+
+def test_the_inverse_of_a_law_of_ones_own_is_tried():
+    assert Power(1.0).invertible
+    with pytest.raises(fj.RobotError, match=r"Power: deflection\(-?\d.* must be the inverse"):
+        Power(2.0)
+
+
+def test_robots_with_other_laws_are_other_robots():
+    """Of a law that flexjoint does not know its code counts: a class of the same name is another law."""
+
+    def quintic(power):
+        @dataclass(frozen=True)
+        class Quintic(Spring):
+            k: float
+
+            def torque(self, phi):
+                return self.k * (phi + phi**power)
+
+        return Quintic(10.0)
+
+    laws = [100.0, fj.LinearSpring(100.0), fj.CubicSpring(100.0, 0.0), CUBIC, TAN, PIECES, quintic(3), quintic(7)]
+    assert len({on_a_joint(law) for law in laws}) == len(laws)
+    assert on_a_joint(quintic(5)) == on_a_joint(Quintic(10.0))
+    assert on_a_joint(fj.CubicSpring(1, 2)) == on_a_joint(fj.CubicSpring(1.0, 2.0))
+
+
+# Files ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_law_has_a_name_in_files():
+    ours = [x for x in vars(fj).values() if isinstance(x, type) and issubclass(x, Spring) and x is not Spring]
+    assert set(ours) == set(SPRINGS.values())
+
+
+@each()
+def test_files_hold_laws(spring, tmp_path):
+    fj.write_robot(on_a_joint(spring), tmp_path / "robot.toml")
+    again = fj.read_robot(tmp_path / "robot.toml")
+    assert again == on_a_joint(spring)
+    assert again.joints[0].drive.spring == spring
+
+
+@pytest.mark.parametrize(
+    ("spring", "words"),
+    [
+        ('{kind = "cubic", stiffness = 1.0}', ["drive, spring", "'cubic' is missing", "CubicSpring"]),
+        ('{kind = "rubber"}', ["kind", '"linear", "cubic"', "rubber"]),
+        ('{kind = "linear", stiffness = 1, cubic = 2}', ["unknown key 'cubic'"]),
+        ('{kind = "hardening", stiffness = "a", limit = 2}', ["HardeningSpring", "'a'", "finite"]),
+        ('{kind = "linear", stiffness = 1}, stiffness = 3', ["stiffness and spring are both given"]),
+    ],
+)
+def test_bad_laws_in_files(spring, words, tmp_path):
+    path = tmp_path / "robot.toml"
+    drive = f'{{kind="elastic", motor_inertia=1, spring={spring}}}'
+    path.write_text(f'name="r"\nconvention="frames"\n[[link]]\nname="a"\ndrive={drive}\n')
+    with pytest.raises(fj.RobotError) as error:
+        fj.read_robot(path)
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_a_law_of_ones_own_has_no_form_in_files(tmp_path):
+    with pytest.raises(fj.RobotError, match=r"'knee'.*Quintic.*no form in robot files"):
+        fj.write_robot(on_a_joint(Quintic(1.0)), tmp_path / "robot.toml")
