@@ -12,6 +12,7 @@ import flexjoint
 PACKAGE = Path(flexjoint.__file__).parent
 LAYERS = [
     "errors",
+    "types",
     "lazy",
     "checks",
     "compiler",
