@@ -17,7 +17,7 @@ from ..dynamics.drivetrain.damped import damped_motion
 from ..dynamics.inverse import inverse_dynamics, motor_motion, needed_order, warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK, Column
-from ..robot import Robot
+from ..robot import JointKind, Robot
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
 from .doubts import warn_of_massless, warn_of_noise
@@ -101,12 +101,11 @@ def units(robot: Robot, quantity: str) -> list[str]:
     """The unit of a quantity at each joint."""
     stem, _, what = quantity.rpartition("_")
     name = stem if what in OF_A_QUANTITY else quantity
-    turning, sliding = SIGNALS[name].unit.split(" | ")
     kinds = second_kinds(robot) if name.endswith("_2") else [joint.kind for joint in robot.joints]
-    return [sliding if kind == "prismatic" else turning for kind in kinds]
+    return [kind.unit(SIGNALS[name].unit) for kind in kinds]
 
 
-def second_kinds(robot: Robot) -> list[str]:
+def second_kinds(robot: Robot) -> list[JointKind]:
     """Whether the second motor of each joint turns or slides; where there is none, as the joint."""
     kinds = robot.motor_kinds
     second = dict(zip(robot.motor_joints[robot.n :], kinds[robot.n :]))

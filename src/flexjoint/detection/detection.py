@@ -216,7 +216,7 @@ class Detections:
         return {"t": self.log.t, **self.outputs, **levels, **{x: np.array(y) for x, y in names.items()}}
 
     def unit(self, channel: str, entry: int) -> str:
-        return "Nm" if self.robot.motor_kinds[entry] == "revolute" else "N"  # those of joints are the first
+        return self.robot.motor_kinds[entry].unit("Nm | N")  # those of joints are the first
 
 
 def detect(

@@ -20,11 +20,12 @@ from ..drives import Drive, Motor
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..numerics import product
 from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Robot
+from ..robot.joints import KINDS, joint_kind
+from ..robot.joints.fixed import Fixed
 from ..spatial import rotation_x, rotation_z
 from .angles import check_angle
 
 CONVENTIONS = ("standard", "modified")
-KIND_OF = {"R": "revolute", "P": "prismatic", "revolute": "revolute", "prismatic": "prismatic"}
 
 
 class Pose(NamedTuple):
@@ -47,7 +48,7 @@ def from_dh(
     d: Any,
     theta: Any = None,
     *,
-    kinds: str | Sequence[str] | None = None,
+    kinds: str | Sequence[str | JointKind] | None = None,
     convention: Literal["standard", "modified"] = "standard",
     mass: Any = 0.0,
     com: Any = None,
@@ -66,7 +67,8 @@ def from_dh(
 ) -> Robot:
     """A chain of N joints; every argument holds one entry a joint, and a single number serves them all.
 
-    `kinds` is a string of R and P, or a sequence of "revolute" and "prismatic"; all revolute by default.
+    `kinds` is a string of letters such as "RRP", or a sequence of names of joint kinds or JointKind objects; all
+    revolute by default.
     `com` (N, 3) and the central `inertia` (N, 3, 3) are in DH frame i, positions and axes of motors in that of their
     carrier.  Angles in rad, quarter turns exact.
     """
@@ -102,7 +104,7 @@ def from_dh(
         bend = Pose(rotation_x(alpha[i]), np.array([a[i], 0.0, 0.0]))
         if convention == "modified":
             mount, end = bend.then(Pose(turn, shift)), HERE
-        elif kind_of[i] == "prismatic":
+        elif kind_of[i].slides:
             mount, end = end.then(Pose(turn, shift)), bend
         else:
             mount, end = end.then(Pose(turn, np.zeros(3))), Pose(bend.R, bend.p + shift)
@@ -122,7 +124,7 @@ def from_dh(
         parent = link_names[i]
         ends[parent] = end
     links = [_with_motor_in_link_frame(link, ends) for link in links]
-    links.append(Link("tool", Joint("tool_mount", "fixed", end.p, end.R), parent))
+    links.append(Link("tool", Joint("tool_mount", Fixed(), end.p, end.R), parent))
     return Robot(
         name,
         tuple(links),
@@ -167,14 +169,22 @@ def _joint_count(name: str, kinds: Any, *parameters: Any) -> int:
     return n
 
 
-def _kinds(name: str, kinds: str | Sequence[str] | None, joint_names: Sequence[str]) -> list[JointKind]:
+def _kinds(
+    name: str, kinds: str | Sequence[str | JointKind] | None, joint_names: Sequence[str]
+) -> list[JointKind]:
     given = _one_each(name, "kinds", kinds, len(joint_names), "R" * len(joint_names))
+    letters = {kind.letter: kind.name for kind in KINDS.values() if kind.letter}
+    found = []
     for joint, kind in zip(joint_names, given):
-        if kind not in KIND_OF:
+        kind = letters.get(kind, kind) if isinstance(kind, str) else kind
+        if kind in letters.values() or (isinstance(kind, JointKind) and kind.moves):
+            found.append(joint_kind(kind, joint))
+        else:
             raise RobotError(
-                f"{name}: joint '{joint}' is of kind {kind!r}: use R or P, or 'revolute' or 'prismatic' in a list"
+                f"{name}: joint '{joint}' is of kind {shown(kind)}: use {' or '.join(letters)}, or "
+                f"{' or '.join(repr(x) for x in letters.values())} in a list"
             )
-    return [cast(JointKind, KIND_OF[kind]) for kind in given]
+    return found
 
 
 def _one_each(name: str, what: str, given: Any, n: int, default: Any) -> Any:

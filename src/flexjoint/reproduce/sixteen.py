@@ -13,13 +13,13 @@ from typing import Any
 from ..dynamics.recursion.bodies import lump_fixed
 from ..dynamics.recursion.kinematics import along_joints, carried_loads, joint_pose
 from ..robot import Robot
-from ..spatial import ca, cross, identity, sx, unit_z, zeros
+from ..spatial import ca, cross, identity, sx, zeros
 
 
 def modified_recursion(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, *, variant: str, gravity: Any = None) -> Any:
     """NE*_variant(q, v, v_a, a) of the links, without gravity if none is given  [DeLuca (16)]."""
     i1, i2, i3, i4 = (digit == "1" for digit in variant)
-    tree, z = lump_fixed(robot), unit_z()
+    tree = lump_fixed(robot)
     base = (zeros(3), zeros(3), zeros(3), zeros(3) if gravity is None else -sx(gravity))
     motions: list[tuple[Any, Any, Any, Any]] = []
     loads = []
@@ -29,11 +29,10 @@ def modified_recursion(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, *, varian
         v_i, v_ai, a_i = (x[body.coordinate] for x in (v, v_a, a))
         origin = origin + cross(alpha, r) + centripetal(w, w_a, r, i2)  # (LAR'*)
         w, w_a, alpha, origin = (R.T @ x for x in (w, w_a, alpha, origin))
-        if body.kind == "revolute":
-            alpha = alpha + a_i * z + (v_ai * cross(w, z) if i1 else v_i * cross(w_a, z))  # (AAR')
-            w, w_a = w + v_i * z, w_a + v_ai * z  # (AVR), (AVR*)
-        else:
-            origin = origin + a_i * z + v_i * cross(w_a, z) + v_ai * cross(w, z)
+        linear, angular = body.screw.axes
+        origin = origin + a_i * linear + v_i * cross(w_a, linear) + v_ai * cross(w, linear)
+        alpha = alpha + a_i * angular + (v_ai * cross(w, angular) if i1 else v_i * cross(w_a, angular))  # (AAR')
+        w, w_a = w + v_i * angular, w_a + v_ai * angular  # (AVR), (AVR*)
         motions.append((w, w_a, alpha, origin))
         m, h, Sigma = body.inertia
         c = h if m.is_zero() else h / m

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..robot import BASE, Joint, JointKind, Link, Robot
+from ..robot.joints.prismatic import Prismatic
+from ..robot.joints.revolute import Revolute
 from ..spatial import ca, rotation_x, rotation_y, time_derivative
 from .exact import Angle, Residue, exactly, random_residues
 from .sixteen import modified_recursion
 
 VARIANTS = tuple("".join(bits) for bits in product("01", repeat=4))
-KINDS: dict[str, JointKind] = {"R": "revolute", "P": "prismatic"}
+KINDS: dict[str, JointKind] = {kind.letter: kind for kind in (Revolute(), Prismatic())}
 
 
 def dyadic(rng: np.random.Generator, *shape: int) -> np.ndarray:
@@ -38,7 +40,7 @@ def general_robot(kinds: str) -> Robot:
             above, tip = ([*above, tip], tip) if kind == "(" else (above[:-1], above[-1])
             continue
         if links:
-            twist = Joint(f"twist{i}", "revolute", dyadic(rng, 3), rotation_x(quarter))
+            twist = Joint(f"twist{i}", Revolute(), dyadic(rng, 3), rotation_x(quarter))
             links.append(Link(f"held{i}", twist, tip))
         joint = Joint(f"joint{i}", KINDS[kind], dyadic(rng, 3), rotation_y(quarter))
         off = dyadic(rng, 3, 3)
@@ -86,7 +88,7 @@ def nonzero(kinds: str, variant: str, seed: int = 0) -> tuple[np.ndarray, np.nda
     robot, moving, *_ = inertia_rate(kinds)
     rng = np.random.default_rng(seed)
     q: list[Any] = random_residues(rng, robot.n)
-    q = [Angle(x) if joint.kind == "revolute" else x for x, joint in zip(q, robot.joints)]
+    q = [Angle(x) if joint.kind.angular else x for x, joint in zip(q, robot.joints)]
     v = [x if i in moving else Residue(0) for i, x in enumerate(random_residues(rng, robot.n))]
     matrix, vector = exactly(defects(kinds, variant), q, v, number=Residue)
     return np.array([bool(x) for x in matrix]).reshape(2 * [len(moving)]), np.array([bool(x) for x in vector])

@@ -59,10 +59,9 @@ class Followers:
         return self.robot.name
 
     def units(self, joint: Joint) -> Mapping[str, float]:
-        turns = joint.kind == "revolute"
         if self.angles:
-            return {"": 1.0, **(headers.ANGLES if turns else headers.LENGTHS)}
-        return {"": 1.0, "Nm/rad" if turns else "N/m": 1.0}
+            return {"": 1.0, **(headers.ANGLES if joint.kind.angular else headers.LENGTHS)}
+        return {"": 1.0, joint.kind.unit("Nm/rad | N/m"): 1.0}
 
     def check(self, trajectory: Trajectory) -> None:
         if self.angles:
@@ -144,7 +143,7 @@ def angles(table: Table, robot: Followers, key: str, expected: str) -> np.ndarra
     """The array `key`, or `key_deg` in degrees."""
     if (name := written(table, key)) == key:
         return table.array(key, expected)
-    if sliding := [joint.name for joint in robot.joints if joint.kind == "prismatic"]:
+    if sliding := [joint.name for joint in robot.joints if not joint.kind.angular]:
         raise InputError(f"{table.place}: {name} is in degrees, but joint '{sliding[0]}' slides: give {key}")
     return np.deg2rad(table.array(name, expected))
 
