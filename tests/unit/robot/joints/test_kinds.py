@@ -22,7 +22,7 @@ def test_a_name_stands_for_its_kind():
 
 @pytest.mark.parametrize("kind", ["hinge", "Revolute", "R", 3, None, ["revolute"]])
 def test_an_unknown_kind_is_refused(kind):
-    with pytest.raises(fj.RobotError, match="joint 'knee' is of kind .*: choose one of fixed, .*prismatic, revolute"):
+    with pytest.raises(fj.RobotError, match=r"joint 'knee' is of kind .*: choose one of fixed, .*prismatic, revolute"):
         fj.Joint("knee", kind)
 
 
