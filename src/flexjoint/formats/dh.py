@@ -173,7 +173,7 @@ def _kinds(
     name: str, kinds: str | Sequence[str | JointKind] | None, joint_names: Sequence[str]
 ) -> list[JointKind]:
     given = _one_each(name, "kinds", kinds, len(joint_names), "R" * len(joint_names))
-    letters = {kind.letter: kind.name for kind in KINDS.values() if kind.letter}
+    letters = {kind.letter: name for name, kind in sorted(KINDS.items()) if kind.letter}
     found = []
     for joint, kind in zip(joint_names, given):
         kind = letters.get(kind, kind) if isinstance(kind, str) else kind

@@ -114,7 +114,7 @@ def spring_points(link: Table) -> int:
 
 
 def _read_dh(table: Table, links: list[Table]) -> Robot:
-    kinds = [_kind(link, DH_KEYS, [name for name, kind in KINDS.items() if kind.letter]) for link in links]
+    kinds = [_kind(link, DH_KEYS, [name for name in sorted(KINDS) if KINDS[name].letter]) for link in links]
     names = [link.text("name", f"link{i + 1}") for i, link in enumerate(links)]
     return from_dh(
         alpha=[link.radians("alpha", 0.0) for link in links],
@@ -154,7 +154,7 @@ def _common(table: Table) -> dict[str, Any]:
 
 
 def _link(link: Table) -> Link:
-    kind = _kind(link, FRAME_KEYS, KINDS)
+    kind = _kind(link, FRAME_KEYS, sorted(KINDS))
     link.only_one("rpy", "rpy_deg", "rotation")
     name = link.text("name")
     joint = Joint(

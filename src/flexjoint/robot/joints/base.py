@@ -79,7 +79,7 @@ def joint_kind(kind: JointKind | str, joint: str) -> JointKind:
         return kind
     known = KINDS.get(kind) if isinstance(kind, str) else None
     if known is None:
-        raise RobotError(f"joint {shown(joint)} is of kind {shown(kind)}: choose one of {', '.join(KINDS)}")
+        raise RobotError(f"joint {shown(joint)} is of kind {shown(kind)}: choose one of {', '.join(sorted(KINDS))}")
     if fields := [field.name for field in dataclasses.fields(known)]:
         call = f"{known.__name__}({', '.join(f'{x}=...' for x in fields)})"
         raise RobotError(f"joint {shown(joint)} is of kind {shown(kind)} without its {fields[0]}: give kind={call}")
