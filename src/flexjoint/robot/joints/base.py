@@ -82,5 +82,8 @@ def joint_kind(kind: JointKind | str, joint: str) -> JointKind:
         raise RobotError(f"joint {shown(joint)} is of kind {shown(kind)}: choose one of {', '.join(sorted(KINDS))}")
     if fields := [field.name for field in dataclasses.fields(known)]:
         call = f"{known.__name__}({', '.join(f'{x}=...' for x in fields)})"
-        raise RobotError(f"joint {shown(joint)} is of kind {shown(kind)} without its {fields[0]}: give kind={call}")
+        raise RobotError(
+            f"joint {shown(joint)} is of kind {shown(kind)} without its {fields[0]}: give kind={call}, from "
+            "flexjoint.robot.joints"
+        )
     return known()
