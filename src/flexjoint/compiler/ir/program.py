@@ -18,7 +18,7 @@ import math
 import struct
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -76,6 +76,13 @@ class Op(NamedTuple):
         return Op(self.name, args, self.constant, self.loop)
 
 
+def unsigned(code: Sequence[Op], x: int) -> int:
+    """The value without its negations, which belong to what uses it."""
+    while code[x].name == "neg":
+        x = code[x].args[0]
+    return x
+
+
 class Loop(NamedTuple):
     """`turns` times body(carry, x, table, shared) -> (carry, y), from the last row to the first if `reverse`.
 
@@ -124,6 +131,13 @@ class Program:
         """The same program with other code, in which value x is called new[x]."""
         results = tuple(tuple(new[x] for x in row) for row in self.results)
         return replace(self, code=tuple(code), results=results)
+
+    def with_loop_bodies(self, change: Callable[[Program], Program]) -> Program:
+        """The same program with every loop's body changed."""
+        if not any(op.loop for op in self.code):
+            return self
+        code = [op._replace(loop=op.loop._replace(body=change(op.loop.body))) if op.loop else op for op in self.code]
+        return replace(self, code=tuple(code))
 
     @cached_property
     def places(self) -> dict[int, list[tuple[int, int]]]:

@@ -16,9 +16,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...lazy import ca
+
+if TYPE_CHECKING:
+    from casadi import SX as Expression
+else:
+    Expression = Any  # CasADi is imported when it is first used
 
 
 class Definition(NamedTuple):

@@ -1,13 +1,14 @@
 """From CasADi SX expressions to a Program: each SX instruction becomes one operation, or a few.
 
-A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` puts the loop that computes them there.
+    x + tan(y)        ->   %0 = input x[0];  %1 = input y[0];  %2 = sin %1;  %3 = cos %1;  %4 = div %2, %3;  ...
+
+A scan (scan.py) appears in the expressions as fresh symbols; `Recorder` puts the loop that computes them there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
 from typing import Any
@@ -16,39 +17,38 @@ import numpy as np
 
 from ...errors import FlexjointError, InputError
 from ...lazy import ca, is_symbolic, sx
-from ..passes.optimise import optimise
-from ..passes.ordering import in_recursion_order
 from . import packing
 from .program import Array, Builder, Loop, Program
-from .scan import Definition, Operation
+from .scan import Definition, Expression, Operation
 
 
-def trace(
+def record(
     name: str,
-    inputs: Sequence[tuple[Array, Any]],
-    outputs: Sequence[tuple[Array, Any]],
-    definitions: Mapping[int, Definition | Operation] | None = None,
-    known: Sequence[tuple[Any, float]] = (),
+    inputs: Sequence[tuple[Array, Expression]],
+    outputs: Sequence[tuple[Array, Expression]],
+    definitions: Mapping[int, Definition | Operation],
+    known: Sequence[tuple[Expression, float]] = (),
     packs: Sequence[packing.Definition] = (),
 ) -> Program:
-    """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`.
+    """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`, as CasADi lists it.
 
-    Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way;
-    `known` are symbols in them that stand for numbers; `packs` define packed values and lanes of them.  Every output
-    has the size that its Array declares, or there is no Program: kernels write as many numbers as were traced.
+    Matrices are stored row by row, as NumPy does; CasADi stores columns.
+
+    - `definitions`: the scans and operations that the expressions contain, by the symbols of their results
+    - `known`: symbols that stand for numbers
+    - `packs`: definitions of packed values and of lanes of them
+
+    Raises InputError if an output has another size than its Array declares: a kernel writes as many numbers as were
+    traced.
     """
     import casadi as ca
 
     outputs = [(array, declared(name, array, expression)) for array, expression in outputs]
 
-    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {}, packs)
+    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions, packs)
     recorder.bind([symbol for symbol, _ in known], [partial(recorder.build.constant, x) for _, x in known])
     results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
-    program = recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
-    if not program.packs:
-        return program
-    positive = packing.with_positive_zeros
-    return replace(in_recursion_order(positive(packing.unpacked(program))), packed=positive(program))
+    return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
 
 
 def declared(owner: str, array: Array, value: Any) -> Any:
@@ -128,7 +128,7 @@ class Recorder:
 
     def program(self, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[Sequence[int]]) -> Program:
         code, rows = tuple(self.build.code), tuple(tuple(row) for row in results)
-        return optimise(Program(self.name, tuple(inputs), tuple(outputs), code, rows))
+        return Program(self.name, tuple(inputs), tuple(outputs), code, rows)
 
     def bind(self, symbols: Sequence[Any], values: Sequence[Callable[[], int]]) -> None:
         """Give symbols the values that these functions record, when they are first needed."""

@@ -9,8 +9,11 @@ import pytest
 import flexjoint as fj
 from flexjoint.compiler.ir.program import ARITY, Array, Builder, Program
 from flexjoint.compiler.ir.reference import evaluate
-from flexjoint.compiler.llvm.pieces import chunks
-from flexjoint.compiler.passes.optimise import fuse, optimise, share_reciprocals, use_counts, without_dead_code
+from flexjoint.compiler.llvm.outlining import chunks
+from flexjoint.compiler.passes.dead_code import without_dead_code
+from flexjoint.compiler.passes.fusion import fuse, use_counts
+from flexjoint.compiler.passes.reciprocals import share_reciprocals
+from flexjoint.compiler.pipeline import optimise
 
 VALUES = [(3.0, 0.25, -7.0), (-1.5, 1e-3, 2.5), (0.1, 0.2, 0.3), (1e10, -3.3, 1e-5)]
 

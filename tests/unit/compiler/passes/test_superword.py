@@ -1,16 +1,24 @@
-"""Twins: which operations are, in what order they are executed, and that their bits stay."""
+"""Superword-level parallelism: which operations form pairs, in what order they are executed, and that bits stay."""
 
 import casadi as ca
 import numpy as np
 import pytest
 
-from flexjoint.compiler.ir.program import Array
+from flexjoint.compiler import pipeline
+from flexjoint.compiler.ir.program import Array, unsigned
 from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.compiler.ir.scan import tracing
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.llvm import jit, kernel_ir as llvm
-from flexjoint.compiler.llvm.pieces import Pieces, unsigned
-from flexjoint.compiler.passes.twins import SINES, origins, shapes, together, twins, waves
+from flexjoint.compiler.llvm import jit, outlining
+from flexjoint.compiler.llvm.outlining import outlined
+from flexjoint.compiler.passes.superword import (
+    SINES,
+    bundled,
+    expression_classes,
+    isomorphic_pairs,
+    origins,
+    sine_depths,
+)
+from flexjoint.compiler.pipeline import trace
 from support.programs import raw, same_bits
 
 
@@ -38,7 +46,7 @@ def step(q, v):
 
 
 def signed(q, v):
-    """Signs and divisions among the twins, three alike of which none is a twin, and a loose cosine."""
+    """Signs and divisions among the pairs, three alike which form no pair, and a loose cosine."""
     a, b = (-1.0 / mass(x) for x in (q, q - 0.2 * v))
     odd = [ca.sin(q[0] + k * v[1]) * v[0] for k in (1, 2, 3)]
     return a, -b, a * b, ca.cos(v[0] * v[1]), *odd
@@ -63,78 +71,78 @@ def program():
     return program_of(step)
 
 
-def test_origins_and_waves(program):
+def test_origins_and_depths(program):
     code = program.code
-    origin, wave = origins(code), waves(code)
+    origin, depth = origins(code), sine_depths(code)
     angles = {op.args[0] for op in code if op.name in SINES}
     assert len(angles) == 8
     assert sorted(code[origin[x]].args for x in angles) == [(0, k) for k in (0, 1) for _ in range(4)]
-    assert sorted(wave[i] for i, op in enumerate(code) if op.name in SINES) == 8 * [1] + 8 * [2]
+    assert sorted(depth[i] for i, op in enumerate(code) if op.name in SINES) == 8 * [1] + 8 * [2]
 
 
-def test_every_operation_of_the_mass_has_its_twin(program):
-    code, found = program.code, twins(program.code)
-    wave, shape = waves(code), shapes(code)
+def test_every_operation_of_the_mass_is_in_a_pair(program):
+    code, found = program.code, isomorphic_pairs(program.code)
+    depth, classes = sine_depths(code), expression_classes(code)
     for a, b in found.items():
-        assert wave[a] == wave[b]
-        assert shape[a] == shape[b]
+        assert depth[a] == depth[b]
+        assert classes[a] == classes[b]
         assert code[a].name == code[b].name
     alone = program_of(lambda q, v: [mass(q)])
     own = sum(op.computed and op.name != "neg" for op in alone.code)
     assert len(found) == 2 * own + 3  # of two pairs of states; of v/mass a reciprocal and two products
 
 
-def test_units_come_after_what_they_need(program):
-    ordered, units, twin = together(program)
-    assert [i for unit in units for i in unit] == list(range(len(program.code)))
-    assert all(x < unit.start for unit in units for i in unit for x in ordered.code[i].operands)
-    assert {len(unit) for unit in units if ordered.code[unit.start].name in SINES} == {8}  # four angles
-    assert {(unit.start, unit.start + 1) for unit in units if len(unit) == 2} >= {
-        (a, b) for a, b in twin.items() if ordered.code[a].name not in SINES
+def test_bundles_come_after_what_they_need(program):
+    ordered, bundles, pairs = bundled(program)
+    assert [i for bundle in bundles for i in bundle] == list(range(len(program.code)))
+    assert all(x < bundle.start for bundle in bundles for i in bundle for x in ordered.code[i].operands)
+    assert {len(bundle) for bundle in bundles if ordered.code[bundle.start].name in SINES} == {8}  # four angles
+    assert {(bundle.start, bundle.start + 1) for bundle in bundles if len(bundle) == 2} >= {
+        (a, b) for a, b in pairs.items() if ordered.code[a].name not in SINES
     }
 
 
 def test_without_sines_nothing_is_moved():
     program = program_of(lambda q, v: [q[0] * v[0] + q[1], q[1] * v[1] - q[0]])
-    ordered, units, twin = together(program)
+    ordered, bundles, pairs = bundled(program)
     assert ordered.code == program.code
-    assert twin == {}
-    assert all(len(unit) == 1 for unit in units)
+    assert pairs == {}
+    assert all(len(bundle) == 1 for bundle in bundles)
 
 
 @pytest.mark.parametrize("one_row", [True, False])
 @pytest.mark.parametrize("length", [4, 9, 16])
 @pytest.mark.parametrize("function", [step, late_signs])
 def test_a_slot_holds_a_value_until_its_last_use(function, length, one_row):
-    pieces = Pieces.of(program_of(function), 0, length, one_row)
-    code, buffer, read = pieces.program.code, {}, 0
-    assert [i for run in pieces.runs for i in run] == list(range(len(code)))
-    for run in pieces.runs:
+    parts = outlined(program_of(function), 0, length, one_row)
+    code, buffer, read = parts.program.code, {}, 0
+    assert [i for run in parts.functions for i in run] == list(range(len(code)))
+    for run in parts.functions:
         wanted = {unsigned(code, x) for i in run for x in code[i].operands}
-        old = {x: pieces.slots[x] for x in wanted if code[x].computed and x not in run}
-        new = {pieces.slots[x]: x for x in run if x in pieces.slots}
+        old = {x: parts.slots[x] for x in wanted if code[x].computed and x not in run}
+        new = {parts.slots[x]: x for x in run if x in parts.slots}
         assert all(buffer[slot] == x for x, slot in old.items())
-        assert not new.keys() & set(old.values())  # no run writes a slot that it reads
+        assert not new.keys() & set(old.values())  # no function writes a slot that it reads
         buffer |= new
         read += len(old)
     assert read > 0
 
 
-def test_slots_of_twins_lie_side_by_side(program):
-    pieces = Pieces.of(program, 0, 12, one_row=True)
-    run_of = {i: k for k, run in enumerate(pieces.runs) for i in run}
-    assert len(twin_slots := [(a, b) for a, b in pieces.twin.items() if {a, b} <= pieces.slots.keys()]) > 2
-    assert all(pieces.slots[b] == pieces.slots[a] + 1 for a, b in twin_slots)
-    assert all(run_of[a] == run_of[b] for a, b in pieces.twin.items())
+def test_slots_of_a_pair_are_adjacent(program):
+    parts = outlined(program, 0, 12, one_row=True)
+    function_of = {i: k for k, function in enumerate(parts.functions) for i in function}
+    assert len(paired := [(a, b) for a, b in parts.pairs.items() if {a, b} <= parts.slots.keys()]) > 2
+    assert all(parts.slots[b] == parts.slots[a] + 1 for a, b in paired)
+    assert all(function_of[a] == function_of[b] for a, b in parts.pairs.items())
 
 
 @pytest.mark.parametrize("function", [step, signed, late_signs, ragged])
 @pytest.mark.parametrize("length", [5, 12, 10_000])
-def test_twins_keep_their_bits(function, length, monkeypatch):
-    monkeypatch.setattr(llvm, "WHOLE", 0)
-    monkeypatch.setattr(llvm, "CHUNK", length)
+def test_pairs_keep_their_bits(function, length, monkeypatch):
+    monkeypatch.setattr(outlining, "WHOLE", 0)
+    monkeypatch.setattr(outlining, "CHUNK", length)
     program = program_of(function)
-    code = jit.load_object(jit.compile_object(llvm.kernel_ir(program)))
+    code = jit.load_object(jit.compile_object(pipeline.lower(program)))
     rng = np.random.default_rng(4)
     for _ in range(50):
         arrays = [rng.uniform(-3.0, 3.0, 2), rng.uniform(-1.0, 1.0, 2)]
