@@ -31,7 +31,7 @@ def times(checkout: Path, sections: list[str]) -> dict[Key, float]:
         subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True)
         (found,) = Path(folder).glob("*.json")
         rows = json.loads(found.read_text())["rows"]
-    return {(row["section"], row["name"] + row["peer_name"]): row["ours"] for row in rows}
+    return {(row["section"], f"{row['name']}, {row['peer_name']}"): row["ours"] for row in rows}
 
 
 def main() -> None:
