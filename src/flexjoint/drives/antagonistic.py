@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..spatial import ca
-from ..springs import SAMPLES, CubicSpring, Spring
+from ..springs import TRIAL_DEFLECTIONS, CubicSpring, Spring
 from .motor import Motor
 from .variable import SINGULAR, Range, Setting, VariableStiffnessDrive
 
@@ -61,7 +61,7 @@ class AntagonisticDrive(VariableStiffnessDrive):
         cubic = [spring.cubic for spring in self.springs if isinstance(spring, CubicSpring)]
         if len(cubic) == 2 and any(cubic):
             return 1.0  # at φ_1 = −φ_2: known without CasADi, so that robots with cached kernels load without it
-        phi = np.concatenate([-SAMPLES[::-1], [0.0], SAMPLES])
+        phi = np.concatenate([-TRIAL_DEFLECTIONS[::-1], [0.0], TRIAL_DEFLECTIONS])
         one, two = (spring.curve(phi) for spring in self.springs)
         with np.errstate(over="ignore", invalid="ignore"):
             gain = one.slope[:, None] * two.stiffness - one.stiffness[:, None] * two.slope
