@@ -12,8 +12,8 @@ would require infinite motor torque.
 Motors that set the stiffness of their joint differentiate it twice as well  [VSANEA (22)]: for them the slope of the
 stiffness must be continuous too.
 
-To add a law, write one file like `cubic.py`: a subclass of `Spring` whose `kind` is its name in robot files; its fields
-are its keys there.  A law defined outside flexjoint works in the same way.
+To add a law, write one file like `cubic.py`.  `@SPRINGS.register("cubic")` gives the law its name in robot files; its
+fields are its keys there.  A law defined outside flexjoint works in the same way.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..registry import Registry
 from ..spatial import ca, is_symbolic
 from ..types import Expression, FloatArray
 
-SPRINGS: Registry[type[Spring]] = Registry("spring law")  # by the `kind` of robot files
+SPRINGS: Registry[type[Spring]] = Registry("spring law")  # by `kind` in robot files
 TRIAL_DEFLECTIONS = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is checked, on both sides
 MAX_POINTS = 500  # of a law through points: its kernel has one branch per piece
 INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, an inaccurate one by less
@@ -63,7 +63,6 @@ class Spring(ABC):
     `__post_init__` is checked at deflections up to 1 rad or m.
 
     Attributes:
-        kind: name of the law in robot files; without one the law has no form there.
         smoothness: number of derivatives of the deflection that stay finite; infinite by default.
 
     Raises:
@@ -81,13 +80,7 @@ class Spring(ABC):
         [2.0, 12.0]
     """
 
-    kind: ClassVar[str] = ""
     smoothness: ClassVar[float] = math.inf
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        super().__init_subclass__(**keywords)
-        if kind := vars(cls).get("kind"):  # its own: a subclass of a law is another law
-            SPRINGS.add(kind, cls)
 
     def __post_init__(self) -> None:
         phi = np.concatenate([-TRIAL_DEFLECTIONS[::-1], [0.0], TRIAL_DEFLECTIONS])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..spatial import ca, is_zero
 from ..types import Expression
-from .base import Spring, set_numbers
+from .base import SPRINGS, Spring, set_numbers
 
 
+@SPRINGS.register("cubic")
 @dataclass(frozen=True)
 class CubicSpring(Spring):
     """A spring with torque τ_e = K φ + K_c φ³.
@@ -31,8 +31,6 @@ class CubicSpring(Spring):
 
     stiffness: float
     cubic: float
-
-    kind: ClassVar[str] = "cubic"
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive", cubic="not negative")

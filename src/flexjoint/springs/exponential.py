@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..spatial import ca
 from ..types import Expression
-from .base import Spring, set_numbers
+from .base import SPRINGS, Spring, set_numbers
 
 SMALL = 0.5  # |x| below which eˣ − 1 is evaluated without the subtraction
 
 
+@SPRINGS.register("exponential")
 @dataclass(frozen=True)
 class ExponentialSpring(Spring):
     """A spring with torque τ_e = K/b (e^(bφ) − 1), and so with stiffness K e^(bφ).
@@ -33,8 +33,6 @@ class ExponentialSpring(Spring):
 
     stiffness: float
     rate: float
-
-    kind: ClassVar[str] = "exponential"
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive", rate="not 0")

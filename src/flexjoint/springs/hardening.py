@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..spatial import ca
 from ..types import Expression
-from .base import Spring, set_numbers
+from .base import SPRINGS, Spring, set_numbers
 
 
+@SPRINGS.register("hardening")
 @dataclass(frozen=True)
 class HardeningSpring(Spring):
     """A spring with torque τ_e = K c tan(φ/c), c = 2·limit/π, undefined beyond ±limit.
@@ -32,8 +32,6 @@ class HardeningSpring(Spring):
 
     stiffness: float
     limit: float
-
-    kind: ClassVar[str] = "hardening"
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive", limit="positive")

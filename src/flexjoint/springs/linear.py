@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..types import Expression
-from .base import Spring, set_numbers
+from .base import SPRINGS, Spring, set_numbers
 
 
+@SPRINGS.register("linear")
 @dataclass(frozen=True)
 class LinearSpring(Spring):
     """A spring with torque τ_e = K φ.
@@ -28,8 +28,6 @@ class LinearSpring(Spring):
     """
 
     stiffness: float
-
-    kind: ClassVar[str] = "linear"
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive")

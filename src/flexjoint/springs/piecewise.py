@@ -10,9 +10,10 @@ from typing import ClassVar
 from ..errors import RobotError
 from ..spatial import ca, is_zero, total
 from ..types import Expression
-from .base import Spring, set_points
+from .base import SPRINGS, Spring, set_points
 
 
+@SPRINGS.register("piecewise")
 @dataclass(frozen=True)
 class PiecewiseSpring(Spring):
     """A spring whose stiffness is linear between given points, constant beyond the last one, and even in φ.
@@ -36,8 +37,11 @@ class PiecewiseSpring(Spring):
     deflections: Sequence[float]
     stiffnesses: Sequence[float]
 
-    kind: ClassVar[str] = "piecewise"
     smoothness: ClassVar[float] = 2
+
+    def __repr__(self) -> str:
+        x = self.deflections
+        return f"{self.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
 
     def __post_init__(self) -> None:
         set_points(self, "deflections", "stiffnesses")

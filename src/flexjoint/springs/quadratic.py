@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ..spatial import ca
 from ..types import Expression
-from .base import Spring, set_numbers
+from .base import SPRINGS, Spring, set_numbers
 
 
+@SPRINGS.register("quadratic")
 @dataclass(frozen=True)
 class QuadraticSpring(Spring):
     """A spring with torque τ_e = K φ + ½ s φ²: its stiffness K + s φ is positive on one side of φ = −K/s.
@@ -32,8 +32,6 @@ class QuadraticSpring(Spring):
 
     stiffness: float
     slope: float
-
-    kind: ClassVar[str] = "quadratic"
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive", slope="not 0")

@@ -24,7 +24,7 @@ from ..errors import InputError, RobotError
 from ..numerics import nonnegative_least_squares, product, solve
 from ..spatial import ca, is_symbolic, total
 from ..types import Expression, FloatArray, Scalar
-from .base import Spring, set_points
+from .base import SPRINGS, Spring, set_points
 
 MIN_POINTS = 4
 TRIAL_TORQUES = 257  # per piece, to count Newton steps
@@ -44,6 +44,7 @@ class Pieces(NamedTuple):
     d: Any
 
 
+@SPRINGS.register("tabulated")
 @dataclass(frozen=True)
 class TabulatedSpring(Spring):
     """A spring whose torque is the cubic spline through given points, undefined beyond the first and the last.
@@ -67,8 +68,11 @@ class TabulatedSpring(Spring):
     deflections: Sequence[float]
     torques: Sequence[float]
 
-    kind: ClassVar[str] = "tabulated"
     smoothness: ClassVar[float] = 3
+
+    def __repr__(self) -> str:
+        x = self.deflections
+        return f"{self.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
 
     def __post_init__(self) -> None:
         set_points(self, "deflections", "torques")
