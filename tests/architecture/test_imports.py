@@ -16,6 +16,7 @@ LAYERS = [
     "html",
     "lazy",
     "checks",
+    "registry",
     "compiler",
     "numerics",
     "atomic",
