@@ -15,6 +15,7 @@ LAYERS = [
     "types",
     "lazy",
     "checks",
+    "reprs",
     "compiler",
     "numerics",
     "atomic",
