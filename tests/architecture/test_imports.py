@@ -17,6 +17,7 @@ LAYERS = [
     "lazy",
     "checks",
     "registry",
+    "reprs",
     "compiler",
     "numerics",
     "atomic",
