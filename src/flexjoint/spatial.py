@@ -20,10 +20,7 @@ import numpy as np
 
 from .lazy import ca, is_symbolic, sx
 from .numerics import cos, product, sin
-
-Vector = Any  # (3,) array or 3x1 SX
-Matrix = Any  # (3, 3) array or 3x3 SX
-Jet = list[Any]
+from .types import Jet, Matrix, Vector
 
 CROSS_PRODUCTS = 4  # so many orders of a turning vector are taken by cross products, the others by complex ones
 QUARTER_TURN_TOLERANCE = 1e-9  # rad; an angle with ten digits of pi/2 counts as pi/2

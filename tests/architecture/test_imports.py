@@ -12,8 +12,12 @@ import flexjoint
 PACKAGE = Path(flexjoint.__file__).parent
 LAYERS = [
     "errors",
+    "types",
+    "html",
     "lazy",
     "checks",
+    "registry",
+    "reprs",
     "compiler",
     "numerics",
     "atomic",

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 from ..algorithm.api import algorithm
 from ..drives import ElasticDrive
 from ..robot import Robot
-from ..spatial import Jet, ca, sx, zeros
+from ..spatial import ca, sx, zeros
+from ..types import Jet
 from .drivetrain.friction import motor_friction
 from .drivetrain.transmission import spring_torque
 from .inverse import refuse_antagonism

@@ -18,7 +18,8 @@ from ..algorithm.api import algorithm
 from ..drives import Motor
 from ..errors import InputError, warn
 from ..robot import Robot
-from ..spatial import Jet, ca, is_symbolic, sx
+from ..spatial import ca, is_symbolic, sx
+from ..types import Jet
 from .drivetrain.deflection import spring_motion
 from .drivetrain.elimination import eliminated
 from .drivetrain.friction import coulomb_command, friction, joint_friction

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 from ..algorithm.api import algorithm
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Jet, ca, total, zeros
+from ..spatial import ca, total, zeros
+from ..types import Jet
 from .drivetrain.deflection import spring_motion
 from .drivetrain.transmission import deflection_acceleration, link_state, relative_degree, spring_torque
 from .inverse import motor_side, motors, refuse_antagonism, warn_of_friction

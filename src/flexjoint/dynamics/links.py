@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ..algorithm.api import algorithm
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import Jet, Vector, ca, sx, zeros
+from ..spatial import ca, sx, zeros
+from ..types import Jet, Vector
 from .drivetrain.friction import link_friction
 from .recursion import packed_jets
 from .recursion.bodies import (

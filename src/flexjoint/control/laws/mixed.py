@@ -51,8 +51,9 @@ from ...dynamics.recursion.definiteness import check_inertia
 from ...dynamics.recursion.regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers
 from ...errors import InputError
 from ...robot import Robot
-from ...spatial import Differentiated, Jet, Vector, is_zero, sx, zeros
+from ...spatial import Differentiated, is_zero, sx, zeros
 from ...springs import LinearSpring
+from ...types import Jet, Vector
 from .passivity import load_torque
 
 GAINS = ("K_P", "K_D", "motor K_P", "motor K_D")

@@ -17,8 +17,9 @@ from ...drives import ElasticDrive
 from ...errors import InputError
 from ...numerics.roots import root_of_increasing
 from ...robot import Joint
-from ...spatial import Jet, ca, total, zeros
+from ...spatial import ca, total, zeros
 from ...springs import LinearSpring, Spring
+from ...types import Jet
 
 SEARCH = 40  # steps: a law may be undefined on most of its reach
 FOUND = 1e-9  # of a law's reach: a deflection known less well was not found

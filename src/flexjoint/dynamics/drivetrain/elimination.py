@@ -19,7 +19,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ...robot import Robot
-from ...spatial import Jet, ca, sx, zeros
+from ...spatial import ca, sx, zeros
+from ...types import Jet
 from ..links import checked_base, checked_wrenches
 from ..recursion.bodies import frames, moving_bodies, rotors, tied_rotors
 from ..recursion.composite_bodies import ancestors

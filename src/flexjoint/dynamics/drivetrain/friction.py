@@ -18,7 +18,8 @@ import numpy as np
 from ...drives import ElasticDrive, Motor, RigidDrive
 from ...errors import NOT_NUMBERS, InputError
 from ...robot import Joint, Robot
-from ...spatial import Jet, ca, is_symbolic, is_zero, sx, total, zeros
+from ...spatial import ca, is_symbolic, is_zero, sx, total, zeros
+from ...types import Jet
 
 STEEPEST = 4 / (3 * math.sqrt(3))  # max |tanh''|
 

@@ -18,7 +18,8 @@ from ...algorithm.api import algorithm
 from ...drives import ElasticDrive
 from ...errors import InputError
 from ...robot import Joint, Robot, a_robot
-from ...spatial import Jet, ca, is_zero
+from ...spatial import ca, is_zero
+from ...types import Jet
 from ..inverse import refuse_antagonism
 from .deflection import spring_motion
 from .orders import joint_order

@@ -30,7 +30,8 @@ from ...drives import Motor, VariableStiffnessDrive
 from ...drives.variable import Setting
 from ...errors import InputError
 from ...robot import Joint, Robot
-from ...spatial import Jet, ca, zeros
+from ...spatial import ca, zeros
+from ...types import Jet
 from ..inverse import MotorMotion, motor_side, motors, spring_motion, transmitted_torque, warn_of_friction
 from ..linearization import linearized
 from ..links import torque_derivatives

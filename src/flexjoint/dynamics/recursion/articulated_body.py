@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from ...algorithm.api import algorithm
 from ...errors import InputError
 from ...robot import Robot
-from ...spatial import Inertia, Matrix, Vector, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
+from ...spatial import Inertia, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
+from ...types import Matrix, Vector
 from ..drivetrain.friction import link_friction
 from ..links import checked_base, checked_wrenches
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors

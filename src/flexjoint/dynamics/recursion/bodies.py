@@ -29,7 +29,8 @@ import numpy as np
 from ...drives import ElasticDrive, Motor, RigidDrive
 from ...errors import InputError
 from ...robot import JointKind, Robot
-from ...spatial import Inertia, Matrix, Vector, identity, sx, zeros
+from ...spatial import Inertia, identity, sx, zeros
+from ...types import Matrix, Vector
 
 
 class Body(NamedTuple):

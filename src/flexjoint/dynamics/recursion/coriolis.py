@@ -31,7 +31,8 @@ from typing import Any, NamedTuple
 
 from ...algorithm.api import algorithm
 from ...robot import Robot
-from ...spatial import Differentiated, Inertia, Matrix, Vector, ca, cross, sx, unit_z, zeros
+from ...spatial import Differentiated, Inertia, ca, cross, sx, unit_z, zeros
+from ...types import Matrix, Vector
 from ..drivetrain.friction import link_friction
 from .bodies import Body, moving_bodies, rigid_motor_inertia, rotors
 from .composite_bodies import mass_matrix

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from ...errors import InputError
 from ...robot import JointKind, Robot
-from ...spatial import Inertia, Matrix, Vector, ca, cross, skew, sx, unit_z, zeros
+from ...spatial import Inertia, ca, cross, skew, sx, unit_z, zeros
+from ...types import Matrix, Vector
 from .bodies import Body, Rotor, lump_fixed, moving_bodies
 from .composite_bodies import FEW_JOINTS, ancestors, cheapest, handed_on
 from .energy import Spin

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 from ...algorithm.api import algorithm
 from ...errors import InputError
 from ...robot import Robot
-from ...spatial import Differentiated, Matrix, Vector, about_z, ca, cross, identity, unit_z, zeros
+from ...spatial import Differentiated, about_z, ca, cross, identity, unit_z, zeros
+from ...types import Matrix, Vector
 from .bodies import Body, bodies
 
 

@@ -19,9 +19,6 @@ from typing import Any, NamedTuple, Protocol
 from ...compiler.ir import packing
 from ...compiler.ir.scan import scan, unrolled
 from ...spatial import (
-    Jet,
-    Matrix,
-    Vector,
     about_z,
     ca,
     cross,
@@ -33,6 +30,7 @@ from ...spatial import (
     unit_z,
     zeros,
 )
+from ...types import Jet, Matrix, Vector
 from . import packed_jets
 from .bodies import Body, Frame, Rotor
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...compiler.ir.packing import lane, pack, shuffled
-from ...spatial import Jet, Matrix, Vector, about_z, ca, cross, identity, symmetric, unit_z, vector
+from ...spatial import about_z, ca, cross, identity, symmetric, unit_z, vector
+from ...types import Jet, Matrix, Vector
 from .bodies import Body
 
 ORDER = 2

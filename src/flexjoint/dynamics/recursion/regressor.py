@@ -28,7 +28,8 @@ from ...algorithm.signals import SIZES
 from ...errors import InputError
 from ...numerics import column_basis, evaluate, product
 from ...robot import Joint, Link, Robot, a_robot
-from ...spatial import Inertia, Vector, ca, cross, is_symbolic, sx, symmetric, unit_z, zeros
+from ...spatial import Inertia, ca, cross, is_symbolic, sx, symmetric, unit_z, zeros
+from ...types import Vector
 from .bodies import Body, bodies, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions
 from .kinematics import joint_pose, velocities
