@@ -20,10 +20,11 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import InputError, noted_warnings, warn
+from ..types import Expression
 from .ir.packing import Definition as Pack
 from .ir.program import LANES, Array, Program
 from .ir.scan import Definition, Operation
-from .ir.trace import Expression, record
+from .ir.trace import record
 from .llvm import jit, outlining
 from .llvm.control_word import BODY, guarded
 from .llvm.kernel_ir import kernel_ir

@@ -1,15 +1,16 @@
-"""Four numbers in one vector register: packed values in SX expressions, and what they mean in a Program.
+"""Packed values: four numbers in one vector register, as one SX symbol.
+
+    x = pack(a, b, c, 0)         # one symbol for four numbers
+    y = 2.0 * x + q              # every operation acts in each lane; a plain value is equal in all lanes
+    lane(y, 1)                   # 2 b + q
 
 An algorithm that does the same to several numbers, such as the derivatives of one component of a vector, may carry
-them as one SX symbol.  Every operation on packed values acts in each of the four lanes; a plain value joins in with
-all lanes equal.  Only two things go across lanes: `pack` makes a packed value of four plain ones, `lane` takes one
-out.  CasADi knows neither, so both return fresh symbols, whose definitions are recorded for the tracer.  CasADi cannot
-differentiate through them either: an algorithm packs only while its own kernel is traced.
+them as one SX symbol.  Only `pack` and `lane` go across lanes.  CasADi knows neither, so both return fresh symbols,
+whose definitions are recorded for the tracer.  CasADi cannot differentiate through them: an algorithm packs only while
+its own kernel is traced.
 
-A Program with packed values is code for one row.  `unpacked` gives every lane a value of its own, less what constants
-make trivial: the same operations on the same numbers, which is what batches, C and the interpreter execute.  Left out
-are products with zero, so the two may differ in the sign of a zero, which is why results get a positive one, and, where
-numbers overflow, in which results of a row are NaN.  The status word is the same, and a call makes such a row NaN.
+A Program with packed values is code for one row.  Batches, C and the interpreter execute the same operations with one
+value per lane (passes/unpacking.py).
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...lazy import ca
+from ...types import Expression
 from .program import LANES
 
 WIDTH = len(LANES)
@@ -28,9 +30,9 @@ WIDTH = len(LANES)
 class Definition(NamedTuple):
     """A fresh symbol, and the operation of the Program on expressions that it stands for."""
 
-    symbol: Any
+    symbol: Expression
     name: str
-    args: tuple[Any, ...]
+    args: tuple[Expression, ...]
 
 
 _definitions: ContextVar[list[Definition] | None] = ContextVar("definitions", default=None)
@@ -51,22 +53,22 @@ def allowed() -> bool:
     return _definitions.get() is not None
 
 
-def pack(*lanes: Any) -> Any:
+def pack(*lanes: Expression) -> Expression:
     """A packed value of four plain ones."""
     return _defined("pack", lanes)
 
 
-def lane(x: Any, k: int) -> Any:
+def lane(x: Expression, k: int) -> Expression:
     """Lane k of a packed value."""
     return _defined(LANES[k], (x,))
 
 
-def shuffled(x: Any, lanes: Sequence[int]) -> Any:
+def shuffled(x: Expression, lanes: Sequence[int]) -> Expression:
     """The packed value with x's lanes[k] in lane k."""
     return pack(*(lane(x, k) for k in lanes))
 
 
-def _defined(name: str, args: tuple[Any, ...]) -> Any:
+def _defined(name: str, args: tuple[Expression, ...]) -> Expression:
     args = tuple(x if isinstance(x, ca.SX) else ca.SX(x) for x in args)
     values = [x for x in args if not x.is_zero()]
     if not values:

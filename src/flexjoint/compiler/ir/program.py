@@ -1,15 +1,18 @@
-"""A Program: straight-line code over doubles, value-numbered, with its multiply-adds explicit.
+"""A Program: straight-line code over doubles, value-numbered, with explicit multiply-adds.
 
-A Program is the one description that the reference interpreter, the LLVM and the C backends execute.  Each
-value is the result of one operation on earlier values; the operations and their meaning are listed in
-`ARITY` and defined in `reference.py`.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is x where c is not 0; `xor` is
-that of the bits of whole numbers from 0 up to 2⁵².
-One structured operation, `scan`, repeats a Program of its own a fixed number of times; its results are `item`s.
-`pack` and the four `lane`s make and read packed values; only code for one row has them, see `packing.py`.
+    %0 = input q[0]
+    %1 = sin %0
+    %2 = const 9.81
+    %3 = mul %1, %2                     -> tau[0]
 
-`Builder` gives equal expressions one value and keeps negations out of the way (x + (−y) is x − y, −x·y is
-−(x·y)), so that they end in the sign of a fused multiply-add.  What makes a Program shorter is in `passes.py`; other
-orders of the same operations, which a backend may ask for, are in `ordering.py`.
+The reference interpreter, the LLVM and the C backends execute it.  Each value is the result of one operation on earlier
+values; `ARITY` lists the operations and `reference.py` defines them.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is
+x where c is not 0; `xor` is that of the bits of whole numbers from 0 up to 2⁵².  One operation has structure: `scan`
+repeats a Program of its own a fixed number of times, and its results are `item`s.  `pack` and the four `lane`s make and
+read packed values (packing.py), which only code for one row has.
+
+`Builder` gives equal expressions one value and moves negations outwards (x + (−y) is x − y, −x·y is −(x·y)), so that
+they end in the sign of a fused multiply-add.  `pipeline.py` lists the passes.
 """
 
 from __future__ import annotations
@@ -21,7 +24,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 ARITY = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "fma": 3, "sqrt": 1, "abs": 1, "floor": 1,
@@ -109,7 +114,7 @@ class Loop(NamedTuple):
     def results(self) -> int:
         return self.sizes["carry"] + self.turns * self.sizes["y"]
 
-    def split(self, args: Sequence[Any]) -> tuple[Sequence[Any], list[Sequence[Any]], Sequence[Any]]:
+    def split(self, args: Sequence[T]) -> tuple[Sequence[T], list[Sequence[T]], Sequence[T]]:
         """start, xs by rows, shared."""
         n, m = self.sizes["carry"], self.sizes["x"]
         end = n + self.turns * m
