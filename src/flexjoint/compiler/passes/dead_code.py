@@ -1,6 +1,6 @@
 """Dead code elimination: operations that no result needs, and what no result needs of a loop.
 
-    y = f(x);  z = g(x);  return y        ->   y = f(x);  return y
+y = f(x);  z = g(x);  return y        ->   y = f(x);  return y
 """
 
 from __future__ import annotations

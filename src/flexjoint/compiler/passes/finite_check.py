@@ -1,6 +1,6 @@
 """The check that all results are finite: Σ 0·x is 0 if every x is finite, and NaN otherwise.
 
-    y1, y2        ->   y1, y2, check = 0·y1 + 0·y2
+y1, y2        ->   y1, y2, check = 0·y1 + 0·y2
 """
 
 from __future__ import annotations
