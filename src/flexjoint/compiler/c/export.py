@@ -1,10 +1,12 @@
 """From a Program to C99: one function without allocation, global state or branches on data, for use without Python.
 
+    %2 = mul %0, %1        ->   const double v2 = a[0] * b[0];
+
 The file needs `fma`, `sqrt`, `floor`, `fabs` and `copysign` of <math.h> and nothing else; freestanding, it needs no
-library at all (c_target.py).  Constants are written as hexadecimal floats, selections are masks on bits, and
-contraction is switched off, so the function computes the bits of the compiled kernel, with the same instructions
-whatever its input.  (GCC ignores the standard pragma; use -ffp-contract=off with other compilers.)  With `float32`
-every operation and constant is rounded to float instead: the bits are those of `reference.SingleArithmetic`.
+library at all (target.py).  Constants are hexadecimal floats, selections are masks on bits, and contraction is switched
+off, so the function computes the bits of the compiled kernel, with the same instructions for every input.  (GCC ignores
+the standard pragma; use -ffp-contract=off with other compilers.)  With `float32` every operation and constant is
+rounded to float: the bits are those of `ir.reference.SingleArithmetic`.
 """
 
 from __future__ import annotations
@@ -152,7 +154,13 @@ class Emitter:
 def export(
     kernel: Kernel, name: str, folder: Path, about: str, *, float32: bool = False, freestanding: bool = False
 ) -> list[Path]:
-    """Write NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths."""
+    """Writes NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths.
+
+    - `name`: of the C function
+    - `about`: lines of the comment in the header
+    - `float32`: computes in single precision
+    - `freestanding`: needs no C library
+    """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,239}", name):
         raise InputError(f"{shown(name)} is no name of a C function; use letters, digits and underscores, at most 240")
     target = Target(SINGLE if float32 else DOUBLE, freestanding)

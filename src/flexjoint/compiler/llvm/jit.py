@@ -1,10 +1,12 @@
 """From LLVM IR text to machine code at an address.
 
-LLVM's O1 pipeline without SLP vectorisation is as fast here as O3 and compiles in a third of the time.
-llvmlite is imported when the first kernel is compiled.
+    code = load_object(compile_object(ir))        # code.address is that of the function `kernel`
 
-Code is made for this processor.  $FLEXJOINT_CPU, one of `LEVELS`, makes it for a lesser one, with the same results:
-so tests on one machine stand for others.
+LLVM's O1 pipeline without SLP vectorisation is as fast here as O3 and compiles in a third of the time.  llvmlite is
+imported when the first kernel is compiled.
+
+Code is compiled for this processor.  $FLEXJOINT_CPU, one of `LEVELS`, compiles it for a lesser one, with bit-identical
+results: tests on one machine stand for others.
 """
 
 from __future__ import annotations
@@ -23,14 +25,13 @@ LEVELS = {
     "x86-64-v2": ("sse4.2", 2),
     "x86-64-v3": ("avx2", 4),
     "x86-64-v4": ("avx512f", 8),
-}  # of the x86-64 ABI: a feature that tells them apart, doubles in a vector register
+}  # of the x86-64 ABI: a feature that distinguishes them, doubles in a vector register
 _lock = threading.Lock()
 _numbers = itertools.count()
 
 
 class MachineCode(NamedTuple):
-    """A function in memory: `address` stays valid as long as `owner` is referenced; `stack` bytes are what a call takes
-    at most."""
+    """A function in memory.  `address` is valid while `owner` is referenced; a call takes at most `stack` bytes."""
 
     address: int
     owner: Any
@@ -39,7 +40,7 @@ class MachineCode(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The processor that code is made for; `lanes` doubles fit into a vector register."""
+    """The processor that code is compiled for, and the doubles in one of its vector registers."""
 
     cpu: str
     features: str
@@ -78,7 +79,7 @@ def _llvm() -> tuple[Any, Any]:
 
 @cache
 def processor() -> str:
-    """What object code depends on beside its source: LLVM, llvmlite and the processor."""
+    """LLVM, llvmlite and the processor: what object code depends on beside its source."""
     llvm, machine = _llvm()
     import llvmlite
 
@@ -105,13 +106,14 @@ def compile_object(ir: str) -> bytes:
 
 
 def assembly(ir: str) -> str:
-    """The same code as text."""
+    """Assembly of the IR, optimised for this machine."""
     with _lock:
         _, machine = _llvm()
         return machine.emit_assembly(_optimised(ir))
 
 
 def load_object(object_code: bytes, symbol: str = "kernel") -> MachineCode:
+    """The function `symbol` of the object code, linked into this process."""
     with _lock:
         llvm, _ = _llvm()
         library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()
