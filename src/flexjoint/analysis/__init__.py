@@ -1,6 +1,6 @@
 """Analysis of robots and motions: tables of torques, sensitivities, rotor models, linear systems and modes."""
 
-from .linearize import LinearModel, joint_eigenfrequencies, linearize
+from .linear_model import LinearModel, joint_eigenfrequencies, linearize
 from .rotor_models import RotorComparison, compare_rotor_models
 from .sensitivity import Band, sensitivity
 from .torque_table import JointTable, MotorTable, motor_table, sample_times

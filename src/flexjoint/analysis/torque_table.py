@@ -20,7 +20,7 @@ from ..results.columns import BLOCK, Column
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
-from .doubts import warn_of_massless, warn_of_noise
+from .input_warnings import warn_of_massless, warn_of_noise
 from .sensitivity import named_bands, sensitivity
 
 MAX_SAMPLES = 5_000_000

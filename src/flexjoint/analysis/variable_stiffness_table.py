@@ -17,7 +17,7 @@ from ..results.columns import BLOCK
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
-from .doubts import warn_of_massless, warn_of_noise
+from .input_warnings import warn_of_massless, warn_of_noise
 from .sensitivity import named_bands, sensitivity
 from .torque_table import PERIOD, JointTable, check_finite, joined, on_the_tool, sample_times
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .answers import Answer
 from .app import command
+from .command_result import CommandResult
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
 
 
 @command()
-def controllers() -> Answer:
+def controllers() -> CommandResult:
     """List the controllers of `simulate` and the numbers they take."""
     rows = [[law.name, f"{law.option} {law.numbers}", law.about, law.robots] for law in LAWS.values()]
     data = [
@@ -159,4 +159,6 @@ def controllers() -> Answer:
         for law in LAWS.values()
     ]
     note = "Gains are in SI units, one for all joints; POLE is negative, in 1/s. Formulas: docs/control.md."
-    return Answer([Table(["controller", "takes", "what it does", "robots"], rows, note=note)], {"controllers": data})
+    return CommandResult(
+        [Table(["controller", "takes", "what it does", "robots"], rows, note=note)], {"controllers": data}
+    )

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import STREAM, Answer, standard_output
 from .app import command
+from .command_result import CommandResult
 from .completion import robots, trajectories
 from .progress import progress_bar
+from .standard_output import STREAM, standard_output
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def torques(
         list[str] | None,
         typer.Option(help="An uncertain parameter, such as '*.mass=5%'; may be repeated.", metavar="PATH=DEVIATION"),
     ] = None,
-) -> Answer:
+) -> CommandResult:
     """Compute motor torques and deflections along a motion."""
     from ..analysis.torque_table import sample_times
     from ..formats import load
@@ -74,7 +75,7 @@ def torques(
             write_csv(table, file)
     summary = f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s"
     files = [path for path in (output, plot) if path is not None and path != STREAM]
-    return Answer([summary, peak_table(table)], peaks(table), files)
+    return CommandResult([summary, peak_table(table)], peaks(table), files)
 
 
 def computed(

@@ -28,7 +28,7 @@ from ..spatial import ca
 from ..trajectory import RestToRest
 from .elastic_cost import cost_claims, growth_figure, measured, time_claims
 from .figures import BLUE, GREEN, RED, YELLOW, joint_curves, new_figure, saved
-from .operations import Growth, counts
+from .operation_counts import Growth, counts
 from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 
 DURATION = 4.0  # s

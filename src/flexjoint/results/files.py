@@ -18,7 +18,7 @@ from ..errors import InputError, quoted
 from ..formats.toml import path_text
 from ..simulation.result import Simulation
 from .columns import BLOCK, Column
-from .runs import RunTable
+from .simulation_table import SimulationTable
 
 NETCDF = ".nc"
 MOST_BYTES = 4 * 1024**3  # of a variable in a NetCDF file of the classic kind
@@ -39,7 +39,7 @@ def write_results(run: Simulation, path: str | os.PathLike[str]) -> None:
     """
     path = check_results_path(path)
     if path.suffix.lower() != NETCDF:
-        return write_table(RunTable(run), path)
+        return write_table(SimulationTable(run), path)
     dataset = run.to_dataset()
     for name, values in dataset.data_vars.items():
         if values.nbytes >= MOST_BYTES:

@@ -299,7 +299,7 @@ def pulled():
 
 
 def test_units_of_a_pivot_that_slides(pulled):
-    headers = [column.header for column in files.RunTable(pulled).columns()]
+    headers = [column.header for column in files.SimulationTable(pulled).columns()]
     pivot, spring = (f"{name}.second" for name in NAMES)
     for name in (f"theta.{pivot} [m]", f"theta_v.{pivot} [m/s]", f"tau.{pivot} [N]", f"theta.{spring} [rad]"):
         assert name in headers

@@ -304,8 +304,8 @@ def test_a_reference_that_differs_in_one_period_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [
-        ("flexjoint.studies.settings", "sources", lambda: "0" * 64),
-        ("flexjoint.studies.settings", "version", lambda package: "0.0.9"),
+        ("flexjoint.studies.study_settings", "sources", lambda: "0" * 64),
+        ("flexjoint.studies.study_settings", "version", lambda package: "0.0.9"),
         ("flexjoint.studies.variation", "CUT", 2.9),
     ],
 )

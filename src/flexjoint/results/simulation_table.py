@@ -13,7 +13,7 @@ from .columns import Column
 
 
 @dataclass(frozen=True, eq=False)
-class RunTable:
+class SimulationTable:
     """The columns of one or more runs."""
 
     run: Simulation
