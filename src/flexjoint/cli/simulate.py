@@ -94,7 +94,11 @@ def simulate(
     setting = (model, law, loaded_reference(law, model, trajectory, stiffness), duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     if samples is None:
-        writers = {fj.write_results: output, fj.plot_simulation: plot, fj.animate: animate}
+        writers: dict[Callable[..., Any], Path | None] = {
+            fj.write_results: output,
+            fj.plot_simulation: plot,
+            fj.animate: animate,
+        }
         return simulate_once(setting, options, writers)
     options |= {"samples": samples, "vary": variations(vary or []), "seed": seed, "limit": limit, "threads": threads}
     return simulate_many(setting, options, output, plot)
@@ -113,7 +117,7 @@ def loaded_reference(law: Any, robot: Robot, trajectory: str, stiffness: str | N
 
 
 def simulate_once(
-    setting: tuple, options: dict[str, Any], writers: dict[Callable[..., None], Path | None]
+    setting: tuple, options: dict[str, Any], writers: dict[Callable[..., Any], Path | None]
 ) -> CommandResult:
     """One run: shown, and written where that is wanted."""
     import flexjoint as fj
@@ -236,8 +240,9 @@ def force_unit(kind: str) -> str:
 
 def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> list[Path]:
     """Samples, failures and errors as files of the folder of samples; the plot there, or where it is wanted."""
+    from ..plots import plot_monte_carlo
     from ..results import write_table
-    from ..studies import SampleTable, plot_monte_carlo
+    from ..studies import SampleTable
 
     written = []
     if folder is not None:

@@ -50,7 +50,7 @@ def torques(
     """Compute motor torques and deflections along a motion."""
     from ..analysis.torque_table import sample_times
     from ..formats import load
-    from ..plots.figures import check_plot_path, plot_motors
+    from ..plots import check_plot_path, plot_motors
     from ..results import check_table_path, write_csv, write_table
     from ..trajectory import load_trajectory
 
@@ -111,7 +111,7 @@ def uncertain(given: list[str]) -> dict[str, str]:
 
 def peak_table(table: JointTable) -> Table:
     """The largest of what is plotted of each joint: of one motor or the other, and of errors their bound."""
-    from ..plots.figures import panels
+    from ..plots import panels
 
     found = panels(table)
     rows = [

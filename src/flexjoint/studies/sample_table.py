@@ -1,14 +1,12 @@
-"""Samples as a table, and as a plot of how the errors are distributed."""
+"""The samples of a Monte-Carlo study as a table, and their number."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..plots.figures import BLUE, ORANGE, check_plot_path, literal, shown_units, write_figure, write_unit
 from ..results.columns import Column
 from ..robot.parameters import parameters
 from .monte_carlo import MonteCarlo
@@ -53,49 +51,3 @@ def counts(study: MonteCarlo) -> str:
 def unit_of(study: MonteCarlo, path: str) -> str:
     known = parameters(study.robot)
     return known[path if path in known else path.rsplit(".", 1)[0]].unit
-
-
-def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str]) -> None:
-    """For each joint the share of runs whose error, the largest and that at the end, stays below a bound."""
-    path = check_plot_path(path)
-    from matplotlib.figure import Figure
-
-    joints, labels, factors = study.robot.joints, *shown_units(study.robot)
-    mixed = len(set(labels)) > 1
-    height = 1.4 + 1.25 * len(joints)
-    figure = Figure(figsize=(6.4, height))
-    axes = figure.subplots(len(joints), 1, squeeze=False)[:, 0]
-    count, well = len(study.samples), ~study.diverged & ~study.integrator_failed
-    share = np.arange(1 + np.count_nonzero(well)) / max(1, count)
-    for i, (axis, joint) in enumerate(zip(axes, joints)):
-        for kind, colour in (("largest", BLUE), ("final", ORANGE)):
-            errors = np.sort(getattr(study, kind)[well, i] * factors[i])
-            style = {"color": colour, "linewidth": 1.4, "drawstyle": "steps-post"}
-            axis.plot([0.0, *errors], share, label=NAMES[kind], **style)
-        axis.set(ylim=(0, 1.02), yticks=[0, 0.5, 1])
-        axis.set_ylabel(literal(joint.name), fontweight="bold")
-        axis.set_xlim(left=0)
-        axis.grid(alpha=0.3)
-        axis.locator_params(axis="x", nbins=7)
-        axis.ticklabel_format(axis="x", useOffset=False, scilimits=(-2, 4), useMathText=True)
-        if mixed:
-            write_unit(axis, labels[i])
-        if not np.any(well):
-            axis.set_xticks([])
-            what = "step too long for all" if np.all(study.integrator_failed) else "all diverged"
-            axis.annotate(what, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
-    figure.suptitle(literal(f"{study.robot.name}: {counts(study)}"), y=1 - 0.15 / height)
-    figure.legend(
-        *axes[0].get_legend_handles_labels(),
-        loc="upper center",
-        ncols=2,
-        frameon=False,
-        bbox_to_anchor=(0.5, 1 - 0.3 / height),
-    )
-    figure.supxlabel("error |q − q_d| of the links" + ("" if mixed else f", {labels[0]}"), fontsize=10)
-    figure.supylabel("share of runs below", fontsize=10)
-    figure.subplots_adjust(0.17, 0.65 / height, 0.93, 1 - 0.75 / height, hspace=0.75)
-    write_figure(figure, path)
-
-
-NAMES = {"largest": "largest error", "final": "error at the end"}

@@ -443,12 +443,6 @@ def test_a_limit_makes_failures(whole):
     assert 0 < np.count_nonzero(limited.failed) < 40
 
 
-def test_plots(whole, failing, tmp_path):
-    for k, found in enumerate((whole, failing)):
-        fj.plot_monte_carlo(found, tmp_path / f"{k}.png")
-        assert (tmp_path / f"{k}.png").read_bytes().startswith(b"\x89PNG")
-
-
 # Distributions ----------------------------------------------------------------------------------------------------
 
 
