@@ -1,8 +1,8 @@
-"""Torques along a motion that are right for their input, which is probably not what was meant.
+"""Warnings about input that is valid but probably not meant: noisy recorded positions, links without mass.
 
-Recorded positions have noise.  Differentiated four times, as elastic joints need it, 1e-4 rad of it at 1 kHz makes
-torques of 1e8 Nm.  At the times of the record noise alternates and motion does not, so the fourth difference of the
-torques, over √70, is the standard deviation of noise in them and next to nothing of a motion that is sampled well.
+Elastic joints need the fourth derivative of the positions, and 1e-4 rad of noise at 1 kHz becomes 1e8 Nm of torque.
+Noise alternates from sample to sample and motion does not.  So the fourth difference of the torques at the recorded
+times, divided by √70, is the standard deviation of their noise; a well-sampled motion hardly contributes.
 """
 
 from __future__ import annotations
@@ -14,47 +14,48 @@ import numpy as np
 from ..errors import warn
 from ..robot import Robot
 from ..trajectory import Samples, Trajectory
+from ..types import FloatArray
 
-MOST = 8192  # samples of a record that are looked at
-ENDS = 6  # samples at both ends that are not: splines end there
-NOISY = 0.2  # of the torque: noise from here on is spoken of
-ROUNDING = 1e-9  # of the largest torque: less is no noise
-HUGE = 1e150  # Nm
-FOURTH = 70.0**0.5  # standard deviation of the fourth difference of white noise
+MOST = 8192  # samples of a record that are checked
+ENDS = 6  # samples at both ends that are not checked: splines are less accurate there
+NOISY = 0.2  # share of the torque from which noise is reported
+ROUNDING = 1e-9  # share of the largest torque below which noise is rounding
+HUGE = 1e150  # Nm; the square of a larger torque overflows
+FOURTH = 70.0**0.5  # standard deviation of the fourth difference of white noise with standard deviation 1
 
 
-def warn_of_noise(robot: Robot, trajectory: Trajectory, torque: Callable[[np.ndarray], np.ndarray]) -> None:
-    """A record whose noise makes a good part of the torque; `torque(t)` is (m, n)."""
+def warn_of_noise(robot: Robot, trajectory: Trajectory, torque: Callable[[FloatArray], FloatArray]) -> None:
+    """Warn if noise of recorded positions is a large share of the motor torque; `torque(t)` gives it, (m, n)."""
     if not isinstance(trajectory, Samples) or len(trajectory.times) < 2 * ENDS + 8:
         return
     t = (trajectory.times - trajectory.first_time)[:MOST]
     tau = torque(t)[ENDS:-ENDS]
     if not np.abs(tau).max(initial=0.0) < HUGE:
-        return  # not finite, or it would not be when squared: other checks speak of it
+        return  # another check reports it
     noise = np.sqrt(np.mean(np.diff(tau, 4, axis=0) ** 2, axis=0)) / FOURTH
     size = np.sqrt(np.mean(tau**2, axis=0))
-    noise = np.minimum(noise, size)  # that of derivatives alternates more than white noise, by up to 1.8
+    noise = np.minimum(noise, size)  # noise of derivatives alternates up to 1.8 times as much as white noise
     share = np.where(noise > ROUNDING * size.max(), noise / np.where(size > 0, size, 1.0), 0.0)
     if share.max() > NOISY:
         i = int(np.where(share > NOISY, noise, 0.0).argmax())
         unit = "N" if robot.joints[i].kind == "prismatic" else "Nm"
         filtered = "a lower cutoff" if trajectory.cutoff else "a cutoff"
         warn(
-            f"{robot.name:.200}: of the torque of joint '{robot.joints[i].name:.200}', {size[i]:.3g} {unit} root mean "
-            f"square, about {noise[i]:.3g} {unit} is noise or jumps of the recorded positions, differentiated "
+            f"{robot.name:.200}: the torque of joint '{robot.joints[i].name:.200}' is {size[i]:.3g} {unit} (root mean "
+            f"square), about {noise[i]:.3g} {unit} of it noise or jumps of the recorded positions, differentiated "
             f"{trajectory.order} times; give the samples {filtered}, such as "
             f'{{kind = "samples", file = "...", cutoff = {cutoff(trajectory):.2g}}} (Hz)'
         )
 
 
 def cutoff(trajectory: Samples) -> float:
-    """A frequency to begin with: a fiftieth of the sampling rate, or half of what was tried."""
+    """Suggested cutoff frequency, Hz: a fiftieth of the sampling rate, or half of the one given."""
     rate = (len(trajectory.times) - 1) / trajectory.duration
     return trajectory.cutoff / 2 if trajectory.cutoff else max(rate / 50, 1 / trajectory.duration)
 
 
 def warn_of_massless(robot: Robot) -> None:
-    """Joints that carry no mass: their torque is that of their motor alone, or zero."""
+    """Warn of joints that carry no mass: their torque is that of their motor only, or zero."""
     mass = [link.mass for link in robot.links]
     for i in range(len(mass) - 1, -1, -1):
         if robot.parents[i] >= 0:
@@ -63,6 +64,6 @@ def warn_of_massless(robot: Robot) -> None:
     if free:
         names = ", ".join(f"'{link.joint.name:.200}'" for link in free[:4]) + (", ..." if len(free) > 4 else "")
         warn(
-            f"{robot.name:.200}: nothing beyond the joints {names} has a mass, so their torque is that of their motors "
-            f"alone, or zero; give link '{free[-1].name:.200}' a mass, centre of mass and inertia",
+            f"{robot.name:.200}: no link beyond the joints {names} has a mass, so their torque is that of their motors "
+            f"only, or zero; give link '{free[-1].name:.200}' a mass, centre of mass and inertia",
         )

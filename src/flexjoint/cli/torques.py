@@ -123,13 +123,10 @@ def peak_table(table: JointTable) -> Table:
 
 def peaks(table: JointTable) -> dict[str, Any]:
     """The largest absolute value of each quantity in the table, joint by joint, with its unit."""
-    import numpy as np
-
     from ..analysis.torque_table import units
 
-    robot, found = table.robot, table.quantities()
-    largest = {name: np.nan_to_num(np.abs(x)).max(axis=0) for name, x in found.items()}
-    names = {name: units(robot, name) for name in found}
+    robot, largest = table.robot, table.largest()
+    names = {name: units(robot, name) for name in largest}
     joints = [
         {
             "joint": joint.name,

@@ -21,7 +21,7 @@ COLOURS = {
     "geared": "#E69F00",
     "Spong": "#D55E00",
 }  # Okabe and Ito
-DASHES = {"Spong": "--"}  # it would hide the curve of the armature model
+DASHES = {"geared": "-.", "Spong": "--"}  # solid lines would hide the curve of the armature model
 
 
 def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str] | None = None) -> Figure:

@@ -53,7 +53,7 @@ def test_samples_stay_within_the_motion():
     [
         (1.0, 0.0, "positive"),
         (1.0, float("nan"), "positive"),
-        (1.0, 1e-9, "5,000,000 are the most"),
+        (1.0, 1e-9, "at most 5,000,000 are allowed"),
         (1.0, 2.0, "longer than the motion"),
         (float("inf"), 0.1, "does not end"),
     ],

@@ -106,7 +106,7 @@ def test_joint_torque_sensors_without_motors(elastic):
     assert np.array_equal(chosen.outputs["link"], found.outputs["link"])
     without_theta = Log(ELASTIC, elastic.t, elastic.q, elastic.v, None, None, springs, elastic.tau)
     assert isinstance(fj.detect(without_theta, thresholds=0.5).residual, fj.LinkResidual)
-    with pytest.raises(fj.InputError, match="for the residual of the links needs q, v, tau_e; tau_e is missing"):
+    with pytest.raises(fj.InputError, match="for the link residual needs q, v, tau_e; tau_e is missing"):
         fj.detect(elastic, thresholds=0.5, residual="link")
     with pytest.raises(fj.InputError, match="residual is 'all'; it must be 'best' or 'link'"):
         fj.detect(elastic, thresholds=0.5, residual="all")
@@ -225,7 +225,7 @@ def test_the_command_with_a_log_of_other_people(elastic, tmp_path):
     )
     assert other.exit_code == 0 and "ignored columns: tau_J0, tau_J1" in other.output
     wrong = CliRunner().invoke(app, [*arguments, "--columns", "torque"])
-    assert wrong.exit_code == 2 and "it takes such as t=stamp,tau=effort" in " ".join(wrong.stderr.split())
+    assert wrong.exit_code == 2 and "give QUANTITY=NAME, such as t=stamp,tau=effort" in " ".join(wrong.stderr.split())
     refused = CliRunner().invoke(app, [*arguments[:-1], "inf", "--time-unit", "ms"])
     assert refused.exit_code == 2 and "nothing is ever detected" in " ".join(refused.stderr.split())
 
