@@ -152,15 +152,15 @@ def test_mistakes(single, tmp_path, monkeypatch):
     with pytest.raises(fj.InputError, match="no such file"):
         fj.read_results(tmp_path / "x.nc")
     (tmp_path / "text.nc").write_text("no NetCDF")
-    with pytest.raises(fj.InputError, match="no NetCDF file"):
+    with pytest.raises(fj.InputError, match="not a NetCDF file"):
         fj.read_results(tmp_path / "text.nc")
     fj.write_results(single, tmp_path / "whole.nc")
     for length in (500, -500):
         (tmp_path / "cut.nc").write_bytes((tmp_path / "whole.nc").read_bytes()[:length])
-        with pytest.raises(fj.InputError, match="no NetCDF file"):
+        with pytest.raises(fj.InputError, match="not a NetCDF file"):
             fj.read_results(tmp_path / "cut.nc")
     monkeypatch.setattr(files, "MOST_BYTES", 100)
-    with pytest.raises(fj.InputError, match=r"NetCDF holds 4; use \.npz"):
+    with pytest.raises(fj.InputError, match=r"NetCDF holds at most 4 per variable; write \.npz"):
         fj.write_results(single, tmp_path / "x.nc")
 
 
@@ -180,7 +180,7 @@ def test_a_folder_that_cannot_be_written_to(single, tmp_path, monkeypatch):
         patch.setattr("builtins.open", denied)
         fj.write_results(single, tmp_path / "run.csv")
     monkeypatch.setattr(files.os, "access", lambda *_: False)
-    with pytest.raises(fj.InputError, match="nothing can be written to the folder"):
+    with pytest.raises(fj.InputError, match="is not writable; choose another"):
         files.check_results_path(tmp_path / "run.csv")
 
 

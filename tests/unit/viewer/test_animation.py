@@ -90,7 +90,7 @@ def test_mistakes_in_animations(single, batch, tmp_path, monkeypatch):
         (batch, "x.gif", {}, "shows one run"),
         (single, "x.avi", {}, r"ends in \.gif, \.mp4, \.html"),
         (single, "x.gif", {"speed": 0.0}, "speed is 0.0"),
-        (single, "x.gif", {"frames": 1e6}, "2000 are the most"),
+        (single, "x.gif", {"frames": 1e6}, "at most 2000 are drawn"),
     ):
         with pytest.raises(fj.InputError, match=message):
             fj.animate(run, tmp_path / name, **options)
