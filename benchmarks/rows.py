@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 
 from .peers import check, mujoco_chain, pinocchio
 from .rollouts import Loop
@@ -316,7 +317,7 @@ def compilation(effort: Effort) -> Iterator[Row]:
             start = time.process_time()
             program, result = algorithm.trace(robot, algorithm.structure(robot))
             traced = time.process_time()
-            fj.Kernel(program, result)
+            pipeline.compile(program, result)
             times.append((traced - start, time.process_time() - traced))
         trace, llvm = (min(x) for x in zip(*times))
         yield Row("compilation", f"{label}: trace", trace, operations=program.operations)

@@ -14,7 +14,7 @@ import numpy as np
 from ..algorithm.api import Algorithm
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import tracing
-from ..compiler.ir.trace import trace
+from ..compiler.pipeline import trace
 from ..dynamics.inverse import inverse_dynamics
 from ..dynamics.links import torque_derivatives
 from ..dynamics.recursion.articulated_body import by_articulated_bodies

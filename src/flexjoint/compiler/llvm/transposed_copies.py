@@ -1,27 +1,34 @@
-"""Functions that move stretches of arrays to a loop's frame and back; there the lanes of a value are together.
+"""Functions that copy contiguous runs between arrays, row by row, and loop buffers, where the lanes of a value are
+together: an array of structures becomes a structure of arrays, and back.
 
-Straight code took LLVM 27 s for the 3500 elements that 50 periods of a simulated 7R move, these take 1.7 s.
+    row 0: a0 b0 c0 d0                        a0 a1 a2 a3
+    row 1: a1 b1 c1 d1       @read ->         b0 b1 b2 b3       four rows, four lanes
+    row 2: a2 b2 c2 d2       <- @write        c0 c1 c2 c3
+    row 3: a3 b3 c3 d3                        d0 d1 d2 d3
+
+Straight code took LLVM 27 s for the 3500 elements that 50 periods of a simulated 7R copy; these take 1.7 s.
 """
 
 from __future__ import annotations
 
 from functools import reduce
 
-from ..passes.twins import ANGLES
+from ..passes.superword import ANGLES
 from .emitter import Emitter
 from .function_body import Shape
 
-PARAMETERS = "ptr %to, ptr %from, i64 %count, i64 %step"  # elements, and how far apart rows are in the array
+PARAMETERS = "ptr %to, ptr %from, i64 %count, i64 %stride"  # elements of a row, and from row to row of the array
 
 
 def copy_function(name: str, shape: Shape) -> tuple[str, list[str]]:
-    """What `read` or `write` returns, and its lines; `write` returns 0 times what it wrote, finite if that was.
+    """The result type and the lines of `read` or `write`; `write` returns Σ 0·x, which is finite if all x are.
 
-    A register of each row is moved at a time and transposed on the way; the last one, whatever came before.
+    Each turn copies a register of every row and transposes them; the last turn ends at the last element, even if it
+    copies some elements again.
     """
     rows, lanes = shape
     width = ANGLES if lanes == 1 else lanes
-    array, frame = ("%from", "%to") if name == "read" else ("%to", "%from")
+    array, buffer = ("%from", "%to") if name == "read" else ("%to", "%from")
     value = Emitter([], lanes).double
     lines: list[str] = []
     emit = Emitter(lines, width)
@@ -32,17 +39,17 @@ def copy_function(name: str, shape: Shape) -> tuple[str, list[str]]:
         "next:",
         "  %e = phi i64 [0, %entry], [%after, %next]",
         f"  %sum = phi {emit.double} [zeroinitializer, %entry], [%more, %next]",
-        f"  %at0 = getelementptr {value}, ptr {frame}, i64 %e",
+        f"  %at0 = getelementptr {value}, ptr {buffer}, i64 %e",
         *(f"  %at{k} = getelementptr {value}, ptr %at0, i64 {k}" for k in range(1, lanes)),
         f"  %row0 = getelementptr double, ptr {array}, i64 %e",
-        *(f"  %row{k} = getelementptr double, ptr %row{k - 1}, i64 %step" for k in range(1, rows)),
+        *(f"  %row{k} = getelementptr double, ptr %row{k - 1}, i64 %stride" for k in range(1, rows)),
     ]
     sources, targets = (f"%row{k}" for k in range(rows)), (f"%at{k}" for k in range(lanes))
     if name == "write":
         sources, targets = targets, sources
     found = [emit.put(f"load {emit.double}, ptr {x}, align 8") for x in sources]
     zero = reduce(lambda sum, x: emit.fma(x, emit.const(0.0), sum), found, emit.const(0.0))
-    if lanes > 1:  # one row is in all lanes
+    if lanes > 1:  # a single row is in all lanes
         found = transposed(emit, found if len(found) == lanes else found * lanes)
     lines += [f"  store {emit.double} {x}, ptr {target}, align 8" for x, target in zip(found, targets)]
     lines += [
@@ -60,7 +67,7 @@ def copy_function(name: str, shape: Shape) -> tuple[str, list[str]]:
 
 
 def transposed(emit: Emitter, registers: list[str]) -> list[str]:
-    """Lane k of register i becomes lane i of register k: of a power of two of registers with as many lanes."""
+    """Lane k of register i as lane i of register k; the number of registers and lanes is a power of two."""
     found, lanes, distance = list(registers), range(emit.lanes), 1
     while distance < emit.lanes:
         for i in (i for i in lanes if not i & distance):

@@ -1,4 +1,4 @@
-"""A loop whose xs are prepared gives the bits of the whole one, and the rest of it does without what was prepared."""
+"""Both parts of a distributed loop give the bits of the whole one, and nothing is computed in both."""
 
 import casadi as ca
 import numpy as np
@@ -8,7 +8,7 @@ from flexjoint.algorithm.api import program_of
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.compiler.ir.scan import scan
-from flexjoint.compiler.passes.preparation import PREPARED, split
+from flexjoint.compiler.passes.loop_distribution import PRECOMPUTED, distribute_loop
 from flexjoint.simulation import loop
 from support.programs import same_bits
 
@@ -38,41 +38,41 @@ def heavy(c, x, gain):
 def of_parts(parts, given):
     """What both give, one after the other."""
     c, table, gain = given
-    rows = np.array([evaluate(parts.preparation, row)[0] for row in table])
-    return evaluate(parts.loop, c, rows, gain)
+    rows = np.array([evaluate(parts.first, row)[0] for row in table])
+    return evaluate(parts.second, c, rows, gain)
 
 
 def test_the_same_bits():
     whole = program(heavy)
-    parts = split(whole, "table", 0.0)
-    assert [x.name for x in parts.loop.inputs] == ["c", PREPARED, "gain"]
+    parts = distribute_loop(whole, "table", 0.0)
+    assert [x.name for x in parts.second.inputs] == ["c", PRECOMPUTED, "gain"]
     assert all(same_bits(x, y) for x, y in zip(of_parts(parts, GIVEN), evaluate(whole, *GIVEN)))
-    counts = parts.loop.counts
+    counts = parts.second.counts
     assert whole.counts["sin"] == whole.counts["cos"] == whole.counts["exp"] == 5
     assert counts["sin"] == counts["cos"] == counts["exp"] == 0
-    assert parts.preparation.counts["sin"] == 1
-    assert parts.preparation.outputs[0].shape == (4,)  # far, the sum, x[0] as it is, and the inner loop's result
+    assert parts.first.counts["sin"] == 1
+    assert parts.first.outputs[0].shape == (4,)  # far, the sum, x[0] as it is, and the inner loop's result
 
 
 def test_what_is_not_worth_it_stays():
     whole = program(lambda c, x, gain: (gain * c + x[0] + x[2], x[0] + x[2]))
-    assert split(whole, "table", 2.0) == (None, whole)
-    parts = split(whole, "table", 0.0)
-    assert parts.preparation is not None
+    assert distribute_loop(whole, "table", 2.0) == (None, whole)
+    parts = distribute_loop(whole, "table", 0.0)
+    assert parts.first is not None
     assert all(same_bits(x, y) for x, y in zip(of_parts(parts, GIVEN), evaluate(whole, *GIVEN)))
 
 
 def test_what_depends_on_more_stays():
     whole = program(lambda c, x, gain: (c * ca.sin(gain * x[0]), ca.cos(x[0] + c[0])))
-    assert split(whole, "table", 0.0).preparation is None
+    assert distribute_loop(whole, "table", 0.0).first is None
 
 
-def test_gravity_at_the_goal_is_prepared_for_batches():
+def test_gravity_at_the_goal_is_precomputed_for_batches():
     robot = fj.load("kuka_lwr")
     setup = loop.Setup(robot, fj.MotorPD(robot, [1000.0, 50.0]), 1e-4)
-    assert loop.loop_kernel(setup, loop.SINGLE).preparation is None
+    assert loop.loop_kernel(setup, loop.SINGLE).precomputation is None
     parts = loop.loop_kernel(setup, loop.BATCH)
-    whole = loop.loop_kernel(setup, loop.BATCH._replace(worth=np.inf)).kernel
-    prepared, rest = parts.preparation.program, parts.kernel.program
+    whole = loop.loop_kernel(setup, loop.BATCH._replace(least=np.inf)).kernel
+    precomputed, rest = parts.precomputation.program, parts.kernel.program
     assert rest.counts["sin"] < whole.program.counts["sin"]
-    assert rest.operations + loop.BATCH.periods * prepared.operations == whole.operations
+    assert rest.operations + loop.BATCH.periods * precomputed.operations == whole.operations
