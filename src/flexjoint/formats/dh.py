@@ -105,8 +105,10 @@ def from_dh(
     Example:
         >>> import numpy as np
         >>> import flexjoint as fj
-        >>> fj.from_dh("two_link", alpha=[np.pi / 2, 0.0], a=[0.0, 0.4], d=[0.3, 0.0], mass=[2.0, 1.0]).n
-        2
+        >>> bodies = {"mass": [2.0, 1.0], "com": [-0.2, 0.0, 0.0], "inertia": np.diag([0.01, 0.05, 0.05])}
+        >>> robot = fj.from_dh("two_link", alpha=[np.pi / 2, 0.0], a=[0.0, 0.4], d=[0.3, 0.0], **bodies)
+        >>> [link.name for link in robot.links]
+        ['link1', 'link2', 'tool']
     """
     if convention not in CONVENTIONS:
         raise RobotError(f"{name}: the DH convention {convention!r} is unknown: choose one of {', '.join(CONVENTIONS)}")
