@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .errors import NOT_NUMBERS, InputError, shown
+from .errors import NOT_NUMBERS, FlexjointError, InputError, shown
 from .types import FloatArray
 
 SHORTEST, LONGEST = 1e-12, 1e12  # s; powers of such times, up to the tenth, are far from the ends of the doubles
@@ -82,15 +81,30 @@ def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
     return frozen(array)
 
 
-def positive(owner: str, what: str, value: Any, hint: str = "") -> float:
-    """A finite number above zero; `hint` ends the message, such as ", in Hz"."""
+def number(
+    owner: str,
+    what: str,
+    value: Any,
+    wanted: str = "a finite number",
+    error: type[FlexjointError] = InputError,
+) -> float:
+    """A finite number as a float; `wanted` ends the message."""
     try:
         array = real(value)
     except NOT_NUMBERS:
         array = np.array(math.nan)
-    if isinstance(value, bool) or array.ndim or not 0 < array <= sys.float_info.max:
-        raise InputError(f"{owner}: {what} is {shown(value)}; it must be a positive number{hint}")
+    if isinstance(value, bool) or array.ndim or not np.isfinite(array):
+        raise error(f"{owner}: {what} is {shown(value)}; it must be {wanted}")
     return float(array)
+
+
+def positive(owner: str, what: str, value: Any, hint: str = "", error: type[FlexjointError] = InputError) -> float:
+    """A finite number above zero; `hint` ends the message, such as ", in Hz"."""
+    wanted = f"a positive number{hint}"
+    found = number(owner, what, value, wanted, error)
+    if found <= 0:
+        raise error(f"{owner}: {what} is {shown(value)}; it must be {wanted}")
+    return found
 
 
 def duration(owner: str, what: str, value: Any) -> float:

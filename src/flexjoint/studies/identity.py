@@ -22,7 +22,7 @@ import numpy as np
 
 from ..compiler.runtime.kernel import Kernel
 from ..robot import Robot
-from .captured import (
+from .dependencies import (
     attributes,
     found_by_name,
     generated,

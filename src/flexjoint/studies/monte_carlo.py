@@ -31,8 +31,8 @@ from ..simulation.result import Simulation
 from ..simulation.simulate import NOMINAL, checked_period, periods, simulate
 from ..simulation.step_limit import StepLimits, step_limits, too_long
 from .identity import described
-from .settings import settings_of
 from .store import Store, differences
+from .study_settings import study_settings
 from .variation import Variations
 
 ROWS = (8, 64)  # samples of a block: enough for the lanes of registers, not too many to lose
@@ -145,7 +145,7 @@ def monte_carlo(
     variations = Variations.of(robot, vary)
     wanted, period, steps = planned(robot, controller, reference, duration, options.get("period"))
     about = (variations, robot, controller, wanted, period, steps, vary, seed, options)
-    store = Store(folder, {} if folder is None else settings_of(*about))
+    store = Store(folder, {} if folder is None else study_settings(*about))
     rows = block_rows(steps, 2 * robot.n + 3 * robot.motor_count)
     setup, poses = plant_of(variations, controller, period, options), poses_of(variations, controller, wanted, options)
     limits = partial(step_limits, setup, variations.names, poses=poses)

@@ -21,8 +21,8 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from ..atomic import replacing
 from ..errors import FlexjointWarning, InputError
-from ..results.files import replacing
 
 SETTINGS = "settings.json"
 UNFINISHED = f".{SETTINGS}."  # how the names of settings begin that are being written

@@ -304,8 +304,8 @@ def test_a_reference_that_differs_in_one_period_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("place", "name", "value"),
     [
-        ("flexjoint.studies.settings", "sources", lambda: "0" * 64),
-        ("flexjoint.studies.settings", "version", lambda package: "0.0.9"),
+        ("flexjoint.studies.study_settings", "sources", lambda: "0" * 64),
+        ("flexjoint.studies.study_settings", "version", lambda package: "0.0.9"),
         ("flexjoint.studies.variation", "CUT", 2.9),
     ],
 )
@@ -441,12 +441,6 @@ def test_a_limit_makes_failures(whole):
     assert not limited.diverged.any()
     assert np.array_equal(limited.failed, whole.largest.max(axis=1) > limit)
     assert 0 < np.count_nonzero(limited.failed) < 40
-
-
-def test_plots(whole, failing, tmp_path):
-    for k, found in enumerate((whole, failing)):
-        fj.plot_monte_carlo(found, tmp_path / f"{k}.png")
-        assert (tmp_path / f"{k}.png").read_bytes().startswith(b"\x89PNG")
 
 
 # Distributions ----------------------------------------------------------------------------------------------------

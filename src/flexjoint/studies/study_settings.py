@@ -30,7 +30,7 @@ CHUNK = 4096  # periods whose reference is sampled at once
 DRAWN = 8  # samples whose parameters are compared
 
 
-def settings_of(
+def study_settings(
     variations: Variations,
     robot: Robot,
     controller: Any,
