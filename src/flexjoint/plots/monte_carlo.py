@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..studies.monte_carlo import MonteCarlo
-from ..studies.sample_table import counts
 from .figures import BLUE, ORANGE, check_plot_path, literal, shown_units, write_figure, write_unit
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str] | None = No
             axis.set_xticks([])
             reason = "step too long for all" if np.all(study.integrator_failed) else "all diverged"
             axis.annotate(reason, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
-    figure.suptitle(literal(f"{study.robot.name}: {counts(study)}"), y=1 - 0.15 / height)
+    figure.suptitle(literal(f"{study.robot.name}: {study.counts}"), y=1 - 0.15 / height)
     figure.legend(
         *axes[0].get_legend_handles_labels(),
         loc="upper center",
