@@ -216,7 +216,7 @@ def residuals(effort: Effort) -> Iterator[Row]:
         ),
         ("link residual from motor encoders, elastic", fj.MotorEncoderResidual(elastic, 50.0, 300.0)),
     ):
-        names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.blank[0]}
+        names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.initial_state[0]}
         names["outputs"] = tuple(np.empty(x.shape) for x in residual.kernel.outputs)
         sensed = ", ".join("q" if name.endswith(("q", "theta")) else "v" for name in residual.reads)
         ours, theirs = interleaved([f"kernel(state, h, {sensed}, tau, out=outputs)", RNEA], names, effort)

@@ -69,10 +69,7 @@ _HOMES = {
     ),
     "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
     "errors": "FlexjointError FlexjointWarning InputError NonFiniteError RobotError",
-    "formats": "load",
-    "formats.dh": "from_dh",
-    "formats.robot_files": "read_robot",
-    "formats.writing": "write_robot",
+    "formats": "from_dh load read_robot write_robot",
     "observers": (
         "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
         "FrictionObserver JointTorqueResidual KalmanDifferentiator LinkResidual Measurement "

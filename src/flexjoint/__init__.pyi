@@ -185,10 +185,7 @@ from .errors import (
     NonFiniteError as NonFiniteError,
     RobotError as RobotError,
 )
-from .formats import load as load
-from .formats.dh import from_dh as from_dh
-from .formats.robot_files import read_robot as read_robot
-from .formats.writing import write_robot as write_robot
+from .formats import from_dh as from_dh, load as load, read_robot as read_robot, write_robot as write_robot
 from .observers import (
     DerivativeState as DerivativeState,
     Detector as Detector,

@@ -16,6 +16,8 @@ LAYERS = [
     "html",
     "lazy",
     "checks",
+    "registry",
+    "reprs",
     "compiler",
     "numerics",
     "atomic",

@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import flexjoint as fj
+from flexjoint.drives import DRIVES as DRIVE_KINDS
 from flexjoint.formats import robot_files
+from flexjoint.formats.drive_tables import drive_keys
 from flexjoint.formats.robot_files import parse_robot
 from flexjoint.formats.writing import robot_text
 from flexjoint.trajectory import files
@@ -55,7 +57,7 @@ ROBOT_KEYS = [
     *robot_files.DH_KEYS,
     *robot_files.FRAME_KEYS,
     *robot_files.LIMIT_KEYS,
-    *(key for keys in robot_files.DRIVE_KEYS.values() for key in keys),
+    *(key for drive in DRIVE_KINDS.values() for key in drive_keys(drive)),
 ]
 DRIVE = {"drive": {"kind": "elastic", "stiffness": 900.0, "motor_inertia": 0.4}}
 TWO = parse_robot(toml({"name": "two", "convention": "standard_dh", "link": [{**LINK, **DRIVE}] * 2}).encode(), "two")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from .command_result import CommandResult, give
 from .standard_output import STREAM, to_a_reader
@@ -68,6 +68,19 @@ class Shell(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         with to_a_reader():
             return super().invoke(ctx)
+
+
+class Command(TyperCommand):
+    """A command whose help lists the registered controllers in place of "{controllers}", looked up when it is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for parameter in self.params:
+            text = getattr(parameter, "help", None) or ""
+            if "{controllers}" in text:
+                from .controllers import registrations
+
+                parameter.help = text.replace("{controllers}", ", ".join(registrations()))  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
 
 
 app = typer.Typer(
@@ -127,7 +140,7 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
         parameters = [context, *(x.replace(kind=kind) for x in own), *common]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {x.name: x.annotation for x in parameters}
-        group.command(name)(run)
+        group.command(name, cls=Command)(run)
         return function
 
     return register

@@ -16,13 +16,6 @@ from .tables import Table
 if TYPE_CHECKING:
     from ..detection.detection import Detections, Event
 
-MEANING = {
-    "residual": "collision, load or actuator",
-    "link": "collision or load",
-    "motor": "actuator",
-}
-
-
 @command(thresholds="threshold", held="measured_torque")
 def detect(
     robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
@@ -155,7 +148,7 @@ def detection_table(found: Detections) -> Table:
             [
                 f"{x.begin:.3f}",
                 f"{x.end:.3f}",
-                "; ".join(MEANING.get(name, name) for name in names),
+                "; ".join(found.residual.causes.get(name, name) for name in names),
                 ", ".join(where),
                 ", ".join(f"{link} or beyond" for link in found.struck(x)),
                 f"{top.value:.3g} {unit} at {found.label(top.channel, top.entry)}",
@@ -207,7 +200,7 @@ def event_data(found: Detections, event: Event) -> dict[str, Any]:
         "begin_s": event.begin,
         "end_s": event.end,
         "channel": channel,
-        "what": MEANING.get(channel, channel),
+        "what": found.residual.causes.get(channel, channel),
         "at": found.label(channel, entry),
         "largest_residual": event.peak,
         "threshold": float(found.thresholds[channel][entry]),

@@ -18,8 +18,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .controllers import LAWS
-
 VALUE = r"\([^()]*\)|\[[^\[\]]*\]|'[^']*'|[\w.+%-]*\w"
 IN_FILES = ("allow_unphysical", "rotors_in_links", "fidelity", "tool", "gravity")  # keys of robot files
 PHRASES = {"fj.parameters(robot)": "'flexjoint info ROBOT --parameters'"}
@@ -30,12 +28,14 @@ def spoken(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) 
 
     `parameters` are those of the command, as the parser has them; `aliases` has arguments that are called otherwise.
     """
+    from ..control import REGISTRY
+
     known = {x.name: x for x in parameters if x.name}
     known |= {argument: known[name] for argument, name in aliases.items() if name in known}
     for phrase, words in PHRASES.items():
         message = message.replace(phrase, words)
-    for law in LAWS.values():
-        message = re.sub(rf"\b{law.python}\b(?!\()", law.name, message)
+    for name, kind in REGISTRY.items():
+        message = re.sub(rf"\b{kind.__name__}\b(?!\()", name, message)
     message = without_function(message)
     begin = re.match(r"(?:[\w ]+: )?(\w+)(?= (?:is|are|has|have|must|takes)\b)", message)
     if begin and begin[1] in known:

@@ -13,7 +13,7 @@ import typer
 from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers, integrators, robots, trajectories
-from .controllers import LAWS, named_controller
+from .controllers import named_controller
 from .progress import progress_bar
 from .standard_output import STREAM, standard_output
 from .tables import Table
@@ -33,7 +33,7 @@ def simulate(
     controller: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(LAWS)}; 'flexjoint controllers' tells what they take.",
+            help="One of {controllers}; 'flexjoint controllers' lists the numbers they take.",
             autocompletion=known_controllers,
         ),
     ],

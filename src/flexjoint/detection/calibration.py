@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import NOT_NUMBERS, FlexjointWarning, InputError, shown
 from ..observers import MotorEncoderResidual
-from ..observers.stamps import judged_stamps
+from ..observers.stamps import classify_stamps
 from ..observers.thresholds import false_alarm_thresholds, spread_of_log
 from ..observers.timed import TimedObserver
 from ..robot import Robot
@@ -86,7 +86,7 @@ def learn_thresholds(
         size = np.abs(outputs[name])
         least = torque[: level.size]
         levels = np.maximum(level, np.maximum(MARGIN * size.max(axis=0), least))
-        idle = residual.idle.get(name, np.zeros(level.size, dtype=bool))
+        idle = residual.always_zero.get(name, np.zeros(level.size, dtype=bool))
         found[name] = levels = np.where(idle, np.inf, levels)
         if not np.all(levels > 0):
             silent = robot.motor_names[int(np.argmin(levels))]
@@ -111,11 +111,11 @@ def learn_thresholds(
 def quiet_samples(log: Log, quiet: tuple[float, float] | None) -> np.ndarray:
     """Mask of the fault-free samples, (m,)."""
     begin, end = interval(quiet) if quiet is not None else (-np.inf, np.inf)
-    stamps = judged_stamps(log.t)
+    stamps = classify_stamps(log.t)
     kept = stamps.kept & (log.t >= begin) & (log.t <= end)
     if np.count_nonzero(kept) < LEAST_SAMPLES:
         raise InputError(f"detect: there are {np.count_nonzero(kept)} samples from {begin:g} to {end:g} s; take more")
-    if quiet is not None and np.unique(np.cumsum(stamps.anew)[kept]).size > 1:
+    if quiet is not None and np.unique(np.cumsum(stamps.clock_set)[kept]).size > 1:
         raise InputError(
             f"detect: the clock was set back, and the times from {begin:g} to {end:g} s occur more than once in the "
             "log; cut the log there, or give another fault-free log"

@@ -23,7 +23,7 @@ from ..observers import (
     Status,
 )
 from ..observers.contact import struck_links
-from ..observers.stamps import Stamps, judged_stamps
+from ..observers.stamps import Stamps, classify_stamps
 from ..observers.timed import TimedObserver
 from ..results.columns import Column
 from ..robot import Robot
@@ -147,7 +147,7 @@ class Detections:
     @cached_property
     def stamps(self) -> Stamps:
         """Which time stamps are used, and where the clock was set."""
-        return judged_stamps(self.log.t)
+        return classify_stamps(self.log.t)
 
     @cached_property
     def t(self) -> FloatArray:
@@ -158,13 +158,13 @@ class Detections:
     @cached_property
     def running(self) -> FloatArray:
         """Times of the samples without changes of the clock, (m,), s."""
-        back = np.where(self.stamps.anew[1:], self.t[:-1] + self.log.period - self.t[1:], 0.0)
+        back = np.where(self.stamps.clock_set[1:], self.t[:-1] + self.log.period - self.t[1:], 0.0)
         return self.t + np.concatenate([[0.0], np.cumsum(back)])
 
     @property
     def clock_changes(self) -> list[tuple[float, float]]:
         """Times before and after each change of the clock, s."""
-        return [(float(self.t[k - 1]), float(self.t[k])) for k in np.flatnonzero(self.stamps.anew).tolist()]
+        return [(float(self.t[k - 1]), float(self.t[k])) for k in np.flatnonzero(self.stamps.clock_set).tolist()]
 
     @property
     def status(self) -> np.ndarray:
@@ -235,7 +235,7 @@ class Detections:
         for first, last in stretches(unseen):
             known = {Status(x).name.lower() for x in status[first : last + 1].tolist()}
             known |= {"outlier"} if np.any((wrong >= first - 1) & (wrong <= last)) else set()
-            known |= {"clock set back"} if np.any(self.stamps.anew[first : last + 1]) else set()
+            known |= {"clock set back"} if np.any(self.stamps.clock_set[first : last + 1]) else set()
             begin, end = max(first - 1, 0), min(last + 1, len(t) - 1)
             found.append(
                 Blindness(

@@ -25,7 +25,7 @@ from ..formats.csv_tables import MAX_TABLE_BYTES, read_csv
 from ..formats.npz import npz_arrays
 from ..formats.toml import path_text, read_bytes
 from ..html import table
-from ..observers.stamps import judged_stamps
+from ..observers.stamps import classify_stamps
 from ..results.netcdf import netcdf_arrays
 from ..results.parquet import parquet_arrays
 from ..robot import Robot
@@ -195,10 +195,10 @@ def complete(
 
 def differences(t: FloatArray, x: FloatArray) -> FloatArray:
     """Velocities by central differences; NaN where a neighbour or its time stamp is lost."""
-    stamps = judged_stamps(t)
+    stamps = classify_stamps(t)
     known = np.where(stamps.kept, t, np.nan)
     found = np.full_like(x, np.nan)
-    step = np.where(stamps.anew[2:] | stamps.anew[1:-1], np.nan, known[2:] - known[:-2])
+    step = np.where(stamps.clock_set[2:] | stamps.clock_set[1:-1], np.nan, known[2:] - known[:-2])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         found[1:-1] = np.where((step > 0)[:, None], (x[2:] - x[:-2]) / step[:, None], np.nan)
     return found

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
-from flexjoint.cli.controllers import LAWS, named_controller
+from flexjoint.cli.controllers import named_controller, numbers, registrations, usage
 from flexjoint.cli.messages import spoken
 
 MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
@@ -82,22 +82,26 @@ def test_messages_are_in_the_words_of_the_command(run, arguments, message):
 
 def test_every_law_is_listed_with_its_gains(run):
     """Those of the package but open loops, and those around another one."""
-    from flexjoint.control.base import Around, Controller
+    from flexjoint.control import REGISTRY
+    from flexjoint.control.base import Controller, ControllerWrapper
 
     classes = {name: x for name in fj.__all__ if inspect.isclass(x := getattr(fj, name)) and issubclass(x, Controller)}
-    own = {name for name, x in classes.items() if not issubclass(x, Around)}
-    assert {law.python for law in LAWS.values()} == own - {"Controller", "OpenLoop"}
+    own = {name for name, x in classes.items() if not issubclass(x, ControllerWrapper)}
+    assert {kind.__name__ for kind in REGISTRY.values()} == own - {"Controller", "OpenLoop"}
     text, data = run("controllers").stdout, json.loads(run("controllers", "--json").stdout)["controllers"]
-    assert all(f"{law.option} {law.numbers}" in text for law in LAWS.values())
-    assert [x["name"] for x in data] == list(LAWS) and data[0]["numbers"] == ["K_P", "K_D"]
+    assert all(usage(law) in text for law in registrations().values())
+    assert [x["name"] for x in data] == sorted(REGISTRY)
+    motor_pd = next(x for x in data if x["name"] == "motor_pd")
+    assert motor_pd["numbers"] == ["K_P", "K_D"] and motor_pd["units"] == ["Nm/rad | N/m", "Nm s/rad | N s/m"]
+    assert all(len(x["numbers"]) == len(x["units"]) == len(x["meanings"]) for x in data)
 
 
-@pytest.mark.parametrize("name", [name for name, law in LAWS.items() if law.gains])
+@pytest.mark.parametrize("name", [name for name, law in registrations().items() if law.gains])
 def test_as_many_gains_as_are_listed(name):
-    robot = fj.load("kuka_lwr")
-    count = len(LAWS[name].gains)
+    robot, law = fj.load("kuka_lwr"), registrations()[name]
+    count = len(numbers(law))
     assert named_controller(name, robot, ",".join(["2"] * count), "", 1e-3) is not None
-    for wrong in (count + 1, count - LAWS[name].optional - 1):
+    for wrong in (count + 1, count - law.optional - 1):
         with pytest.raises(fj.InputError, match=f"{name} takes --gains "):
             named_controller(name, robot, ",".join(["2"] * wrong), "", 1e-3)
 

@@ -74,7 +74,7 @@ def test_a_fit_of_noisy_values_increases():
 @pytest.mark.parametrize(
     ("phi", "tau", "words"),
     [
-        ([0, 1, 2], [0, 1, 2], "4 points or more"),
+        ([0, 1, 2], [0, 1, 2], "3 deflections and 3 torques; give 4 or more"),
         ([0, 1, 2, 3], [0, 1, 2], "4 deflections and 3 torques"),
         ([0, 1, 1, 2], [0, 1, 2, 3], "must increase"),
         ([0.1, 0.2, 0.3, 0.4], [1, 2, 3, 4], "with 0 among them"),
