@@ -19,11 +19,16 @@ LABELS = {"largest": ("largest error", BLUE), "final": ("error at the end", ORAN
 def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of the share of runs whose error stays below a bound, per joint: the largest and the final error.
 
-    study: what `monte_carlo` returns.
-    path: file to write, .png, .pdf or .svg; by default none.
-    Returns: the matplotlib Figure, one row per joint.  Runs that diverged, or whose integrator failed, count as
-        runs with an infinite error.
-    Raises: InputError if the path has another suffix or no file can be written there.
+    Args:
+        study: What `monte_carlo` returns.
+        path: File to write, .png, .pdf or .svg; by default none.
+
+    Returns:
+        The matplotlib Figure, one row per joint.  Runs that diverged, or whose integrator failed, count as runs with an
+        infinite error.
+
+    Raises:
+        InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
     from matplotlib.figure import Figure

@@ -65,9 +65,12 @@ NOT_CODE = {
 def digest_of(item: Any, name: str) -> str:
     """Digest of an object, as text.
 
-    item: any object.
-    name: of the object in messages.
-    Raises: InputError if a part cannot be identified, with its name and a remedy.
+    Args:
+        item: Any object.
+        name: Of the object in messages.
+
+    Raises:
+        InputError: A part cannot be identified, with its name and a remedy.
     """
     return Walk()(item, name).hex()[:LENGTH]
 

@@ -45,18 +45,20 @@ Block = dict[str, np.ndarray]  # the arrays of some samples by name
 class MonteCarlo:
     """Samples of a Monte-Carlo study, one row per sample; errors are |q − q_d| of the links, rad or m.
 
-    robot: the robot whose parameters vary, with the payload as its last link if it varies.
-    names: paths of the varied parameters.
-    samples: numbers of the samples, (s,).
-    parameters: drawn parameters, (s, number of names), in their units.
-    largest, rms, final: largest, root-mean-square and last error per joint, (s, n); of a run that diverged, until then.
-    ended: time at which each run ended, (s,), s.
-    joint: first joint that diverged, (s,); -1 if none did.
-    longest_step: longest stable step, (s,), s, where the step of the integrator is too long; else infinite.
-    stiff_joint: joint that is too stiff for the step, (s,), else -1; the errors of such a run are not the robot's.
-    wanted: number of samples asked for.
-    step: of the integrator, s.
-    limit: error above which a run fails, rad or m; None for no limit.
+    Args:
+        robot: The robot whose parameters vary, with the payload as its last link if it varies.
+        names: Paths of the varied parameters.
+        samples: Numbers of the samples, (s,).
+        parameters: Drawn parameters, (s, number of names), in their units.
+        largest, rms, final: Largest, root-mean-square and last error per joint, (s, n); of a run that diverged, until
+            then.
+        ended: Time at which each run ended, (s,), s.
+        joint: First joint that diverged, (s,); -1 if none did.
+        longest_step: Longest stable step, (s,), s, where the step of the integrator is too long; else infinite.
+        stiff_joint: Joint that is too stiff for the step, (s,), else -1; the errors of such a run are not the robot's.
+        wanted: Number of samples asked for.
+        step: Of the integrator, s.
+        limit: Error above which a run fails, rad or m; None for no limit.
     """
 
     robot: Robot
@@ -131,8 +133,9 @@ class MonteCarlo:
     def quantiles(self, levels: ArrayLike = LEVELS, of: str = "largest") -> FloatArray:
         """Quantiles of an error per joint, (number of levels, n), rad or m.
 
-        levels: probabilities; default 0.5, 0.9, 0.95, 0.99 and 1.
-        of: "largest" (default), "rms" or "final".
+        Args:
+            levels: Probabilities; default 0.5, 0.9, 0.95, 0.99 and 1.
+            of: "largest" (default), "rms" or "final".
 
         Runs that diverged, or whose integrator failed, count as infinite errors.
         """
@@ -158,26 +161,32 @@ def monte_carlo(
 ) -> MonteCarlo:
     """Tracking errors of a controller on many robots whose parameters are drawn at random.
 
-    robot: the nominal robot, which the controller knows.
-    controller: a Controller, or a function in Python, as for `simulate`.
-    reference: a Trajectory or a constant, as for `simulate`.
-    duration: of a run, s; default that of the reference.
-    samples: number of robots.
-    vary: variation by path or pattern of parameters: "10%" is normal with that standard deviation, "-20%..20%" and
-        "0..3" are uniform; `payload` is a point mass at the tool: {"*.drive.stiffness": "10%", "payload": "0..3"}.
-    seed: of the samples; default 0.  Sample k depends on the seed and on k only.
-    folder: for finished samples; the same call resumes from there, also with more samples.  By default none.
-    limit: largest error above which a run fails, rad or m; by default only divergence is a failure.
-    threads: number of threads; default all cores.
-    progress: called with the number of samples after each block; by default nothing.
-    options: further options of `simulate`, such as period, sensors or contact.
-    Returns: a MonteCarlo.  After Ctrl-C it has the samples that were finished.
-    Raises: InputError if an option is out of range, or the folder holds samples of another study (another robot,
-        controller, reference or option).
+    Args:
+        robot: The nominal robot, which the controller knows.
+        controller: A Controller, or a function in Python, as for `simulate`.
+        reference: A Trajectory or a constant, as for `simulate`.
+        duration: Of a run, s; default that of the reference.
+        samples: Number of robots.
+        vary: Variation by path or pattern of parameters: "10%" is normal with that standard deviation, "-20%..20%" and
+            "0..3" are uniform; `payload` is a point mass at the tool: {"*.drive.stiffness": "10%", "payload": "0..3"}.
+        seed: Of the samples; default 0.  Sample k depends on the seed and on k only.
+        folder: For finished samples; the same call resumes from there, also with more samples.  By default none.
+        limit: Largest error above which a run fails, rad or m; by default only divergence is a failure.
+        threads: Number of threads; default all cores.
+        progress: Called with the number of samples after each block; by default nothing.
+        options: Further options of `simulate`, such as period, sensors or contact.
+
+    Returns:
+        A MonteCarlo.  After Ctrl-C it has the samples that were finished.
+
+    Raises:
+        InputError: An option is out of range, or the folder holds samples of another study (another robot, controller,
+            reference or option).
 
     Every run starts where `simulate` starts with the nominal robot.  Runs whose step is too long for the stiffness that
     was drawn are marked in `integrator_failed`, with a warning.
 
+    Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("hua_3r")
         >>> law = fj.FeedforwardPD(robot, [400.0, 40.0])

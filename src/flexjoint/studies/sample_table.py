@@ -16,8 +16,9 @@ from .monte_carlo import MonteCarlo
 class SampleTable:
     """One row per sample: its parameters, its errors, the joint that diverged, and the joint too stiff for the step.
 
-    study: the study.
-    failures: whether only failed samples are listed; default False.
+    Args:
+        study: The study.
+        failures: Whether only failed samples are listed; default False.
     """
 
     study: MonteCarlo

@@ -35,9 +35,12 @@ FOLLOW = ("draws", "gains", "memory", "digest")  # mostly follow from other sett
 class Store:
     """Blocks of a study by the number of their first sample.
 
-    folder: where blocks are stored; None for a store that keeps nothing.
-    settings: of the study, as JSON can hold them.
-    Raises: InputError if the folder belongs to another study, or holds other files.
+    Args:
+        folder: Where blocks are stored; None for a store that keeps nothing.
+        settings: Of the study, as JSON can hold them.
+
+    Raises:
+        InputError: The folder belongs to another study, or holds other files.
     """
 
     def __init__(self, folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:

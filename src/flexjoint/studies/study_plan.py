@@ -27,16 +27,17 @@ PLANT_OPTIONS = ("integrator", "substeps", "hold")  # of `simulate`, without sen
 class StudyPlan:
     """A study as `monte_carlo` takes it.
 
-    robot: the nominal robot, which the controller knows.
-    controller: a Controller, or a function in Python.
-    reference, duration: as for `simulate`.
-    vary: variation by path or pattern of parameters.
-    seed: of the samples.
-    options: further options of `simulate`.
-    variations: the parameters that vary, and their distributions.
-    tracked: the reference as a Reference.
-    period: of the controller, s.
-    steps: number of periods per run.
+    Args:
+        robot: The nominal robot, which the controller knows.
+        controller: A Controller, or a function in Python.
+        reference, duration: As for `simulate`.
+        vary: Variation by path or pattern of parameters.
+        seed: Of the samples.
+        options: Further options of `simulate`.
+        variations: The parameters that vary, and their distributions.
+        tracked: The reference as a Reference.
+        period: Of the controller, s.
+        steps: Number of periods per run.
     """
 
     robot: Robot

@@ -28,9 +28,10 @@ PAYLOAD = "payload"
 class Spread(NamedTuple):
     """A distribution on an interval.
 
-    low, high: ends of the interval.
-    relative: whether the ends are deviations relative to the nominal value.
-    normal: a truncated normal distribution about the middle, else uniform.
+    Args:
+        low, high: Ends of the interval.
+        relative: Whether the ends are deviations relative to the nominal value.
+        normal: A truncated normal distribution about the middle, else uniform.
     """
 
     low: float
@@ -80,9 +81,10 @@ def spread(path: str, text: Any) -> Spread:
 class Variations(NamedTuple):
     """Parameters that vary.
 
-    robot: the robot; with a payload as its last link if that varies.
-    parameters: the parameters.
-    spreads: their distributions.
+    Args:
+        robot: The robot; with a payload as its last link if that varies.
+        parameters: The parameters.
+        spreads: Their distributions.
     """
 
     robot: Robot
@@ -93,7 +95,8 @@ class Variations(NamedTuple):
     def of(cls, robot: Robot, vary: Mapping[str, Any]) -> Variations:
         """Variations by path or pattern; `payload` is the mass of one more body, a point at the tool.
 
-        Raises: InputError if a path matches nothing, or a distribution is not possible for its parameter.
+        Raises:
+            InputError: A path matches nothing, or a distribution is not possible for its parameter.
         """
         if not isinstance(vary, Mapping) or not vary:
             raise InputError("vary must map paths of parameters to variations, such as {'*.drive.stiffness': '10%'}")
