@@ -37,13 +37,14 @@ ROUNDING = 1e-6  # relative to the fastest pole: smaller poles and real parts ar
 class LinearModel(NamedTuple):
     """Linear system x' = A x + B τ, y = C x + D τ for small deviations from a state.
 
-    A, B, C, D: the matrices for x = (q, θ, q', θ') with θ of elastic joints only, input τ and output y = q;
-        python-control's `ss` and SciPy's `StateSpace` take them.
-    states: names of x.
-    inputs: names of the motors of τ.
-    columns: column of B by input.
-    rows: rows of C and of D, over all columns, by output.
-    robot: the robot.
+    Args:
+        A, B, C, D: The matrices for x = (q, θ, q', θ') with θ of elastic joints only, input τ and output y = q;
+            python-control's `ss` and SciPy's `StateSpace` take them.
+        states: Names of x.
+        inputs: Names of the motors of τ.
+        columns: Column of B by input.
+        rows: Rows of C and of D, over all columns, by output.
+        robot: The robot.
 
     `system` gives the matrices of other inputs and outputs by name.  Inputs: `tau.joint1`, the torque of a motor, and
     `load.joint1`, a force on a link.  Outputs: the states, the acceleration `a.joint1`, `deflection.joint1`, and the
@@ -99,9 +100,12 @@ class LinearModel(NamedTuple):
     def system(self, inputs: Names = "tau.*", outputs: Names = "q.*") -> tuple[FloatArray, ...]:
         """Matrices (A, B, C, D) for the given inputs and outputs, such as `model.system("load.joint1", "q.*")`.
 
-        inputs: a name, a pattern or a list of them; default all motor torques.
-        outputs: likewise; default all link positions.
-        Raises: InputError if a name matches nothing.
+        Args:
+            inputs: A name, a pattern or a list of them; default all motor torques.
+            outputs: Likewise; default all link positions.
+
+        Raises:
+            InputError: A name matches nothing.
         """
         known = list(self.columns)
         columns, rows = chosen(inputs, known), [self.rows[name] for name in chosen(outputs, list(self.rows))]
@@ -112,8 +116,11 @@ class LinearModel(NamedTuple):
     def to_control(self, inputs: Names = "tau.*", outputs: Names = "q.*") -> Any:
         """The system as a StateSpace of python-control; `tau.joint1` is called `tau[joint1]` there.
 
-        inputs, outputs: as for `system`.
-        Raises: InputError if python-control is not installed or a name matches nothing.
+        Args:
+            inputs, outputs: As for `system`.
+
+        Raises:
+            InputError: Python-control is not installed or a name matches nothing.
         """
         try:
             import control
@@ -129,9 +136,12 @@ class LinearModel(NamedTuple):
     def response(self, omega: ArrayLike, inputs: Names = "tau.*", outputs: Names = "q.*") -> ComplexArray:
         """Frequency response C (iω − A)⁻¹ B + D, (..., outputs, inputs), complex.
 
-        omega: frequencies (...,), rad/s.
-        inputs, outputs: as for `system`.
-        Raises: InputError if a frequency is that of an undamped pole.
+        Args:
+            omega: Frequencies (...,), rad/s.
+            inputs, outputs: As for `system`.
+
+        Raises:
+            InputError: A frequency is that of an undamped pole.
         """
         A, B, C, D = self.system(inputs, outputs)
         s = 1j * finite("linear model", "omega", omega)[..., None, None]
@@ -161,13 +171,19 @@ def chosen(names: Names, known: Sequence[str]) -> list[str]:
 def linearize(robot: Robot, state: ArrayLike | JointState, tau: ArrayLike | None = None) -> LinearModel:
     """Linear model of a robot about a state.
 
-    robot: any robot that can be simulated.
-    state: a configuration (n,), rad or m, at which the robot rests with its springs in equilibrium, or a JointState.
-        A robot with variable stiffness needs a JointState, such as `at_rest(robot, q, stiffness)`.
-    tau: motor torques at that state, one per motor, Nm or N; by default those that balance gravity.
-    Returns: a LinearModel.
-    Raises: InputError if a shape does not fit or a number is not finite.
+    Args:
+        robot: Any robot that can be simulated.
+        state: A configuration (n,), rad or m, at which the robot rests with its springs in equilibrium, or a
+            JointState. A robot with variable stiffness needs a JointState, such as `at_rest(robot, q, stiffness)`.
+        tau: Motor torques at that state, one per motor, Nm or N; by default those that balance gravity.
 
+    Returns:
+        A LinearModel.
+
+    Raises:
+        InputError: A shape does not fit or a number is not finite.
+
+    Example:
         >>> import flexjoint as fj
         >>> model = fj.linearize(fj.load("hua_3r"), [0.2, 0.5, -0.4])
         >>> A, B, C, D = model.system("load.joint1", "q.*")
@@ -251,9 +267,12 @@ def outputs(
 def joint_eigenfrequencies(robot: Robot, q: ArrayLike) -> FloatArray:
     """Natural frequencies of the joint springs, (..., number of springs), rad/s, the slowest first.
 
-    robot: with elastic joints; not with variable stiffness.
-    q: configurations (..., n), rad or m.
-    Raises: InputError if the robot has variable stiffness or q does not fit.
+    Args:
+        robot: With elastic joints; not with variable stiffness.
+        q: Configurations (..., n), rad or m.
+
+    Raises:
+        InputError: The robot has variable stiffness or q does not fit.
 
     Damping and the gradient of gravity are neglected, as in `joint_modes`, which also gives the mode shapes at one
     configuration.

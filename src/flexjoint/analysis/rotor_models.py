@@ -42,14 +42,15 @@ TOLERANCE = 0.01
 class RotorComparison:
     """Motor torques of each rotor model along a trajectory, and growth of their errors with speed.
 
-    robot: the robot in the complete model.
-    t: times of the m samples, (m,), s.
-    torques: motor torques (m, n) by model, from the simplest to the complete one, Nm or N.
-    speeds: the s speed factors of the trajectory, (s,).
-    growth: largest error per speed and joint, (s, n), by model, Nm or N.
-    peaks: largest torque of the complete model per speed and joint, (s, n), Nm or N.
-    tolerance: share of the peak torque by which a sufficient model may err.
-    notes: remarks, such as why all joints are compared as rigid.
+    Args:
+        robot: The robot in the complete model.
+        t: Times of the m samples, (m,), s.
+        torques: Motor torques (m, n) by model, from the simplest to the complete one, Nm or N.
+        speeds: The s speed factors of the trajectory, (s,).
+        growth: Largest error per speed and joint, (s, n), by model, Nm or N.
+        peaks: Largest torque of the complete model per speed and joint, (s, n), Nm or N.
+        tolerance: Share of the peak torque by which a sufficient model may err.
+        notes: Remarks, such as why all joints are compared as rigid.
     """
 
     robot: Robot
@@ -137,15 +138,21 @@ def compare_rotor_models(
 ) -> RotorComparison:
     """Errors of simpler rotor models (no rotors, armature, Spong) against the complete one along a trajectory.
 
-    robot: a robot whose motors have an inertia; one motor per joint.
-    trajectory: motion of the links.
-    speeds: factors by which the trajectory is also run faster or slower, at least two; default 0.5 to 2.
-    samples: along the trajectory; default 1001.
-    tolerance: share of the peak torque by which a sufficient model may err; default 0.01.
-    gear_ratio: assumed for motors of which only the reflected inertia is known; by default none.
-    Returns: a RotorComparison; its `verdict` names the simplest sufficient model.
-    Raises: InputError if no motor has an inertia, a gear ratio is missing, or an option is out of range.
+    Args:
+        robot: A robot whose motors have an inertia; one motor per joint.
+        trajectory: Motion of the links.
+        speeds: Factors by which the trajectory is also run faster or slower, at least two; default 0.5 to 2.
+        samples: Along the trajectory; default 1001.
+        tolerance: Share of the peak torque by which a sufficient model may err; default 0.01.
+        gear_ratio: Assumed for motors of which only the reflected inertia is known; by default none.
 
+    Returns:
+        A RotorComparison; its `verdict` names the simplest sufficient model.
+
+    Raises:
+        InputError: No motor has an inertia, a gear ratio is missing, or an option is out of range.
+
+    Example:
         >>> import flexjoint as fj
         >>> fj.compare_rotor_models(fj.load("hua_3r"), fj.RestToRest([0.0] * 3, [0.8] * 3, 1.0)).simpler
         ['no rotors', 'armature', 'geared', 'Spong']

@@ -27,8 +27,9 @@ PERCENT = "%"
 class Band(NamedTuple):
     """Error of a torque to either side, in Nm or N; both arrays have the shape of the torque, (..., n).
 
-    spread: standard deviation, for independent parameters.
-    bound: first-order bound.
+    Args:
+        spread: Standard deviation, for independent parameters.
+        bound: First-order bound.
     """
 
     spread: FloatArray
@@ -54,15 +55,22 @@ def sensitivity(
 ) -> dict[str, Band]:
     """Error bands of the motor torques along a motion of a robot with uncertain parameters.
 
-    robot: the robot with its nominal parameters.
-    q: motion [q, q', q'', ...] as a trajectory gives it, each (..., n), rad or m.
-    uncertain: deviation per path or pattern of parameters, a number in the unit of the parameter or a share of its
-        value: {"*.mass": "5%", "link3.com": 0.01}.
-    sigma: stiffness [σ, σ', σ''] of the joints, each (..., n), Nm/rad or N/m; only for robots with variable stiffness.
-    wrenches: wrenches on links by name, each a list [w, w', ...] of (..., 6); by default none.
-    Returns: {"tau": Band}, with `sigma` {"tau_1": Band, "tau_2": Band}.
-    Raises: InputError if a path matches no parameter or a deviation is not positive.
+    Args:
+        robot: The robot with its nominal parameters.
+        q: Motion [q, q', q'', ...] as a trajectory gives it, each (..., n), rad or m.
+        uncertain: Deviation per path or pattern of parameters, a number in the unit of the parameter or a share of its
+            value: {"*.mass": "5%", "link3.com": 0.01}.
+        sigma: Stiffness [σ, σ', σ''] of the joints, each (..., n), Nm/rad or N/m; only for robots with variable
+            stiffness.
+        wrenches: Wrenches on links by name, each a list [w, w', ...] of (..., 6); by default none.
 
+    Returns:
+        {"tau": Band}, with `sigma` {"tau_1": Band, "tau_2": Band}.
+
+    Raises:
+        InputError: A path matches no parameter or a deviation is not positive.
+
+    Example:
         >>> import flexjoint as fj
         >>> motion = fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0)
         >>> band = fj.sensitivity(fj.load("kuka_lwr"), motion([0.5, 1.0]), {"*.mass": "5%"})["tau"]

@@ -37,9 +37,10 @@ TORQUES = ("tau", "tau_1", "tau_2")  # motor torques
 class JointTable(ABC):
     """Quantities along a trajectory, one number per sample and joint.
 
-    robot: the robot.
-    t: times of the m samples, (m,), s.
-    bands: error bands of the torques, (m, n), by name: "tau_spread" and "tau_bound"; empty unless asked for.
+    Args:
+        robot: The robot.
+        t: Times of the m samples, (m,), s.
+        bands: Error bands of the torques, (m, n), by name: "tau_spread" and "tau_bound"; empty unless asked for.
     """
 
     robot: Robot
@@ -103,11 +104,12 @@ class JointTable(ABC):
 class MotorTable(JointTable):
     """Motors along a trajectory; every array is (m, n), in SI units, after the reduction.
 
-    q: link positions, rad or m.
-    theta: motor positions, rad or m.
-    deflection: θ − q, rad or m.
-    tau: motor torques, Nm or N.
-    tau_rigid: motor torques of the same robot with rigid joints; None unless asked for.
+    Args:
+        q: Link positions, rad or m.
+        theta: Motor positions, rad or m.
+        deflection: Θ − q, rad or m.
+        tau: Motor torques, Nm or N.
+        tau_rigid: Motor torques of the same robot with rigid joints; None unless asked for.
     """
 
     q: FloatArray
@@ -154,9 +156,12 @@ def difference(torque: FloatArray, reference: FloatArray) -> FloatArray:
 def sample_times(duration: float, period: float) -> FloatArray:
     """Times 0, period, 2·period, ... up to the duration, (m,), s.
 
-    duration: of the trajectory, s.
-    period: between samples, s.
-    Raises: InputError if the period is not positive, longer than the duration, or gives more than 5 million samples.
+    Args:
+        duration: Of the trajectory, s.
+        period: Between samples, s.
+
+    Raises:
+        InputError: The period is not positive, longer than the duration, or gives more than 5 million samples.
     """
     if not (math.isfinite(period) and period > 0):
         raise InputError(f"period is {period}; it must be a positive number of seconds")
@@ -185,17 +190,23 @@ def motor_table(
 ) -> MotorTable:
     """Motor torque, position and deflection along a trajectory of the links.
 
-    robot: rigid, elastic or mixed, with one motor per joint; damped springs too.
-    trajectory: motion of the links, smooth enough for the robot.
-    period: between samples, s; default 1 ms.
-    rigid: whether to compute the torque of the same robot with rigid joints too; default False.
-    wrench: constant force, N, and moment, Nm, on the tool in base coordinates, (6,); by default none.
-    uncertain: deviations of parameters, as in `sensitivity`, for error bands of the torque; by default none.
-    progress: called with the number of samples after each block; by default nothing.
-    Returns: a MotorTable.
-    Raises: InputError if the trajectory is not smooth enough or the period does not fit; NonFiniteError if a
-        quantity is not finite, with its column and time.
+    Args:
+        robot: Rigid, elastic or mixed, with one motor per joint; damped springs too.
+        trajectory: Motion of the links, smooth enough for the robot.
+        period: Between samples, s; default 1 ms.
+        rigid: Whether to compute the torque of the same robot with rigid joints too; default False.
+        wrench: Constant force, N, and moment, Nm, on the tool in base coordinates, (6,); by default none.
+        uncertain: Deviations of parameters, as in `sensitivity`, for error bands of the torque; by default none.
+        progress: Called with the number of samples after each block; by default nothing.
 
+    Returns:
+        A MotorTable.
+
+    Raises:
+        InputError: The trajectory is not smooth enough or the period does not fit.
+        NonFiniteError: A quantity is not finite, with its column and time.
+
+    Example:
         >>> import flexjoint as fj
         >>> from flexjoint.analysis import motor_table
         >>> motor_table(fj.load("kuka_lwr"), fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)

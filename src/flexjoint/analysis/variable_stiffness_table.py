@@ -29,13 +29,14 @@ SHOWN = ("theta_1", "theta_2", "phi_1", "phi_2", "tau_e", "tau_1", "tau_2")
 class StiffnessTable(JointTable):
     """Both motors of each joint along a trajectory; every array is (m, n), in SI units, after the reduction.
 
-    q: link positions, rad or m.
-    sigma: stiffness, Nm/rad or N/m.
-    sigma_lower, sigma_upper: stiffness range that is feasible at the torque τ_e.
-    theta_1, theta_2: motor positions, rad or m.
-    phi_1, phi_2: deflections of the springs, rad or m.
-    tau_e: torque of the springs on the link, Nm or N.
-    tau_1, tau_2: motor torques, Nm or N.
+    Args:
+        q: Link positions, rad or m.
+        sigma: Stiffness, Nm/rad or N/m.
+        sigma_lower, sigma_upper: Stiffness range that is feasible at the torque τ_e.
+        theta_1, theta_2: Motor positions, rad or m.
+        phi_1, phi_2: Deflections of the springs, rad or m.
+        tau_e: Torque of the springs on the link, Nm or N.
+        tau_1, tau_2: Motor torques, Nm or N.
 
     A quantity that a joint does not have, of a second motor or a variable stiffness, is 0 and has no column in files.
     """
@@ -79,17 +80,22 @@ def stiffness_table(
 ) -> StiffnessTable:
     """Motor torques and positions of joints with variable stiffness along a trajectory.
 
-    robot: a robot with at least one joint of variable stiffness.
-    trajectory: motion of the links, four times differentiable.
-    stiffness: stiffness over time, one column per joint with variable stiffness, Nm/rad or N/m, twice differentiable;
-        as `load_stiffness` returns it.
-    period: between samples, s; default 1 ms.
-    wrench: constant force, N, and moment, Nm, on the tool in base coordinates, (6,); by default none.
-    uncertain: deviations of parameters, as in `sensitivity`, for error bands of the torques; by default none.
-    progress: called with the number of samples after each block; by default nothing.
-    Returns: a StiffnessTable.
-    Raises: InputError if a trajectory does not fit the robot; NonFiniteError if a stiffness is not feasible, with
-        joint, time and the feasible range.
+    Args:
+        robot: A robot with at least one joint of variable stiffness.
+        trajectory: Motion of the links, four times differentiable.
+        stiffness: Stiffness over time, one column per joint with variable stiffness, Nm/rad or N/m, twice
+            differentiable; as `load_stiffness` returns it.
+        period: Between samples, s; default 1 ms.
+        wrench: Constant force, N, and moment, Nm, on the tool in base coordinates, (6,); by default none.
+        uncertain: Deviations of parameters, as in `sensitivity`, for error bands of the torques; by default none.
+        progress: Called with the number of samples after each block; by default nothing.
+
+    Returns:
+        A StiffnessTable.
+
+    Raises:
+        InputError: A trajectory does not fit the robot.
+        NonFiniteError: A stiffness is not feasible, with joint, time and the feasible range.
     """
     check_stiffness(robot, stiffness)
     require_smoothness(trajectory, robot=robot)

@@ -262,10 +262,9 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
 
     from ..plots.figures import shown_units
     from ..studies.monte_carlo import LEVELS
-    from ..studies.sample_table import counts
 
     failed = np.flatnonzero(study.failed)
-    found: list[str | Table] = [f"{study.robot.name}: {counts(study)}"]
+    found: list[str | Table] = [f"{study.robot.name}: {study.counts}"]
     if not study.samples.size:
         return found
     headings = [*(f"{100 * x:g} %" for x in LEVELS), "at the end, 95 %"]

@@ -56,13 +56,16 @@ def learn_thresholds(
 ) -> LearntThresholds:
     """Thresholds for the log `watched`, learnt from `log`; infinite where a residual is zero by design.
 
-    residual: the observer.
-    log: a fault-free log, or a log with a fault-free part.
-    watched: the log to which the thresholds will be applied.
-    quiet: begin and end of the fault-free part of `log`, s; None for all of it.
-    per_hour: expected false alarms per hour by noise.
-    run: runs the observer along a log.
-    Raises: InputError if there are too few samples, nothing can be learnt, or a threshold is implausible.
+    Args:
+        residual: The observer.
+        log: A fault-free log, or a log with a fault-free part.
+        watched: The log to which the thresholds will be applied.
+        quiet: Begin and end of the fault-free part of `log`, s; None for all of it.
+        per_hour: Expected false alarms per hour by noise.
+        run: Runs the observer along a log.
+
+    Raises:
+        InputError: There are too few samples, nothing can be learnt, or a threshold is implausible.
     """
     kept = quiet_samples(log, quiet)
     outliers = find_outliers(log) if log is not watched else ()  # outliers of the watched log are known already

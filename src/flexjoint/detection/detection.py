@@ -39,11 +39,12 @@ TOGETHER = 0.1  # s; alarms closer than this are one detection
 class Event(NamedTuple):
     """An alarm of one residual.
 
-    channel: name of the residual: residual, link or motor.
-    entry: joint or motor.
-    begin, end: times, s.
-    peak: largest residual since it exceeded the threshold, Nm or N, with its sign.
-    first, last: samples of the log.
+    Args:
+        channel: Name of the residual: residual, link or motor.
+        entry: Joint or motor.
+        begin, end: Times, s.
+        peak: Largest residual since it exceeded the threshold, Nm or N, with its sign.
+        first, last: Samples of the log.
     """
 
     channel: str
@@ -58,8 +59,9 @@ class Event(NamedTuple):
 class Detection(NamedTuple):
     """Alarms that overlap or nearly overlap.
 
-    begin, end: times, s.
-    events: the alarms, in the order in which they began.
+    Args:
+        begin, end: Times, s.
+        events: The alarms, in the order in which they began.
     """
 
     begin: float
@@ -70,10 +72,11 @@ class Detection(NamedTuple):
 class Peak(NamedTuple):
     """The largest residual of all joints and motors.
 
-    channel: name of the residual.
-    entry: joint or motor.
-    t: time, s.
-    value: the residual, Nm or N, with its sign.
+    Args:
+        channel: Name of the residual.
+        entry: Joint or motor.
+        t: Time, s.
+        value: The residual, Nm or N, with its sign.
     """
 
     channel: str
@@ -85,11 +88,12 @@ class Peak(NamedTuple):
 class Blindness(NamedTuple):
     """An interval without a residual.
 
-    begin, end: times of the last usable sample before it and the first after it, s.
-    samples: number of samples between them.
-    why: status of these samples.
-    first, last: the usable samples at both ends.
-    seconds: duration, s, without changes of the clock.
+    Args:
+        begin, end: Times of the last usable sample before it and the first after it, s.
+        samples: Number of samples between them.
+        why: Status of these samples.
+        first, last: The usable samples at both ends.
+        seconds: Duration, s, without changes of the clock.
     """
 
     begin: float
@@ -105,12 +109,13 @@ class Blindness(NamedTuple):
 class Detections:
     """Collisions and faults found in a log, with the residuals.
 
-    log: the log of m samples.
-    residual: the observer that computed the residuals.
-    thresholds: alarm threshold per joint or motor, (size,), by channel, Nm or N.
-    outputs: residuals and alarms, (m, size), by name, and the status of each sample, (m, 1).
-    outliers: impossible numbers of the log, which were left out.
-    calibration_outliers: those of the fault-free part from which thresholds were learnt.
+    Args:
+        log: The log of m samples.
+        residual: The observer that computed the residuals.
+        thresholds: Alarm threshold per joint or motor, (size,), by channel, Nm or N.
+        outputs: Residuals and alarms, (m, size), by name, and the status of each sample, (m, 1).
+        outliers: Impossible numbers of the log, which were left out.
+        calibration_outliers: Those of the fault-free part from which thresholds were learnt.
     """
 
     log: Log
@@ -207,8 +212,11 @@ class Detections:
     def largest(self, detection: Detection | None = None) -> Peak:
         """The largest residual of a detection, or by default of the whole log.
 
-        detection: one of `detections`; default None.
-        Returns: a Peak.
+        Args:
+            detection: One of `detections`; default None.
+
+        Returns:
+            A Peak.
         """
         first, last = 0, self.log.t.size - 1
         if detection is not None:
@@ -298,23 +306,29 @@ def detect(
 
     Give thresholds in one of three ways: `thresholds`, `quiet` or `calibration`.
 
-    log: a log, such as `read_log` returns it.
-    thresholds: alarm threshold for every residual, in Nm or N: a number, an array, or one of them by channel.
-    quiet: begin and end of a fault-free part of the log, s; thresholds are learnt from it.
-    calibration: another, fault-free log of the same robot; thresholds are learnt from it.
-    per_hour: false alarms per hour that noise may raise with learnt thresholds; default 1.
-    cutoff: of the filters of the residuals, rad/s; default 30.
-    confirmation: time for which a residual must exceed its threshold, s; default 0.
-    held: whether row k of tau was commanded at t[k] and held (default) or measured at t[k].
-    residual: "best", the one with the most information that the columns allow (default), or "link", the link residual
-        from joint torque sensors.
-    Returns: a Detections.
-    Raises: InputError if columns or thresholds are missing, or no plausible threshold can be learnt.
+    Args:
+        log: A log, such as `read_log` returns it.
+        thresholds: Alarm threshold for every residual, in Nm or N: a number, an array, or one of them by channel.
+        quiet: Begin and end of a fault-free part of the log, s; thresholds are learnt from it.
+        calibration: Another, fault-free log of the same robot; thresholds are learnt from it.
+        per_hour: False alarms per hour that noise may raise with learnt thresholds; default 1.
+        cutoff: Of the filters of the residuals, rad/s; default 30.
+        confirmation: Time for which a residual must exceed its threshold, s; default 0.
+        held: Whether row k of tau was commanded at t[k] and held (default) or measured at t[k].
+        residual: "best", the one with the most information that the columns allow (default), or "link", the link
+            residual from joint torque sensors.
+
+    Returns:
+        A Detections.
+
+    Raises:
+        InputError: Columns or thresholds are missing, or no plausible threshold can be learnt.
 
     A learnt threshold is the largest of three: the level for `per_hour` false alarms by noise, 1.2 times the largest
     fault-free residual, and 0.1 % of the joint's largest torque.  It is refused above half of the torque that the joint
     can give.  Impossible numbers in a log are left out, with a warning.
 
+    Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
         >>> log = fj.read_log("log.csv", robot)  # doctest: +SKIP

@@ -49,10 +49,11 @@ class Used:
 class Assignment:
     """Columns of a log.
 
-    time: the column of the time.
-    used: columns by quantity and joint or motor.
-    runs: columns that number the runs of a batch.
-    ignored: headers of the other columns.
+    Args:
+        time: The column of the time.
+        used: Columns by quantity and joint or motor.
+        runs: Columns that number the runs of a batch.
+        ignored: Headers of the other columns.
     """
 
     time: Used
@@ -110,11 +111,14 @@ def assign_columns(
 ) -> Assignment:
     """Quantity and joint of each column.
 
-    headers: of all columns of the file.
-    robot: the robot.
-    place: name of the file, for messages.
-    columns: names of quantities, or t, in this file; by default those of NAMES.
-    Raises: InputError if a header is ambiguous, occurs twice, or no header fits.
+    Args:
+        headers: Of all columns of the file.
+        robot: The robot.
+        place: Name of the file, for messages.
+        columns: Names of quantities, or t, in this file; by default those of NAMES.
+
+    Raises:
+        InputError: A header is ambiguous, occurs twice, or no header fits.
     """
     columns = columns or {}
     names = names_in_use(columns, place)

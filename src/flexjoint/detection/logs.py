@@ -51,15 +51,16 @@ AT_RIGID_JOINTS = {"theta": "q", "theta_v": "v", "tau_e": "tau"}  # substitutes 
 class Log:
     """A log of m samples of a robot, in SI units; None for a quantity that was not logged, NaN for a lost sample.
 
-    robot: the robot.
-    t: times, (m,), s.
-    q, v: link positions and velocities, (m, n), rad and rad/s, or m and m/s.
-    theta, theta_v: motor positions and velocities after the reduction, (m, number of motors).
-    tau_e: torque on the links, from joint torque sensors, (m, n), Nm or N.
-    tau: motor torques after the reduction, (m, number of motors), Nm or N.
-    differenced: names of velocities that were computed from positions.
-    ignored: headers of columns that were not read.
-    sensors: whether `tau_e` was logged, per joint; if not, the motor torque stands for it.  None without `tau_e`.
+    Args:
+        robot: The robot.
+        t: Times, (m,), s.
+        q, v: Link positions and velocities, (m, n), rad and rad/s, or m and m/s.
+        theta, theta_v: Motor positions and velocities after the reduction, (m, number of motors).
+        tau_e: Torque on the links, from joint torque sensors, (m, n), Nm or N.
+        tau: Motor torques after the reduction, (m, number of motors), Nm or N.
+        differenced: Names of velocities that were computed from positions.
+        ignored: Headers of columns that were not read.
+        sensors: Whether `tau_e` was logged, per joint; if not, the motor torque stands for it.  None without `tau_e`.
     """
 
     robot: Robot
@@ -118,14 +119,20 @@ def read_log(
 ) -> Log:
     """The log of a robot from a CSV, NPZ or Parquet file, or from a NetCDF file of a simulation.
 
-    path: a file that ends in .csv, .npz, .parquet or .nc.
-    robot: the robot; its joints have the names in the headers.
-    time_unit: s, ms, us or ns, if the header of the time has no unit; default s.
-    columns: names of quantities in this file, such as {"t": "stamp", "tau": "effort"}, followed in the file by a number
-        or a joint: effort1 or effort.joint1; default those of docs/detection.md.
-    Returns: a Log, in SI units.
-    Raises: InputError if the file cannot be read, a column is ambiguous or missing, or the times are not plausible.
+    Args:
+        path: A file that ends in .csv, .npz, .parquet or .nc.
+        robot: The robot; its joints have the names in the headers.
+        time_unit: S, ms, us or ns, if the header of the time has no unit; default s.
+        columns: Names of quantities in this file, such as {"t": "stamp", "tau": "effort"}, followed in the file by a
+            number or a joint: effort1 or effort.joint1; default those of docs/detection.md.
 
+    Returns:
+        A Log, in SI units.
+
+    Raises:
+        InputError: The file cannot be read, a column is ambiguous or missing, or the times are not plausible.
+
+    Example:
         >>> import flexjoint as fj
         >>> fj.read_log("log.csv", fj.load("kuka_lwr"), time_unit="ms")  # doctest: +SKIP
     """

@@ -36,11 +36,12 @@ MOST_SHOWN = 3  # outliers in a message
 class Outlier(NamedTuple):
     """An impossible number of a log.
 
-    sample: row in the log.
-    t: time, s.
-    quantity: q, v, theta, theta_v, tau_e or tau.
-    entry: joint or motor.
-    value: the number, in SI units.
+    Args:
+        sample: Row in the log.
+        t: Time, s.
+        quantity: Q, v, theta, theta_v, tau_e or tau.
+        entry: Joint or motor.
+        value: The number, in SI units.
     """
 
     sample: int
@@ -134,10 +135,11 @@ def force_spikes(
 ) -> list[int]:
     """First sample of each short run of samples of a fault-free part whose force is far above the usual force.
 
-    log: the log.
-    outputs: residuals by channel, (m, size), Nm or N.
-    kept: mask of the fault-free samples, (m,).
-    cutoffs: cutoffs of the filters between force and residual, rad/s, by channel.
+    Args:
+        log: The log.
+        outputs: Residuals by channel, (m, size), Nm or N.
+        kept: Mask of the fault-free samples, (m,).
+        cutoffs: Cutoffs of the filters between force and residual, rad/s, by channel.
     """
     tau = log.tau if log.tau is not None else log.tau_e
     torques = np.zeros(1) if tau is None else np.array([usual(x) for x in tau[kept].T])

@@ -22,10 +22,15 @@ GREY = "0.55"
 def plot_detections(found: Detections, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of the residuals with their thresholds and alarms, one row per joint or motor.
 
-    found: what `detect` returns.
-    path: file to write, .png, .pdf or .svg; by default none.
-    Returns: the matplotlib Figure, one column per residual.
-    Raises: InputError if the path has another suffix or no file can be written there.
+    Args:
+        found: What `detect` returns.
+        path: File to write, .png, .pdf or .svg; by default none.
+
+    Returns:
+        The matplotlib Figure, one column per residual.
+
+    Raises:
+        InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
     from matplotlib.figure import Figure

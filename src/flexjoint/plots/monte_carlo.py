@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..studies.monte_carlo import MonteCarlo
-from ..studies.sample_table import counts
 from .figures import BLUE, ORANGE, check_plot_path, literal, shown_units, write_figure, write_unit
 
 if TYPE_CHECKING:
@@ -20,11 +19,16 @@ LABELS = {"largest": ("largest error", BLUE), "final": ("error at the end", ORAN
 def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of the share of runs whose error stays below a bound, per joint: the largest and the final error.
 
-    study: what `monte_carlo` returns.
-    path: file to write, .png, .pdf or .svg; by default none.
-    Returns: the matplotlib Figure, one row per joint.  Runs that diverged, or whose integrator failed, count as
-        runs with an infinite error.
-    Raises: InputError if the path has another suffix or no file can be written there.
+    Args:
+        study: What `monte_carlo` returns.
+        path: File to write, .png, .pdf or .svg; by default none.
+
+    Returns:
+        The matplotlib Figure, one row per joint.  Runs that diverged, or whose integrator failed, count as runs with an
+        infinite error.
+
+    Raises:
+        InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
     from matplotlib.figure import Figure
@@ -52,7 +56,7 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str] | None = No
             axis.set_xticks([])
             reason = "step too long for all" if np.all(study.integrator_failed) else "all diverged"
             axis.annotate(reason, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center")
-    figure.suptitle(literal(f"{study.robot.name}: {counts(study)}"), y=1 - 0.15 / height)
+    figure.suptitle(literal(f"{study.robot.name}: {study.counts}"), y=1 - 0.15 / height)
     figure.legend(
         *axes[0].get_legend_handles_labels(),
         loc="upper center",

@@ -32,11 +32,17 @@ if TYPE_CHECKING:
 def plot_motors(table: JointTable, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of motor torques, deflections and, where the table has it, the difference to rigid joints.
 
-    table: a MotorTable or a StiffnessTable.
-    path: file to write, .png, .pdf or .svg; by default none.
-    Returns: the matplotlib Figure, one row per joint.
-    Raises: InputError if the path has another suffix or no file can be written there.
+    Args:
+        table: A MotorTable or a StiffnessTable.
+        path: File to write, .png, .pdf or .svg; by default none.
 
+    Returns:
+        The matplotlib Figure, one row per joint.
+
+    Raises:
+        InputError: The path has another suffix or no file can be written there.
+
+    Example:
         >>> import flexjoint as fj
         >>> from flexjoint.analysis import motor_table
         >>> from flexjoint.plots import plot_motors

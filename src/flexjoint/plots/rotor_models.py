@@ -27,10 +27,15 @@ DASHES = {"geared": "-.", "Spong": "--"}  # solid lines would hide the curve of 
 def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of the motor torques with and without rotors, the errors of simpler models, and their growth with speed.
 
-    comparison: what `compare_rotor_models` returns.
-    path: file to write, .png, .pdf or .svg; by default none.
-    Returns: the matplotlib Figure, one row per joint.
-    Raises: InputError if the path has another suffix or no file can be written there.
+    Args:
+        comparison: What `compare_rotor_models` returns.
+        path: File to write, .png, .pdf or .svg; by default none.
+
+    Returns:
+        The matplotlib Figure, one row per joint.
+
+    Raises:
+        InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
     from matplotlib.figure import Figure

@@ -40,10 +40,15 @@ EDGES = (0.05, 0.5, 0.95)
 def plot_simulation(run: Simulation, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of a simulation: positions of links and motors with the reference, errors, torques and deflections.
 
-    run: one run or a batch, as `simulate` returns it.
-    path: file to write, .png, .pdf or .svg; by default none.
-    Returns: the matplotlib Figure, one row per joint.
-    Raises: InputError if the path has another suffix or no file can be written there.
+    Args:
+        run: One run or a batch, as `simulate` returns it.
+        path: File to write, .png, .pdf or .svg; by default none.
+
+    Returns:
+        The matplotlib Figure, one row per joint.
+
+    Raises:
+        InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
     count = int(np.prod(run.q.shape[:-2]))

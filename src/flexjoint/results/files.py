@@ -35,13 +35,17 @@ class Table(Protocol):
 def write_results(run: Simulation, path: str | os.PathLike[str]) -> None:
     """Write a simulation to a file; the suffix chooses the format.
 
-    run: one run or a batch, as `simulate` returns it.
-    path: .nc (NetCDF with units and provenance, read by `read_results`), .npz, .csv or .parquet (one row per sample,
-        the runs of a batch one after the other).
-    Raises: InputError if the suffix is another, no file can be written there, or a package is missing.
+    Args:
+        run: One run or a batch, as `simulate` returns it.
+        path: .nc (NetCDF with units and provenance, read by `read_results`), .npz, .csv or .parquet (one row per
+            sample, the runs of a batch one after the other).
+
+    Raises:
+        InputError: The suffix is another, no file can be written there, or a package is missing.
 
     The same simulation gives the same file, bit-identical.
 
+    Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("hua_3r")
         >>> run = fj.simulate(robot, fj.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.01)
@@ -64,8 +68,11 @@ def write_results(run: Simulation, path: str | os.PathLike[str]) -> None:
 def read_results(path: str | os.PathLike[str]) -> Any:
     """The xarray Dataset of a NetCDF file that `write_results` has written.
 
-    path: a .nc file.
-    Raises: InputError if xarray is not installed or the file cannot be read.
+    Args:
+        path: A .nc file.
+
+    Raises:
+        InputError: Xarray is not installed or the file cannot be read.
     """
     require("xarray", path, "Datasets")
     import xarray
@@ -86,10 +93,13 @@ def read_results(path: str | os.PathLike[str]) -> Any:
 def write_table(table: Table, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None) -> None:
     """Write a table to a file; the suffix chooses the format.
 
-    table: anything with `columns()` and `arrays()`: a MotorTable, Detections, SampleTable, SimulationTable.
-    path: .csv, .npz or .parquet.
-    progress: called with the number of samples written; by default nothing.
-    Raises: InputError if the suffix is another, no file can be written there, or a package is missing.
+    Args:
+        table: Anything with `columns()` and `arrays()`: a MotorTable, Detections, SampleTable, SimulationTable.
+        path: .csv, .npz or .parquet.
+        progress: Called with the number of samples written; by default nothing.
+
+    Raises:
+        InputError: The suffix is another, no file can be written there, or a package is missing.
     """
     path = check_table_path(path)
     with replacing(path) as file:

@@ -13,10 +13,13 @@ from ..errors import FlexjointError, InputError
 def netcdf_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
     """Numeric arrays of a NetCDF file by name.
 
-    data: content of the file.
-    place: name of the file, for messages.
-    wanted: chooses among the names of all numeric arrays.
-    Raises: InputError if xarray is not installed or the file cannot be read.
+    Args:
+        data: Content of the file.
+        place: Name of the file, for messages.
+        wanted: Chooses among the names of all numeric arrays.
+
+    Raises:
+        InputError: Xarray is not installed or the file cannot be read.
     """
     try:
         import xarray

@@ -18,10 +18,13 @@ NUMBERS = ("BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE")
 def parquet_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
     """Numeric columns of a Parquet file by name, (m,), as doubles; an empty cell is NaN.
 
-    data: content of the file.
-    place: name of the file, for messages.
-    wanted: chooses among the names of all numeric columns.
-    Raises: InputError if pyarrow is not installed, or the file is damaged or too large.
+    Args:
+        data: Content of the file.
+        place: Name of the file, for messages.
+        wanted: Chooses among the names of all numeric columns.
+
+    Raises:
+        InputError: Pyarrow is not installed, or the file is damaged or too large.
     """
     try:
         from pyarrow import BufferReader

@@ -1,4 +1,4 @@
-"""The samples of a Monte-Carlo study as a table, and their number."""
+"""The samples of a Monte-Carlo study as a table."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from .monte_carlo import MonteCarlo
 
 @dataclass(frozen=True, eq=False)
 class SampleTable:
-    """A row per sample: its parameters, its errors, which joint diverged when, and the joint too stiff for the step.
+    """One row per sample: its parameters, its errors, the joint that diverged, and the joint too stiff for the step.
 
-    All samples, or only failures.
+    Args:
+        study: The study.
+        failures: Whether only failed samples are listed; default False.
     """
 
     study: MonteCarlo
     failures: bool = False
 
     def columns(self) -> list[Column]:
+        """Columns of a file."""
         study = self.study
         rows = study.failed if self.failures else slice(None)
         joints = study.robot.joints
@@ -38,16 +41,11 @@ class SampleTable:
         return [*found, Column("longest_step", "s", study.longest_step[rows])]
 
     def arrays(self) -> dict[str, Any]:
+        """The columns by name."""
         return {column.name: column.values for column in self.columns()}
 
 
-def counts(study: MonteCarlo) -> str:
-    """How many samples there are and failed, those of the integrator by themselves."""
-    count, failed, stiff = study.samples.size, study.control_failed.sum(), study.integrator_failed.sum()
-    text = f"{count} sample{'s' * (count != 1)}, {failed} failed"
-    return f"{text}, step too long for {stiff}" if stiff else text
-
-
 def unit_of(study: MonteCarlo, path: str) -> str:
+    """Unit of a varied parameter."""
     known = parameters(study.robot)
     return known[path if path in known else path.rsplit(".", 1)[0]].unit

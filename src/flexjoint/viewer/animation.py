@@ -37,12 +37,13 @@ VIEW = (-60.0, 22.0)  # azimuth and elevation of the camera, °
 class Scene(NamedTuple):
     """What is drawn.
 
-    title: text above the picture.
-    t: times of the frames, (frames,), s.
-    links, motors: points of the arm at the link and at the motor positions, (frames, points, 3), m.
-    segments: pairs of points with a line between them.
-    joints: points at which a joint moves.
-    tip: point of the tool.
+    Args:
+        title: Text above the picture.
+        t: Times of the frames, (frames,), s.
+        links, motors: Points of the arm at the link and at the motor positions, (frames, points, 3), m.
+        segments: Pairs of points with a line between them.
+        joints: Points at which a joint moves.
+        tip: Point of the tool.
     """
 
     title: str
@@ -64,14 +65,18 @@ def animate(
 ) -> None:
     """Write an animation of one run.
 
-    run: one run, as `simulate` returns it.
-    path: .html (self-contained page), .gif or .mp4 (needs ffmpeg).
-    frames: per second; default 25.
-    speed: playback speed relative to real time; default 1.
-    magnify: factor by which deflections are enlarged; default 1.
-    Raises: InputError if the run is a batch, an option is not positive, there would be more than 2000 frames, or no
-        file can be written.
+    Args:
+        run: One run, as `simulate` returns it.
+        path: .html (self-contained page), .gif or .mp4 (needs ffmpeg).
+        frames: Per second; default 25.
+        speed: Playback speed relative to real time; default 1.
+        magnify: Factor by which deflections are enlarged; default 1.
 
+    Raises:
+        InputError: The run is a batch, an option is not positive, there would be more than 2000 frames, or no file can
+            be written.
+
+    Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("hua_3r")
         >>> run = fj.simulate(robot, fj.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.2)

@@ -19,10 +19,11 @@ from ..types import Expression, FloatArray
 class Skeleton(NamedTuple):
     """Line segments of an arm.
 
-    points: (..., points, 3), base coordinates, m.
-    segments: pairs of points with a line between them.
-    joints: points at which a joint moves.
-    tip: point of the tool.
+    Args:
+        points: (..., points, 3), base coordinates, m.
+        segments: Pairs of points with a line between them.
+        joints: Points at which a joint moves.
+        tip: Point of the tool.
     """
 
     points: FloatArray

@@ -105,7 +105,7 @@ def test_a_step_too_long_for_some_samples(run):
     assert "diverged" not in result.stdout
     message = "hua_3r: a step of 0.001 s (runge_kutta) is too long for joint 'joint3' with the parameters given"
     assert f"warning: {message} in {count} of 16 runs: it is stable up to 0.000" in result.stderr
-    assert "; take 2 substeps per period; these runs do not" in result.stderr
+    assert "; take 2 substeps per period; the errors of these runs are not those" in result.stderr
     cured = run(*many, "--substeps", "2")
     assert "hua_3r: 16 samples, 0 failed\n" in cured.stdout and not cured.stderr
 

@@ -327,7 +327,7 @@ def test_a_law_that_no_setting_describes_is_noticed(tmp_path):
     own_study(tmp_path / "samples", law)
     assert own_study(tmp_path / "samples", law, samples=16).complete
     (tmp_path / "gain.txt").write_text("60")
-    with pytest.raises(fj.InputError, match=r"sample 0 comes out otherwise now: largest was .* such as a file"):
+    with pytest.raises(fj.InputError, match=r"sample 0 is not reproduced: largest was .* such as a file"):
         own_study(tmp_path / "samples", law, samples=24)
 
 
@@ -499,14 +499,14 @@ def test_impossible_variations(vary, message):
         ({"seed": -1}, "seed is -1"),
         ({"threads": 0}, "threads is 0"),
         ({"limit": 0.0}, "limit is 0.0"),
-        ({"free": {"link1.mass": 1.0}}, "no option free; say so in vary"),
+        ({"free": {"link1.mass": 1.0}}, "no option free; use vary="),
         ({"gains": [1.0]}, "no option gains"),
     ],
 )
 def test_mistakes(changes, message):
     with pytest.raises(fj.InputError, match=message):
         study(**changes)
-    with pytest.raises(fj.InputError, match="OpenLoop follows no motion"):
+    with pytest.raises(fj.InputError, match="OpenLoop follows no reference"):
         fj.monte_carlo(ROBOT, fj.OpenLoop(ROBOT), [0.0, 0.0], 1.0, samples=1, vary=VARY)
 
 
