@@ -217,7 +217,7 @@ from .observers import (
     spread_of_noise as spread_of_noise,
     struck_links as struck_links,
 )
-from .plots import plot_simulation as plot_simulation
+from .plots import plot_monte_carlo as plot_monte_carlo, plot_simulation as plot_simulation
 from .results import read_results as read_results, write_results as write_results
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
 from .robot.parameters import Parameter as Parameter, parameters as parameters
@@ -243,7 +243,7 @@ from .springs import (
     Spring as Spring,
     TabulatedSpring as TabulatedSpring,
 )
-from .studies import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo, plot_monte_carlo as plot_monte_carlo
+from .studies import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo
 from .trajectory import (
     FilteredStep as FilteredStep,
     Joined as Joined,

@@ -40,15 +40,16 @@ def finite(owner: str, what: str, value: Any) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
+    """The array itself, read-only."""
     array.flags.writeable = False
     return array
 
 
 def point(owner: str, what: str, value: Any) -> np.ndarray:
-    """One number a joint, (n,)."""
+    """One finite number per joint, a read-only array (n,)."""
     array = finite(owner, what, value)
     if array.ndim != 1:
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number a joint")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number per joint")
     return frozen(array)
 
 
@@ -60,10 +61,10 @@ def two_points(owner: str, start: Any, goal: Any) -> tuple[np.ndarray, np.ndarra
 
 
 def rows(owner: str, what: str, value: Any, least: int) -> np.ndarray:
-    """One point a row, (m, n), at least so many."""
+    """One point per row, a read-only array (m, n) with at least `least` rows."""
     array = finite(owner, what, value)
     if array.ndim != 2:
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), a row a point")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), one row per point")
     if len(array) < least:
         raise InputError(f"{owner}: {what} has {len(array)} rows; {least} are the least")
     return frozen(array)
@@ -73,7 +74,7 @@ def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
     """`length` times, each later than the one before."""
     array = finite(owner, what, value)
     if array.shape != (length,):
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time a row")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time per row")
     late = np.flatnonzero(np.diff(array) <= 0)
     if late.size:
         i = int(late[0])

@@ -13,8 +13,9 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from .answers import STREAM, Answer, give, to_a_reader
-from .text import one_line
+from .command_result import CommandResult, give
+from .standard_output import STREAM, to_a_reader
+from .terminal_text import one_line
 
 BAD_INPUT = 2  # exit codes; 1 is a bug of ours
 DIVERGED = 3
@@ -120,13 +121,13 @@ def help_without_command(ctx: typer.Context) -> None:
 
 
 def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -> Callable[[Any], Any]:
-    """Register a function as a command: it returns an Answer, and gets the options of `Settings` beside its own.
+    """Register a function as a command: it returns an CommandResult, and gets the options of `Settings` beside its own.
 
     A mistake is one line on stderr and exit code 2, without a traceback; a warning is one line too.  `aliases` has the
     Python names of arguments, as they stand in messages, that the function calls otherwise.
     """
 
-    def register(function: Callable[..., Answer]) -> Callable[..., Answer]:
+    def register(function: Callable[..., CommandResult]) -> Callable[..., CommandResult]:
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
             settings = (ctx.obj or Settings()) | Settings(*(given.pop(x) for x in COMMON))
@@ -145,7 +146,9 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
     return register
 
 
-def perform(work: Callable[[], Answer], settings: Settings, output: Path | None, spoken: Callable[[str], str]) -> None:
+def perform(
+    work: Callable[[], CommandResult], settings: Settings, output: Path | None, spoken: Callable[[str], str]
+) -> None:
     """Do the work of a command, and print its answer, warnings and errors."""
     import warnings
 
@@ -189,7 +192,7 @@ def speaker(ctx: typer.Context, aliases: dict[str, str]) -> Callable[[str], str]
     """Python's messages in the words of this command."""
 
     def speak(message: str) -> str:
-        from .words import spoken
+        from .messages import spoken
 
         return spoken(message, ctx.command.params, aliases)
 

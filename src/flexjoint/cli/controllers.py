@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .answers import Answer
 from .app import command
+from .command_result import CommandResult
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
 
 
 @command()
-def controllers() -> Answer:
+def controllers() -> CommandResult:
     """List the controllers of `simulate` and the numbers they take."""
     laws = registrations().values()
     rows = [[law.name, usage(law), law.summary, law.robots] for law in laws]
@@ -98,4 +98,5 @@ def controllers() -> Answer:
         "Gains are in SI units, one for all joints; POLE is negative, in 1/s. --json adds the unit and meaning of each "
         "number. Formulas: docs/control.md."
     )
-    return Answer([Table(["controller", "takes", "what it does", "robots"], rows, note=note)], {"controllers": data})
+    table = Table(["controller", "takes", "what it does", "robots"], rows, note=note)
+    return CommandResult([table], {"controllers": data})

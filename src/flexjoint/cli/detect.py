@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import STREAM, Answer, standard_output
 from .app import command
+from .command_result import CommandResult
 from .completion import logs, robots
+from .standard_output import STREAM, standard_output
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def detect(
         typer.Option("--output", "-o", help="Residuals: .csv, .npz, .parquet; - is CSV on standard output."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Find collisions and actuator faults in a log.
 
     Also says where nothing could be told.
@@ -95,7 +96,7 @@ def detect(
         *([blind_table(found)] if found.blind else []),
     ]
     files = [path for path in (output, plot) if path is not None and path != STREAM]
-    return Answer([*summary(found), *tables], detection_data(found), files)
+    return CommandResult([*summary(found), *tables], detection_data(found), files)
 
 
 def interval(text: str) -> tuple[float, float]:

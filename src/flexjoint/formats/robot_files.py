@@ -34,6 +34,7 @@ from ..drives import Drive
 from ..errors import RobotError
 from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
+from ..types import FloatArray
 from .angles import check_angle
 from .dh import from_dh
 from .drive_tables import read_drive
@@ -156,7 +157,7 @@ def _link(link: Table) -> Link:
     return Link(name, joint, parent, link.number("mass", 0.0), com, _inertia(link))
 
 
-def _rotation(link: Table) -> np.ndarray:
+def _rotation(link: Table) -> FloatArray:
     if "rotation" in link.data:
         return link.matrix("rotation")
     if "rpy_deg" in link.data:
@@ -176,7 +177,7 @@ def _finite(link: Table, key: str) -> list[float]:
     return angles
 
 
-def _inertia(link: Table) -> np.ndarray:
+def _inertia(link: Table) -> FloatArray:
     if "inertia" not in link.data:
         return np.zeros((3, 3))
     if isinstance(link.data["inertia"], list):

@@ -21,7 +21,7 @@ from .base import Measurement
 from .detector import Detector
 from .momentum import JointTorqueResidual, MomentumResidual
 from .residual import ResidualState, Status, split
-from .timed import ObserverWrapper
+from .timed import ObserverWrapper, StepResult
 
 EXCITATION = 0.01  # least variance of a torque, relative to its mean square, that distinguishes loss from bias
 
@@ -115,9 +115,7 @@ class FaultIdentifier(ObserverWrapper):
         m = self.robot.motor_count
         return {**self.detector.outputs, "fault": m, "loss": m, "bias": m}
 
-    def step(
-        self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         inner, *rest = split(state, self.sizes)
         after, found = self.detector.step(inner, h, measurement, torque)
         updated, before = found["status"] <= sx(Status.SATURATED), self._residual_state(inner)

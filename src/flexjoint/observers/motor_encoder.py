@@ -36,7 +36,7 @@ from .link_residual import LinkResidual
 from .momentum import MAX_GAP
 from .residual import ResidualState, Status, TransferFunction, check_residual, is_finite, split, time_passed
 from .spring_torque import SpringTorqueObserver
-from .timed import TimedObserver
+from .timed import StepResult, TimedObserver
 
 SETTLING_TIME = 7.0  # time constants after which a filter has settled: e⁻⁷ is 0.1 %
 
@@ -136,9 +136,7 @@ class MotorEncoderResidual(TimedObserver):
         K1, K2 = self.spring_cutoff, float(self.link_cutoff[channel])
         return TransferFunction(np.array([K1 * K2]), np.array([1.0, K1 + K2, K1 * K2]))
 
-    def step(
-        self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         motors, links, *rest = split(state, self.sizes)
         before, earlier = LinkEstimate(*rest), ResidualState(*split(motors, self.springs.sizes))
         elapsed = earlier.elapsed + h

@@ -1,5 +1,6 @@
-"""What the code of a function or an instance can read: captured variables, globals, defaults, attributes; and which
-code is Python's or of an installed package, so that a name and a version say what it is.
+"""Dependencies of a function or an instance: captured variables, globals, defaults and attributes that it can read.
+
+Also tells which code belongs to Python or to an installed package, which a name and a version identify.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from ..errors import InputError
 
-UNSEEN = ("eval", "exec", "globals", "open", "input", "__import__")  # what they read is in no variable
+UNSEEN = ("eval", "exec", "globals", "open", "input", "__import__")  # they read data that no variable has
 GLOBAL_READS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
 CELL_READS = ("LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF")
 ATTRIBUTE_READS = ("LOAD_ATTR", "LOAD_METHOD")
@@ -26,9 +27,9 @@ EMPTY = "no value yet"
 
 
 def variables(function: types.FunctionType) -> dict[str, Any]:
-    """All that a function can read beside its arguments, by name: captured variables, globals, defaults.
+    """All that a function can read besides its arguments, by name: captured variables, globals, defaults.
 
-    Of a module of the user's it is what has one of the names that the function uses.
+    For a module of the user these are its members with names that the function uses.
     """
     found = dict(zip(function.__code__.co_freevars, map(content, function.__closure__ or ())))
     names = sorted({x for code in codes(function.__code__) for x in code.co_names})
@@ -51,6 +52,7 @@ def variables(function: types.FunctionType) -> dict[str, Any]:
 
 
 def content(cell: types.CellType) -> Any:
+    """Value of a captured variable; a text if it has none yet."""
     try:
         return cell.cell_contents
     except ValueError:
@@ -58,7 +60,7 @@ def content(cell: types.CellType) -> Any:
 
 
 def codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """The code of a function and of those inside it."""
+    """Code of a function and of the functions inside it."""
     yield code
     for x in code.co_consts:
         if isinstance(x, types.CodeType):
@@ -66,7 +68,7 @@ def codes(code: types.CodeType) -> Iterator[types.CodeType]:
 
 
 def looked_up(function: types.FunctionType, key: str) -> Any:
-    """The value of a global name; a text for one that does not exist (yet)."""
+    """Value of a global name; a text if it does not exist yet."""
     if key in function.__globals__:
         return function.__globals__[key]
     if key in UNSEEN:
@@ -75,6 +77,7 @@ def looked_up(function: types.FunctionType, key: str) -> Any:
 
 
 def imported_module(function: types.FunctionType, key: str, level: Any) -> Any:
+    """Module that a function imports; a text if there is none."""
     try:
         package = function.__globals__.get("__package__") or ""
         return importlib.import_module(resolve_name("." * level + key, package) if level else key)
@@ -83,11 +86,12 @@ def imported_module(function: types.FunctionType, key: str, level: Any) -> Any:
 
 
 def is_own_module(item: Any) -> bool:
+    """Whether an object is a module of the user."""
     return isinstance(item, types.ModuleType) and not library(item.__name__)
 
 
 def members(module: types.ModuleType, names: list[str]) -> dict[str, Any]:
-    """Of a module of the user's, what has one of the names that a function uses."""
+    """Members of a module of the user with names that a function uses."""
     found = {}
     for key in names:
         if key in vars(module):
@@ -97,7 +101,7 @@ def members(module: types.ModuleType, names: list[str]) -> dict[str, Any]:
 
 
 def attributes(item: Any) -> dict[str, Any]:
-    """The attributes of an instance, in alphabetical order, without those that are computed from the others."""
+    """Attributes of an instance in alphabetical order, without cached properties."""
     bases = type(item).__mro__
     found = dict(getattr(item, "__dict__", {}))
     slots = [x for base in bases for x in as_tuple(vars(base).get("__slots__", ()))]
@@ -107,11 +111,12 @@ def attributes(item: Any) -> dict[str, Any]:
 
 
 def as_tuple(slots: Any) -> tuple[str, ...]:
+    """Slots of a class as a tuple."""
     return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
 def generated(item: Any) -> bool:
-    """Whether `dataclass` wrote a method, which the fields then describe."""
+    """Whether `dataclass` generated a method; the fields describe it."""
     inner = getattr(item, "__wrapped__", item)
     return item is None or (isinstance(inner, types.FunctionType) and inner.__code__.co_filename == "<string>")
 
@@ -121,14 +126,14 @@ def generated(item: Any) -> bool:
 
 @functools.cache
 def folders() -> tuple[Path, ...]:
-    """Where Python and installed packages lie."""
+    """Folders of Python and of installed packages."""
     paths = sysconfig.get_paths()
     return tuple(Path(paths[key]).resolve() for key in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 @functools.cache
 def library(module: str) -> bool:
-    """Whether a module is Python's, flexjoint's or of an installed package, so that its version identifies it."""
+    """Whether a module belongs to Python, flexjoint or an installed package, so that its version identifies it."""
     top = module.partition(".")[0]
     if top in ("flexjoint", "builtins") or top in sys.stdlib_module_names:
         return True
@@ -138,12 +143,13 @@ def library(module: str) -> bool:
 
 @functools.cache
 def version_of(module: str) -> str:
+    """Version of the package of a module."""
     top = module.partition(".")[0]
     return str(getattr(sys.modules.get(top), "__version__", "")) or ".".join(map(str, sys.version_info[:2]))
 
 
 def found_by_name(item: Any) -> bool:
-    """Whether an object of Python's or of an installed package is what its own name stands for."""
+    """Whether an object of Python or of an installed package is found under its own name."""
     name, found = getattr(item, "__qualname__", None), sys.modules.get(module_of(item))
     if not isinstance(name, str) or not library(module_of(item)):
         return False
@@ -153,18 +159,20 @@ def found_by_name(item: Any) -> bool:
 
 
 def module_of(item: Any) -> str:
+    """Name of the module of an object."""
     module = getattr(item, "__module__", None)
     return module if isinstance(module, str) else "builtins"
 
 
 def written_here(kind: type) -> bool:
-    """Whether a class is the user's or flexjoint's, so that its attributes say what an instance is."""
+    """Whether a class belongs to the user or to flexjoint, so that attributes identify an instance."""
     module = module_of(kind)
     return not library(module) or module.startswith("flexjoint.")
 
 
 def refusal(name: str, what: str) -> InputError:
+    """Error for an object that cannot be identified."""
     return InputError(
-        f"monte_carlo: the samples in a folder must be those of the same law, but {name[:200]} {what[:200]}; give the "
-        "law an attribute identity, a text that you change whenever the law changes, or run without a folder"
+        f"monte_carlo: a folder holds samples of one controller, but {name[:200]} {what[:200]}; give the controller an "
+        "attribute identity, a text that you change whenever the controller changes, or run without a folder"
     )

@@ -1,4 +1,4 @@
-"""The robot near a state as a linear system, x' = A x + B u, its modes and damping; its modes over the workspace."""
+"""Linearization of a robot about a state, x' = A x + B u, its poles and damping; natural frequencies of its springs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithm.api import kernel_of
 from ..checks import finite
@@ -22,51 +23,90 @@ from ..dynamics.inverse import refuse_antagonism
 from ..dynamics.links import gravity_torque
 from ..dynamics.recursion.composite_bodies import mass_matrix
 from ..errors import InputError
+from ..html import table
 from ..robot import Robot
 from ..simulation.plant import Plant
 from ..simulation.rest import at_rest
 from ..spatial import ca, sx, zeros
+from ..types import ComplexArray, Expression, FloatArray
 
 Names = str | Sequence[str]
+ROUNDING = 1e-6  # relative to the fastest pole: smaller poles and real parts are 0 but for rounding
 
 
 class LinearModel(NamedTuple):
-    """x' = A x + B τ, y = C x + D τ for small deviations: x = (q, θ behind springs, q', θ' behind springs), y = q.
+    """Linear system x' = A x + B τ, y = C x + D τ for small deviations from a state.
 
-    `states` names x and `inputs` τ, both motors of a joint with two.  (A, B, C, D) are what python-control's `ss` and
-    SciPy's `StateSpace` take.  `system` gives those of other inputs and outputs: `tau.joint1` is the torque of a motor,
-    `load.joint1` a force on a link; the outputs are the states, the accelerations `a.joint1`, `deflection.joint1` and
-    `tau_e.joint1`, the torque of the springs.  Several are given as a pattern, such as `q.*`, or as a list.
+    Args:
+        A, B, C, D: The matrices for x = (q, θ, q', θ') with θ of elastic joints only, input τ and output y = q;
+            python-control's `ss` and SciPy's `StateSpace` take them.
+        states: Names of x.
+        inputs: Names of the motors of τ.
+        columns: Column of B by input.
+        rows: Rows of C and of D, over all columns, by output.
+        robot: The robot.
+
+    `system` gives the matrices of other inputs and outputs by name.  Inputs: `tau.joint1`, the torque of a motor, and
+    `load.joint1`, a force on a link.  Outputs: the states, the acceleration `a.joint1`, `deflection.joint1`, and the
+    spring torque `tau_e.joint1`.  Give several as a pattern, such as `q.*`, or as a list.
     """
 
-    A: np.ndarray
-    B: np.ndarray
-    C: np.ndarray
-    D: np.ndarray
+    A: FloatArray
+    B: FloatArray
+    C: FloatArray
+    D: FloatArray
     states: tuple[str, ...]
     inputs: tuple[str, ...]
-    columns: Mapping[str, np.ndarray]  # of B, by the name of the input
-    rows: Mapping[str, tuple[np.ndarray, np.ndarray]]  # of C and of D for all columns, by the name of the output
+    columns: Mapping[str, FloatArray]
+    rows: Mapping[str, tuple[FloatArray, FloatArray]]
+    robot: Robot
+
+    def __repr__(self) -> str:
+        least = ROUNDING * self.frequencies.max(initial=0.0)
+        found = self.frequencies[self.frequencies > least]
+        span = f"{found[0]:.4g} to {found[-1]:.4g} rad/s" if found.size else "0 rad/s"
+        unstable = np.count_nonzero(self.poles.real > least)
+        return (
+            f"<LinearModel of {self.robot.name}: {len(self.states)} states, {len(self.inputs)} motors; natural "
+            f"frequencies {span}; {unstable} unstable poles>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (f"{pole.real:.4g} {pole.imag:+.4g}i", f"{size:.4g}", f"{damping:.3g}")
+            for pole, size, damping in zip(self.poles, self.frequencies, self.damping)
+            if pole.imag >= 0
+        ]
+        caption = f"{self.robot.name}, linear model: {len(self.states)} states, {len(self.inputs)} motors"
+        return table(rows, ("pole, 1/s", "frequency, rad/s", "damping ratio"), caption=caption)
 
     @property
-    def poles(self) -> np.ndarray:
-        """Eigenvalues of A, rad/s, slow ones first."""
-        values = np.linalg.eigvals(self.A)
+    def poles(self) -> ComplexArray:
+        """Eigenvalues of A, 1/s, the slowest first."""
+        values = np.linalg.eigvals(self.A).astype(complex)
         return values[np.argsort(np.abs(values), kind="stable")]
 
     @property
-    def frequencies(self) -> np.ndarray:
-        """|s| of the poles, rad/s."""
+    def frequencies(self) -> FloatArray:
+        """Natural frequencies |s| of the poles, rad/s."""
         return np.abs(self.poles)
 
     @property
-    def damping(self) -> np.ndarray:
-        """−Re s/|s| of the poles: 1 without oscillation, 0 undamped, negative if unstable; of a pole at 0, 0."""
+    def damping(self) -> FloatArray:
+        """Damping ratios −Re s/|s| of the poles: 1 without oscillation, 0 undamped or s = 0, negative if unstable."""
         size = self.frequencies
         return np.where(size > 0, -self.poles.real / np.where(size > 0, size, 1.0), 0.0)
 
-    def system(self, inputs: Names = "tau.*", outputs: Names = "q.*") -> tuple[np.ndarray, ...]:
-        """(A, B, C, D) of these inputs and outputs: `control.ss(*model.system("load.joint1", "q.*"))`."""
+    def system(self, inputs: Names = "tau.*", outputs: Names = "q.*") -> tuple[FloatArray, ...]:
+        """Matrices (A, B, C, D) for the given inputs and outputs, such as `model.system("load.joint1", "q.*")`.
+
+        Args:
+            inputs: A name, a pattern or a list of them; default all motor torques.
+            outputs: Likewise; default all link positions.
+
+        Raises:
+            InputError: A name matches nothing.
+        """
         known = list(self.columns)
         columns, rows = chosen(inputs, known), [self.rows[name] for name in chosen(outputs, list(self.rows))]
         B = np.stack([self.columns[name] for name in columns], axis=1)
@@ -74,7 +114,14 @@ class LinearModel(NamedTuple):
         return self.A, B, C, D[:, [known.index(name) for name in columns]]
 
     def to_control(self, inputs: Names = "tau.*", outputs: Names = "q.*") -> Any:
-        """The same as a StateSpace of python-control, whose names have no dots: `tau.joint1` is `tau[joint1]` there."""
+        """The system as a StateSpace of python-control; `tau.joint1` is called `tau[joint1]` there.
+
+        Args:
+            inputs, outputs: As for `system`.
+
+        Raises:
+            InputError: Python-control is not installed or a name matches nothing.
+        """
         try:
             import control
         except ImportError:
@@ -86,39 +133,60 @@ class LinearModel(NamedTuple):
         }
         return control.ss(*self.system(inputs, outputs), **names)
 
-    def response(self, omega: Any, inputs: Names = "tau.*", outputs: Names = "q.*") -> np.ndarray:
-        """Transfer functions C (iω − A)⁻¹ B + D at frequencies (...,) in rad/s: (..., outputs, inputs)."""
+    def response(self, omega: ArrayLike, inputs: Names = "tau.*", outputs: Names = "q.*") -> ComplexArray:
+        """Frequency response C (iω − A)⁻¹ B + D, (..., outputs, inputs), complex.
+
+        Args:
+            omega: Frequencies (...,), rad/s.
+            inputs, outputs: As for `system`.
+
+        Raises:
+            InputError: A frequency is that of an undamped pole.
+        """
         A, B, C, D = self.system(inputs, outputs)
         s = 1j * finite("linear model", "omega", omega)[..., None, None]
         try:
-            return C @ np.linalg.solve(s * np.eye(len(A)) - A, B + 0j) + D
+            return np.asarray(C @ np.linalg.solve(s * np.eye(len(A)) - A, B + 0j) + D, dtype=complex)
         except np.linalg.LinAlgError:
-            raise InputError(
-                "linear model: a frequency is that of a pole without damping; take one beside it"
-            ) from None
+            raise InputError("linear model: a frequency is that of an undamped pole; take one beside it") from None
 
 
 def bracketed(names: Sequence[str]) -> list[str]:
+    """Names without dots, as python-control wants them."""
     parts = [name.partition(".") for name in names]
     return [f"{kind}[{joint.replace('.', '_')}]" for kind, _, joint in parts]
 
 
 def chosen(names: Names, known: Sequence[str]) -> list[str]:
-    """Those that match a name, a pattern or several of them, in the order given."""
+    """Known names that match a name, a pattern or a list of them, in the order given."""
     found: dict[str, None] = {}
     for pattern in [names] if isinstance(names, str) else names:
         matched = [name for name in known if name == pattern or fnmatchcase(name, pattern)]
         if not matched:
-            raise InputError(f"linear model: nothing is called '{pattern}'; there are {', '.join(known)}")
+            raise InputError(f"linear model: nothing matches '{pattern}'; there are {', '.join(known)}")
         found |= dict.fromkeys(matched)
     return list(found)
 
 
-def linearize(robot: Robot, state: Any, tau: Any = None) -> LinearModel:
-    """The robot near a state: a configuration (n,) at rest with the springs carrying the links, or a JointState.
+def linearize(robot: Robot, state: ArrayLike | JointState, tau: ArrayLike | None = None) -> LinearModel:
+    """Linear model of a robot about a state.
 
-    `tau` is the motor torque there; by default that which gravity asks for.  Joints of variable stiffness need a
-    JointState, such as `at_rest(robot, q, stiffness)`.
+    Args:
+        robot: Any robot that can be simulated.
+        state: A configuration (n,), rad or m, at which the robot rests with its springs in equilibrium, or a
+            JointState. A robot with variable stiffness needs a JointState, such as `at_rest(robot, q, stiffness)`.
+        tau: Motor torques at that state, one per motor, Nm or N; by default those that balance gravity.
+
+    Returns:
+        A LinearModel.
+
+    Raises:
+        InputError: A shape does not fit or a number is not finite.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> model = fj.linearize(fj.load("hua_3r"), [0.2, 0.5, -0.4])
+        >>> A, B, C, D = model.system("load.joint1", "q.*")
     """
     if isinstance(state, tuple) and not isinstance(state, JointState):
         raise InputError("linearize: state must be a configuration (n,) or a JointState")
@@ -142,10 +210,12 @@ def linearize(robot: Robot, state: Any, tau: Any = None) -> LinearModel:
     columns |= {f"load.{joint}": push[:, i] for i, joint in enumerate(joints)}
     states = (*places, *rates)
     rows = outputs(plant, springs, states, A, np.stack(list(columns.values()), axis=1))
-    return LinearModel(A, B, np.eye(n, 2 * p), np.zeros((n, len(motors))), states, robot.motor_names, columns, rows)
+    C, D = np.eye(n, 2 * p), np.zeros((n, len(motors)))
+    return LinearModel(A, B, C, D, states, robot.motor_names, columns, rows, robot)
 
 
-def numbers(robot: Robot, name: str, value: Any) -> np.ndarray:
+def numbers(robot: Robot, name: str, value: ArrayLike) -> FloatArray:
+    """An array with one number per motor; raises InputError if it is not."""
     array = np.asarray(value, dtype=float)
     if array.shape != (robot.motor_count,) or not np.all(np.isfinite(array)):
         raise InputError(f"linearize: {name} has shape {array.shape}; it must be {robot.motor_count} finite numbers")
@@ -154,11 +224,11 @@ def numbers(robot: Robot, name: str, value: Any) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def slopes(robot: Robot) -> Kernel:
-    """(x, w, τ) -> ∂w'/∂(x, w, τ) of the free coordinates x with the velocities w, and ∂τ_e/∂(x, w)."""
+    """Kernel (x, w, τ) -> ∂w'/∂(x, w, τ) and ∂τ_e/∂(x, w), for free coordinates x with velocities w."""
     plant = Plant(robot)
     p, m = robot.n + len(plant.behind), robot.motor_count
 
-    def function(x: Any, w: Any, tau: Any) -> list[tuple[Array, Any]]:
+    def function(x: Expression, w: Expression, tau: Expression) -> list[tuple[Array, Expression]]:
         state = plant.state(x, w)
         rate, tau_e = plant.acceleration(0.0, state, tau), plant.torques_on_links(state, zeros(m))
         return [
@@ -170,8 +240,8 @@ def slopes(robot: Robot) -> Kernel:
     return kernel_of(f"slopes of {robot.name}", inputs, function, f"slopes {robot.digest}", loops=False)
 
 
-def pushed(robot: Robot, q: np.ndarray, p: int) -> np.ndarray:
-    """Accelerations (p, n) of the free coordinates by forces on the links."""
+def pushed(robot: Robot, q: FloatArray, p: int) -> FloatArray:
+    """Acceleration of each free coordinate per unit force on each link, (p, n)."""
     if any(robot.antagonistic):
         found = np.zeros((p, robot.n))
         found[: robot.n] = np.linalg.inv(mass_matrix(robot, q))
@@ -180,9 +250,9 @@ def pushed(robot: Robot, q: np.ndarray, p: int) -> np.ndarray:
 
 
 def outputs(
-    plant: Plant, springs: np.ndarray, states: Sequence[str], A: np.ndarray, B: np.ndarray
-) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Rows of C and D: the states, accelerations of the links, deflections of the springs and their torques."""
+    plant: Plant, springs: FloatArray, states: Sequence[str], A: FloatArray, B: FloatArray
+) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Rows of C and D by output: states, accelerations of the links, deflections and torques of the springs."""
     unit, none, robot = dict(zip(states, np.eye(len(states)))), np.zeros(B.shape[1]), plant.robot
     found = {name: (row, none) for name, row in unit.items()}
     p, joints = len(states) // 2, [joint.name for joint in robot.joints]
@@ -194,10 +264,18 @@ def outputs(
     return found | {f"tau_e.{x}": (springs[i], none) for i, x in enumerate(joints) if robot.elastic[i]}
 
 
-def joint_eigenfrequencies(robot: Robot, q: Any) -> np.ndarray:
-    """Frequencies of the springs' modes at configurations (..., n), rad/s, slow ones first: (..., springs).
+def joint_eigenfrequencies(robot: Robot, q: ArrayLike) -> FloatArray:
+    """Natural frequencies of the joint springs, (..., number of springs), rad/s, the slowest first.
 
-    Undamped, without the slopes of gravity, as in `joint_modes`, which gives the shapes at one configuration.
+    Args:
+        robot: With elastic joints; not with variable stiffness.
+        q: Configurations (..., n), rad or m.
+
+    Raises:
+        InputError: The robot has variable stiffness or q does not fit.
+
+    Damping and the gradient of gravity are neglected, as in `joint_modes`, which also gives the mode shapes at one
+    configuration.
     """
     refuse_antagonism(
         "joint_eigenfrequencies", robot, "a robot whose drives are ElasticDrive, of the stiffness in question"
@@ -207,7 +285,7 @@ def joint_eigenfrequencies(robot: Robot, q: Any) -> np.ndarray:
         raise InputError(f"joint_eigenfrequencies: q has shape {q.shape}; it must be (..., {robot.n}) finite numbers")
     springs = np.flatnonzero(robot.elastic)
     M = coupled_mass_matrix(robot, q)
-    bending = np.zeros((M.shape[-1], len(springs)))  # forces of the springs' torques, times √k below
+    bending = np.zeros((M.shape[-1], len(springs)))  # generalized force of a unit spring torque; times √k below
     bending[springs, range(len(springs))] = -1.0
     bending[robot.n :] = np.eye(len(springs))
     pull = bending * np.sqrt(stiffnesses(robot)(q)[..., None, springs])
@@ -216,9 +294,9 @@ def joint_eigenfrequencies(robot: Robot, q: Any) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def stiffnesses(robot: Robot) -> Kernel:
-    """q -> dτ_e/dφ of each joint under gravity, zero at rigid ones."""
+    """Kernel q -> dτ_e/dφ per joint under gravity, 0 at rigid joints."""
 
-    def function(q: Any) -> list[tuple[Array, Any]]:
+    def function(q: Expression) -> list[tuple[Array, Expression]]:
         tau, found = gravity_torque.function(robot, q), []
         for i, joint in enumerate(robot.joints):
             phi = spring_motion(joint, [tau[i], 0.0, 0.0])[0]

@@ -13,6 +13,7 @@ from flexjoint.analysis.variable_stiffness_table import stiffness_table
 from flexjoint.results import write_table
 from support.errors import relative_error
 from support.pendulum import GRAVITY, INERTIA, LEVER, MASS, pendulum
+from support.runs import NAMES, PULLED
 
 K, KC = 400.0, 2000.0
 MOTION, STIFFEN = fj.RestToRest([0.2], [1.4], 1.0), fj.RestToRest([900.0], [1100.0], 0.7)
@@ -95,3 +96,13 @@ def test_a_stiffness_out_of_reach_names_joint_time_and_range():
 def test_stiffnesses_that_do_not_fit_are_refused(sigma, words):
     with pytest.raises(fj.InputError, match=words):
         stiffness_table(VSA, fj.RestToRest(np.zeros(3), np.ones(3), 1.0), sigma)
+
+
+def test_units_of_a_pivot_that_slides():
+    pivot, spring = (f"{name}.second" for name in NAMES)
+    goal, sigma = fj.RestToRest([0.0, 0.0], [0.2, 0.1], 1.0), fj.RestToRest([950.0] * 2, [1000.0] * 2, 1.0)
+    table = stiffness_table(PULLED, goal, sigma, 0.1, uncertain={"*.mass": "5%"})
+    headers = [column.header for column in table.columns()]
+    for name in (f"theta.{pivot} [m]", f"phi.{pivot} [m]", f"tau.{pivot} [N]", f"tau_bound.{pivot} [N]"):
+        assert name in headers
+    assert f"tau.{NAMES[0]} [Nm]" in headers and f"phi.{spring} [rad]" in headers

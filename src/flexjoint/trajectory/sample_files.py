@@ -1,8 +1,8 @@
 """Files of samples: CSV with the columns t, q1, ..., qn, or NPZ with the arrays t and q.
 
-A header is optional.  Where it names the time and all joints, `joint1`, `q.joint1`, `joint1.q`, `q1` or `q_1`, columns
-may stand in any order, among others too; units that are not SI stand behind the name, `joint1 [deg]`.  In an NPZ file
-`q` is (m, n); or there is one array a joint, by name.  Files are data: nothing in them is executed.
+A header is optional.  If it names the time and all joints, as `joint1`, `q.joint1`, `joint1.q`, `q1` or `q_1`, the
+columns may have any order, and other columns may be among them.  A unit other than SI follows the name: `joint1 [deg]`.
+An NPZ file has `q`, (m, n), or one array per joint, by name.  Files are data: nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from ..formats.csv_tables import MAX_TABLE_BYTES, read_csv
 from ..formats.npz import npz_arrays
 from ..formats.toml import path_text, read_bytes
 from ..robot import Joint
+from ..types import FloatArray
 
-MAX_MOTION_NUMBERS = 5_000_000  # a spline through them takes seconds and 0.6 GB
+MAX_MOTION_NUMBERS = 5_000_000  # a spline through so many takes seconds and 0.6 GB
 
 
 class Joints(Protocol):
-    """Whose columns they are: a robot, or some of its joints."""
+    """The joints whose columns a file has, in order."""
 
     @property
     def name(self) -> str: ...
@@ -36,19 +37,28 @@ class Joints(Protocol):
     def n(self) -> int: ...
 
     def units(self, joint: Joint) -> Mapping[str, float]:
-        """Of a column, and their sizes in SI."""
+        """Units of a column, each with its size in SI."""
         ...
 
 
-class Columns(NamedTuple):
-    """Sampled times, (m,), and positions, (m, n)."""
+class SampledColumns(NamedTuple):
+    """Times, (m,), in s, and positions, (m, n), in rad or m."""
 
-    times: np.ndarray
-    positions: np.ndarray
+    times: FloatArray
+    positions: FloatArray
 
 
-def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
-    """The samples in a CSV or NPZ file, in the order of the robot's joints."""
+def read_samples(path: str | os.PathLike[str], robot: Joints) -> SampledColumns:
+    """The samples in a CSV or NPZ file.
+
+    Args:
+        path: path of the file.
+        robot: the joints whose positions are read, in this order.
+
+    Raises:
+        InputError: the file cannot be read, lacks a column, or has a number that is not finite or a time that does not
+            increase.
+    """
     place = path_text(path, "file of samples (.csv or .npz)", InputError)
     names, table = (npz_columns if place.lower().endswith(".npz") else csv_columns)(place, robot.n)
     if table.size > MAX_MOTION_NUMBERS:
@@ -78,10 +88,10 @@ def read_columns(path: str | os.PathLike[str], robot: Joints) -> Columns:
     others = [j for j in range(len(names)) if j != first]
     order = [others[k] for k in joint_order([labels[j] for j in others], robot, place)]
     wanted = [scaled(table[:, j], units[j], robot.units(x), names[j], place) for j, x in zip(order, robot.joints)]
-    return Columns(times, np.column_stack(wanted))
+    return SampledColumns(times, np.column_stack(wanted))
 
 
-def csv_columns(place: str, n: int) -> tuple[list[str], np.ndarray]:
+def csv_columns(place: str, n: int) -> tuple[list[str], FloatArray]:
     """Names and columns of a CSV file."""
 
     def choose(header: list[str] | None, width: int) -> range:
@@ -94,7 +104,7 @@ def csv_columns(place: str, n: int) -> tuple[list[str], np.ndarray]:
     return header or ["t", *(f"q{j + 1}" for j in range(n))], table
 
 
-def npz_columns(place: str, n: int) -> tuple[list[str], np.ndarray]:
+def npz_columns(place: str, n: int) -> tuple[list[str], FloatArray]:
     """Names and columns of an NPZ file."""
     data = read_bytes(place, "file of samples (.csv or .npz)", InputError, MAX_TABLE_BYTES)
     if len(data) > MAX_TABLE_BYTES:
@@ -102,7 +112,8 @@ def npz_columns(place: str, n: int) -> tuple[list[str], np.ndarray]:
     return parse_npz(data, place, n)
 
 
-def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
+def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], FloatArray]:
+    """Names and columns of the contents of an NPZ file."""
     arrays = npz_arrays(data, place, lambda names: [*TIME_NAMES, "q"] if "q" in names else names)
     time = next((name for name in TIME_NAMES if name in arrays), None)
     if time is None:
@@ -110,20 +121,20 @@ def parse_npz(data: bytes, place: str, n: int) -> tuple[list[str], np.ndarray]:
     t = arrays.pop(time)
     named = "q" not in arrays
     if not named and arrays["q"].ndim != 2:
-        raise InputError(f"{place}: q has shape {arrays['q'].shape}; it must be ({t.size}, {n}), a row a sample")
+        raise InputError(f"{place}: q has shape {arrays['q'].shape}; it must be ({t.size}, {n}), one row per sample")
     columns = list(arrays.values()) if named else list(arrays["q"].T)
     names = list(arrays) if named else [f"q{j + 1}" for j in range(len(columns))]
     if len(columns) != n:
         raise InputError(f"{place}: {len(columns)} columns beside {time}; there must be {n}, one for each joint")
     for name, column in zip([time, *names], [t, *columns]):
         if column.shape != (t.size,):
-            wanted = f"it must be ({t.size},), one number a sample"
+            wanted = f"it must be ({t.size},), one number per sample"
             raise InputError(f"{place}: {quoted(name)} has shape {column.shape}; {wanted}")
     return [time, *names], np.column_stack([t, *columns])
 
 
 def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
-    """Which column belongs to which joint: by name or number if the names are those of joints, else as they stand."""
+    """The column of each joint: by name or number if the names are those of joints, otherwise in their order."""
     joints = [joint.name for joint in robot.joints]
     for form in ("{0}", "q.{0}", "{0}.q", "q{1}", "q_{1}"):
         known = [form.format(joint, j) for j, joint in enumerate(joints, start=1)]
@@ -138,12 +149,13 @@ def joint_order(names: Sequence[str], robot: Joints, place: str) -> list[int]:
     if len(names) != robot.n:
         raise InputError(
             f"{place}: {len(names) + 1} columns; there must be {robot.n + 1}: the time and one for each of {robot.n} "
-            f"joints; others may be there too if those are named, such as q.{joints[0]}"
+            f"joints; further columns are allowed if those are named, such as q.{joints[0]}"
         )
     return unnamed_order(names, joints, robot.name, place)
 
 
 def is_number(cell: str) -> bool:
+    """Whether a text is a number."""
     try:
         float(cell)
     except ValueError:

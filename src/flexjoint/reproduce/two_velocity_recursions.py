@@ -1,7 +1,14 @@
-"""Which of the sixteen recursions of [DeLuca] have Ṁ = C + Cᵀ, element by element and without rounding: (22)-(24).
+"""The sixteen recursions NE*_{i1 i2 i3 i4} with two velocities, and which of them have Ṁ = C + Cᵀ  [DeLuca sec. IV].
 
-The model is general: masses, centres of mass, inertias and offsets are arbitrary, and before each moving joint but the
-first stands one that is held at an arbitrary angle, the twist of the axes.
+A two-velocity recursion is a Newton-Euler recursion in which one factor of each velocity product is q' and the other
+an auxiliary velocity v_a, so that it computes C(q, q') v_a.  The indices choose the factor that takes v_a: i1 in
+q' ω × z, i2 and i3 in ω × (ω × r) from joint to joint and to the centre of mass, i4 in ω × Iω.  Only 0001 and 1110 have
+a C with Ṁ = C + Cᵀ; `dynamics/recursion/coriolis.py` has both in a shorter form.  Here frames lie on the joint axes, as
+in the paper; prismatic joints, trees and links on fixed joints are added.
+
+The property is checked element by element and without rounding, by (22) to (24).  The model is general: masses, centres
+of mass, inertias and offsets are arbitrary, and before each moving joint except the first stands a joint that is held
+at an arbitrary angle, the twist of the axes.
 """
 
 from __future__ import annotations
@@ -12,13 +19,51 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..dynamics.recursion.bodies import lump_fixed
+from ..dynamics.recursion.kinematics import along_joints, carried_loads, joint_pose
 from ..robot import BASE, Joint, JointKind, Link, Robot
-from ..spatial import ca, rotation_x, rotation_y, time_derivative
-from .exact import Angle, Residue, exactly, random_residues
-from .sixteen import modified_recursion
+from ..spatial import ca, cross, identity, rotation_x, rotation_y, sx, time_derivative, unit_z, zeros
+from .exact_arithmetic import Angle, Residue, exactly, random_residues
 
 VARIANTS = tuple("".join(bits) for bits in product("01", repeat=4))
 KINDS: dict[str, JointKind] = {"R": "revolute", "P": "prismatic"}
+
+
+def modified_recursion(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, *, variant: str, gravity: Any = None) -> Any:
+    """NE*_variant(q, v, v_a, a) of the links, without gravity if none is given  [DeLuca (16)]."""
+    i1, i2, i3, i4 = (digit == "1" for digit in variant)
+    tree, z = lump_fixed(robot), unit_z()
+    base = (zeros(3), zeros(3), zeros(3), zeros(3) if gravity is None else -sx(gravity))
+    motions: list[tuple[Any, Any, Any, Any]] = []
+    loads = []
+    for body in tree:
+        w, w_a, alpha, origin = motions[body.parent] if body.parent >= 0 else base
+        R, r = joint_pose(body, q)
+        v_i, v_ai, a_i = (x[body.coordinate] for x in (v, v_a, a))
+        origin = origin + cross(alpha, r) + centripetal(w, w_a, r, i2)  # (LAR'*)
+        w, w_a, alpha, origin = (R.T @ x for x in (w, w_a, alpha, origin))
+        if body.kind == "revolute":
+            alpha = alpha + a_i * z + (v_ai * cross(w, z) if i1 else v_i * cross(w_a, z))  # (AAR')
+            w, w_a = w + v_i * z, w_a + v_ai * z  # (AVR), (AVR*)
+        else:
+            origin = origin + a_i * z + v_i * cross(w_a, z) + v_ai * cross(w, z)
+        motions.append((w, w_a, alpha, origin))
+        m, h, Sigma = body.inertia
+        c = h if m.is_zero() else h / m
+        Sigma_c = Sigma - h @ c.T
+        I = ca.trace(Sigma_c) * identity() - Sigma_c
+        f = m * (origin + cross(alpha, c) + centripetal(w, w_a, c, i3))  # (LAR*), (FR)
+        gyroscopic = cross(w_a, I @ w) if i4 else cross(w, I @ w_a)
+        loads.append((f, cross(c, f) + I @ alpha + gyroscopic))  # (TR*)
+    return along_joints(tree, carried_loads(tree, q, loads))  # (FP)
+
+
+def centripetal(w: Any, w_a: Any, r: Any, swapped: bool) -> Any:
+    """ω × (ω_a × r), or ω_a × (ω × r)."""
+    return cross(w_a, cross(w, r)) if swapped else cross(w, cross(w_a, r))
+
+
+# Which of them have Ṁ = C + Cᵀ ----------------------------------------------------------------------------------------
 
 
 def dyadic(rng: np.random.Generator, *shape: int) -> np.ndarray:

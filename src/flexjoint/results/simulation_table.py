@@ -1,4 +1,4 @@
-"""Simulations as tables: a row a time, the runs of a batch one after the other."""
+"""Simulations as tables: one row per sample, the runs of a batch one after the other."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from .columns import Column
 
 
 @dataclass(frozen=True, eq=False)
-class RunTable:
-    """The columns of one or more runs."""
+class SimulationTable:
+    """One run or a batch as a table that `write_table` takes."""
 
     run: Simulation
 
     def columns(self) -> list[Column]:
-        """The number of the run in each dimension of a batch, t, then each quantity joint by joint."""
+        """Columns of a file: the number of the run in a batch, t, then one column per quantity and joint or motor."""
         run, batch = self.run, self.run.q.shape[:-2]
-        names, kinds = run.robot.motor_names, run.robot.motor_kinds  # those of joints are the first
+        names, kinds = run.robot.motor_names, run.robot.motor_kinds  # first motors have the order of the joints
         count = max(1, int(np.prod(batch)))
         numbers = [np.repeat(x.ravel(), run.t.size) for x in np.indices(batch)]
         labels = ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
@@ -43,7 +43,7 @@ class RunTable:
         return found
 
     def arrays(self) -> dict[str, Any]:
-        """All arrays of the simulation by name, with the names of joints and motors, and what they came from."""
+        """Arrays by name, with the names of joints and motors and the provenance."""
         run = self.run
         arrays = {name: getattr(run, name) for name in ("t", *LINKS, *MOTORS, "reference", "periods", "joint")}
         names = {

@@ -10,7 +10,7 @@ import pytest
 
 from flexjoint import InputError
 from flexjoint.trajectory import RestToRest
-from flexjoint.trajectory.polynomial import MAX_SMOOTHNESS
+from flexjoint.trajectory.rest_to_rest import MAX_SMOOTHNESS
 
 START = np.array([0.3, -1.0, 2.0])
 GOAL = np.array([-0.7, 1.5, 2.0])

@@ -30,7 +30,7 @@ def test_noise_of_a_record_is_named_with_its_torque(robot):
     (message,) = said(lambda: tables.append(motor_table(robot, noisy)))
     peak = np.abs(tables[0].tau).max()
     assert peak > 1e4
-    assert "springy: of the torque of joint 'link" in message and "differentiated 4 times" in message
+    assert "springy: the torque of joint 'link" in message and "differentiated 4 times" in message
     assert "cutoff = 10" in message
     number = float(message.split("about ")[1].split(" Nm")[0])
     assert 0.1 * peak < number < peak
@@ -56,7 +56,7 @@ def test_joints_without_mass_beyond_them_are_named(robot):
     links = [dataclasses.replace(link, mass=0.0, com=[0, 0, 0], inertia=np.zeros((3, 3))) for link in robot.links]
     last, bare = robot.replace(links=[robot.links[0], links[1]]), robot.replace(links=links)
     (message,) = said(lambda: motor_table(last.without_drives(), GOAL, 0.1))
-    assert "nothing beyond the joints 'link2_joint' has a mass" in message and "give link 'link2' a mass" in message
+    assert "no link beyond the joints 'link2_joint' has a mass" in message and "give link 'link2' a mass" in message
     (message,) = said(lambda: motor_table(bare.without_drives(), GOAL, 0.1))
     assert "'link1_joint', 'link2_joint'" in message
 

@@ -6,9 +6,15 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.reproduce.exact import PRIME, Angle, Residue, exactly
-from flexjoint.reproduce.sixteen import modified_recursion
-from flexjoint.reproduce.variants import VARIANTS, defects, inertia_rate, nonzero, skew_variants
+from flexjoint.reproduce.exact_arithmetic import PRIME, Angle, Residue, exactly
+from flexjoint.reproduce.two_velocity_recursions import (
+    VARIANTS,
+    defects,
+    inertia_rate,
+    modified_recursion,
+    nonzero,
+    skew_variants,
+)
 from support.errors import relative_error
 from support.evaluate import evaluate
 
