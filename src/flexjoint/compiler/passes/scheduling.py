@@ -71,7 +71,7 @@ def reordered(program: Program, order: Sequence[int]) -> Program:
 
 
 def by_critical_path(program: Program) -> Program:
-    """List scheduling: the order in which a processor with two units would run them, the longest path to a result first.
+    """List scheduling: the order in which a processor with two units would run them, the longest path first.
 
     A short block of rows lacks independent operations rather than registers: against the recursion's own order this
     gains 25 % for the rigid 7R.  Long blocks lack registers: it costs forward dynamics of random 7R up to 35 %.
