@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ..compiler.runtime.kernel import BLOCKS_FROM
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import first_failure
@@ -109,11 +110,16 @@ def by_differences(
     x = [*state, *(np.asarray(y) for y in linear.instruments.start(setup.robot, place).flat)]
     ends = np.cumsum([len(part) for part in x])
     moved = np.concatenate(x) + DIFFERENCE * np.concatenate([np.eye(ends[-1]), -np.eye(ends[-1])])
-    carried: Any = [*np.split(moved, ends[:-1], axis=1), float(turns), float(setup.robot.n)]
     references = loop.prepared(np.broadcast_to(reference, (block, len(setup.samples), *reference.shape)))
-    for _ in range(0, turns, block):
-        _, *carried = loop.kernel(*carried, 2.0 * turns, references, gains)
-    ahead, behind = np.split(np.concatenate(carried[:-2], axis=1), 2)
+    after = []
+    # Fewer rows at a time than vector code is made for: a kernel compiled for this check alone would take 0.5 s.
+    for first in range(0, len(moved), BLOCKS_FROM - 1):
+        rows = moved[first : first + BLOCKS_FROM - 1]
+        carried: Any = [*np.split(rows, ends[:-1], axis=1), float(turns), float(setup.robot.n)]
+        for _ in range(0, turns, block):
+            _, *carried = loop.kernel(*carried, 2.0 * turns, references, gains)
+        after.append(np.concatenate(carried[:-2], axis=1))
+    ahead, behind = np.split(np.concatenate(after), 2)
     return (ahead - behind).T / (2 * DIFFERENCE)
 
 
