@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import mujoco
@@ -37,9 +37,10 @@ print(first - start, other - first)
 IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
 
 
-def all_rows(effort: Effort) -> Iterator[Row]:
-    for part in (lwr, orders, chains, coriolis, residuals, batches, rollouts, calls, compilation, imports):
-        yield from part(effort)
+def all_rows(effort: Effort, only: Sequence[str] = ()) -> Iterator[Row]:
+    for section, part in PARTS.items():
+        if not only or section in only:
+            yield from part(effort)
 
 
 def inputs(robot: fj.Robot, derivatives: int = 8) -> dict[str, Any]:
@@ -332,3 +333,17 @@ def imports(effort: Effort) -> Iterator[Row]:
     scripts = [IMPORT.format(x) for x in ("flexjoint", "numpy")]
     (ours,), (theirs,) = in_new_processes(scripts, effort.processes)
     yield Row("import", "import flexjoint", ours, theirs, "import numpy", 1.5)
+
+
+PARTS = {
+    "7R LWR": lwr,
+    "torque derivatives": orders,
+    "random chains": chains,
+    "Coriolis": coriolis,
+    "residuals": residuals,
+    "batches": batches,
+    "rollouts": rollouts,
+    "calls": calls,
+    "compilation": compilation,
+    "import": imports,
+}  # by section

@@ -13,6 +13,7 @@ PACKAGE = Path(flexjoint.__file__).parent
 LAYERS = [
     "errors",
     "types",
+    "html",
     "lazy",
     "checks",
     "compiler",
