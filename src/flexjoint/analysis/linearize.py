@@ -23,8 +23,8 @@ from ..dynamics.links import gravity_torque
 from ..dynamics.recursion.composite_bodies import mass_matrix
 from ..errors import InputError
 from ..robot import Robot
+from ..simulation.equilibrium import at_rest
 from ..simulation.plant import Plant
-from ..simulation.rest import at_rest
 from ..spatial import ca, sx, zeros
 
 Names = str | Sequence[str]

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from .answers import STREAM, Answer, give, to_a_reader
-from .text import one_line
+from .text import WIPE, one_line
 
 BAD_INPUT = 2  # exit codes; 1 is a bug of ours
 DIVERGED = 3
@@ -137,6 +137,7 @@ def perform(work: Callable[[], Answer], settings: Settings, output: Path | None,
     import warnings
 
     from ..errors import FlexjointError, FlexjointWarning, InputError
+    from .progress import reports
 
     said = set()
 
@@ -152,7 +153,8 @@ def perform(work: Callable[[], Answer], settings: Settings, output: Path | None,
             warnings.showwarning = show  # type: ignore[assignment]
             if settings.json and output == STREAM:
                 raise InputError("--json and -o - both write to standard output; choose one, or give -o a file name")
-            answer = work()
+            with reports(settings):
+                answer = work()
         if settings.json or not settings.quiet:
             give(answer, settings.json, output == STREAM)
     except FlexjointWarning as warning:
@@ -184,4 +186,5 @@ def speaker(ctx: typer.Context, aliases: dict[str, str]) -> Callable[[str], str]
 
 
 def say(message: str) -> None:
-    typer.echo(f"flexjoint: {one_line(message)}", err=True)
+    """One line on stderr; on a terminal in the place of what was reported last."""
+    typer.echo(f"{WIPE if sys.stderr.isatty() else ''}flexjoint: {one_line(message)}", err=True)

@@ -19,8 +19,8 @@ from typing import Any
 from ..compiler.ir.calls import traced_once
 from ..compiler.ir.scan import scan
 from ..control.base import JointState
+from .implicit_step import stiff_solver
 from .plant import Plant
-from .stiff import stiff_solver
 
 ITERATIONS = 6  # of the implicit midpoint: each gains the digits of h |∂q''/∂q'| without the springs, two or more
 

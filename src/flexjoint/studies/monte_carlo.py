@@ -22,13 +22,14 @@ from ..control.base import Controller, JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..errors import FlexjointWarning, InputError
 from ..robot import Robot
-from ..simulation.beginning import given_state
-from ..simulation.expressions import KnownContact
-from ..simulation.loop import Setup
+from ..simulation.arguments import NOMINAL, checked_period, periods
+from ..simulation.closed_loop import ClosedLoop
+from ..simulation.equilibrium import resting
+from ..simulation.initial_state import given_state
+from ..simulation.law_digests import DigestedContact
 from ..simulation.reference import Reference
-from ..simulation.rest import resting
 from ..simulation.result import Simulation
-from ..simulation.simulate import NOMINAL, checked_period, periods, simulate
+from ..simulation.simulate import reference_size, simulate
 from ..simulation.step_limit import StepLimits, step_limits, too_long
 from .identity import described
 from .settings import settings_of
@@ -301,18 +302,16 @@ def block_rows(steps: int, numbers: int) -> int:
 
 def planned(robot: Robot, controller: Any, reference: Any, duration: Any, period: Any) -> tuple[Reference, float, int]:
     """The reference, the period and how many periods a run has, as `simulate` takes them."""
-    compiled, period = isinstance(controller, Controller), checked_period(controller, period)
-    own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
-    wanted = Reference.of(reference, *own)
+    wanted, period = Reference.of(reference, *reference_size(robot, controller)), checked_period(controller, period)
     return wanted, period, periods(duration, wanted.duration, period, 0)
 
 
-def plant_of(variations: Variations, controller: Any, period: float, options: Mapping[str, Any]) -> Setup:
+def plant_of(variations: Variations, controller: Any, period: float, options: Mapping[str, Any]) -> ClosedLoop:
     """The robot, its surroundings and its integrator, without what lies between it and the law."""
     names, contact = ("integrator", "substeps", "hold"), options.get("contact")
     law = controller if isinstance(controller, Controller) else OpenLoop(variations.robot)
-    known = KnownContact(variations.robot, contact) if callable(contact) else None
-    return Setup(variations.robot, law, period, **{x: options[x] for x in names if x in options}, contact=known)
+    known = DigestedContact(variations.robot, contact) if callable(contact) else None
+    return ClosedLoop(variations.robot, law, period, **{x: options[x] for x in names if x in options}, contact=known)
 
 
 def poses_of(variations: Variations, controller: Any, wanted: Reference, options: Mapping[str, Any]) -> JointState:

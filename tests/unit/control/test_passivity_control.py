@@ -105,7 +105,7 @@ def test_passivity_control_in_the_compiled_loop():
     law = fj.PassivityControl(ROBOT, 5.0, [10.0, 20.0])
     start = fj.JointState(*np.array([[0.05, 0.0], [0.0, 0.1], [0.05, 0.0], [0.0, 0.1]]))
     compiled = fj.simulate(ROBOT, law, trajectory, period=1e-3, start=start)
-    called = fj.simulate(ROBOT, lambda *x: law(*x), trajectory, period=1e-3, start=start)
+    called = fj.simulate(ROBOT, lambda t, *x: law(*x), trajectory, period=1e-3, start=start)
     assert np.max(np.abs(compiled.q - called.q)) < 1e-13
     stiff = fj.PassivityControl(ROBOT, 5.0, 30.0, stiffness=900.0)
     assert loop.Setup(ROBOT, law, 1e-3) == loop.Setup(ROBOT, stiff, 1e-3)
@@ -143,7 +143,7 @@ def test_adaptive_control_in_the_compiled_loop():
         law = adaptive(adaptation=0.05, prior=prior)
         compiled = fj.simulate(ROBOT, law, trajectory, start=fj.JointState(*np.zeros((4, 2))), check=False)
 
-        def called(state, reference, measurement, law=law):
+        def called(t, state, reference, measurement, law=law):
             return law(law.start() if state == () else state, reference, measurement)
 
         wanted = fj.simulate(ROBOT, called, trajectory, start=fj.JointState(*np.zeros((4, 2))), check=False)

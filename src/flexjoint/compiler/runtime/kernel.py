@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, NonFiniteError, noted_warnings, warn
+from ...progress import activity
 from ..ir.elementary import SIN_RANGE
 from ..ir.program import LANES, Array, Program
 from ..llvm import control_word, jit, kernel_ir as llvm
@@ -131,8 +132,9 @@ class Kernel(KernelBase):
         if entry is not None:
             return jit.load_object(entry.object_code)
         groups = self.description.groups if lanes > 1 else 1
-        ir = llvm.kernel_ir(self._program_for(lanes), lanes, groups, control_word.BODY)
-        object_code = jit.compile_object(control_word.guarded(ir, grouped=groups > 1))
+        with activity(f"compiling {self.name}" + (" for batches" if lanes > 1 else "")):
+            ir = llvm.kernel_ir(self._program_for(lanes), lanes, groups, control_word.BODY)
+            object_code = jit.compile_object(control_word.guarded(ir, grouped=groups > 1))
         if self._key:
             cache.store(self._cache_key(lanes), cache.Entry(self.description._asdict(), object_code))
         return jit.load_object(object_code)
