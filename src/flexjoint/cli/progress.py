@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..progress import ENDED, LOG
 from .app import CURRENT, Settings
-from .text import WIPE, one_line
+from .terminal_text import WIPE, one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress

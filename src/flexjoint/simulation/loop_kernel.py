@@ -9,7 +9,8 @@ from typing import NamedTuple
 from ..algorithm.api import program_of
 from ..algorithm.derivatives import in_a_tuple
 from ..compiler.ir.program import Array, Program
-from ..compiler.passes.preparation import PREPARED, Split, split
+from ..compiler.passes.loop_distribution import PRECOMPUTED, Distributed, distribute_loop
+from ..compiler.pipeline import cached
 from ..compiler.runtime.kernel import Kernel, Result
 from ..types import Expression, FloatArray
 from .closed_loop import ClosedLoop, input_arrays, output_arrays, periods_in_turn
@@ -58,16 +59,16 @@ def loop_kernel(loop: ClosedLoop, blocking: Blocking) -> CompiledLoop:
         return list(zip(flatten(outputs), flatten(found)))
 
     @cache
-    def programs() -> Split:
+    def programs() -> Distributed:
         whole = program_of(f"simulation of {loop.robot.name}", flatten(inputs), function)
-        return split(whole, "reference", blocking.least)
+        return distribute_loop(whole, "reference", blocking.least)
 
     def traced(part: str) -> tuple[Program, Result]:
         program = getattr(programs(), part)
-        return program, Result([None] * len(program.outputs), in_a_tuple if part == "loop" else None)
+        return program, Result([None] * len(program.outputs), in_a_tuple if part == "second" else None)
 
     key = f"{loop.key} {blocking!r}" if loop.key else None
-    kernel = Kernel(lambda: traced("loop"), key=key, type=in_a_tuple)
-    if all(array.name != PREPARED for array in kernel.inputs):
+    kernel = cached(key, lambda: traced("second"), in_a_tuple)
+    if all(array.name != PRECOMPUTED for array in kernel.inputs):
         return CompiledLoop(None, kernel)
-    return CompiledLoop(Kernel(lambda: traced("preparation"), key=key and f"{key} precomputation"), kernel)
+    return CompiledLoop(cached(key and f"{key} precomputation", lambda: traced("first")), kernel)

@@ -46,7 +46,7 @@ from .loop_kernel import PYTHON
 from .plant import Contact
 from .python_laws import check_controller
 from .python_run import Law, python_run
-from .reference import Reference
+from .reference import Reference, reference_size
 from .result import Simulation, finished
 from .sensors import Sensors
 from .stability import check_stability
@@ -169,13 +169,6 @@ def simulate(
         warn_of_run(result, controller, reference)
     noise = {"seed": str(seed)} if loop.instrumentation.noisy else {}
     return replace(result, provenance={**result.provenance, **noise})
-
-
-def reference_size(robot: Robot, controller: Controller | Law) -> tuple[int, int]:
-    """How many derivatives of the reference a controller reads, and how many numbers each has."""
-    if isinstance(controller, Controller):
-        return controller.order, controller.width
-    return getattr(controller, "order", 2), robot.n
 
 
 def warn_of_run(run: Simulation, controller: Controller | Law, reference: Any) -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation import loop
+from flexjoint.simulation.closed_loop import ClosedLoop
 from support.errors import relative_error
 
 ROBOT = fj.random_robot(2, 7, prismatic=0.0, friction=True, name="arm")
@@ -108,8 +108,8 @@ def test_passivity_control_in_the_compiled_loop():
     called = fj.simulate(ROBOT, lambda t, *x: law(*x), trajectory, period=1e-3, start=start)
     assert np.max(np.abs(compiled.q - called.q)) < 1e-13
     stiff = fj.PassivityControl(ROBOT, 5.0, 30.0, stiffness=900.0)
-    assert loop.Setup(ROBOT, law, 1e-3) == loop.Setup(ROBOT, stiff, 1e-3)
-    assert loop.Setup(ROBOT, law, 1e-3) != loop.Setup(
+    assert ClosedLoop(ROBOT, law, 1e-3) == ClosedLoop(ROBOT, stiff, 1e-3)
+    assert ClosedLoop(ROBOT, law, 1e-3) != ClosedLoop(
         ROBOT, fj.PassivityControl(ROBOT, 5.0, 10.0, variant="0001"), 1e-3
     )
     assert np.max(np.abs(fj.simulate(ROBOT, stiff, trajectory, period=1e-3, start=start).q - compiled.q)) > 1e-3
@@ -150,4 +150,4 @@ def test_adaptive_control_in_the_compiled_loop():
         assert np.max(np.abs(compiled.q - wanted.q)) < 1e-12
         assert np.allclose(compiled.memory[0], wanted.memory.estimate, rtol=1e-10, atol=1e-14)
         assert np.max(np.abs(compiled.memory[0] - law.start().estimate)) > 1e-4
-    assert loop.Setup(ROBOT, law, 1e-3) == loop.Setup(ROBOT, adaptive(adaptation=2.0), 1e-3)
+    assert ClosedLoop(ROBOT, law, 1e-3) == ClosedLoop(ROBOT, adaptive(adaptation=2.0), 1e-3)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation import loop
+from flexjoint.simulation import loop_kernel
 from flexjoint.simulation.reference_solution import reference_solution
 
 ROBOT = fj.random_robot(1, 0, name="pendulum")
@@ -71,7 +71,7 @@ class Timed(fj.TimedObserver):
 def no_code(request, monkeypatch):
     """A refusal comes before any code: nothing is made of a loop that is refused."""
     if "refused" in request.node.name:
-        monkeypatch.setattr(loop, "split", None)
+        monkeypatch.setattr(loop_kernel, "distribute_loop", None)
 
 
 def simulate(law, **keywords):

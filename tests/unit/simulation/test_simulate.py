@@ -51,7 +51,7 @@ def test_same_bits_alone_in_a_batch_and_on_threads():
 
 
 def test_same_bits_in_other_blocks(monkeypatch):
-    """And with more of the law prepared from the reference, here all that can be."""
+    """And with more of the law precomputed from the reference, here all that can be."""
     whole = run(duration=0.053)
     monkeypatch.setattr(import_module("flexjoint.simulation.compiled_run"), "SINGLE", loops.Blocking(7, 0.0))
     monkeypatch.setattr(import_module("flexjoint.simulation.compiled_run"), "CHUNK", 16)
