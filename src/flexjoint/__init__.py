@@ -86,7 +86,7 @@ _HOMES = {
     "results": "read_results write_results",
     "viewer": "animate",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": ("Actuators FaultyActuators Plant Sensors Simulation Stops at_rest reference_solution simulate"),
+    "simulation": ("Actuators EndStops FaultyActuators Plant Sensors Simulation at_rest reference_solution simulate"),
     "springs": (
         "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
         "TabulatedSpring"

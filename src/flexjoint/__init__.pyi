@@ -224,11 +224,11 @@ from .robot.parameters import Parameter as Parameter, parameters as parameters
 from .robot.random_robots import random_robot as random_robot
 from .simulation import (
     Actuators as Actuators,
+    EndStops as EndStops,
     FaultyActuators as FaultyActuators,
     Plant as Plant,
     Sensors as Sensors,
     Simulation as Simulation,
-    Stops as Stops,
     at_rest as at_rest,
     reference_solution as reference_solution,
     simulate as simulate,

@@ -33,6 +33,7 @@ from ..compiler.pipeline import cached, trace
 from ..compiler.runtime.calling import COMPILER_STACK, EXTENSION, AlgorithmBase, inherit_vectorcall, with_stack
 from ..compiler.runtime.kernel import Kernel, Result
 from ..errors import InputError
+from ..progress import activity
 from ..robot import Robot
 from ..robot.parameters import Parameter, select, select_all, with_symbols
 from ..spatial import ca, is_symbolic
@@ -277,6 +278,10 @@ class Algorithm(AlgorithmBase):
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""
+        with activity(f"tracing {self.__name__} of {robot.name}"):
+            return self._trace(robot, structure)
+
+    def _trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         inputs = [(array, ca.SX.sym(array.name, *array.shape)) for array in self._described(robot, structure)]
         arrays = [x for _, x in inputs]
         free = select_all(robot, structure.free)
@@ -374,10 +379,11 @@ def program_of(
     An array of more than two dimensions is the matrix of its rows; `loops` must be False where the function takes
     derivatives.
     """
-    symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
-    with tracing(loops) as definitions:
-        outputs = function(*map(ca.SX, symbols))  # copies: SX can be written into
-    return trace(name, list(zip(inputs, symbols)), outputs, definitions)
+    with activity(f"tracing {name}"):
+        symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
+        with tracing(loops) as definitions:
+            outputs = function(*map(ca.SX, symbols))  # copies: SX can be written into
+        return trace(name, list(zip(inputs, symbols)), outputs, definitions)
 
 
 def flattened(shape: tuple[int, ...]) -> tuple[int, ...]:

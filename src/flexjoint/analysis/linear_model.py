@@ -25,8 +25,8 @@ from ..dynamics.recursion.composite_bodies import mass_matrix
 from ..errors import InputError
 from ..html import table
 from ..robot import Robot
+from ..simulation.equilibrium import at_rest
 from ..simulation.plant import Plant
-from ..simulation.rest import at_rest
 from ..spatial import ca, sx, zeros
 from ..types import ComplexArray, Expression, FloatArray
 

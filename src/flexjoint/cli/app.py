@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from .command_result import CommandResult, give
 from .standard_output import STREAM, to_a_reader
-from .terminal_text import one_line
+from .terminal_text import WIPE, one_line
 
 BAD_INPUT = 2  # exit codes; 1 is a bug of ours
 DIVERGED = 3
@@ -153,6 +153,7 @@ def perform(
     import warnings
 
     from ..errors import FlexjointError, FlexjointWarning, InputError
+    from .progress import reports
 
     said = set()
 
@@ -168,7 +169,8 @@ def perform(
             warnings.showwarning = show  # type: ignore[assignment]
             if settings.json and output == STREAM:
                 raise InputError("--json and -o - both write to standard output; choose one, or give -o a file name")
-            answer = work()
+            with reports(settings):
+                answer = work()
         if settings.json or not settings.quiet:
             give(answer, settings.json, output == STREAM)
     except FlexjointWarning as warning:
@@ -200,4 +202,5 @@ def speaker(ctx: typer.Context, aliases: dict[str, str]) -> Callable[[str], str]
 
 
 def say(message: str) -> None:
-    typer.echo(f"flexjoint: {one_line(message)}", err=True)
+    """One line on stderr; on a terminal in the place of what was reported last."""
+    typer.echo(f"{WIPE if sys.stderr.isatty() else ''}flexjoint: {one_line(message)}", err=True)

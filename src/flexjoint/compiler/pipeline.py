@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import InputError, noted_warnings, warn
+from ..progress import activity
 from ..types import Expression
 from .ir.packing import Definition as Pack
 from .ir.program import LANES, Array, Program
@@ -95,7 +96,7 @@ def machine_code(program: Program, rows: int = 1) -> bytes:
     """Object code for this processor."""
     ir = lower(program, rows, BODY)
     ir = guarded(ir, rows)  # flush-to-zero and rounding modes of other libraries do not reach a kernel
-    return jit.compile_object(ir)  # LLVM's O1 without vectorizers
+    return jit.compile_object(ir)  # LLVM combines instructions, selects them and allocates registers
 
 
 # Kernels ---------------------------------------------------------------------------------------------------------
@@ -131,7 +132,8 @@ class PipelineSource:
 
     def compiled(self, rows: int, description: Description) -> jit.MachineCode:
         """Newly compiled code, stored in the cache with its description."""
-        object_code = machine_code(self.program, rows)
+        with activity(f"compiling {description.name}" + (" for batches" if rows > 1 else "")):
+            object_code = machine_code(self.program, rows)
         if self.key:
             cache.store(self._cache_key(rows), cache.Entry(description._asdict(), object_code))
         return jit.load_object(object_code)

@@ -23,8 +23,9 @@ from ..control.open_loop import OpenLoop
 from ..errors import FlexjointWarning, InputError
 from ..html import table
 from ..robot import Robot
+from ..simulation.arguments import NOMINAL
 from ..simulation.result import Simulation
-from ..simulation.simulate import NOMINAL, simulate
+from ..simulation.simulate import simulate
 from ..simulation.step_limit import StepLimits, step_limits, too_long
 from ..types import FloatArray
 from .identity import described

@@ -432,6 +432,37 @@ def test_progress_of_files_with_wild_names():
     Console(file=StringIO()).print(progress.get_renderable())
 
 
+def test_reports_of_the_library(monkeypatch):
+    """On a terminal a line for as long as the work lasts, or a row of the bar that is open."""
+    from flexjoint.cli.app import Settings
+    from flexjoint.cli.progress import reports, terminal_bar
+    from flexjoint.progress import LOG, activity
+
+    class Terminal(StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with reports(Settings()):
+        with activity("compiling\x1b arm"):
+            assert sys.stderr.getvalue().endswith("compiling\\x1b arm")
+        assert sys.stderr.getvalue().endswith("\x1b[2K")
+        with terminal_bar() as bar:
+            bar.add_task("simulating")
+            with activity("compiling arm"):
+                LOG.info("simulating arm: 3 %")
+                LOG.info("simulating arm: 5 %")
+                assert [x.description for x in bar.tasks] == ["simulating", "compiling arm", "simulating arm: 5 %"]
+            assert [x.description for x in bar.tasks] == ["simulating", "simulating arm: 5 %"]
+    before = sys.stderr.getvalue()
+    with reports(Settings(quiet=True)), activity("compiling arm"):
+        assert sys.stderr.getvalue() == before
+    monkeypatch.setattr(sys, "stderr", StringIO())
+    with reports(Settings()), activity("compiling arm"):
+        assert not sys.stderr.getvalue()  # no terminal
+    assert not LOG.handlers
+
+
 def test_harmless():
     assert harmless("a\tb\nc", keep="\n\t") == "a\tb\nc" and harmless("a\tb") == "a\\tb"
     assert harmless("\udcff\x00\u2028") == "\\udcff\\x00\\u2028"

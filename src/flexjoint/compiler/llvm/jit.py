@@ -2,8 +2,9 @@
 
     code = load_object(compile_object(ir))        # code.address is that of the function `kernel`
 
-LLVM's O1 pipeline without SLP vectorisation is as fast here as O3 and compiles in a third of the time.  llvmlite is
-imported when the first kernel is compiled.
+Of LLVM's passes only the combination of instructions runs: Programs have no common subexpressions, dead code or loops
+worth more.  The code is as fast as that of O1 or O3 (kernels and simulated periods of the 7R, within 2 %), and the
+passes of a closed loop take 11 ms instead of 75 ms with O1.  llvmlite is imported when the first kernel is compiled.
 
 Code is compiled for this processor.  $FLEXJOINT_CPU, one of `LEVELS`, compiles it for a lesser one, with bit-identical
 results: tests on one machine stand for others.
@@ -126,9 +127,7 @@ def _optimised(ir: str) -> Any:
     llvm, machine = _llvm()
     module = llvm.parse_assembly(ir)
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    options.slp_vectorization = False
-    options.loop_vectorization = False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return module
