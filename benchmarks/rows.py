@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import mujoco
@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 
 from .peers import check, mujoco_chain, pinocchio
 from .rollouts import Loop
@@ -37,9 +38,10 @@ print(first - start, other - first)
 IMPORT = "import time; start = time.perf_counter(); import {}; print(time.perf_counter() - start)"
 
 
-def all_rows(effort: Effort) -> Iterator[Row]:
-    for part in (lwr, orders, chains, coriolis, residuals, batches, rollouts, calls, compilation, imports):
-        yield from part(effort)
+def all_rows(effort: Effort, only: Sequence[str] = ()) -> Iterator[Row]:
+    for section, part in PARTS.items():
+        if not only or section in only:
+            yield from part(effort)
 
 
 def inputs(robot: fj.Robot, derivatives: int = 8) -> dict[str, Any]:
@@ -215,7 +217,7 @@ def residuals(effort: Effort) -> Iterator[Row]:
         ),
         ("link residual from motor encoders, elastic", fj.MotorEncoderResidual(elastic, 50.0, 300.0)),
     ):
-        names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.blank[0]}
+        names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.initial_state[0]}
         names["outputs"] = tuple(np.empty(x.shape) for x in residual.kernel.outputs)
         sensed = ", ".join("q" if name.endswith(("q", "theta")) else "v" for name in residual.reads)
         ours, theirs = interleaved([f"kernel(state, h, {sensed}, tau, out=outputs)", RNEA], names, effort)
@@ -315,7 +317,7 @@ def compilation(effort: Effort) -> Iterator[Row]:
             start = time.process_time()
             program, result = algorithm.trace(robot, algorithm.structure(robot))
             traced = time.process_time()
-            fj.Kernel(program, result)
+            pipeline.compile(program, result)
             times.append((traced - start, time.process_time() - traced))
         trace, llvm = (min(x) for x in zip(*times))
         yield Row("compilation", f"{label}: trace", trace, operations=program.operations)
@@ -332,3 +334,17 @@ def imports(effort: Effort) -> Iterator[Row]:
     scripts = [IMPORT.format(x) for x in ("flexjoint", "numpy")]
     (ours,), (theirs,) = in_new_processes(scripts, effort.processes)
     yield Row("import", "import flexjoint", ours, theirs, "import numpy", 1.5)
+
+
+PARTS = {
+    "7R LWR": lwr,
+    "torque derivatives": orders,
+    "random chains": chains,
+    "Coriolis": coriolis,
+    "residuals": residuals,
+    "batches": batches,
+    "rollouts": rollouts,
+    "calls": calls,
+    "compilation": compilation,
+    "import": imports,
+}  # by section

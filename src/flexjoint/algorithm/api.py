@@ -28,10 +28,12 @@ import numpy as np
 from ..compiler.ir import packing
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.scan import tracing
-from ..compiler.ir.trace import check_count, declared, trace
+from ..compiler.ir.trace import check_count, declared
+from ..compiler.pipeline import cached, trace
 from ..compiler.runtime.calling import COMPILER_STACK, EXTENSION, AlgorithmBase, inherit_vectorcall, with_stack
 from ..compiler.runtime.kernel import Kernel, Result
 from ..errors import InputError
+from ..progress import activity
 from ..robot import Robot
 from ..robot.parameters import Parameter, select, select_all, with_symbols
 from ..spatial import ca, is_symbolic
@@ -244,9 +246,9 @@ class Algorithm(AlgorithmBase):
         with self._lock:
             kernel = self._kernels.get(key)
             if kernel is None:
-                kernel = Kernel(
+                kernel = cached(
+                    self._key(robot, structure),
                     lambda: self.trace(robot, structure),
-                    key=self._key(robot, structure),
                     type=self._result_type(structure),
                     nominal=tuple(parameter.value for parameter in select_all(robot, structure.free)),
                     explain=self._explanation(robot, structure),
@@ -276,6 +278,10 @@ class Algorithm(AlgorithmBase):
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""
+        with activity(f"tracing {self.__name__} of {robot.name}"):
+            return self._trace(robot, structure)
+
+    def _trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         inputs = [(array, ca.SX.sym(array.name, *array.shape)) for array in self._described(robot, structure)]
         arrays = [x for _, x in inputs]
         free = select_all(robot, structure.free)
@@ -362,7 +368,7 @@ def kernel_of(
         program = program_of(name, inputs, function, loops)
         return program, Result([None] * len(program.outputs), type)
 
-    return Kernel(traced, key=key, type=type)
+    return cached(key, traced, type)
 
 
 def program_of(
@@ -373,10 +379,11 @@ def program_of(
     An array of more than two dimensions is the matrix of its rows; `loops` must be False where the function takes
     derivatives.
     """
-    symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
-    with tracing(loops) as definitions:
-        outputs = function(*map(ca.SX, symbols))  # copies: SX can be written into
-    return trace(name, list(zip(inputs, symbols)), outputs, definitions)
+    with activity(f"tracing {name}"):
+        symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
+        with tracing(loops) as definitions:
+            outputs = function(*map(ca.SX, symbols))  # copies: SX can be written into
+        return trace(name, list(zip(inputs, symbols)), outputs, definitions)
 
 
 def flattened(shape: tuple[int, ...]) -> tuple[int, ...]:

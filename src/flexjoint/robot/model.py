@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import Any, Literal
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy as np
 from ..checks import is_number
 from ..drives import Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
 from ..errors import InputError, RobotError, listed, shown
+from ..html import table
 from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
 from ..types import FloatArray
@@ -273,10 +273,7 @@ class Robot:
             for link in self.links
             for joint in [link.joint]
         ]
-        head = ("joint", "kind", "parent", "link", "drive", "limits")
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        titles = "".join(f"<th>{title}</th>" for title in head)
-        return f"<table><caption>{escape(self.name)}</caption><tr>{titles}</tr>{body}</table>"
+        return table(rows, ("joint", "kind", "parent", "link", "drive", "limits"), caption=self.name)
 
 
 def drive_name(drive: Drive | None) -> str:

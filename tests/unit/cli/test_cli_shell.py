@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
-from flexjoint.cli.answers import Answer, plain
+from flexjoint.cli.command_result import CommandResult, plain
 from flexjoint.cli.tables import Table, lines, screen_width
-from flexjoint.cli.text import cells, harmless
+from flexjoint.cli.terminal_text import cells, harmless
 
 LONG = "a_joint_whose_name_is_longer_than_any_column_of_a_table_would_like_it_to_be"
 MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
@@ -221,7 +221,7 @@ def test_json_lists_files_and_failures(run, tmp_path):
 def test_numbers_that_are_not_finite_are_null():
     data = {"a": [float("nan"), np.inf, -np.inf, np.float64(1.5)], "b": np.array([[1, 2]]), "c": np.int64(3)}
     assert plain(data) == {"a": [None, None, None, 1.5], "b": [[1, 2]], "c": 3}
-    assert strict(Answer([], data).to_json())["a"] == [None, None, None, 1.5]
+    assert strict(CommandResult([], data).to_json())["a"] == [None, None, None, 1.5]
 
 
 def test_mistakes_stay_on_stderr(run):
@@ -430,6 +430,37 @@ def test_progress_of_files_with_wild_names():
     shown = progress.columns[0].render(progress.tasks[0])
     assert isinstance(shown, Text) and shown.plain == "writing [/]\\x1b[31m.csv"
     Console(file=StringIO()).print(progress.get_renderable())
+
+
+def test_reports_of_the_library(monkeypatch):
+    """On a terminal a line for as long as the work lasts, or a row of the bar that is open."""
+    from flexjoint.cli.app import Settings
+    from flexjoint.cli.progress import reports, terminal_bar
+    from flexjoint.progress import LOG, activity
+
+    class Terminal(StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with reports(Settings()):
+        with activity("compiling\x1b arm"):
+            assert sys.stderr.getvalue().endswith("compiling\\x1b arm")
+        assert sys.stderr.getvalue().endswith("\x1b[2K")
+        with terminal_bar() as bar:
+            bar.add_task("simulating")
+            with activity("compiling arm"):
+                LOG.info("simulating arm: 3 %")
+                LOG.info("simulating arm: 5 %")
+                assert [x.description for x in bar.tasks] == ["simulating", "compiling arm", "simulating arm: 5 %"]
+            assert [x.description for x in bar.tasks] == ["simulating", "simulating arm: 5 %"]
+    before = sys.stderr.getvalue()
+    with reports(Settings(quiet=True)), activity("compiling arm"):
+        assert sys.stderr.getvalue() == before
+    monkeypatch.setattr(sys, "stderr", StringIO())
+    with reports(Settings()), activity("compiling arm"):
+        assert not sys.stderr.getvalue()  # no terminal
+    assert not LOG.handlers
 
 
 def test_harmless():

@@ -412,4 +412,4 @@ def test_table_for_notebooks_escapes_names():
     row = "<tr><td>&lt;b&gt;hinge&lt;/b&gt;</td><td>revolute</td><td>base</td><td>arm &amp; co</td><td>rigid</td>"
     assert f"{row}<td>-1 to 2 rad, 30 Nm</td></tr>" in found
     assert "<td>rail</td><td>prismatic</td><td>arm &amp; co</td><td>cart</td><td>none</td><td>0.5 m/s</td>" in found
-    assert found.startswith("<table><caption>&lt;script&gt;</caption>")
+    assert "&lt;script&gt;</caption>" in found

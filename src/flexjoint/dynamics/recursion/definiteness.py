@@ -86,5 +86,7 @@ def terms(tree: list[Body]) -> list[float]:
             root = max(moment[i], 0.0) ** 0.5 + max(mass[i], 0.0) ** 0.5 * away
             moment[body.parent] += root * root
             mass[body.parent] += mass[i]
-    squares = [(float(body.screw.turn) ** 2, float(body.screw.slide) ** 2) for body in tree]
-    return [turn * moment[i] + slide * mass[i] for i, (turn, slide) in enumerate(squares)]
+    return [
+        sum(float(c) ** 2 * x for c, x in zip(body.screw, (moment[i], mass[i])) if not is_zero(c))
+        for i, body in enumerate(tree)
+    ]

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 
 from ...errors import RobotError, shown
 from ...lazy import sx
+from ...registry import Registry
 from ...spatial import Screw, is_zero
 from ...types import Scalar
 
-KINDS: dict[str, type[JointKind]] = {}  # every kind by its name
+KINDS: Registry[type[JointKind]] = Registry("joint kind")  # every kind by its name
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class JointKind:
     fast: ClassVar[float] = float("inf")  # rad/s or m/s; likewise
 
     def __init_subclass__(cls) -> None:
-        KINDS[cls.name] = cls
+        KINDS.register(cls.name)(cls)
 
     @property
     def motion(self) -> tuple[Scalar, Scalar]:
