@@ -1,4 +1,4 @@
-"""The helical joint: its link rotates about the z axis by q and translates along it by pitch · q, as a nut on a screw."""
+"""The helical joint: its link rotates about the z axis by q and translates along it by pitch · q, a nut on a screw."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from .revolute import Revolute
 class Helical(Revolute):
     """A screw.  q in rad, effort in Nm.
 
-    pitch: translation per unit of rotation, m/rad; the lead per turn divided by 2π.  Negative for a left-handed screw.
+    Args:
+        pitch: translation per rotation, in m/rad: the lead per turn divided by 2π; negative for a left-handed screw.
 
-    Raises RobotError if the pitch is zero or not finite.
+    Raises:
+        RobotError: the pitch is zero or not finite.
 
-    >>> Helical(pitch=0.01 / 6.283185).slides
-    True
+    Example:
+        >>> from flexjoint.robot.joints import Helical
+        >>> Helical(pitch=0.01).unit("Nm | N")
+        'Nm'
     """
 
     pitch: float = field(metadata={"unit": "m/rad | m/rad"})

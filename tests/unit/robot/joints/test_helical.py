@@ -8,10 +8,10 @@ import pinocchio as pin
 import pytest
 
 import flexjoint as fj
+from flexjoint.dynamics.inverse import needed_order
 from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
 from flexjoint.dynamics.recursion.bodies import moving_bodies
 from flexjoint.dynamics.recursion.composite_bodies import by_factorization, by_projection, by_walking
-from flexjoint.dynamics.inverse import needed_order
 from flexjoint.robot.joints import Helical
 from flexjoint.spatial import time_derivative
 from support import pinocchio_model as peer
@@ -82,8 +82,9 @@ def test_a_nut_in_closed_form():
     body = {"mass": 2.0, "com": (0.0, 0.0, 0.1), "inertia": np.diag([0.02, 0.02, 0.03])}
     nut = fj.Robot("press", (fj.Link("nut", fj.Joint("screw", Helical(0.05)), **body),))
     inertia = 0.03 + 0.05**2 * 2.0
-    assert fj.inverse_dynamics(nut, [0.4], [0.7], [1.5])[0] == pytest.approx(1.5 * inertia + 2.0 * 9.81 * 0.05, rel=1e-14)
-    assert fj.forward_dynamics(nut, [0.4], [0.7], [0.0])[0] == pytest.approx(-2.0 * 9.81 * 0.05 / inertia, rel=1e-13)
+    weight = 2.0 * 9.81 * 0.05
+    assert fj.inverse_dynamics(nut, [0.4], [0.7], [1.5])[0] == pytest.approx(1.5 * inertia + weight, rel=1e-14)
+    assert fj.forward_dynamics(nut, [0.4], [0.7], [0.0])[0] == pytest.approx(-weight / inertia, rel=1e-13)
     assert fj.potential_energy(nut, [0.4]) == pytest.approx(2.0 * 9.81 * (0.1 + 0.05 * 0.4), rel=1e-14)
 
 
@@ -250,7 +251,8 @@ def test_factorizations(robot, variant):
 
 def test_feedback_linearization():
     """The torques it gives make the links follow the fourth derivatives asked for."""
-    robot = helical(fj.random_robot(3, 38, prismatic=0.3), 9, 1.0).with_drives([fj.ElasticDrive(300.0, fj.Motor(0.4))] * 3)
+    robot = helical(fj.random_robot(3, 38, prismatic=0.3), 9, 1.0)
+    robot = robot.with_drives([fj.ElasticDrive(300.0, fj.Motor(0.4))] * robot.n)
     stack = state(robot, 5)
     tau_e, rate = fj.torque_derivatives(robot, *stack[:4], order=1)
     tau = fj.feedback_linearization(robot, stack[0], stack[1], tau_e, rate, stack[4])
@@ -273,9 +275,10 @@ def test_a_robot_file(tmp_path):
 
 
 def test_a_dh_table():
-    joints = [Helical(0.1), "R", Helical(-0.2)]
-    robot = fj.from_dh("arm", [0.3, 1.0, 0.0], [0.2, 0.1, 0.0], [0.1, 0.0, 0.2], kinds=joints, mass=1.0, inertia=np.eye(3))
-    turned = fj.from_dh("arm", [0.3, 1.0, 0.0], [0.2, 0.1, 0.0], [0.2, 0.0, 0.2], [1.0, 0.0, 0.0], mass=1.0, inertia=np.eye(3))
+    """A screw at q has its angle and its offset changed, as q and pitch · q."""
+    alpha, a, kinds = [0.3, 1.0, 0.0], [0.2, 0.1, 0.0], [Helical(0.1), "R", Helical(-0.2)]
+    robot = fj.from_dh("arm", alpha, a, [0.1, 0.0, 0.2], kinds=kinds, mass=1.0, inertia=np.eye(3))
+    turned = fj.from_dh("arm", alpha, a, [0.2, 0.0, 0.2], [1.0, 0.0, 0.0], mass=1.0, inertia=np.eye(3))
     found, expected = fj.forward_kinematics(robot, [1.0, 0.0, 0.0]), fj.forward_kinematics(turned, np.zeros(3))
     assert relative_error(found.position, expected.position) < TOLERANCE
 
