@@ -1,11 +1,11 @@
-"""How far a command is: a bar on a terminal, for as long as the work lasts; elsewhere nothing."""
+"""Progress bar on a terminal while a command runs; nothing elsewhere."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Any
 
-from .app import CURRENT, Settings
+from .app import CURRENT, CommonOptions
 from .terminal_text import one_line
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Silent:
-    """No bar, with what commands use of one."""
+    """No progress bar, with the methods that commands use."""
 
     def __enter__(self) -> Silent:
         return self
@@ -22,29 +22,33 @@ class Silent:
         pass
 
     def add_task(self, description: str, total: float | None = None) -> Any:
+        """Do nothing."""
         return 0
 
     def advance(self, task: Any, advance: float = 1) -> None:
-        pass
+        """Do nothing."""
 
     def update(self, task: Any, description: str) -> None:
-        pass
+        """Do nothing."""
 
 
 def progress_bar() -> Progress | Silent:
-    shown = sys.stderr.isatty() and not CURRENT.get(Settings()).quiet
+    """A progress bar on standard error if that is a terminal and --quiet is not given."""
+    shown = sys.stderr.isatty() and not CURRENT.get(CommonOptions()).quiet
     return terminal_bar() if shown else Silent()
 
 
 def terminal_bar() -> Progress:
+    """A progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TimeRemainingColumn
     from rich.text import Text
 
     class Description(ProgressColumn):
-        """What is done, which may hold names of files: no markup, no control characters."""
+        """Text of a task without markup and control characters, since it may have names of files."""
 
         def render(self, task: Any) -> Text:
+            """The text of a task."""
             return Text(one_line(task.description))
 
     columns = (Description(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
