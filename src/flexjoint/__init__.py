@@ -77,7 +77,7 @@ _HOMES = {
         "SpringTorqueObserver Status TimedObserver TransferFunction VelocityEstimator external_wrench "
         "false_alarm_thresholds output_covariance spread_of_log spread_of_noise struck_links"
     ),
-    "robot.parameters": "Parameter parameters",
+    "robot.parameters": "Parameter robot_parameters",
     "robot.random_robots": "random_robot",
     "analysis": ("LinearModel RotorComparison compare_rotor_models joint_eigenfrequencies linearize sensitivity"),
     "catalog": "builtin_robots",

@@ -220,7 +220,7 @@ from .observers import (
 from .plots import plot_monte_carlo as plot_monte_carlo, plot_simulation as plot_simulation
 from .results import read_results as read_results, write_results as write_results
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
-from .robot.parameters import Parameter as Parameter, parameters as parameters
+from .robot.parameters import Parameter as Parameter, robot_parameters as robot_parameters
 from .robot.random_robots import random_robot as random_robot
 from .simulation import (
     Actuators as Actuators,

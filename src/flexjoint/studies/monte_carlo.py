@@ -102,7 +102,7 @@ class MonteCarlo:
             return ""
         errors = self.quantiles([0.5])[0]
         i = int(errors.argmax())
-        unit = "m" if self.robot.joints[i].kind == "prismatic" else "rad"
+        unit = self.robot.joints[i].kind.unit("rad | m")
         return f"; median of the largest error {errors[i]:.3g} {unit} at {self.robot.joints[i].name}"
 
     @property

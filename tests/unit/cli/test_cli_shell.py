@@ -78,7 +78,7 @@ def commands(files):
     motion = '{kind = "rest_to_rest", goal = 0.1, duration = 1}'
     return {
         "robots": (["robots"], fj.builtin_robots()),
-        "info": (["info", "hua_3r", "--parameters", "--operations"], [*fj.parameters(fj.load("hua_3r"))]),
+        "info": (["info", "hua_3r", "--parameters", "--operations"], [*fj.robot_parameters(fj.load("hua_3r"))]),
         "info of long names": (["info", files / "long.toml", "--parameters"], [f"link2_{LONG}.inertia", *long]),
         "config": (["config"], ["LLVM", "numpy"]),
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),

@@ -132,7 +132,7 @@ def test_bounds_are_bounds(integrator, damping):
 STEP = 2.5 / fastest(NOMINAL)  # stable for the robot as it is
 JOINT = NAMES[int(np.argmax(np.abs(fj.joint_modes(ROBOT, Q).links[-1])))]
 PATH = f"{JOINT}.drive.stiffness"
-BATCH = {PATH: fj.parameters(ROBOT)[PATH].value * np.array([0.9, 1.6])}
+BATCH = {PATH: fj.robot_parameters(ROBOT)[PATH].value * np.array([0.9, 1.6])}
 
 
 def run(**options):

@@ -454,7 +454,7 @@ def drawn(vary, count=4000):
 def test_normal_variations_are_cut_off_at_three_deviations():
     names, values = drawn({"*.drive.stiffness": "10%"})
     for name, column in zip(names, values.T):
-        z = (column / fj.parameters(ROBOT)[name].value - 1) / 0.1
+        z = (column / fj.robot_parameters(ROBOT)[name].value - 1) / 0.1
         assert stats.kstest(z, stats.truncnorm(-3, 3).cdf).pvalue > 0.01
         assert np.max(np.abs(z)) <= 3
     assert abs(np.corrcoef(values.T)[0, 1]) < 0.05, "every number on its own"

@@ -51,7 +51,7 @@ from ...dynamics.recursion.definiteness import check_inertia
 from ...dynamics.recursion.regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers
 from ...errors import InputError
 from ...robot import Robot
-from ...spatial import Differentiated, is_zero, sx, zeros
+from ...spatial import TimeDerivatives, is_zero, sx, zeros
 from ...springs import LinearSpring
 from ...types import Jet, Vector
 from .passivity import load_torque
@@ -201,9 +201,9 @@ class LoadSide(NamedTuple):
     """Functions along a motion: of (links, reference, K_P, K_D, estimate) τ_qc without S θ'' + C_1 θ', of (links,
     estimate) what a motion asks for, of (links, reference, K_P, K_D) Yᵀσ_q."""
 
-    command: Differentiated
-    asked: Differentiated
-    powers: Differentiated | None
+    command: TimeDerivatives
+    asked: TimeDerivatives
+    powers: TimeDerivatives | None
 
 
 @lru_cache(ROBOTS_KEPT)
@@ -226,9 +226,9 @@ def load_side(robot: Robot, adaptive: bool) -> LoadSide:
         return parameter_powers(robot, motions, x[0], sigma)
 
     return LoadSide(
-        Differentiated(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
-        Differentiated(asked, 1, links, estimate),
-        Differentiated(powers, 1, links, reference, gain, gain) if adaptive else None,
+        TimeDerivatives(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
+        TimeDerivatives(asked, 1, links, estimate),
+        TimeDerivatives(powers, 1, links, reference, gain, gain) if adaptive else None,
     )
 
 

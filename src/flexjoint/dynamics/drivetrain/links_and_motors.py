@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...algorithm.api import algorithm
 from ...robot import Robot
-from ...spatial import Differentiated, zeros
+from ...spatial import TimeDerivatives, zeros
 from ..recursion.bodies import moving_bodies, rigid_motor_inertia, rotors
 from ..recursion.coriolis import TwoSpeeds, energy_gradient, two_velocity_forces
 from ..recursion.coriolis_columns import whole_matrix
@@ -76,4 +76,4 @@ def coupled_coriolis_matrix(robot: Robot, q, v, theta_v, *, variant="christoffel
 @algorithm("coupled_rates")
 def coupled_mass_matrix_rate(robot: Robot, q, v):
     """d/dt [[M, S], [Sᵀ, B]] along a motion of the links."""
-    return Differentiated(lambda x: coupled_mass_matrix.function(robot, x[0]), 1, (2, robot.n))(1, [q, v])
+    return TimeDerivatives(lambda x: coupled_mass_matrix.function(robot, x[0]), 1, (2, robot.n))(1, [q, v])
