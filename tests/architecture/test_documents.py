@@ -43,7 +43,9 @@ def test_exports_are_sorted_and_complete():
 @pytest.mark.parametrize("name", [x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm)])
 def test_algorithms_have_signals_for_all_they_take(name):
     """Every positional array and every output is described in SIGNALS, or tracing would fail at a user's."""
-    from flexjoint.algorithm.signals import GROUPS, SIGNALS
+    from flexjoint.algorithm.algorithm import CALL_OPTIONS
+    from flexjoint.algorithm.signals import SIGNALS
+    from flexjoint.algorithm.structure import KEYWORD_ARRAYS
 
     algorithm = getattr(fj, name)
     kinds = inspect.Parameter
@@ -53,7 +55,7 @@ def test_algorithms_have_signals_for_all_they_take(name):
         if parameter.kind is kinds.POSITIONAL_OR_KEYWORD:
             assert parameter.name in SIGNALS
         elif parameter.kind is kinds.KEYWORD_ONLY:
-            assert parameter.name in GROUPS or parameter.name in ("order", "link", "variant")
+            assert parameter.name in {*KEYWORD_ARRAYS, *CALL_OPTIONS, "order", "link", "variant", "motors", "measured"}
 
 
 # Citations --------------------------------------------------------------------------------------------------------

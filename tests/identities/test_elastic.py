@@ -245,7 +245,7 @@ def test_too_few_derivatives():
             algorithm(robot, *np.zeros((4, 4)))
     mixed = BARE[0].with_drives([None, soft, damped, None])
     with pytest.raises(fj.InputError, match=rf"joint '{a}' is elastic and needs .* first 4 derivatives, 3 deriv"):
-        fj.damped_inverse_dynamics(mixed, *np.zeros((3, 4)), 0.0, *np.zeros((4, 4)))
+        fj.inverse_dynamics_step(mixed, *np.zeros((3, 4)), 0.0, *np.zeros((4, 4)))
 
 
 def test_not_a_number_is_named():

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
-from ..dynamics.drivetrain.variable_stiffness import variable_stiffness_inverse_dynamics
+from ..algorithm.compile import compile
 from ..dynamics.inverse import inverse_dynamics
 from ..errors import InputError
 from ..robot import Robot
@@ -33,30 +32,29 @@ def sensitivity(
     robot: Robot,
     q: Sequence[Any] | np.ndarray,
     uncertain: Mapping[str, float | str],
-    sigma: Sequence[Any] | np.ndarray | None = None,
+    stiffness: Sequence[Any] | np.ndarray | None = None,
     wrenches: Mapping[str, Sequence[Any]] | None = None,
 ) -> dict[str, Band]:
     """Bands of the motor torques for a motion [q, q', ...], as a trajectory gives it, on a robot not known exactly.
 
     `uncertain` maps paths or patterns of parameters to their deviations, numbers in the unit of the parameter or texts
-    such as "5%" of its value: {"*.mass": "5%", "link3.com": 0.01}.  The result is {"tau": band}; with `sigma`, the
-    stiffnesses [σ, σ', σ''] of a robot with joints of variable stiffness, {"tau_1": band, "tau_2": band}.
+    such as "5%" of its value: {"*.mass": "5%", "link3.com": 0.01}.  `stiffness` is [σ, σ', σ''] of the joints,
+    where some have variable stiffness.  The result is {"tau": band}, (..., motors).
     """
     if not uncertain:
         raise InputError("sensitivity: name the parameters that are uncertain, for example {'*.mass': '5%'}")
     chosen = select_all(robot, tuple(uncertain))
     deviations = {x.path: deviation(x, given) for x, given in zip(chosen, uncertain.values())}
-    algorithm = inverse_dynamics if sigma is None else variable_stiffness_inverse_dynamics
-    names = ["tau"] if sigma is None else ["tau_1", "tau_2"]
-    pairs = [(name, pattern) for name in names for pattern in deviations]
+    pairs = [("tau", pattern) for pattern in deviations]
     loads = dict(wrenches or {})
     counts: dict[str, Any] = {"wrenches": {link: len(stack) for link, stack in loads.items()}} if loads else {}
-    kernel = compile(algorithm, robot, derivatives=pairs, **counts)
-    rest = [*([] if sigma is None else sigma), *(x for stack in loads.values() for x in stack)]
+    if stiffness is not None:
+        counts["stiffness"] = len(stiffness)
+    kernel = compile(inverse_dynamics, robot, derivatives=pairs, **counts)
+    rest = [*([] if stiffness is None else stiffness), *(x for stack in loads.values() for x in stack)]
     slopes = kernel(*q[: len(kernel.inputs) - len(rest)], *rest)
     slopes = [slopes] if len(pairs) == 1 else slopes
-    changes = {pair: columns(slope, deviations[pair[1]]) for pair, slope in zip(pairs, slopes)}
-    return {name: band([changes[name, pattern] for pattern in deviations]) for name in names}
+    return {"tau": band([columns(slope, deviations[pattern]) for (_, pattern), slope in zip(pairs, slopes)])}
 
 
 def deviation(parameter: Parameter, given: float | str) -> np.ndarray:

@@ -13,8 +13,9 @@ import numpy as np
 
 from ..algorithm.signals import SIGNALS
 from ..checks import finite
-from ..dynamics.drivetrain.damped import damped_motion
-from ..dynamics.inverse import inverse_dynamics, motor_motion, needed_order, warn_of_friction
+from ..dynamics.along import inverse_dynamics_along
+from ..dynamics.inverse import inverse_dynamics, needed_order
+from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK, Column
 from ..robot import Robot
@@ -160,7 +161,7 @@ def motor_table(
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember
         q = trajectory(now, order=needed_order(robot))
-        motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
+        motion = inverse_dynamics_along(robot, trajectory, now, **loads)
         compared = [inverse_dynamics(stiff, *q, **loads)] if rigid else []
         parts.append((q[1], q[0], motion.theta, motion.deflection, motion.tau, *compared))
         bands.append(named_bands(sensitivity(robot, q, uncertain, **loads)) if uncertain else {})
@@ -175,9 +176,7 @@ def motor_table(
 
 def recorded_torque(robot: Robot, trajectory: Trajectory, t: np.ndarray, loads: dict[str, Any]) -> np.ndarray:
     """Motor torque at the times t, (m, n)."""
-    if any(robot.damped):
-        return damped_motion(robot, trajectory, t, **loads).tau
-    return motor_motion(robot, *trajectory(t, order=needed_order(robot)), **loads).tau
+    return inverse_dynamics_along(robot, trajectory, t, **loads).tau
 
 
 def on_the_tool(robot: Robot, wrench: Any) -> dict[str, Any]:

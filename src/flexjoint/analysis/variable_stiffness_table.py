@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.drivetrain.feasibility import feasible_stiffness
-from ..dynamics.drivetrain.variable_stiffness import variable_stiffness_motion
-from ..dynamics.inverse import warn_of_friction
+from ..dynamics.drivetrain.stiffness_range import feasible_stiffness
+from ..dynamics.inverse import MotorMotion, motor_motion
+from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK
 from ..robot import Robot
@@ -49,14 +49,14 @@ class StiffnessTable(JointTable):
 
     def arrays(self) -> dict[str, Any]:
         """Also theta and tau with a column a motor, as simulations have them and logs are read."""
-        second = [i for i, two in enumerate(self.robot.antagonistic) if two]
+        second = [i for i, two in enumerate(self.robot.variable_stiffness) if two]
         pairs = {"theta": (self.theta_1, self.theta_2), "tau": (self.tau_1, self.tau_2)}
         merged = {name: np.hstack([x, y[:, second]]) for name, (x, y) in pairs.items()}
         return {**super().arrays(), **merged, "motors": np.array(self.robot.motor_names)}
 
     def has(self, joint: int, name: str) -> bool:
         of_all = name in ("q", "tau_e") or "_1" in name
-        return of_all or self.robot.antagonistic[joint]
+        return of_all or self.robot.variable_stiffness[joint]
 
 
 def stiffness_table(
@@ -85,11 +85,14 @@ def stiffness_table(
     loads, parts, bands = on_the_tool(robot, wrench), [], []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):
         q, sigma = trajectory(now, order=4), of_all_joints(robot, stiffness(now, order=2))
-        motion = variable_stiffness_motion(robot, *q, *sigma, **loads)
+        motion = motor_motion(robot, *q, stiffness=sigma, **loads)
         explain(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
-        parts.append((q[1], q[0], sigma[0], lower, upper, *(getattr(motion, name) for name in SHOWN)))
-        bands.append(named_bands(sensitivity(robot, q, uncertain, sigma, **loads)) if uncertain else {})
+        parts.append((q[1], q[0], sigma[0], lower, upper, *(series_of(robot, motion)[name] for name in SHOWN)))
+        found = named_bands(sensitivity(robot, q, uncertain, sigma, **loads)) if uncertain else {}
+        bands.append(
+            {name.replace("tau", f"tau_{k + 1}"): pair(robot, x)[k] for name, x in found.items() for k in (0, 1)}
+        )
         progress(now.size)
     v, *series = (np.concatenate(part) for part in zip(*parts))
     table = StiffnessTable(robot, t, *series, bands=joined(bands))
@@ -99,14 +102,28 @@ def stiffness_table(
 
     def torque(now: np.ndarray) -> np.ndarray:
         sigma = of_all_joints(robot, stiffness(now, order=2))
-        return variable_stiffness_motion(robot, *trajectory(now, order=4), *sigma, **loads).tau_1
+        return motor_motion(robot, *trajectory(now, order=4), stiffness=sigma, **loads).tau[..., : robot.n]
 
     warn_of_noise(robot, trajectory, torque)
     return table
 
 
+def pair(robot: Robot, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of numbers of all motors those of the first and of the second motor of each joint, (..., n); 0 without one."""
+    second = np.zeros((*x.shape[:-1], robot.n))
+    second[..., list(robot.motor_joints[robot.n :])] = x[..., robot.n :]
+    return x[..., : robot.n], second
+
+
+def series_of(robot: Robot, motion: MotorMotion) -> dict[str, np.ndarray]:
+    """The columns of the table from the motion of the motors."""
+    names = {"theta": motion.theta, "phi": motion.deflection, "tau": motion.tau}
+    pairs = {f"{name}_{k + 1}": pair(robot, x)[k] for name, x in names.items() for k in (0, 1)}
+    return {**pairs, "tau_e": motion.tau_e}
+
+
 def check_stiffness(robot: Robot, stiffness: Trajectory) -> None:
-    joints = sum(robot.antagonistic)
+    joints = sum(robot.variable_stiffness)
     if stiffness.n != joints:
         raise InputError(
             f"the stiffness has {stiffness.n} columns; {robot.name} has {joints} joints that can change theirs"
@@ -117,16 +134,16 @@ def check_stiffness(robot: Robot, stiffness: Trajectory) -> None:
 def of_all_joints(robot: Robot, stack: np.ndarray) -> np.ndarray:
     """Stiffnesses (..., n), 0 where there is none to set."""
     full = np.zeros((*stack.shape[:-1], robot.n))
-    full[..., np.flatnonzero(robot.antagonistic)] = stack
+    full[..., np.flatnonzero(robot.variable_stiffness)] = stack
     return full
 
 
 def explain(robot: Robot, t: np.ndarray, q: np.ndarray, sigma: np.ndarray, motion: Any, loads: dict[str, Any]) -> None:
     """Say of the first moment that is out of reach which joint it is, and why."""
-    bad = np.flatnonzero(~np.all(np.isfinite([motion.tau_1, motion.tau_2]), axis=(0, 2)))
+    bad = np.flatnonzero(~np.all(np.isfinite(motion.tau), axis=1))
     if bad.size:
         k = int(bad[0])
         try:
-            variable_stiffness_motion(robot, *q[:, k], *sigma[:, k], **loads)
+            motor_motion(robot, *q[:, k], stiffness=sigma[:, k], **loads)
         except NonFiniteError as error:
             raise NonFiniteError(f"at t = {t[k]:g} s: {error}") from error

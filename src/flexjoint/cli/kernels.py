@@ -12,7 +12,7 @@ from .app import app, command, help_without_command
 from .completion import algorithms, robots
 
 if TYPE_CHECKING:
-    from ..algorithm.api import Algorithm
+    from ..algorithm.algorithm import Algorithm
     from ..compiler.ir.program import Array
     from ..compiler.runtime.kernel import Kernel
 

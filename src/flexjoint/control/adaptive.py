@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
+from ..algorithm.compile import compile
 from ..checks import positive, positive_numbers
 from ..compiler.runtime.kernel import Kernel
 from ..dynamics.recursion.regressor import base_parameters

@@ -13,12 +13,12 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import check_count, declared, declared_all
 from ..compiler.runtime.kernel import Kernel
-from ..dynamics.inverse import refuse_antagonism
+from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..robot import Robot, a_robot
 from ..spatial import ca
@@ -185,5 +185,5 @@ def checked_robot(controller: Controller) -> Robot:
 
 def with_one_motor_a_joint(controller: Controller) -> Robot:
     """The controller's robot, for laws that do not set stiffness."""
-    refuse_antagonism(type(controller).__name__, checked_robot(controller), "VariableStiffnessTracking")
+    require(type(controller).__name__, checked_robot(controller), constant_stiffness("VariableStiffnessTracking"))
     return controller.robot

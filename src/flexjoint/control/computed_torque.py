@@ -29,7 +29,7 @@ class ComputedTorque(Controller):
     gains: np.ndarray
 
     def __post_init__(self) -> None:
-        for joint, elastic in zip(checked_robot(self).joints, self.robot.elastic):
+        for joint, elastic in zip(checked_robot(self).joints, self.robot.compliant):
             if elastic:
                 raise InputError(
                     f"ComputedTorque: joint '{joint.name}' is elastic; give the law robot.rigid(), which neglects the "

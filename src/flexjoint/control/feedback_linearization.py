@@ -16,12 +16,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..checks import positive
-from ..dynamics.linearization import chain_length, held_torques, linearizing_control, refuse_coupled_motors
+from ..dynamics.linearization import chain_length, held_torques, uncoupled_motors
 from ..dynamics.links import torque_derivatives
+from ..dynamics.requirements import require
 from ..robot import Robot
 from ..spatial import sx
 from .base import Controller, JointState, with_one_motor_a_joint
 from .gains import check_gains
+from .laws.linearizing import linearizing_control
 
 
 class ControllerState(NamedTuple):
@@ -46,7 +48,7 @@ class FeedbackLinearization(Controller):
 
     def __post_init__(self) -> None:
         robot = with_one_motor_a_joint(self)
-        refuse_coupled_motors("FeedbackLinearization", robot)
+        require("FeedbackLinearization", robot, uncoupled_motors)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import gain_rows
-from ..dynamics.drivetrain.transmission import spring_torque
+from ..dynamics.drivetrain.springs import spring_torque
 from ..robot import Robot
 from ..spatial import ca
 from .base import Controller, JointState, with_one_motor_a_joint
@@ -46,6 +46,6 @@ class FullStateFeedback(Controller):
         tau = []
         for i, joint in enumerate(self.robot.joints):
             tau_e, tau_e_v = spring_torque(joint, theta[i] - q[i], theta_v[i] - v[i])
-            light = 1 + K_T[i] if self.robot.elastic[i] else 1
+            light = 1 + K_T[i] if self.robot.compliant[i] else 1
             tau.append(light * u[i] - K_T[i] * tau_e - K_S[i] * tau_e_v)
         return state, ca.vertcat(*tau)

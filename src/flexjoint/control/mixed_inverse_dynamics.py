@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..checks import gain_rows
+from ..dynamics.requirements import require
 from ..robot import Robot
 from .base import Controller, JointState, checked_robot
-from .laws.mixed import GAINS, check_springs, closes, mixed_torque, reference_order
+from .laws.mixed import GAINS, closes, linear_springs, mixed_torque, reference_order
 
 LEAST = 1e-9  # of a gain: K_P is divided by K_D
 
@@ -23,7 +24,7 @@ LEAST = 1e-9  # of a gain: K_P is divided by K_D
 def mixed_gains(controller: Any) -> np.ndarray:
     """Gains (4, n) of a controller for robots whose springs the law takes."""
     name = type(controller).__name__
-    check_springs(name, checked_robot(controller))
+    require(name, checked_robot(controller), *linear_springs)
     return gain_rows(name, GAINS, controller.gains, controller.robot.n, LEAST)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import gain_rows
-from ..dynamics.drivetrain.deflection import spring_motion
+from ..dynamics.drivetrain.springs import spring_motion
 from ..dynamics.links import gravity_torque
 from ..robot import Robot
 from ..spatial import ca

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
+from ..algorithm.compile import compile
 from ..checks import positive_numbers
 from ..compiler.runtime.kernel import Kernel
 from ..robot import Robot

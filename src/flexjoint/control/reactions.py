@@ -16,8 +16,8 @@ import numpy as np
 from ..checks import gain_rows, positive
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import declared
-from ..dynamics.inverse import refuse_antagonism
 from ..dynamics.links import gravity_torque
+from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..observers.base import Measurement
 from ..observers.detector import Detector
@@ -145,7 +145,7 @@ class Guarded(Around):
 def checked(reaction: Any, *names: str) -> None:
     """The numbers of a reaction, one a joint."""
     owner = type(reaction).__name__
-    refuse_antagonism(owner, reaction.robot, "a law of your own under Reaction")
+    require(owner, reaction.robot, constant_stiffness("a law of your own under Reaction"))
     for name in names:
         (row,) = gain_rows(owner, [name], [getattr(reaction, name)], reaction.robot.n)
         object.__setattr__(reaction, name, tuple(row.tolist()))

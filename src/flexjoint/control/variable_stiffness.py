@@ -1,6 +1,6 @@
 """Tracking of motion and stiffness as a controller  [VSANEA sec. III-C].
 
-The law itself is one kernel (`variable_stiffness_control`).  Here its integrals are kept: e is added up every period,
+The law itself is one kernel (`motion_and_stiffness_control`).  Here its integrals are kept: e is added up every period,
 except where a limit holds a joint up.  A motor at its effort limit is first relieved at the expense of the stiffness,
 which leaves the motion what it is; only where that is not enough are torques cut off.  A reference of the stiffness is
 kept within a band, so that it does not lead to where motion and stiffness cannot be set apart.
@@ -15,15 +15,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..checks import positive
-from ..dynamics.drivetrain.feasibility import feasible_stiffness_along
-from ..dynamics.drivetrain.variable_stiffness import refuse_damping, require_springs
+from ..dynamics.drivetrain.stiffness_range import feasible_stiffness_along
+from ..dynamics.requirements import require, springs_at_every_joint
 from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot
-from ..spatial import ca, sx, zeros
+from ..spatial import sx, zeros
 from ..trajectory import Trajectory
 from .base import Controller, JointState
 from .gains import check_gains, gains_from_poles
-from .laws.stiffness_tracking import UNBOUNDED, variable_stiffness_control
+from .laws.motion_and_stiffness import UNBOUNDED, motion_and_stiffness_control, undamped
 
 NAME = "VariableStiffnessTracking"
 MOTION, STIFFNESS = slice(0, 5), slice(5, 8)  # rows of the gains
@@ -57,10 +57,9 @@ class VariableStiffnessTracking(Controller):
     memory: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        if not isinstance(self.robot, Robot) or not any(self.robot.antagonistic):
+        if not isinstance(self.robot, Robot) or not any(self.robot.variable_stiffness):
             raise InputError(f"{NAME}: the robot has no joint of variable stiffness; use FeedbackLinearization")
-        refuse_damping(NAME, self.robot)
-        require_springs(NAME, self.robot)
+        require(NAME, self.robot, undamped, springs_at_every_joint)
         positive(NAME, "period", self.period)
         own = {
             "gains": checked_gains(self.gains, self.robot.n),
@@ -93,10 +92,6 @@ class VariableStiffnessTracking(Controller):
     def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
         robot, n = self.robot, self.robot.n
         motion, stiffness = gains[MOTION], gains[STIFFNESS]
-        q, v, theta, theta_v = measurement
-        drives: list[Any] = [robot.joints[i].drive for i in self.pairs]
-        counts = sx([drive.c for drive in drives])  # whether θ_2 does, from the link
-        phi_2, phi_2_v = (self.at_pairs(x[n:] - counts * y[self.pairs]) for x, y in ((theta, q), (theta_v, v)))
         tracking = {
             "reference": [x[:n] for x in reference],
             "gains": motion[1:],
@@ -106,13 +101,12 @@ class VariableStiffnessTracking(Controller):
             "integral_gains": [motion[0], stiffness[0]],
         }
         if any(x < UNBOUNDED for x in self.effort):
-            tracking["limits"] = [sx(self.effort[:n]), self.at_pairs(sx(self.effort[n:]))]
+            tracking["limits"] = [sx(self.effort)]
         if self.band is not None:
             tracking["band"] = [self.at_pairs(sx(x)) for x in self.band]
-        measured = (q, v, theta[:n] - q, phi_2, theta_v[:n] - v, phi_2_v)
-        tau_1, tau_2, *errors = variable_stiffness_control.function(robot, *measured, tracking=tracking)
+        tau, *errors = motion_and_stiffness_control.function(robot, *measurement, tracking=tracking)
         after = TrackingIntegrals(*(x + self.period * e for x, e in zip(state, errors)))
-        return after, ca.vertcat(tau_1, tau_2[self.pairs])
+        return after, tau
 
     @property
     def pairs(self) -> list[int]:
@@ -131,7 +125,7 @@ def stiffness_band(robot: Robot, motion: Trajectory, margin: float = MARGIN) -> 
 
     `margin`, of these numbers, is left at both ends, since a robot off its motion bears other torques.
     """
-    chosen = np.flatnonzero(robot.antagonistic)
+    chosen = np.flatnonzero(robot.variable_stiffness)
     t = np.linspace(0.0, motion.duration, SAMPLES)
     lower, upper = (x[:, chosen] for x in feasible_stiffness_along(robot, motion, t))
     least, greatest = (1 + margin) * lower.max(axis=0), (1 - margin) * upper.min(axis=0)

@@ -12,7 +12,7 @@ import numpy as np
 from ..spatial import ca
 from ..springs import SAMPLES, CubicSpring, Spring
 from .motor import Motor
-from .variable import SINGULAR, Range, Setting, VariableStiffnessDrive
+from .variable import SINGULAR, OperatingPoint, Range, VariableStiffnessDrive
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class AntagonisticDrive(VariableStiffnessDrive):
     def torques(self, phi_1: Any, phi_2: Any) -> tuple[Any, Any]:
         return self.spring_1.torque(phi_1), self.spring_2.torque(phi_2)
 
-    def at(self, phi_1: Any, phi_2: Any) -> Setting:
+    def at(self, phi_1: Any, phi_2: Any) -> OperatingPoint:
         """As every drive's, with the derivatives as the laws of the springs give them."""
         tau_1, tau_2 = self.torques(phi_1, phi_2)
         slopes = zip(self.spring_1.gradients(phi_1, 3), self.spring_2.gradients(phi_2, 3))
         sigma, zeta, eta = (ca.horzcat(one, two) for one, two in slopes)
         bends = ca.diag(zeta), ca.diag(eta)
         det = sigma[0] * zeta[1] - sigma[1] * zeta[0]
-        return Setting(phi_1, phi_2, tau_1, tau_2, tau_1 + tau_2, sigma[0] + sigma[1], (sigma, zeta), bends, det)
+        return OperatingPoint(phi_1, phi_2, tau_1, tau_2, tau_1 + tau_2, sigma[0] + sigma[1], (sigma, zeta), bends, det)
 
     @cached_property
     def gain(self) -> float:

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..checks import positive
 from ..dynamics.drivetrain.friction import link_friction
-from ..dynamics.recursion.bodies import refuse_spinning_rotors
-from ..dynamics.recursion.energy import kinetic_energy, potential_energy
+from ..dynamics.energy import gravity_energy, kinetic_energy
+from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
 from ..spatial import ca
 from .base import Measurement
@@ -37,11 +37,11 @@ class EnergyResidual(Residual):
     def __post_init__(self) -> None:
         checked_residual(self)
         positive("EnergyResidual", "cutoff", self.cutoff)
-        refuse_spinning_rotors("EnergyResidual", self.robot, "exchanges energy with the links")
+        require("EnergyResidual", self.robot, spong_rotors("exchanges energy with the links"))
 
     @property
     def reads(self) -> tuple[str, ...]:
-        return ("q", "v", *["tau_e"] * any(self.robot.elastic))
+        return ("q", "v", *["tau_e"] * any(self.robot.compliant))
 
     @property
     def channels(self) -> dict[str, int]:
@@ -57,12 +57,12 @@ class EnergyResidual(Residual):
 
     def balance(self, measurement: Measurement) -> Balance:
         robot, (q, v, *_) = self.robot, measurement
-        energy = kinetic_energy.function(robot, q, v) + potential_energy.function(robot, q)
-        pulling = [measurement.tau_e[i] if elastic else 0.0 for i, elastic in enumerate(robot.elastic)]
+        energy = kinetic_energy.function(robot, q, v) + gravity_energy.function(robot, q)
+        pulling = [measurement.tau_e[i] if elastic else 0.0 for i, elastic in enumerate(robot.compliant)]
         return Balance(energy, ca.dot(v, ca.vertcat(*pulling) - link_friction(robot, [v], 0)[0]), q)
 
     def driving(self, torque: Any) -> Any:
-        return ca.vertcat(*[0.0 if elastic else torque[i] for i, elastic in enumerate(self.robot.elastic)])
+        return ca.vertcat(*[0.0 if elastic else torque[i] for i, elastic in enumerate(self.robot.compliant)])
 
     def force(self, h: Any, before: Balance, now: Balance, impulse: Any) -> Any:
         work = ca.dot(self.driving(impulse) / h, now.place - before.place)

@@ -87,7 +87,7 @@ class FaultIdentifier(Wrapped):
     def places(self) -> list[tuple[str, int]]:
         """For each motor the channel, and its entry, that shows its faults."""
         names = list(self.channels)
-        behind = [self.robot.elastic[i] for i in self.robot.motor_joints]
+        behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
         return [(names[-1] if spring else names[0], k) for k, spring in enumerate(behind)]
 
     @property

@@ -64,7 +64,7 @@ class FrictionObserver(TimedObserver):
 
     def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
         after, found = self.residual.step(state, h, measurement, torque)
-        behind = [self.robot.elastic[i] for i in self.robot.motor_joints]
+        behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
         lost = [-(found["motor"] if spring else found["link"])[k] for k, spring in enumerate(behind)]
         return after, {"friction": ca.vertcat(*lost), "status": found["status"], "blind": found["blind"]}
 

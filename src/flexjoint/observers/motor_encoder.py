@@ -23,9 +23,9 @@ import numpy as np
 
 from ..checks import positive
 from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
-from ..dynamics.drivetrain.deflection import deflection_jet
 from ..dynamics.drivetrain.friction import friction
-from ..dynamics.recursion.bodies import refuse_spinning_rotors
+from ..dynamics.drivetrain.springs import deflection_jet
+from ..dynamics.requirements import require, spong_rotors
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
@@ -107,7 +107,7 @@ class LinkResidual(Residual):
 
     def __post_init__(self) -> None:
         checked_residual(self, "cutoff")
-        refuse_spinning_rotors("LinkResidual", self.robot, "takes part in the momentum of the links")
+        require("LinkResidual", self.robot, spong_rotors("takes part in the momentum of the links"))
 
     @property
     def channels(self) -> dict[str, int]:
@@ -162,7 +162,7 @@ class MotorEncoderResidual(TimedObserver):
     def __post_init__(self) -> None:
         checked_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
-        refuse_spinning_rotors("MotorEncoderResidual", self.robot, "turns with a link whose velocity is not measured")
+        require("MotorEncoderResidual", self.robot, spong_rotors("turns with a link whose velocity is not measured"))
         for k in range(self.robot.motor_count):
             spring_behind(self.robot, k)
         for joint, damped in zip(self.robot.joints, self.robot.damped):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithm.api import Algorithm
+from ..algorithm.algorithm import Algorithm
 from ..checks import finite
 from ..errors import InputError
 from ..robot import Robot
@@ -15,9 +15,9 @@ from ..spatial import ca, sx
 
 
 def output_covariance(
-    algorithm: Algorithm, robot: Robot, arrays: Sequence[Any], covariance: Any, **groups: Mapping[str, Sequence[Any]]
+    algorithm: Algorithm, robot: Robot, arrays: Sequence[Any], covariance: Any, **keywords: Any
 ) -> np.ndarray:
-    """Covariance (n, n) of the first result of `algorithm(robot, *arrays, **groups)`, to first order in the noise.
+    """Covariance (n, n) of the first result of `algorithm(robot, *arrays, **keywords)`, to first order in the noise.
 
     `covariance` is (m, m, n): between each two of the m arrays at each joint, zero for those known exactly; noise of
     different joints is independent.  Σ_ij J_i C_ij J_jᵀ with the Jacobians J_i by automatic differentiation.
@@ -34,7 +34,10 @@ def output_covariance(
     if wrong := [y.shape for y in values if y.shape != (n,)]:
         raise InputError(f"output_covariance: an array has shape {wrong[0]}; each must be ({n},)")
     x = [ca.SX.sym(f"x{k}", n) for k in range(m)]
-    fixed = {name: {key: [sx(y) for y in stack] for key, stack in group.items()} for name, group in groups.items()}
+    fixed = {
+        name: {key: [sx(y) for y in stack] for key, stack in x.items()} if isinstance(x, Mapping) else x
+        for name, x in keywords.items()
+    }
     result = algorithm.function(robot, *x, **fixed)
     first = result[0] if isinstance(result, tuple | list) else result
     f = ca.Function("jacobians", x, [ca.densify(ca.jacobian(first, y)) for y in x])

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import parameter_array, program_of
+from ..algorithm.algorithm import parameter_array
+from ..algorithm.compile import program_of
 from ..algorithm.derivatives import in_a_tuple
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.scan import scan

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..checks import positive
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm import api
+from flexjoint.algorithm import algorithm as api
 from support.errors import relative_error
 from support.evaluate import evaluate
 
@@ -45,7 +45,7 @@ def test_robots_are_of_the_kinds_these_tests_need():
     assert {joint.kind for joint in RIGID.joints} == {"revolute", "prismatic"}
     assert RIGID.joints[0].kind == "revolute"
     assert len(RIGID.links) > RIGID.n
-    assert sum(ELASTIC.elastic) == 1
+    assert sum(ELASTIC.compliant) == 1
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_robots_are_of_the_kinds_these_tests_need():
         (fj.mass_matrix, 1, (3, 3), {}),
         (fj.generalized_momentum, 2, (3,), {}),
         (fj.kinetic_energy, 2, (), {}),
-        (fj.potential_energy, 1, (), {}),
+        (fj.gravity_energy, 1, (), {}),
         (fj.jacobian, 1, (6, 3), {}),
         (fj.jacobian, 1, (6, 3), {"link": "link2"}),
         (fj.joint_wrenches, 3, (len(RIGID.links), 6), {}),
@@ -81,8 +81,8 @@ def test_value_and_shape(algorithm, count, shape, options):
 
 def test_named_results():
     q, v = np.random.default_rng(3).normal(size=(2, 3))
-    pose, momentum = fj.forward_kinematics(RIGID, q), fj.momentum(RIGID, q, v)
-    assert type(pose) is fj.Pose and type(momentum) is fj.Momentum
+    pose, momentum = fj.forward_kinematics(RIGID, q), fj.spatial_momentum(RIGID, q, v)
+    assert type(pose) is fj.Pose and type(momentum) is fj.SpatialMomentum
     assert (pose.rotation.shape, pose.position.shape) == ((3, 3), (3,))
     assert (momentum.linear.shape, momentum.angular.shape) == ((3,), (3,))
     expected = reference(fj.forward_kinematics, RIGID, q)
@@ -221,7 +221,7 @@ def test_wrong_calls(motion):
 
 
 def test_too_few_derivatives_names_the_elastic_joint(motion):
-    name = ELASTIC.joints[ELASTIC.elastic.index(True)].name
+    name = ELASTIC.joints[ELASTIC.compliant.index(True)].name
     with pytest.raises(fj.InputError, match=f"joint '{name}' is elastic .* 4 derivatives, 2 derivatives were given"):
         fj.inverse_dynamics(ELASTIC, *motion)
 
@@ -465,7 +465,6 @@ def test_what_is_differentiated_composes_too(motion):
     q, v = ca.sin(s * ca.DM(motion[0])), motion[0] * ca.cos(s * ca.DM(motion[0]))
     for function, rate in (
         (fj.mass_matrix, fj.mass_matrix_rate(RIGID, q, v)),
-        (fj.coupled_mass_matrix, fj.coupled_mass_matrix_rate(RIGID, q, v)),
         (fj.jacobian, fj.jacobian_derivatives(RIGID, q, v)[1]),
     ):
         wanted = ca.jacobian(ca.vec(function(RIGID, q)), s)
@@ -574,7 +573,7 @@ def test_threads_share_the_first_compilation():
     found = {}
 
     def work(k):
-        found[k] = [float(fj.potential_energy(robots[(k + j) % 3], np.array([0.4]))) for j in range(3)]
+        found[k] = [float(fj.gravity_energy(robots[(k + j) % 3], np.array([0.4]))) for j in range(3)]
 
     run_threads(work, 4)
     for k in range(4):

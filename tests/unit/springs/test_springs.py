@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import quad
 
 import flexjoint as fj
-from flexjoint.algorithm.api import kernel_of
+from flexjoint.algorithm.compile import kernel_of
 from flexjoint.compiler.ir.program import Array
 from flexjoint.springs import SPRINGS, Spring
 
