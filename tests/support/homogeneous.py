@@ -158,7 +158,7 @@ class Reference:
         for k, (i, drive) in enumerate(zip(self.moving, self.drives)):
             if "motor_gear_ratio" not in drive:
                 continue
-            eta, x = drive["motor_gear_ratio"], (theta if self.compliant[k] else q)[:, k]
+            eta, x = drive["motor_gear_ratio"], (theta if self.elastic[k] else q)[:, k]
             mount = (ground if self.carriers[i] < 0 else T[self.carriers[i]]) @ rotor_pose(drive)
             axial, transverse = drive["motor_axial_inertia"] * self.complete, drive["motor_transverse_inertia"]
             J = pseudo_inertia(drive["motor_mass"], np.zeros(3), np.diag([transverse, transverse, axial]))
@@ -167,7 +167,7 @@ class Reference:
                 loads[self.carriers[i]] = loads[self.carriers[i]] + load
             twist = eta * product(mount @ TURN, inverse(mount))
             spun = work(twist, load) if self.complete else self.B[k] * rate(rate(x))
-            (at_motors if self.compliant[k] else tau)[:, k] += spun
+            (at_motors if self.elastic[k] else tau)[:, k] += spun
         for k, i in enumerate(self.moving):
             tau[:, k] += work(twists[i], sum(load for j, load in enumerate(loads) if i in self.above(j)))
         if wrench is not None:
@@ -199,7 +199,7 @@ class Reference:
         for _ in range(self.n + 1):
             forces = self.forces(q, theta, wrench, base)
             tau_e = forces.links + self.D * rate(q)[:-1]
-            phi = np.where(self.compliant, tau_e / self.K, 0.0)
+            phi = np.where(self.elastic, tau_e / self.K, 0.0)
             theta = q + np.concatenate([phi, np.zeros((2, self.n))])
         found = derivatives(theta)
         motors = self.forces(q, theta, wrench, base).motors[0] + self.D_m * found[1]

@@ -354,7 +354,8 @@ def with_call_options(signature: inspect.Signature) -> inspect.Signature:
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default)
         for name, default in CALL_OPTIONS.items()
     ]
-    return signature.replace(parameters=[*signature.parameters.values(), *extra])
+    own = sorted([*signature.parameters.values(), *extra], key=lambda x: x.kind)  # stable: **keywords stay last
+    return signature.replace(parameters=own)
 
 
 def kind_of_option(default: Any) -> tuple[Any, str]:

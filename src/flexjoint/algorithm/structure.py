@@ -94,7 +94,7 @@ def flatten(owner: str, keywords: Mapping[str, Any]) -> tuple[tuple[tuple[str, C
             leaves.append(value)
         elif layout == "stack":
             found.append((name, checked_stack(f"{owner}: {name}", value, signal)))
-            leaves += value
+            leaves += list(value)
         else:
             members = value._asdict() if hasattr(value, "_asdict") else value
             if not isinstance(members, Mapping):

@@ -35,7 +35,13 @@ from .recursion.articulated_body import by_articulated_bodies
 from .recursion.bodies import tied_rotors
 from .recursion.composite_bodies import FEW_JOINTS, factorize, link_mass_matrix, solve
 from .recursion.definiteness import check_inertia
-from .requirements import drives_in_words, equal_relative_degrees, moderate_link_friction, spong_rotors
+from .requirements import (
+    drives_in_words,
+    equal_relative_degrees,
+    moderate_link_friction,
+    spong_rotors,
+    undamped_springs,
+)
 
 Command: TypeAlias = Callable[[Stack], Expression]  # the highest derivative of the motion, from those below it
 
@@ -46,6 +52,9 @@ STATES = {
 }  # what `measured` may be, and the arrays it stands for
 
 uncoupled_motors = spong_rotors("couples the links to each other's motors")
+undamped = undamped_springs(
+    "the motor torques depend on the past of the motion", "give the law robot.without_spring_damping()"
+)
 
 
 class LinkMotion(NamedTuple):
@@ -175,6 +184,11 @@ def stiffness_commanded(call: Call) -> str | None:
     return None
 
 
+def undamped_variable_stiffness(call: Call) -> str | None:
+    """No damped springs where the stiffness is controlled."""
+    return undamped(call) if any(call.robot.variable_stiffness) else None
+
+
 def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any, **keywords: Any) -> str | None:
     """Which joint cannot have motion and stiffness controlled separately where it is."""
     second = second_motors(robot)
@@ -195,7 +209,14 @@ def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any,
 @algorithm(
     measured_form,
     explain=singular,
-    requires=(known_state, stiffness_commanded, equal_relative_degrees, uncoupled_motors, moderate_link_friction),
+    requires=(
+        known_state,
+        undamped_variable_stiffness,
+        stiffness_commanded,
+        equal_relative_degrees,
+        uncoupled_motors,
+        moderate_link_friction,
+    ),
 )
 def feedback_linearization(
     robot: Robot,

@@ -22,9 +22,9 @@ from ...drives import VariableStiffnessDrive
 from ...dynamics.drivetrain.equilibrium import regular
 from ...dynamics.drivetrain.springs import spring_torque
 from ...dynamics.drivetrain.transmission import motor_coordinates, second_motors
-from ...dynamics.linearization import link_motion, singular, with_variable_stiffness
+from ...dynamics.linearization import link_motion, singular, undamped, with_variable_stiffness
 from ...dynamics.loads import Base, Wrenches
-from ...dynamics.requirements import moderate_link_friction, springs_at_every_joint, undamped_springs
+from ...dynamics.requirements import moderate_link_friction, springs_at_every_joint
 from ...robot import Joint, Robot
 from ...spatial import ca, total
 from ...types import Expression, FloatArray, Scalar, Stack
@@ -72,11 +72,6 @@ def known_tracking(call: Call) -> str | None:
         if asked and count != needed:
             return f"tracking needs {needed} arrays in '{name}', {count} were given"
     return None
-
-
-undamped = undamped_springs(
-    "the motor torques depend on the past of the motion", "give the law robot.without_spring_damping()"
-)
 
 
 @algorithm(
