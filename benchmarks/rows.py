@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 
 from .peers import check, mujoco_chain, pinocchio
 from .rollouts import Loop
@@ -216,7 +217,7 @@ def residuals(effort: Effort) -> Iterator[Row]:
         ),
         ("link residual from motor encoders, elastic", fj.MotorEncoderResidual(elastic, 50.0, 300.0)),
     ):
-        names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.blank[0]}
+        names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.initial_state[0]}
         names["outputs"] = tuple(np.empty(x.shape) for x in residual.kernel.outputs)
         sensed = ", ".join("q" if name.endswith(("q", "theta")) else "v" for name in residual.reads)
         ours, theirs = interleaved([f"kernel(state, h, {sensed}, tau, out=outputs)", RNEA], names, effort)
@@ -316,7 +317,7 @@ def compilation(effort: Effort) -> Iterator[Row]:
             start = time.process_time()
             program, result = algorithm.trace(robot, algorithm.structure(robot))
             traced = time.process_time()
-            fj.Kernel(program, result)
+            pipeline.compile(program, result)
             times.append((traced - start, time.process_time() - traced))
         trace, llvm = (min(x) for x in zip(*times))
         yield Row("compilation", f"{label}: trace", trace, operations=program.operations)

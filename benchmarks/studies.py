@@ -22,9 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.llvm import kernel_ir as llvm
+from flexjoint.compiler.llvm import outlining
+from flexjoint.compiler.pipeline import trace
 from flexjoint.dynamics.recursion import newton_euler
 from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
 from flexjoint.dynamics.recursion.bodies import moving_bodies
@@ -67,13 +68,13 @@ def chunk_lengths(n: int = 60) -> Table:
     table = Table("operations a function", "compile, s", "run, µs")
     table.title = f"Mass matrix of {n} joints, {program.operations} operations"
     kernels, compiled = {}, {}
-    default = llvm.CHUNK
+    default = outlining.CHUNK
     for length in CHUNKS:
-        llvm.CHUNK = length
+        outlining.CHUNK = length
         start = time.process_time()
-        kernels[length] = fj.Kernel(program, result)
+        kernels[length] = pipeline.compile(program, result)
         compiled[length] = time.process_time() - start
-    llvm.CHUNK = default
+    outlining.CHUNK = default
     names = {f"k{length}": kernel for length, kernel in kernels.items()}
     names |= {"q": np.zeros(n), "M": np.empty((n, n))}
     times = interleaved([f"k{length}(q, out=M)" for length in CHUNKS], names, FULL)
@@ -98,7 +99,7 @@ def loops_over_links() -> Table:
                 if way == "packed" and order != 2:
                     continue
                 start = time.process_time()
-                names[way] = fj.Kernel(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
+                names[way] = pipeline.compile(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
                 compiled[way] = time.process_time() - start
             stack = np.random.default_rng(0).uniform(-1.0, 1.0, (order + 3, 256, n))
             names |= {f"x{k}": x[0].copy() for k, x in enumerate(stack)} | {f"X{k}": x for k, x in enumerate(stack)}

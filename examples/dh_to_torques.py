@@ -10,7 +10,7 @@ import numpy as np
 
 import flexjoint as fj
 from flexjoint.analysis.torque_table import motor_table
-from flexjoint.plots.figures import plot_motors
+from flexjoint.plots import plot_motors
 from flexjoint.results import write_table
 
 ARM = fj.from_dh(

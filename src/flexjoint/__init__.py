@@ -57,10 +57,7 @@ _HOMES = {
     ),
     "drives": "AntagonisticDrive ElasticDrive LeverDrive Motor RigidDrive VariableStiffnessDrive",
     "errors": "FlexjointError FlexjointWarning InputError NonFiniteError RobotError",
-    "formats": "load",
-    "formats.dh": "from_dh",
-    "formats.robot_files": "read_robot",
-    "formats.writing": "write_robot",
+    "formats": "from_dh load read_robot write_robot",
     "observers": (
         "DerivativeState Detector EnergyResidual ExternalWrench Fault FaultIdentifier FilteredDerivative "
         "FrictionObserver JointTorqueResidual KalmanDifferentiator LinkResidual Measurement "
@@ -73,7 +70,7 @@ _HOMES = {
     "analysis": ("LinearModel RotorComparison compare_rotor_models joint_eigenfrequencies linearize sensitivity"),
     "catalog": "builtin_robots",
     "detection": "Detections Log detect read_log",
-    "plots": "plot_simulation",
+    "plots": "plot_monte_carlo plot_simulation",
     "results": "read_results write_results",
     "viewer": "animate",
     "robot": "Joint Limits Link Robot parents_first",
@@ -82,7 +79,7 @@ _HOMES = {
         "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
         "TabulatedSpring"
     ),
-    "studies": "MonteCarlo monte_carlo plot_monte_carlo",
+    "studies": "MonteCarlo monte_carlo",
     "trajectory": (
         "FilteredStep Joined MotionAndStiffness RestToRest Retimed Samples Scaled Sinusoid Spline Trajectory "
         "load_stiffness load_trajectory require_smoothness"

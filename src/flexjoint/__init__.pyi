@@ -162,10 +162,7 @@ from .errors import (
     NonFiniteError as NonFiniteError,
     RobotError as RobotError,
 )
-from .formats import load as load
-from .formats.dh import from_dh as from_dh
-from .formats.robot_files import read_robot as read_robot
-from .formats.writing import write_robot as write_robot
+from .formats import from_dh as from_dh, load as load, read_robot as read_robot, write_robot as write_robot
 from .observers import (
     DerivativeState as DerivativeState,
     Detector as Detector,
@@ -197,7 +194,7 @@ from .observers import (
     spread_of_noise as spread_of_noise,
     struck_links as struck_links,
 )
-from .plots import plot_simulation as plot_simulation
+from .plots import plot_monte_carlo as plot_monte_carlo, plot_simulation as plot_simulation
 from .results import read_results as read_results, write_results as write_results
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
 from .robot.parameters import Parameter as Parameter, parameters as parameters
@@ -223,7 +220,7 @@ from .springs import (
     Spring as Spring,
     TabulatedSpring as TabulatedSpring,
 )
-from .studies import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo, plot_monte_carlo as plot_monte_carlo
+from .studies import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo
 from .trajectory import (
     FilteredStep as FilteredStep,
     Joined as Joined,

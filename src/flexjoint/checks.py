@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 import operator
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .errors import NOT_NUMBERS, InputError, shown
+from .errors import NOT_NUMBERS, FlexjointError, InputError, shown
+from .types import FloatArray
 
 SHORTEST, LONGEST = 1e-12, 1e12  # s; powers of such times, up to the tenth, are far from the ends of the doubles
 
@@ -40,15 +40,16 @@ def finite(owner: str, what: str, value: Any) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
+    """The array itself, read-only."""
     array.flags.writeable = False
     return array
 
 
 def point(owner: str, what: str, value: Any) -> np.ndarray:
-    """One number a joint, (n,)."""
+    """One finite number per joint, a read-only array (n,)."""
     array = finite(owner, what, value)
     if array.ndim != 1:
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number a joint")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number per joint")
     return frozen(array)
 
 
@@ -60,10 +61,10 @@ def two_points(owner: str, start: Any, goal: Any) -> tuple[np.ndarray, np.ndarra
 
 
 def rows(owner: str, what: str, value: Any, least: int) -> np.ndarray:
-    """One point a row, (m, n), at least so many."""
+    """One point per row, a read-only array (m, n) with at least `least` rows."""
     array = finite(owner, what, value)
     if array.ndim != 2:
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), a row a point")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), one row per point")
     if len(array) < least:
         raise InputError(f"{owner}: {what} has {len(array)} rows; {least} are the least")
     return frozen(array)
@@ -73,7 +74,7 @@ def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
     """`length` times, each later than the one before."""
     array = finite(owner, what, value)
     if array.shape != (length,):
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time a row")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time per row")
     late = np.flatnonzero(np.diff(array) <= 0)
     if late.size:
         i = int(late[0])
@@ -81,15 +82,30 @@ def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
     return frozen(array)
 
 
-def positive(owner: str, what: str, value: Any, hint: str = "") -> float:
-    """A finite number above zero; `hint` ends the message, such as ", in Hz"."""
+def number(
+    owner: str,
+    what: str,
+    value: Any,
+    wanted: str = "a finite number",
+    error: type[FlexjointError] = InputError,
+) -> float:
+    """A finite number as a float; `wanted` ends the message."""
     try:
         array = real(value)
     except NOT_NUMBERS:
         array = np.array(math.nan)
-    if isinstance(value, bool) or array.ndim or not 0 < array <= sys.float_info.max:
-        raise InputError(f"{owner}: {what} is {shown(value)}; it must be a positive number{hint}")
+    if isinstance(value, bool) or array.ndim or not np.isfinite(array):
+        raise error(f"{owner}: {what} is {shown(value)}; it must be {wanted}")
     return float(array)
+
+
+def positive(owner: str, what: str, value: Any, hint: str = "", error: type[FlexjointError] = InputError) -> float:
+    """A finite number above zero; `hint` ends the message, such as ", in Hz"."""
+    wanted = f"a positive number{hint}"
+    found = number(owner, what, value, wanted, error)
+    if found <= 0:
+        raise error(f"{owner}: {what} is {shown(value)}; it must be {wanted}")
+    return found
 
 
 def duration(owner: str, what: str, value: Any) -> float:
@@ -116,32 +132,44 @@ def whole(owner: str, what: str, value: Any, least: int = 0, largest: float = ma
     return number
 
 
-def positive_numbers(controller: Any, name: str, size: int) -> np.ndarray:
-    """A field as `size` positive numbers."""
-    what, value = f"{type(controller).__name__}: {name}", getattr(controller, name)
+def entries(owner: str, what: str, value: Any, size: int) -> FloatArray:
+    """One number for all entries, or `size` numbers, as a read-only array (size,)."""
     try:
-        array = np.array(value, dtype=float)
+        array = real(value)
     except NOT_NUMBERS:
-        raise InputError(f"{what} must be a number or {size} numbers, not {value!r}") from None
-    if array.shape not in ((), (size,)):
-        raise InputError(f"{what} has shape {array.shape}; give a number or ({size},)")
-    if not np.all((array > 0) & np.isfinite(array)):
-        raise InputError(f"{what} is {array.tolist()}; every number must be positive and finite")
-    array = np.broadcast_to(array, (size,)).copy()
-    array.flags.writeable = False
+        array = None
+    if array is None or value is None:  # NumPy takes None for NaN
+        raise InputError(f"{owner}: {what} must be a number or {size} numbers, not {shown(value)}")
+    if array.shape not in ((), (1,), (size,)):
+        raise InputError(f"{owner}: {what} has shape {array.shape}; give a number or ({size},)")
+    return frozen(np.broadcast_to(array, (size,)).copy())
+
+
+def finite_numbers(owner: str, what: str, value: Any, size: int, least: float = -math.inf) -> FloatArray:
+    """`entries` that are finite, none below `least`."""
+    array = entries(owner, what, value, size)
+    if not np.all((array >= least) & np.isfinite(array)):
+        bound = f" and at least {least:g}" if least > -math.inf else ""
+        raise InputError(f"{owner}: {what} is {shown(array.tolist())}; every number must be finite{bound}")
     return array
 
 
-def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float = 0.0) -> np.ndarray:
-    """Gains as (rows, n): for each name a number or one a joint, none below `least`."""
+def positive_numbers(owner: str, what: str, value: Any, size: int, *, infinite: bool = False) -> FloatArray:
+    """`entries` that are positive, and finite unless `infinite` ones are allowed."""
+    array = entries(owner, what, value, size)
+    if not np.all((array > 0) & (infinite | np.isfinite(array))):
+        given = shown(np.asarray(value, dtype=float).tolist())
+        bound = "" if infinite else " and finite"
+        raise InputError(f"{owner}: {what} is {given}; every number must be positive{bound}")
+    return array
+
+
+def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float = 0.0) -> FloatArray:
+    """Gains as a read-only array (number of gains, n): for each name a number or one per joint, none below `least`."""
     try:
-        array = np.stack([np.broadcast_to(np.asarray(row, dtype=float), n) for row in gains])
-    except NOT_NUMBERS:
-        array = np.empty((0, n))
-    if len(array) != len(names):
+        rows = list(gains)
+    except TypeError:
+        rows = []
+    if len(rows) != len(names):
         raise InputError(f"{owner}: gains must be [{', '.join(names)}], each a number or {n} numbers, not {gains!r}")
-    for name, row in zip(names, array):
-        if not np.all((row >= least) & np.isfinite(row)):
-            raise InputError(f"{owner}: {name} is {row.tolist()}; every number must be finite and at least {least:g}")
-    array.flags.writeable = False
-    return array
+    return frozen(np.stack([finite_numbers(owner, name, row, n, least) for name, row in zip(names, rows)]))

@@ -9,11 +9,15 @@ from html import escape
 def table(rows: Iterable[Sequence[object]], header: Sequence[object] = (), *, caption: str = "") -> str:
     """An HTML table, as a notebook shows it.
 
-    rows: cells of each row; anything that `str` turns into a text.
-    header: headings of the columns; none by default.
-    caption: a line above the table; none by default.
-    Returns: the `<table>` element as text, with all cells escaped.
+    Args:
+        rows: Cells of each row; anything that `str` turns into a text.
+        header: Headings of the columns; none by default.
+        caption: A line above the table; none by default.
 
+    Returns:
+        The `<table>` element as text, with all cells escaped.
+
+    Example:
         >>> table([("joint1", 9.81)], ("joint", "torque, Nm"))
         '<table><tr><th>joint</th><th>torque, Nm</th></tr><tr><td>joint1</td><td>9.81</td></tr></table>'
     """

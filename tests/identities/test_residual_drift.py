@@ -32,7 +32,7 @@ def test_no_drift_over_ten_million_steps():
     q, v, tau = np.sin(phase), 2 * np.pi * np.cos(phase), 30.0 * np.sin(3 * phase) + 5.0
     samples = np.concatenate([np.full((ROUND, 1), H), q, v, np.roll(tau, 1, axis=0)], axis=1)
     blocks = [np.ascontiguousarray(samples[k : k + BLOCK]) for k in range(0, ROUND, BLOCK)]
-    kernel, state = residual._log_kernel, residual.blank[0]
+    kernel, state = residual._log_kernel, residual.initial_state[0]
     spare = [kernel(state, block) for block in blocks]
     for k in range(ROUNDS):
         for block, out in zip(blocks, spare):

@@ -101,7 +101,7 @@ def constants():
     state, noise = (fj.Measurement(*x, None, None, None) for x in ((np.full(3, 0.2), np.zeros(3)), (1e-5, 1e-3)))
     spread = fj.spread_of_noise(residual, state, noise)["residual"]
     return [
-        bits(kalman.gain, kalman.covariance, fj.FilteredDerivative(1e-3, 300.0).memory),
+        bits(kalman.gain, kalman.covariance, fj.FilteredDerivative(1e-3, 300.0).decay),
         bits(*fj.at_rest(fj.load("vsa_3r"), np.full(3, 0.3), 900.0)),
         bits(*fj.at_rest(with_springs(SMALL, fj.ExponentialSpring(500.0, 3.0)), np.full(2, 0.3))),
         bits(*fj.at_rest(with_springs(SMALL, fj.CubicSpring(500.0, 900.0)), np.full(2, 0.3))),

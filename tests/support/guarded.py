@@ -80,8 +80,8 @@ def kernels() -> Iterator[Kernel]:
     yield fj.compile(fj.mass_matrix, long)
     closed = loop.loop_kernel(loop.Setup(elastic, fj.MotorPD(elastic, [5.0, 1.0]), 1e-3), loop.Cut(5, 2.0))
     yield closed.kernel
-    if closed.preparation:
-        yield closed.preparation
+    if closed.precomputation:
+        yield closed.precomputation
 
 
 def exercise(kernel: Kernel) -> int:

@@ -23,7 +23,8 @@ from typing import Any
 from ..compiler.ir import packing
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.scan import tracing
-from ..compiler.ir.trace import check_count, declared, trace
+from ..compiler.ir.trace import check_count, declared
+from ..compiler.pipeline import cached, trace
 from ..compiler.runtime.calling import COMPILER_STACK, AlgorithmBase, inherit_vectorcall, with_stack
 from ..compiler.runtime.kernel import Kernel, Result
 from ..errors import InputError
@@ -249,9 +250,9 @@ class Algorithm(AlgorithmBase):
         with self._lock:
             kernel = self._kernels.get(key)
             if kernel is None:
-                kernel = Kernel(
+                kernel = cached(
+                    self._key(robot, structure),
                     lambda: self.trace(robot, structure),
-                    key=self._key(robot, structure),
                     type=self._result_type(robot, structure),
                     nominal=tuple(parameter.value for parameter in select_all(robot, structure.free)),
                     explain=self._explanation(robot, structure),

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.scan import tracing
-from ..compiler.ir.trace import trace
+from ..compiler.pipeline import cached, trace
 from ..compiler.runtime.kernel import Kernel, Result
 from ..errors import InputError
 from ..robot import Robot
@@ -63,7 +63,7 @@ def kernel_of(
         program = program_of(name, inputs, function, loops)
         return program, Result([None] * len(program.outputs), type)
 
-    return Kernel(traced, key=key, type=type)
+    return cached(key, traced, type)
 
 
 def program_of(name: str, inputs: Sequence[Array], function: Callable[..., Outputs], loops: bool = True) -> Program:

@@ -1,23 +1,16 @@
-"""Analysis of robots and motions: tables of torques, sensitivities, rotor models, linear systems and modes."""
+"""Analysis of robots and trajectories: motor torques, sensitivities, rotor models, linear systems and modes."""
 
-from .linearize import LinearModel, joint_eigenfrequencies, linearize
-from .rotor_models import RotorComparison, compare_rotor_models
-from .sensitivity import Band, sensitivity
-from .torque_table import JointTable, MotorTable, motor_table, sample_times
-from .variable_stiffness_table import StiffnessTable, stiffness_table
-
-__all__ = [
-    "Band",
-    "JointTable",
-    "LinearModel",
-    "MotorTable",
-    "RotorComparison",
-    "StiffnessTable",
-    "compare_rotor_models",
-    "joint_eigenfrequencies",
-    "linearize",
-    "motor_table",
-    "sample_times",
-    "sensitivity",
-    "stiffness_table",
-]
+from .linear_model import (
+    LinearModel as LinearModel,
+    joint_eigenfrequencies as joint_eigenfrequencies,
+    linearize as linearize,
+)
+from .rotor_models import RotorComparison as RotorComparison, compare_rotor_models as compare_rotor_models
+from .sensitivity import Band as Band, sensitivity as sensitivity
+from .torque_table import (
+    JointTable as JointTable,
+    MotorTable as MotorTable,
+    motor_table as motor_table,
+    sample_times as sample_times,
+)
+from .variable_stiffness_table import StiffnessTable as StiffnessTable, stiffness_table as stiffness_table

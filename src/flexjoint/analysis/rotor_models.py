@@ -1,14 +1,14 @@
-"""What a simpler model of the rotors costs along a motion: torques of four or five models beside each other.
+"""Comparison of rotor models: motor torques of four or five models along the same trajectory.
 
-    no rotors   rigid joints; the rotors are part of the links that carry them and do not turn by themselves
-    armature    the same, and B q'' at each joint: what rigid-body libraries have
-    geared      rigid joints in the complete model, M + S + Sᵀ + B; only of robots with springs
-    Spong       the joints as they are; of rotors B alone, the links without their axial inertia  [Spong]
-    complete    the joints as they are, all couplings  [Hoepler (2)-(5)], [Hua (30)]: what the others are compared with
+    no rotors   rigid joints; each rotor is part of the link that carries it and does not spin
+    armature    the same plus the reflected inertia B q'' per joint, as in rigid-body libraries
+    geared      rigid joints in the complete model, M + S + Sᵀ + B; only for robots with springs
+    Spong       the joints as they are; rotors only by B, links without the axial rotor inertia  [Spong]
+    complete    the joints as they are, all couplings  [Hoepler (2)-(5)], [Hua (30)]; the reference
 
-Friction of joints and motors is the same in all of them.  The complete model with springs needs a smooth motion, and
-refuses some robots (docs/rotors.md); then all joints are compared as rigid ones, which needs accelerations alone, and
-`notes` says why.
+Friction of joints and motors is the same in all models.  With springs the complete model needs a smooth trajectory, and
+it refuses some robots (docs/rotors.md).  Then all joints are compared as rigid, which needs accelerations only, and
+`notes` has the reason.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ from ..dynamics.inverse import inverse_dynamics, needed_order
 from ..dynamics.recursion.bodies import bodies
 from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
+from ..html import table
 from ..robot import Robot
 from ..spatial import ca
 from ..trajectory import Trajectory, require_smoothness
+from ..types import FloatArray
 from .torque_table import MAX_SAMPLES, difference
 
 REFERENCE = "complete"
@@ -37,50 +39,68 @@ SAMPLES = 1001
 TOLERANCE = 0.01
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class RotorComparison:
-    """Torques of each model along a motion, (m, n), and how their errors grow with its speed.
+    """Motor torques of each rotor model along a trajectory, and growth of their errors with speed.
 
-    `torques` has the models from the simplest to the complete one.  `growth` has the largest error of each joint at
-    each of `speeds`, multiples of the motion's own, and `peaks` the largest torque of the complete model, both (s, n).
+    Args:
+        robot: The robot in the complete model.
+        t: Times of the m samples, (m,), s.
+        torques: Motor torques (m, n) by model, from the simplest to the complete one, Nm or N.
+        speeds: The s speed factors of the trajectory, (s,).
+        growth: Largest error per speed and joint, (s, n), by model, Nm or N.
+        peaks: Largest torque of the complete model per speed and joint, (s, n), Nm or N.
+        tolerance: Share of the peak torque by which a sufficient model may err.
+        notes: Remarks, such as why all joints are compared as rigid.
     """
 
     robot: Robot
-    t: np.ndarray
-    torques: dict[str, np.ndarray]
-    speeds: np.ndarray
-    growth: dict[str, np.ndarray]
-    peaks: np.ndarray
+    t: FloatArray
+    torques: dict[str, FloatArray]
+    speeds: FloatArray
+    growth: dict[str, FloatArray]
+    peaks: FloatArray
     tolerance: float = TOLERANCE
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<RotorComparison {self.verdict}>"
+
+    def _repr_html_(self) -> str:
+        relative = self.relative
+        rows = [
+            [joint.name, f"{self.peak[i]:.4g}", *(percent(float(relative[model][i])) for model in self.simpler)]
+            for i, joint in enumerate(self.robot.joints)
+        ]
+        return table(rows, ["joint", "peak torque, Nm or N", *self.simpler], caption=self.verdict)
+
     @property
     def simpler(self) -> list[str]:
-        """The models but the complete one."""
+        """Names of all models except the complete one."""
         return list(self.growth)
 
     @property
-    def errors(self) -> dict[str, np.ndarray]:
-        """Torque of each simpler model less that of the complete one, (m, n)."""
+    def errors(self) -> dict[str, FloatArray]:
+        """Torque of each simpler model minus that of the complete one, (m, n), Nm or N."""
         return {model: difference(self.torques[model], self.torques[REFERENCE]) for model in self.simpler}
 
     @property
-    def largest(self) -> dict[str, np.ndarray]:
-        """The largest error of each joint, (n,)."""
+    def largest(self) -> dict[str, FloatArray]:
+        """Largest absolute error per joint, (n,), by model, Nm or N."""
         return dict(zip(self.simpler, largest_of(list(self.errors.values()))))
 
     @property
-    def peak(self) -> np.ndarray:
-        """The largest torque of each joint in the complete model, (n,)."""
+    def peak(self) -> FloatArray:
+        """Largest absolute torque per joint in the complete model, (n,), Nm or N."""
         return largest_of([self.torques[REFERENCE]])[0]
 
     @property
-    def relative(self) -> dict[str, np.ndarray]:
-        """The largest error of each joint, of its peak torque."""
+    def relative(self) -> dict[str, FloatArray]:
+        """Largest error per joint as a share of its peak torque, (n,), by model."""
         return {model: share(x, self.peak) for model, x in self.largest.items()}
 
-    def exponents(self, model: str) -> np.ndarray:
-        """p of each joint where its error grows with the speed as speedᵖ; NaN where there is none."""
+    def exponents(self, model: str) -> FloatArray:
+        """Exponent p per joint with which the error grows as speedᵖ, (n,); NaN where there is no error."""
         error = self.growth[model]
         there = np.all(error > 0, axis=0)
         powers = np.polyfit(np.log(self.speeds), np.log(np.where(there, error, 1.0)), 1)[0]
@@ -88,14 +108,14 @@ class RotorComparison:
 
     @property
     def verdict(self) -> str:
-        """The simplest model that is good enough, in one line."""
+        """The simplest sufficient model, in one line."""
         names = [joint.name for joint in self.robot.joints]
         worst = {model: (float(x.max()), names[int(x.argmax())]) for model, x in self.relative.items()}
         enough = next((model for model in self.simpler if worst[model][0] <= self.tolerance), None)
         if enough is None:
             best = min(self.simpler, key=lambda model: worst[model][0])
             return (
-                f"{self.robot.name}: use the complete model; the best simpler one, '{best}', errs by up to "
+                f"{self.robot.name}: use the complete model; the best simpler model, '{best}', errs by up to "
                 f"{percent(worst[best][0])} of the peak torque at joint '{worst[best][1]}' "
                 f"({percent(self.tolerance)} allowed)"
             )
@@ -117,11 +137,26 @@ def compare_rotor_models(
     tolerance: float = TOLERANCE,
     gear_ratio: float | None = None,
 ) -> RotorComparison:
-    """What no rotors, an armature or Spong's model in place of the complete one cost along a motion.
+    """Errors of simpler rotor models (no rotors, armature, Spong) against the complete one along a trajectory.
 
-    `speeds` are those of further copies of the motion, as multiples of its own; `tolerance` is the part of the peak
-    torque by which a model that is good enough may err.  `gear_ratio` is assumed for motors known by their reflected
-    inertia alone.
+    Args:
+        robot: A robot whose motors have an inertia; one motor per joint.
+        trajectory: Motion of the links.
+        speeds: Factors by which the trajectory is also run faster or slower, at least two; default 0.5 to 2.
+        samples: Along the trajectory; default 1001.
+        tolerance: Share of the peak torque by which a sufficient model may err; default 0.01.
+        gear_ratio: Assumed for motors of which only the reflected inertia is known; by default none.
+
+    Returns:
+        A RotorComparison; its `verdict` names the simplest sufficient model.
+
+    Raises:
+        InputError: No motor has an inertia, a gear ratio is missing, or an option is out of range.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.compare_rotor_models(fj.load("hua_3r"), fj.RestToRest([0.0] * 3, [0.8] * 3, 1.0)).simpler
+        ['no rotors', 'armature', 'geared', 'Spong']
     """
     name = "compare_rotor_models"
     factors, samples = checked_speeds(speeds), whole(name, "samples", samples, least=2, largest=MAX_SAMPLES)
@@ -131,7 +166,7 @@ def compare_rotor_models(
     order = max(map(needed_order, models.values()))
     t = np.linspace(0.0, trajectory.duration, samples)
 
-    def torques(speed: float) -> dict[str, np.ndarray]:
+    def torques(speed: float) -> dict[str, FloatArray]:
         stack = trajectory.scaled(1 / speed)(t / speed, order)
         return {name: inverse_dynamics(model, *stack) for name, model in models.items()}
 
@@ -146,7 +181,7 @@ def compare_rotor_models(
 
 
 def rotor_models(robot: Robot) -> dict[str, Robot]:
-    """The robot in each model, from the simplest to the complete one."""
+    """The robot in each model by name, from the simplest to the complete one."""
     rigid = rotors_lumped(robot.rigid())
     models = {
         "no rotors": with_motors(rigid, inertia=0.0, gear_ratio=None),
@@ -158,7 +193,7 @@ def rotor_models(robot: Robot) -> dict[str, Robot]:
 
 
 def rotors_lumped(robot: Robot) -> Robot:
-    """Links that contain the whole rotors they carry, as one who knows of no rotors would have weighed them."""
+    """The robot with each rotor as a rigid part of the link that carries it."""
     links = []
     for link, body in zip(robot.links, bodies(robot)):
         m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
@@ -173,7 +208,7 @@ def rotors_lumped(robot: Robot) -> Robot:
 
 
 def with_motors(robot: Robot, **changes: Any) -> Robot:
-    """The robot with these fields of all its motors changed."""
+    """The robot with the given fields of all motors replaced."""
 
     def changed(motor: Motor) -> Motor:
         return dataclasses.replace(motor, **changes)
@@ -183,58 +218,58 @@ def with_motors(robot: Robot, **changes: Any) -> Robot:
 
 
 def complete(robot: Robot, gear_ratio: float | None = None) -> Robot:
-    """The robot in the complete model, `gear_ratio` standing in where a motor has none."""
+    """The robot in the complete model, with `gear_ratio` for motors that have none."""
     require("compare_rotor_models", robot, constant_stiffness("robot.rigid() or springs that are not variable"))
     drives: list[Any] = [joint.drive for joint in robot.joints]
     if not any(drive and drive.motor.inertia for drive in drives):
-        raise InputError(f"compare_rotor_models: no motor of {robot.name} has an inertia: there is nothing to compare")
+        raise InputError(f"compare_rotor_models: no motor of {robot.name} has an inertia; there is nothing to compare")
     for i, drive in enumerate(drives):
         if drive and drive.motor.inertia and drive.motor.gear_ratio is None:
             if gear_ratio is None:
                 raise InputError(
-                    f"compare_rotor_models: the motor of joint '{robot.joints[i].name}' is known by its reflected "
-                    "inertia alone; give its gear ratio in the robot file, or one to assume for all such motors, "
-                    "gear_ratio="
+                    f"compare_rotor_models: the motor of joint '{robot.joints[i].name}' has a reflected inertia but no "
+                    "gear ratio; give the gear ratio in the robot file, or one for all such motors, gear_ratio="
                 )
             drives[i] = dataclasses.replace(drive, motor=dataclasses.replace(drive.motor, gear_ratio=gear_ratio))
     return robot.with_drives(drives).with_fidelity("complete")
 
 
 def comparable(robot: Robot, trajectory: Trajectory) -> tuple[Robot, tuple[str, ...]]:
-    """The robot, or where the complete model cannot follow this motion with springs, with rigid joints, and why."""
+    """The robot and no note; with rigid joints and the reason if springs do not allow the complete model."""
     try:
         require_smoothness(trajectory, robot=robot)
-        inverse_dynamics(robot, *trajectory(0.0, needed_order(robot)))  # refuses what springs it cannot have
+        inverse_dynamics(robot, *trajectory(0.0, needed_order(robot)))  # raises InputError for such springs
         return robot, ()
     except InputError as reason:
         if not any(robot.compliant):
             raise
         stiff = robot.rigid()
         require_smoothness(trajectory, robot=stiff)
-        return stiff, (f"all joints are compared as rigid ones: {reason}",)
+        return stiff, (f"all joints are compared as rigid: {reason}",)
 
 
 # Numbers ----------------------------------------------------------------------------------------------------------
 
 
-def checked_speeds(speeds: Sequence[float]) -> np.ndarray:
+def checked_speeds(speeds: Sequence[float]) -> FloatArray:
+    """The speed factors as an array; raises InputError unless they are two or more positive numbers."""
     found = finite("compare_rotor_models", "speeds", speeds)
     if found.ndim != 1 or len(set(found.tolist())) < 2 or not np.all(found > 0):
         raise InputError(f"compare_rotor_models: speeds are {list(speeds)}; give two or more positive numbers")
     return found
 
 
-def largest_of(curves: Sequence[np.ndarray]) -> np.ndarray:
-    """The largest absolute value of each joint in each of the curves, (s, n) from s times (m, n)."""
+def largest_of(curves: Sequence[FloatArray]) -> FloatArray:
+    """Largest absolute value per curve and joint, (s, n), of s curves (m, n)."""
     return np.abs(np.array(curves)).max(axis=1)
 
 
-def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
-    """part/whole, zero where both are."""
+def share(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """part/whole, 0 where part is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(part > 0, part / whole, 0.0)
 
 
 def percent(x: float) -> str:
-    """Two digits, or all that stand before the point."""
+    """The share as a percentage with two significant digits."""
     return "<0.01 %" if 0 < x < 1e-4 else f"{100 * x:.2g} %" if x < 0.995 else f"{100 * x:.0f} %"

@@ -1,8 +1,8 @@
-"""How far motor torques are off where parameters of the robot are: forward derivatives, compiled with the torques.
+"""Error bands of motor torques for uncertain parameters, by forward derivatives compiled with the torques.
 
-To first order Δτ = Σ ∂τ/∂p Δp.  Two bands follow from a deviation δ of each parameter: Σ |∂τ/∂p| δ bounds the error if
-no parameter is off by more than δ, and √Σ (∂τ/∂p δ)² is its standard deviation if parameters are independent with the
-standard deviation δ.  [VSANEA sec. VI] names such a study as future work.
+To first order Δτ = Σ ∂τ/∂p Δp.  A deviation δ of each parameter gives two bands: Σ |∂τ/∂p| δ bounds the error if
+no parameter deviates by more than δ; √Σ (∂τ/∂p δ)² is its standard deviation if the parameters are independent and
+each has the standard deviation δ.  [VSANEA sec. VI] names such a study as future work.
 """
 
 from __future__ import annotations
@@ -15,34 +15,67 @@ import numpy as np
 from ..algorithm.compile import compile
 from ..dynamics.inverse import inverse_dynamics
 from ..errors import InputError
+from ..html import table
 from ..robot import Robot
 from ..robot.parameters import Parameter, select_all
+from ..types import FloatArray
 
 PERCENT = "%"
 
 
 class Band(NamedTuple):
-    """How far a torque may be off on either side: standard deviation, and bound.  Each has the shape of the torque."""
+    """Error of a torque to either side, in Nm or N; both arrays have the shape of the torque, (..., n).
 
-    spread: np.ndarray
-    bound: np.ndarray
+    Args:
+        spread: Standard deviation, for independent parameters.
+        bound: First-order bound.
+    """
+
+    spread: FloatArray
+    bound: FloatArray
+
+    def __repr__(self) -> str:
+        return (
+            f"<Band {self.spread.shape}: standard deviation up to {largest(self.spread):.3g}, bound up to "
+            f"{largest(self.bound):.3g}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{largest(x):.3g}") for name, x in zip(("standard deviation", "bound"), self)]
+        return table(rows, ("", "largest, Nm or N"), caption=f"Band {self.spread.shape}")
 
 
 def sensitivity(
     robot: Robot,
-    q: Sequence[Any] | np.ndarray,
+    q: Sequence[FloatArray] | FloatArray,
     uncertain: Mapping[str, float | str],
-    stiffness: Sequence[Any] | np.ndarray | None = None,
-    wrenches: Mapping[str, Sequence[Any]] | None = None,
+    stiffness: Sequence[FloatArray] | FloatArray | None = None,
+    wrenches: Mapping[str, Sequence[FloatArray]] | None = None,
 ) -> dict[str, Band]:
-    """Bands of the motor torques for a motion [q, q', ...], as a trajectory gives it, on a robot not known exactly.
+    """Error bands of the motor torques along a motion of a robot with uncertain parameters.
 
-    `uncertain` maps paths or patterns of parameters to their deviations, numbers in the unit of the parameter or texts
-    such as "5%" of its value: {"*.mass": "5%", "link3.com": 0.01}.  `stiffness` is [σ, σ', σ''] of the joints,
-    where some have variable stiffness.  The result is {"tau": band}, (..., motors).
+    Args:
+        robot: The robot with its nominal parameters.
+        q: Motion [q, q', q'', ...] as a trajectory gives it, each (..., n), rad or m.
+        uncertain: Deviation per path or pattern of parameters, a number in the unit of the parameter or a share of its
+            value: {"*.mass": "5%", "link3.com": 0.01}.
+        stiffness: Stiffness [σ, σ', σ''] of the joints, each (..., n), Nm/rad or N/m; only for robots with variable
+            stiffness.
+        wrenches: Wrenches on links by name, each a list [w, w', ...] of (..., 6); by default none.
+
+    Returns:
+        {"tau": Band}, each array (..., motors), in the order of `robot.motor_names`.
+
+    Raises:
+        InputError: A path matches no parameter or a deviation is not positive.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> motion = fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0)
+        >>> band = fj.sensitivity(fj.load("kuka_lwr"), motion([0.5, 1.0]), {"*.mass": "5%"})["tau"]
     """
     if not uncertain:
-        raise InputError("sensitivity: name the parameters that are uncertain, for example {'*.mass': '5%'}")
+        raise InputError("sensitivity: uncertain is empty; name parameters and deviations, such as {'*.mass': '5%'}")
     chosen = select_all(robot, tuple(uncertain))
     deviations = {x.path: deviation(x, given) for x, given in zip(chosen, uncertain.values())}
     pairs = [("tau", pattern) for pattern in deviations]
@@ -57,8 +90,8 @@ def sensitivity(
     return {"tau": band([columns(slope, deviations[pattern]) for (_, pattern), slope in zip(pairs, slopes)])}
 
 
-def deviation(parameter: Parameter, given: float | str) -> np.ndarray:
-    """The deviation of each number of a parameter."""
+def deviation(parameter: Parameter, given: float | str) -> FloatArray:
+    """Deviation of each number of a parameter, in its unit."""
     text = str(given).strip()
     try:
         size = float(text.removesuffix(PERCENT))
@@ -75,17 +108,23 @@ def deviation(parameter: Parameter, given: float | str) -> np.ndarray:
     return np.abs(parameter.value) * size / 100
 
 
-def columns(slope: np.ndarray, deviations: np.ndarray) -> np.ndarray:
+def columns(slope: FloatArray, deviations: FloatArray) -> FloatArray:
     """∂τ/∂p δ as (..., n, numbers of the parameter)."""
     change = slope * deviations
     return change if deviations.ndim else change[..., None]
 
 
-def band(changes: Sequence[np.ndarray]) -> Band:
+def band(changes: Sequence[FloatArray]) -> Band:
+    """Both bands, from ∂τ/∂p δ of each parameter."""
     change = np.concatenate(changes, axis=-1)
     return Band(np.sqrt((change**2).sum(axis=-1)), np.abs(change).sum(axis=-1))
 
 
-def named_bands(bands: Mapping[str, Band]) -> dict[str, np.ndarray]:
-    """As columns of a table: tau_spread, tau_bound, ..."""
+def largest(x: FloatArray) -> float:
+    """Largest number of an array; 0 for an empty one."""
+    return float(np.max(x, initial=0.0))
+
+
+def named_bands(bands: Mapping[str, Band]) -> dict[str, FloatArray]:
+    """Arrays by the names of table columns: tau_spread, tau_bound, ..."""
     return {f"{name}_{key}": values for name, band in bands.items() for key, values in band._asdict().items()}

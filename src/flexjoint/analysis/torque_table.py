@@ -1,4 +1,4 @@
-"""The motors along a trajectory, sample by sample: positions, deflections and torques, with names and units."""
+"""Motor torque, position and deflection along a trajectory, as a table with names and units."""
 
 from __future__ import annotations
 
@@ -17,45 +17,74 @@ from ..dynamics.along import inverse_dynamics_along
 from ..dynamics.inverse import inverse_dynamics, needed_order
 from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
+from ..html import table as html_table
 from ..results.columns import BLOCK, Column
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
-from .doubts import warn_of_massless, warn_of_noise
+from ..types import FloatArray
+from .input_warnings import warn_of_massless, warn_of_noise
 from .sensitivity import named_bands, sensitivity
 
 MAX_SAMPLES = 5_000_000
 PERIOD = 1e-3  # s
-ROUNDING = 1e-12  # of the peak torque: what differs by less agrees
-OF_A_MOTOR = re.compile(r"(?P<what>theta|phi|tau)_(?P<motor>[12])(?P<rest>(_[a-z]+)?)")  # one of a joint's two
-OF_A_QUANTITY = ("rigid", "lower", "upper", "spread", "bound")  # ends of names whose unit is that of what stands before
+ROUNDING = 1e-12  # share of the peak torque below which a difference is rounding
+OF_A_MOTOR = re.compile(r"(?P<what>theta|phi|tau)_(?P<motor>[12])(?P<rest>(_[a-z]+)?)")  # of one motor of a pair
+OF_A_QUANTITY = ("rigid", "lower", "upper", "spread", "bound")  # suffixes that do not change the unit
+TORQUES = ("tau", "tau_1", "tau_2")  # motor torques
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointTable(ABC):
-    """Times, (m,), and quantities that have one number a joint at each of them, (m, n).
+    """Quantities along a trajectory, one number per sample and joint.
 
-    `bands` has how far torques may be off, as "tau_spread" and "tau_bound", where that was asked for.
+    Args:
+        robot: The robot.
+        t: Times of the m samples, (m,), s.
+        bands: Error bands of the torques, (m, n), by name: "tau_spread" and "tau_bound"; empty unless asked for.
     """
 
     robot: Robot
-    t: np.ndarray
-    bands: Mapping[str, np.ndarray] = field(default_factory=dict, kw_only=True)
+    t: FloatArray
+    bands: Mapping[str, FloatArray] = field(default_factory=dict, kw_only=True)
+
+    def __repr__(self) -> str:
+        torques = {name: x for name, x in self.largest().items() if name in TORQUES}
+        name, size = max(torques.items(), key=lambda item: item[1].max(initial=0.0))
+        i = int(size.argmax())
+        return (
+            f"<{type(self).__name__} of {self.robot.name}: {self.t.size} samples in {self.t[-1]:g} s; largest motor "
+            f"torque {size[i]:.4g} {units(self.robot, name)[i]} at {self.robot.joints[i].name}>"
+        )
+
+    def _repr_html_(self) -> str:
+        largest = self.largest()
+        rows = [
+            [joint.name]
+            + [f"{x[i]:.4g} {units(self.robot, name)[i]}" if self.has(i, name) else "" for name, x in largest.items()]
+            for i, joint in enumerate(self.robot.joints)
+        ]
+        caption = f"{self.robot.name}: largest absolute values of {self.t.size} samples in {self.t[-1]:g} s"
+        return html_table(rows, ["joint", *largest], caption=caption)
 
     @abstractmethod
-    def series(self) -> dict[str, np.ndarray]:
-        """What the table is about, by name."""
+    def series(self) -> dict[str, FloatArray]:
+        """Quantities of the table by name, without error bands, each (m, n)."""
 
-    def quantities(self) -> dict[str, np.ndarray]:
-        """All that has one number a joint, by name."""
+    def quantities(self) -> dict[str, FloatArray]:
+        """All quantities by name, with error bands, each (m, n)."""
         return {**self.series(), **self.bands}
 
+    def largest(self) -> dict[str, FloatArray]:
+        """Largest absolute value per joint, (n,), by quantity."""
+        return {name: np.nan_to_num(np.abs(x)).max(axis=0) for name, x in self.quantities().items()}
+
     def has(self, joint: int, name: str) -> bool:
-        """Whether a joint has such a thing."""
+        """Whether a joint has the quantity."""
         return True
 
     def columns(self) -> list[Column]:
-        """t, then each quantity joint by joint."""
+        """Columns of a file: t, then one column per quantity and joint."""
         series = [
             Column(column_name(name, joint.name), unit, values[:, i])
             for name, values in self.quantities().items()
@@ -65,33 +94,38 @@ class JointTable(ABC):
         return [Column("t", "s", self.t), *series]
 
     def arrays(self) -> dict[str, Any]:
-        """(m, n) by name; `joints` names the columns, `tau_unit` and its like give their units."""
+        """Arrays (m, n) by name; `joints` has the names of the columns, `tau_unit` and so on their units."""
         found: dict[str, Any] = {"t": self.t, "joints": np.array([joint.name for joint in self.robot.joints])}
         for name, values in self.quantities().items():
             found |= {name: values, f"{name}_unit": np.array(units(self.robot, name))}
         return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MotorTable(JointTable):
-    """Motors along a motion; all on the link side, in SI units.
+    """Motors along a trajectory; every array is (m, n), in SI units, after the reduction.
 
-    `tau_rigid` is the torque if the joints were rigid, where it was asked for.
+    Args:
+        q: Link positions, rad or m.
+        theta: Motor positions, rad or m.
+        deflection: Θ − q, rad or m.
+        tau: Motor torques, Nm or N.
+        tau_rigid: Motor torques of the same robot with rigid joints; None unless asked for.
     """
 
-    q: np.ndarray
-    theta: np.ndarray
-    deflection: np.ndarray
-    tau: np.ndarray
-    tau_rigid: np.ndarray | None = None
+    q: FloatArray
+    theta: FloatArray
+    deflection: FloatArray
+    tau: FloatArray
+    tau_rigid: FloatArray | None = None
 
-    def series(self) -> dict[str, np.ndarray]:
+    def series(self) -> dict[str, FloatArray]:
         found = {"q": self.q, "theta": self.theta, "deflection": self.deflection, "tau": self.tau}
         return found if self.tau_rigid is None else {**found, "tau_rigid": self.tau_rigid}
 
 
 def column_name(quantity: str, joint: str) -> str:
-    """As in files of simulations and logs: `tau.joint1`, and of second motors `tau.joint1.second`."""
+    """Name of a column as in simulations and logs: `tau.joint1`, for a second motor `tau.joint1.second`."""
     matched = OF_A_MOTOR.fullmatch(quantity)
     if not matched:
         return f"{quantity}.{joint}"
@@ -99,7 +133,7 @@ def column_name(quantity: str, joint: str) -> str:
 
 
 def units(robot: Robot, quantity: str) -> list[str]:
-    """The unit of a quantity at each joint."""
+    """Unit of a quantity per joint."""
     stem, _, what = quantity.rpartition("_")
     name = stem if what in OF_A_QUANTITY else quantity
     turning, sliding = SIGNALS[name].unit.split(" | ")
@@ -108,20 +142,28 @@ def units(robot: Robot, quantity: str) -> list[str]:
 
 
 def second_kinds(robot: Robot) -> list[str]:
-    """Whether the second motor of each joint turns or slides; where there is none, as the joint."""
+    """Kind of the second motor per joint, revolute or prismatic; that of the joint if it has none."""
     kinds = robot.motor_kinds
     second = dict(zip(robot.motor_joints[robot.n :], kinds[robot.n :]))
     return [second.get(i, kind) for i, kind in enumerate(kinds[: robot.n])]
 
 
-def difference(torque: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """torque − reference, (m, n), zero where it is rounding."""
+def difference(torque: FloatArray, reference: FloatArray) -> FloatArray:
+    """torque − reference, (m, n), 0 where the difference is rounding."""
     error = torque - reference
     return np.where(np.abs(error) <= ROUNDING * np.abs(reference).max(axis=0), 0.0, error)
 
 
-def sample_times(duration: float, period: float) -> np.ndarray:
-    """0, period, 2·period, ... as far as the motion lasts."""
+def sample_times(duration: float, period: float) -> FloatArray:
+    """Times 0, period, 2·period, ... up to the duration, (m,), s.
+
+    Args:
+        duration: Of the trajectory, s.
+        period: Between samples, s.
+
+    Raises:
+        InputError: The period is not positive, longer than the duration, or gives more than 5 million samples.
+    """
     if not (math.isfinite(period) and period > 0):
         raise InputError(f"period is {period}; it must be a positive number of seconds")
     if not math.isfinite(duration):
@@ -129,7 +171,7 @@ def sample_times(duration: float, period: float) -> np.ndarray:
     count = duration / period * (1 + 1e-12) + 1
     if count > MAX_SAMPLES:
         raise InputError(
-            f"{count:.3g} samples in {duration:g} s; {MAX_SAMPLES:,} are the most: choose a period of "
+            f"{count:.3g} samples in {duration:g} s; at most {MAX_SAMPLES:,} are allowed: choose a period of "
             f"{duration / MAX_SAMPLES:.2g} s or more"
         )
     if count < 2:
@@ -147,54 +189,76 @@ def motor_table(
     uncertain: Mapping[str, float | str] | None = None,
     progress: Callable[[int], Any] = lambda samples: None,
 ) -> MotorTable:
-    """What a motion of the links asks of the motors, every `period` seconds.
+    """Motor torque, position and deflection along a trajectory of the links.
 
-    With `rigid` also the torque of the robot with rigid joints.  `wrench`, (f, n), acts on the tool in base
-    coordinates and does not change.  With `uncertain`, as in `sensitivity`, there are bands of the torque.  `progress`
-    is called with the number of samples each time some are done.
+    Args:
+        robot: Rigid, elastic or mixed, with one motor per joint; damped springs too.
+        trajectory: Motion of the links, smooth enough for the robot.
+        period: Between samples, s; default 1 ms.
+        rigid: Whether to compute the torque of the same robot with rigid joints too; default False.
+        wrench: Constant force, N, and moment, Nm, on the tool in base coordinates, (6,); by default none.
+        uncertain: Deviations of parameters, as in `sensitivity`, for error bands of the torque; by default none.
+        progress: Called with the number of samples after each block; by default nothing.
+
+    Returns:
+        A MotorTable.
+
+    Raises:
+        InputError: The trajectory is not smooth enough or the period does not fit.
+        NonFiniteError: A quantity is not finite, with its column and time.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> from flexjoint.analysis import motor_table
+        >>> motor_table(fj.load("kuka_lwr"), fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
+        <MotorTable of kuka_lwr: 201 samples in 2 s; largest motor torque 22.04 Nm at joint2>
     """
     require_smoothness(trajectory, robot=robot)
     warn_of_units(robot, trajectory)
     warn_of_massless(robot)
-    warn_of_friction(robot)  # a kernel warns when it is made, not when it is called again
+    warn_of_friction(robot)  # a kernel warns when it is compiled, not at later calls
     t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
-    loads, parts, bands = on_the_tool(robot, wrench), [], []
-    for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs remember
+    loads = on_the_tool(robot, wrench)
+    blocks: list[dict[str, FloatArray]] = []
+    bands: list[dict[str, FloatArray]] = []
+    for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs have a state
         q = trajectory(now, order=needed_order(robot))
         motion = inverse_dynamics_along(robot, trajectory, now, **loads)
-        compared = [inverse_dynamics(stiff, *q, **loads)] if rigid else []
-        parts.append((q[1], q[0], motion.theta, motion.deflection, motion.tau, *compared))
+        block = {"q": q[0], "v": q[1], "theta": motion.theta, "deflection": motion.deflection, "tau": motion.tau}
+        blocks.append(block | ({"tau_rigid": inverse_dynamics(stiff, *q, **loads)} if rigid else {}))
         bands.append(named_bands(sensitivity(robot, q, uncertain, **loads)) if uncertain else {})
         progress(now.size)
-    v, *series = (np.concatenate(part) for part in zip(*parts))
-    table = MotorTable(robot, t, *series, bands=joined(bands))
+    series = joined(blocks)
+    v = series.pop("v")
+    table = MotorTable(robot, t, **series, bands=joined(bands))
     check_finite(table)
     warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=table.tau)
     warn_of_noise(robot, trajectory, lambda now: recorded_torque(robot, trajectory, now, loads))
     return table
 
 
-def recorded_torque(robot: Robot, trajectory: Trajectory, t: np.ndarray, loads: dict[str, Any]) -> np.ndarray:
+def recorded_torque(robot: Robot, trajectory: Trajectory, t: FloatArray, loads: dict[str, Any]) -> FloatArray:
     """Motor torque at the times t, (m, n)."""
     return inverse_dynamics_along(robot, trajectory, t, **loads).tau
 
 
-def on_the_tool(robot: Robot, wrench: Any) -> dict[str, Any]:
-    """A wrench that does not change, as algorithms take it; nothing if there is none."""
+def on_the_tool(robot: Robot, wrench: Sequence[float] | None) -> dict[str, Any]:
+    """Keyword argument of an algorithm for a constant wrench on the tool; empty without one."""
     if wrench is None:
         return {}
     given = finite("the table", "wrench", wrench)
     if given.shape != (6,):
-        raise InputError(f"the wrench has shape {given.shape}; it must be six numbers, force and moment")
+        raise InputError(f"wrench has shape {given.shape}; it must be (6,): force in N and moment in Nm")
     return {"wrenches": {robot.tool: [given, np.zeros(6), np.zeros(6)]}}
 
 
-def joined(blocks: Sequence[Mapping[str, np.ndarray]]) -> dict[str, np.ndarray]:
-    """Blocks of the same quantities, one after the other."""
+def joined(blocks: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:
+    """Blocks of the same quantities, concatenated along time."""
     return {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
 
 
 def check_finite(table: JointTable) -> None:
+    """Raise NonFiniteError with column and time where a number is not finite."""
     for column in table.columns():
         bad = np.flatnonzero(~np.isfinite(column.values))
         if bad.size:

@@ -1,4 +1,4 @@
-"""Both motors of joints with variable stiffness along a motion of the links and their stiffness over time."""
+"""Motor torques and positions of joints with variable stiffness, along a trajectory of positions and stiffness."""
 
 from __future__ import annotations
 
@@ -17,38 +17,47 @@ from ..results.columns import BLOCK
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
-from .doubts import warn_of_massless, warn_of_noise
+from ..types import FloatArray
+from .input_warnings import warn_of_massless, warn_of_noise
 from .sensitivity import named_bands, sensitivity
 from .torque_table import PERIOD, JointTable, check_finite, joined, on_the_tool, sample_times
 
 SHOWN = ("theta_1", "theta_2", "phi_1", "phi_2", "tau_e", "tau_1", "tau_2")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StiffnessTable(JointTable):
-    """Times, (m,), and one number a joint at each of them, (m, n); all on the link side, in SI units.
+    """Both motors of each joint along a trajectory; every array is (m, n), in SI units, after the reduction.
 
-    Between `sigma_lower` and `sigma_upper` the stiffness can be at the torque τ_e.  What a joint does not have, a
-    second motor or a stiffness to be set, is 0 and has no column in files.
+    Args:
+        q: Link positions, rad or m.
+        sigma: Stiffness, Nm/rad or N/m.
+        sigma_lower, sigma_upper: Stiffness range that is feasible at the torque τ_e.
+        theta_1, theta_2: Motor positions, rad or m.
+        phi_1, phi_2: Deflections of the springs, rad or m.
+        tau_e: Torque of the springs on the link, Nm or N.
+        tau_1, tau_2: Motor torques, Nm or N.
+
+    A quantity that a joint does not have, of a second motor or a variable stiffness, is 0 and has no column in files.
     """
 
-    q: np.ndarray
-    sigma: np.ndarray
-    sigma_lower: np.ndarray
-    sigma_upper: np.ndarray
-    theta_1: np.ndarray
-    theta_2: np.ndarray
-    phi_1: np.ndarray
-    phi_2: np.ndarray
-    tau_e: np.ndarray
-    tau_1: np.ndarray
-    tau_2: np.ndarray
+    q: FloatArray
+    sigma: FloatArray
+    sigma_lower: FloatArray
+    sigma_upper: FloatArray
+    theta_1: FloatArray
+    theta_2: FloatArray
+    phi_1: FloatArray
+    phi_2: FloatArray
+    tau_e: FloatArray
+    tau_1: FloatArray
+    tau_2: FloatArray
 
-    def series(self) -> dict[str, np.ndarray]:
+    def series(self) -> dict[str, FloatArray]:
         return {name: getattr(self, name) for name in ("q", "sigma", "sigma_lower", "sigma_upper", *SHOWN)}
 
     def arrays(self) -> dict[str, Any]:
-        """Also theta and tau with a column a motor, as simulations have them and logs are read."""
+        """Arrays by name, also theta and tau with one column per motor, as in simulations and logs."""
         second = [i for i, two in enumerate(self.robot.variable_stiffness) if two]
         pairs = {"theta": (self.theta_1, self.theta_2), "tau": (self.tau_1, self.tau_2)}
         merged = {name: np.hstack([x, y[:, second]]) for name, (x, y) in pairs.items()}
@@ -69,38 +78,53 @@ def stiffness_table(
     uncertain: Mapping[str, float | str] | None = None,
     progress: Callable[[int], Any] = lambda samples: None,
 ) -> StiffnessTable:
-    """What motion and stiffness ask of both motors, every `period` seconds.
+    """Motor torques and positions of joints with variable stiffness along a trajectory.
 
-    `stiffness` has a column for each joint that can change it, as `load_stiffness` gives it; beyond its end it
-    goes on as its kind does.  A stiffness beyond reach is an error that names joint, time and what
-    could be reached.  `wrench`, (f, n), acts on the tool in base coordinates and does not change.
-    With `uncertain`, as in `sensitivity`, there are bands of the torques.
+    Args:
+        robot: A robot with at least one joint of variable stiffness.
+        trajectory: Motion of the links, four times differentiable.
+        stiffness: Stiffness over time, one column per joint with variable stiffness, Nm/rad or N/m, twice
+            differentiable; as `load_stiffness` returns it.
+        period: Between samples, s; default 1 ms.
+        wrench: Constant force, N, and moment, Nm, on the tool in base coordinates, (6,); by default none.
+        uncertain: Deviations of parameters, as in `sensitivity`, for error bands of the torques; by default none.
+        progress: Called with the number of samples after each block; by default nothing.
+
+    Returns:
+        A StiffnessTable.
+
+    Raises:
+        InputError: A trajectory does not fit the robot.
+        NonFiniteError: A stiffness is not feasible, with joint, time and the feasible range.
     """
     check_stiffness(robot, stiffness)
     require_smoothness(trajectory, robot=robot)
     warn_of_units(robot, trajectory)
     warn_of_massless(robot)
-    warn_of_friction(robot)  # a kernel warns when it is made, not when it is called again
+    warn_of_friction(robot)  # a kernel warns when it is compiled, not at later calls
     t = sample_times(trajectory.duration, period)
-    loads, parts, bands = on_the_tool(robot, wrench), [], []
+    loads = on_the_tool(robot, wrench)
+    blocks: list[dict[str, FloatArray]] = []
+    bands: list[dict[str, FloatArray]] = []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):
         q, sigma = trajectory(now, order=4), of_all_joints(robot, stiffness(now, order=2))
         motion = motor_motion(robot, *q, stiffness=sigma, **loads)
-        explain(robot, now, q, sigma, motion, loads)
+        check_feasible(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
-        parts.append((q[1], q[0], sigma[0], lower, upper, *(series_of(robot, motion)[name] for name in SHOWN)))
+        block = {"q": q[0], "v": q[1], "sigma": sigma[0], "sigma_lower": lower, "sigma_upper": upper}
+        blocks.append(block | series_of(robot, motion))
         found = named_bands(sensitivity(robot, q, uncertain, sigma, **loads)) if uncertain else {}
-        bands.append(
-            {name.replace("tau", f"tau_{k + 1}"): pair(robot, x)[k] for name, x in found.items() for k in (0, 1)}
-        )
+        pairs = [(name, k, pair(robot, x)[k]) for k in (0, 1) for name, x in found.items()]
+        bands.append({name.replace("tau", f"tau_{k + 1}"): x for name, k, x in pairs})
         progress(now.size)
-    v, *series = (np.concatenate(part) for part in zip(*parts))
-    table = StiffnessTable(robot, t, *series, bands=joined(bands))
+    series = joined(blocks)
+    v = series.pop("v")
+    table = StiffnessTable(robot, t, **series, bands=joined(bands))
     check_finite(table)
     second = table.tau_2[:, list(robot.motor_joints[robot.n :])]
     warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=np.concatenate([table.tau_1, second], axis=1))
 
-    def torque(now: np.ndarray) -> np.ndarray:
+    def torque(now: FloatArray) -> FloatArray:
         sigma = of_all_joints(robot, stiffness(now, order=2))
         return motor_motion(robot, *trajectory(now, order=4), stiffness=sigma, **loads).tau[..., : robot.n]
 
@@ -108,38 +132,41 @@ def stiffness_table(
     return table
 
 
-def pair(robot: Robot, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of numbers of all motors those of the first and of the second motor of each joint, (..., n); 0 without one."""
+def pair(robot: Robot, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """First and second motors of all joints from an array over the motors, each (..., n); 0 without a second one."""
     second = np.zeros((*x.shape[:-1], robot.n))
     second[..., list(robot.motor_joints[robot.n :])] = x[..., robot.n :]
     return x[..., : robot.n], second
 
 
-def series_of(robot: Robot, motion: MotorMotion) -> dict[str, np.ndarray]:
-    """The columns of the table from the motion of the motors."""
+def series_of(robot: Robot, motion: MotorMotion) -> dict[str, FloatArray]:
+    """Columns of the table from the motion of the motors."""
     names = {"theta": motion.theta, "phi": motion.deflection, "tau": motion.tau}
     pairs = {f"{name}_{k + 1}": pair(robot, x)[k] for name, x in names.items() for k in (0, 1)}
-    return {**pairs, "tau_e": motion.tau_e}
+    return {name: {**pairs, "tau_e": motion.tau_e}[name] for name in SHOWN}
 
 
 def check_stiffness(robot: Robot, stiffness: Trajectory) -> None:
+    """Raise InputError if the stiffness has not one column per joint with variable stiffness, or is not smooth."""
     joints = sum(robot.variable_stiffness)
     if stiffness.n != joints:
         raise InputError(
-            f"the stiffness has {stiffness.n} columns; {robot.name} has {joints} joints that can change theirs"
+            f"the stiffness has {stiffness.n} columns; {robot.name} has {joints} joints with variable stiffness"
         )
     require_smoothness(stiffness, order=2)
 
 
-def of_all_joints(robot: Robot, stack: np.ndarray) -> np.ndarray:
-    """Stiffnesses (..., n), 0 where there is none to set."""
+def of_all_joints(robot: Robot, stack: FloatArray) -> FloatArray:
+    """Stiffness per joint, (..., n), 0 at joints without variable stiffness."""
     full = np.zeros((*stack.shape[:-1], robot.n))
     full[..., np.flatnonzero(robot.variable_stiffness)] = stack
     return full
 
 
-def explain(robot: Robot, t: np.ndarray, q: np.ndarray, sigma: np.ndarray, motion: Any, loads: dict[str, Any]) -> None:
-    """Say of the first moment that is out of reach which joint it is, and why."""
+def check_feasible(
+    robot: Robot, t: FloatArray, q: FloatArray, sigma: FloatArray, motion: MotorMotion, loads: dict[str, Any]
+) -> None:
+    """Raise NonFiniteError for the first sample whose stiffness is not feasible, with joint, time and reason."""
     bad = np.flatnonzero(~np.all(np.isfinite(motion.tau), axis=1))
     if bad.size:
         k = int(bad[0])

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-from .answers import STREAM, Answer, give, to_a_reader
-from .text import one_line
+from .command_result import CommandResult, give
+from .standard_output import STREAM, to_a_reader
+from .terminal_text import one_line
 
 BAD_INPUT = 2  # exit codes; 1 is a bug of ours
 DIVERGED = 3
@@ -69,6 +70,19 @@ class Shell(TyperGroup):
             return super().invoke(ctx)
 
 
+class Command(TyperCommand):
+    """A command whose help lists the registered controllers in place of "{controllers}", looked up when it is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        for parameter in self.params:
+            text = getattr(parameter, "help", None) or ""
+            if "{controllers}" in text:
+                from .controllers import registrations
+
+                parameter.help = text.replace("{controllers}", ", ".join(registrations()))  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
 app = typer.Typer(
     name="flexjoint",
     cls=Shell,
@@ -107,13 +121,13 @@ def help_without_command(ctx: typer.Context) -> None:
 
 
 def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -> Callable[[Any], Any]:
-    """Register a function as a command: it returns an Answer, and gets the options of `Settings` beside its own.
+    """Register a function as a command: it returns an CommandResult, and gets the options of `Settings` beside its own.
 
     A mistake is one line on stderr and exit code 2, without a traceback; a warning is one line too.  `aliases` has the
     Python names of arguments, as they stand in messages, that the function calls otherwise.
     """
 
-    def register(function: Callable[..., Answer]) -> Callable[..., Answer]:
+    def register(function: Callable[..., CommandResult]) -> Callable[..., CommandResult]:
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
             settings = (ctx.obj or Settings()) | Settings(*(given.pop(x) for x in COMMON))
@@ -126,13 +140,15 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
         parameters = [context, *(x.replace(kind=kind) for x in own), *common]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {x.name: x.annotation for x in parameters}
-        group.command(name)(run)
+        group.command(name, cls=Command)(run)
         return function
 
     return register
 
 
-def perform(work: Callable[[], Answer], settings: Settings, output: Path | None, spoken: Callable[[str], str]) -> None:
+def perform(
+    work: Callable[[], CommandResult], settings: Settings, output: Path | None, spoken: Callable[[str], str]
+) -> None:
     """Do the work of a command, and print its answer, warnings and errors."""
     import warnings
 
@@ -176,7 +192,7 @@ def speaker(ctx: typer.Context, aliases: dict[str, str]) -> Callable[[str], str]
     """Python's messages in the words of this command."""
 
     def speak(message: str) -> str:
-        from .words import spoken
+        from .messages import spoken
 
         return spoken(message, ctx.command.params, aliases)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .controllers import LAWS
+from .controllers import registrations, usage
 
 MOTIONS = (".toml", ".csv", ".npz")
 LOGS = (".csv", ".npz", ".parquet", ".nc")
@@ -27,9 +27,9 @@ def logs(incomplete: str) -> list[str]:
 
 
 def controllers(incomplete: str) -> list[tuple[str, str]]:
-    """With what they take."""
-    found = [law for law in LAWS.values() if law.name.startswith(incomplete)]
-    return [(law.name, f"{law.option} {law.numbers}: {law.about}") for law in found]
+    """Registered names, each with the numbers it takes and its summary."""
+    found = [law for name, law in registrations().items() if name.startswith(incomplete)]
+    return [(law.name, f"{usage(law)}: {law.summary}") for law in found]
 
 
 def algorithms(incomplete: str) -> list[str]:

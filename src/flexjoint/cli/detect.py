@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import STREAM, Answer, standard_output
 from .app import command
+from .command_result import CommandResult
 from .completion import logs, robots
+from .standard_output import STREAM, standard_output
 from .tables import Table
 
 if TYPE_CHECKING:
     from ..detection.detection import Detections, Event
-
-MEANING = {
-    "residual": "collision, load or actuator",
-    "link": "collision or load",
-    "motor": "actuator",
-}
-
 
 @command(thresholds="threshold", held="measured_torque")
 def detect(
@@ -59,7 +53,7 @@ def detect(
         typer.Option("--output", "-o", help="Residuals: .csv, .npz, .parquet; - is CSV on standard output."),
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Find collisions and actuator faults in a log.
 
     Also says where nothing could be told.
@@ -102,7 +96,7 @@ def detect(
         *([blind_table(found)] if found.blind else []),
     ]
     files = [path for path in (output, plot) if path is not None and path != STREAM]
-    return Answer([*summary(found), *tables], detection_data(found), files)
+    return CommandResult([*summary(found), *tables], detection_data(found), files)
 
 
 def interval(text: str) -> tuple[float, float]:
@@ -154,7 +148,7 @@ def detection_table(found: Detections) -> Table:
             [
                 f"{x.begin:.3f}",
                 f"{x.end:.3f}",
-                "; ".join(MEANING.get(name, name) for name in names),
+                "; ".join(found.residual.causes.get(name, name) for name in names),
                 ", ".join(where),
                 ", ".join(f"{link} or beyond" for link in found.struck(x)),
                 f"{top.value:.3g} {unit} at {found.label(top.channel, top.entry)}",
@@ -206,7 +200,7 @@ def event_data(found: Detections, event: Event) -> dict[str, Any]:
         "begin_s": event.begin,
         "end_s": event.end,
         "channel": channel,
-        "what": MEANING.get(channel, channel),
+        "what": found.residual.causes.get(channel, channel),
         "at": found.label(channel, entry),
         "largest_residual": event.peak,
         "threshold": float(found.thresholds[channel][entry]),

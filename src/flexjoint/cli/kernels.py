@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import STREAM, Answer, send_folder
 from .app import app, command, help_without_command
+from .command_result import CommandResult
 from .completion import algorithms, robots
+from .standard_output import STREAM, send_folder
 
 if TYPE_CHECKING:
     from ..algorithm.algorithm import Algorithm
@@ -28,7 +29,7 @@ def kernel(
     assembly: Annotated[bool, typer.Option("--assembly", help="Print its machine code as text.")] = False,
     order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
     link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Show what a compiled algorithm takes and costs, or its code."""
     import flexjoint as fj
 
@@ -36,7 +37,7 @@ def kernel(
     found = fj.compile(known_algorithm(algorithm), model, **given_options(order, link))
     wanted = {"program": program, "ir": ir, "assembly": assembly}
     texts = {name: str(getattr(found, name)) for name, asked in wanted.items() if asked}
-    return Answer([*texts.values()] or [found.describe()], {"robot": model.name, **kernel_data(found), **texts})
+    return CommandResult([*texts.values()] or [found.describe()], {"robot": model.name, **kernel_data(found), **texts})
 
 
 def kernel_data(kernel: Kernel) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def export_c(
     free: Annotated[list[str] | None, typer.Option(help="A parameter that stays an input, such as tool.mass.")] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False,
     freestanding: Annotated[bool, typer.Option("--freestanding", help="Use no C library.")] = False,
-) -> Answer:
+) -> CommandResult:
     """Write an algorithm for one robot as a C99 function.
 
     With it comes an example that checks it: run `make check` in the folder.
@@ -84,8 +85,8 @@ def export_c(
     about = {"robot": model.name, "algorithm": algorithm}
     if output == STREAM:
         send_folder(write)
-        return Answer([], about)
-    return Answer([], about, write(output))
+        return CommandResult([], about)
+    return CommandResult([], about, write(output))
 
 
 def given_options(order: int | None, link: str | None) -> dict[str, Any]:
@@ -108,19 +109,19 @@ app.add_typer(kept, name="cache")
 
 
 @command(kept, "info")
-def cache_info() -> Answer:
+def cache_info() -> CommandResult:
     """Where kernels are kept, how many, and how much room they take."""
     from ..compiler.runtime.cache import info
 
     place, count, size = info()
     text = f"{place}: {count} kernels, {size / 1e6:.1f} MB" if place else "no kernels are kept"
-    return Answer([text], {"folder": place, "kernels": count, "bytes": size})
+    return CommandResult([text], {"folder": place, "kernels": count, "bytes": size})
 
 
 @command(kept, "clear")
-def cache_clear() -> Answer:
+def cache_clear() -> CommandResult:
     """Remove all of them."""
     from ..compiler.runtime.cache import clear
 
     count = clear()
-    return Answer([f"removed {count} kernels"], {"removed": count})
+    return CommandResult([f"removed {count} kernels"], {"removed": count})

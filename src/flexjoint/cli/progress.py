@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .app import CURRENT, Settings
-from .text import one_line
+from .terminal_text import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress

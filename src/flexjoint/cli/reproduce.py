@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .answers import STREAM, Answer, send_folder
 from .app import command
+from .command_result import CommandResult
 from .completion import papers
 from .progress import progress_bar
+from .standard_output import STREAM, send_folder
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def reproduce(
             "--output", "-o", help="The folder for figures and tables; - is a tar archive on standard output."
         ),
     ] = Path("out"),
-) -> Answer:
+) -> CommandResult:
     """Compute the results of a paper anew.
 
     Writes its figures, and a table of what it claims and what comes out here.
@@ -52,4 +53,4 @@ def reproduce(
         "tables": [{"name": x.name, "headings": x.headings, "rows": x.rows} for x in report.grids],
         "notes": report.notes,
     }
-    return Answer([*tables, *(f"- {note}" for note in report.notes)], data, files)
+    return CommandResult([*tables, *(f"- {note}" for note in report.notes)], data, files)

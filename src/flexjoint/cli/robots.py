@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import Answer
 from .app import command
+from .command_result import CommandResult
 from .completion import robots as known_robots
 from .tables import Table
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @command()
-def robots() -> Answer:
+def robots() -> CommandResult:
     """List the built-in robots."""
     from ..catalog import builtin_robots
     from ..formats import load
@@ -25,7 +25,7 @@ def robots() -> Answer:
     drives = {name: sorted({drive_kind(x.drive) for x in robot.joints}) for name, robot in found.items()}
     rows = [[name, joint_letters(robot), ", ".join(drives[name])] for name, robot in found.items()]
     data = [{"name": x, "joints": joint_letters(robot), "drives": drives[x]} for x, robot in found.items()]
-    return Answer([Table(["name", "joints", "drives"], rows)], {"robots": data})
+    return CommandResult([Table(["name", "joints", "drives"], rows)], {"robots": data})
 
 
 @command()
@@ -35,7 +35,7 @@ def info(
     ],
     operations: Annotated[bool, typer.Option("--operations", help="Count those of the main algorithms.")] = False,
     parameters: Annotated[bool, typer.Option("--parameters", help="List the paths of all its numbers.")] = False,
-) -> Answer:
+) -> CommandResult:
     """Show the links, joints, masses and drives of a robot."""
     from ..formats import load
 
@@ -53,16 +53,16 @@ def info(
     if parameters:
         shown.append(parameter_table(found))
         data["parameters"] = parameter_data(found)
-    return Answer(shown, data)
+    return CommandResult(shown, data)
 
 
 @command()
-def config() -> Answer:
+def config() -> CommandResult:
     """Show versions, processor and call path of this installation."""
     from ..algorithm.configuration import configuration, configuration_text
 
     found = configuration()
-    return Answer([configuration_text(found)], found)
+    return CommandResult([configuration_text(found)], found)
 
 
 def link_table(robot: Robot) -> Table:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import Answer
 from .app import command
+from .command_result import CommandResult
 from .completion import robots, trajectories
 from .progress import progress_bar
 from .tables import Table
@@ -31,7 +31,7 @@ def rotors(
     tolerance: Annotated[float, typer.Option(help="Error that is good enough, in % of the peak torque.")] = 1.0,
     speeds: Annotated[str, typer.Option(help="Further speeds, as multiples of the motion's own.")] = "0.5,0.7,1,1.4,2",
     samples: Annotated[int, typer.Option(help="Samples along the motion.")] = 1001,
-) -> Answer:
+) -> CommandResult:
     """Compare simpler models of the rotors along a motion.
 
     The models are no rotors, an armature and Spong's; what they cost is the error of the motor torques.
@@ -60,7 +60,7 @@ def rotors(
             plot_rotor_models(found, plot)
     notes = [f"note: {' '.join(note.split())}" for note in found.notes]
     shown: list[str | Table] = [error_table(found), relative_table(found), *notes, found.verdict]
-    return Answer(shown, comparison_data(found), [plot] if plot is not None else [])
+    return CommandResult(shown, comparison_data(found), [plot] if plot is not None else [])
 
 
 def as_smooth_as_can_be(source: str, robot: Robot) -> Trajectory:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import STREAM, Answer, standard_output
 from .app import DIVERGED, INTERRUPTED, command
+from .command_result import CommandResult
 from .completion import controllers as known_controllers, integrators, robots, trajectories
-from .controllers import LAWS, named_controller
+from .controllers import named_controller
 from .progress import progress_bar
+from .standard_output import STREAM, standard_output
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def simulate(
     controller: Annotated[
         str,
         typer.Option(
-            help=f"One of {', '.join(LAWS)}; 'flexjoint controllers' tells what they take.",
+            help="One of {controllers}; 'flexjoint controllers' lists the numbers they take.",
             autocompletion=known_controllers,
         ),
     ],
@@ -70,7 +71,7 @@ def simulate(
     seed: Annotated[int, typer.Option(help="Of the samples; the same seed gives the same samples.")] = 0,
     limit: Annotated[float | None, typer.Option(help="Largest error, rad or m, beyond which a sample fails.")] = None,
     threads: Annotated[int | None, typer.Option(help="Of --samples; by default all cores.")] = None,
-) -> Answer:
+) -> CommandResult:
     """Simulate a robot under a controller along a trajectory.
 
     With --samples and --vary, many robots that differ from the one the controller knows.  Ctrl-C keeps the samples that
@@ -93,7 +94,11 @@ def simulate(
     setting = (model, law, loaded_reference(law, model, trajectory, stiffness), duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     if samples is None:
-        writers = {fj.write_results: output, fj.plot_simulation: plot, fj.animate: animate}
+        writers: dict[Callable[..., Any], Path | None] = {
+            fj.write_results: output,
+            fj.plot_simulation: plot,
+            fj.animate: animate,
+        }
         return simulate_once(setting, options, writers)
     options |= {"samples": samples, "vary": variations(vary or []), "seed": seed, "limit": limit, "threads": threads}
     return simulate_many(setting, options, output, plot)
@@ -111,12 +116,14 @@ def loaded_reference(law: Any, robot: Robot, trajectory: str, stiffness: str | N
     return fj.MotionAndStiffness(motion, fj.load_stiffness(stiffness, robot, motion.duration))
 
 
-def simulate_once(setting: tuple, options: dict[str, Any], writers: dict[Callable[..., None], Path | None]) -> Answer:
+def simulate_once(
+    setting: tuple, options: dict[str, Any], writers: dict[Callable[..., Any], Path | None]
+) -> CommandResult:
     """One run: shown, and written where that is wanted."""
     import flexjoint as fj
 
     from ..results import write_csv
-    from ..results.runs import RunTable
+    from ..results.simulation_table import SimulationTable
 
     wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
     with progress_bar() as progress:
@@ -127,13 +134,13 @@ def simulate_once(setting: tuple, options: dict[str, Any], writers: dict[Callabl
             write(run, path)
     if STREAM in writers.values():
         with standard_output() as file:
-            write_csv(RunTable(run), file)
+            write_csv(SimulationTable(run), file)
     about = f"{run.robot.name}: {int(run.periods)} periods of {run.period:g} s"
     code = DIVERGED if run.diverged else 0
-    return Answer([about, run_table(run)], run_data(run), [*wanted.values()], code)
+    return CommandResult([about, run_table(run)], run_data(run), [*wanted.values()], code)
 
 
-def simulate_many(setting: tuple, options: dict[str, Any], output: Path | None, plot: Path | None) -> Answer:
+def simulate_many(setting: tuple, options: dict[str, Any], output: Path | None, plot: Path | None) -> CommandResult:
     """Samples, as many as there is time for."""
     import flexjoint as fj
 
@@ -148,7 +155,7 @@ def simulate_many(setting: tuple, options: dict[str, Any], output: Path | None, 
     if output == STREAM:
         with standard_output() as file:
             write_csv(SampleTable(study), file)
-    answer = Answer(study_text(study), study_data(study), written)
+    answer = CommandResult(study_text(study), study_data(study), written)
     if study.complete:
         return answer
     remedy = "; the same command goes on" if folder else ""
@@ -233,8 +240,9 @@ def force_unit(kind: str) -> str:
 
 def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> list[Path]:
     """Samples, failures and errors as files of the folder of samples; the plot there, or where it is wanted."""
+    from ..plots import plot_monte_carlo
     from ..results import write_table
-    from ..studies import SampleTable, plot_monte_carlo
+    from ..studies import SampleTable
 
     written = []
     if folder is not None:
@@ -254,10 +262,9 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
 
     from ..plots.figures import shown_units
     from ..studies.monte_carlo import LEVELS
-    from ..studies.report import counts
 
     failed = np.flatnonzero(study.failed)
-    found: list[str | Table] = [f"{study.robot.name}: {counts(study)}"]
+    found: list[str | Table] = [f"{study.robot.name}: {study.counts}"]
     if not study.samples.size:
         return found
     headings = [*(f"{100 * x:g} %" for x in LEVELS), "at the end, 95 %"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-from .text import cells, harmless
+from .terminal_text import cells, harmless
 
 BETWEEN = 3  # blanks between columns
 INDENT = 2

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .answers import STREAM, Answer, standard_output
 from .app import command
+from .command_result import CommandResult
 from .completion import robots, trajectories
 from .progress import progress_bar
+from .standard_output import STREAM, standard_output
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -45,11 +46,11 @@ def torques(
         list[str] | None,
         typer.Option(help="An uncertain parameter, such as '*.mass=5%'; may be repeated.", metavar="PATH=DEVIATION"),
     ] = None,
-) -> Answer:
+) -> CommandResult:
     """Compute motor torques and deflections along a motion."""
     from ..analysis.torque_table import sample_times
     from ..formats import load
-    from ..plots.figures import check_plot_path, plot_motors
+    from ..plots import check_plot_path, plot_motors
     from ..results import check_table_path, write_csv, write_table
     from ..trajectory import load_trajectory
 
@@ -74,7 +75,7 @@ def torques(
             write_csv(table, file)
     summary = f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s"
     files = [path for path in (output, plot) if path is not None and path != STREAM]
-    return Answer([summary, peak_table(table)], peaks(table), files)
+    return CommandResult([summary, peak_table(table)], peaks(table), files)
 
 
 def computed(
@@ -110,7 +111,7 @@ def uncertain(given: list[str]) -> dict[str, str]:
 
 def peak_table(table: JointTable) -> Table:
     """The largest of what is plotted of each joint: of one motor or the other, and of errors their bound."""
-    from ..plots.figures import panels
+    from ..plots import panels
 
     found = panels(table)
     rows = [
@@ -122,13 +123,10 @@ def peak_table(table: JointTable) -> Table:
 
 def peaks(table: JointTable) -> dict[str, Any]:
     """The largest absolute value of each quantity in the table, joint by joint, with its unit."""
-    import numpy as np
-
     from ..analysis.torque_table import units
 
-    robot, found = table.robot, table.quantities()
-    largest = {name: np.nan_to_num(np.abs(x)).max(axis=0) for name, x in found.items()}
-    names = {name: units(robot, name) for name in found}
+    robot, largest = table.robot, table.largest()
+    names = {name: units(robot, name) for name in largest}
     joints = [
         {
             "joint": joint.name,

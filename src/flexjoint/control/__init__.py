@@ -1,51 +1,43 @@
-"""Controllers, one file a law: frozen parameters, (state, reference, measurement) -> (state, motor torque)."""
+"""Controllers, one file per law: (state, reference, measurement) -> (state, motor torque).
 
-from .adaptive import AdaptiveControl, AdaptiveState
-from .adaptive_mixed import AdaptiveMixedControl
-from .base import Controller, JointState
-from .computed_torque import ComputedTorque
-from .feedback_linearization import ControllerState, FeedbackLinearization
-from .feedforward_pd import FeedforwardPD
-from .full_state_feedback import FullStateFeedback
-from .gains import gains_from_poles
-from .mixed_inverse_dynamics import MixedInverseDynamics
-from .motor_pd import MotorPD
-from .open_loop import OpenLoop
-from .passivity import PassivityControl, RigidState
-from .reactions import Guarded, Reaction, Reflex, Stop, ZeroGravity
-from .sampling import JointModes, joint_modes, routh_period_limit, runge_kutta_limit, sampling_period_limit
-from .structure_preserving import StructurePreserving
-from .variable_stiffness import TrackingIntegrals, VariableStiffnessTracking, stiffness_band
+To add a law: one file with a subclass of `Controller` that declares its `registration`, and one line here.
+"""
 
-__all__ = [
-    "AdaptiveControl",
-    "AdaptiveMixedControl",
-    "AdaptiveState",
-    "ComputedTorque",
-    "Controller",
-    "ControllerState",
-    "FeedbackLinearization",
-    "FeedforwardPD",
-    "FullStateFeedback",
-    "Guarded",
-    "JointModes",
-    "JointState",
-    "MixedInverseDynamics",
-    "MotorPD",
-    "OpenLoop",
-    "PassivityControl",
-    "Reaction",
-    "Reflex",
-    "RigidState",
-    "Stop",
-    "StructurePreserving",
-    "TrackingIntegrals",
-    "VariableStiffnessTracking",
-    "ZeroGravity",
-    "gains_from_poles",
-    "joint_modes",
-    "routh_period_limit",
-    "runge_kutta_limit",
-    "sampling_period_limit",
-    "stiffness_band",
-]
+from .adaptive import AdaptiveControl as AdaptiveControl, AdaptiveState as AdaptiveState
+from .adaptive_mixed import AdaptiveMixedControl as AdaptiveMixedControl
+from .base import (
+    REGISTRY as REGISTRY,
+    Controller as Controller,
+    Gain as Gain,
+    JointState as JointState,
+    Registration as Registration,
+)
+from .computed_torque import ComputedTorque as ComputedTorque
+from .feedback_linearization import ControllerState as ControllerState, FeedbackLinearization as FeedbackLinearization
+from .feedforward_pd import FeedforwardPD as FeedforwardPD
+from .full_state_feedback import FullStateFeedback as FullStateFeedback
+from .gains import gains_from_poles as gains_from_poles
+from .mixed_inverse_dynamics import MixedInverseDynamics as MixedInverseDynamics
+from .motor_pd import MotorPD as MotorPD
+from .open_loop import OpenLoop as OpenLoop
+from .passivity import PassivityControl as PassivityControl, RigidState as RigidState
+from .reactions import (
+    Guarded as Guarded,
+    Reaction as Reaction,
+    Reflex as Reflex,
+    Stop as Stop,
+    ZeroGravity as ZeroGravity,
+)
+from .sampling import (
+    JointModes as JointModes,
+    joint_modes as joint_modes,
+    routh_period_limit as routh_period_limit,
+    runge_kutta_limit as runge_kutta_limit,
+    sampling_period_limit as sampling_period_limit,
+)
+from .structure_preserving import StructurePreserving as StructurePreserving
+from .variable_stiffness import (
+    TrackingIntegrals as TrackingIntegrals,
+    VariableStiffnessTracking as VariableStiffnessTracking,
+    stiffness_band as stiffness_band,
+)

@@ -1,46 +1,80 @@
 """Adaptive inverse dynamics control of robots with rigid and elastic joints in any mix: what [Hua sec. VI] leaves open.
 
-Law and update are one kernel, `adaptive_mixed_torque_from_positions`, with its limits.  Between samples the rate of the
-estimate is constant: π̂⁺ = π̂ + h Γ Yᵀσ.
+Law and update are one kernel, `adaptive_mixed_torque_from_positions`; its docstring states its limits.  Between samples
+the rate of the estimate is constant: π̂⁺ = π̂ + h Γ Yᵀσ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import positive, positive_numbers
 from ..dynamics.recursion.regressor import base_parameters
+from ..dynamics.requirements import require
+from ..reprs import short_repr
 from ..robot import Robot
 from ..spatial import sx
-from .adaptive import AdaptiveState
-from .base import Controller, JointState
-from .laws.mixed import adaptive_mixed_torque_from_positions, reference_order
-from .mixed_inverse_dynamics import mixed_gains
+from ..types import FloatArray, Stack
+from .adaptive import ADAPTATION, AdaptiveState
+from .base import Controller, JointState, LawResult, Registration, checked_robot
+from .laws.mixed import adaptive_mixed_torque_from_positions, linear_springs, reference_order
+from .mixed_inverse_dynamics import LEAST_GAIN, MIXED_GAINS
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class AdaptiveMixedControl(Controller):
-    """`MixedInverseDynamics` with links whose inertia is learnt, called every `period`.
+    """`MixedInverseDynamics` that estimates the inertia of the links, to track a trajectory.
 
-    `gains` as there; the `adaptation` gain Γ is a number or one value a base parameter.  Of the robot kinematics,
-    gravity, friction, springs and motors are taken as known; its links are where the estimate begins.
+    Kinematics, gravity, friction, springs and motors of the robot are taken as known.  Its links are the first
+    estimate.
+
+    Args:
+        robot: The model; every spring is linear and undamped.
+        gains: [K_P, K_D, MOTOR_K_P, MOTOR_K_D], each a positive number or one per joint (n,), as in
+            `MixedInverseDynamics`.
+        adaptation: Γ, a positive number or one per base parameter (p,).
+        period: Sampling period, s.
+
+    Raises:
+        InputError: A spring is damped or not linear, a joint has two motors, or a number is not positive.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> fj.control.AdaptiveMixedControl(robot, [200.0, 30.0, 200.0, 30.0], adaptation=0.5, period=1e-3)
+        AdaptiveMixedControl('hua_3r', K_P=200, K_D=30, MOTOR_K_P=200, MOTOR_K_D=30, GAMMA=0.5, period=0.001)
     """
 
     robot: Robot
-    gains: np.ndarray
-    adaptation: Any  # Γ
+    gains: FloatArray
+    adaptation: ArrayLike
     period: float
     memory: ClassVar[int] = 1
+    registration: ClassVar[Registration] = Registration(
+        "adaptive_mixed_control",
+        "tracking by inverse dynamics that learns the inertia",
+        gains=(*MIXED_GAINS, ADAPTATION),
+    )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", mixed_gains(self))
+        require("AdaptiveMixedControl", checked_robot(self), *linear_springs)
+        self.check_gains(LEAST_GAIN)
         positive("AdaptiveMixedControl", "period", self.period)
-        gains = positive_numbers(self, "adaptation", *self.memory_sizes)
-        object.__setattr__(self, "adaptation", tuple(gains.tolist()))
+        adaptation = positive_numbers("AdaptiveMixedControl", "adaptation", self.adaptation, *self.memory_sizes)
+        object.__setattr__(self, "adaptation", tuple(adaptation.tolist()))
+
+    @classmethod
+    def from_numbers(cls, robot: Robot, numbers: Sequence[float], period: float) -> Self:
+        *gains, adaptation = numbers
+        return cls(robot, gains, adaptation, period)  # type: ignore[arg-type]
+
+    @property
+    def gain_names(self) -> list[str]:
+        return [gain.name for gain in MIXED_GAINS]
 
     @property
     def order(self) -> int:
@@ -51,10 +85,10 @@ class AdaptiveMixedControl(Controller):
         return (len(base_parameters(self.robot).names),)
 
     def start(self, reference: Sequence[Any] = ()) -> AdaptiveState:
-        """The estimate to begin with: the links of the controller's own robot."""
+        """The first estimate: the links of the controller's robot."""
         return AdaptiveState(base_parameters(self.robot).of(self.robot))
 
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         (estimate,) = state
         q, v, theta, theta_v = measurement
         tracking = {"reference": reference, "gains": gains}
@@ -62,3 +96,7 @@ class AdaptiveMixedControl(Controller):
             self.robot, q, v, theta, theta_v, estimate, sx(self.adaptation), tracking=tracking
         )
         return (estimate + self.period * rate,), tau
+
+    def __repr__(self) -> str:
+        gains = dict(zip(self.gain_names, self.gains))
+        return short_repr(self, self.robot.name, **gains, GAMMA=self.adaptation, period=self.period)

@@ -1,7 +1,12 @@
-"""What every controller is: a pure law  (gains, state, reference, measurement) -> (state, motor torque).
+"""The interface of every controller: (gains, state, reference, measurement) -> (state, motor torque).
 
-The law is written in SX.  The same lines run inside the compiled loop of `simulate`, where gains may differ from row to
-row, and alone, as a kernel, when a controller is called with arrays.
+A controller is a pure law, written once in SX.  `simulate` compiles it together with the robot, where every row of a
+batch may have its own gains.  Called with arrays, a controller runs the same law as a kernel of its own.
+
+A law that the command line offers declares a `Registration` in its class and appears in `REGISTRY`:
+
+    class MotorPD(Controller):
+        registration = Registration("motor_pd", "regulation: ...", gains=(Gain("K_P", "Nm/rad | N/m", "..."), ...))
 """
 
 from __future__ import annotations
@@ -9,57 +14,147 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
 from ..algorithm.compile import kernel_of
+from ..checks import gain_rows
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import check_count, declared, declared_all
 from ..compiler.runtime.kernel import Kernel
 from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
+from ..reprs import short_repr
 from ..robot import Robot, a_robot
 from ..spatial import ca
+from ..types import Expression, FloatArray, Signal, Stack
+
+LawResult: TypeAlias = tuple[Sequence[Expression], Expression]  # the next state, and the motor torque
+
+ONE_MOTOR = "one motor per joint"
+RIGID_MODEL = "rigid; springs are neglected"
 
 
 class JointState(NamedTuple):
-    """Positions and velocities of links and motors, all on the link side: the state of a robot, or what is measured.
+    """Positions and velocities of links and motors: the state of a robot, or its measurement.
 
-    At a rigid joint the motor turns with the link.  `theta` and `theta_v` have an entry a motor, in the order of
-    `Robot.motor_joints`: one a joint, then the second motors of joints with variable stiffness.
+    Motor positions are divided by the gear ratio, so that they compare with those of the links.  At a rigid joint the
+    motor moves with the link.
+
+    Args:
+        q: Link positions (..., n), rad or m.
+        v: Link velocities (..., n), rad/s or m/s.
+        theta: Motor positions (..., m), rad or m, in the order of `Robot.motor_names`: one per joint, then the second
+            motors of joints with variable stiffness.
+        theta_v: Motor velocities (..., m), rad/s or m/s.
     """
 
-    q: Any
-    v: Any
-    theta: Any
-    theta_v: Any
+    q: Signal
+    v: Signal
+    theta: Signal
+    theta_v: Signal
 
 
-UNITS = dict(zip(JointState._fields, ("rad | m", "rad/s | m/s") * 2))  # turning | sliding
+UNITS = dict(zip(JointState._fields, ("rad | m", "rad/s | m/s") * 2))  # revolute | prismatic
+
+
+class Gain(NamedTuple):
+    """A number that a controller takes.
+
+    Args:
+        name: Its symbol, such as "K_P".
+        unit: Its unit at a revolute joint, then, after "|", at a prismatic one if that differs.
+        meaning: What it multiplies or sets, in a few words.
+    """
+
+    name: str
+    unit: str
+    meaning: str
+
+
+class Registration(NamedTuple):
+    """How the command line offers a controller, and which numbers it takes.
+
+    Args:
+        name: What follows --controller, such as "motor_pd".
+        summary: What the law is for, in one line.
+        robots: Which robots it controls, in a few words.
+        gains: What --gains takes, in this order.  Empty for a law that takes one pole with --poles.
+        optional: How many of the last gains may be left out.
+    """
+
+    name: str
+    summary: str
+    robots: str = ONE_MOTOR
+    gains: tuple[Gain, ...] = ()
+    optional: int = 0
+
+    @property
+    def gain_names(self) -> list[str]:
+        """Symbols of the gains, in order."""
+        return [gain.name for gain in self.gains]
+
+
+REGISTRY: dict[str, type[Controller]] = {}  # the laws that the command line offers, by name
 
 
 class Controller(ABC):
-    """A law with its numbers; subclasses are frozen dataclasses.
+    """A control law with its numbers.  Subclasses are frozen dataclasses.
 
-    `robot` is the model that the law uses, which need not be the robot it acts on; `gains` is (rows, n).
+    A subclass with `registration`, one motor per joint and one row of `gains` per registered gain needs nothing but
+    `order` and `law`.
+
+    Attributes:
+        robot: The model inside the law.  It may differ from the robot that the law controls.
+        gains: Array (number of gains, n).
+        memory: How many arrays the state of the law has; 0 by default.
+        registration: How the command line offers the law; None by default.
     """
 
     robot: Robot
-    gains: np.ndarray
-    memory: ClassVar[int] = 0  # how many arrays the state has
+    gains: FloatArray
+    memory: ClassVar[int] = 0
+    registration: ClassVar[Registration | None] = None
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if (registration := cls.__dict__.get("registration")) is not None:
+            REGISTRY[registration.name] = cls
+
+    def __post_init__(self) -> None:
+        """Checks the robot and the gains of a registered law."""
+        if self.registration is not None:
+            require_one_motor_per_joint(self)
+            self.check_gains()
+
+    def check_gains(self, least: float = 0.0) -> None:
+        """Makes `gains` an array (number of gains, n) with a row per name in `gain_names`, none below `least`."""
+        rows = gain_rows(type(self).__name__, self.gain_names, self.gains, self.robot.n, least)
+        object.__setattr__(self, "gains", rows)
+
+    @classmethod
+    def from_numbers(cls, robot: Robot, numbers: Sequence[float], period: float) -> Self:
+        """The controller that the command line makes.
+
+        Args:
+            robot: The robot to control.
+            numbers: The registered gains, one number each for all joints; or one pole, in 1/s.
+            period: Sampling period, s.
+        """
+        return cls(robot, numbers)  # type: ignore[call-arg]
 
     @property
     def memory_sizes(self) -> tuple[int, ...]:
-        """How many numbers each array of the state has: n, unless a law says otherwise."""
+        """The size of each array of the state; n each by default."""
         return (self.robot.n,) * self.memory
 
     @property
     def width(self) -> int:
-        """How many numbers the reference has: n, the links; more where a law follows other things too.
+        """The number of columns of the reference: n link positions by default.
 
-        A law of motion and stiffness follows n links, then the stiffness of each joint with two motors.
+        A law of motion and stiffness adds one column per joint with two motors.
         """
         return self.robot.n
 
@@ -69,36 +164,77 @@ class Controller(ABC):
         """How many derivatives of the reference the law reads."""
 
     @abstractmethod
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
-        """(state, torque) in SX: `gains` a column a row, `reference` = [q_d, q_d', ...]; a torque a motor."""
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
+        """The law, in SX.
+
+        Args:
+            gains: One column (n, 1) per row of `self.gains`.
+            state: One column per array of the state, of `memory_sizes`.
+            reference: [q_d, q_d', ...], `order` + 1 columns of `width` entries.
+            measurement: Columns (n, 1) of the links and (m, 1) of the motors.
+
+        Returns:
+            The next state, and the torque of the m motors, Nm or N.
+        """
 
     def checked_law(
-        self, gains: Sequence[Any], state: Sequence[Any], reference: Sequence[Any], measurement: JointState
-    ) -> tuple[list[Any], Any]:
-        """The law on copies of its arguments, which it may write into; what it returns has the sizes it declares."""
+        self, gains: Stack, state: Stack, reference: Stack, measurement: JointState
+    ) -> tuple[list[Expression], Expression]:
+        """`law` on copies of its arguments, which it may write into, with the sizes of its results checked."""
         owner, states = f"{type(self).__name__}.law", memory_arrays("state", self)
         found = self.law(*mapped((list(gains), list(state), list(reference), measurement), ca.SX))
         check_count(owner, "its result", ("state", "torque"), found)
         after, tau = found
         return declared_all(owner, "its state", states, after), declared(owner, torque_array(self.robot), tau)
 
-    def start(self, reference: Sequence[Any]) -> Any:
-        """The state to begin with on a reference: a tuple of arrays, empty for a law without memory."""
+    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
+        """The initial state on a reference.
+
+        Args:
+            reference: [q_d, q_d', ...] at the first sample, arrays (n,).
+
+        Returns:
+            A tuple of arrays of `memory_sizes`; empty for a law without state.
+        """
         return ()
 
-    def __call__(self, state: Any, reference: Sequence[Any], measurement: JointState) -> tuple[Any, np.ndarray]:
-        """The next state and the motor torque."""
+    def __call__(
+        self, state: Sequence[Any], reference: Sequence[Any], measurement: JointState
+    ) -> tuple[Any, FloatArray]:
+        """Evaluates the law for one sample, or for a batch of them.
+
+        Args:
+            state: The state returned by the call before, or by `start`.
+            reference: [q_d, q_d', ...], at least `order` + 1 arrays (..., n), as a trajectory returns them.
+            measurement: Measured positions and velocities.
+
+        Returns:
+            The next state, and the torque (..., m) of the motors, Nm or N.
+
+        Raises:
+            InputError: The reference has too few derivatives.
+        """
         *after, tau = self._kernel(self.gains, *state, np.stack(self.stack(reference), -2), *measurement)
         return (type(state)(*after) if hasattr(state, "_fields") else tuple(after)), tau
 
     def stack(self, reference: Sequence[Any]) -> Sequence[Any]:
-        """As much of a reference as the law reads."""
+        """The part of a reference that the law reads: its first `order` + 1 arrays."""
         if len(reference) <= self.order:
             raise InputError(
                 f"{type(self).__name__}: the reference has {len(reference) - 1} derivatives, the law needs "
                 f"{self.order}: call the trajectory with order={self.order}"
             )
         return reference[: self.order + 1]
+
+    @property
+    def gain_names(self) -> list[str]:
+        """Symbols of the rows of `gains`: the registered ones, or K_0, K_1, ..."""
+        names = self.registration.gain_names if self.registration else []
+        return names or [f"K_{k}" for k in range(len(self.gains))]
+
+    def __repr__(self) -> str:
+        period = {"period": self.period} if hasattr(self, "period") else {}
+        return short_repr(self, self.robot.name, **dict(zip(self.gain_names, self.gains)), **period)
 
     @cached_property
     def _kernel(self) -> Kernel:
@@ -111,7 +247,7 @@ class Controller(ABC):
             *state_arrays(self.robot),
         ]
 
-        def law(gains: Any, *arrays: Any) -> list[tuple[Array, Any]]:
+        def law(gains: Expression, *arrays: Expression) -> list[tuple[Array, Expression]]:
             state, reference, measured = arrays[:memory], arrays[memory], arrays[memory + 1 :]
             after, tau = self.checked_law(rows(gains), state, rows(reference), JointState(*measured))
             return [*zip(states, after), (torque_array(self.robot), tau)]
@@ -119,8 +255,14 @@ class Controller(ABC):
         return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, law)
 
 
-class Around(Controller):
-    """A controller around another, for the same robot and reference; `memory_sizes` and a `period` are its own."""
+class ControllerWrapper(Controller):
+    """A controller around another one, for the same robot and reference.
+
+    A subclass declares `memory_sizes`, those of the inner controller and its own, and a `period` where it has one.
+
+    Attributes:
+        controller: The inner controller.
+    """
 
     controller: Controller
 
@@ -141,11 +283,11 @@ class Around(Controller):
         return len(self.memory_sizes)
 
     def check_period(self, period: float) -> None:
-        """Both are called as often."""
+        """Raises an InputError unless the inner controller, if it is sampled, has the same period."""
         own = getattr(self.controller, "period", period)
         if own != period:
             name, inner = type(self).__name__, type(self.controller).__name__
-            raise InputError(f"{name}: period is {period:g} s, that of {inner} inside is {own:g} s")
+            raise InputError(f"{name}: period is {period:g} s, that of {inner} inside is {own:g} s; give both the same")
 
 
 def state_arrays(robot: Robot) -> list[Array]:
@@ -161,7 +303,7 @@ def torque_array(robot: Robot) -> Array:
 
 
 def memory_arrays(name: str, controller: Controller) -> list[Array]:
-    """The memory of a controller as arrays of a kernel."""
+    """The state of a controller as arrays of a kernel, called `name`0, `name`1, ..."""
     labels = tuple(joint.name for joint in controller.robot.joints)
     return [
         Array(f"{name}{k}", (size,), "", labels if size == len(labels) else ())
@@ -169,21 +311,22 @@ def memory_arrays(name: str, controller: Controller) -> list[Array]:
     ]
 
 
-def rows(matrix: Any) -> list[Any]:
+def rows(matrix: Expression) -> list[Expression]:
     """The rows of an SX matrix as columns."""
     return [matrix[k, :].T for k in range(matrix.shape[0])]
 
 
 def innermost(controller: Any) -> Any:
-    """The law itself, where a controller is one around another."""
-    return innermost(controller.controller) if isinstance(controller, Around) else controller
+    """The law itself, inside any number of wrappers."""
+    return innermost(controller.controller) if isinstance(controller, ControllerWrapper) else controller
 
 
 def checked_robot(controller: Controller) -> Robot:
+    """The controller's robot; an InputError if it is something else."""
     return a_robot(type(controller).__name__, controller.robot)
 
 
-def with_one_motor_a_joint(controller: Controller) -> Robot:
+def require_one_motor_per_joint(controller: Controller) -> Robot:
     """The controller's robot, for laws that do not set stiffness."""
     require(type(controller).__name__, checked_robot(controller), constant_stiffness("VariableStiffnessTracking"))
     return controller.robot

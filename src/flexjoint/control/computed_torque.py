@@ -2,31 +2,48 @@
 
     τ = M(q) (q_d'' + K_1 e' + K_0 e) + n(q, q'),   e = q_d − q
 
-Needs the links' positions and velocities.  On the rigid robot e'' + K_1 e' + K_0 e = 0; on one with elastic joints the
-law neglects the springs, and holds only where the poles are slow against the joints' frequencies.
+The law measures link positions and velocities.  On the rigid robot e'' + K_1 e' + K_0 e = 0.  On a robot with elastic
+joints the law neglects the springs and is stable only if its poles are slow compared with the joint frequencies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
+from typing import ClassVar, Self
 
 from ..dynamics.inverse import inverse_dynamics
 from ..errors import InputError
 from ..robot import Robot
-from .base import Controller, JointState, checked_robot
-from .gains import check_gains
+from ..types import FloatArray, Stack
+from .base import RIGID_MODEL, Controller, JointState, LawResult, Registration, checked_robot
+from .gains import check_gains, gains_from_poles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ComputedTorque(Controller):
-    """Computed torque with `gains` = [K_0, K_1] as `gains_from_poles` makes them of two poles; the robot is rigid."""
+    """Computed torque of a rigid robot, to track a trajectory.
+
+    Args:
+        robot: The model, rigid; `robot.rigid()` neglects the springs of an elastic robot.
+        gains: [K_0, K_1], 1/s² and 1/s, as numbers (2,) or per joint (2, n): `gains_from_poles` of two poles.
+
+    Raises:
+        InputError: A joint is elastic, or the gains are not stable.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> rigid = fj.load("hua_3r").rigid()
+        >>> controller = fj.control.ComputedTorque(rigid, fj.control.gains_from_poles([-10, -10]))
+        >>> controller
+        ComputedTorque('hua_3r', K_0=100, K_1=20)
+        >>> motion = fj.trajectory.RestToRest([0.0] * 3, [0.5] * 3, duration=1.0)
+        >>> run = fj.simulate(rigid, controller, motion, period=1e-3)
+    """
 
     robot: Robot
-    gains: np.ndarray
+    gains: FloatArray
+    registration: ClassVar[Registration] = Registration("computed_torque", "tracking by computed torque", RIGID_MODEL)
 
     def __post_init__(self) -> None:
         for joint, elastic in zip(checked_robot(self).joints, self.robot.compliant):
@@ -37,11 +54,16 @@ class ComputedTorque(Controller):
                 )
         object.__setattr__(self, "gains", check_gains(self.gains, 2, self.robot.n))
 
+    @classmethod
+    def from_numbers(cls, robot: Robot, numbers: Sequence[float], period: float) -> Self:
+        (pole,) = numbers
+        return cls(robot.rigid(), gains_from_poles([pole] * 2))
+
     @property
     def order(self) -> int:
         return 2
 
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         q_d, v_d, a_d = reference
         q, v = measurement.q, measurement.v
         a = a_d + gains[1] * (v_d - v) + gains[0] * (q_d - q)

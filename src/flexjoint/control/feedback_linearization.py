@@ -1,9 +1,10 @@
-"""Tracking by feedback linearization as a controller with a sampling period  [EJNEA sec. IV].
+"""Tracking by feedback linearization, as a sampled controller  [EJNEA sec. IV].
 
-The law itself, with gains and reference, is one kernel (`linearizing_control`).  Robots whose joints do not all answer
-their motors after the same number of derivatives need integrators in the controller: the torques of rigid joints, and
-the torque rates of damped springs beside undamped ones.  Between samples the derivative that these integrate is
-constant.
+    q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾),   k = 0 ... r − 1
+
+The law, with gains and reference, is one kernel (`linearizing_control`).  If the joints have different relative
+degrees, the controller needs integrators: of the torques of rigid joints, and of the torque rates of damped springs
+next to undamped ones.  Between samples the integrated derivative is constant.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -21,55 +22,88 @@ from ..dynamics.links import torque_derivatives
 from ..dynamics.requirements import require
 from ..robot import Robot
 from ..spatial import sx
-from .base import Controller, JointState, with_one_motor_a_joint
-from .gains import check_gains
+from ..types import FloatArray, Signal, Stack
+from .base import Controller, JointState, LawResult, Registration, require_one_motor_per_joint
+from .gains import check_gains, gains_from_poles
 from .laws.linearizing import linearizing_control
 
 
 class ControllerState(NamedTuple):
-    """The torques on the links that the controller integrates, and their rates; see `linearizing_control`."""
+    """State of `FeedbackLinearization`: the torques on the links that it integrates; see `linearizing_control`.
 
-    tau_e: Any
-    tau_e_v: Any
+    Args:
+        tau_e: Torques (..., n), Nm or N; zero at joints whose torque is not integrated.
+        tau_e_v: Their rates (..., n), Nm/s or N/s.
+    """
+
+    tau_e: Signal
+    tau_e_v: Signal
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeedbackLinearization(Controller):
-    """q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾), r = `chain_length(robot)`, with `gains` (r,) or (r, n), every `period`.
+    """Feedback linearization with the springs compensated exactly, to track a trajectory.
 
-    `controller(state, reference, measurement)` returns the next state and the motor torque; the reference is a stack
-    [q_d, q_d', ... q_d⁽ʳ⁾], as trajectories give it.  Check the period against `sampling_period_limit`.
+    Args:
+        robot: The model, rigid and elastic joints in any mix, with one motor per joint.
+        gains: [K_0, ... K_(r−1)] as numbers (r,) or per joint (r, n), with r = `chain_length(robot)`:
+            `gains_from_poles` of r poles.
+        period: Sampling period, s; it must be below `sampling_period_limit`.
+
+    Raises:
+        InputError: A joint has two motors, rotors couple to other links, or the gains are not stable.
+
+    Example:
+        >>> import numpy as np
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> controller = fj.control.FeedbackLinearization(robot, fj.control.gains_from_poles([-10.0] * 4), period=1e-3)
+        >>> reference = fj.trajectory.RestToRest([0.0] * 3, [0.5] * 3, duration=1.0)(0.0)
+        >>> state = controller.start(reference)
+        >>> rest = fj.motor_motion(robot, *reference)
+        >>> still = np.zeros(3)
+        >>> state, tau = controller(state, reference, fj.control.JointState(still, still, rest.theta, still))
+        >>> bool(np.allclose(tau, rest.tau))
+        True
     """
 
     robot: Robot
-    gains: np.ndarray
+    gains: FloatArray
     period: float
     memory: ClassVar[int] = 2
+    registration: ClassVar[Registration] = Registration(
+        "feedback_linearization", "tracking, the springs compensated exactly"
+    )
 
     def __post_init__(self) -> None:
-        robot = with_one_motor_a_joint(self)
+        robot = require_one_motor_per_joint(self)
         require("FeedbackLinearization", robot, uncoupled_motors)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
+
+    @classmethod
+    def from_numbers(cls, robot: Robot, numbers: Sequence[float], period: float) -> Self:
+        (pole,) = numbers
+        return cls(robot, gains_from_poles([pole] * chain_length(robot)), period)
 
     @cached_property
     def order(self) -> int:
         return chain_length(self.robot)
 
     def start(self, reference: Sequence[Any]) -> ControllerState:
-        """The state that belongs to the motion [q_d, q_d', ...]: the torques it takes."""
+        """The state on a reference [q_d, q_d', ...]: the torques that this motion takes."""
         tau = torque_derivatives(self.robot, *self.stack(reference), order=self.order - 2)
-        return ControllerState(*self.held([*tau, np.zeros_like(tau[0])]))
+        return ControllerState(*self._integrated([*tau, np.zeros_like(tau[0])]))
 
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         tracking = {"reference": reference, "gains": gains}
         tau, top = linearizing_control.function(self.robot, *measurement, *state, tracking=tracking)
         h, (tau_e, tau_e_v) = self.period, state
         rates = [tau_e_v, top] if self.order == 4 else [top, 0 * top]
         ahead = (tau_e + h * rates[0] + h * h / 2 * rates[1], tau_e_v + h * rates[1])
-        return ControllerState(*self.held(ahead)), tau
+        return ControllerState(*self._integrated(ahead)), tau
 
-    def held(self, torques: Sequence[Any]) -> list[Any]:
-        """The torques and their rates where the controller integrates them, zero elsewhere."""
+    def _integrated(self, torques: Sequence[Signal]) -> list[Signal]:
+        """[torques, rates], zero at joints where the controller does not integrate them."""
         chosen = [np.isin(np.arange(self.robot.n), joints) for joints in held_torques(self.robot)]
         return [x * (mask if isinstance(x, np.ndarray) else sx(mask)) for x, mask in zip(torques, chosen)]

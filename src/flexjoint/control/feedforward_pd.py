@@ -2,41 +2,54 @@
 
     τ = τ_d + K_P (θ_d − θ) + K_D (θ_d' − θ')
 
-with θ_d, θ_d' and τ_d from the inverse dynamics of the reference, so that the reference needs as many derivatives as
-those; what depends on it alone could be computed before the motion.  Needs the motors' positions and velocities.
-Exponentially stable near the reference if K_P and K_D are large enough; a perfect model leaves no error.
+The inverse dynamics of the reference gives θ_d, θ_d' and τ_d, so the reference needs as many derivatives as inverse
+dynamics does; these terms could be computed before the motion.  The law measures motor positions and velocities only.
+It is exponentially stable near the reference if K_P and K_D are large enough; an exact model leaves no error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
-import numpy as np
-
-from ..checks import gain_rows
 from ..dynamics.inverse import motor_motion, needed_order
 from ..robot import Robot
-from .base import Controller, JointState, with_one_motor_a_joint
+from ..types import FloatArray, Stack
+from .base import Controller, JointState, LawResult, Registration
+from .motor_pd import PD_GAINS
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FeedforwardPD(Controller):
-    """Torque feedforward and PD control of the motors; `gains` = [K_P, K_D], each a number or one a joint."""
+    """Torque feedforward and PD control of the motors, to track a trajectory.
+
+    Args:
+        robot: The model, rigid and elastic joints in any mix, with one motor per joint.
+        gains: [K_P, K_D], each a number or one per joint (n,), none negative: the feedback of motor position, Nm/rad or
+            N/m, and of motor velocity, Nm s/rad or N s/m.
+
+    Raises:
+        InputError: A joint has two motors, or the gains have a wrong shape or sign.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> controller = fj.control.FeedforwardPD(robot, [500.0, 50.0])
+        >>> controller.order  # the trajectory is read up to its snap
+        4
+    """
 
     robot: Robot
-    gains: np.ndarray
-
-    def __post_init__(self) -> None:
-        n = with_one_motor_a_joint(self).n
-        object.__setattr__(self, "gains", gain_rows("FeedforwardPD", ["K_P", "K_D"], self.gains, n))
+    gains: FloatArray
+    registration: ClassVar[Registration] = Registration(
+        "feedforward_pd", "tracking: torque of the reference, PD of the motors", gains=PD_GAINS
+    )
 
     @property
     def order(self) -> int:
         return needed_order(self.robot)
 
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         K_P, K_D = gains
         wanted = motor_motion.function(self.robot, *reference)
         error, error_v = wanted.theta - measurement.theta, wanted.theta_v - measurement.theta_v

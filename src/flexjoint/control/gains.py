@@ -1,21 +1,36 @@
-"""Gains of the tracking law, sʳ + K_{r−1} sʳ⁻¹ + ... + K₀, from the poles it shall have  [EJNEA (13)]."""
+"""Gains of the tracking law sʳ + K_(r−1) sʳ⁻¹ + ... + K_0 from its poles  [EJNEA (13)]."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..checks import frozen
 from ..errors import NOT_NUMBERS, InputError
+from ..types import FloatArray
 
-PAIRED = 1e-9  # relative; how far a pole may be from the conjugate of its partner
+PAIRED = 1e-9  # relative distance of a pole from the conjugate of its partner
 
 
-def gains_from_poles(poles: Any) -> np.ndarray:
-    """[K₀, K₁, ...] (r,) from r poles common to all joints, or (r, n) from poles (n, r), a row for each joint.
+def gains_from_poles(poles: ArrayLike) -> FloatArray:
+    """Gains [K_0, K_1, ...] that give each joint the wanted closed-loop poles.
 
-    Four poles for springs, three for damped springs, two for rigid joints (`chain_length`).  They must lie in the left
-    half plane, complex ones in conjugate pairs.
+    Args:
+        poles: Poles (r,) for all joints, or (n, r), one row per joint, in 1/s: in the left half plane, complex ones in
+            conjugate pairs.  r is 4 for springs, 3 for damped springs, 2 for rigid joints: `chain_length(robot)`.
+
+    Returns:
+        Gains (r,), or (r, n) for poles (n, r); K_k in 1/s^(r−k).
+
+    Raises:
+        InputError: A pole is not finite, not in the left half plane, or lacks its conjugate.
+
+    Example:
+        >>> from flexjoint.control import gains_from_poles
+        >>> gains_from_poles([-10, -10])
+        array([100.,  20.])
+        >>> gains_from_poles([-3 + 4j, -3 - 4j])
+        array([25.,  6.])
     """
     try:
         array = np.array(poles, dtype=complex)
@@ -27,16 +42,19 @@ def gains_from_poles(poles: Any) -> np.ndarray:
         return np.stack([gains_from_poles(row) for row in array], axis=-1)
     for pole in array:
         if not np.isfinite(pole):
-            raise InputError(f"gains_from_poles: the pole {shown(pole)} is not finite")
+            raise InputError(f"gains_from_poles: the pole {shown_pole(pole)} is not finite; give finite poles")
         if pole.real >= 0:
-            raise InputError(f"gains_from_poles: the pole {shown(pole)} is not in the left half plane; take Re < 0")
+            raise InputError(
+                f"gains_from_poles: the pole {shown_pole(pole)} is not in the left half plane; take Re < 0"
+            )
     upper = sorted(array[array.imag > 0], key=lambda x: (x.real, x.imag))
     lower = sorted(array[array.imag < 0].conj(), key=lambda x: (x.real, x.imag))
-    for pole in [*upper[len(lower) :], *np.conj(lower[len(upper) :])]:
-        raise InputError(f"gains_from_poles: the pole {shown(pole)} lacks its conjugate {shown(np.conj(pole))}")
-    for a, b in zip(upper, lower):
-        if abs(a - b) > PAIRED * abs(a):
-            raise InputError(f"gains_from_poles: the pole {shown(a)} lacks its conjugate {shown(np.conj(a))}")
+    alone = [*upper[len(lower) :], *np.conj(lower[len(upper) :])]
+    alone += [a for a, b in zip(upper, lower) if abs(a - b) > PAIRED * abs(a)]
+    for pole in alone:
+        raise InputError(
+            f"gains_from_poles: the pole {shown_pole(pole)} lacks its conjugate {shown_pole(np.conj(pole))}"
+        )
     gains = [1.0]  # ascending coefficients of the product of all factors so far
     for pole in map(complex, array[array.imag >= 0]):
         factor = [-pole.real, 1.0]
@@ -47,8 +65,8 @@ def gains_from_poles(poles: Any) -> np.ndarray:
     return np.array(gains[:-1])
 
 
-def check_gains(gains: Any, length: int, n: int) -> np.ndarray:
-    """Gains as (length, n), one column a joint; each column Hurwitz, or the error names a pole that is not."""
+def check_gains(gains: ArrayLike, length: int, n: int) -> FloatArray:
+    """Gains as a read-only array (length, n), one column per joint; an InputError names a pole that is not stable."""
     try:
         array = np.array(gains, dtype=float)
     except NOT_NUMBERS:
@@ -66,12 +84,12 @@ def check_gains(gains: Any, length: int, n: int) -> np.ndarray:
         worst = poles[np.argmax(poles.real)]
         if worst.real >= 0:
             raise InputError(
-                f"the gains {array[:, joint].tolist()} of joint {joint + 1} put a pole at {shown(worst)}: not stable; "
-                "take them from gains_from_poles"
+                f"the gains {array[:, joint].tolist()} of joint {joint + 1} put a pole at {shown_pole(worst)}: not "
+                "stable; take them from gains_from_poles"
             )
-    array.flags.writeable = False
-    return array
+    return frozen(array)
 
 
-def shown(pole: complex) -> str:
+def shown_pole(pole: complex) -> str:
+    """A pole as a message shows it: -3+4i."""
     return f"{pole.real:g}" if pole.imag == 0 else f"{pole.real:g}{pole.imag:+g}i"

@@ -1,45 +1,61 @@
 """Inverse dynamics control of robots with rigid and elastic joints in any mix  [Hua sec. IV].
 
-The law is one kernel, `mixed_torque`; there stands what it promises, and how θ_d', θ_d'', q'' and θ'' are obtained,
-which the paper leaves open.
+The law is one kernel, `mixed_torque`: its module holds the formulas, the Lyapunov function, and how θ_d', θ_d'', q''
+and θ'' are obtained, which the paper leaves open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
-import numpy as np
-
-from ..checks import gain_rows
 from ..dynamics.requirements import require
 from ..robot import Robot
-from .base import Controller, JointState, checked_robot
-from .laws.mixed import GAINS, closes, linear_springs, mixed_torque, reference_order
+from ..types import FloatArray, Stack
+from .base import Controller, Gain, JointState, LawResult, Registration, checked_robot
+from .laws.mixed import closes, linear_springs, mixed_torque, reference_order
 
-LEAST = 1e-9  # of a gain: K_P is divided by K_D
+LEAST_GAIN = 1e-9  # the law divides K_P by K_D
+
+MIXED_GAINS = (
+    Gain("K_P", "Nm/rad | N/m", "feedback of the link position"),
+    Gain("K_D", "Nm s/rad | N s/m", "feedback of the link velocity"),
+    Gain("MOTOR_K_P", "Nm/rad | N/m", "feedback of the position of motors behind springs"),
+    Gain("MOTOR_K_D", "Nm s/rad | N s/m", "feedback of the velocity of motors behind springs"),
+)
 
 
-def mixed_gains(controller: Any) -> np.ndarray:
-    """Gains (4, n) of a controller for robots whose springs the law takes."""
-    name = type(controller).__name__
-    require(name, checked_robot(controller), *linear_springs)
-    return gain_rows(name, GAINS, controller.gains, controller.robot.n, LEAST)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixedInverseDynamics(Controller):
-    """τ of [Hua (39), (49)]; `gains` = [K_P, K_D, motor K_P, motor K_D], each a number or one a joint.
+    """Inverse dynamics control of rigid and elastic joints in any mix, to track a trajectory: τ of [Hua (39), (49)].
 
-    The motor gains are those of motors behind springs, and ignored at rigid joints.
+    Args:
+        robot: The model; every spring is linear and undamped.
+        gains: [K_P, K_D, MOTOR_K_P, MOTOR_K_D], each a number or one per joint (n,), positive: the feedback of link
+            position, Nm/rad or N/m, and velocity, Nm s/rad or N s/m, then of motor position and velocity.  Rigid
+            joints ignore the motor gains.
+
+    Raises:
+        InputError: A spring is damped or not linear, a joint has two motors, or the gains have a wrong shape or sign.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> controller = fj.control.MixedInverseDynamics(fj.load("hua_3r"), [390.0, 56.0, 1400.0, 58.0])
+        >>> controller
+        MixedInverseDynamics('hua_3r', K_P=390, K_D=56, MOTOR_K_P=1400, MOTOR_K_D=58)
+        >>> controller.exact
+        True
     """
 
     robot: Robot
-    gains: np.ndarray
+    gains: FloatArray
+    registration: ClassVar[Registration] = Registration(
+        "mixed_inverse_dynamics", "tracking by inverse dynamics", gains=MIXED_GAINS
+    )
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "gains", mixed_gains(self))
+        require("MixedInverseDynamics", checked_robot(self), *linear_springs)
+        self.check_gains(LEAST_GAIN)
 
     @property
     def order(self) -> int:
@@ -47,10 +63,10 @@ class MixedInverseDynamics(Controller):
 
     @property
     def exact(self) -> bool:
-        """Whether V₂' is that of [Hua (52)]: if no elastic joint's link equation contains a motor."""
+        """Whether V₂' is that of [Hua (52)]: the link equations of the elastic joints do not contain a motor."""
         return closes(self.robot)
 
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         q, v, theta, theta_v = measurement
         tracking = {"reference": reference, "gains": gains}
         return state, mixed_torque.function(self.robot, q, v, theta, theta_v, tracking=tracking).tau

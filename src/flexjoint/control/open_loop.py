@@ -1,23 +1,33 @@
-"""No controller: the reference is the motor torque itself."""
+"""No feedback: the reference is the motor torque itself."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from ..robot import Robot
-from .base import Controller, JointState, checked_robot
+from ..types import FloatArray, Stack
+from .base import Controller, JointState, LawResult, checked_robot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class OpenLoop(Controller):
-    """Passes its reference on as the motor torque, one number a motor."""
+    """Applies its reference as motor torque.
+
+    Args:
+        robot: The robot; the reference has one column per motor, Nm or N.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> run = fj.simulate(robot, fj.control.OpenLoop(robot), [0.0, 1.0, 0.0], 0.1, period=1e-3)
+        >>> float(run.tau[-1, 1])
+        1.0
+    """
 
     robot: Robot
-    gains: np.ndarray = field(init=False, repr=False, compare=False)
+    gains: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gains", np.empty((0, checked_robot(self).n)))
@@ -30,5 +40,5 @@ class OpenLoop(Controller):
     def width(self) -> int:
         return self.robot.motor_count
 
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         return state, reference[0]

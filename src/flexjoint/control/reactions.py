@@ -1,7 +1,7 @@
-"""What a robot does after an alarm: three torques, and a controller that changes to one of them  [Haddadin sec. VIII].
+"""Reactions to a collision or fault, and a controller that switches to one of them at an alarm  [Haddadin sec. VIII].
 
-A reaction is a small law of its own.  `Guarded` runs a controller and a detector side by side, in one kernel, and
-hands the motors to the reaction at an alarm, or when the detector has been blind for too long.
+A reaction is a control law without reference.  `Guarded` runs a controller and a detector in one kernel and switches to
+the reaction at an alarm, or if the residual has not been updated for too long.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..checks import gain_rows, positive
+from ..checks import finite_numbers, positive
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import declared
 from ..dynamics.links import gravity_torque
@@ -21,54 +21,78 @@ from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..observers.base import Measurement
 from ..observers.detector import Detector
+from ..reprs import short_repr
 from ..robot import Robot
 from ..spatial import ca, sx
-from .base import Around, Controller, JointState, torque_array
+from ..types import Expression, FloatArray, Stack
+from .base import Controller, ControllerWrapper, JointState, LawResult, torque_array
 
 
 class Reaction(ABC):
-    """A torque for the motors of `robot`; subclasses are frozen dataclasses."""
+    """A torque for the motors after an alarm.  Subclasses are frozen dataclasses.
+
+    Attributes:
+        robot: The model inside the law.
+    """
 
     robot: Robot
 
     @abstractmethod
-    def law(self, measurement: JointState, residual: Any) -> Any:
-        """The torque in SX, from what is measured and the residual of the links."""
+    def law(self, measurement: JointState, residual: Expression) -> Expression:
+        """The motor torque, in SX.
+
+        Args:
+            measurement: Columns (n, 1) of the links and (m, 1) of the motors.
+            residual: The first channel of the detector, usually the external torque (n, 1) on the links, Nm or N.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class Stop(Reaction):
-    """Brakes: τ = g(q) − D θ', with the `damping` D in Nm s/rad or N s/m, a number or one a joint."""
+    """Brakes: τ = g(q) − D θ'.
+
+    Args:
+        robot: The model, with one motor per joint.
+        damping: D, Nm s/rad or N s/m, a number or one per joint (n,), not negative.
+    """
 
     robot: Robot
     damping: Any
 
     def __post_init__(self) -> None:
-        checked(self, "damping")
+        check_reaction(self, "damping")
 
-    def law(self, measurement: JointState, residual: Any) -> Any:
+    def law(self, measurement: JointState, residual: Expression) -> Expression:
         return gravity_torque.function(self.robot, measurement.q) - sx(self.damping) * measurement.theta_v
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroGravity(Reaction):
-    """Floats: τ = g(q), so that the robot can be pushed away by hand."""
+    """Compensates gravity only, so that the robot can be pushed away by hand: τ = g(q).
+
+    Args:
+        robot: The model, with one motor per joint.
+    """
 
     robot: Robot
 
     def __post_init__(self) -> None:
-        checked(self)
+        check_reaction(self)
 
-    def law(self, measurement: JointState, residual: Any) -> Any:
+    def law(self, measurement: JointState, residual: Expression) -> Expression:
         return gravity_torque.function(self.robot, measurement.q)
 
 
 @dataclass(frozen=True, eq=False)
 class Reflex(Reaction):
-    """Flees: τ = g(q) + G r − D θ'.
+    """Moves away from the contact: τ = g(q) + G r − D θ'.
 
-    With the `gain` G the robot yields as one whose inertia is 1 + G times smaller, once r has settled; the `damping` D
-    ends its flight.  Both are numbers or one a joint.
+    Once r has settled, the robot yields as if its inertia were 1 + G times smaller.  D ends the motion.
+
+    Args:
+        robot: The model, with one motor per joint.
+        gain: G, a number or one per joint (n,), not negative.
+        damping: D, Nm s/rad or N s/m, a number or one per joint (n,), not negative; 0 by default.
     """
 
     robot: Robot
@@ -76,20 +100,37 @@ class Reflex(Reaction):
     damping: Any = 0.0
 
     def __post_init__(self) -> None:
-        checked(self, "gain", "damping")
+        check_reaction(self, "gain", "damping")
 
-    def law(self, measurement: JointState, residual: Any) -> Any:
+    def law(self, measurement: JointState, residual: Expression) -> Expression:
         braked = gravity_torque.function(self.robot, measurement.q) - sx(self.damping) * measurement.theta_v
         return braked + sx(self.gain) * residual
 
 
-@dataclass(frozen=True, eq=False)
-class Guarded(Around):
+@dataclass(frozen=True, eq=False, repr=False)
+class Guarded(ControllerWrapper):
     """A controller until an alarm, then a reaction.
 
-    The detector sees what the controller sees, so its residual must do without torque sensors (`sensors=False`), and
-    the torque that was commanded.  With `latched` the reaction lasts; otherwise until the alarm ends.  A detector that
-    is blind for longer than `patience` s counts as an alarm.
+    The detector sees the measurement of the controller and the commanded torque.
+
+    Args:
+        controller: The controller before an alarm.
+        detector: A detector whose residual needs no torque sensors (`sensors=False`).
+        reaction: The law after an alarm.
+        latched: Whether the reaction lasts, as by default; otherwise it ends with the alarm.
+        patience: Time, s, without a new residual that counts as an alarm; 0.1 by default.
+
+    Raises:
+        InputError: The detector needs torque sensors or has no residual of the links, or sizes or periods differ.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> residual = fj.observers.JointTorqueResidual(robot, 50.0, 50.0, sensors=False)
+        >>> detector = fj.observers.Detector(residual, {"link": 1.0})
+        >>> controller = fj.control.MotorPD(robot, [500.0, 50.0])
+        >>> guarded = fj.control.Guarded(controller, detector, fj.control.Stop(robot, 5.0))
+        >>> run = fj.simulate(robot, guarded, [0.3, 0.6, -0.9], 0.1, period=1e-3)
     """
 
     controller: Controller
@@ -104,14 +145,20 @@ class Guarded(Around):
             raise InputError("Guarded: the detector needs torque sensors, a controller has none; use sensors=False")
         if isinstance(self.reaction, Reflex) and not {"residual", "link"} & set(self.detector.channels):
             has = ", ".join(self.detector.channels)
-            raise InputError(f"Guarded: Reflex flees by the residual of the links, the detector has {has}")
+            raise InputError(
+                f"Guarded: Reflex needs the residual of the links, the detector has {has}; use a MomentumResidual, "
+                "JointTorqueResidual or MotorEncoderResidual"
+            )
         sizes = {(x.robot.n, x.robot.motor_count) for x in (self.controller, self.detector, self.reaction)}
         if len(sizes) > 1:
-            raise InputError("Guarded: controller, detector and reaction are for different numbers of joints or motors")
+            raise InputError(
+                "Guarded: controller, detector and reaction are for different numbers of joints or motors; make all "
+                "three for the same robot"
+            )
         self.check_period(self.period)
 
     @property
-    def gains(self) -> np.ndarray:  # type: ignore[override]
+    def gains(self) -> FloatArray:  # type: ignore[override]
         return self.controller.gains
 
     @property
@@ -120,13 +167,14 @@ class Guarded(Around):
 
     @property
     def memory_sizes(self) -> tuple[int, ...]:
-        """Of the controller, the detector, the last torque, and whether there was an alarm."""
+        """Sizes of the state: the controller's, the detector's, the last torque, and whether there was an alarm."""
         return *self.controller.memory_sizes, *self.detector.memory, self.robot.motor_count, 1
 
-    def start(self, reference: Sequence[Any]) -> tuple:
-        return *self.controller.start(reference), *self.detector.blank, np.zeros(self.robot.motor_count), np.zeros(1)
+    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
+        m = self.robot.motor_count
+        return *self.controller.start(reference), *self.detector.initial_state, np.zeros(m), np.zeros(1)
 
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         *inner, watched, last, tripped = state
         (watched,), found = self.detector.checked_law([watched], Measurement(*measurement, None), last)
         alarms = ca.vertcat(
@@ -141,11 +189,14 @@ class Guarded(Around):
         tau = ca.if_else(tripped > 0, reaction, tau)
         return [*after, watched, tau, tripped], tau
 
+    def __repr__(self) -> str:
+        return short_repr(self, self.controller, self.detector, self.reaction, latched=self.latched)
 
-def checked(reaction: Any, *names: str) -> None:
-    """The numbers of a reaction, one a joint."""
+
+def check_reaction(reaction: Reaction, *names: str) -> None:
+    """Checks the robot of a reaction and makes the named fields tuples with one number per joint."""
     owner = type(reaction).__name__
     require(owner, reaction.robot, constant_stiffness("a law of your own under Reaction"))
     for name in names:
-        (row,) = gain_rows(owner, [name], [getattr(reaction, name)], reaction.robot.n)
-        object.__setattr__(reaction, name, tuple(row.tolist()))
+        numbers = finite_numbers(owner, name, getattr(reaction, name), reaction.robot.n, 0.0)
+        object.__setattr__(reaction, name, tuple(numbers.tolist()))

@@ -1,101 +1,154 @@
-"""Tracking of motion and stiffness as a controller  [VSANEA sec. III-C].
+"""Tracking of motion and stiffness as a sampled controller  [VSANEA sec. III-C].
 
-The law itself is one kernel (`motion_and_stiffness_control`).  Here its integrals are kept: e is added up every period,
-except where a limit holds a joint up.  A motor at its effort limit is first relieved at the expense of the stiffness,
-which leaves the motion what it is; only where that is not enough are torques cut off.  A reference of the stiffness is
-kept within a band, so that it does not lead to where motion and stiffness cannot be set apart.
+The law is one kernel (`motion_and_stiffness_control`).  The controller keeps its integrals: every period adds the
+errors, except those of a joint at a limit.  If a motor reaches its effort limit, the law first changes the stiffness,
+which leaves the motion as commanded; only if that is not enough are torques saturated.  `band` bounds the reference of
+the stiffness, away from configurations where motion and stiffness cannot be set independently.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..checks import positive
+from ..checks import frozen, positive, positive_numbers
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness_along
 from ..dynamics.requirements import require, springs_at_every_joint
-from ..errors import NOT_NUMBERS, InputError
+from ..errors import InputError
 from ..robot import Robot
 from ..spatial import sx, zeros
 from ..trajectory import Trajectory
-from .base import Controller, JointState
+from ..types import Expression, FloatArray, Signal, Stack
+from .base import Controller, JointState, LawResult, Registration
 from .gains import check_gains, gains_from_poles
 from .laws.motion_and_stiffness import UNBOUNDED, motion_and_stiffness_control, undamped
 
 NAME = "VariableStiffnessTracking"
+ROWS = ("K_I", "K_0", "K_1", "K_2", "K_3", "L_I", "L_0", "L_1")
 MOTION, STIFFNESS = slice(0, 5), slice(5, 8)  # rows of the gains
-MARGIN = 0.01  # of the ends of a band
-SAMPLES = 201
+MARGIN = 0.01  # relative distance from the ends of a stiffness band
+SAMPLES = 201  # times at which a motion is examined
 
 
 class TrackingIntegrals(NamedTuple):
-    """∫(q_d − q) and ∫(σ_d − σ), both (n,)."""
+    """State of `VariableStiffnessTracking`.
 
-    motion: Any
-    stiffness: Any
+    Args:
+        motion: ∫(q_d − q) dt (..., n), rad s or m s.
+        stiffness: ∫(σ_d − σ) dt (..., n), Nm s/rad or N s/m; zero at joints with one motor.
+    """
+
+    motion: Signal
+    stiffness: Signal
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class VariableStiffnessTracking(Controller):
-    """Links and joint stiffnesses follow with the poles of the gains, as long as no limit holds them up.
+    """Tracks the motion of the links and the stiffness of the joints with two motors, within the limits of the motors.
 
-    `gains` = [K_I, K_0, K_1, K_2, K_3, L_I, L_0, L_1] (8,) or (8, n), of motion and stiffness; `from_poles` makes them.
-    The reference has n columns of the links, then one for each joint that can change its stiffness, in order, as
-    `MotionAndStiffness` gives them.  `effort` bounds the torques, one number or one a motor: by default the effort
-    limits of the joints, infinite if unbounded.  `band` = (least, greatest), each one number or one for each of these
-    joints, is what the reference of the stiffness is kept within; `stiffness_band` finds it for a motion.
+    The reference has n columns of link positions, then one column of stiffness per joint with two motors, in order:
+    `MotionAndStiffness` makes it of two trajectories.
+
+    Args:
+        robot: The model; at least one joint has two motors, no spring is damped.
+        gains: [K_I, K_0, K_1, K_2, K_3] of the motion, then [L_I, L_0, L_1] of the stiffness, as numbers (8,) or per
+            joint (8, n); `from_poles` makes them.
+        period: Sampling period, s.
+        effort: Largest motor torque, Nm or N, a positive number or one per motor (m,).  By default the effort limits of
+            the joints; infinite is without limit.
+        band: (least, greatest) stiffness, Nm/rad or N/m, each a positive number or one per joint with two motors, to
+            which the reference is clipped.  By default it is not; `stiffness_band` computes it for a motion.
+
+    Raises:
+        InputError: No joint has two motors, a spring is damped, or a number has a wrong shape or sign.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("vsa_3r")
+        >>> fj.control.VariableStiffnessTracking.from_poles(robot, [-20.0] * 4, [-20.0] * 2, period=1e-3).width
+        6
     """
 
     robot: Robot
-    gains: np.ndarray
+    gains: FloatArray
     period: float
     effort: Any = None
     band: Any = None
     memory: ClassVar[int] = 2
+    registration: ClassVar[Registration] = Registration(
+        "variable_stiffness_tracking", "tracking of motion and stiffness (--stiffness)", "two motors per joint"
+    )
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot) or not any(self.robot.variable_stiffness):
             raise InputError(f"{NAME}: the robot has no joint of variable stiffness; use FeedbackLinearization")
         require(NAME, self.robot, undamped, springs_at_every_joint)
         positive(NAME, "period", self.period)
+        efforts = self.robot.motor_efforts if self.effort is None else self.effort
+        count = len(self.variable_joints)
         own = {
             "gains": checked_gains(self.gains, self.robot.n),
-            "effort": efforts(self.robot, self.effort),
-            "band": None if self.band is None else tuple(plain("band", x, len(self.pairs)) for x in ends(self.band)),
+            "effort": tuple(min(x, UNBOUNDED) for x in bounds("effort", efforts, self.robot.motor_count)),
+            "band": None if self.band is None else tuple(bounds("band", x, count) for x in checked_band(self.band)),
         }
         for name, value in own.items():
             object.__setattr__(self, name, value)
 
     @classmethod
     def from_poles(
-        cls, robot: Robot, poles: Any, stiffness_poles: Any, period: float, **limits: Any
-    ) -> VariableStiffnessTracking:
-        """Four poles of the motion and two of the stiffness, each with one more for integral action; for each joint the
-        same, or (n, ...), a row a joint."""
+        cls, robot: Robot, poles: ArrayLike, stiffness_poles: ArrayLike, period: float, **limits: Any
+    ) -> Self:
+        """The controller with the wanted closed-loop poles.
+
+        Args:
+            robot: The model.
+            poles: Four poles of the motion, or five with integral action, in 1/s: (r,), or (n, r), one row per joint.
+            stiffness_poles: Two poles of the stiffness, or three with integral action.
+            period: Sampling period, s.
+            limits: `effort` and `band`, as the class takes them.
+
+        Raises:
+            InputError: A pole is not stable, or their number is wrong.
+        """
         rows = [integral_first(gains_from_poles(x), r) for x, r in ((poles, 4), (stiffness_poles, 2))]
         return cls(robot, np.concatenate([np.broadcast_to(x, (len(x), robot.n)) for x in rows]), period, **limits)
 
+    @classmethod
+    def from_numbers(cls, robot: Robot, numbers: Sequence[float], period: float) -> Self:
+        (pole,) = numbers
+        return cls.from_poles(robot, [pole] * 4, [pole] * 2, period)
+
+    @property
+    def gain_names(self) -> list[str]:
+        return list(ROWS)
+
     @property
     def width(self) -> int:
-        return self.robot.n + len(self.pairs)
+        return self.robot.n + len(self.variable_joints)
 
     @property
     def order(self) -> int:
         return 4
 
+    @property
+    def variable_joints(self) -> list[int]:
+        """Indices of the joints with two motors."""
+        return list(self.robot.motor_joints[self.robot.n :])
+
     def start(self, reference: Sequence[Any]) -> TrackingIntegrals:
         return TrackingIntegrals(*np.zeros((2, self.robot.n)))
 
-    def law(self, gains: Sequence[Any], state: Any, reference: Sequence[Any], measurement: JointState) -> tuple:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         robot, n = self.robot, self.robot.n
         motion, stiffness = gains[MOTION], gains[STIFFNESS]
         tracking = {
             "reference": [x[:n] for x in reference],
             "gains": motion[1:],
-            "stiffness": [self.at_pairs(x[n:]) for x in reference[:3]],
+            "stiffness": [self._scattered(x[n:]) for x in reference[:3]],
             "stiffness_gains": stiffness[1:],
             "integrals": list(state),
             "integral_gains": [motion[0], stiffness[0]],
@@ -103,34 +156,38 @@ class VariableStiffnessTracking(Controller):
         if any(x < UNBOUNDED for x in self.effort):
             tracking["limits"] = [sx(self.effort)]
         if self.band is not None:
-            tracking["band"] = [self.at_pairs(sx(x)) for x in self.band]
+            tracking["band"] = [self._scattered(sx(x)) for x in self.band]
         tau, *errors = motion_and_stiffness_control.function(robot, *measurement, tracking=tracking)
         after = TrackingIntegrals(*(x + self.period * e for x, e in zip(state, errors)))
         return after, tau
 
-    @property
-    def pairs(self) -> list[int]:
-        """The joints with two motors."""
-        return list(self.robot.motor_joints[self.robot.n :])
-
-    def at_pairs(self, x: Any) -> Any:
-        """Numbers of these joints among those of all, zero elsewhere."""
+    def _scattered(self, x: Expression) -> Expression:
+        """A column (n, 1) with the entries of x at the joints with two motors, zero elsewhere."""
         full = zeros(self.robot.n)
-        full[self.pairs] = x
+        full[self.variable_joints] = x
         return full
 
 
-def stiffness_band(robot: Robot, motion: Trajectory, margin: float = MARGIN) -> tuple[np.ndarray, np.ndarray]:
-    """Least and greatest stiffness that joints with variable stiffness can have all along a motion of the links.
+def stiffness_band(robot: Robot, motion: Trajectory, margin: float = MARGIN) -> tuple[FloatArray, FloatArray]:
+    """Least and greatest stiffness that the joints with two motors can have along the whole motion.
 
-    `margin`, of these numbers, is left at both ends, since a robot off its motion bears other torques.
+    Args:
+        robot: A robot with joints of variable stiffness.
+        motion: Trajectory of the links.
+        margin: Relative distance kept from both ends, 0.01 by default: off its trajectory a robot bears other torques.
+
+    Returns:
+        Two arrays, one entry per joint with two motors, Nm/rad or N/m.
+
+    Raises:
+        InputError: For some joint no stiffness suits the whole motion.
     """
     chosen = np.flatnonzero(robot.variable_stiffness)
     t = np.linspace(0.0, motion.duration, SAMPLES)
     lower, upper = (x[:, chosen] for x in feasible_stiffness_along(robot, motion, t))
     least, greatest = (1 + margin) * lower.max(axis=0), (1 - margin) * upper.min(axis=0)
     for i, a, b in zip(chosen, least, greatest):
-        if not a < b:  # NaN where a torque is too much for the springs
+        if not a < b:  # NaN where the springs cannot bear a torque
             raise InputError(f"stiffness_band: no stiffness of joint '{robot.joints[i].name}' suits the whole motion")
     return least, greatest
 
@@ -138,15 +195,16 @@ def stiffness_band(robot: Robot, motion: Trajectory, margin: float = MARGIN) -> 
 # Checks ---------------------------------------------------------------------------------------------------------------
 
 
-def integral_first(gains: np.ndarray, length: int) -> np.ndarray:
-    """[K_I, K_0, ...] as a matrix; K_I is 0 where there are only as many gains as derivatives."""
+def integral_first(gains: FloatArray, length: int) -> FloatArray:
+    """[K_I, K_0, ...] as a matrix; K_I is 0 if there are only `length` gains."""
     rows = gains.reshape(len(gains), -1)
     if len(rows) not in (length, length + 1):
         raise InputError(f"{NAME}: {len(rows)} poles; give {length}, or {length + 1} with integral action")
     return rows if len(rows) > length else np.concatenate([np.zeros((1, rows.shape[1])), rows])
 
 
-def checked_gains(gains: Any, n: int) -> np.ndarray:
+def checked_gains(gains: ArrayLike, n: int) -> FloatArray:
+    """Gains as a read-only array (8, n) of stable poles."""
     array = np.array(gains, dtype=float)
     if array.shape not in ((8,), (8, 1), (8, n)):
         raise InputError(f"{NAME}: gains have shape {array.shape}; give (8,) or (8, {n}): `from_poles` makes them")
@@ -155,28 +213,16 @@ def checked_gains(gains: Any, n: int) -> np.ndarray:
         rows = array[part]
         rows = rows if np.any(rows[0]) else rows[1:]
         check_gains(rows, len(rows), n)
-    array.flags.writeable = False
-    return array
+    return frozen(array)
 
 
-def efforts(robot: Robot, given: Any) -> tuple[float, ...]:
-    """The bound of each motor."""
-    given = robot.motor_efforts if given is None else given
-    return tuple(min(x, UNBOUNDED) for x in plain("effort", given, robot.motor_count))
+def bounds(name: str, given: ArrayLike, size: int) -> tuple[float, ...]:
+    """Positive numbers, one for all entries or `size` of them; they may be infinite."""
+    return tuple(positive_numbers(NAME, name, given, size, infinite=True).tolist())
 
 
-def plain(name: str, given: Any, size: int) -> tuple[float, ...]:
-    """Positive numbers, one for all or one for each."""
-    try:
-        array = np.broadcast_to(np.asarray(given, dtype=float), size)
-    except NOT_NUMBERS:
-        array = np.full(1, np.nan)
-    if not np.all(array > 0):
-        raise InputError(f"{NAME}: {name} is {given!r}; give a positive number, or {size} of them")
-    return tuple(array.tolist())
-
-
-def ends(band: Any) -> tuple[Any, Any]:
+def checked_band(band: Any) -> tuple[Any, Any]:
+    """The two ends of a stiffness band, in order."""
     if not isinstance(band, tuple | list) or len(band) != 2:
         raise InputError(f"{NAME}: band is {band!r}; give (least, greatest)")
     if not np.all(np.asarray(band[0]) < np.asarray(band[1])):

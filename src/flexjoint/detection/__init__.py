@@ -1,6 +1,10 @@
-"""Detection of collisions and faults in logs: reading logs, calibrating thresholds, finding events."""
+"""Detection of collisions and actuator faults in logs: reading logs, learning thresholds, finding events."""
 
-from .detection import Blindness, Detection, Detections, Event, detect
-from .logs import Log, read_log
-
-__all__ = ["Blindness", "Detection", "Detections", "Event", "Log", "detect", "read_log"]
+from .detection import (
+    Blindness as Blindness,
+    Detection as Detection,
+    Detections as Detections,
+    Event as Event,
+    detect as detect,
+)
+from .logs import Log as Log, read_log as read_log

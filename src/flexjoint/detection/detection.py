@@ -1,5 +1,4 @@
-"""From a log to detections: the residual its columns allow, thresholds from a part without faults, alarms, and where
-nothing could be told."""
+"""From a log to detections: choice of the residual, thresholds, alarms, and intervals without a residual."""
 
 from __future__ import annotations
 
@@ -10,8 +9,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import FlexjointWarning, InputError, shown
+from ..html import table
 from ..observers import (
     Detector,
     JointTorqueResidual,
@@ -22,20 +23,29 @@ from ..observers import (
     Status,
 )
 from ..observers.contact import struck_links
-from ..observers.stamps import Stamps, judged_stamps
+from ..observers.stamps import Stamps, classify_stamps
 from ..observers.timed import TimedObserver
 from ..results.columns import Column
 from ..robot import Robot
-from .calibration import check_plausible, learnt
+from ..types import FloatArray
+from .calibration import check_plausible, learn_thresholds
 from .logs import Log
-from .outliers import Outlier, impossible, said, without
+from .outliers import Outlier, describe_outliers, find_outliers, without_outliers
 
-MOTOR_FASTER = 3.0  # how much faster the springs' torque is estimated from motors than the links' residual follows
-TOGETHER = 0.1  # s; alarms with less between them are one detection
+MOTOR_FASTER = 3.0  # cutoff of the spring torque estimated from motors, relative to that of the link residual
+TOGETHER = 0.1  # s; alarms closer than this are one detection
 
 
 class Event(NamedTuple):
-    """An alarm of one residual: when it began and ended, s, the largest residual since it rose; its samples."""
+    """An alarm of one residual.
+
+    Args:
+        channel: Name of the residual: residual, link or motor.
+        entry: Joint or motor.
+        begin, end: Times, s.
+        peak: Largest residual since it exceeded the threshold, Nm or N, with its sign.
+        first, last: Samples of the log.
+    """
 
     channel: str
     entry: int
@@ -47,7 +57,12 @@ class Event(NamedTuple):
 
 
 class Detection(NamedTuple):
-    """Alarms that overlap, or nearly so, in the order in which they began."""
+    """Alarms that overlap or nearly overlap.
+
+    Args:
+        begin, end: Times, s.
+        events: The alarms, in the order in which they began.
+    """
 
     begin: float
     end: float
@@ -55,7 +70,14 @@ class Detection(NamedTuple):
 
 
 class Peak(NamedTuple):
-    """The largest residual of all joints, Nm or N, and when, s."""
+    """The largest residual of all joints and motors.
+
+    Args:
+        channel: Name of the residual.
+        entry: Joint or motor.
+        t: Time, s.
+        value: The residual, Nm or N, with its sign.
+    """
 
     channel: str
     entry: int
@@ -64,9 +86,14 @@ class Peak(NamedTuple):
 
 
 class Blindness(NamedTuple):
-    """From the last sample that could be used, s, to the next one, and what became of those between.
+    """An interval without a residual.
 
-    `first` and `last` are the samples at the two ends, `seconds` is how long it took, whatever the clock was set to.
+    Args:
+        begin, end: Times of the last usable sample before it and the first after it, s.
+        samples: Number of samples between them.
+        why: Status of these samples.
+        first, last: The usable samples at both ends.
+        seconds: Duration, s, without changes of the clock.
     """
 
     begin: float
@@ -78,53 +105,80 @@ class Blindness(NamedTuple):
     seconds: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Detections:
-    """What a detector told along a log: `outputs` by name, (m, size), and what follows from them.
+    """Collisions and faults found in a log, with the residuals.
 
-    `outliers` are the numbers of the log that cannot be and were left out, `calibration_outliers` those of the part
-    without faults from which thresholds were learnt.
+    Args:
+        log: The log of m samples.
+        residual: The observer that computed the residuals.
+        thresholds: Alarm threshold per joint or motor, (size,), by channel, Nm or N.
+        outputs: Residuals and alarms, (m, size), by name, and the status of each sample, (m, 1).
+        outliers: Impossible numbers of the log, which were left out.
+        calibration_outliers: Those of the fault-free part from which thresholds were learnt.
     """
 
     log: Log
     residual: TimedObserver
-    thresholds: Mapping[str, np.ndarray]
-    outputs: Mapping[str, np.ndarray]
+    thresholds: Mapping[str, FloatArray]
+    outputs: Mapping[str, FloatArray]
     outliers: tuple[Outlier, ...] = ()
     calibration_outliers: tuple[Outlier, ...] = ()
 
+    def __repr__(self) -> str:
+        count, top = len(self.detections), self.largest()
+        blind = sum(x.seconds for x in self.blind)
+        where = f"{self.label(top.channel, top.entry)} at {top.t:.3f} s"
+        return (
+            f"<Detections of {self.robot.name}: {count} detection{'s' * (count != 1)} in {self.log.t.size} samples; "
+            f"largest residual {top.value:.3g} {self.unit(top.channel, top.entry)}, {where}; blind for {blind:.3g} s>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for x in self.detections:
+            top, names = self.largest(x), dict.fromkeys(self.label(event.channel, event.entry) for event in x.events)
+            peak = f"{top.value:.3g} {self.unit(top.channel, top.entry)}"
+            kinds = dict.fromkeys(event.channel for event in x.events)
+            rows.append((f"{x.begin:.3f}", f"{x.end:.3f}", ", ".join(kinds), ", ".join(names), peak))
+        header = ("from, s", "to, s", "residual", "joint or motor", "largest residual")
+        return table(rows, header, caption=repr(self)[1:-1])
+
     @property
     def robot(self) -> Robot:
+        """The robot of the log."""
         return self.log.robot
 
     @cached_property
     def stamps(self) -> Stamps:
-        return judged_stamps(self.log.t)
+        """Which time stamps are used, and where the clock was set."""
+        return classify_stamps(self.log.t)
 
     @cached_property
-    def t(self) -> np.ndarray:
-        """Times of the samples, s; where a stamp is missing or wrong, the one before, or the first there is."""
+    def t(self) -> FloatArray:
+        """Times of the samples, (m,), s; a missing or wrong stamp is replaced by the last good one, or the first."""
         last, first = self.stamps.last(), int(np.argmax(self.stamps.kept))
         return self.log.t[np.where(last < 0, first, last)]
 
     @cached_property
-    def running(self) -> np.ndarray:
-        """The same as if the clock had never been set."""
-        back = np.where(self.stamps.anew[1:], self.t[:-1] + self.log.period - self.t[1:], 0.0)
+    def running(self) -> FloatArray:
+        """Times of the samples without changes of the clock, (m,), s."""
+        back = np.where(self.stamps.clock_set[1:], self.t[:-1] + self.log.period - self.t[1:], 0.0)
         return self.t + np.concatenate([[0.0], np.cumsum(back)])
 
     @property
     def clock_changes(self) -> list[tuple[float, float]]:
-        """Times, s, at which the clock was set back, and what it was set to."""
-        return [(float(self.t[k - 1]), float(self.t[k])) for k in np.flatnonzero(self.stamps.anew).tolist()]
+        """Times before and after each change of the clock, s."""
+        return [(float(self.t[k - 1]), float(self.t[k])) for k in np.flatnonzero(self.stamps.clock_set).tolist()]
 
     @property
     def status(self) -> np.ndarray:
+        """Status of each sample as a number, (m,); see `Status`."""
         return self.outputs["status"][:, 0].astype(int)
 
     @cached_property
     def events(self) -> list[Event]:
-        """In the order in which they began."""
+        """Alarms in the order in which they began."""
         t, found = self.t, []
         for name, level in self.thresholds.items():
             alarms = self.outputs[f"{name}_alarm"] > 0
@@ -132,7 +186,7 @@ class Detections:
                 r = self.outputs[name][:, i]
                 low = np.concatenate([[-1], np.flatnonzero(np.abs(r) <= level[i])])
                 for first, last in stretches(alarms[:, i]):
-                    rise = int(low[np.searchsorted(low, first) - 1]) + 1  # before it was confirmed
+                    rise = int(low[np.searchsorted(low, first) - 1]) + 1  # the alarm is confirmed later
                     peak = r[rise : last + 1]
                     largest = float(peak[np.argmax(np.abs(peak))])
                     found.append(Event(name, i, float(t[first]), float(t[last]), largest, first, last))
@@ -140,7 +194,7 @@ class Detections:
 
     @property
     def detections(self) -> list[Detection]:
-        """Events put together that less than TOGETHER seconds part."""
+        """Alarms joined where less than 0.1 s lies between them."""
         groups: list[list[Event]] = []
         end = 0
         for event in self.events:
@@ -156,7 +210,14 @@ class Detections:
         ]
 
     def largest(self, detection: Detection | None = None) -> Peak:
-        """The largest residual of all joints and motors that are watched: of a detection, or of the whole log."""
+        """The largest residual of a detection, or by default of the whole log.
+
+        Args:
+            detection: One of `detections`; default None.
+
+        Returns:
+            A Peak.
+        """
         first, last = 0, self.log.t.size - 1
         if detection is not None:
             first, last = min(x.first for x in detection.events), max(x.last for x in detection.events)
@@ -166,14 +227,14 @@ class Detections:
             k, i = (int(x) for x in np.unravel_index(np.argmax(np.abs(r)), r.shape))
             if abs(r[k, i]) > abs(found.value):
                 found = Peak(name, i, float(self.t[first + k]), float(r[k, i]))
-        for event in detection.events if detection is not None else ():  # before they were confirmed
+        for event in detection.events if detection is not None else ():  # the largest may precede the confirmed alarm
             if abs(event.peak) > abs(found.value):
                 found = Peak(event.channel, event.entry, event.begin, event.peak)
         return found
 
     @property
     def blind(self) -> list[Blindness]:
-        """Where the residual did not see, the first sample apart, which nothing precedes."""
+        """Intervals without a residual, except the first sample, which has none by definition."""
         t, status = self.t, self.status
         unseen = status > Status.SATURATED
         unseen[0] &= status[0] != Status.FIRST
@@ -182,25 +243,34 @@ class Detections:
         for first, last in stretches(unseen):
             known = {Status(x).name.lower() for x in status[first : last + 1].tolist()}
             known |= {"outlier"} if np.any((wrong >= first - 1) & (wrong <= last)) else set()
-            known |= {"clock set back"} if np.any(self.stamps.anew[first : last + 1]) else set()
+            known |= {"clock set back"} if np.any(self.stamps.clock_set[first : last + 1]) else set()
             begin, end = max(first - 1, 0), min(last + 1, len(t) - 1)
-            times = float(t[begin]), float(t[end]), last - first + 1, ", ".join(sorted(known))
-            found.append(Blindness(*times, begin, end, float(self.running[end] - self.running[begin])))
+            found.append(
+                Blindness(
+                    begin=float(t[begin]),
+                    end=float(t[end]),
+                    samples=last - first + 1,
+                    why=", ".join(sorted(known)),
+                    first=begin,
+                    last=end,
+                    seconds=float(self.running[end] - self.running[begin]),
+                )
+            )
         return found
 
     def struck(self, detection: Detection) -> list[str]:
-        """Where links were hit, if that is what it was: these, or links that they carry."""
+        """Links that were struck in a collision; the struck link is one of these or lies beyond it."""
         felt = np.zeros(self.robot.n, dtype=bool)
         felt[[event.entry for event in detection.events if event.channel != "motor"]] = True
         return struck_links(self.robot, felt)
 
     def label(self, channel: str, entry: int) -> str:
-        """The joint or motor of a residual's entry."""
+        """Name of the joint or motor of a residual."""
         robot = self.robot
         return robot.motor_names[entry] if channel == "motor" else robot.joints[entry].name
 
     def columns(self) -> list[Column]:
-        """t, each residual with its alarm, and the status of each sample."""
+        """Columns of a file: t, each residual with its alarm, and the status."""
         found = [Column("t", "s", self.log.t)]
         for name in self.thresholds:
             for i in range(self.outputs[name].shape[1]):
@@ -210,19 +280,20 @@ class Detections:
         return [*found, Column("status", "1", self.outputs["status"][:, 0])]
 
     def arrays(self) -> dict[str, Any]:
-        """All outputs by name, times and thresholds, with the names of joints and motors."""
+        """Arrays by name: times, outputs, thresholds, and the names of joints and motors."""
         names = {"joints": [joint.name for joint in self.robot.joints], "motors": self.robot.motor_names}
         levels = {f"{name}_threshold": x for name, x in self.thresholds.items()}
         return {"t": self.log.t, **self.outputs, **levels, **{x: np.array(y) for x, y in names.items()}}
 
     def unit(self, channel: str, entry: int) -> str:
-        return "Nm" if self.robot.motor_kinds[entry] == "revolute" else "N"  # those of joints are the first
+        """Unit of a residual, Nm or N."""
+        return "Nm" if self.robot.motor_kinds[entry] == "revolute" else "N"  # first motors have the order of the joints
 
 
 def detect(
     log: Log,
     *,
-    thresholds: Any = None,
+    thresholds: ArrayLike | Mapping[str, ArrayLike] | None = None,
     quiet: tuple[float, float] | None = None,
     calibration: Log | None = None,
     per_hour: float = 1.0,
@@ -231,19 +302,37 @@ def detect(
     held: bool = True,
     residual: str = "best",
 ) -> Detections:
-    """Run a detector over a log.
+    """Collisions and actuator faults in a log.
 
-    The residual is the best that the columns allow, or with `residual="link"` that of the links from joint torque
-    sensors (`residual_of`), with filters of `cutoff` rad/s.  `thresholds` is a number for all joints, or numbers by
-    channel.  Or they come from what is known to be without faults: the times `quiet` = (begin, end) of the log, or
-    another log, `calibration`.  They are then such that noise alone raises at most `per_hour` false alarms, and no
-    smaller than MARGIN times the largest residual there, as errors of the model are no noise, nor than LEAST of the
-    joint's largest torque.  Where all of these are zero nothing can be learnt, and numbers must be given; where one is
-    larger than MOST of what the joint can give, it is refused.
+    Give thresholds in one of three ways: `thresholds`, `quiet` or `calibration`.
 
-    Numbers in a log that cannot be (`outliers.py`) are left out, with a warning that names them.
+    Args:
+        log: A log, such as `read_log` returns it.
+        thresholds: Alarm threshold for every residual, in Nm or N: a number, an array, or one of them by channel.
+        quiet: Begin and end of a fault-free part of the log, s; thresholds are learnt from it.
+        calibration: Another, fault-free log of the same robot; thresholds are learnt from it.
+        per_hour: False alarms per hour that noise may raise with learnt thresholds; default 1.
+        cutoff: Of the filters of the residuals, rad/s; default 30.
+        confirmation: Time for which a residual must exceed its threshold, s; default 0.
+        held: Whether row k of tau was commanded at t[k] and held (default) or measured at t[k].
+        residual: "best", the one with the most information that the columns allow (default), or "link", the link
+            residual from joint torque sensors.
 
-    `held`: row k of tau was commanded at t[k] and held; else it was measured.
+    Returns:
+        A Detections.
+
+    Raises:
+        InputError: Columns or thresholds are missing, or no plausible threshold can be learnt.
+
+    A learnt threshold is the largest of three: the level for `per_hour` false alarms by noise, 1.2 times the largest
+    fault-free residual, and 0.1 % of the joint's largest torque.  It is refused above half of the torque that the joint
+    can give.  Impossible numbers in a log are left out, with a warning.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("kuka_lwr")
+        >>> log = fj.read_log("log.csv", robot)  # doctest: +SKIP
+        >>> fj.detect(log, calibration=fj.read_log("calibration.csv", robot)).detections  # doctest: +SKIP
     """
     if not isinstance(log, Log):
         raise InputError(f"detect: log is {shown(log)}; give a Log, such as read_log(path, robot)")
@@ -251,43 +340,43 @@ def detect(
     given = [x is not None for x in (thresholds, quiet, calibration)]
     if sum(given) != 1:
         raise InputError(
-            "detect: thresholds are needed: give numbers, or quiet=(begin, end), a part of the log without faults, or "
-            "another log without faults, calibration" + (", and only one of them" if sum(given) > 1 else "")
+            "detect: thresholds are needed: give numbers, or quiet=(begin, end), a fault-free part of the log, or "
+            "calibration=, another fault-free log" + (", and only one of them" if sum(given) > 1 else "")
         )
-    outliers = impossible(log)
-    watched = without(log, outliers)
+    outliers = find_outliers(log)
+    watched = without_outliers(log, outliers)
     if outliers:
-        warnings.warn(f"detect: {said(outliers, log.robot, log.t.size)}", FlexjointWarning, stacklevel=2)
+        text = describe_outliers(outliers, log.robot, log.t.size)
+        warnings.warn(f"detect: {text}", FlexjointWarning, stacklevel=2)
     bad: tuple[Outlier, ...] = ()
     if thresholds is None:
         source = watched if calibration is None else calibration
         if source.robot != log.robot:
             raise InputError(f"detect: the calibration is a log of {source.robot.name}, not of {log.robot.name}")
         if missing := [x for x in needs(chosen) if x not in source.known]:
-            raise InputError(f"detect: the calibration has no {', '.join(missing)}; log the same as in what is watched")
-        thresholds, bad = learnt(chosen, source, watched, quiet, per_hour, lambda x, y: run(x, y, held))
+            raise InputError(f"detect: the calibration has no {', '.join(missing)}; log the same columns in both logs")
+        levels: Mapping[str, FloatArray]
+        levels, bad = learn_thresholds(chosen, source, watched, quiet, per_hour, lambda x, y: run(x, y, held))
     else:
-        if not isinstance(thresholds, Mapping):
-            thresholds = dict.fromkeys(chosen.channels, thresholds)
-        thresholds = Detector(chosen, thresholds).thresholds
-        check_plausible(thresholds, (watched,), "given")
-    detector = Detector(chosen, thresholds, confirmation=confirmation)
+        each = thresholds if isinstance(thresholds, Mapping) else dict.fromkeys(chosen.channels, thresholds)
+        levels = Detector(chosen, each).thresholds
+        check_plausible(levels, (watched,), "given")
+    detector = Detector(chosen, levels, confirmation=confirmation)
     return Detections(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad)
 
 
-def residual_of(log: Log, cutoff: float, wanted: str = "best") -> Any:
-    """The residual that a log allows.
+def residual_of(log: Log, cutoff: float, wanted: str = "best") -> TimedObserver:
+    """The residual with the most information that the columns of a log allow.
 
-    Of a rigid robot that of its momentum.  With springs those of links and motors, from torque sensors if they were
-    logged, else from deflections; of the links alone where nothing but the motors was logged, and, with torque sensors,
-    where the motors were not.
+    Rigid robot: generalized momentum.  With springs: links and motors, from joint torque sensors if logged, else from
+    deflections; links only, if only motors were logged or if motors were not logged.
     """
     robot, period, known = log.robot, log.period, log.known
     if wanted not in ("best", "link"):
         raise InputError(f"detect: residual is {wanted!r}; it must be 'best' or 'link'")
     sensed = all(x in known for x in ("q", "v", "tau_e"))
     if wanted == "link":
-        require(log, ("q", "v", "tau_e"), "for the residual of the links")
+        require(log, ("q", "v", "tau_e"), "for the link residual")
         return link_residual(log, cutoff)
     if "tau" not in known:
         if sensed:
@@ -311,7 +400,7 @@ def residual_of(log: Log, cutoff: float, wanted: str = "best") -> Any:
 
 
 def link_residual(log: Log, cutoff: float) -> LinkResidual:
-    """From joint torque sensors: a motor that turns with its link, before its sensor, is no part of the link."""
+    """Link residual from joint torque sensors; the motor of a rigid joint lies before its sensor, so it is left out."""
     robot = log.robot
     sensors = log.sensors or (True,) * robot.n
     drives = [
@@ -322,16 +411,17 @@ def link_residual(log: Log, cutoff: float) -> LinkResidual:
 
 
 def needs(residual: TimedObserver) -> tuple[str, ...]:
-    """The quantities of a log that it depends on."""
+    """Quantities of a log that an observer reads."""
     return (*residual.reads, *["tau"] * residual.reads_torque)
 
 
 def longest(period: float) -> float:
-    """Which gaps are bridged: a few samples."""
+    """Longest gap that is bridged, s."""
     return max(5 * period, 0.02)
 
 
 def require(log: Log, needed: tuple[str, ...], what: str) -> None:
+    """Raise InputError if the log lacks a quantity."""
     if missing := [name for name in needed if name not in log.known]:
         raise InputError(
             f"detect: the log {what} needs {', '.join(needed)}; {', '.join(missing)} "
@@ -339,7 +429,8 @@ def require(log: Log, needed: tuple[str, ...], what: str) -> None:
         )
 
 
-def run(observer: TimedObserver, log: Log, held: bool) -> dict[str, np.ndarray]:
+def run(observer: TimedObserver, log: Log, held: bool) -> dict[str, FloatArray]:
+    """Outputs of an observer along a log, by name."""
     still = np.broadcast_to(0.0, (log.t.size, observer.robot.motor_count))
     tau = log.tau if observer.reads_torque else still
     return observer.run(log.t, Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e), tau, held=held)

@@ -1,8 +1,8 @@
-"""Which column of a log is what: by its name, for each joint, with a unit.
+"""Assignment of the columns of a log to quantities and joints, by the headers.
 
-A column is named after a quantity (or another name of it, NAMES) and a joint: `q.joint1`, `joint1.q`, `q_joint1`, or by
-number, `q1`, `q_1`, `q[0]`; numbers begin with 1, or with 0 if there is a column with 0.  What could be meant in two
-ways is not guessed: the error says what to type.
+A header has the name of a quantity (or another name for it, NAMES) and of a joint: `q.joint1`, `joint1.q`, `q_joint1`;
+or a number: `q1`, `q_1`, `q[0]`.  Numbers start at 1, or at 0 if a column has the number 0.  An ambiguous header is an
+error that says what to type.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ NAMES = {
     "tau": ("tau", "tau_m"),
 }
 TORQUES, FORCES = {"Nm": 1.0, "mNm": 1e-3, "N m": 1.0, "kNm": 1e3}, {"N": 1.0, "mN": 1e-3, "kN": 1e3}
-RUN = re.compile(r"run(_\d+)?")  # of a batch of simulations
+RUN = re.compile(r"run(_\d+)?")  # number of a run of a batch of simulations
 NUMBERED = re.compile(r"(?P<name>.*?)_?(?P<k>[0-9]{1,6})")
 INDEXED = re.compile(r"(?P<name>[^\[\]]*)\[(?P<k>[0-9]{1,6})\]\s*(?P<unit>\[[^\]]*\])?")
 UNIT = re.compile(r"\s*\(([^()]*)\)\s*$")
-MOST_SHOWN = 8
+MOST_SHOWN = 8  # headers in a message
 
 
 @dataclass(frozen=True)
 class Used:
-    """A column that is read: where it stands, its header and unit."""
+    """A column that is read: its number, header and unit."""
 
     column: int
     header: str
@@ -47,7 +47,14 @@ class Used:
 
 @dataclass
 class Assignment:
-    """The time, the columns by quantity and joint or motor, runs of batches, and what is not used."""
+    """Columns of a log.
+
+    Args:
+        time: The column of the time.
+        used: Columns by quantity and joint or motor.
+        runs: Columns that number the runs of a batch.
+        ignored: Headers of the other columns.
+    """
 
     time: Used
     used: dict[str, dict[int, Used]] = field(default_factory=dict)
@@ -56,30 +63,33 @@ class Assignment:
 
     @property
     def columns(self) -> list[int]:
-        """All that must be read, in order."""
+        """Numbers of all columns that are read, increasing."""
         each = [x for series in self.used.values() for x in series.values()]
         return sorted({x.column for x in (self.time, *each, *self.runs)})
 
 
 def column_names(text: str) -> dict[str, str]:
-    """What `t=stamp,tau=effort` says: names by quantity."""
+    """Names by quantity, from a text such as `t=stamp,tau=effort`."""
     found = {}
     for item in filter(None, (x.strip() for x in text.split(","))):
         what, mark, name = (x.strip() for x in item.partition("="))
         if not mark or not name or what not in ("t", *QUANTITIES):
             known = ", ".join(("t", *QUANTITIES))
-            raise InputError(f"--columns has {item[:80]!r}; it takes such as t=stamp,tau=effort, of {known}")
+            raise InputError(
+                f"--columns has {item[:80]!r}; give QUANTITY=NAME, such as t=stamp,tau=effort, of {known}"
+            )
         found[what] = name
     return found
 
 
 def labels(robot: Robot, what: str) -> list[str]:
+    """Names of the joints or motors that have the quantity."""
     return [joint.name for joint in robot.joints] if what in LINKS else list(robot.motor_names)
 
 
 def units(robot: Robot, what: str, i: int) -> dict[str, float]:
-    """Units of a column and their sizes in SI; none is SI."""
-    kind = robot.motor_kinds[i]  # those of joints are the first
+    """Units that a column may have, with their sizes in SI units; no unit means SI."""
+    kind = robot.motor_kinds[i]  # first motors have the order of the joints
     position, force = (ANGLES, TORQUES) if kind == "revolute" else (LENGTHS, FORCES)
     if what in ("tau", "tau_e"):
         return {"": 1.0, **force}
@@ -90,14 +100,26 @@ def units(robot: Robot, what: str, i: int) -> dict[str, float]:
 
 
 def listed(names: Sequence[str]) -> str:
-    """Some names of many, in a message."""
+    """Text of a message: some of many names."""
     short = [name if len(name) <= 40 else f"{name[:37]}..." for name in names[:MOST_SHOWN]]
     more = len(names) - MOST_SHOWN
     return ", ".join(short) + (f" and {more} more" if more > 0 else "")
 
 
-def assigned(headers: Sequence[str], robot: Robot, place: str, columns: Mapping[str, str] | None = None) -> Assignment:
-    """What each of these columns is.  `columns` says what a quantity, or t, is called in this file."""
+def assign_columns(
+    headers: Sequence[str], robot: Robot, place: str, columns: Mapping[str, str] | None = None
+) -> Assignment:
+    """Quantity and joint of each column.
+
+    Args:
+        headers: Of all columns of the file.
+        robot: The robot.
+        place: Name of the file, for messages.
+        columns: Names of quantities, or t, in this file; by default those of NAMES.
+
+    Raises:
+        InputError: A header is ambiguous, occurs twice, or no header fits.
+    """
     columns = columns or {}
     names = names_in_use(columns, place)
     known: dict[str, set[tuple[str, int]]] = {}
@@ -144,19 +166,20 @@ def assigned(headers: Sequence[str], robot: Robot, place: str, columns: Mapping[
         series[i] = here
     if asked := [what for what in columns if what != "t" and what not in result.used]:
         raise InputError(
-            f"{place}: there are no columns {columns[asked[0]][:80]!r} for {asked[0]}, with a number or a joint behind "
-            f"the name; there are {listed(headers)}"
+            f"{place}: there are no columns {columns[asked[0]][:80]!r} for {asked[0]}, followed by a number or a "
+            f"joint; there are {listed(headers)}"
         )
     if not result.used:
         raise InputError(
-            f"{place}: no column is named after a joint of {robot.name}; there are {listed(headers)}, and it takes "
-            f"such as q.{robot.joints[0].name} or q1"
+            f"{place}: no column has the name of a joint of {robot.name}; there are {listed(headers)}, and a log has "
+            f"columns such as q.{robot.joints[0].name} or q1"
         )
     result.ignored = tuple(ignored)
     return result
 
 
 def names_in_use(columns: Mapping[str, str], place: str) -> dict[str, tuple[str, ...]]:
+    """Names that a quantity may have in this file."""
     names = {"t": TIMES, **NAMES}
     if unknown := [what for what in columns if what not in names]:
         raise InputError(f"{place}: columns are given for {unknown[0]!r}; it must be one of {', '.join(names)}")
@@ -165,7 +188,7 @@ def names_in_use(columns: Mapping[str, str], place: str) -> dict[str, tuple[str,
 
 
 def words(robot: Robot, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, int, str]]:
-    """(quantity, joint or motor, column) for all columns that have a joint's name."""
+    """Quantity, joint or motor, and header, for all headers with the name of a joint."""
     for what in QUANTITIES:
         for i, label in enumerate(labels(robot, what)):
             for name in names[what]:
@@ -175,20 +198,20 @@ def words(robot: Robot, names: Mapping[str, Sequence[str]]) -> Iterator[tuple[st
 
 
 def name_and_unit(header: str) -> tuple[str, str]:
-    """`q1 [deg]`, `q1 (deg)`, `q[0]`, `q[0] [deg]`, `state.q[0]`: q1 or q_0, and the unit."""
+    """Name and unit of a header: q1 or q_0 and the unit of `q1 [deg]`, `q1 (deg)`, `q[0] [deg]`, `state.q[0]`."""
     bare = UNIT.sub(r" [\1]", header.strip()).removeprefix("state.")
     index = INDEXED.fullmatch(bare)
     return parts(f"{index['name']}_{index['k']} {index['unit'] or ''}" if index else bare)
 
 
 def numbered(name: str) -> tuple[str, str]:
-    """Name and number of `q1` or `q_1`; no number if there is none."""
+    """Name and number of `q1` or `q_1`; an empty number if there is none."""
     matched = NUMBERED.fullmatch(name)
     return (matched["name"], matched["k"]) if matched else (name, "")
 
 
 def time_of(here: Used, name: str, times: Sequence[str]) -> Used | None:
-    """The column if it is the time: `t`, `Time`, `time_ms`."""
+    """The column if it is the time, such as `t`, `Time` or `time_ms`, else None."""
     stem, _, unit = name.rpartition("_")
     if name in times or (len(name) > 1 and name.lower() in times):
         return here
@@ -196,6 +219,7 @@ def time_of(here: Used, name: str, times: Sequence[str]) -> Used | None:
 
 
 def ambiguous(header: str, meant: Sequence[tuple[str, int, str]], robot: Robot, place: str) -> str:
+    """Message for a header that fits several quantities."""
     said = " or ".join(f"{what} number {i}" if k else f"{what} of '{labels(robot, what)[i]}'" for what, i, k in meant)
     what = meant[0][0]
     return (
@@ -205,6 +229,7 @@ def ambiguous(header: str, meant: Sequence[tuple[str, int, str]], robot: Robot, 
 
 
 def one_time(times: list[Used], headers: Sequence[str], place: str) -> Used:
+    """The only column of the time; raises InputError if there is none or more than one."""
     if not times:
         raise InputError(f"{place}: no column 't'; there are {listed(headers) or 'none'}")
     if len(times) > 1:
@@ -219,6 +244,7 @@ def one_time(times: list[Used], headers: Sequence[str], place: str) -> Used:
 
 
 def twice(what: str, label: str, one: str, other: str, place: str) -> str:
+    """Message for two columns of the same quantity and joint."""
     one, other = one[:80], other[:80]
     if one == other:
         return f"{place}: there are two columns '{one}'; remove or rename one of them"

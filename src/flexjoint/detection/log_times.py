@@ -1,8 +1,8 @@
-"""Whether the times of a log can be seconds.
+"""Plausibility of the times of a log that have no unit and are therefore taken as seconds.
 
-A header without a unit means seconds.  Where positions and velocities were logged they tell: positions change by what
-the velocities add up to, or by a thousandth of that if times are milliseconds.  Where they do not, samples at most
-LONGEST and at least SHORTEST apart pass; anything else is asked back.
+With positions and velocities in the log, the integral of the velocity must match the change of the position; if it is
+a thousand times as large, the times are milliseconds.  Otherwise a sampling period between SHORTEST and LONGEST is
+accepted, and any other is refused with a question.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ if TYPE_CHECKING:
     from .logs import Log
 
 LONGEST, SHORTEST = 0.25, 1e-5  # s between samples
-LEAST_SAMPLES = 10  # fewer tell nothing
-SPAN = 50  # samples over which velocities are added up, so that noise does not count
+LEAST_SAMPLES = 10  # with fewer nothing is checked
+SPAN = 50  # samples over which velocities are integrated, so that noise averages out
 UNITS = ("ms", "us", "ns")
-MOST_SAMPLES = 100_000
-ALIKE = 0.9  # correlation of the two that makes them evidence
+MOST_SAMPLES = 100_000  # that are checked
+ALIKE = 0.9  # correlation above which the ratio of both is trusted
 
 
 def check_times(log: Log, place: str, header: str) -> None:
-    """Refuse times that are hardly seconds."""
+    """Raise InputError if the times of a log can hardly be seconds."""
     if log.t.size < LEAST_SAMPLES:
         return
-    period, ratio = log.period, moved(log)
+    period, ratio = log.period, position_ratio(log)
     if ratio is not None and 0.03 < ratio < 30:
         return
     unit = next((x for x in UNITS if ratio is not None and 0.3 < ratio / SECONDS[x] < 3), None)
     if unit is not None:
-        why = f"positions change by {ratio:.2g} times what the velocities say"
+        why = f"positions change by {ratio:.2g} times the integral of the velocities"
     elif SHORTEST <= period <= LONGEST:
         return
     else:
@@ -48,8 +48,8 @@ def check_times(log: Log, place: str, header: str) -> None:
     )
 
 
-def moved(log: Log) -> float | None:
-    """How far positions move, over what their velocities add up to; None if that cannot be told."""
+def position_ratio(log: Log) -> float | None:
+    """Change of the positions divided by the integral of the velocities; None if the log does not tell."""
     for position, rate in (("q", "v"), ("theta", "theta_v")):
         x, v = getattr(log, position), getattr(log, rate)
         if x is None or v is None or rate in log.differenced:
@@ -64,7 +64,7 @@ def moved(log: Log) -> float | None:
         found = (x[1 + span :] - x[1:-span]).ravel()
         whole = (lost[span:] == lost[:-span]).ravel() & np.isfinite(found) & np.isfinite(expected)
         expected, found = expected[whole], found[whole]
-        for y in (expected, found):  # one bad sample must not decide
+        for y in (expected, found):  # so that no single sample decides
             if y.size:
                 y.clip(-20 * np.mean(np.abs(y)), 20 * np.mean(np.abs(y)), out=y)
         squares = np.sum(expected * expected), np.sum(found * found)

@@ -1,9 +1,9 @@
-"""Samples of a log that cannot be: found, named, and left out, so that one of them neither blinds nor fools a detector.
+"""Outliers of a log: impossible samples are found, reported and left out, so that they do not mislead a detector.
 
-In a log that is watched only what no robot can do is left out, for a collision must not be: at most three samples in a
-row that lie where the joint could not have gone from its neighbours' place, at FASTEST, or torques TORQUES times what
-the joint can give, or what holds the robot's weight.  A part known to be without faults is judged more strictly, by
-the force that each sample asks for: few samples in a row beyond all that is usual there.
+In a watched log only physically impossible numbers are left out, since a collision must stay in: at most three samples
+in a row that the joint could only reach from its neighbours faster than FASTEST, or torques above TORQUES times the
+effort limit, or without a limit the torque that holds the robot's weight.  A fault-free part is judged more strictly,
+by the force that each sample would need: a few samples in a row far above the usual force.
 """
 
 from __future__ import annotations
@@ -16,24 +16,33 @@ from typing import NamedTuple
 import numpy as np
 
 from ..robot import Robot
+from ..types import FloatArray
 from .log_columns import labels
 from .logs import Log
 
-FASTEST = 100.0  # rad/s or m/s; or FASTER times what is usual in the log
+FASTEST = 100.0  # rad/s or m/s; in a fast log FASTER times the usual speed
 FASTER = 20.0
-USUAL = 0.995  # share of the samples that are taken as usual
-UNUSUAL = 4.0
-TORQUES = 10.0
+USUAL = 0.995  # quantile of a column that is its usual size
+UNUSUAL = 4.0  # a single sample this many times its neighbours and the usual size does not count as the largest
+TORQUES = 10.0  # a torque this many times what the joint can give is impossible
 WINDOW = 3  # samples to both sides
-GRAVITY = 9.81
-FORCES, FORCE_SHARE = 30.0, 0.95  # a force so many times that of this share of the samples is none
-LEAST = 0.01  # of the largest torque: nor is one that is smaller
+GRAVITY = 9.81  # m/s²
+FORCES, FORCE_SHARE = 30.0, 0.95  # a force this many times the given quantile is an outlier
+LEAST = 0.01  # of the largest torque: a smaller force is no outlier
 LONGEST_SPIKE = 4  # samples
-MOST_SHOWN = 3
+MOST_SHOWN = 3  # outliers in a message
 
 
 class Outlier(NamedTuple):
-    """A number of a log that cannot be: which sample and time, s, of which quantity and joint or motor."""
+    """An impossible number of a log.
+
+    Args:
+        sample: Row in the log.
+        t: Time, s.
+        quantity: Q, v, theta, theta_v, tau_e or tau.
+        entry: Joint or motor.
+        value: The number, in SI units.
+    """
 
     sample: int
     t: float
@@ -42,8 +51,8 @@ class Outlier(NamedTuple):
     value: float
 
 
-def impossible(log: Log) -> tuple[Outlier, ...]:
-    """What no robot can do, in the order of time."""
+def find_outliers(log: Log) -> tuple[Outlier, ...]:
+    """Physically impossible numbers of a log, in the order of time."""
     found: list[Outlier] = []
     for name in log.known:
         x = getattr(log, name)
@@ -51,41 +60,44 @@ def impossible(log: Log) -> tuple[Outlier, ...]:
             limit = speed_limit(log, name, i) if name not in ("tau", "tau_e") else torque_limit(log, name, i)
             if name in ("q", "theta"):
                 limit *= (WINDOW + 2) * log.period
-            found += [Outlier(k, float(log.t[k]), name, i, float(x[k, i])) for k in alone(x[:, i], limit)]
+            found += [Outlier(k, float(log.t[k]), name, i, float(x[k, i])) for k in isolated_samples(x[:, i], limit)]
     return tuple(sorted(found))
 
 
 def speed_limit(log: Log, name: str, i: int) -> float:
+    """Speed above which a sample is impossible, rad/s or m/s."""
     rates = log.v if name in ("q", "v") else log.theta_v
     return max(FASTEST, FASTER * usual(rates[:, i]) if rates is not None else 0.0)
 
 
 def torque_limit(log: Log, name: str, i: int) -> float:
+    """Torque above which a sample is impossible, Nm or N."""
     efforts = [joint.limits.effort for joint in log.robot.joints] if name == "tau_e" else log.robot.motor_efforts
     scale = efforts[i] if math.isfinite(efforts[i]) else weight(log.robot)
     return TORQUES * max(scale, usual(getattr(log, name)[:, i]))
 
 
-def usual(x: np.ndarray) -> float:
+def usual(x: FloatArray) -> float:
+    """Usual size of a column: a high quantile of its absolute values."""
     sizes = np.abs(x[np.isfinite(x)])
     return float(np.quantile(sizes, USUAL)) if sizes.size else 0.0
 
 
 def weight(robot: Robot) -> float:
-    """What holds the robot's weight at arm's length, about: Nm, and N."""
+    """Torque that holds the robot's weight at full reach, about, Nm; for prismatic joints taken as N."""
     reach = sum(math.sqrt(sum(x * x for x in link.joint.position.tolist())) for link in robot.links)
     return GRAVITY * sum(link.mass for link in robot.links) * max(reach, 1.0)
 
 
-def largest(x: np.ndarray) -> float:
-    """The largest size in a column, but for single samples many times as large as those beside them and as usual."""
+def largest(x: FloatArray) -> float:
+    """Largest absolute value of a column, without single samples far above their neighbours and the usual size."""
     sizes = np.pad(np.where(np.isfinite(x), np.abs(x), 0.0), 1)
     beside = np.maximum(np.maximum(sizes[:-2], sizes[2:]), usual(x))
     return float(np.max(sizes[1:-1], where=sizes[1:-1] <= UNUSUAL * beside, initial=0.0))
 
 
-def alone(x: np.ndarray, limit: float) -> list[int]:
-    """Samples further than a limit from the median of their neighbourhood."""
+def isolated_samples(x: FloatArray, limit: float) -> list[int]:
+    """Samples that differ by more than a limit from the median of their neighbours."""
     if not limit > 0:
         return []
     known = np.flatnonzero(np.isfinite(x))
@@ -104,8 +116,8 @@ def alone(x: np.ndarray, limit: float) -> list[int]:
         return near[np.abs(x[near] - np.nanmedian(values, axis=1)) > limit].tolist()
 
 
-def without(log: Log, outliers: Sequence[Outlier]) -> Log:
-    """The log in which these numbers are lost."""
+def without_outliers(log: Log, outliers: Sequence[Outlier]) -> Log:
+    """The log with NaN in place of the outliers."""
     arrays = {}
     for name in {outlier.quantity for outlier in outliers}:
         arrays[name] = getattr(log, name).copy()
@@ -115,15 +127,19 @@ def without(log: Log, outliers: Sequence[Outlier]) -> Log:
     return replace(log, **arrays)
 
 
-# Parts without faults -----------------------------------------------------------------------------------------------
+# Fault-free parts ---------------------------------------------------------------------------------------------------
 
 
-def spikes(
-    log: Log, outputs: Mapping[str, np.ndarray], kept: np.ndarray, cutoffs: Mapping[str, Sequence[float]]
+def force_spikes(
+    log: Log, outputs: Mapping[str, FloatArray], kept: np.ndarray, cutoffs: Mapping[str, Sequence[float]]
 ) -> list[int]:
-    """Samples of a part without faults that ask for forces beyond all others, few in a row; the first of each row.
+    """First sample of each short run of samples of a fault-free part whose force is far above the usual force.
 
-    `cutoffs` has the cutoffs of the filters, rad/s, from the force to the residual, for each channel.
+    Args:
+        log: The log.
+        outputs: Residuals by channel, (m, size), Nm or N.
+        kept: Mask of the fault-free samples, (m,).
+        cutoffs: Cutoffs of the filters between force and residual, rad/s, by channel.
     """
     tau = log.tau if log.tau is not None else log.tau_e
     torques = np.zeros(1) if tau is None else np.array([usual(x) for x in tau[kept].T])
@@ -142,8 +158,8 @@ def spikes(
     return [int(begin) for begin, end in edges if end - begin <= LONGEST_SPIKE]
 
 
-def named(log: Log, samples: Sequence[int], reads: Sequence[str]) -> tuple[Outlier, ...]:
-    """Of each bad sample, or of those beside it, the number that fits its neighbours least, as usual steps go."""
+def locate_outliers(log: Log, samples: Sequence[int], reads: Sequence[str]) -> tuple[Outlier, ...]:
+    """For each bad sample the number, in it or beside it, that fits its neighbours worst in units of the usual step."""
     columns = {name: getattr(log, name) for name in reads}
     steps = {
         name: np.quantile(np.nan_to_num(np.abs(np.diff(x, axis=0))), FORCE_SHARE, axis=0) for name, x in columns.items()
@@ -157,8 +173,8 @@ def named(log: Log, samples: Sequence[int], reads: Sequence[str]) -> tuple[Outli
     return tuple(found)
 
 
-def misfit(x: np.ndarray, k: int, step: np.ndarray) -> tuple[float, int]:
-    """How far row k is from the line through its neighbours, in steps, at its worst entry; and which one that is."""
+def misfit(x: FloatArray, k: int, step: FloatArray) -> tuple[float, int]:
+    """Distance of row k from the line through its neighbours, in usual steps, at the worst entry, and that entry."""
     if 0 < k < len(x) - 1:
         expected, slope = (x[k - 1] + x[k + 1]) / 2, np.abs(x[k + 1] - x[k - 1])
     else:  # at the ends the line through the next two
@@ -170,8 +186,8 @@ def misfit(x: np.ndarray, k: int, step: np.ndarray) -> tuple[float, int]:
     return float(off[i]), i
 
 
-def around(log: Log, samples: Sequence[int]) -> Log:
-    """The log in which these samples and the ones beside them are lost altogether."""
+def without_samples(log: Log, samples: Sequence[int]) -> Log:
+    """The log with NaN in these samples and the ones beside them."""
     rows = np.unique(np.clip(np.add.outer(samples, [-1, 0, 1]).ravel(), 0, log.t.size - 1))
     arrays = {name: getattr(log, name).copy() for name in log.known}
     for x in arrays.values():
@@ -179,8 +195,8 @@ def around(log: Log, samples: Sequence[int]) -> Log:
     return replace(log, **arrays)
 
 
-def said(outliers: Sequence[Outlier], robot: Robot, samples: int) -> str:
-    """How many there are, of which columns and when; some of them in full."""
+def describe_outliers(outliers: Sequence[Outlier], robot: Robot, samples: int) -> str:
+    """Text of a message: the number of outliers, and some of them with column, value and time."""
     rows = len({outlier.sample for outlier in outliers})
     columns = list(dict.fromkeys(f"{x.quantity}.{labels(robot, x.quantity)[x.entry]}" for x in outliers))
     each = [
@@ -189,4 +205,4 @@ def said(outliers: Sequence[Outlier], robot: Robot, samples: int) -> str:
     ]
     more = f", and others in {len(columns)} columns" if len(outliers) > MOST_SHOWN else ""
     were = "was" if rows == 1 else "were"
-    return f"{rows} of {samples} samples cannot be and {were} left out: {'; '.join(each)}{more}"
+    return f"{rows} of {samples} samples {were} impossible and left out: {'; '.join(each)}{more}"

@@ -1,27 +1,17 @@
-"""The motor side of a joint: how the actuator's torque reaches the link.
+"""The motor side of a joint: how motor torque reaches the link.
 
-A drive is plain data and a field of its joint; a joint without a drive is driven directly and massless
-on the motor side.  All quantities are on the link side, after the reduction.
+A drive is plain data, a field of its joint; a joint without a drive has a rigid, massless motor.  All quantities are
+those on the link side, after the reduction.
 
-`single.py`: joints with one motor; `variable.py`: what a joint with two motors and variable stiffness is, and one file
-for each kind of them.
+One file per kind of drive; `motor.py` holds `Motor`, and `variable.py` what all drives with two motors have in common.
 """
 
-from .antagonistic import AntagonisticDrive
-from .lever import LeverDrive
-from .motor import Motor, coupled
-from .single import ElasticDrive, RigidDrive
-from .variable import VariableStiffnessDrive
-
-__all__ = [
-    "AntagonisticDrive",
-    "Drive",
-    "ElasticDrive",
-    "LeverDrive",
-    "Motor",
-    "RigidDrive",
-    "VariableStiffnessDrive",
-    "coupled",
-]
+from .antagonistic import AntagonisticDrive as AntagonisticDrive
+from .elastic import ElasticDrive as ElasticDrive
+from .kinds import DRIVES as DRIVES
+from .lever import LeverDrive as LeverDrive
+from .motor import Motor as Motor, coupled as coupled
+from .rigid import RigidDrive as RigidDrive
+from .variable import VariableStiffnessDrive as VariableStiffnessDrive
 
 Drive = RigidDrive | ElasticDrive | VariableStiffnessDrive

@@ -1,27 +1,50 @@
-"""Two motors, each behind a spring of its own: motion and stiffness of the joint at will  [VSANEA (5), (9)-(11)]."""
+"""The drive with two motors, each behind its own spring  [VSANEA (5), (9)-(11)]."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ..spatial import ca
-from ..springs import SAMPLES, CubicSpring, Spring
+from ..springs import TRIAL_DEFLECTIONS, CubicSpring, Spring
+from ..types import Expression
+from .kinds import DRIVES
 from .motor import Motor
 from .variable import SINGULAR, OperatingPoint, Range, VariableStiffnessDrive
 
 
-@dataclass(frozen=True)
+@DRIVES.register("antagonistic")
+@dataclass(frozen=True, repr=False)
 class AntagonisticDrive(VariableStiffnessDrive):
-    """Two motors, each behind a spring of its own: motion and stiffness of the joint at will  [VSANEA (5), (9)-(11)].
+    """A drive with two motors, each behind its own spring, that sets position and stiffness  [VSANEA (5), (9)-(11)].
 
-    With φ_k = θ_k − q, τ_e = τ_1(φ_1) + τ_2(φ_2) acts on the link, with the stiffness σ = dτ_1/dφ_1 + dτ_2/dφ_2, and
-    B_k θ_k'' + τ_k(φ_k) is the torque of motor k.  σ grows as the motors are drawn apart, φ_1 upwards, φ_2 downwards:
-    springs that stiffen on one side only are given in this order.  `damping` adds D φ_k' to each spring's torque.
+    With φ_k = θ_k − q, the torque τ_e = τ_1(φ_1) + τ_2(φ_2) acts on the link, the stiffness of the joint is
+    σ = dτ_1/dφ_1 + dτ_2/dφ_2, and the torque of motor k is B_k θ_k'' + τ_k(φ_k).  σ grows when motor 1 moves up and
+    motor 2 down: springs that stiffen on one side only are given in this order.
+
+    In robot files: `{kind = "antagonistic", spring_1 = {kind = "cubic", ...}, spring_2 = {...}, motor_1 = {inertia =
+    3.2}, motor_2 = {...}}`.
+
+    Args:
+        spring_1: spring law between motor 1 and the link; at least one of the two must stiffen.
+        spring_2: spring law between motor 2 and the link.
+        motor_1: motor 1.
+        motor_2: motor 2.
+        damping: D ≥ 0, which adds D φ_k' to the torque of each spring, in Nm s/rad or N s/m; 0 by default.
+        greatest_stiffness: largest stiffness that may be commanded, in Nm/rad or N/m; infinite by default.
+        greatest_damping: largest damping that a damper beside the springs may be commanded to have, in Nm s/rad or
+            N s/m; 0 by default, no such damper.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.AntagonisticDrive(fj.CubicSpring(400.0, 2e3), fj.CubicSpring(400.0, 2e3), fj.Motor(1.0), fj.Motor(1.0))
+        ... # doctest: +NORMALIZE_WHITESPACE
+        AntagonisticDrive(spring_1=CubicSpring(stiffness=400.0, cubic=2000.0),
+            spring_2=CubicSpring(stiffness=400.0, cubic=2000.0), motor_1=Motor(inertia=1.0), motor_2=Motor(inertia=1.0))
     """
 
     spring_1: Spring
@@ -36,6 +59,7 @@ class AntagonisticDrive(VariableStiffnessDrive):
 
     @property
     def springs(self) -> tuple[Spring, Spring]:
+        """Both spring laws."""
         return self.spring_1, self.spring_2
 
     @property
@@ -43,11 +67,11 @@ class AntagonisticDrive(VariableStiffnessDrive):
         one, two = self.springs
         return Range(-one.reach, one.reach), Range(-two.reach, two.reach)
 
-    def torques(self, phi_1: Any, phi_2: Any) -> tuple[Any, Any]:
+    def torques(self, phi_1: Expression, phi_2: Expression) -> tuple[Expression, Expression]:
         return self.spring_1.torque(phi_1), self.spring_2.torque(phi_2)
 
-    def at(self, phi_1: Any, phi_2: Any) -> OperatingPoint:
-        """As every drive's, with the derivatives as the laws of the springs give them."""
+    def at(self, phi_1: Expression, phi_2: Expression) -> OperatingPoint:
+        """The transmission at given deflections, with the derivatives that the spring laws give."""
         tau_1, tau_2 = self.torques(phi_1, phi_2)
         slopes = zip(self.spring_1.gradients(phi_1, 3), self.spring_2.gradients(phi_2, 3))
         sigma, zeta, eta = (ca.horzcat(one, two) for one, two in slopes)
@@ -57,11 +81,11 @@ class AntagonisticDrive(VariableStiffnessDrive):
 
     @cached_property
     def gain(self) -> float:
-        """−det A relative to its terms, at best, over deflections φ_1 ≥ φ_2 up to 1 rad or m  [VSANEA (19)]."""
+        """Largest −det A relative to its terms, over deflections φ_1 ≥ φ_2 up to 1 rad or m  [VSANEA (19)]."""
         cubic = [spring.cubic for spring in self.springs if isinstance(spring, CubicSpring)]
         if len(cubic) == 2 and any(cubic):
-            return 1.0  # at φ_1 = −φ_2: known without CasADi, so that robots with cached kernels load without it
-        phi = np.concatenate([-SAMPLES[::-1], [0.0], SAMPLES])
+            return 1.0  # at φ_1 = −φ_2; without CasADi, so that robots with cached kernels load without it
+        phi = np.concatenate([-TRIAL_DEFLECTIONS[::-1], [0.0], TRIAL_DEFLECTIONS])
         one, two = (spring.curve(phi) for spring in self.springs)
         with np.errstate(over="ignore", invalid="ignore"):
             gain = one.slope[:, None] * two.stiffness - one.stiffness[:, None] * two.slope

@@ -1,4 +1,4 @@
-"""What a motor is, seen from its joint."""
+"""The motor of a joint."""
 
 from __future__ import annotations
 
@@ -12,17 +12,30 @@ import numpy as np
 from ..errors import NOT_NUMBERS, RobotError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Motor:
-    """`inertia` is the rotor's axial inertia seen from the link, B = η² I_axial (kg m², or kg if prismatic).
+    """A motor seen from its joint, after the reduction: inertia, friction, and its rotor as a body.
 
-    Friction at the motor, D θ' + F_c tanh(θ'/v_c): `viscous_friction` D in Nm s/rad or N s/m, `coulomb_friction` F_c
-    in Nm or N, and `coulomb_velocity` v_c in rad/s or m/s, over which it changes its sign.
+    Friction is D θ' + F_c tanh(θ'/v_c).  The fields from `gear_ratio` on describe the rotor as a body, for the complete
+    model: it turns at η θ' about an axis fixed in the link that carries it.
 
-    The rest describes the rotor as a body, for the complete model: it turns at η θ' about a unit `axis` fixed in the
-    link `carrier`, with a `gear_ratio` η of either sign (1, or rad/m if prismatic).  `axis` and `position` are in the
-    carrier's frame; by default the carrier is the parent link and the rotor sits on the joint's axis.  `mass` and
-    `transverse_inertia`, about a diameter, count only where the links are given without their rotors.
+    Args:
+        inertia: reflected axial inertia B = η² I_axial, in kg m² (kg at a prismatic joint).
+        viscous_friction: D, in Nm s/rad or N s/m; 0 by default.
+        coulomb_friction: F_c, in Nm or N; 0 by default.
+        coulomb_velocity: v_c, over which Coulomb friction changes its sign, in rad/s or m/s.
+        gear_ratio: η = θ_rotor/θ, of either sign (rad/m at a prismatic joint); None by default, unknown.
+        transverse_inertia: inertia of the rotor about a diameter, in kg m²; counts only where links are given without
+            their rotors; 0 by default.
+        mass: mass of the rotor, in kg; counts only where links are given without their rotors; 0 by default.
+        position: (3,), centre of the rotor in the frame of the carrier, in m; on the joint axis by default.
+        axis: (3,), unit vector of the rotor axis in the frame of the carrier; the joint axis by default.
+        carrier: name of the link that carries the rotor; the parent link by default.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.Motor(0.3, viscous_friction=2.0)
+        Motor(inertia=0.3, viscous_friction=2.0)
     """
 
     inertia: float
@@ -42,17 +55,38 @@ class Motor:
 
     @classmethod
     def from_rotor(cls, axial_inertia: float, gear_ratio: float, **more: Any) -> Motor:
-        """A motor by its rotor's own axial inertia (kg m²) and gear ratio; `more` are further fields."""
+        """A motor from data of its rotor before the reduction.
+
+        Args:
+            axial_inertia: I_axial of the rotor, in kg m².
+            gear_ratio: η, of either sign.
+            more: further fields of `Motor`.
+
+        Example:
+            >>> import flexjoint as fj
+            >>> fj.Motor.from_rotor(2e-5, 100.0)
+            Motor(inertia=0.2, gear_ratio=100.0)
+        """
         return cls(gear_ratio * gear_ratio * axial_inertia, gear_ratio=gear_ratio, **more)
 
     @property
     def axial_inertia(self) -> float | None:
-        """The rotor's own, B/η²; None if the gear ratio is not known."""
+        """Axial inertia of the rotor itself, B/η², in kg m²; None if the gear ratio is unknown."""
         return None if self.gear_ratio is None else self.inertia / self.gear_ratio**2
+
+    def __repr__(self) -> str:
+        return short_repr(self)
+
+
+def short_repr(item: Any) -> str:
+    """The repr of a dataclass without the fields that have their default."""
+    given = ((x.name, getattr(item, x.name), x.default) for x in dataclasses.fields(item))
+    shown = ", ".join(f"{name}={value!r}" for name, value, default in given if repr(value) != repr(default))
+    return f"{type(item).__name__}({shown})"
 
 
 def plain_vector(value: Any) -> Any:
-    """A tuple of floats without negative zeros, where that can be made of it; checks come with the robot."""
+    """Numbers as a tuple of floats without negative zeros; anything else unchanged, for the robot to refuse."""
     try:
         return None if value is None else tuple(float(x) + 0.0 for x in value)
     except NOT_NUMBERS:
@@ -60,21 +94,24 @@ def plain_vector(value: Any) -> Any:
 
 
 def coupled(motors: tuple[Motor, ...]) -> Motor:
-    """Motors that turn as one; rotors that are bodies must be at one place and geared alike."""
+    """One motor equivalent to several that turn together.
+
+    Raises:
+        RobotError: their rotors have different places or gear ratios, or their Coulomb friction different velocities.
+    """
     if len(motors) == 1:
         return motors[0]
-    rubbing = [motor for motor in motors if motor.coulomb_friction]
-    velocities = {motor.coulomb_velocity for motor in rubbing}
+    velocities = {motor.coulomb_velocity for motor in motors if motor.coulomb_friction}
     if len(velocities) > 1:
         raise RobotError(
-            f"motors whose Coulomb friction changes its sign over different velocities, {sorted(velocities)}, make no "
-            "single motor: give them one coulomb_velocity"
+            f"motors with different Coulomb velocities, {sorted(velocities)}, have no equivalent motor: give them the "
+            "same coulomb_velocity"
         )
     places = {(motor.gear_ratio, motor.position, motor.axis, motor.carrier) for motor in motors}
     if len(places) > 1:
         raise RobotError(
-            "motors with rotors at different places, or geared differently, make no single motor: give them one "
-            "gear_ratio, position, axis and carrier, or none"
+            "motors with rotors at different places, or with different gear ratios, have no equivalent motor: give "
+            "them the same gear_ratio, position, axis and carrier, or none"
         )
     added = ("inertia", "viscous_friction", "transverse_inertia", "mass")
     return dataclasses.replace(
@@ -83,3 +120,6 @@ def coupled(motors: tuple[Motor, ...]) -> Motor:
         coulomb_velocity=velocities.pop() if velocities else 0.0,
         **{name: sum(getattr(motor, name) for motor in motors) for name in added},
     )
+
+
+MASSLESS = Motor(0.0)

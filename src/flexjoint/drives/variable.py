@@ -1,13 +1,13 @@
-"""Joints whose stiffness is set by a second motor: one interface for all designs  [VSANEA (5), (8)-(11)].
+"""What all drives with a second motor that sets the stiffness have in common  [VSANEA (5), (8)-(11)].
 
-The transmission stores an elastic energy U(φ_1, φ_2).  φ_1 = θ_1 − q is the position of the first motor against the
-link.  φ_2 = θ_2 − q likewise where both motors pull at the link, as antagonistic ones do; where the second changes the
-transmission from within (a pivot, a preload), φ_2 = θ_2 is its own position.  With c = 1 or 0 in these cases
+The transmission stores an elastic energy U(φ_1, φ_2).  φ_1 = θ_1 − q is the position of the first motor relative to
+the link.  Where both motors pull at the link, as antagonistic ones do, φ_2 = θ_2 − q and c = 1.  Where the second motor
+changes the transmission itself (a pivot, a preload), φ_2 = θ_2 and c = 0.  Then
 
     τ_k = ∂U/∂φ_k   (motor k: B_k θ_k'' + friction + τ_k = τ),   τ_e = τ_1 + c τ_2,   σ = ∂τ_e/∂φ_1 + c ∂τ_e/∂φ_2,
 
-and the equations of the paper hold with A = ∂(τ_e, σ)/∂(φ_1, φ_2).  The algorithms know no more of a design than this:
-see docs/variable-stiffness.md for how to add one.
+and the equations of the paper hold with A = ∂(τ_e, σ)/∂(φ_1, φ_2).  The algorithms use nothing else of a design:
+docs/variable-stiffness.md shows how to add one.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..spatial import ca
-from .motor import Motor
+from ..types import Expression
+from .motor import Motor, short_repr
 
-SINGULAR = 1e-9  # of the terms of a determinant: below it, it counts as zero
-GRID = 9  # deflections a side at which a design is tried
+SINGULAR = 1e-9  # a determinant smaller than this, relative to its terms, counts as zero
+GRID = 9  # trial deflections per axis
 
 
 class Range(NamedTuple):
-    """Between which deflections a transmission may be."""
+    """Bounds of a deflection of the transmission, in rad or m."""
 
     lower: float
     upper: float
@@ -60,11 +61,22 @@ class OperatingPoint(NamedTuple):
 
 
 class VariableStiffnessDrive(ABC):
-    """A design is a frozen dataclass with `motor_1`, `motor_2`, `ranges` and either `energy` or `torques`.
+    """A drive with two motors that sets position and stiffness of its joint: the base class of all designs.
 
-    `damping` adds D φ_k' to the torque between the link and each motor whose position counts from it.
-    `greatest_damping` is what a damper there can be commanded to have beside it; 0 if there is none.
-    A stiffness above `greatest_stiffness` is refused, whatever the springs could do.
+    A design is a frozen dataclass with `motor_1`, `motor_2`, `ranges` and either `energy` or `torques`.
+    `@DRIVES.register(...)` gives it a name in robot files.
+
+    Attributes:
+        motor_1: the motor that moves the link.
+        motor_2: the motor that sets the stiffness, or the antagonist of motor 1.
+        damping: D ≥ 0, which adds D φ_k' between the link and each motor whose position counts from it, in Nm s/rad or
+            N s/m; 0 by default.
+        greatest_stiffness: largest stiffness that may be commanded, in Nm/rad or N/m; infinite by default.
+        greatest_damping: largest damping that a damper beside the springs may be commanded to have; 0 by default, no
+            such damper.
+        follows: whether φ_2 counts from the link; True by default.
+        slides: whether θ_2 is in m and τ_2 in N although the joint turns; False by default.
+        stiffens: sign of det A where the joint is used: +1 if it stiffens with φ_2, −1 against it.
     """
 
     motor_1: Motor
@@ -73,42 +85,43 @@ class VariableStiffnessDrive(ABC):
     greatest_stiffness: float = math.inf
     greatest_damping: float = 0.0
 
-    follows: ClassVar[bool] = True  # whether φ_2 counts from the link
-    slides: ClassVar[bool] = False  # whether θ_2 is in m and τ_2 in N, though the joint turns
-    stiffens: ClassVar[int] = 1  # the sign of det A where the joint is used: +1 if it stiffens with φ_2, −1 against it
+    follows: ClassVar[bool] = True
+    slides: ClassVar[bool] = False
+    stiffens: ClassVar[int] = 1
 
     @property
     def motors(self) -> tuple[Motor, ...]:
+        """Both motors of the joint."""
         return self.motor_1, self.motor_2
 
     @property
     def turning(self) -> tuple[Motor, ...]:
-        """Those that turn with the link where nothing yields."""
+        """The motors that turn with the link if the springs are rigid."""
         return self.motors if self.follows else (self.motor_1,)
 
     @property
     def c(self) -> int:
-        """What of the second motor's torque acts on the link."""
+        """Factor of τ_2 in the torque on the link: 1 or 0."""
         return int(self.follows)
 
     @property
     @abstractmethod
     def ranges(self) -> tuple[Range, Range]:
-        """Of φ_1 and φ_2; beyond them nothing is looked for, and everything refused."""
+        """Bounds of φ_1 and φ_2; deflections beyond them are refused."""
 
-    def energy(self, phi_1: Any, phi_2: Any) -> Any:
-        """U as an SX expression."""
+    def energy(self, phi_1: Expression, phi_2: Expression) -> Expression:
+        """Elastic energy U as an SX expression, in J."""
         raise NotImplementedError(f"{type(self).__name__} has neither energy nor torques")
 
-    def torques(self, phi_1: Any, phi_2: Any) -> tuple[Any, Any]:
-        """τ_1, τ_2 = ∂U/∂φ_1, ∂U/∂φ_2 as SX expressions; NaN where the transmission cannot be."""
+    def torques(self, phi_1: Expression, phi_2: Expression) -> tuple[Expression, Expression]:
+        """τ_1, τ_2 = ∂U/∂φ_1, ∂U/∂φ_2 as SX expressions; NaN where the transmission is undefined."""
         x = [ca.SX.sym(f"phi_{k}") for k in (1, 2)]
         U = self.energy(*x)
         one, two = ca.substitute([ca.jacobian(U, y) for y in x], x, [ca.SX(phi_1), ca.SX(phi_2)])
         return one, two
 
-    def deflections(self, tau_e: Any, sigma: Any) -> tuple[Any, Any]:
-        """φ_1, φ_2 with these torque and stiffness, where that has a closed form; searched for where not."""
+    def deflections(self, tau_e: Expression, sigma: Expression) -> tuple[Expression, Expression]:
+        """φ_1, φ_2 of a torque and a stiffness; only designs with a closed form have it."""
         raise NotImplementedError
 
     @property
@@ -116,8 +129,8 @@ class VariableStiffnessDrive(ABC):
         """Whether the deflections have a closed form."""
         return type(self).deflections is not VariableStiffnessDrive.deflections
 
-    def at(self, phi_1: Any, phi_2: Any) -> OperatingPoint:
-        """The transmission at given deflections, wherever these are; derivatives by automatic differentiation."""
+    def at(self, phi_1: Expression, phi_2: Expression) -> OperatingPoint:
+        """The transmission at given deflections, inside the ranges or not; derivatives by automatic differentiation."""
         x = ca.SX.sym("phi", 2)
         tau_1, tau_2 = self.torques(x[0], x[1])
         tau_e = tau_1 + self.c * tau_2
@@ -133,10 +146,9 @@ class VariableStiffnessDrive(ABC):
 
     @property
     def gain(self) -> float:
-        """How much the joint stiffens, at best, when φ_2 moves the way it should at constant torque: ±det A.
+        """Largest ±det A relative to its terms, over the ranges: how well motor 2 can stiffen the joint.
 
-        Relative to the terms of the determinant, over the ranges: 0 if it is singular everywhere, negative if the joint
-        softens everywhere.
+        0 if A is singular everywhere, negative if the joint softens everywhere.
         """
         x = [ca.SX.sym("x") for _ in range(2)]
         found = self.at(*x)
@@ -149,7 +161,7 @@ class VariableStiffnessDrive(ABC):
         return best if abs(best) > SINGULAR else 0.0
 
     def plain(self) -> dict[str, Any]:
-        """All that tells this drive from others, as plain data."""
+        """Plain data that identify the drive, for the digest of a robot."""
         name = type(self).__name__
         fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
         data = {key: float(x) + 0.0 if isinstance(x, numbers.Real) else x for key, x in fields.items()}
@@ -158,3 +170,5 @@ class VariableStiffnessDrive(ABC):
             outputs = [*self.torques(*x), *(self.deflections(*x) if self.closed else ())]
             data["law"] = ca.Function("law", x, outputs).serialize()
         return {name: data}
+
+    __repr__ = short_repr

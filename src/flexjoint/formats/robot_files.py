@@ -1,46 +1,45 @@
-"""Robot files: our own format, TOML, SI units.
+"""Robot files: the TOML format of flexjoint, in SI units.
 
     name = "two_link"                      # also: description, source, gravity, tool, fidelity, ...
     convention = "standard_dh"             # or "modified_dh", or "frames" for any tree
 
-    [[link]]                               # one a joint, in the order of q
+    [[link]]                               # one per joint, in the order of q
     alpha_deg = 90                         # or alpha, in rad; likewise theta; a, d, kind
     mass = 2.7
     com = [0.0, 0.1, 0.0]
-    inertia = {xx = 0.02, yy = 0.02, zz = 0.005}     # central; also xy, xz, yz, or a 3x3 matrix
+    inertia = {xx = 0.02, yy = 0.02, zz = 0.005}     # about the centre of mass; also xy, xz, yz, or a 3x3 matrix
     drive = {kind = "elastic", stiffness = 1000, motor_inertia = 3.2}    # also: damping, motor_viscous_friction, ...
 
-A rotor described as a body, for the complete model, has instead of motor_inertia its motor_axial_inertia and
-motor_gear_ratio, and motor_mass, motor_transverse_inertia, motor_position, motor_axis, motor_carrier where they differ
-from the defaults; position and axis are in the carrier's frame, with DH conventions in its DH frame.
-A spring that is not linear stands in place of its stiffness: spring = {kind = "cubic", stiffness = 900, cubic = 4e4}.
-A joint of variable stiffness has two of everything: drive = {kind = "antagonistic", spring_1 = {...}, spring_2 = {...},
-motor_1 = {inertia = 3.2}, motor_2 = {...}}, also damping, greatest_stiffness and greatest_damping; a motor's keys are
-inertia, viscous_friction, ...  A lever has {kind = "lever", spring = 2e4, arm = 0.1, least_arm = 0.03, greatest_arm =
-0.12} in place of its springs.
+Drives: each docstring in `drives/` shows the table of its kind, and each in `springs/` that of a spring law:
+spring = {kind = "cubic", stiffness = 900, cubic = 4e4} in place of stiffness.  A joint of variable stiffness has two
+motors, motor_1 = {inertia = 3.2} and motor_2.
 
-With `convention = "frames"` a link has a name, a parent, and its frame's position and rpy, rpy_deg or rotation in
-the parent's; body data are in the link's frame.  Files are data: nothing in them is executed, and an unknown key
-is an error.
+Rotors: the complete model needs motor_gear_ratio.  motor_axial_inertia, of the rotor itself, may stand in place of
+motor_inertia.  motor_mass, motor_transverse_inertia, motor_position, motor_axis and motor_carrier describe a rotor that
+differs from the defaults; position and axis are in the frame of its carrier, with DH conventions in its DH frame.
+
+With `convention = "frames"` a link has a name, a parent, and the position and rpy, rpy_deg or rotation of its frame in
+the frame of the parent; com and inertia are in the frame of the link.  Files are data: nothing in them is executed, and
+an unknown key is an error.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import os
 from typing import Any, cast
 
 import numpy as np
 
-from ..drives import AntagonisticDrive, Drive, ElasticDrive, LeverDrive, Motor, RigidDrive
-from ..errors import RobotError, quoted
+from ..drives import Drive
+from ..errors import RobotError
 from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
 from ..spatial import rotation_rpy
-from ..springs import SPRINGS, Spring
+from ..types import FloatArray
 from .angles import check_angle
 from .dh import from_dh
-from .toml import Table, parse_table, path_text, read_bytes
+from .drive_tables import read_drive
+from .loading import READERS
+from .toml import Table, parse_table, read_bytes
 
 TOP_KEYS = (
     *("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical"),
@@ -52,40 +51,30 @@ DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
 FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
-ROTOR_NUMBERS = ("transverse_inertia", "mass")
-ROTOR_VECTORS = ("position", "axis")
-MOTOR_KEYS = tuple(
-    f"motor_{key}"
-    for key in ("inertia", "axial_inertia", "gear_ratio", *FRICTION_KEYS, *ROTOR_NUMBERS, *ROTOR_VECTORS, "carrier")
-)
-TWO_MOTOR_OPTIONS = {"damping": 0.0, "greatest_stiffness": math.inf, "greatest_damping": 0.0}
-TWO_MOTOR_KEYS = ("motor_1", "motor_2", *TWO_MOTOR_OPTIONS)
-LEVER_KEYS = ("spring", "arm", "least_arm", "greatest_arm")
-DRIVE_KEYS = {
-    "rigid": ("kind", *MOTOR_KEYS),
-    "elastic": ("kind", "stiffness", "spring", "damping", *MOTOR_KEYS),
-    "antagonistic": ("kind", "spring_1", "spring_2", *TWO_MOTOR_KEYS),
-    "lever": ("kind", *LEVER_KEYS, *TWO_MOTOR_KEYS),
-}
-OTHER_FORMATS = {".urdf": "URDF", ".xacro": "xacro", ".sdf": "SDF", ".xml": "MJCF and URDF", ".mjcf": "MJCF"}
-OTHER_FORMATS |= {".usd": "USD", ".json": "JSON", ".yaml": "YAML", ".yml": "YAML"}
-MAX_SPRING_POINTS = 10_000  # numbers; 500 points in an antagonistic pair take up to 0.5 s
+MAX_SPRING_POINTS = 10_000  # numbers in a file; 500 points in an antagonistic pair take up to 0.5 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
 
-def read_robot(path: str | os.PathLike[str]) -> Robot:
-    """The robot described by a TOML file."""
-    place = path_text(path, "robot file (.toml)")
-    if (format := OTHER_FORMATS.get(os.path.splitext(place)[1].lower())) and not os.path.isdir(place):
-        raise RobotError(
-            f"{quoted(place)}: {format} files are not read yet; a robot is a TOML file (.toml) with DH parameters or "
-            "frames, see docs/getting-started.md, or the name of a built-in robot"
-        )
-    return parse_robot(read_bytes(path, "robot file (.toml)"), place)
+@READERS.register(".toml")
+def read_robot_file(path: str) -> Robot:
+    """The robot in a TOML file.
+
+    Raises:
+        RobotError: the file cannot be read, or what it describes is wrong.
+    """
+    return parse_robot(read_bytes(path, "robot file (.toml)"), path)
 
 
 def parse_robot(data: bytes, place: str) -> Robot:
-    """The robot described by the contents of a file; `place` begins every error message."""
+    """The robot described by the contents of a robot file.
+
+    Args:
+        data: contents of the file, TOML in UTF-8.
+        place: name of the file, which begins every message.
+
+    Raises:
+        RobotError: the contents are wrong; the message names the place in the file.
+    """
     table = parse_table(data, place, "robot file")
     table.allow(TOP_KEYS)
     links = [Table(x, f"{place}, link {i + 1}").named() for i, x in enumerate(table.tables("link"))]
@@ -104,7 +93,7 @@ def parse_robot(data: bytes, place: str) -> Robot:
 
 
 def spring_points(link: Table) -> int:
-    """How many numbers stand in lists of the springs of a link."""
+    """Number of list elements in the spring tables of a link."""
     drive = link.data.get("drive")
     springs = [x for x in drive.values() if isinstance(x, dict)] if isinstance(drive, dict) else []
     return sum(len(x) for spring in springs for x in spring.values() if isinstance(x, list))
@@ -168,7 +157,7 @@ def _link(link: Table) -> Link:
     return Link(name, joint, parent, link.number("mass", 0.0), com, _inertia(link))
 
 
-def _rotation(link: Table) -> np.ndarray:
+def _rotation(link: Table) -> FloatArray:
     if "rotation" in link.data:
         return link.matrix("rotation")
     if "rpy_deg" in link.data:
@@ -188,7 +177,7 @@ def _finite(link: Table, key: str) -> list[float]:
     return angles
 
 
-def _inertia(link: Table) -> np.ndarray:
+def _inertia(link: Table) -> FloatArray:
     if "inertia" not in link.data:
         return np.zeros((3, 3))
     if isinstance(link.data["inertia"], list):
@@ -207,51 +196,4 @@ def _limits(link: Table) -> Limits:
 
 
 def _drive(link: Table) -> Drive | None:
-    if "drive" not in link.data:
-        return None
-    table = link.table("drive")
-    kind = table.choice("kind", DRIVE_KEYS)
-    table.allow(DRIVE_KEYS[kind])
-    if kind in ("antagonistic", "lever"):
-        motor_1, motor_2 = (_motor(_motor_table(table, key), None, "") for key in ("motor_1", "motor_2"))
-        fields: dict[str, Any] = {"motor_1": motor_1, "motor_2": motor_2}
-        fields |= {key: table.number(key, default) for key, default in TWO_MOTOR_OPTIONS.items()}
-        if kind == "lever":
-            return LeverDrive(**fields | {key: table.number(key) for key in LEVER_KEYS})
-        return AntagonisticDrive(_spring(table, "spring_1"), _spring(table, "spring_2"), **fields)
-    motor = _motor(table, 0.0 if kind == "rigid" else None)
-    if kind == "rigid":
-        return RigidDrive(motor)
-    table.only_one("stiffness", "spring")
-    spring = _spring(table, "spring") if "spring" in table.data else table.number("stiffness")
-    return ElasticDrive(spring, motor, table.number("damping", 0.0))
-
-
-def _motor_table(drive: Table, key: str) -> Table:
-    table = drive.table(key)
-    table.allow([name.removeprefix("motor_") for name in MOTOR_KEYS])
-    return table
-
-
-def _motor(table: Table, default: float | None, prefix: str = "motor_") -> Motor:
-    table.only_one(f"{prefix}inertia", f"{prefix}axial_inertia")
-    fields: dict[str, Any] = {key: table.number(f"{prefix}{key}", 0.0) for key in (*FRICTION_KEYS, *ROTOR_NUMBERS)}
-    fields |= {key: table.vector(f"{prefix}{key}") for key in ROTOR_VECTORS if f"{prefix}{key}" in table.data}
-    if f"{prefix}carrier" in table.data:
-        fields["carrier"] = table.text(f"{prefix}carrier")
-    if f"{prefix}axial_inertia" in table.data:
-        return Motor.from_rotor(table.number(f"{prefix}axial_inertia"), table.number(f"{prefix}gear_ratio"), **fields)
-    if f"{prefix}gear_ratio" in table.data:
-        fields["gear_ratio"] = table.number(f"{prefix}gear_ratio")
-    return Motor(table.number(f"{prefix}inertia", default), **fields)
-
-
-def _spring(drive: Table, key: str) -> Spring:
-    table = drive.table(key)
-    law = SPRINGS[table.choice("kind", SPRINGS)]
-    names = [field.name for field in dataclasses.fields(law)]
-    table.allow(["kind", *names])
-    for name in names:
-        if name not in table.data:
-            raise table.wrong(name, f"the {name} of a {law.__name__}")
-    return law(**{name: table.data[name] for name in names})
+    return read_drive(link.table("drive")) if "drive" in link.data else None

@@ -1,8 +1,7 @@
-"""Robots written as files, in the format of `robot_files.py`."""
+"""Writing robots in the format of `robot_files.py`."""
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from typing import Any
@@ -10,18 +9,32 @@ from typing import Any
 import numpy as np
 
 from ..atomic import replacing
-from ..drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive, VariableStiffnessDrive
 from ..errors import RobotError, quoted
-from ..robot import Joint, Limits, Link, Robot, a_robot
-from ..springs import SPRINGS, Spring
-from .robot_files import FRICTION_KEYS, LEVER_KEYS, LIMIT_KEYS, TWO_MOTOR_OPTIONS
+from ..robot import Limits, Link, Robot, a_robot
+from .drive_tables import drive_entries
+from .robot_files import FRICTION_KEYS, LIMIT_KEYS
 from .toml import path_text
 
 
 def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
-    """Write any robot with `convention = "frames"`; reading it gives an equal robot, to the last bit.
+    """Write a robot file with `convention = "frames"`; reading it gives a bit-identical robot.
 
-    The file is written whole or not at all: on any error a file that was there before is as it was.
+    The write is atomic: after an error, an existing file is unchanged.
+
+    Args:
+        robot: any robot whose drives and spring laws have a name in robot files.
+        path: path of the file, `x.toml`.
+
+    Raises:
+        InputError: `robot` is not a `Robot`.
+        RobotError: a drive or spring law has no form in robot files, or the file cannot be written.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> fj.write_robot(robot, "copy.toml")
+        >>> fj.load("copy.toml") == robot
+        True
     """
     place, text = path_text(path, "robot file (.toml)"), robot_text(a_robot("write_robot", robot)).encode()
     try:
@@ -32,7 +45,7 @@ def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
 
 
 def robot_text(robot: Robot) -> str:
-    """The contents of a robot file."""
+    """Contents of the robot file of a robot."""
     top = {
         "name": robot.name,
         "convention": "frames",
@@ -47,7 +60,7 @@ def robot_text(robot: Robot) -> str:
 
 
 def _link_entries(link: Link) -> dict[str, Any]:
-    """The keys of a link, without those that hold their default."""
+    """The keys of a link, without those that have their default."""
     joint, I = link.joint, link.inertia
     symmetric = {"xx": I[0, 0], "xy": I[0, 1], "xz": I[0, 2], "yy": I[1, 1], "yz": I[1, 2], "zz": I[2, 2]}
     limits = {key: getattr(joint.limits, key) for key in LIMIT_KEYS}
@@ -63,7 +76,7 @@ def _link_entries(link: Link) -> dict[str, Any]:
     if joint.limits != Limits():
         entries["limits"] = {key: value for key, value in limits.items() if value != getattr(Limits(), key)}
     if joint.drive is not None:
-        entries["drive"] = _drive_entries(joint)
+        entries["drive"] = drive_entries(joint.name, joint.drive)
     if link.mass:
         entries["mass"] = link.mass
     if np.any(link.com):
@@ -73,42 +86,8 @@ def _link_entries(link: Link) -> dict[str, Any]:
     return entries
 
 
-def _drive_entries(joint: Joint) -> dict[str, Any]:
-    match joint.drive:
-        case RigidDrive(motor):
-            return {"kind": "rigid", **_motor_entries(motor)}
-        case ElasticDrive(stiffness, motor, damping):
-            spring: dict[str, Any] = {"stiffness": stiffness}
-            if isinstance(stiffness, Spring):
-                spring = {"spring": _spring_entries(joint, stiffness)}
-            damped = {"damping": damping} if damping else {}
-            return {"kind": "elastic", **spring, **damped, **_motor_entries(motor)}
-        case AntagonisticDrive() as drive:
-            springs = {f"spring_{k + 1}": _spring_entries(joint, spring) for k, spring in enumerate(drive.springs)}
-            return {"kind": "antagonistic", **springs, **_two_motor_entries(drive)}
-        case LeverDrive() as drive:
-            return {"kind": "lever", **{key: getattr(drive, key) for key in LEVER_KEYS}, **_two_motor_entries(drive)}
-    raise RobotError(f"the drive of joint '{joint.name}', {joint.drive!r}, has no form in robot files yet")
-
-
-def _two_motor_entries(drive: VariableStiffnessDrive) -> dict[str, Any]:
-    motors = {f"motor_{k + 1}": _motor_entries(motor, "") for k, motor in enumerate(drive.motors)}
-    return motors | {key: x for key, default in TWO_MOTOR_OPTIONS.items() if (x := getattr(drive, key)) != default}
-
-
-def _spring_entries(joint: Joint, spring: Spring) -> dict[str, Any]:
-    for kind, law in SPRINGS.items():
-        if type(spring) is law:
-            return {"kind": kind, **dataclasses.asdict(spring)}
-    raise RobotError(f"the spring of joint '{joint.name}', {spring!r}, has no form in robot files")
-
-
-def _motor_entries(motor: Motor, prefix: str = "motor_") -> dict[str, Any]:
-    names = [field.name for field in dataclasses.fields(Motor)[1:]]
-    return {f"{prefix}inertia": motor.inertia, **{f"{prefix}{key}": x for key in names if (x := getattr(motor, key))}}
-
-
 def _toml(value: Any) -> str:
+    """A value in TOML; floats with all their digits."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):

@@ -1,49 +1,27 @@
-"""Observers, one file each: frozen parameters, (state, measurement) -> (state, estimate); and their noise."""
+"""Observers, one file per method: (state, measurement, torque) -> (state, outputs).
 
-from .base import Measurement, Observer
-from .contact import ExternalWrench, external_wrench, struck_links
-from .detector import Detector
-from .differentiator import DerivativeState, FilteredDerivative
-from .energy import EnergyResidual
-from .faults import Fault, FaultIdentifier
-from .friction import FrictionObserver
-from .kalman import KalmanDifferentiator, MotionEstimate
-from .momentum import JointTorqueResidual, MomentumResidual
-from .motor_encoder import LinkResidual, MotorEncoderResidual, SpringTorqueObserver
-from .noise import output_covariance
-from .residual import Residual, Status, TransferFunction
-from .thresholds import Spread, false_alarm_thresholds, spread_of_log, spread_of_noise
-from .timed import TimedObserver
-from .velocities import VelocityEstimator
+To add an observer: one file with a subclass of `Observer`, `TimedObserver` or `Residual`, and one line here.
+"""
 
-__all__ = [
-    "DerivativeState",
-    "Detector",
-    "EnergyResidual",
-    "ExternalWrench",
-    "Fault",
-    "FaultIdentifier",
-    "FilteredDerivative",
-    "FrictionObserver",
-    "JointTorqueResidual",
-    "KalmanDifferentiator",
-    "LinkResidual",
-    "Measurement",
-    "MomentumResidual",
-    "MotionEstimate",
-    "MotorEncoderResidual",
-    "Observer",
-    "Residual",
-    "Spread",
-    "SpringTorqueObserver",
-    "Status",
-    "TimedObserver",
-    "TransferFunction",
-    "VelocityEstimator",
-    "external_wrench",
-    "false_alarm_thresholds",
-    "output_covariance",
-    "spread_of_log",
-    "spread_of_noise",
-    "struck_links",
-]
+from .base import Measurement as Measurement, Observer as Observer
+from .contact import ExternalWrench as ExternalWrench, external_wrench as external_wrench, struck_links as struck_links
+from .detector import Detector as Detector
+from .differentiator import DerivativeState as DerivativeState, FilteredDerivative as FilteredDerivative
+from .energy import EnergyResidual as EnergyResidual
+from .faults import Fault as Fault, FaultIdentifier as FaultIdentifier
+from .friction import FrictionObserver as FrictionObserver
+from .kalman import KalmanDifferentiator as KalmanDifferentiator, MotionEstimate as MotionEstimate
+from .link_residual import LinkResidual as LinkResidual
+from .momentum import JointTorqueResidual as JointTorqueResidual, MomentumResidual as MomentumResidual
+from .motor_encoder import MotorEncoderResidual as MotorEncoderResidual
+from .noise import output_covariance as output_covariance
+from .residual import Residual as Residual, Status as Status, TransferFunction as TransferFunction
+from .spring_torque import SpringTorqueObserver as SpringTorqueObserver
+from .thresholds import (
+    Spread as Spread,
+    false_alarm_thresholds as false_alarm_thresholds,
+    spread_of_log as spread_of_log,
+    spread_of_noise as spread_of_noise,
+)
+from .timed import TimedObserver as TimedObserver
+from .velocities import VelocityEstimator as VelocityEstimator

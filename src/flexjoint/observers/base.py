@@ -1,7 +1,7 @@
-"""What every observer is: a pure law  (state, measurement, torque) -> (state, outputs), called once a period.
+"""The interface of every observer: (state, measurement, torque) -> (state, outputs), called once per period.
 
-The law is written in SX.  The same lines run inside the compiled loop of `simulate`, where the controller may see the
-outputs, and alone, as a kernel, when an observer is called with arrays.
+An observer is a pure law, written once in SX.  `simulate` compiles it together with robot and controller, which may
+read its outputs.  Called with arrays, an observer runs the same law as a kernel of its own.
 """
 
 from __future__ import annotations
@@ -9,9 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
@@ -21,26 +22,35 @@ from ..compiler.runtime.kernel import Kernel
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca
+from ..types import Expression, FloatArray, Signal, Stack
+
+ObserverResult: TypeAlias = tuple[Sequence[Expression], Mapping[str, Expression]]  # the next state, and the outputs
 
 
 class Measurement(NamedTuple):
-    """What sensors tell at one time: positions and velocities of links and motors, torques on the links.
+    """What the sensors measure at one time.  A field that an observer does not read may be None.
 
-    `theta` and `theta_v` have an entry a motor, in the order of `Robot.motor_joints`.  At a rigid joint the motor turns
-    with the link, and `tau_e` is the motor torque of the period that is over.
+    Args:
+        q: Link positions (..., n), rad or m.
+        v: Link velocities (..., n), rad/s or m/s.
+        theta: Motor positions (..., m) divided by the gear ratio, rad or m, in the order of `Robot.motor_names`.
+        theta_v: Motor velocities (..., m) divided by the gear ratio, rad/s or m/s.
+        tau_e: Torques (..., n) on the links, Nm or N.  At a rigid joint it is the motor torque of the period before.
     """
 
-    q: Any
-    v: Any
-    theta: Any
-    theta_v: Any
-    tau_e: Any
+    q: Signal
+    v: Signal
+    theta: Signal
+    theta_v: Signal
+    tau_e: Signal
 
 
 class Observer(ABC):
-    """A law with its numbers; subclasses are frozen dataclasses.
+    """An observer with its numbers.  Subclasses are frozen dataclasses.
 
-    `robot` is the model that the law uses, `period` the time between two calls.
+    Attributes:
+        robot: The model inside the law.
+        period: Time between two calls, s.
     """
 
     robot: Robot
@@ -49,29 +59,41 @@ class Observer(ABC):
     @property
     @abstractmethod
     def memory(self) -> tuple[int, ...]:
-        """How many numbers each array of the state has."""
+        """The size of each array of the state."""
 
     @property
     @abstractmethod
     def outputs(self) -> Mapping[str, int]:
-        """The outputs by name, and how many numbers each has."""
+        """The size of each output, by name."""
 
     @abstractmethod
     def start(self, measurement: Measurement) -> tuple[Sequence[Any], Mapping[str, Any]]:
         """State and outputs at the first measurement, arrays (..., size); no time has passed yet."""
 
     @abstractmethod
-    def law(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[Sequence[Any], Mapping]:
-        """(state, outputs) in SX, one period after the last; `torque` is what the motors gave in between."""
+    def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
+        """The law, in SX, one period after the call before.
 
-    def checked_law(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[list, dict[str, Any]]:
-        """The law on copies of its arguments, which it may write into; what it returns has the sizes it declares."""
-        states = [Array(f"state{k}", (size,)) for k, size in enumerate(self.memory)]
+        Args:
+            state: One column per array of the state, of the sizes `memory`.
+            measurement: Columns (n, 1) of the links and (m, 1) of the motors.
+            torque: Motor torque (m, 1) since the call before, Nm or N.
+
+        Returns:
+            The next state, and the outputs by name.
+        """
+
+    def checked_law(
+        self, state: Stack, measurement: Measurement, torque: Expression
+    ) -> tuple[list[Expression], dict[str, Expression]]:
+        """`law` on copies of its arguments, which it may write into, with the sizes of its results checked."""
         found = self.law(*mapped((list(state), measurement, torque), ca.SX))
-        return self.as_declared(f"{type(self).__name__}.law", states, found)
+        return self.as_declared(f"{type(self).__name__}.law", self._state_arrays, found)
 
-    def as_declared(self, owner: str, states: Sequence[Array], found: Any) -> tuple[list, dict[str, Any]]:
-        """State and outputs in SX, compared with their declarations."""
+    def as_declared(
+        self, owner: str, states: Sequence[Array], found: Any
+    ) -> tuple[list[Expression], dict[str, Expression]]:
+        """State and outputs with the declared sizes; `owner` begins the message of an InputError."""
         check_count(owner, "its result", ("state", "outputs"), found)
         after, outputs = found
         if not isinstance(outputs, Mapping) or (missing := [name for name in self.outputs if name not in outputs]):
@@ -81,21 +103,34 @@ class Observer(ABC):
         known = {name: declared(owner, array, outputs[name]) for name, array in arrays.items()}
         return declared_all(owner, "its state", states, after), known
 
-    def __call__(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[tuple, dict[str, Any]]:
-        """The next state, and the outputs by name."""
+    def __call__(
+        self, state: Sequence[ArrayLike], measurement: Measurement, torque: ArrayLike
+    ) -> tuple[tuple[FloatArray, ...], dict[str, FloatArray]]:
+        """Updates the observer with one sample, or with a batch of them.
+
+        Args:
+            state: The state returned by the call before, or by `start`.
+            measurement: Measured positions, velocities and torques.
+            torque: Motor torque (..., m) since the call before, Nm or N.
+
+        Returns:
+            The next state, and the outputs (..., size) by name.
+        """
         found = self._kernel(*state, *measurement, np.asarray(torque, dtype=float))
         count = len(self.memory)
         return tuple(found[:count]), dict(zip(self.outputs, found[count:]))
 
+    @property
+    def _state_arrays(self) -> list[Array]:
+        return [Array(f"state{k}", (size,)) for k, size in enumerate(self.memory)]
+
     @cached_property
     def _kernel(self) -> Kernel:
-        robot, count = self.robot, len(self.memory)
-        states = [Array(f"state{k}", (size,)) for k, size in enumerate(self.memory)]
+        robot, count, states = self.robot, len(self.memory), self._state_arrays
         outputs = [Array(name, (size,)) for name, size in self.outputs.items()]
-        sizes = measurement_sizes(robot)
-        measured = [Array(name, (size,)) for name, size in zip(Measurement._fields, sizes)]
+        measured = [Array(name, (size,)) for name, size in zip(Measurement._fields, measurement_sizes(robot))]
 
-        def law(*arrays: Any) -> list[tuple[Array, Any]]:
+        def law(*arrays: Expression) -> list[tuple[Array, Expression]]:
             state, measurement, torque = list(arrays[:count]), Measurement(*arrays[count:-1]), arrays[-1]
             after, found = self.checked_law(state, measurement, torque)
             return [*zip(states, after), *((array, found[array.name]) for array in outputs)]
@@ -105,6 +140,6 @@ class Observer(ABC):
 
 
 def measurement_sizes(robot: Robot) -> tuple[int, ...]:
-    """How many numbers each field of a Measurement has."""
+    """The size of each field of a Measurement."""
     n, m = robot.n, robot.motor_count
     return n, n, m, m, n

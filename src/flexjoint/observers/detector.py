@@ -1,4 +1,4 @@
-"""Alarms from residuals: thresholds with hysteresis, in the same kernel as the residual."""
+"""Alarms from residuals: thresholds with hysteresis, in the kernel of the residual."""
 
 from __future__ import annotations
 
@@ -8,23 +8,41 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..errors import NOT_NUMBERS, InputError
+from ..checks import positive_numbers
+from ..errors import InputError
 from ..spatial import ca, sx
+from ..types import Expression, FloatArray
 from .base import Measurement
 from .residual import Status, split
-from .timed import TimedObserver, Wrapped
+from .timed import ObserverWrapper, StepResult, TimedObserver
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Detector(Wrapped):
-    """A residual, and an alarm for each of its numbers.
+class Detector(ObserverWrapper):
+    """A residual with an alarm per channel entry.
 
-    An alarm begins where |r| has been above its threshold for `confirmation` seconds, and ends where |r| falls below
-    `release` times that.  `thresholds` gives a finite number, or one an entry, for each channel that is watched; see
-    `false_alarm_thresholds`.  While the residual is blind its alarms stay as they were, and `blind` grows.
+    An alarm begins when |r| has been above its threshold for `confirmation` seconds.  It ends when |r| falls below
+    `release` times the threshold.  Without a new residual the alarms keep their values, and `blind` grows.
 
-    Outputs: those of the residual, and for each channel watched `<channel>_alarm`, 1 or 0.
+    Outputs: those of the residual, and `<channel>_alarm`, 1 or 0, per channel with a threshold.
+
+    Args:
+        residual: The residual to watch.
+        thresholds: By channel, a positive number or one per entry, Nm or N; see `false_alarm_thresholds`.
+        release: Share of the threshold, 0 to 1, below which an alarm ends; 0.7 by default.
+        confirmation: Time above the threshold before an alarm, s; 0 by default.
+
+    Raises:
+        InputError: A channel does not exist, or a number is out of range.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> residual = fj.observers.JointTorqueResidual(fj.load("hua_3r"), 50.0, 50.0)
+        >>> detector = fj.observers.Detector(residual, {"link": 1.0})
+        >>> detector.outputs
+        {'link': 3, 'motor': 3, 'status': 1, 'blind': 1, 'link_alarm': 3}
     """
 
     residual: TimedObserver
@@ -42,7 +60,8 @@ class Detector(Wrapped):
             raise InputError(f"Detector: release is {self.release!r}; it must lie between 0 and 1")
         if not 0 <= self.confirmation < np.inf:
             raise InputError(f"Detector: confirmation is {self.confirmation!r}; it must be a time in s")
-        found = {x: levels(x, y, sizes[x], self.residual.idle.get(x)) for x, y in self.thresholds.items()}
+        zero = self.residual.always_zero
+        found = {name: checked_thresholds(name, x, sizes[name], zero.get(name)) for name, x in self.thresholds.items()}
         object.__setattr__(self, "thresholds", found)
 
     @property
@@ -50,45 +69,39 @@ class Detector(Wrapped):
         return self.residual
 
     @cached_property
-    def level(self) -> np.ndarray:
+    def level(self) -> FloatArray:
+        """The thresholds of all channels in one array."""
         return np.concatenate(list(self.thresholds.values()))
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of the residual's state, of the alarms, and of the times above their thresholds."""
+        """Sizes of the parts of the state: of the residual, the alarms, and the times above the thresholds."""
         return self.residual.memory[0], len(self.level), len(self.level)
 
     @cached_property
     def outputs(self) -> dict[str, int]:
         return {**self.residual.outputs, **{f"{x}_alarm": len(y) for x, y in self.thresholds.items()}}
 
-    def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         inner, alarm, above = split(state, self.sizes)
         after, found = self.residual.step(inner, h, measurement, torque)
         size, level = ca.fabs(ca.vertcat(*(found[x] for x in self.thresholds))), sx(self.level)
-        fresh = found["status"] <= sx(Status.SATURATED)
-        above = ca.if_else(fresh, ca.if_else(size > level, above + h, 0), above)
+        updated = found["status"] <= sx(Status.SATURATED)
+        above = ca.if_else(updated, ca.if_else(size > level, above + h, 0), above)
         high = ca.logic_and(size > level, above >= self.confirmation)
         raised = ca.if_else(high, 1, ca.if_else(size < self.release * level, 0, alarm))
-        alarm = ca.if_else(fresh, raised, alarm)
+        alarm = ca.if_else(updated, raised, alarm)
         alarms = split(alarm, map(len, self.thresholds.values()))
         return ca.vertcat(after, alarm, above), {**found, **dict(zip((f"{x}_alarm" for x in self.thresholds), alarms))}
 
 
-def levels(name: str, value: Any, size: int, idle: np.ndarray | None = None) -> np.ndarray:
-    """Thresholds of a channel: positive and finite, but where the residual is zero by design."""
-    try:
-        found = np.broadcast_to(np.asarray(value, dtype=float), size)
-    except NOT_NUMBERS:
-        raise InputError(
-            f"Detector: thresholds of '{name}' must be a number or {size} numbers, not {value!r}"
-        ) from None
-    if not np.all(found > 0):
-        raise InputError(f"Detector: thresholds of '{name}' are {found.tolist()}; every number must be positive")
-    watched = np.ones(size, dtype=bool) if idle is None else ~idle
+def checked_thresholds(name: str, value: ArrayLike, size: int, zero: np.ndarray | None = None) -> FloatArray:
+    """Thresholds (size,) of a channel: positive, and finite except where the residual is `zero` by design."""
+    found = positive_numbers("Detector", f"threshold of '{name}'", value, size, infinite=True)
+    watched = np.ones(size, dtype=bool) if zero is None else ~zero
     if not np.all(np.isfinite(found[watched])):
         raise InputError(
-            f"Detector: thresholds of '{name}' are {found.tolist()}; with an infinite one nothing is ever detected: "
-            "give finite numbers, or leave out the channel"
+            f"Detector: threshold of '{name}' is {found.tolist()}; with an infinite one nothing is ever detected: give "
+            "finite numbers, or leave out the channel"
         )
     return found

@@ -1,29 +1,54 @@
-"""The rate of a measured quantity by a first-order filter: the one differentiation that [EJNEA sec. II-B] asks for."""
+"""The rate of a measured signal by a first-order filter: the differentiation of [EJNEA sec. II-B].
+
+s/(1 + s/ω),   rate⁺ = α rate + (1 − α) (x⁺ − x)/h,   α = e^(−ω h)
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import positive
 from ..numerics import exp
+from ..types import FloatArray, Signal
 
 
 class DerivativeState(NamedTuple):
-    """The last measurement and the rate found with it."""
+    """State of a `FilteredDerivative`.
 
-    measurement: Any
-    rate: Any
+    Args:
+        measurement: The last measurement, any shape.
+        rate: The filtered rate, of the same shape, per s.
+    """
+
+    measurement: Signal
+    rate: Signal
 
 
 @dataclass(frozen=True)
 class FilteredDerivative:
-    """s/(1 + s/cutoff), sampled every `period` seconds; `cutoff` in rad/s.
+    """The filter s/(1 + s/cutoff), sampled.
 
-    Exact for measurements that run straight between samples.  A rate that changes steadily is followed 1/cutoff seconds
-    late.
+    It is exact for measurements that are linear between samples.  A rate that changes linearly is followed with a
+    delay of 1/cutoff seconds.
+
+    Args:
+        period: Time between two samples, s.
+        cutoff: Corner frequency, rad/s.
+
+    Raises:
+        InputError: A number is not positive.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> differentiator = fj.observers.FilteredDerivative(period=1e-3, cutoff=500.0)
+        >>> state = differentiator.start([0.0], rate=2.0)
+        >>> state, rate = differentiator(state, [0.002])
+        >>> rate
+        array([2.])
     """
 
     period: float
@@ -34,30 +59,34 @@ class FilteredDerivative:
             positive("FilteredDerivative", name, getattr(self, name))
 
     @property
-    def memory(self) -> float:
-        """What is left of a rate after one period."""
+    def decay(self) -> float:
+        """α = e^(−ω h), the share of a rate that is left after one period."""
         return exp(-self.cutoff * self.period)
 
-    def start(self, measurement: Any, rate: Any = 0.0) -> DerivativeState:
+    def start(self, measurement: ArrayLike, rate: ArrayLike = 0.0) -> DerivativeState:
+        """The state at the first measurement, with an initial rate of 0 by default."""
         x = np.asarray(measurement, dtype=float)
         return DerivativeState(x, np.broadcast_to(np.asarray(rate, dtype=float), x.shape))
 
-    def __call__(self, state: DerivativeState, measurement: Any) -> tuple[DerivativeState, np.ndarray]:
-        """The next state, and the rate."""
+    def __call__(self, state: DerivativeState, measurement: ArrayLike) -> tuple[DerivativeState, FloatArray]:
+        """The next state, and the rate, one period later."""
         return self.law(state, np.asarray(measurement, dtype=float))
 
-    def law(self, state: DerivativeState, x: Any) -> tuple[DerivativeState, Any]:
-        """The same of arrays or of SX."""
+    def law(self, state: DerivativeState, x: Signal) -> tuple[DerivativeState, Signal]:
+        """The same for arrays or SX."""
         slope = (x - state.measurement) / self.period
-        rate = self.memory * state.rate + (1 - self.memory) * slope
+        rate = self.decay * state.rate + (1 - self.decay) * slope
         return DerivativeState(x, rate), rate
 
-    def covariance(self, noise: Any) -> np.ndarray:
-        """Of (measurement, rate), (2, 2, ...), from the standard deviation of white measurement noise, any shape.
+    def covariance(self, noise: ArrayLike) -> FloatArray:
+        """The covariance (2, 2, ...) of (measurement, rate).
 
-        The rate's weights on past measurements are c, −c(1 − α), −cα(1 − α), ... with c = (1 − α)/period.
+        The weights of past measurements in the rate are c, −c(1 − α), −cα(1 − α), ... with c = (1 − α)/period.
+
+        Args:
+            noise: Standard deviation of white measurement noise, any shape.
         """
         variance = np.asarray(noise, dtype=float) ** 2
-        c = (1 - self.memory) / self.period
-        shape = np.array([[1.0, c], [c, 2 * c * c / (1 + self.memory)]])
+        c = (1 - self.decay) / self.period
+        shape = np.array([[1.0, c], [c, 2 * c * c / (1 + self.decay)]])
         return np.multiply.outer(shape, variance)

@@ -1,13 +1,14 @@
-"""The residual of energy: one number for the whole robot  [Haddadin sec. IV].
+"""The energy residual: the power of external forces, one number for the whole robot  [Haddadin sec. IV].
 
-The energy E = T + U of the links changes by what motors and springs do, less what friction takes; what is missing is
-the power u = vᵀτ_ext of forces from outside.  A robot at rest feels nothing by it, nor a force that does no work.
+The energy E = T + U of the links changes by the work of motors and springs, less the friction losses.  The rest is the
+power u = vᵀτ_ext of external forces.  It does not show a force on a robot at rest, or one that does no work.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,25 +18,42 @@ from ..dynamics.energy import gravity_energy, kinetic_energy
 from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
 from ..spatial import ca
+from ..types import Expression, FloatArray
 from .base import Measurement
-from .momentum import LONGEST
-from .residual import Balance, Residual, checked_residual
+from .momentum import MAX_GAP
+from .residual import Balance, Residual, check_residual
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EnergyResidual(Residual):
-    """r' = K (vᵀτ_ext − r), with K the `cutoff` in rad/s.
+    """The power of external forces, filtered: r' = K (vᵀτ_ext − r).
 
-    Joints with springs need joint torque sensors.  Outputs: `power` (1,) in W, `status`, `blind`.
+    It reads q and v, and tau_e if a joint is elastic.  Outputs: `power` (1,), W; `status`, see `Status`; `blind`, the
+    time in s since the last new residual.
+
+    Args:
+        robot: The model.
+        cutoff: K, rad/s.
+        period: Time between two calls, s; 1e-3 by default.
+        max_gap: Longest time between two samples that is bridged, s; 0.05 by default.
+
+    Raises:
+        InputError: A number is not positive, or rotors couple to other links.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.observers.EnergyResidual(fj.load("hua_3r"), cutoff=30.0).reads
+        ('q', 'v', 'tau_e')
     """
 
     robot: Robot
     cutoff: float
     period: float = 1e-3
-    longest: float = LONGEST
+    max_gap: float = MAX_GAP
+    causes: ClassVar[Mapping[str, str]] = {"power": "collision, load or actuator"}
 
     def __post_init__(self) -> None:
-        checked_residual(self)
+        check_residual(self)
         positive("EnergyResidual", "cutoff", self.cutoff)
         require("EnergyResidual", self.robot, spong_rotors("exchanges energy with the links"))
 
@@ -48,22 +66,22 @@ class EnergyResidual(Residual):
         return {"power": 1}
 
     @property
-    def gain(self) -> np.ndarray:
+    def gain(self) -> FloatArray:
         return np.array([self.cutoff])
 
     @property
-    def places(self) -> int:
+    def position_count(self) -> int:
         return self.robot.n
 
     def balance(self, measurement: Measurement) -> Balance:
         robot, (q, v, *_) = self.robot, measurement
         energy = kinetic_energy.function(robot, q, v) + gravity_energy.function(robot, q)
-        pulling = [measurement.tau_e[i] if elastic else 0.0 for i, elastic in enumerate(robot.compliant)]
-        return Balance(energy, ca.dot(v, ca.vertcat(*pulling) - link_friction(robot, [v], 0)[0]), q)
+        springs = [measurement.tau_e[i] if elastic else 0.0 for i, elastic in enumerate(robot.compliant)]
+        return Balance(energy, ca.dot(v, ca.vertcat(*springs) - link_friction(robot, [v], 0)[0]), q)
 
-    def driving(self, torque: Any) -> Any:
+    def motor_input(self, torque: Expression) -> Expression:
         return ca.vertcat(*[0.0 if elastic else torque[i] for i, elastic in enumerate(self.robot.compliant)])
 
-    def force(self, h: Any, before: Balance, now: Balance, impulse: Any) -> Any:
-        work = ca.dot(self.driving(impulse) / h, now.place - before.place)
+    def unknown_input(self, h: Expression, before: Balance, now: Balance, impulse: Expression) -> Expression:
+        work = ca.dot(self.motor_input(impulse) / h, now.position - before.position)
         return (now.p - before.p - work) / h - (before.rate + now.rate) / 2

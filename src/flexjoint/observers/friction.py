@@ -1,7 +1,7 @@
-"""An observer of friction: what the motors lose on their way, without a model of it  [LeTien].
+"""An observer of friction that needs no friction model  [LeTien].
 
-It is the residual of the motors of a robot whose friction is not known, with the other sign.  Added to the command it
-compensates friction.  With joint torque sensors a collision, which acts on the link, does not show in it; at a rigid
+Its output is the motor residual of the robot without friction, with the opposite sign.  Added to the commanded torque
+it compensates friction.  With joint torque sensors a collision, which acts on the link, does not show in it; at a rigid
 joint it does.
 """
 
@@ -15,24 +15,41 @@ from typing import Any
 from ..drives import ElasticDrive, RigidDrive, VariableStiffnessDrive
 from ..robot import Link, Robot
 from ..spatial import ca
+from ..types import Expression
 from .base import Measurement
-from .momentum import LONGEST, JointTorqueResidual
+from .momentum import MAX_GAP, JointTorqueResidual
 from .residual import TransferFunction
-from .timed import TimedObserver
+from .timed import StepResult, TimedObserver
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrictionObserver(TimedObserver):
-    """The torque of friction at each motor, f̂' = K (f − f̂): at elastic joints that of the motor alone.
+    """The friction torque at each motor, filtered: f̂' = K (f − f̂).
 
-    `cutoff` is K in rad/s, a number or one a joint.  What the robot says of friction is ignored.  Outputs: `friction`
-    (motors,), `status`, `blind`.
+    At an elastic joint it is the friction of the motor, at a rigid one that of motor and joint.  It reads the same as
+    `JointTorqueResidual`.  Outputs: `friction` (m,), Nm or N; `status`, see `Status`; `blind`, the time in s since
+    the last new estimate.
+
+    Args:
+        robot: The model; its friction is ignored.
+        cutoff: K, rad/s, a positive number or one per joint (n,).
+        period: Time between two calls, s; 1e-3 by default.
+        max_gap: Longest time between two samples that is bridged, s; 0.05 by default.
+        sensors: Whether joint torques tau_e are measured, as by default; otherwise deflections give them.
+
+    Raises:
+        InputError: A number is not positive.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.observers.FrictionObserver(fj.load("kuka_lwr"), cutoff=100.0).outputs
+        {'friction': 7, 'status': 1, 'blind': 1}
     """
 
     robot: Robot
     cutoff: Any
     period: float = 1e-3
-    longest: float = LONGEST
+    max_gap: float = MAX_GAP
     sensors: bool = True
 
     def __post_init__(self) -> None:
@@ -40,8 +57,9 @@ class FrictionObserver(TimedObserver):
 
     @cached_property
     def residual(self) -> JointTorqueResidual:
+        """The residual of the robot without friction."""
         smooth = without_friction(self.robot)
-        return JointTorqueResidual(smooth, self.cutoff, self.cutoff, self.period, self.longest, self.sensors)
+        return JointTorqueResidual(smooth, self.cutoff, self.cutoff, self.period, self.max_gap, self.sensors)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -60,9 +78,10 @@ class FrictionObserver(TimedObserver):
         return self.residual.memory
 
     def transfer_function(self, channel: int = 0) -> TransferFunction:
+        """The filter from the friction of a motor to its estimate: K/(s + K)."""
         return self.residual.transfer_function(self.robot.motor_joints[channel])
 
-    def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         after, found = self.residual.step(state, h, measurement, torque)
         behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
         lost = [-(found["motor"] if spring else found["link"])[k] for k, spring in enumerate(behind)]
@@ -70,20 +89,20 @@ class FrictionObserver(TimedObserver):
 
 
 def without_friction(robot: Robot) -> Robot:
-    """The same robot, joints and motors running freely."""
-    return robot.replace(links=tuple(map(freed, robot.links)))
+    """The robot with frictionless joints and motors."""
+    return robot.replace(links=tuple(map(_frictionless_link, robot.links)))
 
 
-def freed(link: Link) -> Link:
+def _frictionless_link(link: Link) -> Link:
     drive = link.joint.drive
     if isinstance(drive, RigidDrive | ElasticDrive):
-        drive = dataclasses.replace(drive, motor=running_freely(drive.motor))
+        drive = dataclasses.replace(drive, motor=_frictionless(drive.motor))
     elif isinstance(drive, VariableStiffnessDrive):
-        one, two = map(running_freely, drive.motors)
+        one, two = map(_frictionless, drive.motors)
         drive = dataclasses.replace(drive, motor_1=one, motor_2=two)  # type: ignore[type-var]
-    return dataclasses.replace(link, joint=dataclasses.replace(running_freely(link.joint), drive=drive))
+    return dataclasses.replace(link, joint=dataclasses.replace(_frictionless(link.joint), drive=drive))
 
 
-def running_freely(item: Any) -> Any:
+def _frictionless(item: Any) -> Any:
     """A joint or a motor without friction."""
     return dataclasses.replace(item, viscous_friction=0.0, coulomb_friction=0.0)

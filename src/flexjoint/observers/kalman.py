@@ -1,46 +1,71 @@
-"""Position and velocity from a noisy position by a stationary Kalman filter; of a torque and its rate likewise.
+"""A signal and its rate from noisy measurements by a stationary Kalman filter.
 
-The quantity is modelled as driven by white noise in its second derivative: x'' = w.  The gain is the stationary one, so
-the filter is linear and constant, and its covariance says what noise reaches a control law (`output_covariance`).
+The second derivative of the signal is modelled as white noise: x'' = w.  The gain is the stationary one, so the filter
+is linear and time-invariant, and its covariance tells which noise reaches a control law (`output_covariance`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import positive
 from ..numerics import power, product, solve
+from ..types import FloatArray, Signal
 
 
 class MotionEstimate(NamedTuple):
-    """A quantity and its rate."""
+    """State and estimate of a `KalmanDifferentiator`.
 
-    value: Any
-    rate: Any
+    Args:
+        value: The estimated signal, any shape.
+        rate: Its rate, of the same shape, per s.
+    """
+
+    value: Signal
+    rate: Signal
 
 
 @dataclass(frozen=True)
 class KalmanDifferentiator:
-    """A filter called every `period` seconds with measurements of standard deviation `noise`.
+    """A stationary Kalman filter of position and velocity, or of torque and torque rate.
 
-    `agility` is the square root of the spectral density of x'', that is how far the rate wanders, per √s.  A small one
-    smooths more and follows later.
+    Args:
+        period: Time between two samples, s.
+        noise: Standard deviation of the measurements, in their unit.
+        process_noise: Square root of the spectral density of x'', in the unit of the signal per s^1.5.  A smaller one
+            smooths more and follows with a longer delay.
+
+    Attributes:
+        gain: Kalman gain (2,) of value and rate.
+        covariance: Covariance (2, 2) of (value, rate) after a measurement.
+
+    Raises:
+        InputError: A number is not positive.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> kalman = fj.observers.KalmanDifferentiator(period=1e-3, noise=1e-5, process_noise=1.0)
+        >>> state = kalman.start([0.0], rate=2.0)
+        >>> state, estimate = kalman(state, [0.002])
+        >>> estimate.rate
+        array([2.])
     """
 
     period: float
     noise: float
-    agility: float
-    gain: np.ndarray = field(init=False, repr=False, compare=False)
-    covariance: np.ndarray = field(init=False, repr=False, compare=False)  # of (value, rate) after a measurement
+    process_noise: float
+    gain: FloatArray = field(init=False, repr=False, compare=False)
+    covariance: FloatArray = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        for name in ("period", "noise", "agility"):
+        for name in ("period", "noise", "process_noise"):
             positive("KalmanDifferentiator", name, getattr(self, name))
-        # in units of period and noise, where only agility² period³ / noise² is left
-        index = power(self.agility, 2) * power(self.period, 3) / power(self.noise, 2)
+        # in units of period and noise only process_noise² period³ / noise² is left
+        index = power(self.process_noise, 2) * power(self.period, 3) / power(self.noise, 2)
         before = predicted_covariance(index)
         gain = before[:, 0] / (before[0, 0] + 1.0)
         after = before - np.multiply.outer(before[0], before[0]) / (before[0, 0] + 1.0)
@@ -48,25 +73,28 @@ class KalmanDifferentiator:
         object.__setattr__(self, "gain", gain * units)
         object.__setattr__(self, "covariance", power(self.noise, 2) * after * np.multiply.outer(units, units))
 
-    def start(self, measurement: Any, rate: Any = 0.0) -> MotionEstimate:
+    def start(self, measurement: ArrayLike, rate: ArrayLike = 0.0) -> MotionEstimate:
+        """The state at the first measurement, with an initial rate of 0 by default."""
         x = np.asarray(measurement, dtype=float)
         return MotionEstimate(x, np.broadcast_to(np.asarray(rate, dtype=float), x.shape))
 
-    def __call__(self, state: MotionEstimate, measurement: Any) -> tuple[MotionEstimate, MotionEstimate]:
-        """The next state, which is the estimate: twice."""
+    def __call__(self, state: MotionEstimate, measurement: ArrayLike) -> tuple[MotionEstimate, MotionEstimate]:
+        """The next state, and the estimate, which is the state, one period later."""
         return self.law(state, np.asarray(measurement, dtype=float))
 
-    def law(self, state: MotionEstimate, x: Any) -> tuple[MotionEstimate, MotionEstimate]:
-        """The same of arrays or of SX."""
+    def law(self, state: MotionEstimate, x: Signal) -> tuple[MotionEstimate, MotionEstimate]:
+        """The same for arrays or SX."""
         ahead = state.value + self.period * state.rate
-        surprise = x - ahead
-        estimate = MotionEstimate(ahead + self.gain[0] * surprise, state.rate + self.gain[1] * surprise)
+        innovation = x - ahead
+        estimate = MotionEstimate(ahead + self.gain[0] * innovation, state.rate + self.gain[1] * innovation)
         return estimate, estimate
 
 
-def predicted_covariance(index: float) -> np.ndarray:
-    """Of (value, rate) before a measurement, in units of noise and period: the solution of the Riccati equation
-    P = F (P − P Hᵀ (H P Hᵀ + 1)⁻¹ H P) Fᵀ + Q, by doubling  [Anderson sec. 6.7]."""
+def predicted_covariance(index: float) -> FloatArray:
+    """The covariance (2, 2) of (value, rate) before a measurement, in units of noise and period.
+
+    The solution of the Riccati equation P = F (P − P Hᵀ (H P Hᵀ + 1)⁻¹ H P) Fᵀ + Q, by doubling  [Anderson sec. 6.7].
+    """
     A, G = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 0.0]])  # Fᵀ, HᵀH
     P = index * np.array([[1 / 3, 1 / 2], [1 / 2, 1.0]])
     for _ in range(100):

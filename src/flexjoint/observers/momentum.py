@@ -1,13 +1,14 @@
-"""Residuals of momentum: what acts on a robot beside its motors, gravity, springs and known friction.
+"""Momentum residuals: the torques on a robot other than those of motors, gravity, springs and modelled friction.
 
-Rigid robots: [DeLuca sec. II-A].  With springs the links and the motors have a balance each: what the links lack is a
-collision, what a motor lacks is a fault of its actuator, and neither shows in the other  [Haddadin].  At a rigid joint
-the two cannot be told apart and show in the link's.  In the complete model of the rotors links and motors have their
-part in each other's momentum, S and Sᵀ  [Hua].
+Rigid robots: [DeLuca sec. II-A].  With springs, links and motors have a balance each: an unknown torque on a link is a
+collision or load, one on a motor is an actuator fault, and neither shows in the other  [Haddadin].  At a rigid joint
+the two cannot be distinguished; both show in the residual of the link.  In the complete rotor model the momenta of
+links and motors are coupled by S and Sᵀ  [Hua].
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,53 +24,79 @@ from ..dynamics.recursion.bodies import rotors
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
+from ..types import Expression, FloatArray
 from .base import Measurement
-from .residual import Balance, Residual, checked_residual
+from .residual import Balance, Residual, check_residual
 
-LONGEST = 0.05  # s
+MAX_GAP = 0.05  # s
 
 
 def motors_behind_springs(robot: Robot) -> list[Motor]:
-    """In the order of `Robot.motor_joints`; one without inertia and friction where the motor turns with the link."""
+    """Motors in the order of `Robot.motor_names`; one without inertia and friction where it turns with the link."""
     drives: list[Any] = [robot.joints[i].drive if robot.compliant[i] else None for i in robot.motor_joints]
     return [drive.motors[k >= robot.n] if drive else Motor(0.0) for k, drive in enumerate(drives)]
 
 
-def link_balance(robot: Robot, q: Any, v: Any) -> Balance:
-    """p = M v and Cᵀv − g − friction: two sweeps and one for gravity, O(N)."""
+def link_balance(robot: Robot, q: Expression, v: Expression) -> Balance:
+    """The balance of the links: p = M v, β = Cᵀv − g − friction, in O(N)."""
     rate = coriolis_transpose_product.function(robot, q, v) - gravity_torque.function(robot, q)
     return Balance(generalized_momentum.function(robot, q, v), rate - link_friction(robot, [v], 0)[0], zeros(0))
 
 
-def whole_balance(robot: Robot, q: Any, v: Any, theta_v: Any) -> Balance:
-    """Of links and of the motors behind springs: M v + S θ' and Sᵀv + B θ' in the complete model, S = 0 in Spong's."""
+def link_and_motor_balance(robot: Robot, q: Expression, v: Expression, theta_v: Expression) -> Balance:
+    """The balance of links and motors behind springs: p = [M v + S θ', Sᵀv + B θ'], S = 0 in Spong's model."""
     motors = motors_behind_springs(robot)
-    rubbing = friction(motors, [theta_v], 0)[0]
+    motor_friction = friction(motors, [theta_v], 0)[0]
     if any(rotor.elastic for rotor in rotors(robot)):
         p = ca.vertcat(*generalized_momentum.function(robot, q, v, theta_v, motors=True))
         gradient = coriolis_transpose_product.function(robot, q, v, theta_v, motors=True).links
         rate = gradient - gravity_torque.function(robot, q) - link_friction(robot, [v], 0)[0]
-        return Balance(p, ca.vertcat(rate, -rubbing), zeros(0))
+        return Balance(p, ca.vertcat(rate, -motor_friction), zeros(0))
     links = link_balance(robot, q, v)
     momenta = sx([motor.inertia for motor in motors]) * theta_v  # B θ'
-    return Balance(ca.vertcat(links.p, momenta), ca.vertcat(links.rate, -rubbing), zeros(0))
+    return Balance(ca.vertcat(links.p, momenta), ca.vertcat(links.rate, -motor_friction), zeros(0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MomentumResidual(Residual):
-    """The residual of a rigid robot: r' = K (u − r) with u what acts on the joints beside the motors  [DeLuca (6)].
+    """The unknown torque on the joints of a rigid robot, filtered: r' = K (u − r)  [DeLuca (6)].
 
-    `cutoff` is K in rad/s, a number or one a joint.  Outputs: `residual` (n,), `status`, `blind`.
+    It reads q and v.  Outputs: `residual` (n,), Nm or N; `status`, see `Status`; `blind`, the time in s since the
+    last new residual.
+
+    Args:
+        robot: The model, rigid.
+        cutoff: K, rad/s, a positive number or one per joint (n,).
+        period: Time between two calls, s; 1e-3 by default.
+        max_gap: Longest time between two samples that is bridged, s; 0.05 by default.
+
+    Raises:
+        InputError: A joint is elastic, or a number is not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r").rigid()
+        >>> residual = fj.observers.MomentumResidual(robot, cutoff=50.0)
+        >>> residual
+        MomentumResidual('hua_3r', cutoff=50, period=0.001, max_gap=0.05)
+        >>> still = np.zeros(3)
+        >>> rest = fj.observers.Measurement(still, still, still, still, still)
+        >>> state, outputs = residual.start(rest)
+        >>> state, outputs = residual(state, rest, fj.gravity_torque(robot, still))
+        >>> bool(np.allclose(outputs["residual"], 0.0))
+        True
     """
 
     robot: Robot
     cutoff: Any
     period: float = 1e-3
-    longest: float = LONGEST
+    max_gap: float = MAX_GAP
     reads: ClassVar[tuple[str, ...]] = ("q", "v")
+    causes: ClassVar[Mapping[str, str]] = {"residual": "collision, load or actuator"}
 
     def __post_init__(self) -> None:
-        checked_residual(self, "cutoff")
+        check_residual(self, "cutoff")
         for joint, elastic in zip(self.robot.joints, self.robot.compliant):
             if elastic:
                 raise InputError(
@@ -82,37 +109,54 @@ class MomentumResidual(Residual):
         return {"residual": self.robot.n}
 
     @property
-    def gain(self) -> np.ndarray:
+    def gain(self) -> FloatArray:
         return self.cutoff
 
     def balance(self, measurement: Measurement) -> Balance:
         return link_balance(self.robot, measurement.q, measurement.v)
 
-    def driving(self, torque: Any) -> Any:
+    def motor_input(self, torque: Expression) -> Expression:
         return torque
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JointTorqueResidual(Residual):
-    """Residuals of links and of motors, of rigid joints and joints with springs in any mix, with joint torque sensors.
+    """The unknown torques on links and on motors, filtered, of rigid and elastic joints in any mix.
 
-    `link` follows what acts on the links from outside, `motor` what acts on each motor beside its torque, its spring
-    and known friction; zero where the motor turns with the link.  Of a joint with two motors the torque of each spring
-    is that of its deflection, so that q must be measured too.  With `sensors=False` the torques of all springs are
-    taken from their deflections.  Cutoffs are K in rad/s, numbers or one a joint.
+    With torque sensors it reads q, v, theta_v and tau_e, and theta if a joint has two motors, whose spring torques are
+    those of their deflections.  Without sensors it reads q, v, theta and theta_v.
 
-    Outputs: `link` (n,), `motor` (motors,), `status`, `blind`.
+    Outputs: `link` (n,), the external torque on the links, Nm or N; `motor` (m,), the unknown torque on each motor,
+    zero where the motor turns with the link; `status`, see `Status`; `blind`, the time in s since the last new
+    residual.
+
+    Args:
+        robot: The model.
+        link_cutoff: K of the links, rad/s, a positive number or one per joint (n,).
+        motor_cutoff: K of the motors, rad/s, a positive number or one per joint (n,).
+        period: Time between two calls, s; 1e-3 by default.
+        max_gap: Longest time between two samples that is bridged, s; 0.05 by default.
+        sensors: Whether joint torques tau_e are measured, as by default; otherwise deflections give them.
+
+    Raises:
+        InputError: A number is not positive.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.observers.JointTorqueResidual(fj.load("kuka_lwr"), 50.0, 50.0, sensors=False).reads
+        ('q', 'v', 'theta', 'theta_v')
     """
 
     robot: Robot
     link_cutoff: Any
     motor_cutoff: Any
     period: float = 1e-3
-    longest: float = LONGEST
+    max_gap: float = MAX_GAP
     sensors: bool = True
+    causes: ClassVar[Mapping[str, str]] = {"link": "collision or load", "motor": "actuator"}
 
     def __post_init__(self) -> None:
-        checked_residual(self, "link_cutoff", "motor_cutoff")
+        check_residual(self, "link_cutoff", "motor_cutoff")
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -125,21 +169,21 @@ class JointTorqueResidual(Residual):
         return {"link": self.robot.n, "motor": self.robot.motor_count}
 
     @property
-    def idle(self) -> dict[str, np.ndarray]:
-        """Motors that turn with their links."""
+    def always_zero(self) -> dict[str, np.ndarray]:
+        """The motors that turn with their links."""
         return {"motor": np.array([not self.robot.compliant[i] for i in self.robot.motor_joints])}
 
     @property
-    def gain(self) -> np.ndarray:
+    def gain(self) -> FloatArray:
         return np.concatenate([self.link_cutoff, self.motor_cutoff[list(self.robot.motor_joints)]])
 
     def balance(self, measurement: Measurement) -> Balance:
-        whole = whole_balance(self.robot, measurement.q, measurement.v, measurement.theta_v)
-        on_links, from_motors = self.tensions(measurement)
-        return whole._replace(rate=whole.rate + ca.vertcat(*on_links, *(-x for x in from_motors)))
+        known = link_and_motor_balance(self.robot, measurement.q, measurement.v, measurement.theta_v)
+        on_links, from_motors = self._spring_torques(measurement)
+        return known._replace(rate=known.rate + ca.vertcat(*on_links, *(-x for x in from_motors)))
 
-    def tensions(self, measurement: Measurement) -> tuple[list[Any], list[Any]]:
-        """What springs give to the links, and take from the motors; 0 where there are none."""
+    def _spring_torques(self, measurement: Measurement) -> tuple[list[Expression], list[Expression]]:
+        """Spring torques on each link, and those that each motor carries; 0 at rigid joints."""
         robot, (q, v, theta, theta_v, tau_e) = self.robot, measurement
         second = second_motors(robot)
         on_links, from_motors = [zeros(1)] * robot.n, [zeros(1)] * robot.motor_count
@@ -148,15 +192,15 @@ class JointTorqueResidual(Residual):
                 on_links[i] = from_motors[i] = tau_e[i]
                 continue
             drive: Any = robot.joints[i].drive
-            own = {i: 1, second[i]: drive.c} if i in second else {i: 1}  # motors, and whether θ counts from q
-            phi, phi_v = ([x[k] - c * y[i] for k, c in own.items()] for x, y in ((theta, q), (theta_v, v)))
+            motors = {i: 1, second[i]: drive.c} if i in second else {i: 1}  # 1: θ counts from the link
+            phi, phi_v = ([x[k] - c * y[i] for k, c in motors.items()] for x, y in ((theta, q), (theta_v, v)))
             loads = spring_loads(robot.joints[i], phi, phi_v)
-            on_links[i] = tau_e[i] if self.sensors else total(c * x for c, x in zip(own.values(), loads))
-            for k, load in zip(own, loads):
+            on_links[i] = tau_e[i] if self.sensors else total(c * x for c, x in zip(motors.values(), loads))
+            for k, load in zip(motors, loads):
                 from_motors[k] = load
         return on_links, from_motors
 
-    def driving(self, torque: Any) -> Any:
+    def motor_input(self, torque: Expression) -> Expression:
         robot = self.robot
         on_links = [0.0 if elastic else torque[i] for i, elastic in enumerate(robot.compliant)]
         on_motors = [torque[k] if robot.compliant[i] else 0.0 for k, i in enumerate(robot.motor_joints)]

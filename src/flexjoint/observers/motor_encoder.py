@@ -1,20 +1,21 @@
-"""The residual of a robot with springs that senses nothing but its motors.
+"""The residual of the links from motor encoders alone.
 
-A motor-momentum observer gives the torque of each spring, τ̂_e, through a filter F₁ = K₁/(s + K₁); then q̂ = θ̂ − φ(τ̂_e)
-stands for the link, and the residual of the links follows with its own filter F₂ = K₂/(s + K₂).
+`SpringTorqueObserver` gives the torque of each spring, τ̂_e, through a filter F₁ = K₁/(s + K₁).  Then q̂ = θ̂ − φ(τ̂_e)
+estimates the link position, and `LinkResidual` follows with its own filter F₂ = K₂/(s + K₂).
 
-With θ̂ = θ the estimate q̂ would mix a signal that is late with one that is not: for a constant inertia M the residual
-would then be F₂ [F₁ u + (1 − F₁) M θ''], and every acceleration of the motor would look like a collision.  Here θ
+With θ̂ = θ the estimate q̂ would mix a filtered signal with an unfiltered one: for a constant inertia M the residual
+would be F₂ [F₁ u + (1 − F₁) M θ''], and every acceleration of the motor would look like a collision.  Therefore θ
 passes F₁ too, so that q̂ = F₁ q and
 
     r = F₁ F₂ u,    K₁ K₂ / ((s + K₁)(s + K₂)) :
 
-a filter of second order (`transfer_function`), half a period late as q̂' is a quotient of differences.  Where M and
-gravity depend on q, F₁ does not commute with them; what is left of that is of second order in 1/K₁.
+a filter of second order (`transfer_function`), delayed by half a period because q̂' is a difference quotient.  Where M
+and gravity depend on q, F₁ does not commute with them; the remaining error is of second order in 1/K₁.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -23,144 +24,73 @@ import numpy as np
 
 from ..checks import positive
 from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
-from ..dynamics.drivetrain.friction import friction
 from ..dynamics.drivetrain.springs import deflection_jet
 from ..dynamics.requirements import require, spong_rotors
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
 from ..springs import Spring
+from ..types import Expression
 from .base import Measurement
-from .momentum import LONGEST, link_balance, motors_behind_springs
-from .residual import (
-    Balance,
-    Memory,
-    Residual,
-    Status,
-    TransferFunction,
-    checked_residual,
-    is_finite,
-    split,
-    time_passed,
-)
-from .timed import TimedObserver
+from .link_residual import LinkResidual
+from .momentum import MAX_GAP
+from .residual import ResidualState, Status, TransferFunction, check_residual, is_finite, split, time_passed
+from .spring_torque import SpringTorqueObserver
+from .timed import StepResult, TimedObserver
 
-FORGOTTEN = 7.0  # time constants after which a filter's start counts as forgotten: e⁻⁷ is 0.1 %
+SETTLING_TIME = 7.0  # time constants after which a filter has settled: e⁻⁷ is 0.1 %
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SpringTorqueObserver(Residual):
-    """The torque on each motor's spring from motor encoders: `spring` (motors,) follows it by K/(s + K).
+class LinkEstimate(NamedTuple):
+    """The state next to those of the two observers, as columns."""
 
-    Where the motor turns with the link it is the motor's torque.  Outputs: `spring`, `status`, `blind`.
-    """
-
-    robot: Robot
-    cutoff: float
-    period: float = 1e-3
-    longest: float = LONGEST
-    reads: ClassVar[tuple[str, ...]] = ("theta", "theta_v")
-    from_zero: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        checked_residual(self)
-        positive("SpringTorqueObserver", "cutoff", self.cutoff)
-
-    @property
-    def channels(self) -> dict[str, int]:
-        return {"spring": self.robot.motor_count}
-
-    @property
-    def gain(self) -> np.ndarray:
-        return np.full(self.robot.motor_count, self.cutoff)
-
-    @property
-    def places(self) -> int:
-        return self.robot.motor_count
-
-    def balance(self, measurement: Measurement) -> Balance:
-        motors = motors_behind_springs(self.robot)
-        B = sx([motor.inertia for motor in motors])
-        # what is missing in −B θ'' = −τ + friction + τ_e
-        return Balance(-B * measurement.theta_v, friction(motors, [measurement.theta_v], 0)[0], measurement.theta)
-
-    def driving(self, torque: Any) -> Any:
-        return -torque
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LinkResidual(Residual):
-    """The residual of the links from their motion and from what their transmissions pull, by joint torque sensors.
-
-    Motor torques do not enter: it sees what strikes the links, and no fault of a motor.  At every joint `tau_e` is what
-    acts on the link; where a motor turns with its link and there is no sensor it is the motor's torque, and its inertia
-    counts to the link's.  `cutoff` is K in rad/s, a number or one a joint.
-
-    Outputs: `link` (n,), `status`, `blind`.
-    """
-
-    robot: Robot
-    cutoff: Any
-    period: float = 1e-3
-    longest: float = LONGEST
-    reads: ClassVar[tuple[str, ...]] = ("q", "v", "tau_e")
-
-    def __post_init__(self) -> None:
-        checked_residual(self, "cutoff")
-        require("LinkResidual", self.robot, spong_rotors("takes part in the momentum of the links"))
-
-    @property
-    def channels(self) -> dict[str, int]:
-        return {"link": self.robot.n}
-
-    @property
-    def gain(self) -> np.ndarray:
-        return self.cutoff
-
-    @property
-    def reads_torque(self) -> bool:
-        return False
-
-    def balance(self, measurement: Measurement) -> Balance:
-        links = link_balance(self.robot, measurement.q, measurement.v)
-        return links._replace(rate=links.rate + measurement.tau_e)
-
-    def driving(self, torque: Any) -> Any:
-        return zeros(self.robot.n)
-
-
-class Estimate(NamedTuple):
-    """What is kept beside the states of the two residuals."""
-
-    blind: Any
+    blind: Any  # time since the last new residual, s
     age: Any  # of the estimates, s
-    interval: Any  # between the last two samples
-    theta: Any  # through F₁
+    interval: Any  # between the last two samples, s
+    theta: Any  # motor positions through F₁
     q: Any
     v: Any
-    pull: Any  # on the links
+    tau_e: Any  # torques on the links
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MotorEncoderResidual(TimedObserver):
-    """The residual of the links from motor encoders alone, of rigid and elastic joints and joints with two motors.
+    """The external torque on the links, filtered, from motor encoders alone.
 
-    `spring_cutoff` is K₁ of the observer of the springs, one number for all joints, as they must be late alike;
-    `link_cutoff` is K₂, a number or one a joint.  Nothing is told before K₁ has settled (Status.SETTLING).
+    It reads theta and theta_v, of rigid and elastic joints and of antagonistic joints with two springs.  Until the
+    spring observer has settled, after 7/K₁ s, the status is SETTLING.
 
-    Outputs: `link` (n,), the estimated motion `q` and `v` (n,), torques of the springs `spring` (motors,), `status`,
-    `blind`.
+    Outputs: `link` (n,), Nm or N; the estimated motion `q` and `v` (n,); spring torques `spring` (m,), Nm or N;
+    `status`, see `Status`; `blind`, the time in s since the last new residual.
+
+    Args:
+        robot: The model; no spring is damped.
+        link_cutoff: K₂ of the links, rad/s, a positive number or one per joint (n,).
+        spring_cutoff: K₁ of the spring observer, rad/s; one number, so that all joints have the same delay.
+        period: Time between two calls, s; 1e-3 by default.
+        max_gap: Longest time between two samples that is bridged, s; 0.05 by default.
+
+    Raises:
+        InputError: A spring is damped or shared by two motors, rotors couple to other links, or a number is not
+            positive.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> residual = fj.observers.MotorEncoderResidual(fj.load("hua_3r"), link_cutoff=30.0, spring_cutoff=90.0)
+        >>> residual.transfer_function().denominator.tolist()
+        [1.0, 120.0, 2700.0]
     """
 
     robot: Robot
     link_cutoff: Any
     spring_cutoff: float
     period: float = 1e-3
-    longest: float = LONGEST
+    max_gap: float = MAX_GAP
     reads: ClassVar[tuple[str, ...]] = ("theta", "theta_v")
+    causes: ClassVar[Mapping[str, str]] = {"link": "collision or load"}
 
     def __post_init__(self) -> None:
-        checked_residual(self, "link_cutoff")
+        check_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
         require("MotorEncoderResidual", self.robot, spong_rotors("turns with a link whose velocity is not measured"))
         for k in range(self.robot.motor_count):
@@ -169,16 +99,18 @@ class MotorEncoderResidual(TimedObserver):
             if damped:
                 raise InputError(
                     f"MotorEncoderResidual: the spring of joint '{joint.name}' is damped, so that its torque does not "
-                    "tell its deflection; use JointTorqueResidual with encoders on the links"
+                    "determine its deflection; use JointTorqueResidual with encoders on the links"
                 )
 
     @cached_property
     def springs(self) -> SpringTorqueObserver:
-        return SpringTorqueObserver(self.robot, self.spring_cutoff, self.period, self.longest)
+        """The observer of the spring torques."""
+        return SpringTorqueObserver(self.robot, self.spring_cutoff, self.period, self.max_gap)
 
     @cached_property
     def links(self) -> LinkResidual:
-        return LinkResidual(self.robot, self.link_cutoff, self.period, self.longest)
+        """The residual of the links."""
+        return LinkResidual(self.robot, self.link_cutoff, self.period, self.max_gap)
 
     @property
     def channels(self) -> dict[str, int]:
@@ -191,67 +123,67 @@ class MotorEncoderResidual(TimedObserver):
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
+        """Sizes of the parts of the state: of both observers, then of a LinkEstimate."""
         n, m = self.robot.n, self.robot.motor_count
-        return self.springs.memory[0], self.links.memory[0], *Estimate(1, 1, 1, m, n, n, n)
+        return self.springs.memory[0], self.links.memory[0], *LinkEstimate(1, 1, 1, m, n, n, n)
 
     @cached_property
     def memory(self) -> tuple[int, ...]:
         return (sum(self.sizes),)
 
     def transfer_function(self, channel: int = 0) -> TransferFunction:
-        """From what acts on a link to its residual, for a constant inertia: K₁ K₂ / ((s + K₁)(s + K₂))."""
+        """The filter from the external torque on a link to its residual: K₁ K₂ / ((s + K₁)(s + K₂))."""
         K1, K2 = self.spring_cutoff, float(self.link_cutoff[channel])
         return TransferFunction(np.array([K1 * K2]), np.array([1.0, K1 + K2, K1 * K2]))
 
-    def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         motors, links, *rest = split(state, self.sizes)
-        before, earlier = Estimate(*rest), Memory(*split(motors, self.springs.sizes))
-        gone = earlier.gone + h
+        before, earlier = LinkEstimate(*rest), ResidualState(*split(motors, self.springs.sizes))
+        elapsed = earlier.elapsed + h
         motors, found = self.springs.step(motors, h, measurement, torque)
         spring = found["spring"]
-        fade, mean = ca.exp(-self.spring_cutoff * gone), (earlier.place + measurement.theta) / 2
-        late = mean - measurement.theta_v / self.spring_cutoff  # where F₁ is on a ramp
-        theta = ca.if_else(earlier.seen == 1, late, fade * before.theta + (1 - fade) * mean)  # τ̂_e of mean τ_e too
-        age, (q, pull) = before.age + gone, self.links_behind(theta, spring)
-        v = (q - before.q) / gone
-        told = found["status"] <= sx(Status.SATURATED)
-        lost = ca.logic_and(told, ca.logic_not(is_finite(q)))  # no deflection has this torque
+        decay, mean = ca.exp(-self.spring_cutoff * elapsed), (earlier.position + measurement.theta) / 2
+        ramp = mean - measurement.theta_v / self.spring_cutoff  # the response of F₁ to a ramp
+        theta = ca.if_else(earlier.seen == 1, ramp, decay * before.theta + (1 - decay) * mean)  # τ̂_e uses the mean too
+        age, (q, tau_e) = before.age + elapsed, self._links_behind(theta, spring)
+        v = (q - before.q) / elapsed
+        updated = found["status"] <= sx(Status.SATURATED)
+        lost = ca.logic_and(updated, ca.logic_not(is_finite(q)))  # no deflection has this torque
         status = ca.if_else(lost, sx(Status.INVALID), found["status"])
-        good = ca.logic_and(told, ca.logic_not(lost))
-        begun = ca.logic_or(status == sx(Status.FIRST), status == sx(Status.GAP))
-        anew = ca.logic_or(begun, lost)
-        settled = ca.logic_and(good, age > FORGOTTEN / self.spring_cutoff)
+        good = ca.logic_and(updated, ca.logic_not(lost))
+        restarted = ca.logic_or(ca.logic_or(status == sx(Status.FIRST), status == sx(Status.GAP)), lost)
+        settled = ca.logic_and(good, age > SETTLING_TIME / self.spring_cutoff)
 
-        # half way between two samples, which is where the quotient of differences belongs
-        sensed = Measurement((before.q + q) / 2, v, None, None, (before.pull + pull) / 2)
-        apart, still = (before.interval + gone) / 2, zeros(self.robot.motor_count)
-        followed, seen = self.links.step(links, apart, sensed, still)
-        unseen = ca.vertcat(ca.if_else(anew, 0, links[0]), links[1:])
-        links = ca.if_else(settled, followed, unseen)
+        # half way between two samples, where the difference quotient belongs
+        middle = Measurement((before.q + q) / 2, v, None, None, (before.tau_e + tau_e) / 2)
+        interval, no_torque = (before.interval + elapsed) / 2, zeros(self.robot.motor_count)
+        updated_links, seen = self.links.step(links, interval, middle, no_torque)
+        kept_links = ca.vertcat(ca.if_else(restarted, 0, links[0]), links[1:])
+        links = ca.if_else(settled, updated_links, kept_links)
 
         status = ca.if_else(settled, ca.fmax(status, seen["status"]), ca.if_else(good, sx(Status.SETTLING), status))
         blind = ca.if_else(status <= sx(Status.SATURATED), 0, before.blind + time_passed(h, self.period))
-        going = Estimate(blind, age, gone, theta, q, v, pull)
-        kept = before._replace(blind=blind, age=ca.if_else(anew, 0, before.age))
-        after = Estimate(*(ca.if_else(good, new, old) for new, old in zip(going, kept)))
-        link = Memory(*split(links, self.links.sizes)).r
+        new = LinkEstimate(blind, age, elapsed, theta, q, v, tau_e)
+        kept = before._replace(blind=blind, age=ca.if_else(restarted, 0, before.age))
+        after = LinkEstimate(*(ca.if_else(good, x, y) for x, y in zip(new, kept)))
+        link = ResidualState(*split(links, self.links.sizes)).r
         outputs = {"link": link, "q": after.q, "v": after.v, "spring": spring, "status": status, "blind": blind}
         return ca.vertcat(motors, links, *after), outputs
 
-    def links_behind(self, theta: Any, spring: Any) -> tuple[Any, Any]:
-        """Where the links are, of a joint with two motors as the mean of what both say; and what pulls at them."""
-        places: list[list[Any]] = [[] for _ in range(self.robot.n)]
-        pulls: list[list[Any]] = [[] for _ in range(self.robot.n)]
+    def _links_behind(self, theta: Expression, spring: Expression) -> tuple[Expression, Expression]:
+        """Link positions, the mean over both motors of a joint with two, and torques on the links."""
+        positions: list[list[Expression]] = [[] for _ in range(self.robot.n)]
+        torques: list[list[Expression]] = [[] for _ in range(self.robot.n)]
         for k, i in enumerate(self.robot.motor_joints):
             law = spring_behind(self.robot, k)
-            places[i].append(theta[k] - (deflection_jet(law, [spring[k]])[0] if law else 0.0))
-            pulls[i].append(spring[k])
-        q = ca.vertcat(*[total(place) / len(place) for place in places])
-        return q, ca.vertcat(*map(total, pulls))
+            positions[i].append(theta[k] - (deflection_jet(law, [spring[k]])[0] if law else 0.0))
+            torques[i].append(spring[k])
+        q = ca.vertcat(*[total(x) / len(x) for x in positions])
+        return q, ca.vertcat(*map(total, torques))
 
 
 def spring_behind(robot: Robot, motor: int) -> Spring | None:
-    """The spring between a motor and its link, None where they turn as one."""
+    """The spring between a motor and its link; None at a rigid joint."""
     joint = robot.joints[robot.motor_joints[motor]]
     if isinstance(joint.drive, ElasticDrive):
         return joint.drive.spring
@@ -260,6 +192,6 @@ def spring_behind(robot: Robot, motor: int) -> Spring | None:
     if isinstance(joint.drive, VariableStiffnessDrive):
         raise InputError(
             f"MotorEncoderResidual: the motors of joint '{joint.name}' share a spring, so that the torque of each does "
-            "not tell a deflection; use JointTorqueResidual with encoders on the links"
+            "not determine a deflection; use JointTorqueResidual with encoders on the links"
         )
     return None

@@ -1,4 +1,4 @@
-"""How noise of measured or estimated quantities shows in the result of an algorithm, such as the torque of a law."""
+"""How noise of measured or estimated signals reaches the result of an algorithm, such as the torque of a law."""
 
 from __future__ import annotations
 
@@ -6,21 +6,45 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithm.algorithm import Algorithm
 from ..checks import finite
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx
+from ..types import FloatArray
 
 
 def output_covariance(
-    algorithm: Algorithm, robot: Robot, arrays: Sequence[Any], covariance: Any, **keywords: Any
-) -> np.ndarray:
+    algorithm: Algorithm,
+    robot: Robot,
+    arrays: Sequence[ArrayLike],
+    covariance: ArrayLike,
+    **keywords: Any,
+) -> FloatArray:
     """Covariance (n, n) of the first result of `algorithm(robot, *arrays, **keywords)`, to first order in the noise.
 
-    `covariance` is (m, m, n): between each two of the m arrays at each joint, zero for those known exactly; noise of
-    different joints is independent.  Σ_ij J_i C_ij J_jᵀ with the Jacobians J_i by automatic differentiation.
+    Σ_ij J_i C_ij J_jᵀ, with the Jacobians J_i of the result by automatic differentiation.
+
+    Args:
+        algorithm: An algorithm such as `feedback_linearization`.
+        robot: The model.
+        arrays: The m arrays (n,) around which the noise is small.
+        covariance: Covariance (m, m, n) between every two arrays at each joint, zero for arrays without noise.  Noise
+            of different joints is independent.
+        keywords: Further arguments of the algorithm, without noise, such as `tracking=` or `measured=`.
+
+    Raises:
+        InputError: A shape is wrong, or the covariance is not finite, symmetric and with variances >= 0.
+
+    Example:
+        >>> import numpy as np
+        >>> import flexjoint as fj
+        >>> robot, q = fj.load("hua_3r"), np.array([0.3, 0.6, -0.9])
+        >>> noise = np.full((1, 1, 3), 1e-3**2)  # 1 mrad at every joint
+        >>> fj.observers.output_covariance(fj.gravity_torque, robot, [q], noise).shape
+        (3, 3)
     """
     m, n = len(arrays), robot.n
     C = np.asarray(covariance, dtype=float)

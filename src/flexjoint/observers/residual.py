@@ -1,15 +1,15 @@
-"""What every residual is: a force missing in a balance of momentum, or of energy, through a filter  [DeLuca (6)].
+"""Residuals: the unknown input of a momentum or energy balance, through a first-order filter  [DeLuca (6)].
 
-With the momentum p, what is known to change it at a rate β, and motor torques τ, p' = β + τ + u: the residual follows
-the unknown u by r' = K (u − r).  From sample to sample, h seconds apart,
+The momentum p obeys p' = β + τ + u with the known rate β, the motor torque τ and the unknown input u.  The residual
+follows u by r' = K (u − r).  From sample to sample, h seconds apart,
 
     r⁺ = e^(−K h) r + (1 − e^(−K h)) [(p⁺ − p)/h − τ_held − (β + β⁺)/2]
 
-which is exact for the filter, and has no other error than that of the trapezoid.  The paper integrates instead; there
-p(0) must be taken off, and errors add up.  Here nothing adds up: only differences of p enter, so a robot that moves at
-the first sample is none other than one at rest.
+which is exact for the filter; its only error is that of the trapezoid.  The paper integrates instead: it must subtract
+p(0), and errors accumulate.  Here only differences of p enter, so nothing accumulates, and the robot may already be
+moving at the first sample.
 
-What happens to samples that cannot be used is part of the law: see `Status`.  The residual then stays as it was.
+The law also decides what happens to samples that cannot be used: see `Status`.  They leave the residual unchanged.
 """
 
 from __future__ import annotations
@@ -22,92 +22,108 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..checks import gain_rows, positive
-from ..errors import InputError
+from ..checks import positive, positive_numbers
 from ..spatial import ca, sx
+from ..types import Expression, FloatArray
 from .base import Measurement
-from .timed import TimedObserver
+from .timed import StepResult, TimedObserver
 
-FINITE = 1e300  # sums of absolute values beyond it, or NaN, are no measurements
+FINITE = 1e300  # a sum of absolute values beyond it, or NaN, is not a measurement
 
 
 class Status(IntEnum):
-    """What became of a sample; all but GOOD and SATURATED leave the residual as it was."""
+    """What happened to a sample.  All but GOOD and SATURATED leave the residual unchanged."""
 
-    GOOD = 0
-    SATURATED = 1  # used, with the limit of the motors in place of a torque beyond it
-    FIRST = 2  # nothing before it to compare it with
-    GAP = 3  # later than `longest` after the last one that could be used: begun anew
-    INVALID = 4  # a sensor, a torque or the time is no finite number
-    STALE = 5  # not later than the one before: ignored
-    SETTLING = 6  # used by filters that have not yet forgotten how they were begun
+    GOOD = 0  # used
+    SATURATED = 1  # used, with the motor limit in place of a torque beyond it
+    FIRST = 2  # there is no earlier sample to compare it with
+    GAP = 3  # more than `max_gap` after the last usable sample: the comparison starts again
+    INVALID = 4  # a sensor, a torque or the time is not a finite number
+    STALE = 5  # not later than the sample before: ignored
+    SETTLING = 6  # used by filters that still depend on their initial state
 
 
 class TransferFunction(NamedTuple):
-    """Of a filter, by the coefficients of polynomials in s, the highest power first."""
+    """A linear filter as a quotient of polynomials in s.
 
-    numerator: np.ndarray
-    denominator: np.ndarray
+    Args:
+        numerator: Coefficients, the highest power first.
+        denominator: Coefficients, the highest power first.
+    """
+
+    numerator: FloatArray
+    denominator: FloatArray
 
     @property
     def order(self) -> int:
+        """The degree of the denominator."""
         return len(self.denominator) - 1
 
 
 class Balance(NamedTuple):
-    """Momenta, and the rates at which they change by what is known, motor torques apart; and what else is kept."""
+    """A momentum balance at one sample, columns in SX.
 
-    p: Any
-    rate: Any
-    place: Any
+    Args:
+        p: Momenta, one entry per channel entry.
+        rate: Their known rates β, without the motor torques.
+        position: Positions that the unknown input is computed with, of the size `position_count`.
+    """
+
+    p: Expression
+    rate: Expression
+    position: Expression
 
 
-class Memory(NamedTuple):
-    """The state, as columns."""
+class ResidualState(NamedTuple):
+    """The state of a residual, as columns."""
 
-    seen: Any  # 0: nothing, 1: one sample to compare with, 2: and a residual
-    gone: Any  # time since it
-    blind: Any  # time since the residual was last good
+    seen: Any  # 0: no sample yet, 1: one sample to compare with, 2: and a residual
+    elapsed: Any  # time since that sample, s
+    blind: Any  # time since the last new residual, s
     impulse: Any  # of the motor torques since that sample
     p: Any
     rate: Any
-    place: Any
+    position: Any
     r: Any
 
 
 class Residual(TimedObserver):
-    """A filtered balance; subclasses are frozen dataclasses with `robot`, `period` and `longest`.
+    """A filtered balance.  Subclasses are frozen dataclasses.
 
-    `longest` is the longest time between two samples that is bridged, with the motor torques that were given meanwhile.
+    Attributes:
+        robot: The model of the balance.
+        period: Time between two calls, s.
+        max_gap: Longest time between two samples, s, that is bridged with the motor torques of that time.
+        starts_at_zero: Whether the filter starts at 0, as by default, or at the first input it finds.
     """
 
-    longest: float
-    from_zero: ClassVar[bool] = True  # whether the filter begins at 0, or at the first force that is found
+    max_gap: float
+    starts_at_zero: ClassVar[bool] = True
 
     @property
-    def places(self) -> int:
-        """How many numbers are kept of a sample beside momenta and rates."""
+    def position_count(self) -> int:
+        """The number of positions in a balance."""
         return 0
 
     @property
     @abstractmethod
-    def gain(self) -> np.ndarray:
-        """K of every channel, 1/s."""
+    def gain(self) -> FloatArray:
+        """K of every channel entry, 1/s."""
 
     @abstractmethod
     def balance(self, measurement: Measurement) -> Balance:
         """Momenta and known rates of all channels, in SX."""
 
     @abstractmethod
-    def driving(self, torque: Any) -> Any:
-        """What motor torques do in each channel, linear in them, in SX."""
+    def motor_input(self, torque: Expression) -> Expression:
+        """The input of the motor torques to each channel, linear in them, in SX."""
 
-    def force(self, h: Any, before: Balance, now: Balance, impulse: Any) -> Any:
-        """The mean of what is missing over h seconds."""
-        return (now.p - before.p - self.driving(impulse)) / h - (before.rate + now.rate) / 2
+    def unknown_input(self, h: Expression, before: Balance, now: Balance, impulse: Expression) -> Expression:
+        """The mean unknown input over h seconds, in SX."""
+        return (now.p - before.p - self.motor_input(impulse)) / h - (before.rate + now.rate) / 2
 
     def transfer_function(self, channel: int = 0) -> TransferFunction:
-        """From what is missing to the residual: K/(s + K)."""
+        """The filter from the unknown input to the residual, K/(s + K), of one channel entry."""
         K = float(self.gain[channel])
         return TransferFunction(np.array([K]), np.array([1.0, K]))
 
@@ -115,11 +131,13 @@ class Residual(TimedObserver):
 
     @cached_property
     def size(self) -> int:
+        """The number of channel entries."""
         return sum(self.channels.values())
 
     @cached_property
-    def sizes(self) -> Memory:
-        return Memory(1, 1, 1, self.robot.motor_count, self.size, self.size, self.places, self.size)
+    def sizes(self) -> ResidualState:
+        """Sizes of the parts of the state."""
+        return ResidualState(1, 1, 1, self.robot.motor_count, self.size, self.size, self.position_count, self.size)
 
     @cached_property
     def memory(self) -> tuple[int, ...]:
@@ -131,72 +149,69 @@ class Residual(TimedObserver):
 
     # The law ----------------------------------------------------------------------------------------------------------
 
-    def step(self, state: Any, h: Any, measurement: Measurement, torque: Any) -> tuple[Any, dict[str, Any]]:
-        before, now = Memory(*split(state, self.sizes)), self.balance(measurement)
-        given, saturated = self.limited(torque)
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
+        before, now = ResidualState(*split(state, self.sizes)), self.balance(measurement)
+        limited, saturated = self.limited(torque)
         later, timed, driven = h > 0, ca.fabs(h) <= FINITE, is_finite(torque)
         known = ca.logic_and(ca.logic_and(later, timed), driven)
         usable = ca.logic_and(known, is_finite(*now))
-        gone, impulse = before.gone + h, before.impulse + h * given
-        good = ca.logic_and(ca.logic_and(usable, before.seen > 0), gone <= self.longest)
+        elapsed, impulse = before.elapsed + h, before.impulse + h * limited
+        good = ca.logic_and(ca.logic_and(usable, before.seen > 0), elapsed <= self.max_gap)
         stale = ca.logic_and(h <= 0, timed)
 
-        fade = ca.exp(-sx(self.gain) * gone)
-        fade = fade if self.from_zero else ca.if_else(before.seen == 1, 0, fade)
-        u = self.force(gone, Balance(before.p, before.rate, before.place), now, impulse)
-        r = ca.if_else(good, fade * before.r + (1 - fade) * u, before.r)
+        decay = ca.exp(-sx(self.gain) * elapsed)
+        decay = decay if self.starts_at_zero else ca.if_else(before.seen == 1, 0, decay)
+        u = self.unknown_input(elapsed, Balance(before.p, before.rate, before.position), now, impulse)
+        r = ca.if_else(good, decay * before.r + (1 - decay) * u, before.r)
         blind = ca.if_else(good, 0, before.blind + time_passed(h, self.period))
-        waiting = ca.logic_and(known, ca.logic_not(usable))  # the torque goes on, the sample is lost
-        after = Memory(
+        waiting = ca.logic_and(known, ca.logic_not(usable))  # the torque is counted, the sample is lost
+        after = ResidualState(
             ca.if_else(usable, 1 + good, ca.if_else(ca.logic_or(waiting, stale), before.seen, 0)),
-            ca.if_else(waiting, gone, ca.if_else(stale, before.gone, 0)),
+            ca.if_else(waiting, elapsed, ca.if_else(stale, before.elapsed, 0)),
             blind,
             ca.if_else(waiting, impulse, ca.if_else(stale, before.impulse, 0)),
             ca.if_else(usable, now.p, before.p),
             ca.if_else(usable, now.rate, before.rate),
-            ca.if_else(usable, now.place, before.place) if self.places else before.place,
+            ca.if_else(usable, now.position, before.position) if self.position_count else before.position,
             r,
         )
-        begun = ca.if_else(before.seen > 0, sx(Status.GAP), sx(Status.FIRST))
-        bad = ca.if_else(stale, sx(Status.STALE), ca.if_else(usable, begun, sx(Status.INVALID)))
+        restarted = ca.if_else(before.seen > 0, sx(Status.GAP), sx(Status.FIRST))
+        bad = ca.if_else(stale, sx(Status.STALE), ca.if_else(usable, restarted, sx(Status.INVALID)))
         status = ca.if_else(good, ca.if_else(saturated, sx(Status.SATURATED), sx(Status.GOOD)), bad)
         found = dict(zip(self.channels, split(r, self.channels.values())))
         return ca.vertcat(*after), {**found, "status": status, "blind": blind}
 
-    def limited(self, torque: Any) -> tuple[Any, Any]:
-        """Motor torques within their limits, and whether they had to be brought there."""
-        given, saturated = [], sx(0)
+    def limited(self, torque: Expression) -> tuple[Expression, Expression]:
+        """Motor torques clipped to their limits, and whether any was clipped."""
+        clipped, saturated = [], sx(0)
         for i, limit in enumerate(self.robot.motor_efforts):
             if np.isfinite(limit):
-                given.append(ca.fmin(ca.fmax(torque[i], -limit), limit))
+                clipped.append(ca.fmin(ca.fmax(torque[i], -limit), limit))
                 saturated = ca.logic_or(saturated, ca.fabs(torque[i]) > limit)
             else:
-                given.append(torque[i])
-        return ca.vertcat(*given), saturated
+                clipped.append(torque[i])
+        return ca.vertcat(*clipped), saturated
 
 
-def split(column: Any, sizes: Iterable[int]) -> list[Any]:
-    """A column cut into parts of these sizes, in SX."""
+def split(column: Expression, sizes: Iterable[int]) -> list[Expression]:
+    """A column, split into parts of these sizes."""
     return ca.vertsplit(column, [0, *np.cumsum(list(sizes)).tolist()])
 
 
-def is_finite(*columns: Any) -> Any:
-    """Whether all numbers are, in SX."""
+def is_finite(*columns: Expression) -> Expression:
+    """Whether all numbers of the columns are finite, in SX."""
     return ca.sum1(ca.fabs(ca.vertcat(*columns))) <= FINITE
 
 
-def time_passed(h: Any, period: float) -> Any:
-    """h where that is a time; without a time stamp, at a guess, the period."""
+def time_passed(h: Expression, period: float) -> Expression:
+    """h, or the period where the time stamp is missing."""
     return ca.if_else(ca.fabs(h) <= FINITE, ca.fmax(h, 0), period)
 
 
-def checked_residual(observer: Any, *gains: str) -> None:
-    """The numbers of a residual; the named gains become one a joint or motor."""
+def check_residual(observer: Any, *gains: str) -> None:
+    """Checks the times of a residual and makes the named gains arrays (n,) of positive numbers."""
     owner, n = type(observer).__name__, observer.robot.n
-    for name in ("period", "longest"):
+    for name in ("period", "max_gap"):
         positive(owner, name, getattr(observer, name))
     for name in gains:
-        (row,) = gain_rows(owner, [name], [getattr(observer, name)], n)
-        object.__setattr__(observer, name, row)
-        if not np.all(row > 0):
-            raise InputError(f"{owner}: {name} is {row.tolist()}; every number must be positive")
+        object.__setattr__(observer, name, positive_numbers(owner, name, getattr(observer, name), n))

@@ -1,62 +1,76 @@
 """Thresholds of residuals for a chosen rate of false alarms.
 
-A residual without faults is taken as normal and stationary, with a deviation σ and a correlation ρ from one sample to
-the next: measured in a log without faults, or computed from the noise of the sensors.  It rises through a level a σ
-between two samples with the probability
+The residual without faults is modelled as normal and stationary, with standard deviation σ and correlation ρ from one
+sample to the next.  Both come from a log without faults, or from the noise of the sensors.  The residual crosses a
+level a σ upwards between two samples with the probability
 
     P = 1/2π ∫ exp(−a²/(1 + cos u)) du,  u = 0 ... arccos ρ
 
-and an alarm is such a rise, or a fall through −a σ.  Hysteresis and confirmation (`Detector`) only make alarms fewer.
+and an alarm is such a crossing, or a downward one of −a σ.  Hysteresis and confirmation (`Detector`) only reduce the
+number of alarms.
 
-What a log tells must not depend on a few samples that are wrong: σ is the larger of what the median and the quantile of
-90 % of |r − median| say of a normal distribution, ρ that of samples within TRIM σ.  Less than a tenth of the samples,
-however large, move σ by a bounded amount; without them it is that of all samples, to 2 % from some thousand on.
+The estimates from a log are robust: σ is the larger of two estimates for a normal distribution, from the median and
+from the 90 % quantile of |r − median|; ρ uses samples within TRIM σ.  Outliers, less than a tenth of the samples,
+change σ by a bounded amount; without outliers σ is the standard deviation to 2 % from some thousand samples on.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..checks import positive
-from ..errors import NOT_NUMBERS, InputError
+from ..checks import finite_numbers, positive
+from ..errors import InputError
 from ..numerics import atan2, cos, evaluate, exp, gauss_legendre, product, stationary_covariance
 from ..spatial import ca
+from ..types import FloatArray
 from .base import Measurement
 from .residual import Status
 from .timed import TimedObserver
 
-NODES = 64  # of the integral
-HIGHEST = 38.0  # standard deviations: beyond, a normal density is zero in double precision
-SETTLED = 1e-12
-QUANTILES = {0.5: 0.6744897501960817, 0.9: 1.6448536269514722}  # of |x|, x normal with deviation 1
-RARE = (0.99, 2.5758293035489004)  # where nine tenths of a residual are the same number
-TRIM = 4.0  # deviations: samples beyond tell nothing of the correlation
+NODES = 64  # of the quadrature
+HIGHEST = 38.0  # standard deviations beyond which a normal density is zero in double precision
+SETTLED = 1e-12  # relative change of the state per sample
+QUANTILES = {0.5: 0.6744897501960817, 0.9: 1.6448536269514722}  # of |x|, x normal with standard deviation 1
+RARE = (0.99, 2.5758293035489004)  # the quantile to use if nine tenths of a residual are the same number
+TRIM = 4.0  # standard deviations beyond which a sample does not count for the correlation
 
 
 class Spread(NamedTuple):
-    """Of a residual without faults, an entry a channel: mean, standard deviation, correlation from sample to sample.
+    """Distribution of a residual without faults, one entry per entry of its channel.
 
-    From a log they are robust estimates: the mean is the median, see `spread_of_log`.
+    Args:
+        mean: Mean (size,), Nm or N; from a log, the median.
+        deviation: Standard deviation (size,), Nm or N.
+        correlation: Correlation (size,) of successive samples, −1 to 1.
     """
 
-    mean: np.ndarray
-    deviation: np.ndarray
-    correlation: np.ndarray
+    mean: FloatArray
+    deviation: FloatArray
+    correlation: FloatArray
 
 
-def spread_of_log(residual: TimedObserver, outputs: Mapping[str, np.ndarray]) -> dict[str, Spread]:
-    """From what `residual.run` gave for logs without faults; samples that were not good do not count.
+def spread_of_log(residual: TimedObserver, outputs: Mapping[str, FloatArray]) -> dict[str, Spread]:
+    """Robust distribution of a residual along logs without faults; up to a tenth of the samples may be outliers.
 
-    Robust: up to a tenth of the samples may be far off.
+    Args:
+        residual: The residual.
+        outputs: What `residual.run` returned.  Only samples with status GOOD or SATURATED count.
+
+    Returns:
+        The distribution by channel.
+
+    Raises:
+        InputError: No two successive samples are good.
     """
     good = np.asarray(outputs["status"])[..., 0] <= Status.SATURATED
     both = good[..., 1:] & good[..., :-1]
     if np.count_nonzero(both) < 2:
-        raise InputError("spread_of_log: the log has no two good samples in a row; nothing can be learnt from it")
+        raise InputError("spread_of_log: the log has no two good samples in a row; give a longer log")
     found = {}
     for name in residual.channels:
         r = np.asarray(outputs[name])
@@ -70,32 +84,55 @@ def spread_of_log(residual: TimedObserver, outputs: Mapping[str, np.ndarray]) ->
     return found
 
 
-def robust_deviation(x: np.ndarray) -> np.ndarray:
-    """The standard deviation of samples (m, size) around 0, whatever a tenth of them are."""
+def robust_deviation(x: FloatArray) -> FloatArray:
+    """Standard deviation (size,) of samples (m, size) around 0; up to a tenth of them may be outliers."""
     sizes = np.abs(x)
     found = np.max([np.quantile(sizes, share, axis=0) / normal for share, normal in QUANTILES.items()], axis=0)
     return np.where(found > 0, found, np.quantile(sizes, RARE[0], axis=0) / RARE[1])
 
 
 def spread_of_noise(
-    residual: TimedObserver, measurement: Measurement, noise: Measurement, torque: Any = 0.0, torque_noise: Any = 0.0
+    residual: TimedObserver,
+    measurement: Measurement,
+    noise: Measurement,
+    torque: ArrayLike = 0.0,
+    torque_noise: ArrayLike = 0.0,
 ) -> dict[str, Spread]:
-    """From white noise of the sensors, to first order, around a state of motion that lasts.
+    """Distribution of a residual from white sensor noise, to first order, around a constant measurement.
 
-    `noise` has the standard deviations of what the residual reads, a number or one an entry each.  The residual is
-    linearized as it is computed, with its state, and the covariance solves Lyapunov's equation.
+    The residual is linearized with its state, and the covariance solves the Lyapunov equation.
+
+    Args:
+        residual: The residual.
+        measurement: The constant measurement; fields that the residual does not read may be None.
+        noise: Standard deviations of the same fields, each a number or one per entry.
+        torque: Constant motor torque, Nm or N, a number or one per motor; 0 by default.
+        torque_noise: Its standard deviation, a number or one per motor; 0 by default.
+
+    Returns:
+        The distribution by channel, with mean 0.
+
+    Raises:
+        InputError: A standard deviation is negative, or an array has a wrong shape.
     """
-    given = [*residual.fields(measurement), np.broadcast_to(torque, residual.robot.motor_count)]
-    deviations = [*residual.fields(noise), torque_noise]
-    x, w = ca.SX.sym("x", residual.memory[0]), [ca.SX.sym(array.name, array.size) for array in residual.arrays]
+    given = [*residual.read_fields(measurement), np.broadcast_to(torque, residual.robot.motor_count)]
+    deviations = [*residual.read_fields(noise), torque_noise]
+    x, w = ca.SX.sym("x", residual.memory[0]), [ca.SX.sym(array.name, array.size) for array in residual.sample_arrays]
     h = ca.SX.sym("h")
-    after, outputs = residual.step(x, h, residual.sensed(w[:-1]), w[-1])
+    after, outputs = residual.step(x, h, residual.as_measurement(w[:-1]), w[-1])
     r = ca.vertcat(*(outputs[name] for name in residual.channels))
     sensed = ca.vertcat(*w)
-    now = [checked(array.name, y, array.size) for array, y in zip(residual.arrays, given)]
-    spreads = np.concatenate([checked(array.name, y, array.size) for array, y in zip(residual.arrays, deviations)])
+    now = [
+        finite_numbers("spread_of_noise", array.name, y, array.size) for array, y in zip(residual.sample_arrays, given)
+    ]
+    spreads = np.concatenate(
+        [
+            finite_numbers("spread_of_noise", array.name, y, array.size)
+            for array, y in zip(residual.sample_arrays, deviations)
+        ]
+    )
     if np.any(spreads < 0):
-        raise InputError("spread_of_noise: a standard deviation is negative")
+        raise InputError("spread_of_noise: a standard deviation is negative; give 0 or more")
     W = spreads * spreads
     at = [[residual.period], [settled(residual, now)], [np.concatenate(now)]]
     jacobians = [ca.jacobian(y, z) for y in (after, r) for z in (x, sensed)]
@@ -110,9 +147,9 @@ def spread_of_noise(
     return {name: Spread(*part) for name, *part in zip(residual.channels, *parts)}
 
 
-def settled(residual: TimedObserver, now: Sequence[np.ndarray]) -> np.ndarray:
-    """The state after many equal samples."""
-    state = residual.blank[0]
+def settled(residual: TimedObserver, now: Sequence[FloatArray]) -> FloatArray:
+    """The state of a residual after many equal samples."""
+    state = residual.initial_state[0]
     for _ in range(100_000):
         state, before = residual.kernel(state, residual.period, *now)[0], state
         if np.max(np.abs(state - before)) <= SETTLED * np.max(np.abs(state)):
@@ -120,18 +157,8 @@ def settled(residual: TimedObserver, now: Sequence[np.ndarray]) -> np.ndarray:
     return state
 
 
-def checked(name: str, value: Any, size: int) -> np.ndarray:
-    try:
-        found = np.broadcast_to(np.asarray(value, dtype=float), size)
-    except NOT_NUMBERS:
-        found = np.array(np.nan)
-    if not np.all(np.isfinite(found)):
-        raise InputError(f"spread_of_noise: {name} must be a number or {size} finite numbers, not {value!r}")
-    return found
-
-
-def crossings(level: Any, correlation: Any) -> np.ndarray:
-    """The probability that a normal sequence of deviation 1 rises through a level between two samples."""
+def crossings(level: ArrayLike, correlation: ArrayLike) -> FloatArray:
+    """Probability that a normal sequence with standard deviation 1 crosses a level upwards between two samples."""
     nodes, weights = gauss_legendre(NODES)
     a, rho = np.asarray(level, dtype=float)[..., None], np.clip(np.asarray(correlation, dtype=float), -1.0, 1.0)
     end = np.reshape([atan2(math.sqrt(1 - x * x), x) for x in rho.ravel().tolist()], rho.shape)  # arccos ρ
@@ -141,15 +168,33 @@ def crossings(level: Any, correlation: Any) -> np.ndarray:
 
 def false_alarm_thresholds(
     spread: Mapping[str, Spread], per_hour: float = 1.0, period: float = 1e-3
-) -> dict[str, np.ndarray]:
-    """Thresholds at which all channels together raise at most so many false alarms an hour, an equal share each.
+) -> dict[str, FloatArray]:
+    """Thresholds at which noise raises at most `per_hour` false alarms, shared equally by all entries of all channels.
 
-    A mean that is not zero, as models that are not exact leave it, is added to the threshold.
+    A mean other than zero, as a wrong model leaves it, is added to the threshold.
+
+    Args:
+        spread: Distribution of the residual by channel, from `spread_of_noise` or `spread_of_log`.
+        per_hour: False alarms per hour of all channels together; 1 by default.
+        period: Time between two samples, s; 1e-3 by default.
+
+    Returns:
+        Thresholds (size,) by channel, Nm or N, as `Detector` takes them.
+
+    Raises:
+        InputError: A number is not positive.
+
+    Example:
+        >>> import numpy as np
+        >>> from flexjoint.observers import Spread, false_alarm_thresholds
+        >>> spread = {"link": Spread(np.zeros(1), np.array([0.1]), np.array([0.9]))}
+        >>> false_alarm_thresholds(spread, per_hour=1.0)["link"].round(2)
+        array([0.51])
     """
     positive("false_alarm_thresholds", "per_hour", per_hour)
     positive("false_alarm_thresholds", "period", period)
     moving = sum(np.count_nonzero(x.deviation > 0) for x in spread.values())
-    share = per_hour * period / 3600 / max(2 * moving, 1)  # a sample, an entry and a sign
+    share = per_hour * period / 3600 / max(2 * moving, 1)  # per sample, entry and sign
     found = {}
     for name, (mean, deviation, correlation) in spread.items():
         low, high = np.zeros_like(deviation), np.full_like(deviation, HIGHEST)

@@ -1,6 +1,6 @@
 """Velocities of links and motors from their positions, by one filter for all: an estimator for `simulate`.
 
-Where only encoders are read, a law sees these in place of measured velocities.
+With encoders only, a control law reads these in place of measured velocities.
 """
 
 from __future__ import annotations
@@ -13,21 +13,41 @@ import numpy as np
 
 from ..errors import InputError
 from ..robot import Robot
-from .base import Measurement, Observer
+from ..types import Expression, Stack
+from .base import Measurement, Observer, ObserverResult
 from .differentiator import DerivativeState, FilteredDerivative
 from .kalman import KalmanDifferentiator, MotionEstimate
 
 
 @dataclass(frozen=True)
 class VelocityEstimator(Observer):
-    """`v` and `theta_v` from `q` and `theta` by a FilteredDerivative or a KalmanDifferentiator, whose period it has."""
+    """Link and motor velocities from positions.
+
+    Outputs: `v` (n,) and `theta_v` (m,), rad/s or m/s.
+
+    Args:
+        robot: The robot.
+        filter: The filter of every position; its period is that of the observer.
+
+    Raises:
+        InputError: `filter` is not a differentiator.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> estimator = fj.observers.VelocityEstimator(robot, fj.observers.FilteredDerivative(1e-3, cutoff=500.0))
+        >>> controller = fj.control.MotorPD(robot, [500.0, 50.0])
+        >>> run = fj.simulate(robot, controller, [0.3, 0.6, -0.9], 0.1, period=1e-3, estimator=estimator)
+    """
 
     robot: Robot
     filter: FilteredDerivative | KalmanDifferentiator
 
     def __post_init__(self) -> None:
         if not isinstance(self.filter, FilteredDerivative | KalmanDifferentiator):
-            raise InputError(f"VelocityEstimator: filter is {self.filter!r}; give one that differentiates")
+            raise InputError(
+                f"VelocityEstimator: filter is {self.filter!r}; give a FilteredDerivative or a KalmanDifferentiator"
+            )
 
     @property
     def period(self) -> float:  # type: ignore[override]
@@ -46,7 +66,7 @@ class VelocityEstimator(Observer):
         rates = {"v": np.asarray(measurement.v), "theta_v": np.asarray(measurement.theta_v)}
         return (measurement.q, rates["v"], measurement.theta, rates["theta_v"]), rates
 
-    def law(self, state: Sequence[Any], measurement: Measurement, torque: Any) -> tuple[Sequence[Any], Mapping]:
+    def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
         kind: Any = DerivativeState if isinstance(self.filter, FilteredDerivative) else MotionEstimate
         links, _ = self.filter.law(kind(*state[:2]), measurement.q)
         motors, _ = self.filter.law(kind(*state[2:]), measurement.theta)

@@ -1,15 +1,18 @@
-"""Plot of a comparison of rotor models: a row a joint, torques, errors, and their growth with the speed."""
+"""Figure of a comparison of rotor models: torques, errors, and growth of the errors with speed, one row per joint."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..analysis.rotor_models import REFERENCE, RotorComparison
 from ..analysis.torque_table import units
 from .figures import MOST_POINTS, check_plot_path, literal, write_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 COLOURS = {
     REFERENCE: "#000000",
@@ -18,16 +21,23 @@ COLOURS = {
     "geared": "#E69F00",
     "Spong": "#D55E00",
 }  # Okabe and Ito
-DASHES = {"Spong": "--"}  # where it hides the armature's
+DASHES = {"geared": "-.", "Spong": "--"}  # solid lines would hide the curve of the armature model
 
 
-def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str]) -> None:
-    """Torques with and without rotors, errors of the models that have them, and largest errors over the speed."""
-    path = check_plot_path(path)
-    write_figure(comparison_figure(comparison), path)
+def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Figure of the motor torques with and without rotors, the errors of simpler models, and their growth with speed.
 
+    Args:
+        comparison: What `compare_rotor_models` returns.
+        path: File to write, .png, .pdf or .svg; by default none.
 
-def comparison_figure(comparison: RotorComparison) -> Any:
+    Returns:
+        The matplotlib Figure, one row per joint.
+
+    Raises:
+        InputError: The path has another suffix or no file can be written there.
+    """
+    place = check_plot_path(path)
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -60,18 +70,19 @@ def comparison_figure(comparison: RotorComparison) -> Any:
             axis.tick_params(labelbottom=i == robot.n - 1)
     for axis, title in zip(axes[0], ("motor torque", "model − complete", "largest error")):
         axis.set_title(title, fontsize=11)
-    for axis, label in zip(axes[-1], ("time, s", "time, s", "speed, of the motion's own")):
+    for axis, label in zip(axes[-1], ("time, s", "time, s", "speed factor")):
         axis.set_xlabel(label)
     shown = [REFERENCE, *comparison.simpler]
     lines = [Line2D([], [], **style(model)) for model in shown]
     top = (0.5, 1 - 0.35 / height)
     figure.legend(lines, shown, ncols=len(shown), frameon=False, loc="upper center", bbox_to_anchor=top)
-    title = literal(f"{robot.name}: rotors along a motion of {comparison.t[-1]:g} s")
+    title = literal(f"{robot.name}: rotor models along a trajectory of {comparison.t[-1]:g} s")
     figure.suptitle(title, y=1 - 0.2 / height)
     figure.align_ylabels()
     figure.subplots_adjust(1.1 / width, 0.55 / height, 1 - 0.25 / width, 1 - 1.15 / height, wspace=0.24, hspace=0.22)
-    return figure
+    return write_figure(figure, place)
 
 
 def style(model: str) -> dict[str, Any]:
+    """Line style of a model."""
     return {"color": COLOURS[model], "linestyle": DASHES.get(model, "-"), "linewidth": 1.4}

@@ -1,7 +1,7 @@
-"""Plots of simulations: positions with their reference, errors, torques and deflections, joint by joint.
+"""Figure of simulations: positions with their reference, errors, torques and deflections, one row per joint.
 
-Of a batch the median is drawn, in the band of nine tenths of the runs; of those that diverged, what comes before.  A
-second motor is drawn where it counts from the link; others have units of their own.
+A batch is shown by its median and the band from 5 to 95 % of the runs; runs that diverged count until then.  A second
+motor is shown if its position counts from the link; other second motors have another unit.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..analysis.torque_table import units
 from ..simulation.result import Simulation
+from ..types import FloatArray
 from .figures import (
     BLUE,
     GREEN,
@@ -30,27 +31,37 @@ from .figures import (
     write_figure,
 )
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 EDGES = (0.05, 0.5, 0.95)
 
 
-def plot_simulation(run: Simulation, path: str | os.PathLike[str]) -> None:
-    """Positions of links and motors with the reference, errors, torques and deflections: .png, .pdf or .svg."""
-    path = check_plot_path(path)
-    write_figure(simulation_figure(run), path)
+def plot_simulation(run: Simulation, path: str | os.PathLike[str] | None = None) -> Figure:
+    """Figure of a simulation: positions of links and motors with the reference, errors, torques and deflections.
 
+    Args:
+        run: One run or a batch, as `simulate` returns it.
+        path: File to write, .png, .pdf or .svg; by default none.
 
-def simulation_figure(run: Simulation) -> Any:
+    Returns:
+        The matplotlib Figure, one row per joint.
+
+    Raises:
+        InputError: The path has another suffix or no file can be written there.
+    """
+    place = check_plot_path(path)
     count = int(np.prod(run.q.shape[:-2]))
-    many = f"{count} runs" if run.q.ndim > 2 else "a run"
+    many = f"{count} runs" if run.q.ndim > 2 else "one run"
     title = (
         f"{run.robot.name}: {many} of {run.t[-1] - run.t[0]:g} s under {run.provenance.get('controller', 'control')}"
     )
     step = max(1, run.t.size // MOST_POINTS)
-    return panel_figure(run.robot, run.t[::step], simulation_panels(run, step), title)
+    return write_figure(panel_figure(run.robot, run.t[::step], simulation_panels(run, step), title), place)
 
 
 def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
-    """Of every `step`-th sample; in degrees and millimetres."""
+    """Panels of a simulation, every `step`-th sample, in ° and mm."""
     robot, torque = run.robot, units(run.robot, "tau")
     labels, factors = shown_units(robot)
     q, reference = run.q[..., ::step, :], run.reference[::step, : robot.n]
@@ -72,8 +83,8 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
     return found
 
 
-def at_joints(run: Simulation, values: np.ndarray) -> list[np.ndarray]:
-    """One number a motor as one a joint: of the first motors, then of the second ones, NaN where there is none."""
+def at_joints(run: Simulation, values: FloatArray) -> list[FloatArray]:
+    """Values per motor as values per joint: of first motors, then of second ones, NaN where a joint has none."""
     n, beside = run.robot.n, second_motors(run.robot)
     second = np.full((*values.shape[:-1], n), np.nan)
     second[..., list(beside.values())] = values[..., list(beside)]
@@ -81,15 +92,16 @@ def at_joints(run: Simulation, values: np.ndarray) -> list[np.ndarray]:
 
 
 def batch_panel(
-    title: str, labels: list[str], values: np.ndarray, colour: str, others: Sequence[np.ndarray] = ()
+    title: str, labels: list[str], values: FloatArray, colour: str, others: Sequence[FloatArray] = ()
 ) -> Panel:
-    """The curve of a run, or median and band of a batch; `others` are those of second motors."""
+    """Panel of one run, or of the median and band of a batch; `others` are the curves of second motors."""
     middle, band = middle_and_band(values)
     further = [Curve("", middle_and_band(x)[0], GREEN) for x in others]
     return Panel(title, labels, middle, colour, others=further, band=band)
 
 
-def middle_and_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def middle_and_band(values: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+    """One run itself; of a batch the median (m, n) and the band (2, m, n)."""
     if values.ndim == 2:
         return values, None
     with warnings.catch_warnings():

@@ -14,8 +14,8 @@ from ..dynamics.energy import kinetic_energy
 from ..robot import Robot
 from ..spatial import ca, sx
 from .report import Claim, Grid
-from .sixteen import modified_recursion
 from .timing import least_time
+from .two_velocity_recursions import modified_recursion
 
 PAPER_RATIO = 2.201 / 0.105  # Fig. 3
 

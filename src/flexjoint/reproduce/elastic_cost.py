@@ -13,7 +13,7 @@ from ..dynamics.linearization import feedback_linearization
 from ..dynamics.links import torque_derivatives
 from ..robot import Robot
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
-from .operations import Counts, Growth
+from .operation_counts import Counts, Growth
 from .report import AS_SAID, Claim
 from .timing import least_time
 

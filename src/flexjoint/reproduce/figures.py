@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..results.files import replacing
+from ..atomic import replacing
 
 BLUE, RED, GREEN, YELLOW, BLACK = "#0072B2", "#D55E00", "#009E73", "#E3B505", "#000000"
 

@@ -28,7 +28,7 @@ from ..spatial import ca
 from ..trajectory import RestToRest
 from .elastic_cost import cost_claims, growth_figure, measured, time_claims
 from .figures import BLUE, GREEN, RED, YELLOW, joint_curves, new_figure, saved
-from .operations import Growth, counts
+from .operation_counts import Growth, counts
 from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 
 DURATION = 4.0  # s
@@ -265,7 +265,8 @@ def symbolic_claim(gap: Gap) -> Claim:
 
 
 def motion_figures(folder: Path, table: MotorTable, velocity: np.ndarray) -> list[Path]:
-    """Figures 1 to 5, coded as in the paper."""
+    """Write figures 1 to 5, with the line styles of the paper."""
+    assert table.tau_rigid is not None
     shown = [
         ("figure_1_positions", "Fig. 1. Joint positions", "q, °", np.rad2deg(table.q)),
         ("figure_2_velocities", "Fig. 2. Joint velocities", "q', °/s", np.rad2deg(velocity)),

@@ -21,8 +21,7 @@ from ..dynamics.inverse import inverse_dynamics
 from ..formats import load
 from ..robot import Robot
 from ..trajectory import FilteredStep
-from .couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay
-from .operations import counted
+from .operation_counts import counted
 from .paper_001_figures import (
     READINGS,
     derivatives_figure,
@@ -32,6 +31,7 @@ from .paper_001_figures import (
     torques_figure,
 )
 from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
+from .rotor_couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay
 
 STEP, DURATION, FILTER, LEFT = 2.0, 2.5, 16, 1e-3  # rad, s, its order, what is left of the step at the end
 PAPER_ORDER = 12

@@ -10,8 +10,8 @@ import numpy as np
 from ..analysis.rotor_models import RotorComparison
 from ..robot import Robot
 from ..trajectory import Trajectory
-from .couplings import Derivatives, Pattern
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
+from .rotor_couplings import Derivatives, Pattern
 
 SHOWN = 3  # joints in figures 4 and 5
 COLOURS = (BLUE, RED, GREEN)

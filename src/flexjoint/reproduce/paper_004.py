@@ -26,7 +26,7 @@ from ..trajectory import RestToRest
 from .coriolis_cost import by_sweeps, cost_claims, costs_grid, ways_to_C
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
 from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
-from .variants import VARIANTS, nonzero
+from .two_velocity_recursions import VARIANTS, nonzero
 
 SKEW = {"0001", "1110"}  # as the paper says
 CHAINS = ("RR", "RRR", "RRRRR", "RRRRRRR")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ..results.files import replacing
+from ..atomic import replacing
 
 AS_SAID = "reproduced"  # the verdict on a claim that holds
 NOT_SO = "not reproduced"

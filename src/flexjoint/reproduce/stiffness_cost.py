@@ -13,7 +13,7 @@ from ..formats import load
 from ..robot import Robot
 from ..robot.random_robots import random_robot
 from ..trajectory import RestToRest
-from .operations import counted
+from .operation_counts import counted
 from .report import AS_SAID, Claim
 from .timing import least_time
 

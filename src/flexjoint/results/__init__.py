@@ -1,5 +1,11 @@
-"""Files of results: NetCDF, CSV, NPZ and Parquet, written whole or not at all."""
+"""Files of results: NetCDF, CSV, NPZ and Parquet, written completely or not at all."""
 
-from .files import check_results_path, check_table_path, read_results, write_csv, write_results, write_table
-
-__all__ = ["check_results_path", "check_table_path", "read_results", "write_csv", "write_results", "write_table"]
+from .files import (
+    check_results_path as check_results_path,
+    check_table_path as check_table_path,
+    read_results as read_results,
+    write_csv as write_csv,
+    write_results as write_results,
+    write_table as write_table,
+)
+from .simulation_table import SimulationTable as SimulationTable

@@ -1,4 +1,4 @@
-"""The columns of a table."""
+"""A column of a table."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-BLOCK = 8192  # samples computed in one call
+BLOCK = 8192  # samples computed or written at once
 
 
 class Column(NamedTuple):
-    """One series of a table."""
+    """One column of a table: its name, its unit ("" without one), and one value per row, (m,)."""
 
     name: str
     unit: str
@@ -18,4 +18,5 @@ class Column(NamedTuple):
 
     @property
     def header(self) -> str:
+        """Name and unit, such as `tau.joint1 [Nm]`."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name

@@ -1,4 +1,4 @@
-"""Files of results: CSV, NPZ, Parquet or NetCDF, by the end of their name; written whole or not at all."""
+"""Files of results: CSV, NPZ, Parquet or NetCDF, chosen by the suffix; written completely or not at all."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ..errors import InputError, quoted
 from ..formats.toml import path_text
 from ..simulation.result import Simulation
 from .columns import BLOCK, Column
-from .runs import RunTable
+from .simulation_table import SimulationTable
 
 NETCDF = ".nc"
-MOST_BYTES = 4 * 1024**3  # of a variable in a NetCDF file of the classic kind
+MOST_BYTES = 4 * 1024**3  # per variable in the classic NetCDF format
 
 
 class Table(Protocol):
-    """Whatever can be written: columns for CSV and Parquet, arrays by name for NPZ."""
+    """A table that can be written: columns for CSV and Parquet, arrays by name for NPZ."""
 
     def columns(self) -> list[Column]: ...
 
@@ -33,23 +33,47 @@ class Table(Protocol):
 
 
 def write_results(run: Simulation, path: str | os.PathLike[str]) -> None:
-    """Save runs as NetCDF (.nc), .csv, .parquet or .npz; NetCDF keeps units and provenance; read by `read_results`.
+    """Write a simulation to a file; the suffix chooses the format.
 
-    The same runs make the same file.  CSV and Parquet have a row a time, those of a batch one run after the other.
+    Args:
+        run: One run or a batch, as `simulate` returns it.
+        path: .nc (NetCDF with units and provenance, read by `read_results`), .npz, .csv or .parquet (one row per
+            sample, the runs of a batch one after the other).
+
+    Raises:
+        InputError: The suffix is another, no file can be written there, or a package is missing.
+
+    The same simulation gives the same file, bit-identical.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> run = fj.simulate(robot, fj.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.01)
+        >>> fj.write_results(run, "run.nc")  # doctest: +SKIP
     """
     path = check_results_path(path)
     if path.suffix.lower() != NETCDF:
-        return write_table(RunTable(run), path)
+        return write_table(SimulationTable(run), path)
     dataset = run.to_dataset()
     for name, values in dataset.data_vars.items():
         if values.nbytes >= MOST_BYTES:
-            raise InputError(f"{path}: '{name}' takes {values.nbytes / 1024**3:.3g} GiB, NetCDF holds 4; use .npz")
+            raise InputError(
+                f"{path}: '{name}' takes {values.nbytes / 1024**3:.3g} GiB, and NetCDF holds at most 4 per variable; "
+                "write .npz"
+            )
     with replacing(path) as file:
         file.write(dataset.to_netcdf(engine="scipy", format="NETCDF3_64BIT"))
 
 
 def read_results(path: str | os.PathLike[str]) -> Any:
-    """The xarray Dataset in a NetCDF file."""
+    """The xarray Dataset of a NetCDF file that `write_results` has written.
+
+    Args:
+        path: A .nc file.
+
+    Raises:
+        InputError: Xarray is not installed or the file cannot be read.
+    """
     require("xarray", path, "Datasets")
     import xarray
 
@@ -62,19 +86,28 @@ def read_results(path: str | os.PathLike[str]) -> Any:
         raise InputError(f"{quoted(place)}: the file cannot be read: {error.strerror or error}") from None
     except InputError:
         raise
-    except Exception:  # the reader meets what it does not expect: any error
-        raise InputError(f"{place}: this is no NetCDF file that write_results has written") from None
+    except Exception:  # a damaged file raises any error in the reader
+        raise InputError(f"{place}: not a NetCDF file that write_results has written") from None
 
 
 def write_table(table: Table, path: str | os.PathLike[str], progress: Callable[[int], Any] = lambda _: None) -> None:
-    """Save a table; `progress` is called with the number of samples written."""
+    """Write a table to a file; the suffix chooses the format.
+
+    Args:
+        table: Anything with `columns()` and `arrays()`: a MotorTable, Detections, SampleTable, SimulationTable.
+        path: .csv, .npz or .parquet.
+        progress: Called with the number of samples written; by default nothing.
+
+    Raises:
+        InputError: The suffix is another, no file can be written there, or a package is missing.
+    """
     path = check_table_path(path)
     with replacing(path) as file:
         WRITERS[path.suffix.lower()](table, file, progress)
 
 
 def check_table_path(path: str | os.PathLike[str]) -> Path:
-    """The path, if a table can be written there."""
+    """The path as a Path; raises InputError if no table can be written there."""
     path = check_path(path, tuple(WRITERS), "a table")
     if path.suffix.lower() == ".parquet":
         require("pyarrow", path, "Parquet files")
@@ -82,7 +115,7 @@ def check_table_path(path: str | os.PathLike[str]) -> Path:
 
 
 def check_results_path(path: str | os.PathLike[str]) -> Path:
-    """The path, if runs can be written there."""
+    """The path as a Path; raises InputError if no simulation can be written there."""
     path = check_path(path, (NETCDF, *WRITERS), "a simulation")
     if path.suffix.lower() != NETCDF:
         return check_table_path(path)
@@ -91,6 +124,7 @@ def check_results_path(path: str | os.PathLike[str]) -> Path:
 
 
 def require(package: str, path: str | os.PathLike[str], what: str) -> None:
+    """Raise InputError if a package is not installed."""
     if find_spec(package) is None:
         raise InputError(
             f"{path}: {what} need {package}, which is not installed: pip install 'flexjoint[results]', or write .csv "
@@ -99,6 +133,7 @@ def require(package: str, path: str | os.PathLike[str], what: str) -> None:
 
 
 def check_path(path: str | os.PathLike[str], suffixes: Sequence[str], what: str) -> Path:
+    """The path as a Path; raises InputError for another suffix, or where no file can be written."""
     path = Path(path_text(path, "file to write", InputError))
     try:
         folder = path.is_dir()
@@ -111,7 +146,7 @@ def check_path(path: str | os.PathLike[str], suffixes: Sequence[str], what: str)
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
     if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: nothing can be written to the folder {path.parent}; choose another")
+        raise InputError(f"{path}: the folder {path.parent} is not writable; choose another")
     return path
 
 
@@ -120,7 +155,7 @@ def check_path(path: str | os.PathLike[str], suffixes: Sequence[str], what: str)
 
 @contextmanager
 def as_text(file: IO[bytes]) -> Iterator[IO[str]]:
-    """A binary file to write text to; it stays open."""
+    """A binary file as a text file; the binary file stays open."""
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     try:
         yield text
@@ -130,7 +165,7 @@ def as_text(file: IO[bytes]) -> Iterator[IO[str]]:
 
 
 def write_csv(table: Table, file: IO[bytes], progress: Callable[[int], Any] = lambda _: None) -> None:
-    """A header with names and units; numbers with as many digits as it takes to read the same ones back."""
+    """Write a table as CSV: a header with names and units, numbers with all digits that reading them back needs."""
     columns = table.columns()
     with as_text(file) as text:
         writer = csv.writer(text, lineterminator="\n")
@@ -142,13 +177,13 @@ def write_csv(table: Table, file: IO[bytes], progress: Callable[[int], Any] = la
 
 
 def write_npz(table: Table, file: IO[bytes], progress: Callable[[int], Any]) -> None:
-    """One array a quantity, with the names of what it has a number for, and units."""
+    """Write a table as NPZ: one array per quantity, with names and units."""
     np.savez(file, **table.arrays())
     progress(table.columns()[0].values.size)
 
 
 def write_parquet(table: Table, file: IO[bytes], progress: Callable[[int], Any]) -> None:
-    """The columns of the CSV file; the unit is also in the metadata of each field."""
+    """Write a table as Parquet: the columns of the CSV file, with the unit in the metadata of each field too."""
     import pyarrow
     from pyarrow.parquet import write_table as write
 

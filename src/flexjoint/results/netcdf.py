@@ -1,4 +1,4 @@
-"""Arrays in NetCDF files of simulations, as logs have them."""
+"""Arrays of a NetCDF file that `write_results` has written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from ..errors import FlexjointError, InputError
 
 
 def netcdf_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
-    """The arrays of numbers in a file of `write_results` that are wanted among their names."""
+    """Numeric arrays of a NetCDF file by name.
+
+    Args:
+        data: Content of the file.
+        place: Name of the file, for messages.
+        wanted: Chooses among the names of all numeric arrays.
+
+    Raises:
+        InputError: Xarray is not installed or the file cannot be read.
+    """
     try:
         import xarray
     except ImportError:
@@ -22,5 +31,5 @@ def netcdf_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[st
         return {name: np.asarray(found[name], dtype=float) for name in wanted(numeric)}
     except FlexjointError:
         raise
-    except Exception as error:  # the reader meets what it does not expect: any error
+    except Exception as error:  # a damaged file raises any error in the reader
         raise InputError(f"{place}: not a NetCDF file of a simulation: {str(error)[:200]}") from None

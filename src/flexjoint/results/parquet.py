@@ -1,4 +1,4 @@
-"""Parquet files of numbers, read without trusting them: the sizes a file states are checked before it is unpacked."""
+"""Numeric columns of a Parquet file; the sizes that an untrusted file states are checked before it is unpacked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,16 @@ NUMBERS = ("BOOLEAN", "INT32", "INT64", "FLOAT", "DOUBLE")
 
 
 def parquet_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[str]]) -> dict[str, np.ndarray]:
-    """The columns of numbers that are wanted among their names; empty cells are NaN."""
+    """Numeric columns of a Parquet file by name, (m,), as doubles; an empty cell is NaN.
+
+    Args:
+        data: Content of the file.
+        place: Name of the file, for messages.
+        wanted: Chooses among the names of all numeric columns.
+
+    Raises:
+        InputError: Pyarrow is not installed, or the file is damaged or too large.
+    """
     try:
         from pyarrow import BufferReader
         from pyarrow.parquet import ParquetFile
@@ -36,12 +45,12 @@ def parquet_arrays(data: bytes, place: str, wanted: Callable[[list[str]], list[s
         return {name: column(file, name) for name in chosen}
     except InputError:
         raise
-    except Exception as error:  # Arrow meets what it does not expect: any error
+    except Exception as error:  # a damaged file raises any error in Arrow
         raise InputError(f"{place}: not a Parquet file of numbers: {quoted(error)}") from None
 
 
 def numeric_columns(file: Any, place: str) -> list[str]:
-    """The names of the columns of numbers."""
+    """Names of the numeric columns."""
     metadata, schema = file.metadata, file.schema
     if metadata.num_columns > MAX_COLUMNS:
         raise InputError(f"{place}: {metadata.num_columns} columns; at most {MAX_COLUMNS:,} are read")
@@ -59,9 +68,9 @@ def numeric_columns(file: Any, place: str) -> list[str]:
 
 
 def check_sizes(metadata: Any, count: int, place: str) -> None:
-    """Refuse a file whose columns, `count` of which are read, are too large, as the metadata say.
+    """Raise InputError if `count` columns of the stated size are too large to read.
 
-    The metadata of single columns are not looked at: where they are damaged, PyArrow 26 ends the process.
+    The metadata of single columns are not read: where they are damaged, PyArrow 26 ends the process.
     """
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
     rows = max(metadata.num_rows, sum(group.num_rows for group in groups))
@@ -75,5 +84,5 @@ def check_sizes(metadata: Any, count: int, place: str) -> None:
 
 
 def column(file: Any, name: str) -> np.ndarray:
-    """One column as doubles."""
+    """One column as doubles, (m,)."""
     return np.asarray(file.read(columns=[name], use_threads=False).column(0).to_numpy(), dtype=float)

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from ..checks import gain_rows, positive
-from ..control.base import Around, Controller, JointState
+from ..control.base import Controller, ControllerWrapper, JointState
 from ..spatial import ca
 
 ROWS = ("efficiency", "bias", "begin", "end")
 
 
 @dataclass(frozen=True, eq=False)
-class FaultyActuators(Around):
+class FaultyActuators(ControllerWrapper):
     """A controller whose torque reaches the motors changed; a Simulation of it holds the torque that they gave.
 
     Each of `efficiency`, `bias`, `begin` and `end` is a number or one a motor.  They are the last four rows of `gains`,

@@ -22,7 +22,8 @@ from ..algorithm.compile import program_of
 from ..algorithm.derivatives import in_a_tuple
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.scan import scan
-from ..compiler.passes.preparation import PREPARED, Split, split
+from ..compiler.passes.loop_distribution import PRECOMPUTED, Distributed, distribute_loop
+from ..compiler.pipeline import cached
 from ..compiler.runtime.kernel import Kernel, Result
 from ..control.base import Controller, JointState, memory_arrays, rows, state_arrays
 from ..robot import Robot
@@ -39,11 +40,14 @@ HUGE = 1e300  # Nm, N
 
 
 class Cut(NamedTuple):
-    """How a run is cut: `periods` of a call of the kernel, and how many operations a number must take that is prepared
-    for it from the reference alone."""
+    """How a run is cut.
+
+    - `periods`: per call of the kernel
+    - `least`: operations that a number must save to be computed from the reference before the loop
+    """
 
     periods: int
-    worth: float
+    least: float
 
 
 SINGLE = Cut(200, 30.0)  # rows one by one: a call takes 1 µs, and what a run waits for is the robot, not the law
@@ -166,9 +170,9 @@ def advanced(setup: Setup, plant: Plant, t: Any, state: JointState, torque: Torq
 
 
 class ClosedLoop(NamedTuple):
-    """The kernel of some periods, and the one that makes what it takes from their references, if there is one."""
+    """The kernel of some periods, and the kernel that computes what it takes from their references, if there is one."""
 
-    preparation: Kernel | None
+    precomputation: Kernel | None
     kernel: Kernel
 
     @property
@@ -176,9 +180,9 @@ class ClosedLoop(NamedTuple):
         """Of a call."""
         return self.kernel.outputs[0].shape[0]
 
-    def prepared(self, references: np.ndarray) -> np.ndarray:
-        """Of references (..., samples, order + 1, width) what the kernel takes."""
-        return self.preparation(references) if self.preparation else references
+    def precomputed(self, references: np.ndarray) -> np.ndarray:
+        """What the kernel takes of references (..., samples, order + 1, width)."""
+        return self.precomputation(references) if self.precomputation else references
 
 
 @lru_cache(maxsize=64)
@@ -187,7 +191,7 @@ def loop_kernel(setup: Setup, cut: Cut) -> ClosedLoop:
 
     In: what is carried (state, memory, instruments, done, joint), until, references, gains, free parameters, for each
     change its period and values, and seed and row if there is noise.  Out: history, a row of `Setup.columns` at the
-    beginning of each period, and what is carried on.  References may be `prepared` before.
+    beginning of each period, and what is carried on.  References may be `precomputed` before.
     """
     robot, controller, instruments, block = setup.robot, setup.controller, setup.instruments, cut.periods
     count, samples = controller.order + 1, len(setup.samples)
@@ -224,18 +228,18 @@ def loop_kernel(setup: Setup, cut: Cut) -> ClosedLoop:
         return [(Array("history", (block, sum(setup.columns.values()))), ca.horzcat(*ys).T), *zip(carried, after)]
 
     @cache
-    def programs() -> Split:
-        return split(program_of(f"simulation of {robot.name}", inputs, loop), "reference", cut.worth)
+    def programs() -> Distributed:
+        return distribute_loop(program_of(f"simulation of {robot.name}", inputs, loop), "reference", cut.least)
 
     def traced(part: str) -> tuple[Program, Result]:
         program = getattr(programs(), part)
-        return program, Result([None] * len(program.outputs), in_a_tuple if part == "loop" else None)
+        return program, Result([None] * len(program.outputs), in_a_tuple if part == "second" else None)
 
     key = f"{setup.key} {cut!r}" if setup.key else None
-    kernel = Kernel(lambda: traced("loop"), key=key, type=in_a_tuple)
-    if all(array.name != PREPARED for array in kernel.inputs):
+    kernel = cached(key, lambda: traced("second"), in_a_tuple)
+    if all(array.name != PRECOMPUTED for array in kernel.inputs):
         return ClosedLoop(None, kernel)
-    return ClosedLoop(Kernel(lambda: traced("preparation"), key=key and f"{key} preparation"), kernel)
+    return ClosedLoop(cached(key and f"{key} precomputation", lambda: traced("first")), kernel)
 
 
 def by_path(parameter: Parameter, x: Any) -> dict[str, Any]:

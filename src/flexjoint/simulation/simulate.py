@@ -201,7 +201,7 @@ def run_blocks(
     for table in tables:
         goals[place : place + len(table.goals)] = table.goals
         for first in range(0, len(table.goals), block):
-            reference, history = table.prepared[first : first + block], histories[..., place : place + block, :]
+            reference, history = table.precomputed[first : first + block], histories[..., place : place + block, :]
             after = buffers[0]
             kernel(*carried, until, reference, *numbers, out=(history, *after))
             place, carried = place + block, after
@@ -230,7 +230,7 @@ class Table(NamedTuple):
     """The reference of some blocks: goals (periods, width), and what the kernel takes of it (periods, ...)."""
 
     goals: np.ndarray
-    prepared: np.ndarray
+    precomputed: np.ndarray
 
 
 def reference_tables(setup: Setup, loop: ClosedLoop, wanted: Reference, t: np.ndarray) -> Iterator[Table]:
@@ -240,7 +240,7 @@ def reference_tables(setup: Setup, loop: ClosedLoop, wanted: Reference, t: np.nd
         times = t[first : first + chunk]
         times = np.append(times, np.full(-len(times) % loop.periods, times[-1]))
         table = wanted(np.minimum(times[:, None] + setup.period * np.array(setup.samples), t[-1]))
-        yield Table(table[:, 0, 0], loop.prepared(np.ascontiguousarray(table)))
+        yield Table(table[:, 0, 0], loop.precomputed(np.ascontiguousarray(table)))
 
 
 def python_run(

@@ -110,7 +110,7 @@ def by_differences(
     ends = np.cumsum([len(part) for part in x])
     moved = np.concatenate(x) + DIFFERENCE * np.concatenate([np.eye(ends[-1]), -np.eye(ends[-1])])
     carried: Any = [*np.split(moved, ends[:-1], axis=1), float(turns), float(setup.robot.n)]
-    references = loop.prepared(np.broadcast_to(reference, (block, len(setup.samples), *reference.shape)))
+    references = loop.precomputed(np.broadcast_to(reference, (block, len(setup.samples), *reference.shape)))
     for _ in range(0, turns, block):
         _, *carried = loop.kernel(*carried, 2.0 * turns, references, gains)
     ahead, behind = np.split(np.concatenate(carried[:-2], axis=1), 2)

@@ -1,29 +1,13 @@
-"""Spring laws: `base.py` says what a law is, `laws.py` has closed ones, `tabulated.py` one through measured points."""
+"""Spring laws: the torque of a deflection and its inverse; one file per law.
 
-from .base import SAMPLES, Curve, Spring
-from .laws import CubicSpring, ExponentialSpring, HardeningSpring, LinearSpring, PiecewiseSpring, QuadraticSpring
-from .tabulated import TabulatedSpring
+`base.py` holds `Spring`, what every law is.
+"""
 
-__all__ = [
-    "SAMPLES",
-    "SPRINGS",
-    "CubicSpring",
-    "Curve",
-    "ExponentialSpring",
-    "HardeningSpring",
-    "LinearSpring",
-    "PiecewiseSpring",
-    "QuadraticSpring",
-    "Spring",
-    "TabulatedSpring",
-]
-
-SPRINGS: dict[str, type[Spring]] = {
-    "linear": LinearSpring,
-    "cubic": CubicSpring,
-    "hardening": HardeningSpring,
-    "piecewise": PiecewiseSpring,
-    "quadratic": QuadraticSpring,
-    "exponential": ExponentialSpring,
-    "tabulated": TabulatedSpring,
-}
+from .base import SPRINGS as SPRINGS, TRIAL_DEFLECTIONS as TRIAL_DEFLECTIONS, Curve as Curve, Spring as Spring
+from .cubic import CubicSpring as CubicSpring
+from .exponential import ExponentialSpring as ExponentialSpring
+from .hardening import HardeningSpring as HardeningSpring
+from .linear import LinearSpring as LinearSpring
+from .piecewise import PiecewiseSpring as PiecewiseSpring
+from .quadratic import QuadraticSpring as QuadraticSpring
+from .tabulated import TabulatedSpring as TabulatedSpring

@@ -1,57 +1,89 @@
-"""Spring laws: the torque τ_e of a deflection φ = θ − q, and its inverse.
+"""What a spring law is: the torque τ_e of a deflection φ = θ − q, and its inverse.
 
-A law is a frozen dataclass with `torque(phi)`, one SX expression, from which stiffness k = dτ_e/dφ and its slope are
-derived; `deflection(tau)` is its inverse, where that has a closed form; where not, it is searched for within `reach`.
-Inverse dynamics differentiates φ twice,
+A law is a frozen dataclass with `torque(phi)`, one SX expression; the stiffness k = dτ_e/dφ and its slope are derived
+from it.  `deflection(tau)` is the inverse in closed form, if there is one; otherwise algorithms search for it within
+`reach`.  Inverse dynamics differentiates φ twice,
 
     φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,
 
-so a law must be strictly increasing, with a continuous stiffness whose slope may jump: a spring whose stiffness itself
-jumps would ask for infinite motor torque when it passes the edge.
+so a law must increase strictly and have a continuous stiffness, whose slope may jump.  A jump of the stiffness itself
+would require infinite motor torque.
 
 Motors that set the stiffness of their joint differentiate it twice as well  [VSANEA (22)]: for them the slope of the
-stiffness must be continuous too, and its own slope may jump.
+stiffness must be continuous too.
 
-To add a law: one class in `laws.py`, its name in SPRINGS.  A law of your own needs nothing but the class.
+To add a law, write one file like `cubic.py`.  `@SPRINGS.register("cubic")` gives the law its name in robot files; its
+fields are its keys there.  A law defined outside flexjoint works in the same way.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import numbers
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..checks import number
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..numerics import evaluate
-from ..spatial import ca, is_symbolic, is_zero
+from ..registry import Registry
+from ..spatial import ca, is_symbolic
+from ..types import Expression, FloatArray
 
-SAMPLES = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is looked at
-MOST_POINTS = 500  # of a law through points: its kernel chooses among as many pieces
-INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, a poor one by less
+SPRINGS: Registry[type[Spring]] = Registry("spring law")  # by `kind` in robot files
+TRIAL_DEFLECTIONS = np.geomspace(1e-6, 1.0, 25)  # rad or m: where a law of unknown form is checked, on both sides
+MAX_POINTS = 500  # of a law through points: its kernel has one branch per piece
+INVERSE_TOLERANCE = 1e-6  # relative; a wrong formula errs by more, an inaccurate one by less
 
 
 class Curve(NamedTuple):
-    """Torque, stiffness and slope of the stiffness, each of the shape of the deflection."""
+    """A spring law in numbers, at given deflections.
 
-    torque: np.ndarray
-    stiffness: np.ndarray
-    slope: np.ndarray
+    Attributes:
+        torque: τ_e, in Nm or N; shape of the deflections.
+        stiffness: k = dτ_e/dφ, in Nm/rad or N/m; same shape.
+        slope: dk/dφ, in Nm/rad² or N/m²; same shape.
+    """
+
+    torque: FloatArray
+    stiffness: FloatArray
+    slope: FloatArray
 
 
 @dataclass(frozen=True)
 class Spring(ABC):
-    """The abstract law.  A subclass without `__post_init__` is tried at some deflections up to 1 rad or m."""
+    """A spring law τ_e(φ): the base class of all laws.
 
-    smoothness: ClassVar[float] = math.inf  # derivatives of the deflection that stay finite
+    A subclass is a frozen dataclass with `torque` and, in closed form, `deflection`.  A subclass without
+    `__post_init__` is checked at deflections up to 1 rad or m.
+
+    Attributes:
+        smoothness: number of derivatives of the deflection that stay finite; infinite by default.
+
+    Raises:
+        RobotError: the torque does not increase strictly, or `deflection` is not its inverse.
+
+    Example:
+        >>> from dataclasses import dataclass
+        >>> from flexjoint.springs import Spring
+        >>> @dataclass(frozen=True)
+        ... class QuinticSpring(Spring):
+        ...     k: float
+        ...     def torque(self, phi):
+        ...         return self.k * (phi + phi**5)
+        >>> QuinticSpring(2.0).curve([0.0, 1.0]).stiffness.tolist()
+        [2.0, 12.0]
+    """
+
+    smoothness: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
-        phi = np.concatenate([-SAMPLES[::-1], [0.0], SAMPLES])
+        phi = np.concatenate([-TRIAL_DEFLECTIONS[::-1], [0.0], TRIAL_DEFLECTIONS])
         phi = phi[np.isfinite(evaluated(self.torque, phi))]
         torque, stiffness, _ = self.curve(phi)
         if 0.0 not in phi or not np.all(stiffness > 0):
@@ -61,7 +93,7 @@ class Spring(ABC):
             )
         if self.invertible:
             found = evaluated(self.deflection, torque)
-            close = np.isclose(found, phi, rtol=INVERSE_TOLERANCE, atol=INVERSE_TOLERANCE * SAMPLES[0])
+            close = np.isclose(found, phi, rtol=INVERSE_TOLERANCE, atol=INVERSE_TOLERANCE * TRIAL_DEFLECTIONS[0])
             if not np.all(close):
                 i = int(np.argmin(close))
                 raise RobotError(
@@ -70,16 +102,16 @@ class Spring(ABC):
                 )
 
     @abstractmethod
-    def torque(self, phi: Any) -> Any:
-        """τ_e(φ) as an SX expression; NaN where the spring cannot be."""
+    def torque(self, phi: Expression) -> Expression:
+        """Torque τ_e(φ) as an SX expression; NaN where the law is undefined."""
 
-    def deflection(self, tau: Any) -> Any:
-        """φ with τ_e(φ) = τ, as an SX expression."""
+    def deflection(self, tau: Expression) -> Expression:
+        """Deflection φ with τ_e(φ) = τ, as an SX expression; only laws with a closed inverse have it."""
         raise NotImplementedError
 
     @property
     def reach(self) -> float:
-        """The largest deflection looked for, in rad or m: of a law without a closed inverse, and of any in a pair."""
+        """Largest deflection of a search, in rad or m: for a law without closed inverse, or in an antagonistic pair."""
         return 1.0
 
     @property
@@ -89,24 +121,37 @@ class Spring(ABC):
 
     @property
     def name(self) -> str:
+        """Name of the class, for messages."""
         return type(self).__name__
 
-    def gradients(self, phi: Any, order: int = 2) -> list[Any]:
-        """k(φ), its slope dk/dφ, and so on: `order` derivatives of the torque, by automatic differentiation."""
+    def gradients(self, phi: Expression, order: int = 2) -> list[Expression]:
+        """Stiffness k(φ), its slope dk/dφ, and so on, by automatic differentiation.
+
+        Args:
+            phi: deflection, one SX element.
+            order: number of derivatives of the torque; 2 by default.
+        """
         x = ca.SX.sym("phi")
         found = [self.torque(x)]
         for _ in range(order):
             found.append(ca.jacobian(found[-1], x))
         return ca.substitute(found[1:], [x], [ca.SX(phi)])
 
-    def curve(self, phi: Any) -> Curve:
-        """The law in numbers."""
+    def curve(self, phi: ArrayLike) -> Curve:
+        """Torque, stiffness and slope of the stiffness as numbers.
+
+        Args:
+            phi: deflections of any shape, in rad or m.
+
+        Returns:
+            `Curve` of three arrays of that shape; NaN where the law is undefined.
+        """
         phi, x = np.asarray(phi, dtype=float), ca.SX.sym("phi")
         found = evaluate([x], [phi.reshape(-1)], [ca.densify(y) for y in (self.torque(x), *self.gradients(x))])
         return Curve(*(y.reshape(phi.shape) for y in found))
 
     def plain(self) -> dict[str, Any]:
-        """All that tells this law from others, as plain data."""
+        """Plain data that identify the law, for the digest of a robot."""
         data = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         if not type(self).__module__.startswith("flexjoint."):  # its code counts, not only its numbers
             x = ca.SX.sym("x")
@@ -115,54 +160,61 @@ class Spring(ABC):
         return {self.name: data}
 
 
-def evaluated(function: Callable[[Any], Any], x: Any) -> np.ndarray:
-    """An expression in one SX, in numbers, of the shape of x."""
+def evaluated(function: Callable[[Expression], Expression], x: ArrayLike) -> FloatArray:
+    """Values of a function of one SX element, of the shape of x."""
     x = np.asarray(x, dtype=float)
     symbol = ca.SX.sym("x")
     return evaluate([symbol], [x.reshape(-1)], [function(symbol)])[0].reshape(x.shape)
 
 
-def positive(spring: Spring, what: str, or_zero: bool = False) -> None:
-    """A finite number above zero, or a free parameter; kept as a float, so that equal laws are equal robots."""
-    of_any_size(spring, what)
-    value = getattr(spring, what)
-    if not is_symbolic(value) and (value < 0 or (value == 0 and not or_zero)):
-        wanted = "not be negative" if or_zero else "be positive"
-        raise RobotError(f"{spring.name}: {what} is {value:g}; it must {wanted}")
+# Checks of the numbers of a law -------------------------------------------------------------------------------------
+
+SIGNS: dict[str, tuple[Callable[[float], bool], str]] = {
+    "positive": (lambda x: x > 0, "be positive"),
+    "not negative": (lambda x: x >= 0, "not be negative"),
+    "not 0": (lambda x: x != 0, "not be 0: use a LinearSpring"),
+}
 
 
-def of_either_sign(spring: Spring, what: str) -> None:
-    """A finite number other than zero, or a free parameter."""
-    of_any_size(spring, what)
-    if is_zero(getattr(spring, what)):
-        raise RobotError(f"{spring.name}: {what} is 0; it must not vanish: a LinearSpring has none")
+def set_numbers(spring: Spring, **signs: str) -> None:
+    """Turn fields into floats, so that equal laws are equal robots; a free parameter (SX) stays as it is.
+
+    Args:
+        spring: a law while it is made.
+        signs: by field, "positive", "not negative" or "not 0".
+
+    Raises:
+        RobotError: a field is not a finite number, or has another sign.
+    """
+    for field, sign in signs.items():
+        value = getattr(spring, field)
+        if is_symbolic(value):
+            continue
+        value = number(spring.name, field, value, error=RobotError)
+        holds, wanted = SIGNS[sign]
+        if not holds(value):
+            raise RobotError(f"{spring.name}: {field} is {value:g}; it must {wanted}")
+        object.__setattr__(spring, field, value)
 
 
-def of_any_size(spring: Spring, what: str) -> None:
-    value = getattr(spring, what)
-    if is_symbolic(value):
-        return
-    try:
-        number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise RobotError(f"{spring.name}: {what} is {shown(value)}; it must be a finite number")
-    object.__setattr__(spring, what, number)
+def set_points(spring: Spring, *fields: str) -> None:
+    """Turn fields into tuples of at most 500 floats.
 
-
-def numbers_of(spring: Spring, what: str) -> tuple[float, ...]:
-    value: Sequence[float] = getattr(spring, what)
-    count = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 0
-    if count > MOST_POINTS:
-        raise RobotError(
-            f"{spring.name}: {what} has {count} numbers, {MOST_POINTS} are the most: leave some out, or smooth them "
-            "with TabulatedSpring.fit"
-        )
-    try:
-        array = np.array(value, dtype=float)
-    except NOT_NUMBERS:
-        array = np.array(math.nan)
-    if array.ndim != 1 or not np.all(np.isfinite(array)):
-        raise RobotError(f"{spring.name}: {what} are {shown(value)}; give a list of finite numbers")
-    return tuple(array.tolist())
+    Raises:
+        RobotError: a field is not a list of finite numbers, or too long.
+    """
+    for field in fields:
+        value = getattr(spring, field)
+        count = value.size if isinstance(value, np.ndarray) else len(value) if isinstance(value, list | tuple) else 0
+        if count > MAX_POINTS:
+            raise RobotError(
+                f"{spring.name}: {field} has {count} numbers; give at most {MAX_POINTS}, or smooth them with "
+                "TabulatedSpring.fit"
+            )
+        try:
+            array = np.array(value, dtype=float)
+        except NOT_NUMBERS:
+            array = np.array(math.nan)
+        if array.ndim != 1 or not np.all(np.isfinite(array)):
+            raise RobotError(f"{spring.name}: {field} are {shown(value)}; give a list of finite numbers")
+        object.__setattr__(spring, field, tuple(array.tolist()))

@@ -1,19 +1,18 @@
-"""A spring law through measured points: a cubic spline.
+"""The spring through measured points: a cubic spline.
 
-Torque, stiffness σ and its slope ζ are continuous, η = dζ/dφ is constant between the points and jumps at them: as much
-as motors that set the stiffness need, whose torque then jumps by a finite amount there (`base.py`).  The spline is the
-one without knots at the second and the last but one point ("not-a-knot"), so that it is a cubic where four points are
-given.  It must increase: measured torques that wiggle are smoothed by `fit`.
+Torque, stiffness σ and its slope ζ are continuous; η = dζ/dφ is constant between the points and jumps at them.  Motors
+that set the stiffness need no more: their torque jumps by a finite amount there (`base.py`).  The spline has the
+"not-a-knot" end conditions, so through four points it is one cubic.  It must increase: `fit` smooths noisy data.
 
-The inverse finds the piece by its torques.  Within it Newton's method, begun at the point of the piece that is next to
-the cubic's inflection, comes to the root from one side, after at most one step across it, which is cut off at the end
-of the piece.  How many steps that takes at most is counted when the law is made.
+The inverse selects the piece by its torques.  Within it Newton's method starts at the point of the piece closest to the
+inflection of the cubic.  From there it converges from one side, after at most one step across the root, which is cut
+off at the end of the piece.  The number of steps is determined when the law is made.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -24,16 +23,18 @@ import numpy as np
 from ..errors import InputError, RobotError
 from ..numerics import nonnegative_least_squares, product, solve
 from ..spatial import ca, is_symbolic, total
-from .base import Spring, numbers_of
+from ..types import Expression, FloatArray, Scalar
+from .base import SPRINGS, Spring, set_points
 
-POINTS = 4  # at least
-TRIED = 257  # torques in each piece, to count steps
-MOST_STEPS = 32
-LEAST = 1e-3  # of the mean stiffness: what a fit has everywhere
+MIN_POINTS = 4
+TRIAL_TORQUES = 257  # per piece, to count Newton steps
+MAX_STEPS = 32
+MIN_FIT_STIFFNESS = 1e-3  # of a fit, relative to its mean stiffness
+Function = Callable[..., Any]  # of NumPy or CasADi
 
 
 class Pieces(NamedTuple):
-    """The polynomials a + b t + c t² + d t³, t = φ − x in [0, h]; each a list over the pieces."""
+    """Polynomials a + b t + c t² + d t³, t = φ − x in [0, h]: lists over the pieces, or one SX element each."""
 
     x: Any
     h: Any
@@ -43,24 +44,41 @@ class Pieces(NamedTuple):
     d: Any
 
 
+@SPRINGS.register("tabulated")
 @dataclass(frozen=True)
 class TabulatedSpring(Spring):
-    """The cubic spline through (deflection, torque), in rad and Nm or m and N; undefined beyond the first and last.
+    """A spring whose torque is the cubic spline through given points, undefined beyond the first and the last.
 
-    The deflections increase and include 0, or have it between them.
+    In robot files: `{kind = "tabulated", deflections = [...], torques = [...]}`.
+
+    Args:
+        deflections: (m,), increasing, with 0 in their range, in rad or m; 4 to 500.
+        torques: (m,), in Nm or N; the spline through them must increase.
+
+    Raises:
+        RobotError: the points are too few or not increasing, or the spline through them falls somewhere.
+
+    Example:
+        >>> from flexjoint.springs import TabulatedSpring
+        >>> spring = TabulatedSpring([-0.2, -0.1, 0.0, 0.1, 0.2], [-50.0, -20.0, 0.0, 20.0, 50.0])
+        >>> spring.curve([0.0, 0.1]).torque.tolist()
+        [0.0, 20.0]
     """
 
-    deflections: tuple[float, ...]
-    torques: tuple[float, ...]
+    deflections: Sequence[float]
+    torques: Sequence[float]
 
     smoothness: ClassVar[float] = 3
 
+    def __repr__(self) -> str:
+        x = self.deflections
+        return f"{self.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
+
     def __post_init__(self) -> None:
-        for what in ("deflections", "torques"):
-            object.__setattr__(self, what, numbers_of(self, what))
+        set_points(self, "deflections", "torques")
         x, y = self.deflections, self.torques
-        if len(x) != len(y) or len(x) < POINTS:
-            raise RobotError(f"{self.name}: {len(x)} deflections and {len(y)} torques; give {POINTS} points or more")
+        if len(x) != len(y) or len(x) < MIN_POINTS:
+            raise RobotError(f"{self.name}: {len(x)} deflections and {len(y)} torques; give {MIN_POINTS} or more")
         if any(b <= a for a, b in pairwise(x)) or not x[0] <= 0 <= x[-1]:
             raise RobotError(
                 f"{self.name}: the deflections go from {x[0]:g} to {x[-1]:g}; they must increase, with 0 among them"
@@ -81,36 +99,47 @@ class TabulatedSpring(Spring):
 
     @classmethod
     def fit(cls, deflections: Sequence[float], torques: Sequence[float], points: int = 8) -> TabulatedSpring:
-        """The increasing spline next to measured values, by least squares; `points` are spread evenly."""
+        """Increasing spline that fits noisy measurements by least squares, its points evenly spaced.
+
+        Args:
+            deflections: (m,), in any order, in rad or m.
+            torques: (m,), in Nm or N.
+            points: number of points of the spline, 4 to m; 8 by default.
+
+        Raises:
+            RobotError: the measurements are fewer than the points, not finite, or fall from end to end.
+        """
         from scipy.interpolate import BSpline
 
         phi, tau = (np.asarray(x, dtype=float) for x in (deflections, torques))
-        if phi.ndim != 1 or phi.shape != tau.shape or phi.size < points or points < POINTS:
+        if phi.ndim != 1 or phi.shape != tau.shape or phi.size < points or points < MIN_POINTS:
             raise RobotError(
-                f"{cls.__name__}.fit: {phi.size} deflections and {tau.size} torques for {points} points; give as many "
-                f"values of one as of the other, and at least as many as points, of which {POINTS} are the fewest"
+                f"{cls.__name__}.fit: {phi.size} deflections and {tau.size} torques for {points} points; give one "
+                f"torque per deflection, at least {MIN_POINTS} points, and no more points than deflections"
             )
         if not np.all(np.isfinite([phi, tau])):
             raise RobotError(f"{cls.__name__}.fit: all values must be finite")
         x = np.linspace(phi.min(), phi.max(), points)
         knots = np.concatenate([x[:1].repeat(4), x[2:-2], x[-1:].repeat(4)])
-        # coefficients as sums of increments: none below LEAST of the mean keeps the stiffness positive
+        # coefficients are sums of increments: a lower bound on these keeps the stiffness positive
         values = product(BSpline.design_matrix(phi, knots, 3).toarray(), np.tri(points))
         mean = (tau[np.argmax(phi)] - tau[np.argmin(phi)]) / (phi.max() - phi.min())
         if mean <= 0:
-            raise RobotError(f"{cls.__name__}.fit: from the least to the greatest deflection the torque falls")
+            raise RobotError(f"{cls.__name__}.fit: the torque falls from the smallest to the largest deflection")
         widths = knots[4:-1] - knots[1:points]
-        lower = np.concatenate([[0.0], LEAST * mean * widths / 3])  # the first one is free
+        lower = np.concatenate([[0.0], MIN_FIT_STIFFNESS * mean * widths / 3])  # the first one is free
         increments = lower + nonnegative_least_squares(values, tau - product(values, lower), free=1)
         return cls(tuple(x.tolist()), tuple(BSpline(knots, np.cumsum(increments), 3)(x).tolist()))
 
     @property
     def reach(self) -> float:
+        """Largest deflection of the table, in rad or m."""
         return max(-self.deflections[0], self.deflections[-1])
 
     @cached_property
     def pieces(self) -> Pieces:
-        """From the second derivatives m at the points: continuous slopes, and third derivatives at two points."""
+        """The cubics, from the second derivatives m at the points: slopes are continuous, and so is the third
+        derivative at the second and the last but one point."""
         x = np.array(self.deflections)
         h, n = np.diff(x), len(x)
         A, S = np.zeros((n, n)), np.zeros((n, n))
@@ -121,7 +150,7 @@ class TabulatedSpring(Spring):
             S[i, i - 1 : i + 2] = 1 / h[i - 1], -1 / h[i - 1] - 1 / h[i], 1 / h[i]
         try:
             to_m = solve(A, S)
-        except InputError:  # rounding makes points one that are too close
+        except InputError:  # two points coincide after rounding
             to_m = np.full_like(A, math.nan)
         if any(map(is_symbolic, self.torques)):
             y = list(self.torques)
@@ -134,8 +163,8 @@ class TabulatedSpring(Spring):
         return Pieces(x[:-1].tolist(), width, y[:-1], b, [z / 2 for z in m[:-1]], d)
 
     @property
-    def least_stiffness(self) -> np.ndarray:
-        """Of each piece: at its ends, or where the slope of the stiffness vanishes."""
+    def least_stiffness(self) -> FloatArray:
+        """Smallest stiffness of each piece: at its ends, or where the slope of the stiffness vanishes."""
         _, h, _, b, c, d = (np.array(x) for x in self.pieces)
         with np.errstate(divide="ignore", invalid="ignore"):
             t = -c / (3 * d)
@@ -144,56 +173,56 @@ class TabulatedSpring(Spring):
 
     @cached_property
     def steps(self) -> int:
-        """Newton steps after which the inverse is known to rounding, wherever it is taken."""
+        """Newton steps after which the inverse is exact to rounding for every torque."""
         _, h, a, b, c, d = (np.array(x, dtype=float)[:, None] for x in self.pieces)
         ends = a + h * (b + h * (c + h * d))
-        tau = a + (ends - a) * np.linspace(0, 1, TRIED)
+        tau = a + (ends - a) * np.linspace(0, 1, TRIAL_TORQUES)
         t = towards_inflection(h, c, d, np.where, np.abs) + 0 * tau
-        for step in range(1, MOST_STEPS):
+        for step in range(1, MAX_STEPS):
             before, t = t, within(newton(t, tau - a, b, c, d), h, np.minimum, np.maximum)
             if np.all(abs(t - before) <= 1e-8 * h):
-                return step  # the step that shows it has squared the error
-        return MOST_STEPS
+                return step  # this last step has squared the error
+        return MAX_STEPS
 
-    def torque(self, phi: Any) -> Any:
+    def torque(self, phi: Expression) -> Expression:
         x, _, a, b, c, d = chosen(self.pieces, phi, self.deflections)
         t = phi - x
         inside = ca.logic_and(phi >= self.deflections[0], phi <= self.deflections[-1])
         return ca.if_else(inside, a + t * (b + t * (c + t * d)), math.nan)
 
-    def deflection(self, tau: Any) -> Any:
+    def deflection(self, tau: Expression) -> Expression:
         x, h, a, b, c, d = chosen(self.pieces, tau, self.torques)
         t = towards_inflection(h, c, d, ca.if_else, ca.fabs)
         for _ in range(self.numeric_steps - 1):
             t = within(newton(t, tau - a, b, c, d), h, ca.fmin, ca.fmax)
-        t = newton(t, tau - a, b, c, d)  # as it is: at a point, where pieces meet, a bound would take half its slope
+        t = newton(t, tau - a, b, c, d)  # without a bound, whose derivative is wrong where two pieces meet
         inside = ca.logic_and(tau >= self.torques[0], tau <= self.torques[-1])
         return ca.if_else(inside, x + t, math.nan)
 
     @property
     def numeric_steps(self) -> int:
-        """As counted, or the most there may be where torques are free."""
-        return MOST_STEPS if any(map(is_symbolic, self.torques)) else self.steps
+        """Newton steps in an expression: `steps`, or the maximum if torques are free parameters."""
+        return MAX_STEPS if any(map(is_symbolic, self.torques)) else self.steps
 
 
-def chosen(pieces: Pieces, value: Any, ends: Sequence[Any]) -> Pieces:
-    """The one between whose ends the value lies; of all outside, none."""
+def chosen(pieces: Pieces, value: Expression, ends: Sequence[Scalar]) -> Pieces:
+    """Coefficients of the piece between whose ends the value lies; zeros outside all pieces."""
     within = [ca.logic_and(value >= a, value < b) for a, b in pairwise(ends)]
     within[-1] = ca.logic_and(value >= ends[-2], value <= ends[-1])
     return Pieces(*(total(ca.if_else(here, z, 0) for here, z in zip(within, column)) for column in pieces))
 
 
-def towards_inflection(h: Any, c: Any, d: Any, if_else: Any, size: Any) -> Any:
-    """The point of [0, h] next to −c/3d."""
+def towards_inflection(h: Scalar, c: Scalar, d: Scalar, if_else: Function, size: Function) -> Scalar:
+    """The point of [0, h] closest to −c/3d."""
     cut = if_else(c * d < 0, size(c), 0.0)  # 3|d| t, if that is positive
     return if_else(cut >= 3 * size(d) * h, h, cut / if_else(cut > 0, 3 * size(d), 1.0))
 
 
-def newton(t: Any, tau: Any, b: Any, c: Any, d: Any) -> Any:
-    """One step towards b t + c t² + d t³ = τ."""
+def newton(t: Scalar, tau: Scalar, b: Scalar, c: Scalar, d: Scalar) -> Scalar:
+    """One Newton step towards b t + c t² + d t³ = τ."""
     return t - (t * (b + t * (c + t * d)) - tau) / (b + t * (2 * c + 3 * d * t))
 
 
-def within(t: Any, h: Any, least: Any, most: Any) -> Any:
-    """The point of [0, h] next to t."""
+def within(t: Scalar, h: Scalar, least: Function, most: Function) -> Scalar:
+    """The point of [0, h] closest to t."""
     return most(least(t, h), 0.0)

@@ -1,6 +1,4 @@
-"""Many runs of what is not known exactly: parameters drawn at random, errors and failures as statistics."""
+"""Studies of robots that are not known exactly: parameters drawn at random, statistics of errors and failures."""
 
-from .monte_carlo import MonteCarlo, monte_carlo
-from .report import SampleTable, plot_monte_carlo
-
-__all__ = ["MonteCarlo", "SampleTable", "monte_carlo", "plot_monte_carlo"]
+from .monte_carlo import MonteCarlo as MonteCarlo, monte_carlo as monte_carlo
+from .sample_table import SampleTable as SampleTable

@@ -1,12 +1,12 @@
-"""A digest of a Python object that is the same in every process: its code and all data that the code can reach.
+"""Digest of a Python object, the same in every process: of its code and all data that the code can reach.
 
-A study goes on from a folder of samples only if the same law made them.  A law in Python is its bytecode, its defaults,
-the variables it captures, the globals it uses, and for an instance its class and its attributes, all of that to any
-depth.  Arrays count by content.  Code of Python itself and of installed packages counts by name and version.  Nothing
-that differs between processes enters: no addresses, no hashes, no order of a set.
+A study resumes from a folder of samples only if the same controller computed them.  A controller written in Python is
+identified by its bytecode, defaults, captured variables and globals, and as an instance by its class and attributes, to
+any depth.  Arrays are identified by content, code of Python itself and of installed packages by name and version.
+Nothing that differs between processes is used: no addresses, no hashes, no order of a set.
 
-What cannot be identified, such as an open file or a lock, is refused.  An attribute `identity`, a text that the user
-changes together with the law, takes the place of all that.
+An object that cannot be identified, such as an open file or a lock, is refused.  An attribute `identity`, a text that
+the user changes together with the controller, replaces all of this.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from ..compiler.runtime.kernel import Kernel
 from ..robot import Robot
-from .captured import (
+from .dependencies import (
     attributes,
     found_by_name,
     generated,
@@ -34,8 +34,8 @@ from .captured import (
     written_here,
 )
 
-LENGTH = 32  # hexadecimal digits of a digest in a file
-SHOWN = 16  # numbers of an array that stand in a file themselves
+LENGTH = 32  # hexadecimal digits of a digest
+SHOWN = 16  # numbers of an array up to which a file of settings has them instead of a digest
 ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range)
 CONTENTS: tuple[Any, ...] = (int, float, complex, str, bytes, tuple, list, dict, set, frozenset)
 DESCRIPTORS = (
@@ -59,22 +59,27 @@ NOT_CODE = {
     "__dataclass_params__",
     "__firstlineno__",
     "__static_attributes__",
-}  # of a class: what says nothing about what it does
+}  # attributes of a class that do not change what it does
 
 
 def digest_of(item: Any, name: str) -> str:
-    """Digest of an object; `name` is what an error calls it.
+    """Digest of an object, as text.
 
-    Raises InputError for what cannot be identified: it names the part and says what to do.
+    Args:
+        item: Any object.
+        name: Of the object in messages.
+
+    Raises:
+        InputError: A part cannot be identified, with its name and a remedy.
     """
     return Walk()(item, name).hex()[:LENGTH]
 
 
 def described(item: Any, name: str) -> Any:
-    """An object as JSON can hold it, for settings that people read and compare.
+    """Description of an object as JSON can hold it, for settings that people read and compare.
 
-    Numbers and texts are themselves.  A function or an instance is its name, a digest of its code, and what it
-    captures by name, so that a comparison can say which part is another.
+    Numbers and texts are described by themselves; a function or an instance by its name, a digest of its code, and its
+    data by name, so that a comparison shows which part differs.
     """
     if type(item) in (type(None), bool, int, float, str, np.ndarray):
         return item if isinstance(item, str) else brief(item, name)
@@ -98,13 +103,13 @@ def described(item: Any, name: str) -> Any:
 
 
 def summary(item: Any, code: Any, data: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Name, code and data one by one, and a digest of all."""
+    """Name, digest of the code, data by name, and digest of all."""
     shown = {key: brief(x, f"{name}.{key}") for key, x in data.items()}
     return {"name": name_of(item), "code": digest_of(code, name), "data": shown, "digest": digest_of(item, name)}
 
 
 def brief(item: Any, name: str) -> Any:
-    """Few numbers as they are, a digest of all else."""
+    """A few numbers as they are; a digest of anything else."""
     few = isinstance(item, float) or (type(item) is np.ndarray and item.dtype == float and item.size <= SHOWN)
     if few and np.all(np.isfinite(item)):  # NaN is not equal to itself
         return np.asarray(item).tolist()
@@ -112,23 +117,24 @@ def brief(item: Any, name: str) -> Any:
 
 
 def name_of(item: Any) -> str:
+    """Module and name of an object or of its class."""
     kind = item if hasattr(item, "__qualname__") else type(item)
     return f"{module_of(kind)}.{kind.__qualname__}"
 
 
 def declared(item: Any) -> str | None:
-    """The identity that the user gave an object."""
+    """The attribute `identity` of an object; None without one."""
     own = None if isinstance(item, type | types.ModuleType) else getattr(item, "identity", None)
     return own if isinstance(own, str) and own else None
 
 
 class Walk:
-    """Digests of one object and all it refers to; an object inside itself counts by how deep it lies."""
+    """Digests of an object and all it refers to; an object that contains itself is identified by its depth."""
 
     def __init__(self) -> None:
         self.found: dict[int, bytes] = {}
         self.depth: dict[int, int] = {}
-        self.kept: list[Any] = []  # alive, so that no two have one id
+        self.kept: list[Any] = []  # keeps objects alive, so that no two have the same id
 
     def __call__(self, item: Any, name: str) -> bytes:
         if type(item) in ATOMS:
@@ -152,7 +158,7 @@ class Walk:
         return sealed("named", *(y for key, x in items.items() for y in (atom(key), self(x, f"{name}.{key}"))))
 
     def composite(self, item: Any, name: str) -> bytes:
-        """Of anything that has parts."""
+        """Digest of an object with parts."""
         if (own := declared(item)) is not None:
             return sealed("declared", name_of(item).encode(), own.encode())
         if found_by_name(item):
@@ -160,7 +166,7 @@ class Walk:
         if isinstance(item, Robot):
             return sealed("robot", item.digest.encode())
         if isinstance(item, Kernel):
-            return sealed("kernel", item._key.encode()) if item._key else self(item.program, f"{name}.program")
+            return sealed("kernel", item.key.encode()) if item.key else self(item.program, f"{name}.program")
         for kinds, way in WAYS:
             if isinstance(item, kinds):
                 found = way(self, item, name)
@@ -196,7 +202,7 @@ class Walk:
         return sealed(type(item).__name__, *sorted(self(x, name) for x in item))
 
     def instance(self, item: Any, name: str) -> bytes:
-        """An instance: of flexjoint's and of the user's classes all attributes, of others what they write."""
+        """Digest of an instance: by its attributes, or if an installed package has its class, by what it pickles."""
         kind = type(item)
         if not written_here(kind):
             return sealed("object", self(kind, name), self.reduced(item, name))
@@ -204,10 +210,10 @@ class Walk:
         return sealed("instance", self(kind, name), self(content, name), self.named(attributes(item), name))
 
     def reduced(self, item: Any, name: str) -> bytes:
-        """What an installed package itself would write of an object, to make it again."""
+        """Digest of the reduced form that pickle uses for an object of an installed package."""
         try:
             whole = item.__reduce_ex__(4)
-        except Exception as error:  # every package has its own
+        except Exception as error:  # packages raise any error here
             raise refusal(name, f"is a {name_of(type(item))}, which cannot be identified") from error
         if isinstance(whole, str):
             return sealed("global", whole.encode(), str(getattr(item, "__module__", "")).encode())
@@ -220,7 +226,7 @@ class Walk:
         return sealed("function", self(item.__code__, name), self.named(variables(item), name))
 
     def code(self, item: types.CodeType, name: str) -> bytes:
-        """Bytecode without line numbers and the names of files."""
+        """Digest of bytecode without line numbers and file names."""
         numbers = (item.co_argcount, item.co_posonlyargcount, item.co_kwonlyargcount, item.co_flags)
         names = (item.co_names, item.co_varnames, item.co_freevars, item.co_cellvars)
         rest = (item.co_code, item.co_exceptiontable, item.co_consts)
@@ -232,7 +238,7 @@ class Walk:
     def builtin(self, item: Any, name: str) -> bytes:
         owner = item.__self__
         if owner is None or isinstance(owner, types.ModuleType):
-            return by_name(item)  # under another name than its own
+            return by_name(item)
         return sealed("builtin", item.__name__.encode(), self(owner, name))
 
     def descriptor(self, item: Any, name: str) -> bytes:
@@ -264,7 +270,7 @@ class Walk:
         return sealed("module", item.__name__.encode(), version_of(item.__name__).encode())
 
     def algorithm(self, item: Any, name: str) -> bytes | None:
-        """An object that stands for a function, such as those made by `@algorithm`."""
+        """Digest of an object that wraps a function, such as those that `@algorithm` makes."""
         if not isinstance(getattr(item, "__wrapped__", None), types.FunctionType):
             return None
         return sealed("algorithm", self(type(item), name), self(item.__wrapped__, name))
@@ -300,19 +306,19 @@ WAYS: list[tuple[Any, Any]] = [
     (types.ModuleType, Walk.module),
     (type, Walk.kind),
     (object, Walk.algorithm),
-]  # the first that fits
+]  # the first that fits is used
 
 
 # Digests ----------------------------------------------------------------------------------------------------
 
 
 def atom(item: Any) -> bytes:
-    """Of a number, a text or the like; repr of a float gives all its bits, but those of a NaN."""
+    """Digest of a number, a text or the like; repr of a float has all its bits, except for NaN."""
     return sealed(type(item).__name__, item if isinstance(item, bytes) else repr(item).encode("utf-8", "surrogatepass"))
 
 
 def sealed(tag: str, *content: bytes) -> bytes:
-    """Digest of a kind and its parts, each with its length, so that no two lists of parts read alike."""
+    """Digest of a tag and parts, each with its length, so that no two lists of parts have the same bytes."""
     found = hashlib.sha256()
     for part in (tag.encode(), *content):
         found.update(len(part).to_bytes(8, "little") + part)
@@ -320,5 +326,6 @@ def sealed(tag: str, *content: bytes) -> bytes:
 
 
 def by_name(item: Any) -> bytes:
+    """Digest of the name and version of an object of Python or of an installed package."""
     module = module_of(item)
     return sealed("name", module.encode(), item.__qualname__.encode(), version_of(module).encode())

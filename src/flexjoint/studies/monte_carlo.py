@@ -1,8 +1,7 @@
-"""Tracking errors of a controller on robots it does not know exactly: samples in batches, on all cores.
+"""Monte-Carlo study: tracking errors of a controller on robots whose parameters it does not know exactly.
 
-Sample k is the same run, to the bit, whatever else is computed with it: alone, in a batch, on any number of threads, or
-after an interruption.  Blocks of samples are handed to threads whole; finished ones are in a folder, if one is given,
-and are not computed again.
+Sample k is bit-identical alone, in a batch, on any number of threads and after an interruption.  Each thread computes
+whole blocks of samples.  With a folder, finished blocks are stored and not computed again.
 """
 
 from __future__ import annotations
@@ -16,89 +15,129 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import positive, whole
-from ..control.base import Controller, JointState, innermost
+from ..control.base import Controller, innermost
 from ..control.open_loop import OpenLoop
 from ..errors import FlexjointWarning, InputError
+from ..html import table
 from ..robot import Robot
-from ..simulation.beginning import given_state
-from ..simulation.expressions import KnownContact
-from ..simulation.loop import Setup
-from ..simulation.reference import Reference
-from ..simulation.rest import resting
 from ..simulation.result import Simulation
-from ..simulation.simulate import NOMINAL, checked_period, periods, simulate
+from ..simulation.simulate import NOMINAL, simulate
 from ..simulation.step_limit import StepLimits, step_limits, too_long
+from ..types import FloatArray
 from .identity import described
-from .settings import settings_of
 from .store import Store, differences
+from .study_plan import StudyPlan
+from .study_settings import study_settings
 from .variation import Variations
 
-ROWS = (8, 64)  # samples of a block: enough for the lanes of registers, not too many to lose
-MEMORY = 2**27  # bytes of a block's histories
+ROWS = (8, 64)  # samples per block: enough to fill vector registers, few enough to lose
+MEMORY = 2**27  # bytes per block
 NOWHERE = Store(None, {})
 LEVELS = (0.5, 0.9, 0.95, 0.99, 1.0)
-POSES = 5  # along the reference at which a step must be short enough
 ARRAYS = ("parameters", "largest", "rms", "final", "ended", "joint", "longest_step", "stiff_joint")
+Block = dict[str, np.ndarray]  # the arrays of some samples by name
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MonteCarlo:
-    """Samples, a row each: their parameters by `names`, and of each joint the error |q − q_d| of the links.
+    """Samples of a Monte-Carlo study, one row per sample; errors are |q − q_d| of the links, rad or m.
 
-    `largest` is over the whole run, `rms` its root mean square, `final` at the end.  Of a run that diverged, `joint`
-    is the first to leave all bounds (else -1) and `ended` when, s; its errors are those until then.
-
-    Where the `step` of the integrator, s, is too long for a sample, `longest_step` is the longest that is stable (else
-    inf) and `stiff_joint` the joint that is too stiff for it (else -1): its errors are not those of the robot.
+    Args:
+        robot: The robot whose parameters vary, with the payload as its last link if it varies.
+        names: Paths of the varied parameters.
+        samples: Numbers of the samples, (s,).
+        parameters: Drawn parameters, (s, number of names), in their units.
+        largest, rms, final: Largest, root-mean-square and last error per joint, (s, n); of a run that diverged, until
+            then.
+        ended: Time at which each run ended, (s,), s.
+        joint: First joint that diverged, (s,); -1 if none did.
+        longest_step: Longest stable step, (s,), s, where the step of the integrator is too long; else infinite.
+        stiff_joint: Joint that is too stiff for the step, (s,), else -1; the errors of such a run are not the robot's.
+        wanted: Number of samples asked for.
+        step: Of the integrator, s.
+        limit: Error above which a run fails, rad or m; None for no limit.
     """
 
     robot: Robot
     names: tuple[str, ...]
-    samples: np.ndarray  # their numbers
-    parameters: np.ndarray
-    largest: np.ndarray
-    rms: np.ndarray
-    final: np.ndarray
-    ended: np.ndarray
+    samples: np.ndarray
+    parameters: FloatArray
+    largest: FloatArray
+    rms: FloatArray
+    final: FloatArray
+    ended: FloatArray
     joint: np.ndarray
-    longest_step: np.ndarray
+    longest_step: FloatArray
     stiff_joint: np.ndarray
-    wanted: int  # samples asked for
-    step: float  # of the integrator, s
-    limit: float | None = None  # of the largest error
+    wanted: int
+    step: float
+    limit: float | None = None
+
+    def __repr__(self) -> str:
+        return f"<MonteCarlo of {self.robot.name}: {self.counts}{self._worst()}>"
+
+    def _repr_html_(self) -> str:
+        rows: list[list[str]] = []
+        if self.samples.size:
+            levels = self.quantiles()
+            rows = [[joint.name, *(f"{x:.3g}" for x in levels[:, i])] for i, joint in enumerate(self.robot.joints)]
+        header = ["joint", *(f"{100 * x:g} %" for x in LEVELS)]
+        caption = f"{self.robot.name}: {self.counts}; quantiles of the largest error, rad or m"
+        return table(rows, header, caption=caption)
+
+    @property
+    def counts(self) -> str:
+        """Text with the number of samples, of failures, and of runs whose step is too long."""
+        count, stiff = self.samples.size, int(self.integrator_failed.sum())
+        text = f"{count} sample{'s' * (count != 1)}, {int(self.control_failed.sum())} failed"
+        return f"{text}, step too long for {stiff}" if stiff else text
+
+    def _worst(self) -> str:
+        """The median of the largest error at the worst joint."""
+        if not self.samples.size:
+            return ""
+        errors = self.quantiles([0.5])[0]
+        i = int(errors.argmax())
+        unit = "m" if self.robot.joints[i].kind == "prismatic" else "rad"
+        return f"; median of the largest error {errors[i]:.3g} {unit} at {self.robot.joints[i].name}"
 
     @property
     def complete(self) -> bool:
-        """Whether all samples were run; not so after an interruption."""
+        """Whether all samples were run; False after an interruption."""
         return len(self.samples) == self.wanted
 
     @property
     def diverged(self) -> np.ndarray:
-        """Runs that left all bounds, for whatever reason."""
+        """Mask of the runs that diverged, (s,), for whatever reason."""
         return self.joint >= 0
 
     @property
     def integrator_failed(self) -> np.ndarray:
-        """Runs whose step is too long for their parameters: nothing is known about the control of these robots."""
+        """Mask of the runs whose step is too long for their parameters, (s,); they tell nothing about the control."""
         return self.stiff_joint >= 0
 
     @property
     def control_failed(self) -> np.ndarray:
-        """Runs that diverged, or whose error went beyond the limit, and not by the integrator."""
+        """Mask of the other runs that diverged or whose error exceeded the limit, (s,)."""
         beyond = False if self.limit is None else np.max(self.largest, axis=1) > self.limit
         return (self.diverged | beyond) & ~self.integrator_failed
 
     @property
     def failed(self) -> np.ndarray:
-        """Runs whose control failed or whose integrator failed."""
+        """Mask of the runs whose control or integrator failed, (s,)."""
         return self.control_failed | self.integrator_failed
 
-    def quantiles(self, levels: Any = LEVELS, of: str = "largest") -> np.ndarray:
-        """Of the largest, "rms" or "final" error of each joint: (levels, n).
+    def quantiles(self, levels: ArrayLike = LEVELS, of: str = "largest") -> FloatArray:
+        """Quantiles of an error per joint, (number of levels, n), rad or m.
 
-        Runs that diverged, or whose integrator failed, count as infinite.
+        Args:
+            levels: Probabilities; default 0.5, 0.9, 0.95, 0.99 and 1.
+            of: "largest" (default), "rms" or "final".
+
+        Runs that diverged, or whose integrator failed, count as infinite errors.
         """
         unknown = self.diverged | self.integrator_failed
         errors = np.where(unknown[:, None], np.inf, getattr(self, of))
@@ -120,80 +159,105 @@ def monte_carlo(
     progress: Callable[[int], Any] = lambda samples: None,
     **options: Any,
 ) -> MonteCarlo:
-    """Run a controller on `samples` robots whose parameters vary, as {"*.drive.stiffness": "10%", "payload": "0..3"}.
+    """Tracking errors of a controller on many robots whose parameters are drawn at random.
 
-    The controller knows the nominal robot.  Every run begins where `simulate` begins with that; `options` are those of
-    `simulate`.  With a `folder`, Ctrl-C keeps the blocks that are finished, and the same call goes on from there, also
-    with more samples; without, it keeps them in the result.  A run fails if it diverges or an error exceeds `limit`.
-    `progress` is called with the number of samples each time some are done.
+    Args:
+        robot: The nominal robot, which the controller knows.
+        controller: A Controller, or a function in Python, as for `simulate`.
+        reference: A Trajectory or a constant, as for `simulate`.
+        duration: Of a run, s; default that of the reference.
+        samples: Number of robots.
+        vary: Variation by path or pattern of parameters: "10%" is normal with that standard deviation, "-20%..20%" and
+            "0..3" are uniform; `payload` is a point mass at the tool: {"*.drive.stiffness": "10%", "payload": "0..3"}.
+        seed: Of the samples; default 0.  Sample k depends on the seed and on k only.
+        folder: For finished samples; the same call resumes from there, also with more samples.  By default none.
+        limit: Largest error above which a run fails, rad or m; by default only divergence is a failure.
+        threads: Number of threads; default all cores.
+        progress: Called with the number of samples after each block; by default nothing.
+        options: Further options of `simulate`, such as period, sensors or contact.
 
-    A folder of another study is refused: other code or data of a law, another robot, other options.  Samples for which
-    the integrator's step is too long are told apart, in `integrator_failed` and by a warning.
+    Returns:
+        A MonteCarlo.  After Ctrl-C it has the samples that were finished.
+
+    Raises:
+        InputError: An option is out of range, or the folder holds samples of another study (another robot, controller,
+            reference or option).
+
+    Every run starts where `simulate` starts with the nominal robot.  Runs whose step is too long for the stiffness that
+    was drawn are marked in `integrator_failed`, with a warning.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> law = fj.FeedforwardPD(robot, [400.0, 40.0])
+        >>> motion = fj.RestToRest([0.0] * 3, [0.4, -0.3, 0.2], 0.05)
+        >>> fj.monte_carlo(robot, law, motion, samples=8, vary={"payload": "0..1"}).samples.size
+        8
     """
     if isinstance(innermost(controller), OpenLoop):
-        raise InputError("monte_carlo: OpenLoop follows no motion, so there is no error to speak of")
+        raise InputError("monte_carlo: OpenLoop follows no reference, so there is no tracking error")
     whole("monte_carlo", "samples", samples, least=1)
     seed = int(whole("monte_carlo", "seed", seed, least=0))
     if limit is not None:
         positive("monte_carlo", "limit", limit)
-    for name, remedy in (("free", "say so in vary"), ("gains", "give them to the controller"), ("row", "leave it out")):
+    for name, remedy in (("free", "use vary="), ("gains", "give them to the controller"), ("row", "leave it out")):
         if name in options:
             raise InputError(f"monte_carlo has no option {name}; {remedy}")
     if isinstance(options.get("start"), Simulation):
         raise InputError("monte_carlo: start must be a JointState, such as simulation.last")
     threads = cores() if threads is None else whole("monte_carlo", "threads", threads, least=1)
-    variations = Variations.of(robot, vary)
-    wanted, period, steps = planned(robot, controller, reference, duration, options.get("period"))
-    about = (variations, robot, controller, wanted, period, steps, vary, seed, options)
-    store = Store(folder, {} if folder is None else settings_of(*about))
-    rows = block_rows(steps, 2 * robot.n + 3 * robot.motor_count)
-    setup, poses = plant_of(variations, controller, period, options), poses_of(variations, controller, wanted, options)
-    limits = partial(step_limits, setup, variations.names, poses=poses)
-    each = (variations, controller, reference, duration, seed, limits)
-    run = partial(run_block, *each, store)
-    found = dict(known(store, samples, rows))
+    plan = StudyPlan.of(robot, controller, reference, duration, vary, seed, options)
+    store = Store(folder, {} if folder is None else study_settings(plan))
+    rows = block_rows(plan.steps, 2 * robot.n + 3 * robot.motor_count)
+    plant, variations = plan.plant(), plan.variations
+    limits = partial(step_limits, plant, variations.names, poses=plan.poses())
+    run = partial(run_block, plan, limits, store)
+    found = dict(stored_blocks(store, samples, rows))
     left = [(first, min(first + rows, samples)) for first in range(0, samples, rows) if first not in found]
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".* diverged; joint .*", UserWarning)  # the result says so
+        warnings.filterwarnings("ignore", ".* diverged; joint .*", UserWarning)  # the result has it
         try:
             progress(sum(len(x["joint"]) for x in found.values()))
             if left:
-                check_known(store, found, partial(run_block, *each, NOWHERE, options={**options, "check": False}))
-            before = look_of(controller)
-            for first, last in left[:1]:  # the first compiles, and checks the period
+                again = partial(run_block, plan, limits, NOWHERE, options={**options, "check": False})
+                check_reproduced(store, found, again)
+            before = description_of(controller)
+            for first, last in left[:1]:  # compiles, and checks the period
                 found[first] = run(first, last, options | {"check": options.get("check", True) and NOMINAL})
                 progress(last - first)
-            warn_of_changes(before, look_of(controller))
+            warn_of_changes(before, description_of(controller))
             in_threads(run, left[1:], {**options, "check": False}, threads, found, progress)
         except KeyboardInterrupt:
-            pass  # what is found is kept
+            pass  # the finished blocks are kept
     blocks = sorted(found.items())
     numbers = [np.arange(first, first + len(x["joint"])) for first, x in blocks]
-    merged = {name: np.concatenate([x[name] for _, x in blocks]) for name in ARRAYS} if blocks else nothing(variations)
+    merged = (
+        {name: np.concatenate([x[name] for _, x in blocks]) for name in ARRAYS} if blocks else no_samples(variations)
+    )
     of = np.concatenate(numbers) if blocks else np.empty(0, dtype=int)
-    step = period / setup.substeps
+    step = plan.period / plant.substeps
     study = MonteCarlo(variations.robot, variations.names, of, **merged, wanted=samples, step=step, limit=limit)
     if np.any(study.integrator_failed):
         found_limits = StepLimits(study.longest_step, study.stiff_joint)
-        message = f"{robot.name}: {too_long(setup, found_limits)}; these runs do not show the robot"
+        message = f"{robot.name}: {too_long(plant, found_limits)}; the errors of these runs are not those of the robot"
         warnings.warn(message, FlexjointWarning, stacklevel=2)
     return study
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def in_threads(
-    run: Callable[..., dict[str, np.ndarray]],
+    run: Callable[..., Block],
     blocks: list[tuple[int, int]],
     options: Mapping[str, Any],
     threads: int,
-    found: dict[int, dict[str, np.ndarray]],
+    found: dict[int, Block],
     progress: Callable[[int], Any],
 ) -> None:
-    """All blocks; at Ctrl-C those that have begun are finished, and no others."""
+    """Run blocks on threads and add them to `found`; after Ctrl-C only blocks that have started are finished."""
     with ThreadPoolExecutor(threads, thread_name_prefix="flexjoint") as pool:
         futures = {pool.submit(run, first, last, options): first for first, last in blocks}
         try:
@@ -205,21 +269,18 @@ def in_threads(
 
 
 def run_block(
-    variations: Variations,
-    controller: Any,
-    reference: Any,
-    duration: Any,
-    seed: int,
-    limits: Callable[[np.ndarray], StepLimits],
+    plan: StudyPlan,
+    limits: Callable[[FloatArray], StepLimits],
     store: Store,
     first: int,
     last: int,
     options: Mapping[str, Any],
-) -> dict[str, np.ndarray]:
-    """Samples first, ..., last − 1: simulated, summed up and stored."""
-    values = variations.draw(seed, first, last)
-    sample: dict[str, Any] = {"free": variations.free(values), "seed": seed, "row": np.arange(first, last)}
-    run = simulate(variations.robot, controller, reference, duration, **sample, **options)
+) -> Block:
+    """Samples first, ..., last − 1: simulated, summarized and stored."""
+    variations = plan.variations
+    values = variations.draw(plan.seed, first, last)
+    sample: dict[str, Any] = {"free": variations.free(values), "seed": plan.seed, "row": np.arange(first, last)}
+    run = simulate(variations.robot, plan.controller, plan.reference, plan.duration, **sample, **options)
     longest, stiff = limits(values)
     errors = np.abs(run.error)
     place = np.asarray(run.periods, dtype=int)[:, None, None]
@@ -237,20 +298,18 @@ def run_block(
     return block
 
 
-def known(store: Store, samples: int, rows: int) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-    """Blocks that are there already."""
+def stored_blocks(store: Store, samples: int, rows: int) -> Iterator[tuple[int, Block]]:
+    """First sample and content of the blocks that are stored already."""
     for first in range(0, samples, rows):
         block = store.load(first, min(rows, samples - first))
         if block is not None:
             yield first, block
 
 
-def check_known(
-    store: Store, found: Mapping[int, Mapping[str, np.ndarray]], run: Callable[[int, int], Mapping[str, np.ndarray]]
-) -> None:
-    """Run one block again that was there already: it must come out the same, or a law depends on what no setting says.
+def check_reproduced(store: Store, found: Mapping[int, Block], run: Callable[[int, int], Block]) -> None:
+    """Run one stored block again and raise InputError if a bit differs: the controller depends on something unknown.
 
-    That may be a file, a clock, random numbers, or a library that rounds otherwise on another processor.
+    That may be a file, a clock, random numbers, or a library that rounds differently on another processor.
     """
     for first, old in list(found.items())[:1]:
         new = run(first, first + len(old["joint"]))
@@ -259,15 +318,15 @@ def check_known(
             if np.any(differs):
                 place = tuple(int(x) for x in np.argwhere(differs)[0])
                 raise InputError(
-                    f"{store.folder}: sample {first + place[0]} comes out otherwise now: {name} was "
-                    f"{old[name][place].item()!r}, now it is {new[name][place].item()!r}; the law depends on something "
-                    "that is not in its settings, such as a file, a clock, random numbers or the processor; give "
-                    "another folder"
+                    f"{store.folder}: sample {first + place[0]} is not reproduced: {name} was "
+                    f"{old[name][place].item()!r}, now it is {new[name][place].item()!r}; the controller depends on "
+                    "something that is not in its settings, such as a file, a clock, random numbers or the processor; "
+                    "give another folder"
                 )
 
 
-def look_of(controller: Any) -> Any:
-    """A law in Python as it is now; None where that cannot be said, or where nothing can change."""
+def description_of(controller: Any) -> Any:
+    """A controller written in Python as it is now; None if it cannot be described or cannot change."""
     if isinstance(controller, Controller):
         return None
     try:
@@ -277,49 +336,23 @@ def look_of(controller: Any) -> Any:
 
 
 def warn_of_changes(before: Any, after: Any) -> None:
-    """A law that remembers something outside its state makes samples depend on what ran before them."""
+    """Warn if a controller written in Python has changed: its samples then depend on earlier ones."""
     names = [name for name, _ in differences(before, after, "controller") if not name.endswith(".digest")]
     if names and before is not None and after is not None:
         message = (
-            f"monte_carlo: {names[0].replace('.data.', '.')[:200]} changed while samples ran, which may then depend on "
-            "those before them; what the law remembers belongs in the state that it takes and returns"
+            f"monte_carlo: {names[0].replace('.data.', '.')[:200]} changed while samples ran, so a sample may depend "
+            "on those before it; what the controller remembers belongs in the state that it takes and returns"
         )
         warnings.warn(message, FlexjointWarning, stacklevel=3)
 
 
-def nothing(variations: Variations) -> dict[str, np.ndarray]:
-    """An interruption before the first block."""
+def no_samples(variations: Variations) -> Block:
+    """Empty arrays, for an interruption before the first block is finished."""
     widths = {"parameters": len(variations.names), **dict.fromkeys(("largest", "rms", "final"), variations.robot.n)}
     return {name: np.empty((0, widths[name]) if name in widths else 0) for name in ARRAYS}
 
 
 def block_rows(steps: int, numbers: int) -> int:
-    """As many as the memory holds of so many numbers a period."""
+    """Samples per block that fit into memory, for runs of `steps` periods with `numbers` numbers per period."""
     least, most = ROWS
     return int(np.clip(MEMORY // (steps * numbers * 8), least, most)) // least * least
-
-
-def planned(robot: Robot, controller: Any, reference: Any, duration: Any, period: Any) -> tuple[Reference, float, int]:
-    """The reference, the period and how many periods a run has, as `simulate` takes them."""
-    compiled, period = isinstance(controller, Controller), checked_period(controller, period)
-    own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
-    wanted = Reference.of(reference, *own)
-    return wanted, period, periods(duration, wanted.duration, period, 0)
-
-
-def plant_of(variations: Variations, controller: Any, period: float, options: Mapping[str, Any]) -> Setup:
-    """The robot, its surroundings and its integrator, without what lies between it and the law."""
-    names, contact = ("integrator", "substeps", "hold"), options.get("contact")
-    law = controller if isinstance(controller, Controller) else OpenLoop(variations.robot)
-    known = KnownContact(variations.robot, contact) if callable(contact) else None
-    return Setup(variations.robot, law, period, **{x: options[x] for x in names if x in options}, contact=known)
-
-
-def poses_of(variations: Variations, controller: Any, wanted: Reference, options: Mapping[str, Any]) -> JointState:
-    """Where the robot rests along its reference, or stands at the start that is given: states (poses, ...)."""
-    robot, start = variations.robot, options.get("start")
-    if start is not None:
-        return JointState(*(x.reshape(-1, x.shape[-1])[:1] for x in given_state(start, robot)))
-    times = np.linspace(0.0, wanted.duration or 0.0, POSES)
-    goals = np.unique([wanted(t)[0] for t in times], axis=0)
-    return JointState(*map(np.stack, zip(*(resting(robot, controller, goal) for goal in goals))))

@@ -1,8 +1,8 @@
-"""A folder of finished blocks of samples: what an interrupted study goes on from.
+"""A folder of finished blocks of samples, from which an interrupted study resumes.
 
-The folder belongs to one study: its settings are created in one step by whichever process comes first, and the others
-join if theirs are the same.  Every block carries the digest of these settings and one of its own content, so that a
-block of another study, or a damaged one, is never taken for one's own.
+The folder belongs to one study.  The first process creates the file of settings in one step; other processes join if
+their settings are the same.  Every block has a digest of the settings and one of its content, so that a block of
+another study, or a damaged one, is never used.
 """
 
 from __future__ import annotations
@@ -21,21 +21,29 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from ..atomic import replacing
 from ..errors import FlexjointWarning, InputError
-from ..results.files import replacing
 
 SETTINGS = "settings.json"
-UNFINISHED = f".{SETTINGS}."  # how the names of settings begin that are being written
-PATIENCE = 2.0  # s, for settings that another process is writing where there are no hard links
+UNFINISHED = f".{SETTINGS}."  # prefix of a file of settings that is being written
+PATIENCE = 2.0  # s to wait for another process that writes settings on a file system without hard links
 SHOWN = 200  # characters of a setting in a message
-DIFFERENCES = 3  # shown in a message
-FOLLOW = ("draws", "gains", "memory", "digest")  # from the rest, mostly: shown only where nothing else differs
+DIFFERENCES = 3  # in a message
+FOLLOW = ("draws", "gains", "memory", "digest")  # mostly follow from other settings: shown only if nothing else differs
 
 
 class Store:
-    """Blocks by the number of their first sample; without a folder they are kept in memory alone."""
+    """Blocks of a study by the number of their first sample.
 
-    def __init__(self, folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]):
+    Args:
+        folder: Where blocks are stored; None for a store that keeps nothing.
+        settings: Of the study, as JSON can hold them.
+
+    Raises:
+        InputError: The folder belongs to another study, or holds other files.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None, settings: Mapping[str, Any]) -> None:
         self.folder = None if folder is None else Path(folder)
         self.text = json.dumps(settings, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
         self.digest = hashlib.sha256(self.text.encode()).hexdigest()
@@ -44,13 +52,14 @@ class Store:
         if (self.folder / SETTINGS).is_file():
             self.check_settings()
         elif not self.folder.is_dir() or any(not x.name.startswith(UNFINISHED) for x in self.folder.iterdir()):
-            raise InputError(f"{self.folder} exists and is no folder of samples; give another, or one that is empty")
+            raise InputError(f"{self.folder} exists and is no folder of samples; give another, or an empty one")
 
     def path(self, first: int) -> Path | None:
+        """File of the block whose first sample has this number."""
         return None if self.folder is None else self.folder / f"samples-{first:08d}.npz"
 
     def load(self, first: int, rows: int) -> dict[str, np.ndarray] | None:
-        """A block, if it is there, whole, of this study and of that many samples."""
+        """The block if it is stored, undamaged, of this study and has that many samples; else None."""
         path = self.path(first)
         if path is None or not path.exists():
             return None
@@ -62,7 +71,7 @@ class Store:
             study = seal = ""
             block = {}
         if study and study != self.digest:
-            self.check_settings()  # another study may have begun here since
+            self.check_settings()  # another study may have started here meanwhile
             say(f"{path} holds samples of another study, with other settings; they are computed again")
             return None
         if not seal or seal != self.seal(first, block):
@@ -71,6 +80,7 @@ class Store:
         return block if all(len(x) == rows for x in block.values()) else None
 
     def save(self, first: int, block: Mapping[str, np.ndarray]) -> None:
+        """Store a block; does nothing without a folder."""
         path = self.path(first)
         if path is None:
             return
@@ -80,20 +90,21 @@ class Store:
             np.savez(file, **block, **own)  # type: ignore[arg-type]
 
     def seal(self, first: int, block: Mapping[str, np.ndarray]) -> str:
-        """Digest of a block, its place and its study."""
+        """Digest of a block, its number and its study."""
         found = hashlib.sha256(f"{self.digest} {first}".encode())
         for name, x in sorted(block.items()):
             found.update(f" {name} {x.shape} {x.dtype.str} ".encode() + np.ascontiguousarray(x).tobytes())
         return found.hexdigest()
 
     def claim(self, path: Path) -> None:
-        """Make the folder this study's, or see that it is already; refuse that of another."""
+        """Create the file of settings if there is none; raise InputError if it is that of another study."""
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             create(path, self.text.encode())
         self.check_settings()
 
     def check_settings(self) -> None:
+        """Raise InputError if the folder has other settings, with the differences."""
         assert self.folder is not None
         path = self.folder / SETTINGS
         found = read_settings(path)
@@ -109,7 +120,7 @@ class Store:
 
 
 def create(path: Path, content: bytes) -> None:
-    """A file with its content in one step; nothing where there is one already."""
+    """Create a file with its content in one step; does nothing if it exists."""
     part = path.with_name(f"{UNFINISHED}{os.getpid()}.{token_hex(4)}.part")
     try:
         part.write_bytes(content)
@@ -124,7 +135,7 @@ def create(path: Path, content: bytes) -> None:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Settings that are there; another process may be about to write them."""
+    """Settings from a file; waits if another process is writing them."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -138,11 +149,12 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def size_of(path: Path) -> int:
+    """Size of a file in bytes; 0 if there is none."""
     return path.stat().st_size if path.exists() else 0
 
 
 def differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Where two settings differ, by the names that lead there, and how."""
+    """Name and description of each difference between two settings."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):
             yield from differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)
@@ -151,9 +163,11 @@ def differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, str]]
 
 
 def shown(value: Any) -> str:
+    """A setting as text of limited length."""
     text = repr(value)
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 
 def say(message: str) -> None:
+    """Warn the caller of `monte_carlo`."""
     warnings.warn(message, FlexjointWarning, stacklevel=4)

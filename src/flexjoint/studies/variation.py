@@ -1,10 +1,10 @@
-"""Parameters that vary from sample to sample, each number on its own.
+"""Parameters drawn at random for each sample; every number is independent.
 
-    10%          normal about the nominal value, with that standard deviation, cut off at three of them
+    10%          normal about the nominal value with that standard deviation, truncated at three of them
     -20%..20%    uniform between these deviations from the nominal value
     0..3         uniform between these values
 
-Sample k depends on the seed and on k alone: Philox [Salmon] with the seed as its key and k in its counter.
+Sample k depends on the seed and on k only: Philox [Salmon] with the seed as its key and k in its counter.
 """
 
 from __future__ import annotations
@@ -18,22 +18,29 @@ from ..errors import InputError
 from ..numerics import normal_quantile
 from ..robot import Robot
 from ..robot.parameters import NEVER_NEGATIVE, Parameter, select_all
+from ..types import FloatArray
 
 CUT = 3.0  # standard deviations
-BELOW_CUT = 0.0013498980316300946  # probability of less than −CUT
+BELOW_CUT = 0.0013498980316300946  # probability of a value below −CUT
 PAYLOAD = "payload"
 
 
 class Spread(NamedTuple):
-    """A distribution between two ends, absolute or relative to the nominal value; normal ones are symmetric."""
+    """A distribution on an interval.
+
+    Args:
+        low, high: Ends of the interval.
+        relative: Whether the ends are deviations relative to the nominal value.
+        normal: A truncated normal distribution about the middle, else uniform.
+    """
 
     low: float
     high: float
     relative: bool
     normal: bool = False
 
-    def values(self, u: np.ndarray, nominal: np.ndarray) -> np.ndarray:
-        """The quantile of each number in (0, 1)."""
+    def values(self, u: FloatArray, nominal: FloatArray) -> FloatArray:
+        """Quantiles of the distribution for numbers u in (0, 1)."""
         if self.normal:
             x = normal_quantile(BELOW_CUT + u * (1 - 2 * BELOW_CUT)) * (self.high / CUT)
         else:
@@ -42,7 +49,7 @@ class Spread(NamedTuple):
 
 
 def spread(path: str, text: Any) -> Spread:
-    """A distribution from its text."""
+    """The distribution that a text such as 10%, -20%..20% or 0..3 describes."""
     ends = str(text).replace(" ", "").split("..")
     relative = [x.endswith("%") for x in ends]
     try:
@@ -62,7 +69,7 @@ def spread(path: str, text: Any) -> Spread:
     if normal:
         if not 0 < numbers[0] * CUT < 1:
             raise InputError(
-                f"{path}={text}: a standard deviation lies between 0% and 33%, or values change their sign"
+                f"{path}={text}: a standard deviation must be between 0% and 33%, or values could change their sign"
             )
         return Spread(-CUT * numbers[0], CUT * numbers[0], True, True)
     low, high = numbers
@@ -72,7 +79,13 @@ def spread(path: str, text: Any) -> Spread:
 
 
 class Variations(NamedTuple):
-    """A robot whose numbers vary, which numbers, and how."""
+    """Parameters that vary.
+
+    Args:
+        robot: The robot; with a payload as its last link if that varies.
+        parameters: The parameters.
+        spreads: Their distributions.
+    """
 
     robot: Robot
     parameters: tuple[Parameter, ...]
@@ -80,7 +93,11 @@ class Variations(NamedTuple):
 
     @classmethod
     def of(cls, robot: Robot, vary: Mapping[str, Any]) -> Variations:
-        """`payload` is the mass of a further body, a point at the tool."""
+        """Variations by path or pattern; `payload` is the mass of one more body, a point at the tool.
+
+        Raises:
+            InputError: A path matches nothing, or a distribution is not possible for its parameter.
+        """
         if not isinstance(vary, Mapping) or not vary:
             raise InputError("vary must map paths of parameters to variations, such as {'*.drive.stiffness': '10%'}")
         spreads = tuple(spread(path, text) for path, text in vary.items())
@@ -97,10 +114,11 @@ class Variations(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
+        """Path of every number that varies."""
         return tuple(path for parameter in self.parameters for path in parameter.elements)
 
-    def draw(self, seed: int, first: int, last: int) -> np.ndarray:
-        """The parameters of samples first, ..., last − 1, a row each."""
+    def draw(self, seed: int, first: int, last: int) -> FloatArray:
+        """Parameters of samples first, ..., last − 1, one row per sample."""
         nominal = [np.ravel(parameter.value) for parameter in self.parameters]
         u = np.empty((last - first, sum(x.size for x in nominal)))
         for row, sample in zip(u, range(first, last)):
@@ -108,7 +126,7 @@ class Variations(NamedTuple):
         parts = np.split(u, np.cumsum([x.size for x in nominal])[:-1], axis=1)
         return np.hstack([each.values(x, value) for each, x, value in zip(self.spreads, parts, nominal)])
 
-    def free(self, values: np.ndarray) -> dict[str, np.ndarray]:
-        """Rows of parameters as `simulate` takes them."""
+    def free(self, values: FloatArray) -> dict[str, FloatArray]:
+        """Rows of parameters as `simulate` takes them, by path."""
         parts = np.split(values, np.cumsum([x.value.size for x in self.parameters])[:-1], axis=1)
         return {x.path: part.reshape(-1, *x.value.shape) for x, part in zip(self.parameters, parts)}

@@ -1,5 +1,3 @@
-"""Robots that move on the screen: animations as self-contained pages."""
+"""Animations of simulations: GIF, MP4, or a self-contained HTML page."""
 
-from .animation import animate, check_animation_path
-
-__all__ = ["animate", "check_animation_path"]
+from .animation import animate as animate, check_animation_path as check_animation_path

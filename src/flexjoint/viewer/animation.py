@@ -1,7 +1,7 @@
-"""A run as a moving picture: the links as they are, and behind them the arm as the motors would hold it.
+"""Animation of a run: the links, and behind them the arm at the positions of the motors.
 
-GIF and MP4 are drawn by Matplotlib in parallel projection; the HTML page is one small file without anything beside it,
-where the arm can be turned and time be moved.  The picture takes every frame from the run: none is interpolated.
+Matplotlib draws GIF and MP4 in parallel projection.  The HTML page is one small self-contained file with a slider for
+time, in which the arm can be rotated.  Every frame is a sample of the run; nothing is interpolated.
 """
 
 from __future__ import annotations
@@ -9,33 +9,47 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from importlib.resources import files as resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..atomic import replacing
 from ..checks import positive
 from ..errors import InputError
 from ..plots.figures import BLUE, GREY, ORANGE, literal, second_motors
-from ..results.files import check_path, replacing
+from ..results.files import check_path
 from ..simulation.result import Simulation
+from ..types import FloatArray
 from .skeleton import skeleton
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 FORMATS = (".gif", ".mp4", ".html")
 MOST_FRAMES = 2000
-VIEW = (-60.0, 22.0)  # degrees: azimuth and elevation of the eye
+VIEW = (-60.0, 22.0)  # azimuth and elevation of the camera, °
 
 
 class Scene(NamedTuple):
-    """What is drawn: the times of the frames, points (frames, points, 3) of links and motors, segments between them."""
+    """What is drawn.
+
+    Args:
+        title: Text above the picture.
+        t: Times of the frames, (frames,), s.
+        links, motors: Points of the arm at the link and at the motor positions, (frames, points, 3), m.
+        segments: Pairs of points with a line between them.
+        joints: Points at which a joint moves.
+        tip: Point of the tool.
+    """
 
     title: str
-    t: np.ndarray
-    links: np.ndarray
-    motors: np.ndarray
+    t: FloatArray
+    links: FloatArray
+    motors: FloatArray
     segments: list[tuple[int, int]]
     joints: list[int]
     tip: int
@@ -49,9 +63,24 @@ def animate(
     speed: float = 1.0,
     magnify: float = 1.0,
 ) -> None:
-    """Write one run as .gif, .mp4 (with ffmpeg) or .html, with so many `frames` a second and `speed` times as fast.
+    """Write an animation of one run.
 
-    `magnify` draws the motors that many times as far from the links as they are.
+    Args:
+        run: One run, as `simulate` returns it.
+        path: .html (self-contained page), .gif or .mp4 (needs ffmpeg).
+        frames: Per second; default 25.
+        speed: Playback speed relative to real time; default 1.
+        magnify: Factor by which deflections are enlarged; default 1.
+
+    Raises:
+        InputError: The run is a batch, an option is not positive, there would be more than 2000 frames, or no file can
+            be written.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot = fj.load("hua_3r")
+        >>> run = fj.simulate(robot, fj.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.2)
+        >>> fj.animate(run, "run.html", magnify=5)  # doctest: +SKIP
     """
     path = check_animation_path(path)
     for name, value in (("frames", frames), ("speed", speed), ("magnify", magnify)):
@@ -69,7 +98,7 @@ def animate(
 
 
 def check_animation_path(path: str | os.PathLike[str]) -> Path:
-    """The path, if an animation can be written there."""
+    """The path as a Path; raises InputError if no animation can be written there."""
     path = check_path(path, FORMATS, "an animation")
     if path.suffix.lower() == ".mp4":
         from matplotlib.animation import FFMpegWriter
@@ -82,42 +111,44 @@ def check_animation_path(path: str | os.PathLike[str]) -> Path:
 
 
 def scene(run: Simulation, rate: float, magnify: float = 1.0) -> Scene:
-    """As many frames as the motion lasts, or as a run that diverged went well."""
+    """The scene of a run with `rate` frames per second of the run; a run that diverged is shown until then."""
     if run.q.ndim != 2:
-        raise InputError(f"animate shows one run, this is a batch of shape {run.q.shape[:-2]}; simulate one of them")
+        raise InputError(f"animate shows one run, this is a batch of shape {run.q.shape[:-2]}; simulate one run")
     end = int(run.periods) - round(run.t[0] / run.period)
     count = max(2, math.floor(end * run.period * rate * (1 + 1e-9)) + 1)
     if count > MOST_FRAMES:
-        raise InputError(f"animate: {count} frames, {MOST_FRAMES} are the most; give a higher speed or fewer frames")
+        raise InputError(
+            f"animate: {count} frames; at most {MOST_FRAMES} are drawn: raise speed= or lower frames="
+        )
     chosen = np.minimum(np.round(np.arange(count) / (rate * run.period)).astype(int), end)
     q = run.q[chosen]
     theta = run.theta[chosen][:, : run.robot.n].copy()
     for k, i in second_motors(run.robot).items():
-        theta[:, i] = (theta[:, i] + run.theta[chosen, k]) / 2  # of two motors at a joint, their mean
+        theta[:, i] = (theta[:, i] + run.theta[chosen, k]) / 2  # mean of the two motors of a joint
     arm = skeleton(run.robot, np.stack([q, q + magnify * (theta - q)]))
     title = run.robot.name if magnify == 1 else f"{run.robot.name}, deflections × {magnify:g}"
     links, motors = arm.points
     return Scene(title, run.t[chosen], links, motors, arm.segments, arm.joints, arm.tip)
 
 
-def extent(shown: Scene) -> tuple[np.ndarray, float]:
-    """Centre and radius of all that is drawn."""
+def extent(shown: Scene) -> tuple[FloatArray, float]:
+    """Centre (3,) and radius of all points that are drawn, m."""
     points = np.concatenate([shown.links, shown.motors])[:, sorted({k for pair in shown.segments for k in pair})]
     points = points.reshape(-1, 3)
     low, high = points.min(axis=0), points.max(axis=0)
     return (low + high) / 2, max(float(np.linalg.norm(high - low)) / 2, 1e-3)
 
 
-def projected(points: np.ndarray, azimuth: float, elevation: float) -> np.ndarray:
-    """Right and up, as seen from there: (..., 2)."""
+def projected(points: FloatArray, azimuth: float, elevation: float) -> FloatArray:
+    """Points in the picture plane, right and up, (..., 2), m."""
     a, e = np.deg2rad([azimuth, elevation])
     right = [-np.sin(a), np.cos(a), 0.0]
     up = [-np.sin(e) * np.cos(a), -np.sin(e) * np.sin(a), np.cos(e)]
     return points @ np.array([right, up]).T
 
 
-def floor_grid(centre: np.ndarray, radius: float) -> tuple[np.ndarray, float]:
-    """Segments (lines, 2, 3) of a square grid at the height of the base, and its width."""
+def floor_grid(centre: FloatArray, radius: float) -> tuple[FloatArray, float]:
+    """Lines (lines, 2, 3) of a square grid at the height of the base, and its cell width, m."""
     width = 10.0 ** math.floor(math.log10(radius))
     width *= next(x for x in (0.2, 0.5, 1.0, 2.0, 5.0) if radius / (x * width) <= 5)
     middle, half = np.round(centre[:2] / width) * width, width * math.ceil(radius / width)
@@ -130,8 +161,8 @@ def floor_grid(centre: np.ndarray, radius: float) -> tuple[np.ndarray, float]:
 # Pictures ---------------------------------------------------------------------------------------------------------
 
 
-def drawing(shown: Scene) -> tuple[Any, Any]:
-    """A figure, and what puts frame k on it."""
+def drawing(shown: Scene) -> tuple[Figure, Callable[[int], None]]:
+    """A figure, and a function that draws frame k on it."""
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
 
@@ -172,7 +203,7 @@ def drawing(shown: Scene) -> tuple[Any, Any]:
 
 
 def pictures(shown: Scene) -> Iterator[Any]:
-    """Frame after frame, in 256 colours."""
+    """The frames as PIL images with 256 colours."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
@@ -185,6 +216,7 @@ def pictures(shown: Scene) -> Iterator[Any]:
 
 
 def write_mp4(shown: Scene, path: Path, frames: float) -> None:
+    """Write the scene with ffmpeg."""
     from matplotlib.animation import FFMpegWriter
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -206,7 +238,7 @@ def write_mp4(shown: Scene, path: Path, frames: float) -> None:
 
 
 def page(shown: Scene, frames: float) -> str:
-    """A page of its own: the points as numbers, in millimetres, and the lines of script that draw them."""
+    """A self-contained HTML page: the points in mm and the script that draws them."""
     used = sorted({k for pair in shown.segments for k in pair} | {*shown.joints, shown.tip})
     place = {k: i for i, k in enumerate(used)}
     centre, radius = extent(shown)
@@ -229,6 +261,6 @@ def page(shown: Scene, frames: float) -> str:
     return template.replace("TITLE", escape(shown.title)).replace('"DATA"', json.dumps(data, separators=(",", ":")))
 
 
-def millimetres(points: np.ndarray) -> list[list[float]]:
-    """Flat lists of numbers, a tenth of a millimetre apart: (frames, 3 points)."""
+def millimetres(points: FloatArray) -> list[list[float]]:
+    """Coordinates in mm, rounded to 0.1 mm, one flat list per frame."""
     return np.round(1000 * points.reshape(len(points), -1), 1).tolist()

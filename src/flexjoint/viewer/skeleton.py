@@ -1,10 +1,11 @@
-"""An arm as line segments: from joint to joint, along the rails of sliding ones, and to the ends of the tree."""
+"""An arm as line segments: from joint to joint, along the axes of prismatic joints, and to the ends of the tree."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
@@ -12,20 +13,31 @@ from ..dynamics.recursion.bodies import bodies
 from ..dynamics.recursion.kinematics import poses
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
+from ..types import Expression, FloatArray
 
 
 class Skeleton(NamedTuple):
-    """Points (..., points, 3) in base coordinates, m, and pairs of points with a segment between them."""
+    """Line segments of an arm.
 
-    points: np.ndarray
+    Args:
+        points: (..., points, 3), base coordinates, m.
+        segments: Pairs of points with a line between them.
+        joints: Points at which a joint moves.
+        tip: Point of the tool.
+    """
+
+    points: FloatArray
     segments: list[tuple[int, int]]
-    joints: list[int]  # points where a joint moves
+    joints: list[int]
     tip: int
 
 
-def skeleton(robot: Robot, q: Any) -> Skeleton:
-    """Of configurations (..., n).  The points: the base, for each link the place of its joint and its own frame, which
-    differ where the joint slides, and its centre of mass, to which links reach that carry nothing."""
+def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
+    """Line segments of a robot at configurations q (..., n), rad or m.
+
+    The points are the base and, per link, the origin of its joint, the origin of its frame (another one if the joint is
+    prismatic), and its centre of mass, at which links without children end.
+    """
     count, carrying = 1 + 3 * len(robot.links), {link.parent for link in robot.links}
     segments, joints = [], []
     for i, (body, link) in enumerate(zip(bodies(robot), robot.links)):
@@ -38,7 +50,7 @@ def skeleton(robot: Robot, q: Any) -> Skeleton:
         if link.name not in carrying and link.mass and np.any(link.com):
             segments.append((frame, com))
 
-    def points(q: Any) -> list[tuple[Array, Any]]:
+    def points(q: Expression) -> list[tuple[Array, Expression]]:
         tree, found = bodies(robot), [zeros(3)]
         placed = poses(tree, q)
         for body, link, pose in zip(tree, robot.links, placed):

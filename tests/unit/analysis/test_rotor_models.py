@@ -95,7 +95,7 @@ def test_verdicts():
     found = fj.compare_rotor_models(RIGID, MOTION, samples=9)
     worst = {model: x.max() for model, x in found.relative.items()}
     best = min(worst, key=worst.get)
-    assert f"use the complete model; the best simpler one, '{best}'" in found.verdict
+    assert f"use the complete model; the best simpler model, '{best}'" in found.verdict
     assert f"{100 * worst[best]:.2g} %" in found.verdict
     for model in found.simpler:
         allowed = dataclasses.replace(found, tolerance=worst[model] * 1.001)
@@ -117,7 +117,7 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
         spring = fj.PiecewiseSpring((0.0, 0.1), (100.0, 200.0))
         robot = robot.with_drives([fj.ElasticDrive(spring, x.drive.motor) for x in robot.joints])
     found = fj.compare_rotor_models(robot, motion, samples=3)
-    assert len(found.notes) == 1 and "compared as rigid ones" in found.notes[0]
+    assert len(found.notes) == 1 and "compared as rigid: " in found.notes[0]
     said = {"rough": "C^2 only", "cycle": "no finite inverse dynamics", "damped": "damped", "piecewise": "has 2"}
     assert said[reason] in found.notes[0]
     assert not any(found.robot.compliant) and "geared" not in found.torques
@@ -128,7 +128,7 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
 def test_a_gear_ratio_can_be_assumed():
     robot = fj.load("dlr_lwr3")
     motion = fj.RestToRest(np.zeros(7), np.ones(7), 1.0)
-    with pytest.raises(fj.InputError, match="'joint1' is known by its reflected inertia alone"):
+    with pytest.raises(fj.InputError, match="'joint1' has a reflected inertia but no gear ratio"):
         fj.compare_rotor_models(robot, motion)
     errors = [fj.compare_rotor_models(robot, motion, samples=9, gear_ratio=g).largest["armature"] for g in (1e3, 2e3)]
     assert relative_error(errors[0], 2 * errors[1]) < 1e-12, "the coupling is B/η"
@@ -158,7 +158,8 @@ def test_robots_without_rotors_are_refused():
 
 
 def test_plot(tmp_path):
-    plot_rotor_models(fj.compare_rotor_models(MIXED, MOTION, samples=20), tmp_path / "rotors.svg")
+    figure = plot_rotor_models(fj.compare_rotor_models(MIXED, MOTION, samples=20), tmp_path / "rotors.svg")
+    assert [axis.get_title() for axis in figure.axes[:3]] == ["motor torque", "model − complete", "largest error"]
     text = (tmp_path / "rotors.svg").read_text()
     assert text.startswith("<?xml") and len(text) > 10_000
 
@@ -190,7 +191,7 @@ def test_command(run, tmp_path):
 def test_command_refuses_in_one_line(run):
     turn = '{kind = "rest_to_rest", goal = 1, duration = 1}'
     for arguments, message in (
-        ((turn,), "reflected inertia alone"),
+        ((turn,), "a reflected inertia but no gear ratio"),
         ((turn, "--gear-ratio", "100", "--speeds", "fast"), "--speeds is 'fast'"),
         ((turn, "--gear-ratio", "100", "--plot", "x.doc"), "a plot is written"),
     ):

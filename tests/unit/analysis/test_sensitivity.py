@@ -108,7 +108,7 @@ def test_tables_have_bands_in_their_columns():
 @pytest.mark.parametrize(
     ("uncertain", "words"),
     [
-        ({}, "name the parameters"),
+        ({}, "uncertain is empty; name parameters"),
         ({"*.weight": "5%"}, "no parameter"),
         ({"*.mass": "-5%"}, "positive"),
         ({"*.mass": "much"}, "positive"),

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
+from flexjoint.catalog import builtin_robots
 from flexjoint.drives import ElasticDrive, Motor, RigidDrive
 from flexjoint.dynamics.inertia import mass_matrix
-from flexjoint.formats import builtin_robots, load
+from flexjoint.formats import load
 from flexjoint.robot import Robot
 from support.cases import load_case, robot_of_case
 from support.evaluate import evaluate

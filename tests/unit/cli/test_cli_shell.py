@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
-from flexjoint.cli.answers import Answer, plain
+from flexjoint.cli.command_result import CommandResult, plain
 from flexjoint.cli.tables import Table, lines, screen_width
-from flexjoint.cli.text import cells, harmless
+from flexjoint.cli.terminal_text import cells, harmless
 
 LONG = "a_joint_whose_name_is_longer_than_any_column_of_a_table_would_like_it_to_be"
 MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
@@ -221,7 +221,7 @@ def test_json_lists_files_and_failures(run, tmp_path):
 def test_numbers_that_are_not_finite_are_null():
     data = {"a": [float("nan"), np.inf, -np.inf, np.float64(1.5)], "b": np.array([[1, 2]]), "c": np.int64(3)}
     assert plain(data) == {"a": [None, None, None, 1.5], "b": [[1, 2]], "c": 3}
-    assert strict(Answer([], data).to_json())["a"] == [None, None, None, 1.5]
+    assert strict(CommandResult([], data).to_json())["a"] == [None, None, None, 1.5]
 
 
 def test_mistakes_stay_on_stderr(run):

@@ -99,7 +99,7 @@ def test_one_does_not_flee_from_a_power():
     rigid = fj.random_robot(2, 7, prismatic=0.0)
     watch = fj.Detector(fj.EnergyResidual(rigid, 60.0), {"power": 1.0})
     law = fj.ComputedTorque(rigid, fj.gains_from_poles([-8.0, -8.0]))
-    with pytest.raises(fj.InputError, match="Reflex flees by the residual of the links, the detector has power"):
+    with pytest.raises(fj.InputError, match="Reflex needs the residual of the links, the detector has power"):
         fj.Guarded(law, watch, fj.Reflex(rigid, 1.0))
     assert fj.Guarded(law, watch, fj.Stop(rigid, 5.0)).robot is rigid
 

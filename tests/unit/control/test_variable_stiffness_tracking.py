@@ -121,7 +121,7 @@ def test_a_reference_below_the_band_does_not_reach_the_singularity():
         (lambda: law(poles=3), "3 poles; give 4, or 5"),
         (lambda: law(period=0.0), "period"),
         (lambda: law(effort=-1.0), "effort is -1.0"),
-        (lambda: law(effort=[1.0, 2.0]), "6 of them"),
+        (lambda: law(effort=[1.0, 2.0]), r"effort has shape \(2,\); give a number or \(6,\)"),
         (lambda: law(band=(900.0, 800.0)), "below the greatest"),
         (lambda: law(band=900.0), "least, greatest"),
         (lambda: fj.VariableStiffnessTracking(VSA, np.ones(7), 1e-3), r"shape \(7,\)"),

@@ -85,7 +85,7 @@ def test_rigid_joints_need_no_motors_of_their_own(tmp_path):
         ("t,q1,q2\n", "a header and at least one sample"),
         ("q1,q2\n1,2\n3,4\n", "no column 't'; there are q1, q2"),
         ("t,q1\n0,1\n1,2\n", f"q is missing for {SECOND}; give a column such as q.{SECOND}"),
-        ("t,a,b\n0,1,2\n1,2,3\n", f"no column is named after a joint of arm; there are t, a, b.*q.{FIRST} or q1"),
+        ("t,a,b\n0,1,2\n1,2,3\n", f"no column has the name of a joint of arm; there are t, a, b.*q.{FIRST} or q1"),
         ("t,q1,q2\n0,1,x\n1,1,2\n", "sample 1 of 'q2' is 'x', not a number"),
         ("t,q1,q2\n0,1\n1,1,2\n", "sample 1 has 2 cells, the header 3"),
         ("t,q1,q2,q1\n0,1,2,3\n1,2,3,4\n", "two columns 'q1'"),
@@ -122,7 +122,7 @@ def test_a_batch_of_runs_is_no_log(tmp_path):
     start = fj.JointState(*np.zeros((4, 2, ROBOT.n)))
     batch = fj.simulate(ROBOT, fj.OpenLoop(ROBOT), np.zeros(ROBOT.motor_count), 0.003, start=start, check=False)
     fj.write_results(batch, tmp_path / "runs.csv")
-    with pytest.raises(fj.InputError, match="several runs in it, by 'run'"):
+    with pytest.raises(fj.InputError, match="the file has several runs, by 'run'"):
         fj.read_log(tmp_path / "runs.csv", ROBOT)
 
 
@@ -207,7 +207,7 @@ def test_columns_may_be_said(tmp_path):
         ("t,v1,v2,dq1,q1,q2", f"two columns for v of '{FIRST}', 'v1' and 'dq1'; .*--columns v=dq "),
         ("t,t,q1,q2,v1,v2", "two columns 't'; remove or rename"),
         ("t,timestamp,q1,q2,v1,v2", "both 't' and 'timestamp' may be the time"),
-        ("t,a1,a2,b1,b2,c", "no column is named after a joint"),
+        ("t,a1,a2,b1,b2,c", "no column has the name of a joint"),
     ],
 )
 def test_what_could_be_meant_in_two_ways_is_asked_back(tmp_path, header, message):

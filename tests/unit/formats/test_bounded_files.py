@@ -73,7 +73,7 @@ def table(kind: str, values: str, count: int) -> str:
 
 @pytest.mark.parametrize("kind, values", [("tabulated", "torques"), ("piecewise", "stiffnesses")])
 def test_springs_of_too_many_points(kind, values):
-    refused(HEAD + LINK + SPRING % table(kind, values, 5000), "deflections has 5000 numbers, 500 are the most", "fit")
+    refused(HEAD + LINK + SPRING % table(kind, values, 5000), "deflections has 5000 numbers; give at most 500", "fit")
     many = HEAD + (LINK + SPRING % table(kind, values, 400)) * 40
     refused(many, "32000 numbers in tables of springs; at most 10000")
 

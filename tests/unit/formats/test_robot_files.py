@@ -2,20 +2,22 @@
 
 import math
 import os
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from flexjoint.drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
+from flexjoint.catalog import builtin_robots
+from flexjoint.drives import DRIVES, AntagonisticDrive, ElasticDrive, Motor, RigidDrive, VariableStiffnessDrive
 from flexjoint.errors import RobotError
-from flexjoint.formats import builtin_robots, load, toml as robot_files
+from flexjoint.formats import READERS, load, read_robot, toml as robot_files
 from flexjoint.formats.dh import from_dh
-from flexjoint.formats.robot_files import parse_robot, read_robot
+from flexjoint.formats.robot_files import parse_robot
 from flexjoint.formats.writing import robot_text, write_robot
 from flexjoint.robot import Joint, Limits, Link, Robot
 from flexjoint.robot.random_robots import random_robot
 from flexjoint.spatial import rotation_rpy
-from flexjoint.springs import ExponentialSpring, QuadraticSpring, TabulatedSpring
+from flexjoint.springs import CubicSpring, ExponentialSpring, QuadraticSpring, Spring, TabulatedSpring
 
 DH = """
 name = "two"
@@ -306,3 +308,53 @@ def test_unknown_builtin_name():
         load("kuka_lrw")
     assert "did you mean 'kuka_lwr'?" in str(error.value)
     assert all(name in str(error.value) for name in builtin_robots())
+
+
+# Extensions -------------------------------------------------------------------------------------------------------
+
+
+def test_a_registered_format_is_read_by_its_suffix(tmp_path):
+    path = tmp_path / "arm.URDF"
+    try:
+
+        @READERS.register(".urdf")
+        def read(place):
+            return parse_robot(DH.encode(), place)
+
+        assert load(str(path)) == read_robot(path) == parse_robot(DH.encode(), "")
+    finally:
+        READERS.pop(".urdf", None)
+
+
+def test_a_registered_drive_has_a_form_in_files(tmp_path):
+    """Its fields are its keys; a subclass of it has none."""
+
+    @dataclass(frozen=True)
+    class Cams(VariableStiffnessDrive):
+        K: float
+        spring: Spring
+        motor_1: Motor
+        motor_2: Motor
+        damping: float = 0.0
+
+        ranges = ((-0.7, 0.7), (0.01, 0.7))
+        follows = False
+
+        def energy(self, phi_1, phi_2):
+            return sum(self.K / 2 * x**2 + self.K * x**4 for x in (phi_1 + phi_2, phi_1 - phi_2))
+
+    class Further(Cams):
+        pass
+
+    numbers = 200.0, CubicSpring(3.0, 4.0), Motor(1.0), Motor(2.0, viscous_friction=3.0), 5.0
+    robot, other = (random_robot(1, 0).with_drives([drive(*numbers)]) for drive in (Cams, Further))
+    with pytest.raises(RobotError, match=r"'link1_joint', .*Cams.*no form in robot files"):
+        robot_text(robot)
+    try:
+        DRIVES.register("cams")(Cams)
+        assert robot_text(robot).count("K = 200.0, spring = {kind") == 1
+        assert parse_robot(robot_text(robot).encode(), "copy") == robot
+        with pytest.raises(RobotError, match="no form in robot files"):
+            robot_text(other)
+    finally:
+        DRIVES.pop("cams", None)

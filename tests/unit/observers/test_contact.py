@@ -20,8 +20,8 @@ def torques(robot, q, link, w):
 def test_a_wrench_on_the_tool_is_found():
     found = fj.external_wrench(LWR, Q, torques(LWR, Q, LWR.tool, W))
     assert np.allclose(found.wrench, W, rtol=1e-9)
-    assert found.rank == 6 and found.missing() == []
-    assert np.max(np.abs(found.leftover)) < 1e-12 and np.max(np.abs(found.unobservable)) < 1e-12
+    assert found.rank == 6 and found.unobservable_directions() == []
+    assert np.max(np.abs(found.unexplained)) < 1e-12 and np.max(np.abs(found.unobservable)) < 1e-12
 
 
 def test_what_is_not_felt_is_named():
@@ -37,13 +37,13 @@ def test_what_is_not_felt_is_named():
     bent, straight = np.array([0.2, 0.8, -0.5]), np.zeros(3)
     found = fj.external_wrench(arm, bent, torques(arm, bent, "tip", w))
     assert found.rank == 3
-    assert sorted(found.missing()) == ["1.00 f_z", "1.00 n_x", "1.00 n_y"]
+    assert sorted(found.unobservable_directions()) == ["1.00 f_z", "1.00 n_x", "1.00 n_y"]
     assert np.allclose(found.wrench, [1.0, 2.0, 0.0, 0.0, 0.0, 3.0], atol=1e-12)
     found = fj.external_wrench(arm, straight, torques(arm, straight, "tip", w))
     assert found.rank == 2
-    assert sorted(found.missing()) == ["1.00 f_x", "1.00 f_z", "1.00 n_x", "1.00 n_y"]
+    assert sorted(found.unobservable_directions()) == ["1.00 f_x", "1.00 f_z", "1.00 n_x", "1.00 n_y"]
     assert np.allclose(found.wrench, [0.0, 2.0, 0.0, 0.0, 0.0, 3.0], atol=1e-12)
-    assert np.allclose(found.leftover, 0, atol=1e-12)
+    assert np.allclose(found.unexplained, 0, atol=1e-12)
 
 
 def test_what_no_wrench_on_the_link_explains_is_left_over():
@@ -54,8 +54,8 @@ def test_what_no_wrench_on_the_link_explains_is_left_over():
     J = fj.jacobian(LWR, Q, link=LWR.links[2].name)
     assert np.max(np.abs(J.T @ found.unobservable)) < 1e-12
     assert np.allclose(found.unobservable @ found.wrench, 0, atol=1e-12)
-    assert np.linalg.matrix_rank(found.unobservable) == 3 == len(found.missing())
-    assert np.allclose(found.leftover, [0, 0, 0, 0, 2.0, 0, 1.0], atol=1e-12)
+    assert np.linalg.matrix_rank(found.unobservable) == 3 == len(found.unobservable_directions())
+    assert np.allclose(found.unexplained, [0, 0, 0, 0, 2.0, 0, 1.0], atol=1e-12)
 
 
 def test_batches():
@@ -63,7 +63,7 @@ def test_batches():
     found = fj.external_wrench(LWR, np.tile(Q, (3, 1)), r)
     assert np.allclose(found.wrench, np.outer(range(3), W))
     with pytest.raises(fj.InputError, match="describes one estimate"):
-        found.missing()
+        found.unobservable_directions()
 
 
 @pytest.mark.parametrize("link", range(7))
@@ -86,7 +86,7 @@ def test_branches_are_told_apart():
     assert fj.struck_links(robot, [1, 0, 0]) == ["trunk"]
     assert fj.struck_links(robot, [0, 0, 1]) == ["right"]
     assert fj.struck_links(robot, [0, 0, 0]) == []
-    with pytest.raises(fj.InputError, match="give one a joint"):
+    with pytest.raises(fj.InputError, match="give one per joint"):
         fj.struck_links(robot, [1, 0])
 
 

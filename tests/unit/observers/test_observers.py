@@ -39,12 +39,12 @@ def test_the_kalman_filter_follows_a_ramp():
     assert np.allclose(found[-1], [[2.0 * t[-1], -3.0 * t[-1]], [2.0, -3.0]], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("noise", "agility"), [(1e-3, 1.0), (1e-6, 10.0), (1.0, 0.01)])
-def test_the_covariance_of_the_kalman_filter(noise, agility):
+@pytest.mark.parametrize(("noise", "process_noise"), [(1e-3, 1.0), (1e-6, 10.0), (1.0, 0.01)])
+def test_the_covariance_of_the_kalman_filter(noise, process_noise):
     """Of the error of any filter with this gain, driven by both noises, by Lyapunov's equation; and it is the least."""
-    observer = fj.KalmanDifferentiator(H, noise, agility)
+    observer = fj.KalmanDifferentiator(H, noise, process_noise)
     F = np.array([[1, H], [0, 1]])
-    Q = agility**2 * np.array([[H**3 / 3, H**2 / 2], [H**2 / 2, H]])
+    Q = process_noise**2 * np.array([[H**3 / 3, H**2 / 2], [H**2 / 2, H]])
 
     def covariance(gain):
         rest = np.eye(2) - np.outer(gain, [1, 0])
@@ -114,7 +114,7 @@ def torque(robot, arrays, step, tracking):
         (lambda: fj.FilteredDerivative(0.0, 10.0), "period is 0.0"),
         (lambda: fj.FilteredDerivative(1e-3, np.nan), "cutoff is nan"),
         (lambda: fj.KalmanDifferentiator(1e-3, -1.0, 1.0), "noise is -1.0"),
-        (lambda: fj.KalmanDifferentiator(1e-3, 1.0, "much"), "agility is 'much'"),
+        (lambda: fj.KalmanDifferentiator(1e-3, 1.0, "much"), "process_noise is 'much'"),
     ],
 )
 def test_bad_parameters(make, message):

@@ -58,7 +58,7 @@ def test_the_kernel_allocates_nothing():
     """The arrays it is given are those it returns."""
     _, measurement, tau = at_rest(ARM, U, 1)
     out = (np.empty(RESIDUAL.memory), np.empty(2), np.empty(1), np.empty(1))
-    found = RESIDUAL.kernel(RESIDUAL.blank[0], H, measurement.q[0], measurement.v[0], tau[0], out=out)
+    found = RESIDUAL.kernel(RESIDUAL.initial_state[0], H, measurement.q[0], measurement.v[0], tau[0], out=out)
     assert all(x is y for x, y in zip(found, out))
 
 
@@ -225,8 +225,8 @@ def test_bad_numbers_are_refused():
     for cutoff in (0.0, -1.0, np.nan, [1.0, 2.0, 3.0]):
         with pytest.raises(fj.InputError, match="cutoff"):
             fj.MomentumResidual(ARM, cutoff)
-    with pytest.raises(fj.InputError, match="longest"):
-        fj.MomentumResidual(ARM, CUTOFF, longest=0.0)
+    with pytest.raises(fj.InputError, match=r"max_gap is 0\.0; it must be a positive number"):
+        fj.MomentumResidual(ARM, CUTOFF, max_gap=0.0)
 
 
 def test_springs_from_deflections_instead_of_sensors():
@@ -304,7 +304,7 @@ def test_alarms_stay_while_the_residual_is_blind():
 def test_detectors_refuse_what_they_cannot_watch():
     with pytest.raises(fj.InputError, match=r"no residual \['motor'\]; there are residual"):
         fj.Detector(RESIDUAL, {"motor": 1.0})
-    with pytest.raises(fj.InputError, match="thresholds of 'residual' are"):
+    with pytest.raises(fj.InputError, match=r"threshold of 'residual' is \[1.0, 0.0\]; every number must be positive"):
         fj.Detector(RESIDUAL, {"residual": [1.0, 0.0]})
     with pytest.raises(fj.InputError, match="release"):
         fj.Detector(RESIDUAL, {"residual": 1.0}, release=2.0)

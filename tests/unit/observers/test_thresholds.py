@@ -102,17 +102,17 @@ def test_a_detector_takes_no_threshold_that_detects_nothing(wrong):
     with pytest.raises(fj.InputError, match=r"nothing is ever detected|must be positive"):
         fj.Detector(fj.MomentumResidual(ROBOT.rigid(), CUTOFF), {"residual": wrong})
     mixed = fj.JointTorqueResidual(ROBOT, CUTOFF, CUTOFF)
-    idle = mixed.idle["motor"]
-    assert idle.any() and not idle.all()
-    fj.Detector(mixed, {"motor": np.where(idle, np.inf, 1.0)})
+    zero = mixed.always_zero["motor"]
+    assert zero.any() and not zero.all()
+    fj.Detector(mixed, {"motor": np.where(zero, np.inf, 1.0)})
     with pytest.raises(fj.InputError, match="nothing is ever detected"):
-        fj.Detector(mixed, {"motor": np.where(idle, 1.0, np.inf)})
+        fj.Detector(mixed, {"motor": np.where(zero, 1.0, np.inf)})
 
 
 def test_noise_that_is_missing_is_named():
     residual = fj.MomentumResidual(ROBOT.rigid(), CUTOFF)
     here = fj.Measurement(np.zeros(2), np.zeros(2), None, None, None)
-    with pytest.raises(fj.InputError, match="spread_of_noise: v must be a number or 2 finite numbers"):
+    with pytest.raises(fj.InputError, match="spread_of_noise: v must be a number or 2 numbers, not None"):
         fj.spread_of_noise(residual, here, fj.Measurement(0.1, None, None, None, None))
     with pytest.raises(fj.InputError, match="a standard deviation is negative"):
         fj.spread_of_noise(residual, here, fj.Measurement(0.1, -0.1, None, None, None))

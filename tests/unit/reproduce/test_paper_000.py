@@ -12,7 +12,7 @@ import flexjoint as fj
 from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
 from flexjoint.dynamics.recursion.composite_bodies import Factors, by_factorization, factorize, solve
 from flexjoint.reproduce import paper_000, reproduce
-from flexjoint.reproduce.operations import Counts, Growth, counts, operations
+from flexjoint.reproduce.operation_counts import Counts, Growth, counts, operations
 from support.errors import relative_error
 from support.lagrange import rate, transmitted
 

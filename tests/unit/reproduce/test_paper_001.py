@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.reproduce import couplings, paper_001, reproduce
-from flexjoint.reproduce.couplings import coupling_pattern, derivatives_that_matter, general_arm, replay
+from flexjoint.reproduce import paper_001, reproduce, rotor_couplings
+from flexjoint.reproduce.rotor_couplings import coupling_pattern, derivatives_that_matter, general_arm, replay
 from support.errors import relative_error
 from support.rotors import with_random_rotors
 
@@ -77,7 +77,7 @@ def test_replay_follows_and_can_fail(monkeypatch):
     assert replay(soft, motion, 0.8) < 1e-7
     weightless = fj.compile(fj.forward_dynamics, soft.with_gravity([0.0, 0.0, 0.0]))
     forward = {fj.forward_dynamics: weightless}
-    monkeypatch.setattr(couplings, "compile", lambda f, robot: forward.get(f) or fj.compile(f, robot))
+    monkeypatch.setattr(rotor_couplings, "compile", lambda f, robot: forward.get(f) or fj.compile(f, robot))
     assert replay(soft, motion, 0.8) > 1e-2
 
 

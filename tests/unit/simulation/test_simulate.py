@@ -50,7 +50,7 @@ def test_same_bits_alone_in_a_batch_and_on_threads():
 
 
 def test_same_bits_in_other_blocks(monkeypatch):
-    """And with more of the law prepared from the reference, here all that can be."""
+    """And with more of the law precomputed from the reference, here all that can be."""
     whole = run(duration=0.053)
     monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "SINGLE", loop.Cut(7, 0.0))
     monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "CHUNK", 16)

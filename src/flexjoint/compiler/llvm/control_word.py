@@ -13,10 +13,9 @@ CONTROL, DEFAULT = 0xFFC0, 0x1F80  # all but the flags of exceptions; round to n
 BODY, SYMBOL = "body", "kernel"
 
 
-def guarded(ir: str, grouped: bool) -> str:
+def guarded(ir: str, rows: int) -> str:
     """The module whose function `kernel` calls `body`, which the IR defines, with the default control word."""
-    names = ["ptr %in", "ptr %out", *(["ptr %steps", "i64 %groups"] if grouped else [])]
-    arguments = ", ".join(names)
+    arguments = "ptr %in, ptr %out" if rows == 1 else "ptr %in, ptr %out, ptr %strides"
     if not X86:
         lines = [f"  %status = tail call i64 @{BODY}({arguments})", "  ret i64 %status"]
         return f"{ir}\ndefine i64 @{SYMBOL}({arguments}) nounwind {{\n" + "\n".join(lines) + "\n}\n"

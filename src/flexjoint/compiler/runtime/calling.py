@@ -45,11 +45,11 @@ class PythonKernelBase:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)  # type: ignore[attr-defined]
 
-    def _use_block(self, address: int, lanes: int, groups: int, apart: bool, stack: int) -> None:
+    def _use_block(self, address: int, lanes: int, strided: bool, stack: int) -> None:
         """Blocks gain nothing here: the call itself takes longer than a row."""
 
     def _run(self, *part: Any) -> int:
-        """Evaluate rows of a batch; see kernel_run in _call.c."""
+        """Evaluate rows of a batch; see kernel_run in _batch.h."""
         return with_stack(self._stack, lambda: self._run_here(*part))
 
     def _run_here(

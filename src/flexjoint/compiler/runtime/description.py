@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..ir.program import Array, Program
-from ..llvm import kernel_ir as llvm
+from ..llvm.kernel_ir import takes_strides
 
 
 class Description(NamedTuple):
@@ -19,8 +19,7 @@ class Description(NamedTuple):
     operations: int
     angles: tuple[tuple[int, int], ...]  # input elements of which a sine or cosine is taken
     divisors: tuple[tuple[int, int], ...]  # ... and by which is divided
-    groups: int  # of rows that code for several rows evaluates at once, at most
-    apart: bool  # whether it takes outputs whose rows are apart
+    strided: bool  # whether code for several rows takes strided outputs
     warnings: tuple[str, ...]  # said while it was traced
 
     @classmethod
@@ -30,7 +29,6 @@ class Description(NamedTuple):
             leaves = {program.code[op.args[-1]] for op in program.code if op.name in operations}
             return tuple(sorted((leaf.args[0], leaf.args[1]) for leaf in leaves if leaf.name == "input"))
 
-        groups = llvm.groups_of(program)
         return cls(
             program.name,
             program.inputs,
@@ -39,8 +37,7 @@ class Description(NamedTuple):
             program.operations,
             angles=inputs("sin", "cos"),
             divisors=inputs("div"),
-            groups=groups,
-            apart=groups > 1 and any(op.loop for op in program.code),
+            strided=takes_strides(program),
             warnings=tuple(warnings),
         )
 
@@ -52,7 +49,7 @@ class Description(NamedTuple):
             for side in ("inputs", "outputs")
         )
         angles, divisors = (tuple((count(k), count(e)) for k, e in data[what]) for what in ("angles", "divisors"))
-        rest = (count(data["operations"]), angles, divisors, count(data["groups"]), bool(data["apart"]))
+        rest = (count(data["operations"]), angles, divisors, bool(data["strided"]))
         warnings = tuple(map(str, data["warnings"]))
         layers = tuple(None if x is None else count(x) for x in data["layers"])
         if sum(x or 1 for x in layers) != len(outputs):

@@ -177,7 +177,7 @@ def refusal(robot: Robot, cycle: Sequence[int]) -> str:
         f"{robot.name}: the complete model has no finite inverse dynamics: {which}, so that the motion of the links "
         "does not determine the motors algebraically; they have internal dynamics S θ'' + C_rotor − K θ = ..., whose "
         "state the links do not tell.  Use robot.with_fidelity('spong'), move a motor of this cycle to its joint's "
-        "parent link, or turn its axis; elastic_forward_dynamics and generalized_forces take the robot as it is"
+        "parent link, or turn its axis; forward_dynamics and generalized_forces take the robot as it is"
     )
 
 

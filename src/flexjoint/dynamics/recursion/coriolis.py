@@ -1,7 +1,7 @@
 """Coriolis forces with two velocities: C(q, v) v_a in one sweep, the matrices C, Cᵀv in O(N)  [DeLuca sec. IV].
 
 The modified recursion NE*(q, v, v_a, a) = M a + C(q, v) v_a + g splits each product of velocities of the Newton-Euler
-recursion between v and v_a.  Of the paper's sixteen ways (`sixteen.py`) two give Ṁ = C + Cᵀ, 0001 and 1110.  Both move
+recursion between v and v_a.  Of the paper's sixteen ways two give Ṁ = C + Cᵀ, 0001 and 1110.  Both move
 alike: their angular accelerations differ by ω × ω_a, their centripetal terms by the opposite, S(ω_a × ω).  So in both a
 point r of a body accelerates with a + A r, where
 

@@ -13,10 +13,10 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.scan import tracing
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.runtime.kernel import Kernel
+from flexjoint.compiler.pipeline import trace
 from flexjoint.dynamics.drivetrain.equilibrium import closed_form, operating_points
 from flexjoint.dynamics.drivetrain.solution_curve import SINGULAR
 
@@ -148,7 +148,7 @@ def solver():
                 (pair,) = operating_points([drive_of(name)], [x[0]], [x[1]])
             inputs = [(Array(key, ()), symbol) for key, symbol in zip(("tau_e", "sigma"), x)]
             phi = ca.vertcat(pair.phi_1, pair.phi_2)
-            kernels[name] = Kernel(trace("deflections", inputs, [(Array("phi", (2,)), phi)], definitions))
+            kernels[name] = pipeline.compile(trace("deflections", inputs, [(Array("phi", (2,)), phi)], definitions))
         return kernels[name](tau_e, sigma).T
 
     return solve

@@ -1,0 +1,76 @@
+"""Messages in the words of the command line.
+
+In Python a message names arguments: `gains=`, `check=False`, or at its beginning "simulate: period is 0".  Whoever
+typed a command knows options: --gains, --no-check.  Every command knows both, so that messages need no second text:
+
+    argument=            --option, or the name of a positional one in capitals
+    argument=False       --no-option, where there is one
+    argument=value       --option value
+    argument is ...      --option is ..., at the beginning of a message
+    function: ...        ...
+    MotorPD              motor_pd, as --controller takes it
+    allow_unphysical=    "allow_unphysical = true" in the robot file, which has no options
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+VALUE = r"\([^()]*\)|\[[^\[\]]*\]|'[^']*'|[\w.+%-]*\w"
+IN_FILES = ("allow_unphysical", "rotors_in_links", "fidelity", "tool", "gravity")  # keys of robot files
+PHRASES = {"fj.parameters(robot)": "'flexjoint info ROBOT --parameters'"}
+
+
+def spoken(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) -> str:
+    """The message with options in place of arguments.
+
+    `parameters` are those of the command, as the parser has them; `aliases` has arguments that are called otherwise.
+    """
+    from ..control import REGISTRY
+
+    known = {x.name: x for x in parameters if x.name}
+    known |= {argument: known[name] for argument, name in aliases.items() if name in known}
+    for phrase, words in PHRASES.items():
+        message = message.replace(phrase, words)
+    for name, kind in REGISTRY.items():
+        message = re.sub(rf"\b{kind.__name__}\b(?!\()", name, message)
+    message = without_function(message)
+    begin = re.match(r"(?:[\w ]+: )?(\w+)(?= (?:is|are|has|have|must|takes)\b)", message)
+    if begin and begin[1] in known:
+        message = message[: begin.start(1)] + flag(known[begin[1]]) + message[begin.end(1) :]
+    return re.sub(
+        rf"(?P<verb>pass )?(?<![\w.\-'*])(?P<name>[a-z]\w*)=(?P<value>{VALUE})?(?!=)",
+        lambda found: option(found, known),
+        message,
+    )
+
+
+def without_function(message: str) -> str:
+    """The message without the name of the Python function that wrote it."""
+    import flexjoint
+
+    name, colon, rest = message.partition(": ")
+    return rest if colon and name in flexjoint.__all__ and name.islower() else message
+
+
+def option(found: re.Match[str], known: Mapping[str, Any]) -> str:
+    name, value = found["name"], found["value"] or ""
+    if name in IN_FILES and name not in known:
+        written = {"True": "true", "False": "false"}.get(value, value or "...")
+        return f"{'write ' if found['verb'] else ''}{name} = {written} in the robot file"
+    if name not in known:
+        return found[0]
+    parameter = known[name]
+    if value in ("True", "False"):
+        off = value == "False" and parameter.secondary_opts
+        return off[0] if off else flag(parameter)
+    shown = parameter.metavar if value.startswith(("(", "[")) and parameter.metavar else value
+    return f"{flag(parameter)} {shown}".rstrip()
+
+
+def flag(parameter: Any) -> str:
+    """How a parameter is typed: --option, or the name of a positional one in capitals."""
+    longest = str(max(parameter.opts, key=len))
+    return longest if longest.startswith("-") else longest.upper()

@@ -1,0 +1,126 @@
+"""Operations of the parts of [EJNEA sec. IV], each on its own as the paper lists them: nothing is shared between them.
+
+With N they grow as polynomials, exactly: recursions as lines, composite bodies as a parabola, the factorization as a
+cubic.  So a few chains that are counted give all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithm.algorithm import Algorithm
+from ..compiler.ir.program import Array
+from ..compiler.ir.scan import tracing
+from ..compiler.pipeline import trace
+from ..dynamics.inverse import inverse_dynamics
+from ..dynamics.links import torque_derivatives
+from ..dynamics.recursion.articulated_body import by_articulated_bodies
+from ..dynamics.recursion.composite_bodies import link_mass_matrix
+from ..robot import Robot
+from ..spatial import ca, zeros
+
+PARABOLA_FROM = 10  # joints: shorter chains have a cheaper way to the mass matrix
+
+
+class Counts(NamedTuple):
+    """Operations for n joints.  EJNEA₂* gives τ_e, EJNEA₃* its rate; `_still`: with the last derivative put to zero."""
+
+    n: int
+    ejnea: int
+    ejnea2: int
+    ejnea2_still: int
+    ejnea3: int
+    ejnea3_still: int
+    crba: int
+    aba: int
+    aba_still: int  # without velocities and gravity
+
+    @property
+    def factorization(self) -> int:
+        """Of M = LᵀDL: n(n² − 1)/3 multiplications and subtractions, n(n − 1)/2 quotients, n − 2 reciprocals."""
+        n = self.n
+        return n * (n * n - 1) // 3 + n * (n - 1) // 2 + max(0, n - 2)
+
+    @property
+    def solution(self) -> int:
+        """Of LᵀDL x = b: 2n(n − 1) multiplications and subtractions, n quotients."""
+        return 2 * self.n * (self.n - 1) + self.n
+
+    @property
+    def forward(self) -> int:
+        """q'' by one factorization  [EJNEA (46), (47), (49), (51)]."""
+        return self.crba + self.factorization + self.ejnea2_still + self.n + self.solution
+
+    @property
+    def law(self) -> int:
+        """Feedback linearization: q'', then q''' with the same factorization, then the torque  [EJNEA sec. IV]."""
+        return self.forward + self.ejnea3_still + self.n + self.solution + self.ejnea
+
+    @property
+    def law_by_aba(self) -> int:
+        """The same with two runs of articulated bodies."""
+        return self.aba + self.ejnea3_still + self.n + self.aba_still + self.ejnea
+
+
+def counts(robot: Robot) -> Counts:
+    """Of a robot with elastic joints."""
+    n = robot.n
+    links = robot.without_drives()
+    weightless = links.with_gravity([0.0, 0.0, 0.0])
+    still = zeros(n)
+
+    def torque(*q: Any) -> Any:
+        return torque_derivatives.function(links, *q, order=len(q) - 3)[-1]
+
+    return Counts(
+        n=n,
+        ejnea=counted(inverse_dynamics, robot),
+        ejnea2=operations(torque, n, n, n),
+        ejnea2_still=operations(lambda q, v: torque(q, v, still), n, n),
+        ejnea3=operations(torque, n, n, n, n),
+        ejnea3_still=operations(lambda q, v, a: torque(q, v, a, still), n, n, n),
+        crba=operations(lambda q: ca.vertcat(*[x for row in link_mass_matrix(links, q)[0] for x in row.values()]), n),
+        aba=operations(lambda *x: by_articulated_bodies(links, *x), n, n, n),
+        aba_still=operations(lambda q, b: by_articulated_bodies(weightless, q, still, b), n, n),
+    )
+
+
+def counted(algorithm: Algorithm, robot: Robot, **options: Any) -> int:
+    """Operations of an algorithm of flexjoint; options as in `compile`."""
+    return algorithm.trace(robot, algorithm.structure(robot, **options))[0].operations
+
+
+def operations(function: Callable[..., Any], *sizes: int) -> int:
+    """Additions, multiplications and divisions of a function of vectors of these sizes, written out without loops."""
+    inputs = [(Array(f"x{k}", (n,)), ca.SX.sym(f"x{k}", n)) for k, n in enumerate(sizes)]
+    with tracing(loops=False) as definitions:
+        result = function(*(x for _, x in inputs))
+    return trace("count", inputs, [(Array("result", (result.numel(),)), result)], definitions).operations
+
+
+class Growth:
+    """The counts of chains of any length from n = 3, `crba` and what contains it from n = 10."""
+
+    def __init__(self, counted: Mapping[int, Counts]):
+        self.polynomials = {}
+        for name in Counts._fields:
+            points = [c for n, c in counted.items() if name != "crba" or n >= PARABOLA_FROM]
+            n, y = np.array([c.n for c in points]), np.array([getattr(c, name) for c in points])
+            exact = np.round(2 * np.polyfit(n, y, 2 if name == "crba" else 1)) / 2
+            if np.any(np.polyval(exact, n) != y):
+                raise ValueError(f"the operations of {name}, {y.tolist()} for {n.tolist()} joints, are no polynomial")
+            self.polynomials[name] = exact
+
+    def __call__(self, n: int) -> Counts:
+        return Counts(**{name: round(float(np.polyval(p, n))) for name, p in self.polynomials.items()})
+
+    def first(self, cheaper: Callable[[Counts], bool]) -> int:
+        """From how many joints on something is so."""
+        return next(n for n in range(PARABOLA_FROM, 1000) if cheaper(self(n)))
+
+    def exponent(self, part: str, n: int) -> float:
+        """Slope of a count in a plot with two logarithmic axes, at n."""
+        return np.log(getattr(self(2 * n), part) / getattr(self(n), part)) / np.log(2)

@@ -1,0 +1,43 @@
+"""The README and the pages of docs/ can be pasted: their Python blocks and commands run in an empty folder."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flexjoint.cli import app
+
+ROOT = Path(__file__).parent.parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ELSEWHERE = {
+    "getting-started.md",
+    "detection.md",
+    "parameters.md",
+    "variable-stiffness.md",
+    "variable-stiffness-control.md",
+    "observers.md",
+    "results.md",
+}  # run by test_documents.py, which also compares what they print
+CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
+COMMAND = re.compile(r"^(?:    |)(flexjoint (?:\S.*))$", re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if CODE.search(page.read_text()) and page.name not in ELSEWHERE],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_python_blocks_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile("\n".join(CODE.findall(page.read_text())), page.name, "exec"), {"__name__": "page"})
+
+
+def test_commands_of_the_readme_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    commands = COMMAND.findall((ROOT / "README.md").read_text())
+    assert len(commands) >= 4
+    for command in commands:
+        done = CliRunner().invoke(app, shlex.split(command, comments=True)[1:])
+        assert done.exit_code == 0, f"{command}: {done.output}"
