@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from flexjoint.cli.controllers import named_controller, numbers, registrations, usage
-from flexjoint.cli.messages import spoken
+from flexjoint.cli.messages import with_options
 
 MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
 PD = ["simulate", "hua_3r", "--controller", "motor_pd", "--gains", "400,40", "--trajectory", MOTION]
@@ -29,7 +29,7 @@ def run():
 
 
 def said(command, message, **aliases):
-    return spoken(message, get_command(app).commands[command].params, aliases)
+    return with_options(message, get_command(app).commands[command].params, aliases)
 
 
 @pytest.mark.parametrize(

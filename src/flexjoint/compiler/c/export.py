@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partialmethod
 from pathlib import Path
 
 from ...errors import InputError, shown
@@ -90,65 +91,35 @@ class Emitter:
         self.lines.append(f"    const {kind or self.format.name} {name} = {expression};")
         return name
 
-    def call(self, name: str, *args: str) -> str:
-        return self.put(f"{self.target.function(name)}({', '.join(args)})")
-
     def const(self, x: float) -> str:
         return self.target.literal(x)
-
-    def add(self, a: str, b: str) -> str:
-        return self.put(f"{a} + {b}")
-
-    def sub(self, a: str, b: str) -> str:
-        return self.put(f"{a} - {b}")
-
-    def mul(self, a: str, b: str) -> str:
-        return self.put(f"{a} * {b}")
-
-    def div(self, a: str, b: str) -> str:
-        return self.put(f"{a} / {b}")
 
     def neg(self, a: str) -> str:
         return self.put(f"-{a}")
 
-    def fma(self, a: str, b: str, c: str) -> str:
-        return self.call("fma", a, b, c)
+    def _infix(self, sign: str, a: str, b: str) -> str:
+        return self.put(f"{a} {sign} {b}")
 
-    def sqrt(self, a: str) -> str:
-        return self.call("sqrt", a)
+    def _comparison(self, sign: str, a: str, b: str) -> str:
+        return self.put(f"{a} {sign} {b}", "int")
 
-    def abs(self, a: str) -> str:
-        return self.call("fabs", a)
+    def _mathematics(self, name: str, *args: str) -> str:
+        """Of <math.h>, or of what replaces it."""
+        return self.put(f"{self.target.function(name)}({', '.join(args)})")
 
-    def floor(self, a: str) -> str:
-        return self.call("floor", a)
+    def _helper(self, name: str, *args: str) -> str:
+        """Of those in target.py."""
+        return self.put(f"fj_{name}({', '.join(args)})")
 
-    def copysign(self, magnitude: str, sign: str) -> str:
-        return self.call("copysign", magnitude, sign)
-
-    def lt(self, a: str, b: str) -> str:
-        return self.put(f"{a} < {b}", "int")
-
-    def le(self, a: str, b: str) -> str:
-        return self.put(f"{a} <= {b}", "int")
-
-    def eq(self, a: str, b: str) -> str:
-        return self.put(f"{a} == {b}", "int")
-
-    def select(self, mask: str, a: str, b: str) -> str:
-        return self.put(f"fj_select({mask}, {a}, {b})")
-
-    def exponent(self, x: str) -> str:
-        return self.put(f"fj_exponent({x})")
-
-    def mantissa(self, x: str) -> str:
-        return self.put(f"fj_mantissa({x})")
-
-    def pow2(self, k: str) -> str:
-        return self.put(f"fj_pow2({k})")
-
-    def xor(self, a: str, b: str) -> str:
-        return self.put(f"fj_xor({a}, {b})")
+    add, sub = partialmethod(_infix, "+"), partialmethod(_infix, "-")
+    mul, div = partialmethod(_infix, "*"), partialmethod(_infix, "/")
+    lt, le, eq = partialmethod(_comparison, "<"), partialmethod(_comparison, "<="), partialmethod(_comparison, "==")
+    fma, sqrt = partialmethod(_mathematics, "fma"), partialmethod(_mathematics, "sqrt")
+    abs, floor = partialmethod(_mathematics, "fabs"), partialmethod(_mathematics, "floor")
+    copysign = partialmethod(_mathematics, "copysign")
+    select, xor = partialmethod(_helper, "select"), partialmethod(_helper, "xor")
+    exponent, mantissa = partialmethod(_helper, "exponent"), partialmethod(_helper, "mantissa")
+    pow2 = partialmethod(_helper, "pow2")
 
 
 def export(

@@ -70,9 +70,9 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
     On a turning base every rotor in a link's subtree may enter its equation.
     """
     contained = link_equations(a_robot("derivative_orders", robot), moving_base)
-    if cycle := find_cycle(contained, robot.elastic):
+    if cycle := find_cycle(contained, robot.compliant):
         raise InputError(refusal(robot, cycle))
-    order = elimination_order(contained, robot.elastic)
+    order = elimination_order(contained, robot.compliant)
     own = [joint_order(joint) - 2 for joint in robot.joints]
     often, reach = list(own), [2] * robot.n
     for i in reversed(order):  # first those that nobody waits for
@@ -81,7 +81,7 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
     for i in order:
         reach[i] = max([2, *(steps + reach[j] for j, steps in contained[i].items())])
     for i in range(robot.n):
-        if not robot.elastic[i]:
+        if not robot.compliant[i]:
             reach[i] = max([2, *(steps + reach[j] for j, steps in contained[i].items())])
     joints = [
         JointOrders(
@@ -177,7 +177,7 @@ def refusal(robot: Robot, cycle: Sequence[int]) -> str:
         f"{robot.name}: the complete model has no finite inverse dynamics: {which}, so that the motion of the links "
         "does not determine the motors algebraically; they have internal dynamics S θ'' + C_rotor − K θ = ..., whose "
         "state the links do not tell.  Use robot.with_fidelity('spong'), move a motor of this cycle to its joint's "
-        "parent link, or turn its axis; elastic_forward_dynamics and generalized_forces take the robot as it is"
+        "parent link, or turn its axis; forward_dynamics and generalized_forces take the robot as it is"
     )
 
 
@@ -234,7 +234,7 @@ def product(R: Rotation, Q: Rotation) -> Rotation:
 def explain_orders(robot: Robot) -> str:
     """Print which motors each link equation contains and which derivatives that asks for; also returns the text."""
     contained = link_equations(a_robot("explain_orders", robot))
-    cycle = find_cycle(contained, robot.elastic)
+    cycle = find_cycle(contained, robot.compliant)
     orders = None if cycle else derivative_orders(robot)
     rows: list[tuple[str, ...]] = [("joint", "drive", "motor on", "θ'' of", "θ' of", "differentiated", "τ needs")]
     moving = [k for k, link in enumerate(robot.links) if link.joint.moves]
@@ -244,7 +244,7 @@ def explain_orders(robot: Robot) -> str:
         rows.append(
             (
                 joint.name,
-                "elastic" if robot.elastic[i] else "rigid" if joint.drive else "none",
+                "elastic" if robot.compliant[i] else "rigid" if joint.drive else "none",
                 "-" if not joint.drive else robot.links[carrier].name if carrier >= 0 else "base",
                 *(" ".join(x) or "-" for x in names),
                 str(orders.joints[i].differentiations) if orders else "?",

@@ -1,4 +1,4 @@
-"""Which stiffness goes with which torque: the ends of the branches of [VSANEA (14)], along a motion too.
+"""Which stiffness goes with which torque: the ends of the curves of [VSANEA (14)], along a motion too.
 
 The least stiffness is where motion and stiffness can no longer be set apart (det A = 0), or where the springs no longer
 bear the torque; the greatest where a deflection reaches the end of its range, or what the drive allows.
@@ -12,19 +12,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
 from ...drives import VariableStiffnessDrive
-from ...drives.variable import Setting
+from ...drives.variable import OperatingPoint
 from ...errors import InputError
 from ...numerics.roots import root_of_increasing
 from ...robot import Robot
 from ...spatial import ca, zeros
 from ..links import torque_derivatives
-from .branches import connected
-from .settings import branch_of
+from .equilibrium import curve_of
+from .solution_curve import connected
 
-BISECTIONS = 60  # to the ends of the branch
-EDGE = 1e-9  # of the span: so far inside its ends is a branch looked at
+BISECTIONS = 60  # to the ends of the curve
+EDGE = 1e-9  # of the span: so far inside its ends is a curve looked at
 GRID = 65  # torques, and deflections a side, that are looked at before an end is bisected
 NEXT_TO = 1e-6  # of a stiffness: so close to the least, the determinant may be what is too small
 
@@ -50,44 +50,44 @@ def feasible_stiffness(robot: Robot, tau_e: Any) -> StiffnessBand:
     NaN at joints whose stiffness cannot be set, and where no stiffness goes with the torque.
     """
     rows = np.asarray(tau_e, dtype=float)
-    band = ends_of_branches(robot, rows)
-    chosen = np.asarray(robot.antagonistic) & (band.lower < band.upper)
+    band = stiffness_ends(robot, rows)
+    chosen = np.asarray(robot.variable_stiffness) & (band.lower < band.upper)
     return StiffnessBand(*(np.where(chosen, x, math.nan) for x in band))
 
 
 @algorithm(StiffnessBand)
-def ends_of_branches(robot: Robot, tau_e):
+def stiffness_ends(robot: Robot, tau_e):
     """Least and greatest stiffness; both 0 where there is no such thing."""
-    joints = [i for i, chosen in enumerate(robot.antagonistic) if chosen]
+    joints = [i for i, chosen in enumerate(robot.variable_stiffness) if chosen]
     band = StiffnessBand(zeros(robot.n), zeros(robot.n))
     if not joints:
         return band
     drives: list[Any] = [robot.joints[i].drive for i in joints]
-    branches = [branch_of(drive) for drive in drives]
+    curves = [curve_of(drive) for drive in drives]
     torques = [tau_e[i] for i in joints]
-    lower, upper = (ca.SX(ca.vertcat(*x)) for x in zip(*(branch.span for branch in branches)))
+    lower, upper = (ca.SX(ca.vertcat(*x)) for x in zip(*(curve.span for curve in curves)))
 
-    def end(holds: Callable[[list[Setting]], list[Any]]) -> Any:
+    def end(holds: Callable[[list[OperatingPoint]], list[Any]]) -> Any:
         """u from which on it holds."""
 
         def sign(u: Any) -> tuple[Any, Any]:
-            found = [branch.at(u[k], torques[k]) for k, branch in enumerate(branches)]
+            found = [curve.at(u[k], torques[k]) for k, curve in enumerate(curves)]
             signs = [
-                branch.where_defined(found[k], torques[k], 2 * good - 1)
-                for k, (branch, good) in enumerate(zip(branches, holds(found)))
+                curve.where_defined(found[k], torques[k], 2 * good - 1)
+                for k, (curve, good) in enumerate(zip(curves, holds(found)))
             ]
-            return ca.vertcat(*signs), ca.SX.zeros(len(branches))
+            return ca.vertcat(*signs), ca.SX.zeros(len(curves))
 
         return root_of_increasing(sign, lower, upper, steps=BISECTIONS)
 
-    first = end(lambda found: connected(branches, found, torques))
-    last = end(lambda found: [branch.passed(x) for branch, x in zip(branches, found)])
-    for k, (i, drive, branch) in enumerate(zip(joints, drives, branches)):
+    first = end(lambda found: connected(curves, found, torques))
+    last = end(lambda found: [curve.passed(x) for curve, x in zip(curves, found)])
+    for k, (i, drive, curve) in enumerate(zip(joints, drives, curves)):
         inside = EDGE * (upper[k] - lower[k]) / 2
-        least, most = (branch.at(u, torques[k]) for u in (first[k] + inside, last[k] - inside))
+        least, most = (curve.at(u, torques[k]) for u in (first[k] + inside, last[k] - inside))
         greatest = ca.fmin(most.sigma, drive.greatest_stiffness)
-        exists = ca.logic_and(least.sigma < greatest, ca.logic_and(most.sigma < math.inf, branch.allowed(least)))
-        exists = branch.where_defined(most, torques[k], branch.where_defined(least, torques[k], exists)) > 0
+        exists = ca.logic_and(least.sigma < greatest, ca.logic_and(most.sigma < math.inf, curve.allowed(least)))
+        exists = curve.where_defined(most, torques[k], curve.where_defined(least, torques[k], exists)) > 0
         band.lower[i], band.upper[i] = ca.if_else(exists, least.sigma, 0), ca.if_else(exists, greatest, 0)
     return band
 
@@ -193,7 +193,7 @@ def require_feasible_stiffness(
     if np.ndim(sigma) > 2 or np.shape(sigma)[-1:] not in ((), (robot.n,)):
         raise InputError(f"require_feasible_stiffness: the stiffness has shape {np.shape(sigma)}, not (..., {robot.n})")
     sigma = np.broadcast_to(sigma, tau_e.shape)
-    bad = robot.antagonistic & ~((band.lower * (1 + NEXT_TO) < sigma) & (sigma <= band.upper))
+    bad = robot.variable_stiffness & ~((band.lower * (1 + NEXT_TO) < sigma) & (sigma <= band.upper))
     for k in np.flatnonzero(bad.any(axis=1))[:1]:
         reason = infeasible(robot, tau_e[k], sigma[k])
         raise InputError(f"at t = {t[k]:g} s {reason}")
@@ -203,7 +203,7 @@ def require_feasible_stiffness(
 def infeasible(robot: Robot, tau_e: Any, sigma: Any) -> str | None:
     """Which joint cannot have its stiffness at the torque on its link, which it could have, and how far that is."""
     lower, upper = feasible_stiffness(robot, tau_e)
-    for i in np.flatnonzero(robot.antagonistic):
+    for i in np.flatnonzero(robot.variable_stiffness):
         joint = robot.joints[i]
         unit = joint.kind.unit("Nm/rad | N/m")
         asked = f"joint '{joint.name}' cannot have the stiffness {sigma[i]:g} {unit} with {tau_e[i]:g} on its link"

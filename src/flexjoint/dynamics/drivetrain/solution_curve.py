@@ -1,11 +1,11 @@
-"""The solutions of [VSANEA (14)] as a curve: at constant torque, the stiffness of a joint grows along its branch.
+"""The solutions of [VSANEA (14)] as a curve: at constant torque, the stiffness of a joint grows along its curve.
 
 With two equations for the deflections, τ_e(φ_1, φ_2) and σ(φ_1, φ_2), one of the deflections is walked along, the other
-follows from the torque.  What is looked for is the root of one increasing function, ln σ.  A branch ends where the
+follows from the torque.  What is looked for is the root of one increasing function, ln σ.  A curve ends where the
 determinant of A vanishes, which is where dσ = 0, or where a deflection leaves its range.
 
-Here is what searches ask of a branch, and the branch of drives whose second motor works within the transmission;
-that of antagonistic springs is in `antagonism.py`.
+Here is what searches ask of a curve, and the curve of drives whose second motor works within the transmission;
+that of antagonistic springs is in `antagonistic_springs.py`.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from typing import Any
 
 from ...compiler.ir.scan import scan
 from ...drives import VariableStiffnessDrive
-from ...drives.variable import Range, Setting
+from ...drives.variable import OperatingPoint, Range
 from ...numerics.roots import root_of_increasing
 from ...spatial import ca, is_zero
 
 INNER = 40  # steps for the deflection that follows
-STATIONS = 8  # places on the way along a branch that are looked at
+STATIONS = 8  # places on the way along a curve that are looked at
 BALANCED = 1e-9  # of the stiffness, a rad (m): a torque missed by more has no deflection
 SINGULAR = 1e-6  # relative: a smaller determinant counts as singular
 
 
 @dataclass(frozen=True)
-class Branch(ABC):
+class SolutionCurve(ABC):
     """Of one drive; u is the deflection walked along, in the direction in which the joint stiffens."""
 
     drive: Any
@@ -40,49 +40,49 @@ class Branch(ABC):
         """Of u."""
 
     @abstractmethod
-    def at(self, u: Any, tau_e: Any) -> Setting:
+    def at(self, u: Any, tau_e: Any) -> OperatingPoint:
         """The transmission under the torque."""
 
     @abstractmethod
     def start(self, tau_e: Any) -> Any:
-        """A u on the branch or before it."""
+        """A u on the curve or before it."""
 
     @abstractmethod
-    def begun(self, setting: Setting) -> Any:
-        """Whether the determinant has the sign it has on the branch, or is 0."""
+    def begun(self, point: OperatingPoint) -> Any:
+        """Whether the determinant has the sign it has on the curve, or is 0."""
 
     @abstractmethod
-    def slope(self, setting: Setting) -> Any:
+    def slope(self, point: OperatingPoint) -> Any:
         """dσ/du at constant torque."""
 
     @abstractmethod
-    def side(self, setting: Setting, tau_e: Any) -> Any:
-        """Where the law is undefined: −1 before the branch, 1 beyond it."""
+    def side(self, point: OperatingPoint, tau_e: Any) -> Any:
+        """Where the law is undefined: −1 before the curve, 1 beyond it."""
 
     @abstractmethod
-    def allowed(self, setting: Setting) -> Any:
+    def allowed(self, point: OperatingPoint) -> Any:
         """Whether deflections are within their ranges."""
 
     @abstractmethod
-    def way(self, setting: Setting, tau_e: Any) -> Any:
-        """How far along u the determinant must keep its sign: then this is no solution of another branch."""
+    def way(self, point: OperatingPoint, tau_e: Any) -> Any:
+        """How far along u the determinant must keep its sign: then this is no solution of another curve."""
 
     @abstractmethod
-    def least_determinant(self, setting: Setting, sigma: Any) -> Any:
+    def least_determinant(self, point: OperatingPoint, sigma: Any) -> Any:
         """Below it, the determinant is too small to divide by."""
 
-    def passed(self, setting: Setting) -> Any:
-        """Whether the branch has ended within the span."""
+    def passed(self, point: OperatingPoint) -> Any:
+        """Whether the curve has ended within the span."""
         return ca.SX(0)
 
-    def where_defined(self, setting: Setting, tau_e: Any, value: Any) -> Any:
+    def where_defined(self, point: OperatingPoint, tau_e: Any, value: Any) -> Any:
         """`value`, or ±1 where a law is undefined: too far up, or not far enough."""
-        defined = ca.logic_and(ca.fabs(setting.tau_1) < math.inf, ca.fabs(setting.tau_2) < math.inf)
-        return ca.if_else(defined, value, self.side(setting, tau_e))
+        defined = ca.logic_and(ca.fabs(point.tau_1) < math.inf, ca.fabs(point.tau_2) < math.inf)
+        return ca.if_else(defined, value, self.side(point, tau_e))
 
 
 @dataclass(frozen=True)
-class SerialBranch(Branch):
+class SerialCurve(SolutionCurve):
     """u is the second motor's position; the first deflects the transmission until it bears the torque."""
 
     drive: VariableStiffnessDrive
@@ -92,7 +92,7 @@ class SerialBranch(Branch):
         lower, upper = self.drive.ranges[1]
         return Range(lower, upper) if self.drive.stiffens > 0 else Range(-upper, -lower)
 
-    def at(self, u: Any, tau_e: Any) -> Setting:
+    def at(self, u: Any, tau_e: Any) -> OperatingPoint:
         phi_2 = self.drive.stiffens * u
         lower, upper = (ca.SX(x) for x in self.drive.ranges[0])
 
@@ -107,45 +107,45 @@ class SerialBranch(Branch):
     def start(self, tau_e: Any) -> Any:
         return sum(self.span) / 2
 
-    def begun(self, setting: Setting) -> Any:
-        return ca.logic_and(self.drive.stiffens * setting.det >= 0, setting.sigma > 0)
+    def begun(self, point: OperatingPoint) -> Any:
+        return ca.logic_and(self.drive.stiffens * point.det >= 0, point.sigma > 0)
 
-    def slope(self, setting: Setting) -> Any:
-        return self.drive.stiffens * setting.det / setting.A[0][0]
+    def slope(self, point: OperatingPoint) -> Any:
+        return self.drive.stiffens * point.det / point.A[0][0]
 
-    def side(self, setting: Setting, tau_e: Any) -> Any:
+    def side(self, point: OperatingPoint, tau_e: Any) -> Any:
         return ca.SX(-1)  # a softer joint bears less
 
-    def allowed(self, setting: Setting) -> Any:
-        one, two = (ca.logic_and(x >= lower, x <= upper) for x, (lower, upper) in zip(setting[:2], self.drive.ranges))
+    def allowed(self, point: OperatingPoint) -> Any:
+        one, two = (ca.logic_and(x >= lower, x <= upper) for x, (lower, upper) in zip(point[:2], self.drive.ranges))
         return ca.logic_and(one, two)
 
-    def way(self, setting: Setting, tau_e: Any) -> Any:
+    def way(self, point: OperatingPoint, tau_e: Any) -> Any:
         return ca.SX(0)
 
-    def least_determinant(self, setting: Setting, sigma: Any) -> Any:
-        a, b = setting.A
+    def least_determinant(self, point: OperatingPoint, sigma: Any) -> Any:
+        a, b = point.A
         return SINGULAR * (ca.fabs(a[0] * b[1]) + ca.fabs(a[1] * b[0]))
 
 
-def connected(branches: Sequence[Branch], settings: Sequence[Setting], tau_e: Sequence[Any]) -> list[Any]:
-    """Whether each is on its branch; the ways are looked at in `STATIONS` places."""
-    ways = [branch.way(setting, tau_e[k]) for k, (branch, setting) in enumerate(zip(branches, settings))]
+def connected(curves: Sequence[SolutionCurve], points: Sequence[OperatingPoint], tau_e: Sequence[Any]) -> list[Any]:
+    """Whether each is on its curve; the ways are looked at in `STATIONS` places."""
+    ways = [curve.way(point, tau_e[k]) for k, (curve, point) in enumerate(zip(curves, points))]
     far = [k for k, way in enumerate(ways) if not is_zero(way)]
 
     def look(at: Sequence[Any], part: Any) -> tuple[Sequence[Any], Any]:
         found = []
         for k, (crossed, u, way, torque) in zip(far, at):
-            between = branches[k].at(u + part * way, torque)
-            wrong = branches[k].drive.stiffens * between.det < 0  # where a law is undefined, nothing lies between
+            between = curves[k].at(u + part * way, torque)
+            wrong = curves[k].drive.stiffens * between.det < 0  # where a law is undefined, nothing lies between
             found.append((ca.if_else(wrong, 1, crossed), u, way, torque))
         return found, ()
 
     stations = [ca.SX((k + 1) / (STATIONS + 1)) for k in range(STATIONS)]
     # what a step takes from outside is carried along: expressions would be computed again in each
-    start = [(ca.SX(0), ca.SX(settings[k].phi_1), ways[k], ca.SX(tau_e[k])) for k in far]
+    start = [(ca.SX(0), ca.SX(points[k].phi_1), ways[k], ca.SX(tau_e[k])) for k in far]
     last = scan(look, start, stations, opaque=True)[0] if far else []
-    good = [branch.begun(setting) for branch, setting in zip(branches, settings)]
+    good = [curve.begun(point) for curve, point in zip(curves, points)]
     for k, (crossed, *_) in zip(far, last):
         good[k] = ca.logic_and(good[k], crossed < 0.5)
     return good

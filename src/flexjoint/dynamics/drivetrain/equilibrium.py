@@ -1,10 +1,11 @@
 """Deflections of joints with two motors from their torque and stiffness, whatever the design  [VSANEA (14), (61)].
 
-In closed form where the drive has one.  Else by a search along its branch (`branches.py`), one equation a joint, all in
-one loop of `SEARCH` steps; or, where the deflections of a moment before are known, by `FOLLOW` Newton steps from them.
-The numbers of steps are fixed: a kernel takes the same time whatever its input, see `deflection_steps`.
+In closed form where the drive has one.  Else by a search along its solution curve (`solution_curve.py`), one equation
+per joint, all in one loop of `SEARCH` steps; or, where the deflections of a moment ago are known (warm start), by
+`FOLLOW` Newton steps from them.  The numbers of steps are fixed: a kernel takes the same time whatever its input, see
+`deflection_steps`.
 
-Refused are deflections off the branch, next to its ends, beyond their ranges, and above the greatest stiffness that the
+Refused are deflections off the curve, next to its ends, beyond their ranges, and above the greatest stiffness that the
 drive allows: the determinant becomes NaN.
 """
 
@@ -16,12 +17,12 @@ from typing import Any
 
 from ...compiler.ir.scan import scan
 from ...drives import AntagonisticDrive, VariableStiffnessDrive
-from ...drives.variable import Setting
+from ...drives.variable import OperatingPoint
 from ...numerics.roots import root_of_increasing
 from ...robot import Robot, a_robot
 from ...spatial import ca, is_symbolic
-from .antagonism import AntagonisticBranch, antagonistic_form
-from .branches import Branch, SerialBranch, connected
+from .antagonistic_springs import AntagonisticCurve, antagonistic_form
+from .solution_curve import SerialCurve, SolutionCurve, connected
 
 ClosedForm = Callable[[Any, Any, Any], tuple[Any, Any]]  # (drive, τ_e, σ) -> φ_1, φ_2
 
@@ -31,8 +32,8 @@ BETWEEN = 3  # places on the way from there that are looked at
 FOUND = 1e-12  # of torque and stiffness: a root known less well was not found
 
 
-def branch_of(drive: VariableStiffnessDrive) -> Branch:
-    return AntagonisticBranch(drive) if isinstance(drive, AntagonisticDrive) else SerialBranch(drive)
+def curve_of(drive: VariableStiffnessDrive) -> SolutionCurve:
+    return AntagonisticCurve(drive) if isinstance(drive, AntagonisticDrive) else SerialCurve(drive)
 
 
 def closed_form(drive: VariableStiffnessDrive) -> ClosedForm | None:
@@ -41,25 +42,25 @@ def closed_form(drive: VariableStiffnessDrive) -> ClosedForm | None:
     return type(drive).deflections if drive.closed else None
 
 
-def deflection_steps(robot: Robot, follow: bool = False) -> tuple[int, ...]:
+def deflection_steps(robot: Robot, warm_start: bool = False) -> tuple[int, ...]:
     """How many steps inverse dynamics takes to each joint's deflections: 0 in closed form, or without two motors.
 
-    The number is the same for every input.  `follow`: from deflections given as `phi0`.
+    The number is the same for every input.  `warm_start`: from deflections given to `inverse_dynamics` by this keyword.
     """
-    steps = FOLLOW if follow else SEARCH
+    steps = FOLLOW if warm_start else SEARCH
     return tuple(
         steps if isinstance(joint.drive, VariableStiffnessDrive) and closed_form(joint.drive) is None else 0
         for joint in a_robot("deflection_steps", robot).joints
     )
 
 
-def settings_for(
+def operating_points(
     drives: Sequence[VariableStiffnessDrive],
     tau_e: Sequence[Any],
     sigma: Sequence[Any],
     guess: Sequence[tuple[Any, Any]] | None = None,
-) -> list[Setting]:
-    """Each drive where it gives torque and stiffness; refused where there is no such thing on its branch."""
+) -> list[OperatingPoint]:
+    """Each drive where it gives torque and stiffness; refused where there is no such thing on its curve."""
     closed = [closed_form(drive) for drive in drives]
     rest = [k for k, form in enumerate(closed) if form is None]
     drives_left, tau_left, sigma_left = ([x[k] for k in rest] for x in (drives, tau_e, sigma))
@@ -68,32 +69,32 @@ def settings_for(
     else:
         found = dict(zip(rest, searched(drives_left, tau_left, sigma_left) if rest else ()))
     return [
-        closed_setting(form, drive, tau_e[k], sigma[k]) if form else found[k]
+        closed_point(form, drive, tau_e[k], sigma[k]) if form else found[k]
         for k, (drive, form) in enumerate(zip(drives, closed))
     ]
 
 
-def closed_setting(form: ClosedForm, drive: VariableStiffnessDrive, tau_e: Any, sigma: Any) -> Setting:
+def closed_point(form: ClosedForm, drive: VariableStiffnessDrive, tau_e: Any, sigma: Any) -> OperatingPoint:
     return checked(drive, drive.at(*form(drive, tau_e, sigma)), sigma)
 
 
-def checked(drive: VariableStiffnessDrive, found: Setting, sigma: Any, good: Any = None) -> Setting:
-    """Refused where it is next to the end of the branch, out of range, or not `good`."""
-    branch = branch_of(drive)
-    fine = ca.logic_and(drive.stiffens * found.det > branch.least_determinant(found, sigma), branch.allowed(found))
+def checked(drive: VariableStiffnessDrive, found: OperatingPoint, sigma: Any, good: Any = None) -> OperatingPoint:
+    """Refused where it is next to the end of the curve, out of range, or not `good`."""
+    curve = curve_of(drive)
+    fine = ca.logic_and(drive.stiffens * found.det > curve.least_determinant(found, sigma), curve.allowed(found))
     fine = fine if good is None else ca.logic_and(fine, good)
     if is_symbolic(drive.greatest_stiffness) or drive.greatest_stiffness < math.inf:
         fine = ca.logic_and(fine, sigma <= drive.greatest_stiffness)
     return found._replace(**{x: ca.if_else(fine, getattr(found, x), math.nan) for x in ("phi_1", "phi_2", "det")})
 
 
-def regular(drive: VariableStiffnessDrive, found: Setting) -> Setting:
+def regular(drive: VariableStiffnessDrive, found: OperatingPoint) -> OperatingPoint:
     """The same, refused where the determinant is too small to divide by."""
-    enough = ca.fabs(found.det) > branch_of(drive).least_determinant(found, found.sigma)
+    enough = ca.fabs(found.det) > curve_of(drive).least_determinant(found, found.sigma)
     return found._replace(det=ca.if_else(enough, found.det, math.nan))
 
 
-def solved(found: Setting, tau_e: Any, sigma: Any) -> Any:
+def solved(found: OperatingPoint, tau_e: Any, sigma: Any) -> Any:
     """Whether the two equations hold."""
     size = ca.fabs(found.tau_1) + ca.fabs(found.tau_2) + ca.fabs(tau_e)
     holds = ca.fabs(found.sigma - sigma) <= FOUND * sigma
@@ -107,29 +108,31 @@ def newton(drive: VariableStiffnessDrive, phi_1: Any, phi_2: Any, tau_e: Any, si
     return [phi_1 - change[0], phi_2 - change[1]]
 
 
-def polished(drive: VariableStiffnessDrive, phi_1: Any, phi_2: Any, tau_e: Any, sigma: Any) -> Setting:
+def polished(drive: VariableStiffnessDrive, phi_1: Any, phi_2: Any, tau_e: Any, sigma: Any) -> OperatingPoint:
     """A step outside of loops: the derivatives of its result are those of the implicit function theorem."""
     return drive.at(*newton(drive, phi_1, phi_2, tau_e, sigma))
 
 
-def searched(drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Any], sigma: Sequence[Any]) -> list[Setting]:
-    """ln σ along the branch, less that of the stiffness wanted; negative before the branch begins."""
-    branches = [branch_of(drive) for drive in drives]
+def searched(
+    drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Any], sigma: Sequence[Any]
+) -> list[OperatingPoint]:
+    """ln σ along the curve, less that of the stiffness wanted; negative before the curve begins."""
+    curves = [curve_of(drive) for drive in drives]
 
     def excess(u: Any) -> tuple[Any, Any]:
         values, slopes = [], []
-        for k, branch in enumerate(branches):
-            found = branch.at(u[k], tau_e[k])
-            stiffer = ca.if_else(branch.begun(found), ca.log(found.sigma / sigma[k]), -1)
-            values.append(branch.where_defined(found, tau_e[k], stiffer))
-            slopes.append(branch.slope(found) / found.sigma)
+        for k, curve in enumerate(curves):
+            found = curve.at(u[k], tau_e[k])
+            stiffer = ca.if_else(curve.begun(found), ca.log(found.sigma / sigma[k]), -1)
+            values.append(curve.where_defined(found, tau_e[k], stiffer))
+            slopes.append(curve.slope(found) / found.sigma)
         return ca.vertcat(*values), ca.vertcat(*slopes)
 
-    lower, upper = (ca.vertcat(*x) for x in zip(*(branch.span for branch in branches)))
-    start = ca.SX(ca.vertcat(*[branch.start(tau_e[k]) for k, branch in enumerate(branches)]))  # mostly below the root
+    lower, upper = (ca.vertcat(*x) for x in zip(*(curve.span for curve in curves)))
+    start = ca.SX(ca.vertcat(*[curve.start(tau_e[k]) for k, curve in enumerate(curves)]))  # mostly below the root
     u = root_of_increasing(excess, ca.SX(lower), ca.SX(upper), start, SEARCH)
-    found = [polished(drive, *branches[k].at(u[k], tau_e[k])[:2], tau_e[k], sigma[k]) for k, drive in enumerate(drives)]
-    good = connected(branches, found, tau_e)
+    found = [polished(drive, *curves[k].at(u[k], tau_e[k])[:2], tau_e[k], sigma[k]) for k, drive in enumerate(drives)]
+    good = connected(curves, found, tau_e)
     return [
         checked(drive, found[k], sigma[k], ca.logic_and(solved(found[k], tau_e[k], sigma[k]), good[k]))
         for k, drive in enumerate(drives)
@@ -141,15 +144,15 @@ def followed(
     tau_e: Sequence[Any],
     sigma: Sequence[Any],
     guess: Sequence[tuple[Any, Any]],
-) -> list[Setting]:
-    """Newton's method in both deflections; the branch is that of the guess, if no singularity lies between."""
+) -> list[OperatingPoint]:
+    """Newton's method in both deflections; the curve is that of the guess, if no singularity lies between."""
 
     def turn(phi: Any, _: Any) -> tuple[Any, Any]:
         return [newton(drives[k], pair[0], pair[1], tau_e[k], sigma[k]) for k, pair in enumerate(phi)], ()
 
     start = [[ca.SX(x) for x in pair] for pair in guess]
     phi, _ = scan(turn, start, [()] * (FOLLOW - 1), opaque=True)
-    settings = []
+    points = []
     for k, drive in enumerate(drives):
         found = polished(drive, phi[k][0], phi[k][1], tau_e[k], sigma[k])
         good = solved(found, tau_e[k], sigma[k])
@@ -157,5 +160,5 @@ def followed(
             way = j / (BETWEEN + 1)
             between = drive.at(*(x + way * (y - x) for x, y in zip(guess[k], found[:2])))
             good = ca.logic_and(good, drive.stiffens * between.det > 0)
-        settings.append(checked(drive, found, sigma[k], good))
-    return settings
+        points.append(checked(drive, found, sigma[k], good))
+    return points
