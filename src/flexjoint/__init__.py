@@ -65,7 +65,7 @@ _HOMES = {
         "SpringTorqueObserver Status TimedObserver TransferFunction VelocityEstimator external_wrench "
         "false_alarm_thresholds output_covariance spread_of_log spread_of_noise struck_links"
     ),
-    "robot.parameters": "Parameter parameters",
+    "robot.parameters": "Parameter robot_parameters",
     "robot.random_robots": "random_robot",
     "analysis": ("LinearModel RotorComparison compare_rotor_models joint_eigenfrequencies linearize sensitivity"),
     "catalog": "builtin_robots",
@@ -74,7 +74,7 @@ _HOMES = {
     "results": "read_results write_results",
     "viewer": "animate",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": ("Actuators FaultyActuators Plant Sensors Simulation Stops at_rest reference_solution simulate"),
+    "simulation": ("Actuators EndStops FaultyActuators Plant Sensors Simulation at_rest reference_solution simulate"),
     "springs": (
         "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
         "TabulatedSpring"

@@ -197,15 +197,15 @@ from .observers import (
 from .plots import plot_monte_carlo as plot_monte_carlo, plot_simulation as plot_simulation
 from .results import read_results as read_results, write_results as write_results
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
-from .robot.parameters import Parameter as Parameter, parameters as parameters
+from .robot.parameters import Parameter as Parameter, robot_parameters as robot_parameters
 from .robot.random_robots import random_robot as random_robot
 from .simulation import (
     Actuators as Actuators,
+    EndStops as EndStops,
     FaultyActuators as FaultyActuators,
     Plant as Plant,
     Sensors as Sensors,
     Simulation as Simulation,
-    Stops as Stops,
     at_rest as at_rest,
     reference_solution as reference_solution,
     simulate as simulate,

@@ -16,6 +16,7 @@ LAYERS = [
     "html",
     "lazy",
     "checks",
+    "progress",
     "registry",
     "reprs",
     "compiler",

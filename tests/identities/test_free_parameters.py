@@ -71,7 +71,7 @@ def test_nominal_values_give_what_the_robot_gives(robot):
     structure = fj.inverse_dynamics.structure(robot, free=tuple(values))
     program, _ = fj.inverse_dynamics.trace(robot, structure)
     arrays = inputs_of(program, len(values))
-    (found,) = interpret(program, *arrays, *(fj.parameters(robot)[path].value for path in values))
+    (found,) = interpret(program, *arrays, *(fj.robot_parameters(robot)[path].value for path in values))
     assert relative_error(found, fj.inverse_dynamics(robot, *arrays)) < TOLERANCE
 
 

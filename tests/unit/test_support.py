@@ -57,7 +57,7 @@ def test_mass_matrix_is_the_derivative_of_the_torques(robot):
 def test_cases_become_robots(name):
     case = load_case(name)
     robot = robot_of_case(case, allow_unphysical=name == "mixed003_table1")
-    assert "".join(j.kind[0].upper() for j in robot.joints) == case["robot"]["type"]
+    assert "".join(j.kind.letter for j in robot.joints) == case["robot"]["type"]
     assert robot.tool == "tool"
 
 

@@ -30,6 +30,7 @@ from ..compiler.pipeline import cached, trace
 from ..compiler.runtime.calling import COMPILER_STACK, AlgorithmBase, inherit_vectorcall, with_stack
 from ..compiler.runtime.kernel import Kernel, Result
 from ..errors import InputError
+from ..progress import activity
 from ..robot import Robot
 from ..robot.parameters import Parameter, select, select_all, with_symbols
 from ..spatial import ca, is_symbolic
@@ -292,6 +293,10 @@ class Algorithm(AlgorithmBase):
 
     def trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         """Run the function on symbols and record what it does."""
+        with activity(f"tracing {self.__name__} of {robot.name}"):
+            return self._trace(robot, structure)
+
+    def _trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
         inputs = [(array, ca.SX.sym(array.name, *array.shape)) for array in self._described(robot, structure)]
         arrays = [x for _, x in inputs]
         free = select_all(robot, structure.free)

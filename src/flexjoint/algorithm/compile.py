@@ -11,6 +11,7 @@ from ..compiler.ir.scan import tracing
 from ..compiler.pipeline import cached, trace
 from ..compiler.runtime.kernel import Kernel, Result
 from ..errors import InputError
+from ..progress import activity
 from ..robot import Robot
 from ..spatial import ca
 from ..types import Expression
@@ -88,10 +89,11 @@ def program_of(name: str, inputs: Sequence[Array], function: Callable[..., Outpu
     An array of more than two dimensions is the matrix of its rows; `loops` must be False where the function takes
     derivatives.
     """
-    symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
-    with tracing(loops) as definitions:
-        outputs = function(*map(ca.SX, symbols))  # copies: SX can be written into
-    return trace(name, list(zip(inputs, symbols)), outputs, definitions)
+    with activity(f"tracing {name}"):
+        symbols = [ca.SX.sym(x.name, *flattened(x.shape)) for x in inputs]
+        with tracing(loops) as definitions:
+            outputs = function(*map(ca.SX, symbols))  # copies: SX can be written into
+        return trace(name, list(zip(inputs, symbols)), outputs, definitions)
 
 
 def flattened(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -24,8 +24,8 @@ from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..html import table
 from ..robot import Robot
+from ..simulation.equilibrium import at_rest
 from ..simulation.plant import Plant
-from ..simulation.rest import at_rest
 from ..spatial import ca, sx, zeros
 from ..types import ComplexArray, Expression, FloatArray
 

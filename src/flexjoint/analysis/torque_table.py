@@ -19,7 +19,7 @@ from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..html import table as html_table
 from ..results.columns import BLOCK, Column
-from ..robot import Robot
+from ..robot import JointKind, Robot
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
 from ..types import FloatArray
@@ -136,13 +136,12 @@ def units(robot: Robot, quantity: str) -> list[str]:
     """Unit of a quantity per joint."""
     stem, _, what = quantity.rpartition("_")
     name = stem if what in OF_A_QUANTITY else quantity
-    turning, sliding = SIGNALS[name].unit.split(" | ")
     kinds = second_kinds(robot) if name.endswith("_2") else [joint.kind for joint in robot.joints]
-    return [sliding if kind == "prismatic" else turning for kind in kinds]
+    return [kind.unit(SIGNALS[name].unit) for kind in kinds]
 
 
-def second_kinds(robot: Robot) -> list[str]:
-    """Kind of the second motor per joint, revolute or prismatic; that of the joint if it has none."""
+def second_kinds(robot: Robot) -> list[JointKind]:
+    """Kind of the second motor per joint; that of the joint if it has none."""
     kinds = robot.motor_kinds
     second = dict(zip(robot.motor_joints[robot.n :], kinds[robot.n :]))
     return [second.get(i, kind) for i, kind in enumerate(kinds[: robot.n])]

@@ -1,19 +1,27 @@
-"""How far a command is: a bar on a terminal, for as long as the work lasts; elsewhere nothing."""
+"""What a command is doing: lines and bars on a terminal, for as long as the work lasts; elsewhere nothing.
+
+Commands open a bar (`progress_bar`) for work that they know themselves.  What the library reports by its logger
+(flexjoint/progress.py), such as the compilation of a kernel, is shown in that bar, or in a line of its own.
+"""
 
 from __future__ import annotations
 
+import logging
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .app import CURRENT, Settings
-from .terminal_text import one_line
+from ..progress import ENDED, LOG
+from .app import CURRENT, CommonOptions
+from .terminal_text import WIPE, one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress
 
 
 class Silent:
-    """No bar, with what commands use of one."""
+    """No progress bar, with the methods that commands use."""
 
     def __enter__(self) -> Silent:
         return self
@@ -22,30 +30,97 @@ class Silent:
         pass
 
     def add_task(self, description: str, total: float | None = None) -> Any:
+        """Do nothing."""
         return 0
 
     def advance(self, task: Any, advance: float = 1) -> None:
-        pass
+        """Do nothing."""
 
     def update(self, task: Any, description: str) -> None:
-        pass
+        """Do nothing."""
+
+
+OPEN: list[Any] = []  # bars on the terminal
+
+
+def shown(options: CommonOptions) -> bool:
+    """Whether somebody looks: stderr is a terminal, and the command is not to be quiet."""
+    return sys.stderr.isatty() and not options.quiet
 
 
 def progress_bar() -> Progress | Silent:
-    shown = sys.stderr.isatty() and not CURRENT.get(Settings()).quiet
-    return terminal_bar() if shown else Silent()
+    """A progress bar on standard error if that is a terminal and --quiet is not given."""
+    return terminal_bar() if shown(CURRENT.get(CommonOptions())) else Silent()
 
 
 def terminal_bar() -> Progress:
+    """A progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TimeRemainingColumn
     from rich.text import Text
 
     class Description(ProgressColumn):
-        """What is done, which may hold names of files: no markup, no control characters."""
+        """Text of a task without markup and control characters, since it may have names of files."""
 
         def render(self, task: Any) -> Text:
+            """The text of a task."""
             return Text(one_line(task.description))
 
+    class Bar(Progress):
+        """A bar that reports of the library find while it is open."""
+
+        def start(self) -> None:
+            OPEN.append(self)
+            super().start()
+
+        def stop(self) -> None:
+            if self in OPEN:
+                OPEN.remove(self)
+            super().stop()
+
     columns = (Description(), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True)
+    return Bar(*columns, console=Console(stderr=True), transient=True)
+
+
+class Reports(logging.Handler):
+    """Shows what the library reports: a row of the bar that is open, or a line, until the activity ends."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.INFO)
+        self.rows: dict[str, tuple[Any, Any]] = {}  # bar and task of each activity
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message, ended = record.getMessage(), getattr(record, ENDED, None)
+        if ended in self.rows:
+            bar, task = self.rows.pop(ended)
+            bar.remove_task(task)
+        elif ended is None and OPEN:
+            what = message.split(":")[0]  # "simulating arm: 12 %" goes on in its row
+            if what not in self.rows:
+                self.rows[what] = OPEN[-1], OPEN[-1].add_task(message, total=None)
+            bar, task = self.rows[what]
+            bar.update(task, description=message)
+        elif not OPEN:
+            self.line("" if ended else one_line(message))
+
+    def line(self, text: str) -> None:
+        """Put a text in the place of the last one."""
+        sys.stderr.write(WIPE + text)
+        sys.stderr.flush()
+
+
+@contextmanager
+def reports(options: CommonOptions) -> Iterator[None]:
+    """Shows reports of the library while a command works, if somebody looks."""
+    if not shown(options):
+        yield
+        return
+    handler, level = Reports(), LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        LOG.removeHandler(handler)
+        LOG.setLevel(level)
+        handler.line("")

@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import InputError, noted_warnings, warn
+from ..progress import activity
 from ..types import Expression
 from .ir.packing import Definition as Pack
 from .ir.program import LANES, Array, Program
@@ -95,7 +96,7 @@ def machine_code(program: Program, rows: int = 1) -> bytes:
     """Object code for this processor."""
     ir = lower(program, rows, BODY)
     ir = guarded(ir, rows)  # flush-to-zero and rounding modes of other libraries do not reach a kernel
-    return jit.compile_object(ir)  # LLVM's O1 without vectorizers
+    return jit.compile_object(ir)  # LLVM combines instructions, selects them and allocates registers
 
 
 # Kernels ---------------------------------------------------------------------------------------------------------
@@ -131,7 +132,8 @@ class PipelineSource:
 
     def compiled(self, rows: int, description: Description) -> jit.MachineCode:
         """Newly compiled code, stored in the cache with its description."""
-        object_code = machine_code(self.program, rows)
+        with activity(f"compiling {description.name}" + (" for batches" if rows > 1 else "")):
+            object_code = machine_code(self.program, rows)
         if self.key:
             cache.store(self._cache_key(rows), cache.Entry(description._asdict(), object_code))
         return jit.load_object(object_code)
@@ -168,32 +170,25 @@ def cached(
     - `nominal`: values of the free parameters, the last inputs, in the robot itself
     - `explain`: called with the arrays of a call; says why a result is not finite though all inputs are
     """
-    return with_stack(COMPILER_STACK, lambda: _cached(key, trace, type, nominal, explain))
 
+    def build() -> Kernel:
+        source = PipelineSource(key, lambda: trace()[0])
+        if stored := source.stored(1):
+            description, code = stored
+            for message in description.warnings:
+                warn(message)
+            return Kernel(description, code, source, Result(description.layers, type), 0.0, nominal, explain)
+        with noted_warnings() as warnings:
+            source.program, result = trace()
+        description = Description.of(source.program, result.layers, warnings)
+        if max(len(description.inputs), len(description.outputs)) > MAX_ARRAYS:
+            what = f"{description.name} has more than {MAX_ARRAYS} arrays in or out"
+            raise InputError(f"{what}; ask for fewer derivatives")
+        started = time.perf_counter()
+        code = source.compiled(1, description)
+        return Kernel(description, code, source, result, time.perf_counter() - started, nominal, explain)
 
-def _cached(
-    key: str | None,
-    trace: Callable[[], tuple[Program, Result]],
-    type: ResultType,
-    nominal: tuple[np.ndarray, ...],
-    explain: Explanation | None,
-) -> Kernel:
-    source = PipelineSource(key, lambda: trace()[0])
-    stored = source.stored(1)
-    if stored:
-        description, code = stored
-        for message in description.warnings:
-            warn(message)
-        return Kernel(description, code, source, Result(description.layers, type), 0.0, nominal, explain)
-    with noted_warnings() as warnings:
-        source.program, result = trace()
-    description = Description.of(source.program, result.layers, warnings)
-    if max(len(description.inputs), len(description.outputs)) > MAX_ARRAYS:
-        message = f"{description.name} has more than {MAX_ARRAYS} arrays in or out; ask for fewer derivatives"
-        raise InputError(message)
-    started = time.perf_counter()
-    code = source.compiled(1, description)
-    return Kernel(description, code, source, result, time.perf_counter() - started, nominal, explain)
+    return with_stack(COMPILER_STACK, build)
 
 
 def _rebuilt(program: Program, result: Result, nominal: tuple[np.ndarray, ...]) -> Kernel:

@@ -92,7 +92,10 @@ class FeedbackLinearization(Controller):
 
     def start(self, reference: Sequence[Any]) -> ControllerState:
         """The state on a reference [q_d, q_d', ...]: the torques that this motion takes."""
-        tau = torque_derivatives(self.robot, *self.stack(reference), order=self.order - 2)
+        motion = self.stack(reference)
+        if not any(map(len, held_torques(self.robot))):  # nothing is integrated, so no torque is computed
+            return ControllerState(*np.zeros((2, *np.shape(motion[0]))))
+        tau = torque_derivatives(self.robot, *motion, order=self.order - 2)
         return ControllerState(*self._integrated([*tau, np.zeros_like(tau[0])]))
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:

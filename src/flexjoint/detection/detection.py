@@ -287,7 +287,7 @@ class Detections:
 
     def unit(self, channel: str, entry: int) -> str:
         """Unit of a residual, Nm or N."""
-        return "Nm" if self.robot.motor_kinds[entry] == "revolute" else "N"  # first motors have the order of the joints
+        return self.robot.motor_kinds[entry].unit("Nm | N")  # first motors have the order of the joints
 
 
 def detect(

@@ -33,7 +33,8 @@ from .drivetrain.transmission import motors, of_joints, transmitted
 from .loads import Base, Wrenches, checked_base
 from .recursion.articulated_body import joint_accelerations
 from .recursion.bodies import Rotor, moving_bodies, rotors
-from .recursion.newton_euler import Motion, base_motion, forward, joint_step
+from .recursion.joint_jets import joint_motion
+from .recursion.newton_euler import Motion, base_motion, forward_recursion
 from .requirements import drives_in_words
 
 
@@ -133,7 +134,7 @@ def carrier_motions(robot: Robot, q: Stack, base: Base) -> list[Motion]:
     if not rotors(robot):
         return []
     tree, base_now = moving_bodies(robot), base_motion(sx(robot.gravity), 0, checked_base(base, 0))
-    motions, _ = forward(tree, [joint_step(body, q, 0) for body in tree], base_now)
+    motions, _ = forward_recursion(tree, [joint_motion(body, q, 0) for body in tree], base_now)
     return [*motions, base_now]
 
 

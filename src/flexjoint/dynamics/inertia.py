@@ -15,7 +15,7 @@ from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Form, FormOf
 from ..algorithm.signals import Signal
 from ..robot import Robot
-from ..spatial import Differentiated, ca
+from ..spatial import TimeDerivatives, ca
 from ..types import Expression
 from .drivetrain.rotors import motor_inertias, rotor_coupling
 from .recursion.composite_bodies import full_matrix, link_mass_matrix
@@ -75,4 +75,4 @@ def mass_matrix_rate(robot: Robot, q: Expression, v: Expression, *, motors: bool
     Returns:
         A matrix of the shape of `mass_matrix`, kg m²/s or kg/s.
     """
-    return Differentiated(lambda x: mass_matrix.function(robot, x[0], motors=motors), 1, (2, robot.n))(1, [q, v])
+    return TimeDerivatives(lambda x: mass_matrix.function(robot, x[0], motors=motors), 1, (2, robot.n))(1, [q, v])

@@ -28,15 +28,7 @@ from .recursion.bodies import (
     rotors,
     tied_rotors,
 )
-from .recursion.newton_euler import (
-    Motion,
-    carrier_torque_jet,
-    joint_torques,
-    may_be_packed,
-    newton_euler,
-    packed_newton_euler,
-    spins_of,
-)
+from .recursion.newton_euler import Motion, carrier_torque_jet, joint_torques, newton_euler, spins_of
 from .requirements import spong_rotors
 
 
@@ -166,9 +158,9 @@ def link_torques(
 ) -> Jet:
     """Torque that the links, and the spin of rotors rigidly coupled to them, need from the joints: a jet."""
     plain = not wrenches and not known and base is None and not tied_rotors(robot)
-    if plain and may_be_packed(robot.n, order):
+    if plain and packed_jets.may_be_packed(robot.n, order):
         tree = moving_bodies(robot)
-        return joint_torques(tree, packed_newton_euler(tree, q, gravity), order, packed_jets.orders)
+        return joint_torques(tree, packed_jets.packed_newton_euler(tree, q, gravity), order, packed_jets.orders)
     return link_dynamics(robot, q, gravity, order, wrenches, base, known=known)[1]
 
 

@@ -143,7 +143,7 @@ def test_interrupted_samples_go_on(run, tmp_path, monkeypatch):
     finally:
         signal.signal(signal.SIGINT, before)
     assert first.exit_code == 130
-    assert "interrupted after 64 of 70 samples; the same command goes on" in first.stderr
+    assert "interrupted after 64 of 70 samples; the same command resumes" in first.stderr
     second = run(*STUDY, "-o", tmp_path / "samples")
     assert second.exit_code == 0 and "70 samples" in second.stdout
     other = run(*STUDY[:-1], "6", "-o", tmp_path / "samples")
@@ -155,8 +155,8 @@ def test_interrupted_samples_go_on(run, tmp_path, monkeypatch):
     [
         (["--samples", "10"], "--samples and --vary belong together"),
         (["--vary", "payload=0..3"], "--samples and --vary belong together"),
-        (["--samples", "10", "--vary", "payload=0..3", "--animate", "x.gif"], "--animate shows one run"),
-        (["--samples", "10", "--vary", "payload"], "--vary takes PATH=VARIATION"),
+        (["--samples", "10", "--vary", "payload=0..3", "--animate", "x.gif"], "--animate shows a single run"),
+        (["--samples", "10", "--vary", "payload"], "--vary is 'payload'; give a path and a value"),
         (["--samples", "10", "--vary", "payload=0..3", "--vary", "payload=0..2"], "each path once"),
         (["--samples", "10", "--vary", "nothing.mass=10%"], "no parameter 'nothing.mass'"),
         (["--samples", "0", "--vary", "payload=0..3"], "samples is 0"),

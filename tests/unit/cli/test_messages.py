@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from flexjoint.cli.controllers import named_controller, numbers, registrations, usage
-from flexjoint.cli.messages import spoken
+from flexjoint.cli.messages import with_options
 
 MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
 PD = ["simulate", "hua_3r", "--controller", "motor_pd", "--gains", "400,40", "--trajectory", MOTION]
@@ -29,7 +29,7 @@ def run():
 
 
 def said(command, message, **aliases):
-    return spoken(message, get_command(app).commands[command].params, aliases)
+    return with_options(message, get_command(app).commands[command].params, aliases)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def said(command, message, **aliases):
         ("simulate", "the robot= and the trajectory=", "the ROBOT and the --trajectory"),
         ("rotors", "give its gear ratio, gear_ratio=", "give its gear ratio, --gear-ratio"),
         ("info", "or pass allow_unphysical=True", "or write allow_unphysical = true in the robot file"),
-        ("info", "11 more, see fj.parameters(robot)", "11 more, see 'flexjoint info ROBOT --parameters'"),
+        ("info", "11 more, see fj.robot_parameters(robot)", "11 more, see 'flexjoint info ROBOT --parameters'"),
         ("detect", "detect: quiet=(begin, end), a part", "--quiet-part BEGIN:END, a part"),
         ("info", "a == b, x=3 and unknown=5", None),
     ],

@@ -58,7 +58,7 @@ def test_no_text_of_a_plot_overlaps_another():
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     robot = fj.random_robot(4, seed=3, prismatic=0.5, elastic=0.5)
-    assert {joint.kind for joint in robot.joints} == {"revolute", "prismatic"}
+    assert {joint.kind.name for joint in robot.joints} == {"revolute", "prismatic"}
     found = motor_table(robot, fj.RestToRest([0.0] * 4, [0.5] * 4, 2.0), 0.01, rigid=True)
     figure = plot_motors(found)
     canvas = FigureCanvasAgg(figure)

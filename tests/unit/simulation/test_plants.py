@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 
 import flexjoint as fj
 from flexjoint.compiler.ir.scan import tracing
+from flexjoint.simulation.implicit_step import stiff_solver
 from flexjoint.simulation.plant import Plant
-from flexjoint.simulation.stiff import stiff_solver
 from flexjoint.spatial import ca, sx
 from support.rotors import with_random_rotors
 

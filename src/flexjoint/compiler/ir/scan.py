@@ -112,6 +112,12 @@ def traced() -> bool:
     return scope is not None and scope.loops
 
 
+def definition_count() -> int:
+    """How many results of loops and operations were defined in the kernel that is traced."""
+    scope = _scope.get()
+    return len(scope.definitions) if scope else 0
+
+
 def operation(name: str, *args: Expression) -> Expression:
     """A scalar by an operation of `program.ARITY` that SX does not have; for use where a kernel is `traced` only."""
     scope, result = _scope.get(), ca.SX.sym("result")

@@ -146,10 +146,12 @@ class Recorder:
         """
         import casadi as ca
 
+        if not self.packs and all(x.is_symbolic() for row in outputs for x in row):
+            return self.values_of_symbols(outputs)
         rows = [[x for pack in self.packs for x in pack.args], *outputs]
         starts = list(accumulate((len(pack.args) for pack in self.packs), initial=0))
         expressions = [column(row) for row in rows]
-        self.link(expressions)
+        self.link(symbols_of(expressions))
         known = len(self.symbols)
         symbols = column([*self.symbols.values(), *(pack.symbol for pack in self.packs)])
         function = ca.Function("traced", [symbols], expressions)
@@ -175,10 +177,16 @@ class Recorder:
                 raise FlexjointError(f"{self.name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
         return results[1:]
 
-    def link(self, expressions: Sequence[Expression]) -> None:
-        """Give a value to the symbols in the expressions that are results of loops."""
+    def values_of_symbols(self, outputs: Sequence[Sequence[Expression]]) -> list[list[int]]:
+        """The values of lists of symbols, without CasADi: what a loop takes and gives is thousands of them."""
+        self.link([x for row in outputs for x in row])
+        value = dict(zip(self.symbols, self.value))
+        return [[value[x.element_hash()]() for x in row] for row in outputs]
+
+    def link(self, symbols: Sequence[Expression]) -> None:
+        """Give a value to those symbols that are results of loops."""
         packed = {pack.symbol.element_hash() for pack in self.packs}
-        for symbol in symbols_of(expressions):
+        for symbol in symbols:
             key = symbol.element_hash()
             if key in self.symbols or key in packed:
                 continue

@@ -52,7 +52,7 @@ from ...dynamics.recursion.definiteness import check_inertia
 from ...dynamics.recursion.regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers
 from ...dynamics.requirements import constant_stiffness, linear_undamped_springs
 from ...robot import Robot
-from ...spatial import Differentiated, sx, zeros
+from ...spatial import TimeDerivatives, sx, zeros
 from ...springs import LinearSpring
 from ...types import Expression, FloatArray, Jet, Stack, Vector
 from .passivity import load_torque
@@ -262,9 +262,9 @@ class LoadSide(NamedTuple):
     """Functions along a motion: of (links, reference, K_P, K_D, estimate) τ_qc without S θ'' + C_1 θ', of (links,
     estimate) what a motion asks for, of (links, reference, K_P, K_D) Yᵀσ_q."""
 
-    command: Differentiated
-    asked: Differentiated
-    powers: Differentiated | None
+    command: TimeDerivatives
+    asked: TimeDerivatives
+    powers: TimeDerivatives | None
 
 
 @lru_cache(ROBOTS_KEPT)
@@ -287,9 +287,9 @@ def load_side(robot: Robot, adaptive: bool) -> LoadSide:
         return parameter_powers(robot, motions, x[0], sigma)
 
     return LoadSide(
-        Differentiated(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
-        Differentiated(asked, 1, links, estimate),
-        Differentiated(powers, 1, links, reference, gain, gain) if adaptive else None,
+        TimeDerivatives(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
+        TimeDerivatives(asked, 1, links, estimate),
+        TimeDerivatives(powers, 1, links, reference, gain, gain) if adaptive else None,
     )
 
 

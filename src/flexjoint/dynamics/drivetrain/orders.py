@@ -119,7 +119,7 @@ def link_equations(robot: Robot, moving_base: bool = False) -> list[dict[int, in
         return contained
     turned = turned_joints(robot)
     for i, coordinate in enumerate(robot.coordinates):
-        if coordinate is None or robot.links[i].joint.kind != "revolute":
+        if coordinate is None or not robot.links[i].joint.kind.turns:
             continue
         inside = subtree(robot, i)
         for j, link in enumerate(robot.links):
@@ -139,7 +139,7 @@ def contains(robot: Robot, turned: Sequence[Rotation], i: int, carrier: int, axi
     if moving_base and (a[0] or a[1]):
         return 1
     for m in robot.path(carrier):
-        if robot.links[m].joint.kind != "revolute":
+        if not robot.links[m].joint.kind.turns:
             continue
         below = m in robot.path(i)
         z = turned_into(robot, turned, m, i, Z) if below else seen_from(robot, turned, i, m, Z)
@@ -204,7 +204,7 @@ def turned_joints(robot: Robot) -> list[Rotation]:
     found = []
     for link in robot.links:
         R: Rotation = tuple(exact(row) for row in link.joint.rotation)  # type: ignore[assignment]
-        if link.joint.kind == "revolute":
+        if link.joint.kind.turns:
             t = numbers.randrange(2, PRIME)
             scale = pow(1 + t * t, -1, PRIME)
             c, s = (1 - t * t) * scale % PRIME, 2 * t * scale % PRIME

@@ -256,7 +256,7 @@ def infeasible(robot: Robot, tau_e: FloatArray, sigma: FloatArray) -> str | None
     lower, upper = feasible_stiffness(robot, tau_e)
     for i in np.flatnonzero(robot.variable_stiffness):
         joint = robot.joints[i]
-        unit = "N/m" if joint.kind == "prismatic" else "Nm/rad"
+        unit = joint.kind.unit("Nm/rad | N/m")
         asked = f"joint '{joint.name}' cannot have the stiffness {sigma[i]:g} {unit} with {tau_e[i]:g} on its link"
         if np.isnan(lower[i]):
             return f"{asked}: its springs do not bear that; ask for less torque"

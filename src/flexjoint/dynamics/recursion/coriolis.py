@@ -30,12 +30,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...robot import Robot
-from ...spatial import Inertia, ca, cross, unit_z, zeros
+from ...spatial import Inertia, ca, cross, zeros
 from ...types import Matrix, Vector
 from .bodies import Body, moving_bodies, rotors
 from .coriolis_columns import gyration
 from .energy import Spin, subtree_momenta
-from .kinematics import along_joints, carried_loads, joint_pose, velocities
+from .kinematics import along_joints, carried_loads, joint_pose, screw_rate, velocities
 
 # One sweep ----------------------------------------------------------------------------------------------------------
 
@@ -55,18 +55,17 @@ def two_motions(tree: list[Body], q: Any, v: Any, v_a: Any, a: Any, gravity: Vec
     """From the base outwards."""
     base = TwoMotions(zeros(3), zeros(3), zeros(3), -gravity, zeros(3, 3), zeros(3, 3))
     found: list[TwoMotions] = []
-    z = unit_z()
     for body in tree:
         up = found[body.parent] if body.parent >= 0 else base
         R, p = joint_pose(body, q)
         i = body.coordinate
         omega, omega_a, alpha = R.T @ up.omega, R.T @ up.omega_a, R.T @ up.alpha
         origin = R.T @ (up.a + up.A @ p)  # [DeLuca (LAR'_0)]
-        if body.kind == "revolute":
-            alpha = alpha + v[i] * cross(omega_a, z) + a[i] * z  # [DeLuca (AAR'_0)]
-            omega, omega_a = omega + v[i] * z, omega_a + v_a[i] * z  # [DeLuca (AVR), (AVR*)]
-        elif body.kind == "prismatic":
-            origin = origin + v[i] * cross(omega_a, z) + v_a[i] * cross(omega, z) + a[i] * z
+        if i is not None:
+            linear, angular = body.screw.axes
+            origin = origin + v[i] * cross(omega_a, linear) + v_a[i] * cross(omega, linear) + a[i] * linear
+            alpha = alpha + v[i] * cross(omega_a, angular) + a[i] * angular  # [DeLuca (AAR'_0)]
+            omega, omega_a = omega + v[i] * angular, omega_a + v_a[i] * angular  # [DeLuca (AVR), (AVR*)]
         W = omega_a @ omega.T
         found.append(TwoMotions(omega, omega_a, alpha, origin, acceleration_matrix(alpha, W), W))
     return found
@@ -139,12 +138,8 @@ def energy_gradient(robot: Robot, q: Any, v: Any, spinning: Sequence[Spin]) -> A
     """∂T/∂q_i = (V_i × s_i)·h_i."""
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
-    z = unit_z()
     found = []
-    for body, motion, (linear, angular) in zip(tree, motions, subtree_momenta(tree, q, motions, spinning)):
-        turned = cross(motion.omega, z)
-        if body.kind == "revolute":
-            found.append(ca.dot(turned, angular) + ca.dot(cross(motion.v, z), linear))
-        else:
-            found.append(ca.dot(turned, linear))
+    for body, motion, momentum in zip(tree, motions, subtree_momenta(tree, q, motions, spinning)):
+        linear, angular = screw_rate(body.screw, motion)
+        found.append(ca.dot(angular, momentum[1]) + ca.dot(linear, momentum[0]))
     return ca.vertcat(*found)

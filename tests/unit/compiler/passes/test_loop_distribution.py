@@ -9,7 +9,8 @@ from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.compiler.ir.scan import scan
 from flexjoint.compiler.passes.loop_distribution import PRECOMPUTED, distribute_loop
-from flexjoint.simulation import loop
+from flexjoint.simulation.closed_loop import ClosedLoop
+from flexjoint.simulation.loop_kernel import BATCH, SINGLE, loop_kernel
 from support.programs import same_bits
 
 INPUTS = [Array("c", (2,)), Array("table", (5, 1, 3)), Array("gain", ())]
@@ -69,10 +70,10 @@ def test_what_depends_on_more_stays():
 
 def test_gravity_at_the_goal_is_precomputed_for_batches():
     robot = fj.load("kuka_lwr")
-    setup = loop.Setup(robot, fj.MotorPD(robot, [1000.0, 50.0]), 1e-4)
-    assert loop.loop_kernel(setup, loop.SINGLE).precomputation is None
-    parts = loop.loop_kernel(setup, loop.BATCH)
-    whole = loop.loop_kernel(setup, loop.BATCH._replace(least=np.inf)).kernel
+    loop = ClosedLoop(robot, fj.MotorPD(robot, [1000.0, 50.0]), 1e-4)
+    assert loop_kernel(loop, SINGLE).precomputation is None
+    parts = loop_kernel(loop, BATCH)
+    whole = loop_kernel(loop, BATCH._replace(least=np.inf)).kernel
     precomputed, rest = parts.precomputation.program, parts.kernel.program
     assert rest.counts["sin"] < whole.program.counts["sin"]
-    assert rest.operations + loop.BATCH.periods * precomputed.operations == whole.operations
+    assert rest.operations + BATCH.periods * precomputed.operations == whole.operations

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.simulation.expressions import Expressions, KnownContact
-from flexjoint.simulation.instruments import code_of
-from flexjoint.simulation.loop import Setup, loop_kernel
+from flexjoint.simulation.closed_loop import ClosedLoop
+from flexjoint.simulation.law_digests import DigestedContact, LawDigest, code_of
+from flexjoint.simulation.loop_kernel import loop_kernel
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
 LINK = ROBOT.links[-1].name
@@ -46,14 +46,15 @@ def test_the_same_law_has_one_kernel():
     count = loop_kernel.cache_info().misses
     run(Law(60.0), lambda t, state: push(t, state))
     assert loop_kernel.cache_info().misses == count
-    assert KnownContact(ROBOT, push) == KnownContact(ROBOT, lambda t, state: push(t, state)) != push
+    assert DigestedContact(ROBOT, push) == DigestedContact(ROBOT, lambda t, state: push(t, state)) != push
 
 
 def test_only_code_of_flexjoint_has_a_place_on_disk():
-    assert isinstance(code_of(Law()), Expressions) and Setup(ROBOT, Law(), 1e-3).key is None
-    assert isinstance(code_of(fj.FaultyActuators(Law(), period=1e-3)), Expressions)
+    assert isinstance(code_of(Law()), LawDigest) and ClosedLoop(ROBOT, Law(), 1e-3).key is None
+    assert isinstance(code_of(fj.FaultyActuators(Law(), period=1e-3)), LawDigest)
     own = fj.FeedforwardPD(ROBOT, [1.0, 1.0])
-    assert Setup(ROBOT, own, 1e-3).key and Setup(ROBOT, own, 1e-3, contact=KnownContact(ROBOT, push)).key is None
+    assert ClosedLoop(ROBOT, own, 1e-3).key
+    assert ClosedLoop(ROBOT, own, 1e-3, contact=DigestedContact(ROBOT, push)).key is None
 
 
 def test_thresholds_count_to_the_last_digit():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation.loop import Cut
+from flexjoint.simulation.loop_kernel import Blocking
 from support.noise import by_integers
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
@@ -30,7 +30,7 @@ EVERYTHING = {
     "actuators": fj.Actuators(effort=25.0, bandwidth=400.0, delay=1),
     "estimator": ESTIMATOR,
     "observers": {"other": fj.VelocityEstimator(ROBOT, fj.KalmanDifferentiator(1e-3, 1e-3, 10.0))},
-    "stops": fj.Stops(2e3, 0.3),
+    "stops": fj.EndStops(2e3, 0.3),
     "seed": 11,
 }
 
@@ -220,13 +220,13 @@ def test_same_bits_of_everything(monkeypatch):
     first = run(duration=0.023, row=7, **own, **options)
     second = run(duration=0.037, row=7, **own | {"start": first}, **options)
     assert same(alone, second, slice(23, None))
-    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "SINGLE", Cut(7, 0.0))
+    monkeypatch.setattr(import_module("flexjoint.simulation.compiled_run"), "SINGLE", Blocking(7, 0.0))
     assert same(alone, run(row=7, **own, **options))
     assert np.max(alone.q[:, 0]) > -0.02  # against the stop
 
 
 def test_a_python_controller_sees_the_same():
-    def law(state, reference, measurement):
+    def law(t, state, reference, measurement):
         return state, PD((), reference, measurement)[1]
 
     found, wanted = (
@@ -285,10 +285,10 @@ def test_tables(tmp_path):
         (lambda: fj.Sensors(velocities="guessed"), "velocities is 'guessed'"),
         (lambda: fj.Actuators(effort=0.0), "effort is 0.0"),
         (lambda: fj.Actuators(bandwidth="fast"), "bandwidth is 'fast'"),
-        (lambda: fj.Stops(-1.0), "stiffness is -1.0"),
+        (lambda: fj.EndStops(-1.0), "stiffness is -1.0"),
         (lambda: run(sensors=fj.Sensors(link_noise=[1e-4] * 3)), "link_noise has 3 numbers"),
         (lambda: run(actuators=fj.Actuators([1.0, 2.0, 3.0])), "effort has 3 numbers"),
-        (lambda: run(stops=fj.Stops(1e4)), "no joint of 'arm' has position limits"),
+        (lambda: run(stops=fj.EndStops(1e4)), "no joint of 'arm' has position limits"),
         (lambda: run(sensors=ACTUATORS), r"sensors must be Sensors\("),
         (lambda: run(observers={"rate": PD}), "observer 'rate' must be an Observer"),
         (lambda: run(estimator=ESTIMATOR, period=2e-3), "observer 'estimator' was made for 0.001 s"),

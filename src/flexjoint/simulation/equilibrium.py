@@ -1,10 +1,11 @@
-"""A robot at rest: springs that carry the links, and of joints with variable stiffness the two motors drawn apart."""
+"""Equilibrium states: springs that carry the links, and the motors of joints with variable stiffness drawn apart."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..compiler.ir.scan import tracing
 from ..control.base import JointState, innermost
@@ -17,12 +18,24 @@ from ..errors import NOT_NUMBERS, InputError
 from ..numerics import evaluate
 from ..robot import Robot
 from ..spatial import ca
+from ..types import FloatArray
 
 
-def at_rest(robot: Robot, q: Any, stiffness: Any = None) -> JointState:
-    """The state in which motors and springs hold the links still at q (n,), against gravity.
+def at_rest(robot: Robot, q: ArrayLike, stiffness: ArrayLike | None = None) -> JointState:
+    """The state in which motors and springs hold the links still against gravity.
 
-    `stiffness` is that of the joints with two motors, a number or one for each of them in the order of q.
+    robot: any robot.
+    q: positions of the links (n,), in rad or m.
+    stiffness: of the joints with two motors, in Nm/rad or N/m: a number, or one per such joint in the order of q.
+        It must be given if there are such joints.
+
+    Returns: a JointState with q (n,), v = 0, theta (motors,) on the link side, theta_v = 0.
+    Raises: InputError if a number is missing or not finite, or if a stiffness cannot be reached.
+
+        >>> import flexjoint as fj
+        >>> state = fj.at_rest(fj.load("kuka_lwr"), [0.1] * 7)
+        >>> state.theta.shape
+        (7,)
     """
     q, still = configuration(robot, q), np.zeros(robot.motor_count)
     theta = (q + deflection_at_rest(robot, q))[list(robot.motor_joints)]
@@ -36,8 +49,8 @@ def at_rest(robot: Robot, q: Any, stiffness: Any = None) -> JointState:
     return JointState(q, np.zeros(robot.n), theta, still)
 
 
-def resting(robot: Robot, controller: Any, reference: np.ndarray) -> JointState:
-    """At rest on a reference, with the stiffness it asks for; without a controller, at q = 0."""
+def resting(robot: Robot, controller: Any, reference: FloatArray) -> JointState:
+    """At rest on a reference (width,), with the stiffness it asks for; without a controller, at q = 0."""
     if isinstance(innermost(controller), OpenLoop):
         return at_rest(robot, np.zeros(robot.n))
     pairs = robot.motor_count - robot.n
@@ -45,7 +58,7 @@ def resting(robot: Robot, controller: Any, reference: np.ndarray) -> JointState:
     return at_rest(robot, reference[: robot.n], reference[robot.n :] if pairs and followed else None)
 
 
-def checked_stiffness(robot: Robot, stiffness: Any) -> np.ndarray:
+def checked_stiffness(robot: Robot, stiffness: Any) -> FloatArray:
     """One positive number for each joint with two motors."""
     pairs = robot.motor_joints[robot.n :]
     if stiffness is None:
@@ -62,7 +75,7 @@ def checked_stiffness(robot: Robot, stiffness: Any) -> np.ndarray:
     return sigma
 
 
-def antagonistic_deflections(robot: Robot, q: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+def antagonistic_deflections(robot: Robot, q: FloatArray, stiffness: FloatArray) -> FloatArray:
     """φ_1 and φ_2 (2, pairs) under gravity  [VSANEA (14)]."""
     pairs, sigma, tau = list(robot.motor_joints[robot.n :]), np.zeros(robot.n), gravity_torque(robot, q)
     sigma[pairs] = stiffness

@@ -1,4 +1,4 @@
-"""Stops at the position limits of joints: one-sided springs whose damping grows with the depth  [HuntCrossley].
+"""End stops at the position limits of joints: one-sided springs whose damping grows with the depth  [HuntCrossley].
 
     τ = −k x (1 + c x'),   x > 0 the depth beyond the limit, never pulling
 
@@ -8,7 +8,6 @@ The force begins and ends at zero, so that no step of it disturbs an integrator.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,22 +15,33 @@ from ..checks import positive
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca
+from ..types import Expression, Scalar
 
 
 @dataclass(frozen=True)
-class Stops:
-    """`stiffness` k in Nm/rad or N/m, `damping` c in s/rad or s/m, at all limits of all joints that have one."""
+class EndStops:
+    """Mechanical end stops at all position limits of the joints that have any.
+
+    stiffness: k, in Nm/rad or N/m.
+    damping: c, in s/rad or s/m; by default 0.
+
+    Raises: InputError if a number is not positive.
+
+        >>> import flexjoint as fj
+        >>> fj.EndStops(stiffness=1e4, damping=0.2)
+        EndStops(stiffness=10000.0, damping=0.2)
+    """
 
     stiffness: float
     damping: float = 0.0
 
     def __post_init__(self) -> None:
-        positive("Stops", "stiffness", self.stiffness)
+        positive("EndStops", "stiffness", self.stiffness)
         if self.damping != 0:
-            positive("Stops", "damping", self.damping)
+            positive("EndStops", "damping", self.damping)
 
-    def torque(self, robot: Robot, q: Any, v: Any) -> Any:
-        """On the links, in SX."""
+    def torque(self, robot: Robot, q: Expression, v: Expression) -> Expression:
+        """The torque on the links, in SX."""
         torques = []
         for i, joint in enumerate(robot.joints):
             lower, upper = joint.limits.lower, joint.limits.upper
@@ -40,22 +50,27 @@ class Stops:
             torques.append(self.push(below, -v[i]) - self.push(beyond, v[i]))
         return ca.vertcat(*torques)
 
-    def push(self, depth: Any, rate: Any) -> Any:
+    def push(self, depth: Scalar, rate: Scalar) -> Scalar:
+        """The torque of one stop against a joint that is so deep in it."""
         return self.stiffness * depth * ca.fmax(1 + self.damping * rate, 0)
 
     def check(self, robot: Robot) -> None:
+        """Refuse a robot without position limits."""
         if not np.any(limited(robot)):
-            raise InputError(f"Stops: no joint of '{robot.name}' has position limits; give joints limits=Limits(...)")
+            raise InputError(
+                f"EndStops: no joint of '{robot.name}' has position limits; give a joint limits=Limits(...)"
+            )
 
 
 @dataclass(frozen=True)
-class Pressed:
+class AllStopsPressed:
     """All stops at once, felt in both directions at the given positions: the stiffest that a robot can meet."""
 
-    stops: Stops
+    stops: EndStops
     at: tuple[float, ...]
 
-    def torque(self, robot: Robot, q: Any, v: Any) -> Any:
+    def torque(self, robot: Robot, q: Expression, v: Expression) -> Expression:
+        """The torque on the links, in SX."""
         return ca.vertcat(*[-self.stops.stiffness * x * (q[i] - self.at[i]) for i, x in enumerate(limited(robot))])
 
 
