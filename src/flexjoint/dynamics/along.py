@@ -37,21 +37,25 @@ def inverse_dynamics_along(
 
     Damped springs start from rest equilibrium at the first time.
 
-    trajectory: a Trajectory, or a function with trajectory(t, order=k) -> (k + 1, times, n)
-    t: increasing times, (times,), s
-    stiffness: required if a joint has variable stiffness: a trajectory with a column per such joint or per joint, or
-        constant numbers, Nm/rad
-    wrenches: {link: [w, w', w'']}, wrenches (f, n) on links, each (times, 6) or (6,); none by default
-    base: a BaseMotion, its arrays (times, 3) or (3,); at rest by default
+    Args:
+        trajectory: A Trajectory, or a function with trajectory(t, order=k) -> (k + 1, times, n).
+        t: Increasing times, (times,), s.
+        stiffness: Required if a joint has variable stiffness: a trajectory with a column per such joint or per joint,
+            or constant numbers, Nm/rad.
+        wrenches: {link: [w, w', w'']}, wrenches (f, n) on links, each (times, 6) or (6,); none by default.
+        base: A BaseMotion, its arrays (times, 3) or (3,); at rest by default.
 
-    Returns: MotorMotion, its arrays (times, motors) or (times, n)
-    Raises: InputError if the trajectory is not smooth enough, the stiffness is missing, or a damped spring is not
-        linear
+    Returns:
+        MotorMotion, its arrays (times, motors) or (times, n).
 
-    >>> import flexjoint as fj
-    >>> motion = fj.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
-    >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
-    (3, 7)
+    Raises:
+        InputError: If the trajectory is not smooth enough, the stiffness is missing, or a damped spring is not linear.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> motion = fj.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
+        >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
+        (3, 7)
     """
     a_robot(NAME, robot)
     times = np.asarray(t, dtype=float)

@@ -102,13 +102,17 @@ def mixed_torque(
 ) -> MixedTorque:
     """Motor torque that makes the links track a reference  [Hua (37)-(50)].
 
-    q, v: position and velocity of the links, (..., n)
-    theta, theta_v: the same of the motors, (..., n); ignored at rigid joints
-    tracking: {"reference": [q_d, q_d', ... q_d''''], to q_d'' if no joint is elastic, "gains": [K_P, K_D, motor K_P,
-        motor K_D], positive, the last two ignored at rigid joints}, each (..., n)
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
+        tracking: {"reference": [q_d, q_d', ... q_d''''], to q_d'' if no joint is elastic, "gains": [K_P, K_D, motor
+            K_P, motor K_D], positive, the last two ignored at rigid joints}, each (..., n).
 
-    Returns: MixedTorque(tau, theta_d, theta_d_v)
-    Raises: InputError for springs that are damped, not linear or of variable stiffness
+    Returns:
+        MixedTorque(tau, theta_d, theta_d_v).
+
+    Raises:
+        InputError: For springs that are damped, not linear or of variable stiffness.
     """
     return follow(law_of(robot, tracking), State(q, v, theta, theta_v))[0]
 
@@ -129,8 +133,9 @@ def adaptive_mixed_torque(
 ) -> AdaptiveMixedTorque:
     """`mixed_torque` with estimated base parameters of the links, and their rate Γ Yᵀσ_q; q'' and q''' are measured.
 
-    a, jerk: measured q'' and q''', (..., n)
-    estimate, Gamma: base parameters of the links, and the diagonal of the gains of their update, (..., parameters)
+    Args:
+        a, jerk: Measured q'' and q''', (..., n).
+        estimate, Gamma: Base parameters of the links, and the diagonal of the gains of their update, (..., parameters).
 
     The other arguments are those of `mixed_torque`.
     """
