@@ -49,7 +49,7 @@ class LeverDrive(VariableStiffnessDrive):
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(1.0), fj.Motor(2.0)).ranges[1].upper
+        >>> fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(1.0), fj.Motor(2.0)).ranges[1].upper
         0.1
     """
 

@@ -27,9 +27,10 @@ from ..errors import InputError
 from ..spatial import ca, symmetric
 from ..springs import TabulatedSpring
 from ..types import FloatArray, Scalar
-from . import Joint, Link, Robot, a_robot
 from .joints import JointKind
 from .joints.revolute import Revolute
+from .model import Robot, a_robot
+from .parts import Joint, Link
 
 UNITS = {
     "mass": "kg | kg",
@@ -263,5 +264,5 @@ def advice(robot: Robot, pattern: str, paths: list[str], elements: list[str]) ->
     close = [own_names[start] + pattern.removeprefix(start)] if start else []
     close = close or get_close_matches(pattern, dict.fromkeys([*paths, *elements]), n=3)
     meant = f"did you mean {' or '.join(close)}? " if close else ""
-    rest = f" and {len(paths) - SHOWN} more, see fj.robot_parameters(robot)" if len(paths) > SHOWN else ""
+    rest = f" and {len(paths) - SHOWN} more, see fj.robot.robot_parameters(robot)" if len(paths) > SHOWN else ""
     return f"{meant}there are {', '.join(paths[:SHOWN])}{rest}"

@@ -10,10 +10,12 @@ from ..drives import Drive, ElasticDrive, Motor
 from ..errors import RobotError
 from ..numerics import exp, log, product
 from ..spatial import rotation_rpy
-from . import BASE, Joint, JointKind, Link, Robot
+from .joints import JointKind
 from .joints.fixed import Fixed
 from .joints.prismatic import Prismatic
 from .joints.revolute import Revolute
+from .model import Robot
+from .parts import BASE, Joint, Link
 
 TAIL = 3.65  # standard deviations, of one draw in 4000: beyond them NumPy asks the C library for a logarithm
 

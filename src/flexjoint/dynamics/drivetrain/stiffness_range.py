@@ -64,7 +64,7 @@ def feasible_stiffness(robot: Robot, tau_e: ArrayLike) -> StiffnessBand:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.feasible_stiffness(fj.load("vsa_3r"), [0.0, 10.0, 20.0]).lower.round()
+        >>> fj.dynamics.feasible_stiffness(fj.load("vsa_3r"), [0.0, 10.0, 20.0]).lower.round()
         array([800., 802., 807.])
     """
     rows = np.asarray(tau_e, dtype=float)
