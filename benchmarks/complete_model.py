@@ -141,7 +141,7 @@ def seven_joints() -> Table:
     for robot in (with_rotors(fj.load("kuka_lwr")), fj.load("dlr_lbr2")):
         pairs = {
             "inverse": [(fj.inverse_dynamics, robot), (fj.inverse_dynamics, robot.with_fidelity("spong"))],
-            "forward": [(fj.elastic_forward_dynamics, robot), (fj.forward_dynamics, robot.rigid())],
+            "forward": [(fj.forward_dynamics, robot), (fj.forward_dynamics, robot.rigid())],
         }
         for name, pair in pairs.items():
             kernels = [fj.compile(algorithm, model) for algorithm, model in pair]

@@ -62,7 +62,7 @@ def lwr(effort: Effort) -> Iterator[Row]:
         "ejnea": fj.compile(fj.inverse_dynamics, elastic),
         "forward": fj.compile(fj.forward_dynamics, rigid),
         "mass": fj.compile(fj.mass_matrix, rigid),
-        "linearization": fj.compile(fj.feedback_linearization, elastic),
+        "linearization": fj.compile(fj.feedback_linearization, elastic, measured="q tau_e"),
     }
     names |= kernels | {"tau_e_v": names["jerk"]}
     q, v, a, tau, model, data = (names[x] for x in ("q", "v", "a", "tau", "model", "data"))

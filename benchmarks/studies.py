@@ -177,7 +177,7 @@ def variable_stiffness(rows: int = 4096) -> Table:
         "exponential": lambda motor: fj.AntagonisticDrive(*exponentials, motor, motor),
         "lever": lambda motor: fj.LeverDrive(7e4, 0.1, 0.02, 0.3, motor, motor),
         "unequal cubic": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
-        "unequal cubic, from phi0": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
+        "unequal cubic, warm start": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
     }
     table = Table("arm", "joints", "operations", "call, µs", "/ elastic", "row of a batch, µs", "/ elastic")
     lwr, vsa_3r = fj.load("kuka_lwr"), fj.load("vsa_3r")
@@ -191,12 +191,11 @@ def variable_stiffness(rows: int = 4096) -> Table:
         for k, (what, drive) in enumerate(joints.items()):
             robot = elastic.with_drives([drive(joint.drive.motors[0]) for joint in elastic.joints])
             arrays = [*stack, *sigma]
-            follow = {}
-            if "phi0" in what:
-                motion = fj.variable_stiffness_motion(robot, *arrays)
-                arrays += [motion.phi_1 + 1e-3, motion.phi_2 - 1e-3]
-                follow = {"phi0": {"phi": 2}}
-            kernel = fj.compile(fj.variable_stiffness_inverse_dynamics, robot, **follow)
+            warm = "warm" in what
+            if warm:
+                motion = fj.motor_motion(robot, *stack, stiffness=sigma)
+                arrays.append(motion.deflection + np.repeat([1e-3, -1e-3], elastic.n))
+            kernel = fj.compile(fj.inverse_dynamics, robot, stiffness=3, warm_start=warm)
             finite = np.empty(rows, dtype=bool)
             kernel(*arrays, finite=finite)
             if not finite.all():

@@ -177,10 +177,10 @@ def test_energy_and_momentum(robot):
     )  # what stands on the base is not in Pinocchio's model
     potential = pin.computePotentialEnergy(model, data, q[o]) + at_rest
     size = sum(link.mass for link in robot.links) * np.linalg.norm(robot.gravity)
-    assert abs(evaluate(fj.potential_energy, robot, q).item() - potential) < TOLERANCE * size
+    assert abs(evaluate(fj.gravity_energy, robot, q).item() - potential) < TOLERANCE * size
     pin.computeCentroidalMomentum(model, data, q[o], v[o])
     h, centre = data.hg, pin.centerOfMass(model, data, q[o])
-    ours = evaluate(fj.momentum, robot, q, v)
+    ours = evaluate(fj.spatial_momentum, robot, q, v)
     assert relative_error(ours.linear, h.linear) < TOLERANCE
     assert relative_error(ours.angular, h.angular + np.cross(centre, h.linear)) < TOLERANCE
     p = pinocchio_mass_matrix(robot, q) @ v

@@ -47,7 +47,7 @@ def link_poses(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
     return poses
 
 
-def potential_energy(robot: Robot, q: np.ndarray) -> float:
+def gravity_energy(robot: Robot, q: np.ndarray) -> float:
     """U = −Σ m gᵀ c."""
     poses = link_poses(robot, q)
     return -sum(x.mass * robot.gravity @ (T @ [*x.com, 1.0])[:3] for x, T in zip(robot.links, poses))

@@ -156,7 +156,7 @@ def link_torques(robot: Robot, stack: Sequence[Any], order: int) -> list[list[An
 def motor_torques(robot: Robot, stack: Sequence[Any], precision: int = PRECISION) -> list[Any]:
     """τ = τ_e + B (q'' + τ_e''/K) of elastic joints, the joint torque of the others."""
     with mpmath.workprec(precision):
-        tau = link_torques(robot, stack, 2 if any(robot.elastic) else 0)
+        tau = link_torques(robot, stack, 2 if any(robot.compliant) else 0)
         found = []
         for i, joint in enumerate(robot.joints):
             x = tau[0][i]

@@ -13,8 +13,9 @@ import numpy as np
 
 from ..algorithm.signals import SIGNALS
 from ..checks import finite
-from ..dynamics.drivetrain.damped import damped_motion
-from ..dynamics.inverse import inverse_dynamics, motor_motion, needed_order, warn_of_friction
+from ..dynamics.along import inverse_dynamics_along
+from ..dynamics.inverse import inverse_dynamics, needed_order
+from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..html import table as html_table
 from ..results.columns import BLOCK, Column
@@ -221,7 +222,7 @@ def motor_table(
     bands: list[dict[str, FloatArray]] = []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs have a state
         q = trajectory(now, order=needed_order(robot))
-        motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
+        motion = inverse_dynamics_along(robot, trajectory, now, **loads)
         block = {"q": q[0], "v": q[1], "theta": motion.theta, "deflection": motion.deflection, "tau": motion.tau}
         blocks.append(block | ({"tau_rigid": inverse_dynamics(stiff, *q, **loads)} if rigid else {}))
         bands.append(named_bands(sensitivity(robot, q, uncertain, **loads)) if uncertain else {})
@@ -237,9 +238,7 @@ def motor_table(
 
 def recorded_torque(robot: Robot, trajectory: Trajectory, t: FloatArray, loads: dict[str, Any]) -> FloatArray:
     """Motor torque at the times t, (m, n)."""
-    if any(robot.damped):
-        return damped_motion(robot, trajectory, t, **loads).tau
-    return motor_motion(robot, *trajectory(t, order=needed_order(robot)), **loads).tau
+    return inverse_dynamics_along(robot, trajectory, t, **loads).tau
 
 
 def on_the_tool(robot: Robot, wrench: Sequence[float] | None) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def info(
 @command()
 def config() -> CommandResult:
     """Show versions, processor and call path of this installation."""
-    from ..algorithm.api import configuration, configuration_text
+    from ..algorithm.configuration import configuration, configuration_text
 
     found = configuration()
     return CommandResult([configuration_text(found)], found)
@@ -117,22 +117,19 @@ def link_data(link: Link) -> dict[str, Any]:
 
 def operation_counts(robot: Robot) -> dict[str, int]:
     """Operations per evaluation by algorithm."""
-    from .. import (
-        damped_inverse_dynamics,
-        forward_dynamics,
-        inverse_dynamics,
-        jacobian,
-        mass_matrix,
-        variable_stiffness_inverse_dynamics,
-    )
+    from .. import forward_dynamics, inverse_dynamics, inverse_dynamics_step, jacobian, mass_matrix
 
     stiff = robot.rigid()
-    inverse = damped_inverse_dynamics if any(robot.damped) else inverse_dynamics
-    if any(robot.antagonistic):
-        inverse = variable_stiffness_inverse_dynamics
-    rows = [(inverse.__name__, inverse, robot), ("mass_matrix", mass_matrix, robot)]
-    rows += [("forward_dynamics, rigid joints", forward_dynamics, stiff), ("jacobian", jacobian, robot)]
-    return {name: algorithm.trace(x, algorithm.structure(x))[0].operations for name, algorithm, x in rows}
+    step = any(robot.damped) and not any(robot.variable_stiffness)
+    inverse = inverse_dynamics_step if step else inverse_dynamics
+    options = {"stiffness": 3} if any(robot.variable_stiffness) else {}
+    rows: list[tuple[str, Any, Robot, dict[str, Any]]] = [
+        (inverse.__name__, inverse, robot if step else robot.without_spring_damping(), options),
+        ("mass_matrix", mass_matrix, robot, {}),
+        ("forward_dynamics, rigid joints", forward_dynamics, stiff, {}),
+        ("jacobian", jacobian, robot, {}),
+    ]
+    return {name: function.trace(x, function.structure(x, **how))[0].operations for name, function, x, how in rows}
 
 
 def parameter_data(robot: Robot) -> list[dict[str, Any]]:

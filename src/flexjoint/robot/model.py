@@ -118,27 +118,37 @@ class Robot:
         return path[::-1]
 
     @cached_property
-    def elastic(self) -> tuple[bool, ...]:
-        """For each moving joint whether springs separate motors and link."""
+    def compliant(self) -> tuple[bool, ...]:
+        """For each moving joint whether a spring of any kind is between motor and link."""
         return tuple(isinstance(joint.drive, ElasticDrive | VariableStiffnessDrive) for joint in self.joints)
 
     @cached_property
-    def antagonistic(self) -> tuple[bool, ...]:
-        """For each moving joint whether two motors set its stiffness, antagonistic or not."""
+    def elastic(self) -> tuple[bool, ...]:
+        """For each moving joint whether its drive is an ElasticDrive: one motor behind one spring."""
+        return tuple(isinstance(joint.drive, ElasticDrive) for joint in self.joints)
+
+    @cached_property
+    def variable_stiffness(self) -> tuple[bool, ...]:
+        """For each moving joint whether two motors set its position and its stiffness."""
         return tuple(isinstance(joint.drive, VariableStiffnessDrive) for joint in self.joints)
 
     @cached_property
     def motor_joints(self) -> tuple[int, ...]:
-        """For each motor the index of its joint: a first motor a joint, then the second ones of antagonistic joints.
+        """For each motor the index of its joint: the first motor of every joint, then the second motors.
 
-        The order of motor positions and torques where a joint may have two motors.
+        Joints of variable stiffness have a second motor.  Arrays over the motors (theta, theta_v, tau) have this order.
         """
-        return (*range(self.n), *(i for i, two in enumerate(self.antagonistic) if two))
+        return (*range(self.n), *(i for i, two in enumerate(self.variable_stiffness) if two))
 
     @property
     def motor_count(self) -> int:
         """How many motors there are, a joint driven directly counted as having one."""
         return len(self.motor_joints)
+
+    @cached_property
+    def motors_behind_springs(self) -> tuple[int, ...]:
+        """Indices of the motors whose positions θ are coordinates of their own; elsewhere θ = q."""
+        return tuple(k for k, i in enumerate(self.motor_joints) if self.compliant[i])
 
     @property
     def motor_names(self) -> tuple[str, ...]:
@@ -223,6 +233,13 @@ class Robot:
     def rigid(self) -> Robot:
         """The robot with infinitely stiff springs: motors turn with their links, motors that set a stiffness rest."""
         return self.with_drives([joint.drive and stiffened(joint) for joint in self.joints])
+
+    def without_spring_damping(self) -> Robot:
+        """The robot with undamped springs: the one that `inverse_dynamics` takes without a state."""
+        drives = [joint.drive for joint in self.joints]
+        return self.with_drives(
+            [dataclasses.replace(x, damping=0.0) if damped else x for x, damped in zip(drives, self.damped)]  # type: ignore[type-var]
+        )
 
     def with_payload(
         self,

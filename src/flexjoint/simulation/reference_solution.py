@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..checks import positive
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel

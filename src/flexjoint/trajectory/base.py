@@ -149,7 +149,7 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
         return
     who = "the call"
     if order is None and robot is not None:
-        elastic = [joint.name for joint, springy in zip(robot.joints, robot.elastic) if springy]
+        elastic = [joint.name for joint, springy in zip(robot.joints, robot.compliant) if springy]
         who = f"{robot.name}, where joint '{elastic[0]}' is elastic," if elastic else robot.name
     s = trajectory.smoothness
     raise InputError(

@@ -78,7 +78,7 @@ def load_stiffness(source: str | os.PathLike[str] | float, robot: Robot, duratio
         RestToRest(n=3, 2 s, C^3)
     """
     joints = a_robot("load_stiffness", robot).joints
-    chosen = [joint for joint, variable in zip(joints, robot.antagonistic) if variable]
+    chosen = [joint for joint, variable in zip(joints, robot.variable_stiffness) if variable]
     if not chosen:
         raise InputError(f"{robot.name} has no joint whose stiffness could be set: give it an AntagonisticDrive")
     if isinstance(source, int | float) or (isinstance(source, str) and is_number(source)):

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..dynamics.recursion.bodies import bodies
 from ..dynamics.recursion.kinematics import poses

@@ -104,7 +104,7 @@ def test_a_sensor_that_is_not_there_is_not_missed():
     """Torque sensors at rigid joints."""
     robot = fj.random_robot(2, 7, prismatic=0.0, elastic=0.5)
     t, measurement, tau = at_rest(robot, U, 10)
-    tau_e = np.where(robot.elastic, fj.gravity_torque(robot, measurement.q), np.nan)
+    tau_e = np.where(robot.compliant, fj.gravity_torque(robot, measurement.q), np.nan)
     found = fj.JointTorqueResidual(robot, CUTOFF, CUTOFF).run(t, measurement._replace(tau_e=tau_e), tau)
     assert statuses(found) == [FIRST] + [GOOD] * 9
 

@@ -321,9 +321,9 @@ def elastic_arm():
 
 def test_rigid_keeps_motor_inertias():
     robot = elastic_arm()
-    assert sum(robot.elastic) == 3
+    assert sum(robot.compliant) == 3
     rigid = robot.rigid()
-    assert not any(rigid.elastic)
+    assert not any(rigid.compliant)
     for before, after in zip(robot.joints, rigid.joints):
         assert after.drive == (RigidDrive(before.drive.motor) if before.drive else None)
     assert rigid.without_drives() == robot.without_drives()
@@ -332,7 +332,7 @@ def test_rigid_keeps_motor_inertias():
 def test_rigid_couples_both_motors_of_a_joint():
     motors = Motor(1.0, 0.2, 3.0, 0.1), Motor(2.0, 0.5)
     robot = arm(joint={"drive": AntagonisticDrive(*CUBIC, *motors)})
-    assert robot.elastic == robot.antagonistic == (False, True)
+    assert robot.compliant == robot.variable_stiffness == (False, True)
     assert not any(robot.damped)
     assert robot.rigid().joints[1].drive == RigidDrive(Motor(3.0, 0.7, 3.0, 0.1))
     unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motors[0], Motor(2.0, 0.5, 1.0, 0.3))})

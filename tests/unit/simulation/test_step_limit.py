@@ -103,7 +103,7 @@ def test_a_robot_that_falls_is_not_the_fault_of_its_step():
 
 
 def potential(q):
-    return float(fj.potential_energy(ROBOT, q))
+    return float(fj.gravity_energy(ROBOT, q))
 
 
 def test_rows_do_not_depend_on_each_other(monkeypatch):

@@ -21,14 +21,14 @@ from typing import Any, NamedTuple
 from ...robot import Robot
 from ...spatial import ca, sx, zeros
 from ...types import Jet
-from ..links import checked_base, checked_wrenches
+from ..loads import checked_base, checked_wrenches
 from ..recursion.bodies import frames, moving_bodies, rotors, tied_rotors
 from ..recursion.composite_bodies import ancestors
 from ..recursion.joint_jets import joint_motion
 from ..recursion.newton_euler import carrier_torque_jet, gyroscopic, newton_euler, spins_of
-from .deflection import spring_motion
 from .friction import joint_friction
 from .orders import derivative_orders
+from .springs import spring_motion
 
 # Joints times (order + 1)², as in newton_euler.py.  A loop computes all orders of all links, of which few are used: on
 # the 7R with orthogonal axes 22141 operations instead of 9017, with general axes 63325 instead of 39888.
@@ -76,7 +76,7 @@ def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any =
 
     tau_e: list[Any] = [None] * robot.n
     deflections: list[Jet] = [[]] * robot.n
-    rigid = [i for i, elastic in enumerate(robot.elastic) if not elastic]
+    rigid = [i for i, elastic in enumerate(robot.compliant) if not elastic]
     for i in [*orders.elimination, *rigid]:
         joint = orders.joints[i]
         order = joint.differentiations

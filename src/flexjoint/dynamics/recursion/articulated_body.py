@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...algorithm.api import algorithm
-from ...errors import InputError
 from ...robot import Robot
 from ...spatial import Inertia, Screw, ca, cross, identity, is_zero, skew, sx, zeros
 from ...types import Matrix, Scalar, Vector
 from ..drivetrain.friction import link_friction
-from ..links import checked_base, checked_wrenches
+from ..loads import checked_base, checked_wrenches
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
 from .composite_bodies import FEW_JOINTS, by_factorization, cheapest
 from .definiteness import check_inertia
@@ -178,19 +176,3 @@ def joint_accelerations(
         ways = [by_articulated_bodies]
     found = [way(robot, q, v, tau, wrenches, base, spins) for way in ways]
     return cheapest(found, lambda x: [x]) if len(found) > 1 else found[0]
-
-
-@algorithm("a")
-def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
-    """Joint accelerations from positions, velocities and motor torques of a robot with rigid joints.
-
-    `wrenches` and `base` as in `torque_derivatives`.
-    """
-    if any(robot.elastic):
-        joint = robot.joints[robot.elastic.index(True)].name
-        raise InputError(
-            f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use "
-            "elastic_forward_dynamics (variable_stiffness_forward_dynamics if it has two motors), robot.rigid() for "
-            "stiff joints, or robot.without_drives() with the elastic torques as tau"
-        )
-    return joint_accelerations(robot, q, v, tau, wrenches, base)

@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...drives import ElasticDrive, Motor, RigidDrive
-from ...errors import InputError
 from ...robot import Robot
 from ...spatial import Inertia, Screw, identity, sx, zeros
 from ...types import Matrix, Vector
@@ -142,16 +141,6 @@ def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
 def tied_rotors(robot: Robot) -> list[Rotor]:
     """Those that turn rigidly with the joint they drive, θ = q."""
     return [rotor for rotor in rotors(robot) if not rotor.elastic]
-
-
-def refuse_spinning_rotors(caller: str, robot: Robot, reason: str) -> None:
-    """For algorithms that hold in Spong's model alone."""
-    for rotor in rotors(robot):
-        if rotor.elastic:
-            raise InputError(
-                f"{caller}: in the complete model of '{robot.name}' the rotor of the elastic joint "
-                f"'{robot.joints[rotor.coordinate].name}' {reason}; use robot.with_fidelity('spong')"
-            )
 
 
 def frames(robot: Robot) -> list[Frame]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...algorithm.api import algorithm
 from ...robot import Robot
 from ...spatial import Inertia, ca, cross, skew, sx, zeros
 from ..drivetrain.friction import link_friction
@@ -174,14 +173,9 @@ def ancestors(k: int, parents: Sequence[int]) -> list[int]:
     return path
 
 
-@algorithm("mass_matrix")
-def mass_matrix(robot: Robot, q):
-    """M(q): of the links, with the motors of rigid drives on the diagonal  [EJNEA (1), (46)].
-
-    In the complete model the links contain the rotors they carry, and rigid drives give M + S_r + S_rᵀ + B_r  [Hua].
-    """
-    M, _ = link_mass_matrix(robot, q)
-    full = zeros(robot.n, robot.n)
+def full_matrix(M: Rows) -> Any:
+    """A symmetric matrix from its rows."""
+    full = zeros(len(M), len(M))
     for i, row in enumerate(M):
         for j, value in row.items():
             full[i, j] = full[j, i] = value
@@ -193,7 +187,7 @@ def by_factorization(
 ) -> Any:
     """q'' = M⁻¹(τ − n): composite bodies and one factorization, O(N³) but cheap for few joints.
 
-    Rotors behind springs are not `frozen` to the links: see `elastic_forward.py`.
+    Rotors behind springs are not `frozen` to the links: see `forward.py`.
     """
     M, parents = link_mass_matrix(robot, q, frozen=False)
     check_inertia(robot, [M[i][i] for i in range(robot.n)])

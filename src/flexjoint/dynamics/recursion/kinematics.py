@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
 from ...errors import InputError
 from ...robot import Robot
 from ...spatial import Screw, TimeDerivatives, ca, cross, identity, zeros

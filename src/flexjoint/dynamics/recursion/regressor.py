@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
 from ...algorithm.signals import SIZES
 from ...errors import InputError
 from ...numerics import column_basis, evaluate, product

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.algorithm.api import program_of
+from flexjoint.algorithm.compile import program_of
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.compiler.ir.scan import scan

@@ -392,7 +392,7 @@ def test_what_changes_the_key():
 
 
 def test_algorithms_of_others_are_not_kept(folder):
-    @fj.algorithm.api.algorithm("energy")
+    @fj.algorithm.algorithm.algorithm("energy")
     def height(robot, q):
         """Not part of flexjoint, so its source may change unseen."""
         return q[0] * 2.0

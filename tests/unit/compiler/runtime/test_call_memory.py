@@ -14,7 +14,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import flexjoint as fj
-from flexjoint.algorithm.api import kernel_of, program_of
+from flexjoint.algorithm.compile import kernel_of, program_of
 from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.scan import scan
