@@ -12,7 +12,7 @@ the joint is undeflected.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..checks import positive
@@ -53,8 +53,8 @@ class LeverDrive(VariableStiffnessDrive):
         0.1
     """
 
-    spring: float
-    arm: float
+    spring: float = field(metadata={"unit": "N/m | N/m"})
+    arm: float = field(metadata={"unit": "m | m"})
     least_arm: float
     greatest_arm: float
     motor_1: Motor
