@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -436,7 +437,7 @@ def test_reports_of_the_library(monkeypatch):
     """On a terminal a line for as long as the work lasts, or a row of the bar that is open."""
     from flexjoint.cli.app import Settings
     from flexjoint.cli.progress import reports, terminal_bar
-    from flexjoint.progress import LOG, activity
+    from flexjoint.progress import LOGGER, activity, report
 
     class Terminal(StringIO):
         def isatty(self):
@@ -450,8 +451,8 @@ def test_reports_of_the_library(monkeypatch):
         with terminal_bar() as bar:
             bar.add_task("simulating")
             with activity("compiling arm"):
-                LOG.info("simulating arm: 3 %")
-                LOG.info("simulating arm: 5 %")
+                report("simulating arm: 3 %")
+                report("simulating arm: 5 %")
                 assert [x.description for x in bar.tasks] == ["simulating", "compiling arm", "simulating arm: 5 %"]
             assert [x.description for x in bar.tasks] == ["simulating", "simulating arm: 5 %"]
     before = sys.stderr.getvalue()
@@ -460,7 +461,7 @@ def test_reports_of_the_library(monkeypatch):
     monkeypatch.setattr(sys, "stderr", StringIO())
     with reports(Settings()), activity("compiling arm"):
         assert not sys.stderr.getvalue()  # no terminal
-    assert not LOG.handlers
+    assert not logging.getLogger(LOGGER).handlers
 
 
 def test_harmless():
