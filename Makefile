@@ -30,7 +30,7 @@ bench: $(VENV)/.installed-bench
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-SOURCES := pyproject.toml setup.py src/flexjoint/compiler/runtime/_call.c src/flexjoint/compiler/runtime/_stack.h
+SOURCES := pyproject.toml setup.py $(wildcard src/flexjoint/compiler/runtime/*.[ch])
 
 $(VENV)/.installed: $(VENV)/bin/python $(SOURCES)
 	$(BIN)/pip install --quiet --editable .

@@ -8,7 +8,7 @@ setup(
         Extension(
             "flexjoint.compiler.runtime._call",
             ["src/flexjoint/compiler/runtime/_call.c"],
-            depends=["src/flexjoint/compiler/runtime/_stack.h"],
+            depends=[f"src/flexjoint/compiler/runtime/{name}" for name in ("_kernel.h", "_stack.h", "_batch.h")],
             include_dirs=[numpy.get_include()],
             define_macros=[("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")],
             optional=True,

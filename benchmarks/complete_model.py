@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 from flexjoint.dynamics.drivetrain.elimination import LOOP_FROM
 from flexjoint.reproduce.rotor_couplings import general_arm
 
@@ -84,7 +85,7 @@ def timed(algorithm: fj.Algorithm, robot: fj.Robot) -> tuple[fj.Kernel, float, f
     start = time.process_time()
     program, result = algorithm.trace(robot, algorithm.structure(robot))
     traced = time.process_time()
-    kernel = fj.Kernel(program, result)
+    kernel = pipeline.compile(program, result)
     return kernel, traced - start, time.process_time() - traced
 
 
@@ -140,7 +141,7 @@ def seven_joints() -> Table:
     for robot in (with_rotors(fj.load("kuka_lwr")), fj.load("dlr_lbr2")):
         pairs = {
             "inverse": [(fj.inverse_dynamics, robot), (fj.inverse_dynamics, robot.with_fidelity("spong"))],
-            "forward": [(fj.elastic_forward_dynamics, robot), (fj.forward_dynamics, robot.rigid())],
+            "forward": [(fj.forward_dynamics, robot), (fj.forward_dynamics, robot.rigid())],
         }
         for name, pair in pairs.items():
             kernels = [fj.compile(algorithm, model) for algorithm, model in pair]
@@ -190,7 +191,7 @@ def rounding() -> Table:
     for axes, n, frequencies in EXAMINED:
         robot = ARMS[axes](n)
         program, result = fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot))
-        kernel, orders = fj.Kernel(program, result), fj.derivative_orders(robot)
+        kernel, orders = pipeline.compile(program, result), fj.derivative_orders(robot)
         worst = []
         for stack in motions(n, orders.motion, frequencies):
             with mpmath.workprec(200):

@@ -21,7 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
-from flexjoint.compiler.llvm import jit, kernel_ir as llvm
+from flexjoint.compiler import pipeline
+from flexjoint.compiler.llvm import jit
 
 LOOPS = ("MM", "FFA", "MMS", "FFS", "FFMMSS", "FSFSMM", "MMLL", "FFLL", "MMLLS")  # repeated seven times
 COPIES = (1, 2, 3, 4, 8)
@@ -71,7 +72,7 @@ end:
 def instruction_counts(kernel: fj.Kernel) -> Counter[str]:
     """Of the code for four rows; S are stores of vector registers or their elements, L loads, also as operands."""
     counts: Counter[str] = Counter()
-    code = jit.assembly(llvm.kernel_ir(kernel.program, 4, kernel.description.groups))
+    code = jit.assembly(pipeline.lower(kernel.program, 4))
     for name, operands in re.findall(r"^\t(\w+)\t(.*)$", code, re.M):
         kind = next((x for x, pattern in KINDS.items() if re.fullmatch(pattern, name)), "")
         if name.startswith("vmov") and operands.endswith(")"):
@@ -95,7 +96,7 @@ turn:
   %copy = urem i64 %k, COPIES
   %at = getelementptr ptr, ptr %functions, i64 %copy
   %function = load ptr, ptr %at
-  %status = call i64 %function(ptr %in, ptr %out, ptr null, i64 1)
+  %status = call i64 %function(ptr %in, ptr %out, ptr null)
   %next = add i64 %k, 1
   %more = icmp ult i64 %next, TURNS
   br i1 %more, label %turn, label %end
@@ -104,7 +105,7 @@ end:
 }
 """
     driver = jit.load_object(jit.compile_object(ir.replace("COPIES", str(copies)).replace("TURNS", str(TURNS))))
-    one = jit.compile_object(llvm.kernel_ir(kernel.program, 4))
+    one = jit.compile_object(pipeline.lower(kernel.program, 4))
     codes = [jit.load_object(one) for _ in range(copies)]
     arrays = [np.full((4, *x.shape), 0.1) for x in (*kernel.inputs, *kernel.outputs)]
     pointers = [x.ctypes.data for x in arrays]

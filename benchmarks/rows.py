@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 
 from .peers import check, mujoco_chain, pinocchio
 from .rollouts import Loop
@@ -61,7 +62,7 @@ def lwr(effort: Effort) -> Iterator[Row]:
         "ejnea": fj.compile(fj.inverse_dynamics, elastic),
         "forward": fj.compile(fj.forward_dynamics, rigid),
         "mass": fj.compile(fj.mass_matrix, rigid),
-        "linearization": fj.compile(fj.feedback_linearization, elastic),
+        "linearization": fj.compile(fj.feedback_linearization, elastic, measured="q tau_e"),
     }
     names |= kernels | {"tau_e_v": names["jerk"]}
     q, v, a, tau, model, data = (names[x] for x in ("q", "v", "a", "tau", "model", "data"))
@@ -316,7 +317,7 @@ def compilation(effort: Effort) -> Iterator[Row]:
             start = time.process_time()
             program, result = algorithm.trace(robot, algorithm.structure(robot))
             traced = time.process_time()
-            fj.Kernel(program, result)
+            pipeline.compile(program, result)
             times.append((traced - start, time.process_time() - traced))
         trace, llvm = (min(x) for x in zip(*times))
         yield Row("compilation", f"{label}: trace", trace, operations=program.operations)

@@ -22,9 +22,10 @@ from rich.console import Console
 from rich.table import Table
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.llvm import kernel_ir as llvm
+from flexjoint.compiler.llvm import outlining
+from flexjoint.compiler.pipeline import trace
 from flexjoint.dynamics.recursion import newton_euler
 from flexjoint.dynamics.recursion.articulated_body import by_articulated_bodies
 from flexjoint.dynamics.recursion.bodies import moving_bodies
@@ -67,13 +68,13 @@ def chunk_lengths(n: int = 60) -> Table:
     table = Table("operations a function", "compile, s", "run, µs")
     table.title = f"Mass matrix of {n} joints, {program.operations} operations"
     kernels, compiled = {}, {}
-    default = llvm.CHUNK
+    default = outlining.CHUNK
     for length in CHUNKS:
-        llvm.CHUNK = length
+        outlining.CHUNK = length
         start = time.process_time()
-        kernels[length] = fj.Kernel(program, result)
+        kernels[length] = pipeline.compile(program, result)
         compiled[length] = time.process_time() - start
-    llvm.CHUNK = default
+    outlining.CHUNK = default
     names = {f"k{length}": kernel for length, kernel in kernels.items()}
     names |= {"q": np.zeros(n), "M": np.empty((n, n))}
     times = interleaved([f"k{length}(q, out=M)" for length in CHUNKS], names, FULL)
@@ -98,7 +99,7 @@ def loops_over_links() -> Table:
                 if way == "packed" and order != 2:
                     continue
                 start = time.process_time()
-                names[way] = fj.Kernel(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
+                names[way] = pipeline.compile(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
                 compiled[way] = time.process_time() - start
             stack = np.random.default_rng(0).uniform(-1.0, 1.0, (order + 3, 256, n))
             names |= {f"x{k}": x[0].copy() for k, x in enumerate(stack)} | {f"X{k}": x for k, x in enumerate(stack)}
@@ -176,7 +177,7 @@ def variable_stiffness(rows: int = 4096) -> Table:
         "exponential": lambda motor: fj.AntagonisticDrive(*exponentials, motor, motor),
         "lever": lambda motor: fj.LeverDrive(7e4, 0.1, 0.02, 0.3, motor, motor),
         "unequal cubic": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
-        "unequal cubic, from phi0": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
+        "unequal cubic, warm start": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
     }
     table = Table("arm", "joints", "operations", "call, µs", "/ elastic", "row of a batch, µs", "/ elastic")
     lwr, vsa_3r = fj.load("kuka_lwr"), fj.load("vsa_3r")
@@ -190,12 +191,11 @@ def variable_stiffness(rows: int = 4096) -> Table:
         for k, (what, drive) in enumerate(joints.items()):
             robot = elastic.with_drives([drive(joint.drive.motors[0]) for joint in elastic.joints])
             arrays = [*stack, *sigma]
-            follow = {}
-            if "phi0" in what:
-                motion = fj.variable_stiffness_motion(robot, *arrays)
-                arrays += [motion.phi_1 + 1e-3, motion.phi_2 - 1e-3]
-                follow = {"phi0": {"phi": 2}}
-            kernel = fj.compile(fj.variable_stiffness_inverse_dynamics, robot, **follow)
+            warm = "warm" in what
+            if warm:
+                motion = fj.motor_motion(robot, *stack, stiffness=sigma)
+                arrays.append(motion.deflection + np.repeat([1e-3, -1e-3], elastic.n))
+            kernel = fj.compile(fj.inverse_dynamics, robot, stiffness=3, warm_start=warm)
             finite = np.empty(rows, dtype=bool)
             kernel(*arrays, finite=finite)
             if not finite.all():

@@ -49,10 +49,10 @@ def laws() -> list[tuple[str, fj.Robot, Any, float]]:
 def varied(robot: fj.Robot) -> dict[str, np.ndarray]:
     """The first robot is the one the law knows, then all parameters up, all down, and a mix."""
     masses = [f"{link.name}.mass" for link in robot.links if link.mass]
-    stiffnesses = [f"{joint.name}.drive.stiffness" for joint in robot.joints] if any(robot.elastic) else []
+    stiffnesses = [f"{joint.name}.drive.stiffness" for joint in robot.joints] if any(robot.compliant) else []
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (ROBOTS + 1, 14))
     signs[:3] = np.array([[0.0], [1.0], [-1.0]])
-    known = fj.parameters(robot)
+    known = fj.robot_parameters(robot)
     return {path: known[path].value * (1 + OFF * signs[:, k]) for k, path in enumerate([*masses, *stiffnesses])}
 
 

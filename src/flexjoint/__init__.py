@@ -15,50 +15,38 @@ from typing import Any
 import numpy  # noqa: F401  what every call needs
 
 _HOMES = {
-    "dynamics.recursion.articulated_body": "forward_dynamics",
-    "dynamics.recursion.coriolis": (
-        "coriolis_matrix coriolis_product coriolis_transpose_product mass_matrix_rate modified_newton_euler"
-    ),
-    "dynamics.drivetrain.links_and_motors": (
-        "CoupledMomentum CoupledTorques coupled_coriolis_matrix coupled_coriolis_product coupled_mass_matrix_rate "
-        "coupled_momentum coupled_transpose_product"
-    ),
-    "dynamics.drivetrain.damped": "DampedMotion damped_inverse_dynamics damped_motion",
-    "dynamics.inverse": "MotorMotion inverse_dynamics motor_motion",
-    "dynamics.forward": "Accelerations elastic_forward_dynamics",
-    "dynamics.recursion.energy": "Momentum generalized_momentum kinetic_energy momentum potential_energy",
-    "dynamics.drivetrain.feasibility": (
-        "StiffnessBand TorqueBand feasible_stiffness feasible_stiffness_along feasible_torque "
-        "require_feasible_stiffness stiffness_range"
-    ),
-    "dynamics.linearization": (
-        "LinearizingTorque LinkMotion chain_length feedback_linearization feedback_linearization_from_positions "
-        "feedback_linearization_from_torques linearizing_control link_motion"
-    ),
-    "dynamics.drivetrain.friction": "coulomb_command",
-    "dynamics.recursion.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
-    "dynamics.links": "BaseMotion bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives",
-    "dynamics.recursion.composite_bodies": "mass_matrix",
+    "algorithm.algorithm": "Algorithm",
+    "algorithm.compile": "compile",
+    "algorithm.configuration": "show_config",
+    "algorithm.export": "export_c",
+    "control.laws.linearizing": "linearizing_control",
     "control.laws.mixed": (
         "AdaptiveMixedTorque MixedTorque adaptive_mixed_torque adaptive_mixed_torque_from_positions mixed_torque"
     ),
-    "dynamics.drivetrain.orders": "JointOrders Orders derivative_orders explain_orders",
+    "control.laws.motion_and_stiffness": "MotionAndStiffnessTorque motion_and_stiffness_control",
     "control.laws.passivity": "AdaptiveTorque adaptive_torque passivity_torque",
+    "dynamics.along": "inverse_dynamics_along",
+    "dynamics.coriolis": "coriolis_matrix coriolis_product coriolis_transpose_product modified_newton_euler",
+    "dynamics.drivetrain.equilibrium": "deflection_steps",
+    "dynamics.drivetrain.friction": "coulomb_command",
+    "dynamics.drivetrain.orders": "JointOrders Orders derivative_orders explain_orders",
+    "dynamics.drivetrain.rotors": "GeneralizedForces carrier_torque generalized_forces rotor_coupling rotor_torque",
+    "dynamics.drivetrain.springs": "LinkState SpringTorque link_state relative_degree spring_torques",
+    "dynamics.drivetrain.stiffness_range": (
+        "StiffnessBand TorqueBand feasible_stiffness feasible_stiffness_along feasible_torque "
+        "require_feasible_stiffness stiffness_range"
+    ),
+    "dynamics.energy": (
+        "LinksAndMotors SpatialMomentum generalized_momentum gravity_energy kinetic_energy spatial_momentum"
+    ),
+    "dynamics.forward": "Accelerations forward_dynamics",
+    "dynamics.inertia": "mass_matrix mass_matrix_rate",
+    "dynamics.inverse": "MotorMotion SteppedMotion inverse_dynamics inverse_dynamics_step motor_motion",
+    "dynamics.linearization": "LinearizingTorque LinkMotion chain_length feedback_linearization link_motion",
+    "dynamics.links": "bias_torque coriolis_torque gravity_torque joint_wrenches torque_derivatives",
+    "dynamics.loads": "BaseMotion",
+    "dynamics.recursion.kinematics": "Pose forward_kinematics jacobian jacobian_derivatives",
     "dynamics.recursion.regressor": "BaseParameters base_parameters base_regressor regressor standard_parameters",
-    "dynamics.drivetrain.rotors": (
-        "GeneralizedForces carrier_torque coupled_mass_matrix generalized_forces rotor_coupling rotor_torque"
-    ),
-    "dynamics.drivetrain.settings": "deflection_steps",
-    "control.laws.stiffness_tracking": "VariableStiffnessControl variable_stiffness_control",
-    "dynamics.drivetrain.transmission": "LinkState SpringTorque link_state relative_degree spring_torques",
-    "dynamics.drivetrain.variable_stiffness": (
-        "MotorTorques VariableStiffnessMotion variable_stiffness_inverse_dynamics "
-        "variable_stiffness_linearization variable_stiffness_motion"
-    ),
-    "dynamics.drivetrain.variable_stiffness_forward": (
-        "VariableStiffnessAccelerations variable_stiffness_forward_dynamics"
-    ),
-    "algorithm.api": "Algorithm compile export_c show_config",
     "compiler.runtime.kernel": "Kernel",
     "control": (
         "AdaptiveControl AdaptiveMixedControl AdaptiveState ComputedTorque Controller ControllerState "
@@ -77,7 +65,7 @@ _HOMES = {
         "SpringTorqueObserver Status TimedObserver TransferFunction VelocityEstimator external_wrench "
         "false_alarm_thresholds output_covariance spread_of_log spread_of_noise struck_links"
     ),
-    "robot.parameters": "Parameter parameters",
+    "robot.parameters": "Parameter robot_parameters",
     "robot.random_robots": "random_robot",
     "analysis": ("LinearModel RotorComparison compare_rotor_models joint_eigenfrequencies linearize sensitivity"),
     "catalog": "builtin_robots",
@@ -86,7 +74,7 @@ _HOMES = {
     "results": "read_results write_results",
     "viewer": "animate",
     "robot": "Joint Limits Link Robot parents_first",
-    "simulation": ("Actuators FaultyActuators Plant Sensors Simulation Stops at_rest reference_solution simulate"),
+    "simulation": ("Actuators EndStops FaultyActuators Plant Sensors Simulation at_rest reference_solution simulate"),
     "springs": (
         "CubicSpring ExponentialSpring HardeningSpring LinearSpring PiecewiseSpring QuadraticSpring Spring "
         "TabulatedSpring"

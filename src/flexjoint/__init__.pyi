@@ -1,6 +1,9 @@
 """What flexjoint/__init__.py makes available, for type checkers and editors."""
 
-from .algorithm.api import Algorithm as Algorithm, compile as compile, export_c as export_c, show_config as show_config
+from .algorithm.algorithm import Algorithm as Algorithm
+from .algorithm.compile import compile as compile
+from .algorithm.configuration import show_config as show_config
+from .algorithm.export import export_c as export_c
 from .analysis import (
     LinearModel as LinearModel,
     RotorComparison as RotorComparison,
@@ -43,6 +46,7 @@ from .control import (
     sampling_period_limit as sampling_period_limit,
     stiffness_band as stiffness_band,
 )
+from .control.laws.linearizing import linearizing_control as linearizing_control
 from .control.laws.mixed import (
     AdaptiveMixedTorque as AdaptiveMixedTorque,
     MixedTorque as MixedTorque,
@@ -50,14 +54,14 @@ from .control.laws.mixed import (
     adaptive_mixed_torque_from_positions as adaptive_mixed_torque_from_positions,
     mixed_torque as mixed_torque,
 )
+from .control.laws.motion_and_stiffness import (
+    MotionAndStiffnessTorque as MotionAndStiffnessTorque,
+    motion_and_stiffness_control as motion_and_stiffness_control,
+)
 from .control.laws.passivity import (
     AdaptiveTorque as AdaptiveTorque,
     adaptive_torque as adaptive_torque,
     passivity_torque as passivity_torque,
-)
-from .control.laws.stiffness_tracking import (
-    VariableStiffnessControl as VariableStiffnessControl,
-    variable_stiffness_control as variable_stiffness_control,
 )
 from .detection import Detections as Detections, Log as Log, detect as detect, read_log as read_log
 from .drives import (
@@ -68,30 +72,15 @@ from .drives import (
     RigidDrive as RigidDrive,
     VariableStiffnessDrive as VariableStiffnessDrive,
 )
-from .dynamics.drivetrain.damped import (
-    DampedMotion as DampedMotion,
-    damped_inverse_dynamics as damped_inverse_dynamics,
-    damped_motion as damped_motion,
+from .dynamics.along import inverse_dynamics_along as inverse_dynamics_along
+from .dynamics.coriolis import (
+    coriolis_matrix as coriolis_matrix,
+    coriolis_product as coriolis_product,
+    coriolis_transpose_product as coriolis_transpose_product,
+    modified_newton_euler as modified_newton_euler,
 )
-from .dynamics.drivetrain.feasibility import (
-    StiffnessBand as StiffnessBand,
-    TorqueBand as TorqueBand,
-    feasible_stiffness as feasible_stiffness,
-    feasible_stiffness_along as feasible_stiffness_along,
-    feasible_torque as feasible_torque,
-    require_feasible_stiffness as require_feasible_stiffness,
-    stiffness_range as stiffness_range,
-)
+from .dynamics.drivetrain.equilibrium import deflection_steps as deflection_steps
 from .dynamics.drivetrain.friction import coulomb_command as coulomb_command
-from .dynamics.drivetrain.links_and_motors import (
-    CoupledMomentum as CoupledMomentum,
-    CoupledTorques as CoupledTorques,
-    coupled_coriolis_matrix as coupled_coriolis_matrix,
-    coupled_coriolis_product as coupled_coriolis_product,
-    coupled_mass_matrix_rate as coupled_mass_matrix_rate,
-    coupled_momentum as coupled_momentum,
-    coupled_transpose_product as coupled_transpose_product,
-)
 from .dynamics.drivetrain.orders import (
     JointOrders as JointOrders,
     Orders as Orders,
@@ -101,34 +90,41 @@ from .dynamics.drivetrain.orders import (
 from .dynamics.drivetrain.rotors import (
     GeneralizedForces as GeneralizedForces,
     carrier_torque as carrier_torque,
-    coupled_mass_matrix as coupled_mass_matrix,
     generalized_forces as generalized_forces,
     rotor_coupling as rotor_coupling,
     rotor_torque as rotor_torque,
 )
-from .dynamics.drivetrain.settings import deflection_steps as deflection_steps
-from .dynamics.drivetrain.transmission import (
+from .dynamics.drivetrain.springs import (
     LinkState as LinkState,
     SpringTorque as SpringTorque,
     link_state as link_state,
     relative_degree as relative_degree,
     spring_torques as spring_torques,
 )
-from .dynamics.drivetrain.variable_stiffness import (
-    MotorTorques as MotorTorques,
-    VariableStiffnessMotion as VariableStiffnessMotion,
-    variable_stiffness_inverse_dynamics as variable_stiffness_inverse_dynamics,
-    variable_stiffness_linearization as variable_stiffness_linearization,
-    variable_stiffness_motion as variable_stiffness_motion,
+from .dynamics.drivetrain.stiffness_range import (
+    StiffnessBand as StiffnessBand,
+    TorqueBand as TorqueBand,
+    feasible_stiffness as feasible_stiffness,
+    feasible_stiffness_along as feasible_stiffness_along,
+    feasible_torque as feasible_torque,
+    require_feasible_stiffness as require_feasible_stiffness,
+    stiffness_range as stiffness_range,
 )
-from .dynamics.drivetrain.variable_stiffness_forward import (
-    VariableStiffnessAccelerations as VariableStiffnessAccelerations,
-    variable_stiffness_forward_dynamics as variable_stiffness_forward_dynamics,
+from .dynamics.energy import (
+    LinksAndMotors as LinksAndMotors,
+    SpatialMomentum as SpatialMomentum,
+    generalized_momentum as generalized_momentum,
+    gravity_energy as gravity_energy,
+    kinetic_energy as kinetic_energy,
+    spatial_momentum as spatial_momentum,
 )
-from .dynamics.forward import Accelerations as Accelerations, elastic_forward_dynamics as elastic_forward_dynamics
+from .dynamics.forward import Accelerations as Accelerations, forward_dynamics as forward_dynamics
+from .dynamics.inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate
 from .dynamics.inverse import (
     MotorMotion as MotorMotion,
+    SteppedMotion as SteppedMotion,
     inverse_dynamics as inverse_dynamics,
+    inverse_dynamics_step as inverse_dynamics_step,
     motor_motion as motor_motion,
 )
 from .dynamics.linearization import (
@@ -136,35 +132,16 @@ from .dynamics.linearization import (
     LinkMotion as LinkMotion,
     chain_length as chain_length,
     feedback_linearization as feedback_linearization,
-    feedback_linearization_from_positions as feedback_linearization_from_positions,
-    feedback_linearization_from_torques as feedback_linearization_from_torques,
-    linearizing_control as linearizing_control,
     link_motion as link_motion,
 )
 from .dynamics.links import (
-    BaseMotion as BaseMotion,
     bias_torque as bias_torque,
     coriolis_torque as coriolis_torque,
     gravity_torque as gravity_torque,
     joint_wrenches as joint_wrenches,
     torque_derivatives as torque_derivatives,
 )
-from .dynamics.recursion.articulated_body import forward_dynamics as forward_dynamics
-from .dynamics.recursion.composite_bodies import mass_matrix as mass_matrix
-from .dynamics.recursion.coriolis import (
-    coriolis_matrix as coriolis_matrix,
-    coriolis_product as coriolis_product,
-    coriolis_transpose_product as coriolis_transpose_product,
-    mass_matrix_rate as mass_matrix_rate,
-    modified_newton_euler as modified_newton_euler,
-)
-from .dynamics.recursion.energy import (
-    Momentum as Momentum,
-    generalized_momentum as generalized_momentum,
-    kinetic_energy as kinetic_energy,
-    momentum as momentum,
-    potential_energy as potential_energy,
-)
+from .dynamics.loads import BaseMotion as BaseMotion
 from .dynamics.recursion.kinematics import (
     Pose as Pose,
     forward_kinematics as forward_kinematics,
@@ -220,15 +197,15 @@ from .observers import (
 from .plots import plot_monte_carlo as plot_monte_carlo, plot_simulation as plot_simulation
 from .results import read_results as read_results, write_results as write_results
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, parents_first as parents_first
-from .robot.parameters import Parameter as Parameter, parameters as parameters
+from .robot.parameters import Parameter as Parameter, robot_parameters as robot_parameters
 from .robot.random_robots import random_robot as random_robot
 from .simulation import (
     Actuators as Actuators,
+    EndStops as EndStops,
     FaultyActuators as FaultyActuators,
     Plant as Plant,
     Sensors as Sensors,
     Simulation as Simulation,
-    Stops as Stops,
     at_rest as at_rest,
     reference_solution as reference_solution,
     simulate as simulate,

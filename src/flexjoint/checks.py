@@ -1,20 +1,24 @@
-"""Checks of arguments: each returns the value in its proper form or raises an InputError.
+"""Checks of arguments and of a robot's numbers.
 
-`owner` begins the message (the function or class), `what` is the argument's name.
+A check of an argument returns the value in its proper form or raises an InputError; `owner`, the function or class,
+begins the message and `what` is the argument's name.  A check of a robot's number raises a RobotError; `owner` is the
+name of the link or joint.
 """
 
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .errors import NOT_NUMBERS, FlexjointError, InputError, shown
+from .errors import NOT_NUMBERS, FlexjointError, InputError, RobotError, shown
 from .types import FloatArray
 
+ROUNDING = 1e-9  # relative; a smaller violation of an inequality is put down to rounded data
 SHORTEST, LONGEST = 1e-12, 1e12  # s; powers of such times, up to the tenth, are far from the ends of the doubles
 
 
@@ -40,15 +44,16 @@ def finite(owner: str, what: str, value: Any) -> np.ndarray:
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
+    """The array itself, read-only."""
     array.flags.writeable = False
     return array
 
 
 def point(owner: str, what: str, value: Any) -> np.ndarray:
-    """One number a joint, (n,)."""
+    """One finite number per joint, a read-only array (n,)."""
     array = finite(owner, what, value)
     if array.ndim != 1:
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number a joint")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (n,), one number per joint")
     return frozen(array)
 
 
@@ -60,10 +65,10 @@ def two_points(owner: str, start: Any, goal: Any) -> tuple[np.ndarray, np.ndarra
 
 
 def rows(owner: str, what: str, value: Any, least: int) -> np.ndarray:
-    """One point a row, (m, n), at least so many."""
+    """One point per row, a read-only array (m, n) with at least `least` rows."""
     array = finite(owner, what, value)
     if array.ndim != 2:
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), a row a point")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be (m, n), one row per point")
     if len(array) < least:
         raise InputError(f"{owner}: {what} has {len(array)} rows; {least} are the least")
     return frozen(array)
@@ -73,7 +78,7 @@ def increasing(owner: str, what: str, value: Any, length: int) -> np.ndarray:
     """`length` times, each later than the one before."""
     array = finite(owner, what, value)
     if array.shape != (length,):
-        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time a row")
+        raise InputError(f"{owner}: {what} has shape {array.shape}; it must be ({length},), one time per row")
     late = np.flatnonzero(np.diff(array) <= 0)
     if late.size:
         i = int(late[0])
@@ -172,3 +177,30 @@ def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float
     if len(rows) != len(names):
         raise InputError(f"{owner}: gains must be [{', '.join(names)}], each a number or {n} numbers, not {gains!r}")
     return frozen(np.stack([finite_numbers(owner, name, row, n, least) for name, row in zip(names, rows)]))
+
+
+# Numbers of a robot -------------------------------------------------------------------------------------------------
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number that a double can hold."""
+    too_large = isinstance(value, int) and abs(value) >= 2**1023
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not too_large
+
+
+def check_finite(what: str, owner: str, value: Any) -> None:
+    """Refuse numbers that are not all finite."""
+    try:
+        finite = bool(np.isfinite(np.asarray(value, dtype=float)).all())
+    except NOT_NUMBERS:
+        finite = False
+    if not finite:
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        raise RobotError(f"{what} of '{owner}' is {shown(value)}: every number must be finite")
+
+
+def check_number(what: str, owner: str, value: object) -> None:
+    """Refuse what is not one finite number."""
+    if not is_number(value):
+        raise RobotError(f"{what} of '{owner}' is {shown(value)}: it must be a number")
+    check_finite(what, owner, value)

@@ -16,7 +16,9 @@ else:
             self._name = name
 
         def __getattr__(self, attribute: str) -> Any:
-            return getattr(importlib.import_module(self._name), attribute)
+            found = getattr(importlib.import_module(self._name), attribute)
+            setattr(self, attribute, found)  # later uses find it here: 5 % of a cold compile
+            return found
 
     ca = _LazyModule("casadi")
 

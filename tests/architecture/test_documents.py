@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import io
+import itertools
 import re
 import shlex
 import shutil
@@ -43,7 +44,9 @@ def test_exports_are_sorted_and_complete():
 @pytest.mark.parametrize("name", [x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm)])
 def test_algorithms_have_signals_for_all_they_take(name):
     """Every positional array and every output is described in SIGNALS, or tracing would fail at a user's."""
-    from flexjoint.algorithm.signals import GROUPS, SIGNALS
+    from flexjoint.algorithm.algorithm import CALL_OPTIONS
+    from flexjoint.algorithm.signals import SIGNALS
+    from flexjoint.algorithm.structure import KEYWORD_ARRAYS
 
     algorithm = getattr(fj, name)
     kinds = inspect.Parameter
@@ -53,7 +56,7 @@ def test_algorithms_have_signals_for_all_they_take(name):
         if parameter.kind is kinds.POSITIONAL_OR_KEYWORD:
             assert parameter.name in SIGNALS
         elif parameter.kind is kinds.KEYWORD_ONLY:
-            assert parameter.name in GROUPS or parameter.name in ("order", "link", "variant")
+            assert parameter.name in {*KEYWORD_ARRAYS, *CALL_OPTIONS, "order", "link", "variant", "motors", "measured"}
 
 
 # Citations --------------------------------------------------------------------------------------------------------
@@ -212,3 +215,41 @@ def test_the_page_on_detection_can_be_followed(tmp_path, monkeypatch, capsys):
     exec(compile(code, "detection.md", "exec"), {})
     assert "7.011 s {'link'} ['link2']" in capsys.readouterr().out
     assert (tmp_path / "detections.png").exists() and (tmp_path / "residuals.csv").exists()
+
+
+# Names ------------------------------------------------------------------------------------------------------------
+
+SIMILAR = {("Stop", "Stops"), ("Parameter", "parameters")}  # pairs that are still to be renamed
+
+
+def similar(names):
+    """Pairs that differ only by case or a final s; among functions or classes also by underscores."""
+
+    def keys(name):
+        plain = name.lower().rstrip("s")
+        return plain, ("class" if name[0].isupper() else "function", plain.replace("_", ""))
+
+    pairs = itertools.combinations(sorted(names), 2)
+    return {(a, b) for a, b in pairs if any(x == y for x, y in zip(keys(a), keys(b)))}
+
+
+def test_similar_names_would_be_seen():
+    names = ["Momentum", "momentum", "Stop", "Stops", "link_state", "linkstate", "LinkMotion", "link_motion"]
+    assert similar(names) == {("Momentum", "momentum"), ("Stop", "Stops"), ("link_state", "linkstate")}
+
+
+def test_no_two_public_names_are_alike():
+    assert similar(fj.__all__) <= SIMILAR
+
+
+@pytest.mark.parametrize("name", [x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm)])
+def test_examples_in_docstrings_run(name):
+    algorithm = getattr(fj, name)
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(algorithm), {}, name, None, 0)
+    assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
+
+
+def test_help_shows_what_every_call_takes():
+    signature = inspect.signature(fj.forward_dynamics)
+    assert [*signature.parameters][:6] == ["robot", "q", "v", "theta", "theta_v", "tau"]
+    assert [*signature.parameters][-3:] == ["out", "finite", "threads"]

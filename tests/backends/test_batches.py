@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.compiler.llvm import jit, kernel_ir as llvm
-from flexjoint.compiler.runtime.kernel import BLOCKS_FROM, Kernel
+from flexjoint.compiler import pipeline
+from flexjoint.compiler.llvm import jit, outlining
+from flexjoint.compiler.runtime.kernel import BLOCKS_FROM
 from support.programs import ALGORITHMS, ROBOTS, inputs_of, kernel_of, same_bits
 
 WIDTHS = [2, 4, 8]  # LLVM splits what is wider than the machine
@@ -20,11 +21,10 @@ ROBOT = ROBOTS["chain"]
 
 @cache
 def wide_kernel(algorithm, robot, lanes):
-    """A kernel that uses blocks of so many rows, whatever the machine has; `grouped` below has its own."""
-    kernel = Kernel(kernel_of(algorithm, robot).program, kernel_of(algorithm, robot).result)
-    groups = kernel.description.groups
-    kernel.code = jit.load_object(jit.compile_object(llvm.kernel_ir(kernel.program, lanes, groups)))
-    kernel._use_block(kernel.code.address, lanes, groups, False, kernel.code.stack)
+    """A kernel that uses blocks of so many rows, whatever the machine has; `outlined` below has its own."""
+    kernel = pipeline.compile(kernel_of(algorithm, robot).program, kernel_of(algorithm, robot).result)
+    kernel.code = jit.load_object(jit.compile_object(pipeline.lower(kernel.program, lanes)))
+    kernel._use_block(kernel.code.address, lanes, False, kernel.code.stack)
     kernel._block = kernel.code
     return kernel
 
@@ -42,17 +42,16 @@ def single(kernel, arrays, row):
 
 
 @pytest.fixture
-def grouped(monkeypatch):
-    """Groups of rows take turns in pieces of all code, short as it may be."""
-    monkeypatch.setattr(llvm, "LONG", 0)
-    monkeypatch.setattr(llvm, "TURN", 40)
+def outlined(monkeypatch):
+    """All code is cut into functions, short as it may be."""
+    monkeypatch.setattr(outlining, "WHOLE", 40)
+    monkeypatch.setattr(outlining, "CHUNK", 40)
     monkeypatch.setattr(sys.modules[__name__], "wide_kernel", wide_kernel.__wrapped__)
 
 
 @pytest.mark.parametrize("robot", ["chain", "tree"])
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_groups_in_turn(algorithm, robot, grouped):
-    assert wide_kernel(algorithm, robot, 2).description.groups == llvm.GROUPS
+def test_outlined_functions(algorithm, robot, outlined):
     for lanes in WIDTHS[:2]:
         test_every_lane_and_tail_has_the_bits_of_the_scalar_kernel(algorithm, robot, lanes)
 
@@ -119,7 +118,7 @@ def test_threads_of_the_caller_that_meet_in_the_first_batch():
     q, v, a = rng.normal(size=3), rng.normal(size=(500, 3)), rng.normal(size=3)
     expected = np.array([fj.inverse_dynamics(robot, q, x, a) for x in v])
     for _ in range(5):
-        kernel = Kernel(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
+        kernel = pipeline.compile(*fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot)))
         with ThreadPoolExecutor(8) as pool:
             results = list(pool.map(lambda _, kernel=kernel: kernel(q, v, a), range(16)))
         assert all(same_bits(x, expected) for x in results)
@@ -184,9 +183,9 @@ def test_outputs_of_any_layout():
     assert fj.inverse_dynamics(robot, *arrays, out=strided) is strided
     assert same_bits(strided, expected)
     for wide in (np.zeros((100, 7)), np.zeros((10, 10, 7)), np.zeros((100, 1, 7)), np.zeros((1, 100, 7))):
-        apart, shape = wide[..., 1:5], wide.shape[:-1]
-        assert fj.inverse_dynamics(robot, *arrays.reshape(3, *shape, 4), out=apart) is apart
-        assert same_bits(apart, expected.reshape(*shape, 4))
+        strided, shape = wide[..., 1:5], wide.shape[:-1]
+        assert fj.inverse_dynamics(robot, *arrays.reshape(3, *shape, 4), out=strided) is strided
+        assert same_bits(strided, expected.reshape(*shape, 4))
         assert not wide[..., 0].any() and not wide[..., 5:].any()
     for order in (np.zeros((10, 10, 4)).swapaxes(0, 1), np.zeros((10, 10, 4))[::-1], np.zeros((10, 20, 4))[:, ::2]):
         assert fj.inverse_dynamics(robot, *arrays.reshape(3, 10, 10, 4), out=order) is order
@@ -197,7 +196,7 @@ def test_outputs_of_any_layout():
     assert fj.inverse_dynamics(robot, *np.empty((3, 0, 4))).shape == (0, 4)
 
 
-def test_rows_that_are_apart_and_not_finite():
+def test_strided_rows_that_are_not_finite():
     """They alone become NaN, and what lies between rows stays."""
     robot = ROBOT.without_drives()
     arrays = np.random.default_rng(6).normal(size=(3, 100, 4))

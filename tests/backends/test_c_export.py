@@ -16,12 +16,12 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.c import export as c
 from flexjoint.compiler.ir.program import ARITY, LANES, Array
 from flexjoint.compiler.ir.reference import SingleArithmetic, evaluate, evaluate_rows
 from flexjoint.compiler.ir.scan import operation, tracing
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.runtime.kernel import Kernel
+from flexjoint.compiler.pipeline import trace
 from flexjoint.dynamics.recursion import newton_euler
 from support.loops import LOOPS, program_of
 from support.programs import (
@@ -75,7 +75,7 @@ def assert_single_bits(functions, kernel, sets):
 
 @pytest.mark.parametrize("function", LOOPS)
 def test_loops_have_the_bits_of_the_kernel(function, tmp_path):
-    kernel = Kernel(program_of(function))
+    kernel = pipeline.compile(program_of(function))
     sets = inputs_of(kernel.program, 20)
     for k, level in enumerate(LEVELS):
         exported = compiled(kernel, tmp_path / level, level, freestanding=k == 1)
@@ -93,7 +93,7 @@ def test_the_loop_over_links_is_exported(tmp_path, monkeypatch):
     monkeypatch.setattr(newton_euler, "PACKED_JOINTS", 0)
     robot = fj.random_robot(5, 1, prismatic=0.0, elastic=1.0)
     program, result = fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot))
-    kernel = Kernel(program, result)
+    kernel = pipeline.compile(program, result)
     exported = compiled(kernel, tmp_path, "-O2", "-fanalyzer", freestanding=True)
     undefined = subprocess.run(["nm", "-uD", tmp_path / "function.so"], capture_output=True, text=True, check=True)
     assert "mem" not in undefined.stdout
@@ -168,7 +168,7 @@ def every_operation():
     program = trace("operations", inputs, outputs, definitions)
     plain = set(ARITY) - {"pack", *LANES}
     assert set(program.counts) >= plain == set(results)
-    return Kernel(program)
+    return pipeline.compile(program)
 
 
 def states(single):
@@ -268,12 +268,25 @@ def test_the_example_checks_itself(lwr):
             example.write_text(text)
 
 
+def test_the_makefile_uses_the_hardware_fma(lwr):
+    """... where this machine has it, unless it is told otherwise; the bits are the same."""
+
+    def has_instruction(*variables):
+        subprocess.run(["make", "-s", "-B", *variables, "check"], cwd=lwr, check=True, capture_output=True)
+        code = subprocess.run(["objdump", "-d", f"{NAME}.o"], cwd=lwr, check=True, capture_output=True, text=True)
+        return "vfmadd" in code.stdout
+
+    assert has_instruction() == ("fma" in processor_flags())
+    assert not has_instruction("FMA=")
+    assert "-ffp-contract=off" in (lwr / "Makefile").read_text()
+
+
 def test_the_example_finds_states_within_reach(tmp_path):
     """Random stiffnesses of size 1 are out of reach: the example looks for larger ones; here with a search."""
     robot = fj.load("vsa_3r")
     springs = fj.CubicSpring(400.0, 2000.0), fj.CubicSpring(300.0, 5000.0)
     robot = robot.with_drives([fj.AntagonisticDrive(*springs, *joint.drive.motors) for joint in robot.joints])
-    fj.export_c(fj.variable_stiffness_inverse_dynamics, robot, tmp_path)
+    fj.export_c(fj.inverse_dynamics, robot, tmp_path, stiffness=3)
     done = subprocess.run(["make", "-s", "check"], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert "8 states, 0 differences" in done.stdout
 
@@ -451,10 +464,10 @@ def test_names_that_c_cannot_have(tmp_path):
 
 def test_what_single_precision_cannot_hold(tmp_path):
     x = ca.SX.sym("x")
-    large = Kernel(trace("large", [(Array("x", ()), x)], [(Array("y", ()), x + 1e200)]))
+    large = pipeline.compile(trace("large", [(Array("x", ()), x)], [(Array("y", ()), x + 1e200)]))
     with pytest.raises(fj.InputError, match=r"the constant 1e\+200 is beyond single precision"):
         c.export(large, "large", tmp_path, "", float32=True)
-    overflow = Kernel(trace("overflow", [(Array("x", ()), x)], [(Array("y", ()), (x + 1e30) * (x + 1e30))]))
+    overflow = pipeline.compile(trace("overflow", [(Array("x", ()), x)], [(Array("y", ()), (x + 1e30) * (x + 1e30))]))
     with pytest.raises(fj.InputError, match="overflow is not finite at any of 64 random states in single precision"):
         c.export(overflow, "overflow", tmp_path, "", float32=True)
     assert not list(tmp_path.iterdir())

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm.api import kernel_of
+from flexjoint.algorithm.compile import kernel_of
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.compiler.ir.scan import scan, tracing
-from flexjoint.compiler.llvm import jit, kernel_ir as llvm
-from flexjoint.compiler.runtime.kernel import Kernel
+from flexjoint.compiler.llvm import jit, outlining
 from flexjoint.dynamics.recursion import newton_euler
 from support.errors import relative_error
 from support.loops import LOOPS, chained, nested, program_of, sums
@@ -20,9 +20,8 @@ from support.programs import same_bits
 @pytest.fixture(params=["whole", "in pieces"])
 def pieces(request, monkeypatch):
     if request.param == "in pieces":
-        monkeypatch.setattr(llvm, "WHOLE", 4)
-        monkeypatch.setattr(llvm, "CHUNK", 3)
-        monkeypatch.setattr(llvm, "TURN", 3)
+        monkeypatch.setattr(outlining, "WHOLE", 4)
+        monkeypatch.setattr(outlining, "CHUNK", 3)
 
 
 @pytest.mark.parametrize("function", LOOPS)
@@ -36,7 +35,7 @@ def test_a_loop_is_its_turns_written_out(function):
 
 @pytest.mark.parametrize("function", LOOPS)
 def test_every_backend_gives_the_bits_of_the_interpreter(function, pieces):
-    kernel = Kernel(program_of(function))
+    kernel = pipeline.compile(program_of(function))
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(131, 3)), rng.normal(size=(131, 2))
     a[:9:2], b[1:9:2] = -0.0, 1e-310
@@ -70,7 +69,7 @@ def test_long_stretches_of_arrays(pieces):
     with pytest.raises(fj.NonFiniteError):
         kernel(A[3], B[3])
     wide, marks = np.zeros((70, 25, 2)), np.zeros((70, 3))
-    kernel(A, B, out=(wide[:, 2:22], marks[:, 1]))  # rows that are apart
+    kernel(A, B, out=(wide[:, 2:22], marks[:, 1]))  # strided rows
     assert same_bits(wide[:, 2:22], y) and same_bits(marks[:, 1], end)
     assert not wide[:, :2].any() and not wide[:, 22:].any() and not marks[:, ::2].any()
 
@@ -78,8 +77,8 @@ def test_long_stretches_of_arrays(pieces):
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 def test_any_number_of_lanes_compiles(lanes):
     if lanes <= jit.simd_lanes():
-        jit.compile_object(llvm.kernel_ir(program_of(nested), lanes))
-    assert f"<{lanes} x double>" in llvm.kernel_ir(program_of(nested), lanes)
+        jit.compile_object(pipeline.lower(program_of(nested), lanes))
+    assert f"<{lanes} x double>" in pipeline.lower(program_of(nested), lanes)
 
 
 def test_what_nobody_asks_for_is_not_computed():

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import flexjoint as fj
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array, Builder, Program
 from flexjoint.compiler.llvm import control_word, jit
 
@@ -115,7 +115,7 @@ def test_a_kernel_does_not_depend_on_the_control_word(set_control, change, rows)
     x, y = build.input(0, 0), build.input(1, 0)
     results = ((build.emit("mul", x, y), build.emit("div", x, build.constant(3.0))),)
     program = Program("denormals", (Array("x", ()), Array("y", ())), (Array("z", (2,)),), tuple(build.code), results)
-    kernel = fj.Kernel(program)
+    kernel = pipeline.compile(program)
     given = [np.full(rows, value) if rows else np.array(value) for value in (1e-300, 1e-15)]
     expected, found = (np.empty((rows, 2) if rows else 2) for _ in range(2))
     kernel(*given, out=expected)

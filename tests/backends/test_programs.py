@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,12 +16,12 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import ARITY, LANES, Array
 from flexjoint.compiler.ir.reference import MpmathArithmetic, NumpyArithmetic, evaluate, evaluate_rows, interpret
 from flexjoint.compiler.ir.scan import operation, tracing
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.llvm import jit, kernel_ir as llvm
-from flexjoint.compiler.runtime.kernel import Kernel
+from flexjoint.compiler.llvm import jit, outlining
+from flexjoint.compiler.pipeline import trace
 from support import calls
 from support.programs import ALGORITHMS, ROBOTS, SPECIAL, inputs_of, kernel_of, raw, same_bits
 
@@ -81,22 +82,23 @@ def test_rounding_of_a_program(algorithm, robot):
 @pytest.mark.parametrize("robot", ["lwr", "tree"])
 @pytest.mark.parametrize("algorithm", ["inverse_dynamics", "forward_dynamics", "forward_kinematics"])
 def test_code_in_chunks_gives_the_same_bits(algorithm, robot, monkeypatch):
-    whole = kernel_of(algorithm, robot)
-    assert "define internal" not in llvm.kernel_ir(whole.program)
-    monkeypatch.setattr(llvm, "WHOLE", 50)
-    monkeypatch.setattr(llvm, "CHUNK", 50)
-    ir = llvm.kernel_ir(whole.program)
+    kernel = kernel_of(algorithm, robot)
+    whole = replace(kernel.program, packed=None)
+    assert "define internal" not in pipeline.lower(whole)
+    monkeypatch.setattr(outlining, "WHOLE", 50)
+    monkeypatch.setattr(outlining, "CHUNK", 50)
+    ir = pipeline.lower(whole)
     assert ir.count("define internal") >= 2
     code = jit.load_object(jit.compile_object(ir))
-    for arrays in inputs_of(whole.program, 10):
-        (x, status_x), (y, status_y) = (raw(a, whole.program, arrays) for a in (whole._code.address, code.address))
+    for arrays in inputs_of(whole, 10):
+        (x, status_x), (y, status_y) = (raw(a, whole, arrays) for a in (kernel._code.address, code.address))
         assert all(same_bits(u, v) for u, v in zip(x, y))
         assert status_x == status_y
 
 
 def test_two_compilations_give_the_same_code():
     program = kernel_of("inverse_dynamics", "hua").program
-    assert jit.compile_object(llvm.kernel_ir(program)) == jit.compile_object(llvm.kernel_ir(program))
+    assert jit.compile_object(pipeline.lower(program)) == jit.compile_object(pipeline.lower(program))
 
 
 # Every operation ------------------------------------------------------------------------------------------------
@@ -188,7 +190,7 @@ def test_exact_operation(name):
     expression, meaning = EXACT[name]
     program = traced(expression, ARITY[name] if name != "select" else 2)
     assert program.counts[name] == 1
-    kernel = Kernel(program)
+    kernel = pipeline.compile(program)
     for x in samples(len(program.inputs), ARITY[name]):
         expected = meaning(*x)
         assert same_bits(evaluate(program, *x)[0], expected), (x, expected)
@@ -200,7 +202,7 @@ def test_elementary_function(name):
     expression, exact, (low, high) = NEAR[name]
     program = traced(expression, ARITY[name])
     assert program.counts[name] == 1
-    kernel = Kernel(program)
+    kernel = pipeline.compile(program)
     for x in np.random.default_rng(1).uniform(low, high, size=(300, ARITY[name])).tolist():
         value = float(kernel(*x))
         assert same_bits(evaluate(program, *x)[0], value)
@@ -265,7 +267,7 @@ def test_matrices_are_stored_by_rows():
     inputs = [(Array("x", (2, 3)), x), (Array("y", (3,)), y)]
     program = trace("matrices", inputs, [(Array("xy", (2,)), x @ y), (Array("xt", (3, 2)), 2 * x.T)])
     X, Y = np.arange(6.0).reshape(2, 3), np.array([1.0, 10.0, 100.0])
-    kernel = Kernel(program)
+    kernel = pipeline.compile(program)
     for xy, xt in (evaluate(program, X, Y), raw(kernel._code.address, program, [X, Y])[0]):
         assert np.array_equal(xy, X @ Y)
         assert np.array_equal(xt, 2 * X.T)

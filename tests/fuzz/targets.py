@@ -20,7 +20,7 @@ from flexjoint.formats import robot_files
 from flexjoint.formats.drive_tables import drive_keys
 from flexjoint.formats.robot_files import parse_robot
 from flexjoint.formats.writing import robot_text
-from flexjoint.trajectory import files
+from flexjoint.trajectory import KINDS as TRAJECTORY_KINDS
 from fuzz.mutation import NUMBERS, TEXTS, changed, damaged, inline, toml, value
 
 ROBOTS = Path(robot_files.__file__).parent.parent / "catalog"
@@ -75,7 +75,7 @@ TRAJECTORIES: list[dict[str, Any]] = [
     {"kind": "filtered_step", "goal_deg": [30.0, 40.0], "time_constant": 0.1},
     {"kind": "samples", "file": "good.csv", "order": 4, "cutoff": 10.0},
 ]
-TRAJECTORY_KEYS = ["kind", *(key for keys, _ in files.KINDS.values() for key in keys), "goal_deg", "points_deg"]
+TRAJECTORY_KEYS = [key for kind in TRAJECTORY_KINDS.values() for key in kind.all_keys()]
 HEADS = ["t", "time", "q1", "q2", "q_1", "q.joint1", "joint2.q", "joint1", "joint1 [deg]", "t [ms]", "q1 [m]", "tau1"]
 HEADS += ["v1", "theta1", "theta_v2", "tau_e1", "run", "q0", "dq1", "tau_J1", "timestamp", "q" + "9" * 30, "q1 ["]
 HEADS += ["", *TEXTS]

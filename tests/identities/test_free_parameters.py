@@ -27,15 +27,15 @@ ALGORITHMS = {
     "mass_matrix": (fj.mass_matrix, {}),
     "generalized_momentum": (fj.generalized_momentum, {}),
     "kinetic_energy": (fj.kinetic_energy, {}),
-    "potential_energy": (fj.potential_energy, {}),
-    "momentum": (fj.momentum, {}),
+    "gravity_energy": (fj.gravity_energy, {}),
+    "momentum": (fj.spatial_momentum, {}),
     "forward_kinematics": (fj.forward_kinematics, {}),
     "jacobian": (fj.jacobian, {}),
 }
 
 
 def each(robots):
-    return pytest.mark.parametrize("robot", robots, ids=[x.name + " rigid" * (not any(x.elastic)) for x in robots])
+    return pytest.mark.parametrize("robot", robots, ids=[x.name + " rigid" * (not any(x.compliant)) for x in robots])
 
 
 def inputs_of(program, count, seed=1):
@@ -55,7 +55,7 @@ def stacked(value):
 def test_new_values_give_what_a_new_robot_gives(robot, algorithm):
     """All numbers free at once and changed, zeros among them, against the robot rebuilt with the new ones."""
     function, options = ALGORITHMS[algorithm]
-    if function is fj.forward_dynamics and any(robot.elastic):
+    if function is fj.forward_dynamics and any(robot.compliant):
         robot = robot.rigid()
     other, values = scrambled(robot)
     program, _ = function.trace(robot, function.structure(robot, free=tuple(values), **options))
@@ -71,7 +71,7 @@ def test_nominal_values_give_what_the_robot_gives(robot):
     structure = fj.inverse_dynamics.structure(robot, free=tuple(values))
     program, _ = fj.inverse_dynamics.trace(robot, structure)
     arrays = inputs_of(program, len(values))
-    (found,) = interpret(program, *arrays, *(fj.parameters(robot)[path].value for path in values))
+    (found,) = interpret(program, *arrays, *(fj.robot_parameters(robot)[path].value for path in values))
     assert relative_error(found, fj.inverse_dynamics(robot, *arrays)) < TOLERANCE
 
 
@@ -183,5 +183,5 @@ def test_coulomb_friction_of_a_rigid_joint_may_be_free():
 
 def test_free_damping_is_refused_as_damping_is():
     damped = CHAIN.with_drives([fj.ElasticDrive(100.0, fj.Motor(0.1), damping=2.0)] * 3)
-    with pytest.raises(fj.InputError, match=r"is damped \(D = free\).*use damped_inverse_dynamics"):
+    with pytest.raises(fj.InputError, match=r"is damped \(D = free\).*use inverse_dynamics_along"):
         fj.compile(fj.inverse_dynamics, damped, free="*.drive.damping")

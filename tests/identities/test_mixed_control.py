@@ -13,6 +13,7 @@ from scipy.integrate import cumulative_simpson, solve_ivp
 import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.motors import forward
 from support.rotors import lbr, with_random_rotors
 
 DURATION = 0.5
@@ -26,7 +27,7 @@ def made_rigid(robot, joints):
 
 def direct(robot):
     """Without motors at rigid joints."""
-    return robot.with_drives([x.drive if springy else None for x, springy in zip(robot.joints, robot.elastic)])
+    return robot.with_drives([x.drive if springy else None for x, springy in zip(robot.joints, robot.compliant)])
 
 
 CHAIN = with_random_rotors(fj.random_robot(4, 2, prismatic=0.0, friction=True, name="tip"), 3, elastic=1.0)
@@ -60,7 +61,7 @@ def reference(t, n):
 
 def numbers(robot):
     """Of each joint whether it is elastic, K, B, and friction on q' and on θ'; zero where there is none."""
-    elastic = np.array(robot.elastic, dtype=float)
+    elastic = np.array(robot.compliant, dtype=float)
     drives = [joint.drive for joint in robot.joints]
     K = np.array([drive.stiffness if isinstance(drive, fj.ElasticDrive) else 0.0 for drive in drives])
     motors = [drive.motor if drive else fj.Motor(0.0) for drive in drives]
@@ -86,7 +87,7 @@ def lyapunov(robot, M, q, v, theta, theta_v, wanted, theta_d, theta_d_v):
 def beginning(robot, seed=0):
     """q, q', θ, θ' away from the reference."""
     x = 0.2 * np.random.default_rng(seed).normal(size=(4, robot.n))
-    elastic = np.array(robot.elastic)
+    elastic = np.array(robot.compliant)
     x[2:] = np.where(elastic, x[2:] + x[:2], x[:2])
     return x.ravel()
 
@@ -112,7 +113,7 @@ def lost_and_promised(robot):
     t, x, (q, v, theta, theta_v), wanted = symbols(robot, 1)
     tracking = {"reference": wanted, "gains": [ca.SX(x) for x in gains(robot)]}
     tau, theta_d, theta_d_v = fj.mixed_torque(robot, q, v, theta, theta_v, tracking=tracking)
-    a, theta_a = fj.elastic_forward_dynamics(robot, q, theta, v, theta_v, tau)
+    a, theta_a = forward(robot, q, v, theta, theta_v, tau)
     V, rate = lyapunov(robot, fj.mass_matrix(robot, q), q, v, theta, theta_v, wanted, theta_d, theta_d_v)
     rates = ca.vertcat(v, a, theta_v, theta_a, rate)
     V, promised = integrated(t, x, rates, np.append(beginning(robot), 0.0), [V, x[-1]]).T
@@ -198,14 +199,14 @@ def adapting(robot, Gamma):
     Y, zero = fj.base_regressor(robot, q, v, v_r, a_r), ca.SX.zeros(robot.n)
     given = Y @ estimate + (1 - elastic) * B * a_r + D * v_r + K_D * s  # at rigid joints, without S θ'' + C_1 θ'
     driving = elastic * K * (theta - q) + (1 - elastic) * given
-    asked = fj.generalized_forces(robot, q, theta, v, zero, zero, zero).tau_e
+    asked = fj.generalized_forces(robot, q, v, theta, zero, zero, zero).tau_e
     a = ca.solve(fj.mass_matrix(robot, q), driving - asked)
     known = ca.vertcat(v, a, theta_v, zero, Gamma * (Y.T @ s), 0)
     jerk = ca.jtimes(a, x, known) + ca.jacobian(a, t)
     tracking = {"reference": wanted, "gains": [ca.SX(x) for x in gains(robot)]}
     law = (q, v, a, jerk, theta, theta_v, estimate, ca.SX(Gamma))
     tau, theta_d, theta_d_v, rate = fj.adaptive_mixed_torque(robot, *law, tracking=tracking)
-    accelerations = fj.elastic_forward_dynamics(robot, q, theta, v, theta_v, tau)
+    accelerations = forward(robot, q, v, theta, theta_v, tau)
     V, loss = lyapunov(robot, fj.mass_matrix(robot, q), q, v, theta, theta_v, wanted, theta_d, theta_d_v)
     V += ca.dot(pi - estimate, (pi - estimate) / Gamma) / 2
     return t, x, ca.vertcat(v, accelerations.a, theta_v, accelerations.theta_a, rate, loss), V

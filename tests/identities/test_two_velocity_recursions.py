@@ -46,7 +46,7 @@ def test_residues_are_the_rational_numbers(variant):
     f = defects("RPR", variant)
 
     def values(number):
-        at = [Angle(number(x)) if j.kind == "revolute" else number(x) for x, j in zip(q, robot.joints)]
+        at = [Angle(number(x)) if j.kind.name == "revolute" else number(x) for x, j in zip(q, robot.joints)]
         return exactly(f, at, [number(x) for x in v], number=number)
 
     for fractions, residues in zip(values(Fraction), values(Residue)):

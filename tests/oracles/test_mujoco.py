@@ -34,7 +34,7 @@ def mujoco_model(robot, motors=None):
         if joint.moves:
             child.add_joint(
                 name=joint.name,
-                type=KIND[joint.kind],
+                type=KIND[joint.kind.name],
                 axis=[0, 0, 1],
                 damping=np.atleast_1d(joint.viscous_friction),
                 armature=0.0 if motors is None else motors[joint.name],
@@ -65,7 +65,7 @@ def test_inverse_dynamics_and_mass_matrix(robot):
 
 
 def test_robots_have_both_kinds_of_joints_and_fixed_links():
-    assert {joint.kind for joint in ROBOTS[0].joints} == {"revolute", "prismatic"}
+    assert {joint.kind.name for joint in ROBOTS[0].joints} == {"revolute", "prismatic"}
     assert len(ROBOTS[1].links) > ROBOTS[1].n
 
 

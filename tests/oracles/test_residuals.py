@@ -138,7 +138,7 @@ def motion_of(name, h):
 def test_residuals_filter_their_disturbances(name):
     """r' = −K r + K u  [DeLuca sec. II-A], of second order in the time between samples."""
     robot = ROBOTS[name]
-    if any(robot.elastic):
+    if any(robot.compliant):
         residual, channels = fj.JointTorqueResidual(robot, LINK, MOTOR), ("link", "motor")
     else:
         residual, channels = fj.MomentumResidual(robot, LINK), ("residual",)

@@ -87,7 +87,7 @@ def torques():
     motion = fj.Sinusoid(np.linspace(0.3, 0.9, 3), 0.5)(T)
     stiffness = np.full((len(T), 3), 900.0)
     vsa = fj.load("vsa_3r")
-    found.append(bits(*fj.variable_stiffness_inverse_dynamics(vsa, *motion, stiffness, 0 * stiffness, 0 * stiffness)))
+    found.append(bits(fj.inverse_dynamics(vsa, *motion, stiffness=[stiffness, 0 * stiffness, 0 * stiffness])))
     found.append(bits(fj.gains_from_poles([-10.0, -12.0, -11 + 3j, -11 - 3j])))
     found.append(bits(*fj.motor_motion(ELASTIC, *motion)))
     names, matrix = fj.base_parameters(ELASTIC).names, fj.base_parameters(ELASTIC).matrix

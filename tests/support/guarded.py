@@ -18,7 +18,8 @@ import numpy as np
 
 import flexjoint as fj
 from flexjoint.compiler.runtime.kernel import Kernel
-from flexjoint.simulation import loop
+from flexjoint.simulation.closed_loop import ClosedLoop
+from flexjoint.simulation.loop_kernel import Blocking, loop_kernel
 
 PAGE = mmap.PAGESIZE
 NOTHING, READ = 0, 1  # PROT_NONE, PROT_READ
@@ -78,10 +79,10 @@ def kernels() -> Iterator[Kernel]:
     yield fj.compile(fj.kinetic_energy, rigid)
     yield fj.compile(fj.gravity_torque, rigid, derivatives=[("tau", "q"), ("tau", "link2.mass")])
     yield fj.compile(fj.mass_matrix, long)
-    closed = loop.loop_kernel(loop.Setup(elastic, fj.MotorPD(elastic, [5.0, 1.0]), 1e-3), loop.Cut(5, 2.0))
+    closed = loop_kernel(ClosedLoop(elastic, fj.MotorPD(elastic, [5.0, 1.0]), 1e-3), Blocking(5, 2.0))
     yield closed.kernel
-    if closed.preparation:
-        yield closed.preparation
+    if closed.precomputation:
+        yield closed.precomputation
 
 
 def exercise(kernel: Kernel) -> int:

@@ -4,7 +4,7 @@ import casadi as ca
 
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.scan import scan, tracing
-from flexjoint.compiler.ir.trace import trace
+from flexjoint.compiler.pipeline import trace
 
 
 def sums(a, b):

@@ -108,7 +108,7 @@ def explicit(robot: Robot) -> Explicit:
         It, Ia = motor.transverse_inertia, motor.axial_inertia
         inertia = np.diag([It, It, Ia])
         bodies.append(Link(f"rotor_of_{joint.name}", mount, carrier, motor.mass, np.zeros(3), inertia))
-        rows.append(motor.gear_ratio * np.eye(2 * robot.n)[i + robot.n * robot.elastic[i]])
+        rows.append(motor.gear_ratio * np.eye(2 * robot.n)[i + robot.n * robot.compliant[i]])
     made = Robot(f"explicit_{robot.name}", (*bare, *bodies), robot.gravity, robot.tool, allow_unphysical=True)
     return Explicit(made, np.array(rows))
 

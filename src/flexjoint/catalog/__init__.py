@@ -1,4 +1,4 @@
-"""The robots that come with flexjoint: one robot file (TOML) each."""
+"""Built-in robots: one robot file (TOML) each, with the source of its numbers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,13 @@ _FOLDER = Path(__file__).parent
 
 
 def builtin_robots() -> list[str]:
-    """Names of the built-in robots, sorted: what `load` accepts beside a path."""
+    """Names of the built-in robots, sorted; `load` takes each of them.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> "kuka_lwr" in fj.builtin_robots()
+        True
+    """
     return sorted(path.stem for path in _FOLDER.glob("*.toml"))
 
 

@@ -15,7 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from .command_result import CommandResult, print_result
 from .standard_output import STREAM, to_a_reader
-from .terminal_text import one_line
+from .terminal_text import WIPE, one_line
 
 BAD_INPUT = 2  # exit codes; 1 is an error inside flexjoint
 DIVERGED = 3
@@ -167,6 +167,7 @@ def perform(
     import warnings
 
     from ..errors import FlexjointError, FlexjointWarning, InputError
+    from .progress import reports
 
     said = set()
 
@@ -182,7 +183,8 @@ def perform(
             warnings.showwarning = show  # type: ignore[assignment]
             if options.json and output == STREAM:
                 raise InputError("--json and -o - both write to standard output; choose one, or give -o a file name")
-            result = work()
+            with reports(options):
+                result = work()
         if options.json or not options.quiet:
             print_result(result, options.json, output == STREAM)
     except FlexjointWarning as warning:
@@ -214,5 +216,5 @@ def translator(ctx: typer.Context, aliases: dict[str, str]) -> Callable[[str], s
 
 
 def say(message: str) -> None:
-    """Print one line on standard error."""
-    typer.echo(f"flexjoint: {one_line(message)}", err=True)
+    """One line on stderr; on a terminal in the place of what was reported last."""
+    typer.echo(f"{WIPE if sys.stderr.isatty() else ''}flexjoint: {one_line(message)}", err=True)

@@ -13,7 +13,7 @@ from .parameters import AlgorithmName, LinkName, Order, RobotName
 from .standard_output import STREAM, send_folder
 
 if TYPE_CHECKING:
-    from ..algorithm.api import Algorithm
+    from ..algorithm.algorithm import Algorithm
     from ..compiler.ir.program import Array
     from ..compiler.runtime.kernel import Kernel
 

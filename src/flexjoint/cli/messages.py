@@ -20,7 +20,7 @@ from typing import Any
 
 VALUE = r"\([^()]*\)|\[[^\[\]]*\]|'[^']*'|[\w.+%-]*\w"
 IN_FILES = ("allow_unphysical", "rotors_in_links", "fidelity", "tool", "gravity")  # keys of robot files
-PHRASES = {"fj.parameters(robot)": "'flexjoint info ROBOT --parameters'"}
+PHRASES = {"fj.robot_parameters(robot)": "'flexjoint info ROBOT --parameters'"}
 
 
 def with_options(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) -> str:

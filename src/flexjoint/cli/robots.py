@@ -57,7 +57,7 @@ def info(
 @command()
 def config() -> CommandResult:
     """Show versions, processor and call path of this installation."""
-    from ..algorithm.api import configuration, configuration_text
+    from ..algorithm.configuration import configuration, configuration_text
 
     found = configuration()
     return CommandResult([configuration_text(found)], found)
@@ -83,7 +83,7 @@ def link_cells(link: Link) -> dict[str, str]:
         "link": link.name,
         "parent": link.parent,
         "joint": joint.name,
-        "kind": joint.kind,
+        "kind": joint.kind.name,
         "mass, kg": f"{link.mass:g}",
         "drive": drive_kind(joint.drive) if joint.moves else "",
         "B": ", ".join(f"{motor.inertia:g}" for motor in joint.drive.motors) if joint.drive else "",
@@ -95,13 +95,12 @@ def link_cells(link: Link) -> dict[str, str]:
 def link_data(link: Link) -> dict[str, Any]:
     """A link and its joint for programs; None for what a joint without a drive does not have."""
     joint, drive = link.joint, link.joint.drive
-    slides = joint.kind == "prismatic"
     stiffness = getattr(drive, "stiffness", None)
     return {
         "link": link.name,
         "parent": link.parent,
         "joint": joint.name,
-        "kind": joint.kind,
+        "kind": joint.kind.name,
         "mass_kg": link.mass,
         "drive": drive_kind(drive) if joint.moves else None,
         "motor_inertias": [motor.inertia for motor in drive.motors] if drive else [],
@@ -109,38 +108,35 @@ def link_data(link: Link) -> dict[str, Any]:
         "springs": stiffness_of(drive).split(", ") if not isinstance(stiffness, int | float) and drive else [],
         "viscous_friction": joint.viscous_friction,
         "units": {
-            "motor_inertias": "kg" if slides else "kg m²",
-            "stiffness": "N/m" if slides else "Nm/rad",
-            "viscous_friction": "N s/m" if slides else "Nm s/rad",
+            "motor_inertias": joint.kind.unit("kg m² | kg"),
+            "stiffness": joint.kind.unit("Nm/rad | N/m"),
+            "viscous_friction": joint.kind.unit("Nm s/rad | N s/m"),
         },
     }
 
 
 def operation_counts(robot: Robot) -> dict[str, int]:
     """Operations per evaluation by algorithm."""
-    from .. import (
-        damped_inverse_dynamics,
-        forward_dynamics,
-        inverse_dynamics,
-        jacobian,
-        mass_matrix,
-        variable_stiffness_inverse_dynamics,
-    )
+    from .. import forward_dynamics, inverse_dynamics, inverse_dynamics_step, jacobian, mass_matrix
 
     stiff = robot.rigid()
-    inverse = damped_inverse_dynamics if any(robot.damped) else inverse_dynamics
-    if any(robot.antagonistic):
-        inverse = variable_stiffness_inverse_dynamics
-    rows = [(inverse.__name__, inverse, robot), ("mass_matrix", mass_matrix, robot)]
-    rows += [("forward_dynamics, rigid joints", forward_dynamics, stiff), ("jacobian", jacobian, robot)]
-    return {name: algorithm.trace(x, algorithm.structure(x))[0].operations for name, algorithm, x in rows}
+    step = any(robot.damped) and not any(robot.variable_stiffness)
+    inverse = inverse_dynamics_step if step else inverse_dynamics
+    options = {"stiffness": 3} if any(robot.variable_stiffness) else {}
+    rows: list[tuple[str, Any, Robot, dict[str, Any]]] = [
+        (inverse.__name__, inverse, robot if step else robot.without_spring_damping(), options),
+        ("mass_matrix", mass_matrix, robot, {}),
+        ("forward_dynamics, rigid joints", forward_dynamics, stiff, {}),
+        ("jacobian", jacobian, robot, {}),
+    ]
+    return {name: function.trace(x, function.structure(x, **how))[0].operations for name, function, x, how in rows}
 
 
 def parameter_data(robot: Robot) -> list[dict[str, Any]]:
     """Parameters for programs."""
-    from ..robot.parameters import parameters
+    from ..robot.parameters import robot_parameters
 
-    return [{"path": x.path, "value": x.value, "unit": x.unit} for x in parameters(robot).values()]
+    return [{"path": x.path, "value": x.value, "unit": x.unit} for x in robot_parameters(robot).values()]
 
 
 def parameter_table(robot: Robot) -> Table:
@@ -164,4 +160,4 @@ def stiffness_of(drive: Any) -> str:
 
 def joint_letters(robot: Robot) -> str:
     """Kinds of the joints as letters, such as RRP."""
-    return "".join("R" if joint.kind == "revolute" else "P" for joint in robot.joints) or "no joints"
+    return "".join(joint.kind.letter for joint in robot.joints) or "no joints"

@@ -181,7 +181,7 @@ def run_table(run: Simulation) -> Table:
 
     end = "error when it diverged" if run.diverged else "error at the end"
     largest, final, torques = run_errors(run)
-    forces = [f"{x:.3g} {force_unit(kind)}" for x, kind in zip(torques, run.robot.motor_kinds)]
+    forces = [f"{x:.3g} {kind.unit('Nm | N')}" for x, kind in zip(torques, run.robot.motor_kinds)]
     rows = []
     for i, (joint, unit, factor) in enumerate(zip(run.robot.joints, *shown_units(run.robot))):
         own = [force for force, k in zip(forces, run.robot.motor_joints) if k == i]
@@ -208,10 +208,10 @@ def run_data(run: Simulation) -> dict[str, Any]:
             "joint": joint.name,
             "largest_error": largest[i],
             "final_error": final[i],
-            "error_unit": "m" if joint.kind == "prismatic" else "rad",
+            "error_unit": joint.kind.unit("rad | m"),
             "motors": [
-                {"motor": robot.motor_names[k], "largest_torque": torques[k], "unit": force_unit(robot.motor_kinds[k])}
-                for k in range(robot.motor_count)
+                {"motor": robot.motor_names[k], "largest_torque": torques[k], "unit": kind.unit("Nm | N")}
+                for k, kind in enumerate(robot.motor_kinds)
                 if robot.motor_joints[k] == i
             ],
         }
@@ -227,11 +227,6 @@ def run_data(run: Simulation) -> dict[str, Any]:
         "diverged_joint": robot.joints[int(run.joint)].name if run.diverged else None,
         "joints": joints,
     }
-
-
-def force_unit(kind: str) -> str:
-    """Unit of a motor torque or force."""
-    return "Nm" if kind == "revolute" else "N"
 
 
 def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> list[Path]:
@@ -300,7 +295,7 @@ def study_data(study: MonteCarlo) -> dict[str, Any]:
     from ..studies.monte_carlo import LEVELS
 
     robot, some = study.robot, study.samples.size > 0
-    units = ["m" if joint.kind == "prismatic" else "rad" for joint in robot.joints]
+    units = [joint.kind.unit("rad | m") for joint in robot.joints]
     kinds = {f"{kind}_error_quantiles": study.quantiles(LEVELS, kind) for kind in ("largest", "final") if some}
     joints = [
         {

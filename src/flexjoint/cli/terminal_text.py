@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+WIPE = "\r\x1b[2K"  # empties the line of a terminal
+
 
 def harmless(text: str, keep: str = "") -> str:
     """The text with control characters, except those in `keep`, as escapes such as \\x1b."""

@@ -84,7 +84,7 @@ def computed(
     from ..trajectory import load_stiffness
 
     if stiffness is None:
-        if any(robot.antagonistic):
+        if any(robot.variable_stiffness):
             raise InputError(f"{robot.name} has joints with variable stiffness; give their stiffness with --stiffness")
         return motor_table(robot, motion, period, rigid=rigid, **options)
     if rigid:

@@ -17,13 +17,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..checks import positive
-from ..dynamics.linearization import chain_length, held_torques, linearizing_control, refuse_coupled_motors
+from ..dynamics.linearization import chain_length, held_torques, uncoupled_motors
 from ..dynamics.links import torque_derivatives
+from ..dynamics.requirements import require
 from ..robot import Robot
 from ..spatial import sx
 from ..types import FloatArray, Signal, Stack
 from .base import Controller, JointState, LawResult, Registration, require_one_motor_per_joint
 from .gains import check_gains, gains_from_poles
+from .laws.linearizing import linearizing_control
 
 
 class ControllerState(NamedTuple):
@@ -75,7 +77,7 @@ class FeedbackLinearization(Controller):
 
     def __post_init__(self) -> None:
         robot = require_one_motor_per_joint(self)
-        refuse_coupled_motors("FeedbackLinearization", robot)
+        require("FeedbackLinearization", robot, uncoupled_motors)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
 
@@ -90,7 +92,10 @@ class FeedbackLinearization(Controller):
 
     def start(self, reference: Sequence[Any]) -> ControllerState:
         """The state on a reference [q_d, q_d', ...]: the torques that this motion takes."""
-        tau = torque_derivatives(self.robot, *self.stack(reference), order=self.order - 2)
+        motion = self.stack(reference)
+        if not any(map(len, held_torques(self.robot))):  # nothing is integrated, so no torque is computed
+            return ControllerState(*np.zeros((2, *np.shape(motion[0]))))
+        tau = torque_derivatives(self.robot, *motion, order=self.order - 2)
         return ControllerState(*self._integrated([*tau, np.zeros_like(tau[0])]))
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:

@@ -287,7 +287,7 @@ class Detections:
 
     def unit(self, channel: str, entry: int) -> str:
         """Unit of a residual, Nm or N."""
-        return "Nm" if self.robot.motor_kinds[entry] == "revolute" else "N"  # first motors have the order of the joints
+        return self.robot.motor_kinds[entry].unit("Nm | N")  # first motors have the order of the joints
 
 
 def detect(
@@ -385,13 +385,13 @@ def residual_of(log: Log, cutoff: float, wanted: str = "best") -> TimedObserver:
             f"detect: the motor torques tau are not in the log, which has {', '.join(known)}; give tau, or q, v and "
             "tau_e (tau_J) of joint torque sensors"
         )
-    if not any(robot.elastic):
+    if not any(robot.compliant):
         require(log, ("q", "v", "tau"), "of a rigid robot")
         return MomentumResidual(robot, cutoff, period, longest(period))
     if "q" not in known and "theta" in known:
         return MotorEncoderResidual(robot, cutoff, MOTOR_FASTER * cutoff, period, longest(period))
     whole = [x for x in ("q", "v", "theta_v") if x not in known]
-    if not whole and "tau_e" in known and not any(robot.antagonistic):
+    if not whole and "tau_e" in known and not any(robot.variable_stiffness):
         return JointTorqueResidual(robot, cutoff, cutoff, period, longest(period), True)
     if sensed and (whole or "theta" not in known):
         return link_residual(log, cutoff)
@@ -405,7 +405,7 @@ def link_residual(log: Log, cutoff: float) -> LinkResidual:
     sensors = log.sensors or (True,) * robot.n
     drives = [
         None if sensor and not elastic else joint.drive
-        for joint, elastic, sensor in zip(robot.joints, robot.elastic, sensors)
+        for joint, elastic, sensor in zip(robot.joints, robot.compliant, sensors)
     ]
     return LinkResidual(robot.with_drives(drives), cutoff, log.period, longest(log.period))
 

@@ -1,4 +1,4 @@
-"""Angles of frames that look like degrees where rad are expected."""
+"""Checks for angles in degrees where rad are expected."""
 
 from __future__ import annotations
 
@@ -6,13 +6,23 @@ import math
 
 from ..errors import RobotError, warn
 
-FULL_TURN = 2 * math.pi * (1 + 1e-9)  # rad: no angle between frames needs more
+FULL_TURN = 2 * math.pi * (1 + 1e-9)  # rad: the largest angle between two frames
 
 
 def check_angle(what: str, angle: float, place: str, remedy: str) -> None:
-    """Refuse a whole number beyond a full turn, which nobody means in rad; warn of any other angle beyond it.
+    """Check that an angle lies within a full turn.
 
-    `what` names the angle, `place` begins the message, and `remedy` says how to write degrees there.
+    Args:
+        what: name of the angle.
+        angle: the angle, in rad.
+        place: beginning of the message.
+        remedy: how to write degrees there.
+
+    Raises:
+        RobotError: the angle is a whole number beyond a full turn, which is hardly meant in rad.
+
+    Warns:
+        FlexjointWarning: any other angle beyond a full turn.
     """
     if not math.isfinite(angle) or abs(angle) <= FULL_TURN:
         return

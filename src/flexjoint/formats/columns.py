@@ -1,4 +1,4 @@
-"""Names and units of the columns of a table: `joint1`, or `joint1 [deg]` where the unit is not that of SI."""
+"""Names and units of table columns: `joint1`, or `joint1 [deg]` with a unit other than SI."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from ..errors import InputError, quoted, warn
+from ..types import FloatArray
 
 TIME_NAMES = ("t", "time")
 SECONDS = {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": math.pi / 180, "°": math.pi / 180}
 LENGTHS = {"m": 1.0, "mm": 1e-3, "cm": 1e-2}
-FEW = 10  # samples: so many may be whole seconds apart
+FEW = 10  # samples: this many may be whole seconds apart
 NUMBERED = re.compile(r"(?P<stem>.*?)[._ -]?(?P<number>[0-9]{1,6})")
-POSITIONS = ("q", "j", "joint", "axis", "pos", "position", "angle")  # before numbers, as in q1 or joint_1
-QUANTITIES = {  # likewise, of columns that hold something else
+POSITIONS = ("q", "j", "joint", "axis", "pos", "position", "angle")  # names before a number, as in q1 or joint_1
+QUANTITIES = {  # likewise, for other quantities
     **dict.fromkeys(("v", "dq", "qd", "qdot", "vel", "velocity", "w", "omega"), "velocities"),
     **dict.fromkeys(("a", "ddq", "qdd", "acc", "acceleration"), "accelerations"),
     **dict.fromkeys(("tau", "tau_j", "tau_m", "torque", "effort", "f", "force", "current", "i"), "torques or currents"),
@@ -26,26 +27,49 @@ COLUMN = re.compile(r"\s*(?P<name>[^\[\]]*?)\s*(?:\[(?P<unit>[^\]]*)\])?\s*")
 
 
 def parts(header: str) -> tuple[str, str]:
-    """Name and unit of a column."""
+    """Name and unit of a column from its header; the unit is "" if there is none."""
     matched = COLUMN.fullmatch(header)
     return (matched["name"], (matched["unit"] or "").strip()) if matched else (header, "")
 
 
-def scaled(values: np.ndarray, unit: str, known: Mapping[str, float], header: str, place: str) -> np.ndarray:
-    """In SI units."""
+def scaled(values: FloatArray, unit: str, known: Mapping[str, float], header: str, place: str) -> FloatArray:
+    """The values of a column in SI units.
+
+    Args:
+        values: the column.
+        unit: its unit, "" for SI.
+        known: allowed units, each with its size in SI.
+        header: header of the column, for the message.
+        place: file of the column, which begins the message.
+
+    Raises:
+        InputError: the unit is not allowed.
+    """
     if unit not in known:
         units = ", ".join(x for x in known if x)
         raise InputError(
-            f"{place}: the unit of '{quoted(header)}' is none of {units}; change it in the header, with the numbers"
+            f"{place}: the unit of '{quoted(header)}' is none of {units}; convert the numbers and the header"
         )
     return np.asarray(values, dtype=float) * known[unit]
 
 
 def unnamed_order(names: Sequence[str], joints: Sequence[str], robot: str, place: str) -> list[int]:
-    """Which column belongs to which joint where none has a joint's name: by number, else as they stand.
+    """The column of each joint if no column has the name of a joint: by number, otherwise in their order.
 
-    Numbers go from 1 or from 0.  Numbers that do not fit, and names of other quantities, are refused; names that say
-    nothing are read as they stand, with a warning.
+    Args:
+        names: names of the columns, one per joint.
+        joints: names of the joints.
+        robot: name of the robot, for messages.
+        place: file of the columns, which begins the message.
+
+    Returns:
+        Index of the column of each joint.
+
+    Raises:
+        InputError: the columns are numbered neither from 1 nor from 0, or hold another quantity, such as tau1.
+
+    Warns:
+        FlexjointWarning: the names say nothing, so the columns are read in their order.
     """
     known = ", ".join(f"{x:.40}" for x in joints[:8]) + (", ..." if len(joints) > 8 else "")
     matches = [matched for name in names if (matched := NUMBERED.fullmatch(name.lower()))]
@@ -72,8 +96,8 @@ def unnamed_order(names: Sequence[str], joints: Sequence[str], robot: str, place
     return list(range(len(joints)))
 
 
-def warn_of_milliseconds(times: np.ndarray, header: str, place: str) -> None:
-    """Whole steps of a second or more without a unit: milliseconds, or numbers of samples?"""
+def warn_of_milliseconds(times: FloatArray, header: str, place: str) -> None:
+    """Warn of times without a unit in whole steps of a second or more: they may be milliseconds or sample numbers."""
     steps = np.diff(times)
     if len(times) > FEW and steps.min() >= 1.0 and np.array_equal(times, np.round(times)):
         warn(

@@ -1,8 +1,8 @@
-"""Tables of numbers in CSV files, read in chunks: memory grows with the numbers that are kept, not with the file.
+"""Tables of numbers in CSV files, read in chunks: memory grows with the columns that are kept, not with the file.
 
-Separators are commas, semicolons, tabs or blanks; with all but commas a number may have a decimal comma.  A byte order
-mark, any line ends, blank lines and comments (`#`) are fine.  The first line may be a header; a comment of as many
-cells before the first numbers is one too.  Whatever is wrong with a file is an InputError that says where.
+Separators are commas, semicolons, tabs or blanks; with any but commas, numbers may have decimal commas.  A byte order
+mark, all line ends, blank lines and comments (`#`) are accepted.  The first line may be a header, and so may a comment
+before the first numbers with as many cells.  Every mistake in a file is an InputError that says where it is.
 """
 
 from __future__ import annotations
@@ -18,24 +18,30 @@ from typing import IO, NamedTuple
 import numpy as np
 
 from ..errors import InputError, quoted
+from ..types import FloatArray
 from .toml import path_text
 
 MAX_TABLE_BYTES = 500_000_000
-MAX_NUMBERS = 40_000_000  # that are kept: 320 MB
+MAX_NUMBERS = 40_000_000  # kept, 320 MB
 MAX_COLUMNS = 4096
 MAX_LINE = 1_000_000  # bytes
 MAX_COMMENTS = 1_000_000  # lines
 CHUNK = 1 << 20  # bytes
-NO_NUMBER = ("", "na", "n/a", "null", "none")  # beside NaN: a number that was lost
+NO_NUMBER = ("", "na", "n/a", "null", "none")  # cells that count as NaN, beside NaN itself
 BLANK_LINES = re.compile(rb"\n[ \n]+")
 BLANKS = re.compile(r"[ \t]+")
 
 
 class CsvTable(NamedTuple):
-    """The header, None if the first line already has numbers, and the chosen columns side by side, (m, chosen)."""
+    """A table of numbers.
+
+    Attributes:
+        header: names of all columns of the file; None without a header.
+        numbers: (m, chosen), the chosen columns in the chosen order.
+    """
 
     header: list[str] | None
-    numbers: np.ndarray
+    numbers: FloatArray
 
 
 Choose = Callable[[list[str] | None, int], Sequence[int]]
@@ -46,8 +52,16 @@ def read_csv(
 ) -> CsvTable:
     """Chosen columns of a CSV file.
 
-    `what` says what the file should be.  `choose(header, width)` gives the indices of the columns to keep, in order, or
-    raises; others may hold any text.  With `lost` a cell without a number is NaN, else it is refused.
+    Args:
+        path: path of the file.
+        what: what the file should be, for messages.
+        choose: function from the header, or None, and the number of columns to the indices of the columns to keep;
+            other columns may hold any text.
+        lost: whether an empty cell is NaN; by default it is refused.
+        most: largest size of the file, in bytes.
+
+    Raises:
+        InputError: the file cannot be read, or is not a table of numbers; the message names the sample and the column.
     """
     place = path_text(path, what, InputError)
     try:
@@ -62,17 +76,17 @@ def read_csv(
 
 
 def parse_csv(file: IO[bytes], place: str, choose: Choose, *, lost: bool = False) -> CsvTable:
-    """The same from an open file; `place` begins every message."""
+    """As `read_csv`, from an open file; `place` begins every message."""
     return Reader(place, lost).read(file, choose)
 
 
 def shown(text: str, most: int = 40) -> str:
-    """A text from a file, quoted, in a message."""
+    """A text from a file as a message quotes it."""
     return repr(text if len(text) <= most else text[: most - 3] + "...")
 
 
 class Reader:
-    """One file; what is learnt from its first lines holds for the rest."""
+    """Reader of one file; the first lines determine separator, width and header of the whole file."""
 
     def __init__(self, place: str, lost: bool) -> None:
         self.place, self.lost = place, lost
@@ -81,13 +95,15 @@ class Reader:
         self.keep: list[int] = []
         self.rows = self.comments = self.lines = 0
         self.comment = ""  # the last one before the first sample
-        self.decimal = ""  # "," or ".", once one was met
+        self.decimal = ""  # "," or ".", once found
         self.table = np.empty((0, 0))
 
     def error(self, problem: str) -> InputError:
+        """The error for a problem of this file."""
         return InputError(f"{self.place}: {problem}")
 
     def read(self, file: IO[bytes], choose: Choose) -> CsvTable:
+        """The table in the file."""
         self.lines = line_count(file)
         for text in self.chunks(file):
             lines = self.samples(text)
@@ -96,7 +112,7 @@ class Reader:
             if lines:
                 self.append(self.numbers(lines))
         if not self.width:
-            raise self.error("the file is empty; a header and at least one sample are needed, a line each")
+            raise self.error("the file is empty; a header and at least one sample are needed, one line each")
         if not self.rows:
             raise self.error("there is a header but no sample; a header and at least one sample are needed")
         self.table.resize((self.rows, len(self.keep)), refcheck=False)
@@ -105,14 +121,14 @@ class Reader:
     # Lines ------------------------------------------------------------------------------------------------------------
 
     def chunks(self, file: IO[bytes]) -> Iterator[str]:
-        """Whole lines, with \\n at their ends."""
+        """Blocks of whole lines, which end with \\n."""
         rest, first = b"", True
         while True:
             data = file.read(CHUNK)
             rest += data
             cut = max(rest.rfind(b"\n"), rest.rfind(b"\r")) + 1 if data else len(rest)
             if len(rest) - cut > MAX_LINE:
-                raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is no table of numbers")
+                raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is not a table of numbers")
             whole, rest = rest[:cut], rest[cut:]
             if whole:
                 yield self.decoded(whole, first)
@@ -121,6 +137,7 @@ class Reader:
                 return
 
     def decoded(self, data: bytes, first: bool) -> str:
+        """A block as text, without most blank lines."""
         data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if b"\n\n" in data or b"\n " in data:
             data = BLANK_LINES.sub(b"\n", data)
@@ -130,14 +147,14 @@ class Reader:
             raise self.error(f"not a text file in UTF-8 ({error.reason}); save it as CSV in UTF-8") from None
 
     def samples(self, text: str) -> list[str]:
-        """Lines that are neither blank nor comments."""
+        """The lines that are neither blank nor comments."""
         lines = text.split("\n")
         if "#" not in text:
             return [line for line in lines if line and not line.isspace()]
         kept = [line for line in lines if line and not line.isspace() and not line.lstrip().startswith("#")]
         self.comments += sum(line.lstrip().startswith("#") for line in lines)
         if self.comments > MAX_COMMENTS:
-            raise self.error(f"more than {MAX_COMMENTS:,} lines are comments; this is no table of numbers")
+            raise self.error(f"more than {MAX_COMMENTS:,} lines are comments; this is not a table of numbers")
         if not self.width:
             end = lines.index(kept[0]) if kept else len(lines)
             remarks = [line for line in lines[:end] if line.lstrip().startswith("#")]
@@ -145,9 +162,9 @@ class Reader:
         return kept
 
     def begin(self, lines: list[str], choose: Choose) -> list[str]:
-        """Learn the separator, the header and the columns from the first line; the lines that are samples."""
+        """Determine separator, header and columns from the first line; returns the lines that are samples."""
         if len(lines[0]) > MAX_LINE:
-            raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is no table of numbers")
+            raise self.error(f"a line is longer than {MAX_LINE:,} bytes; this is not a table of numbers")
         self.mark = separator(lines[0])
         cells = self.cells(lines[0])
         self.width = len(cells)
@@ -165,6 +182,7 @@ class Reader:
         return lines[headed:]
 
     def cells(self, line: str) -> list[str]:
+        """The cells of a line, without blanks around them."""
         if self.mark == " ":
             return BLANKS.split(line.strip())
         try:
@@ -173,11 +191,13 @@ class Reader:
             raise self.error(f"not a table of numbers: {error}") from None
 
     def name(self, j: int) -> str:
+        """Name of a column in a message."""
         return shown(self.header[j]) if self.header and self.header[j] else f"column {j + 1}"
 
     # Numbers ----------------------------------------------------------------------------------------------------------
 
-    def append(self, found: np.ndarray) -> None:
+    def append(self, found: FloatArray) -> None:
+        """Add rows to the table, which grows by a quarter at a time."""
         wanted = self.rows + len(found)
         self.check_size(wanted)
         if wanted > len(self.table):
@@ -186,14 +206,15 @@ class Reader:
         self.rows = wanted
 
     def check_size(self, rows: int) -> None:
+        """Refuse a table with too many numbers."""
         if rows * len(self.keep) > MAX_NUMBERS:
             raise self.error(
-                f"more than {MAX_NUMBERS:,} numbers in the {len(self.keep)} columns that are used; cut the file into "
+                f"more than {MAX_NUMBERS:,} numbers in the {len(self.keep)} used columns; cut the file into "
                 "several, or take fewer samples"
             )
 
-    def numbers(self, lines: list[str]) -> np.ndarray:
-        """Of the chosen columns, (lines, chosen)."""
+    def numbers(self, lines: list[str]) -> FloatArray:
+        """The chosen columns of some lines, (lines, chosen)."""
         if self.mark == " ":
             lines = [BLANKS.sub(" ", line.strip()) for line in lines]
         text = "\n".join(lines)
@@ -215,22 +236,21 @@ class Reader:
             found = self.parsed([empty.sub("nan", line) for line in plain])
         return self.cell_by_cell(lines) if found is None else found
 
-    def parsed(self, lines: list[str]) -> np.ndarray | None:
-        """All at once, None if something is no number."""
+    def parsed(self, lines: list[str]) -> FloatArray | None:
+        """The chosen columns, read at once; None if a cell is not a number."""
         try:
             return np.loadtxt(lines, delimiter=self.mark, comments=None, usecols=self.keep, ndmin=2)
         except (ValueError, OverflowError):
             return None
 
     def settle(self, decimal: str) -> None:
+        """Refuse a file with both decimal points and decimal commas."""
         if self.decimal not in ("", decimal):
-            raise self.error(
-                "some numbers have decimal points and some have decimal commas; write all of them in one way"
-            )
+            raise self.error("some numbers have decimal points and some have decimal commas; use one of them")
         self.decimal = decimal
 
-    def cell_by_cell(self, lines: list[str]) -> np.ndarray:
-        """Slower: quotes are taken off, and the first mistake is named."""
+    def cell_by_cell(self, lines: list[str]) -> FloatArray:
+        """The chosen columns, read cell by cell: slower, but quotes are removed and the first mistake is named."""
         found = np.empty((len(lines), len(self.keep)))
         for i, line in enumerate(lines):
             cells, k = self.cells(line), self.rows + i + 1
@@ -242,14 +262,17 @@ class Reader:
 
     @property
     def first(self) -> str:
+        """Name of the line that determines the width."""
         return "header" if self.header else "first sample"
 
     def hint(self, cells: list[str]) -> str:
+        """Advice for a line with too many cells."""
         if self.mark == "," and len(cells) > self.width:
             return "; with decimal commas columns must be separated by semicolons"
         return ""
 
     def number(self, cell: str, k: int, column: int) -> float:
+        """The number in the cell of sample k; NaN if it is lost."""
         if self.lost and cell.lower() in NO_NUMBER:
             return math.nan
         if self.mark != "," and ("," in cell or "." in cell):
@@ -260,6 +283,7 @@ class Reader:
         return float(cell.replace(",", ".") if self.mark != "," else cell)
 
     def is_number(self, cell: str) -> bool:
+        """Whether a cell is a number."""
         if "_" in cell:
             return False
         try:
@@ -270,7 +294,7 @@ class Reader:
 
 
 def line_count(file: IO[bytes]) -> int:
-    """Lines that are not blank, about, of a file that can be read twice; else 0."""
+    """Approximate number of lines that are not blank; 0 for a file that cannot be read twice."""
     if not file.seekable():
         return 0
     begin, found = file.tell(), 0
@@ -281,7 +305,7 @@ def line_count(file: IO[bytes]) -> int:
 
 
 def separator(line: str) -> str:
-    """Of the cells of a line: semicolons before tabs before commas, else blanks."""
+    """Separator of the cells of a line: semicolons before tabs before commas, otherwise blanks."""
     bare = re.sub(r'"[^"]*"', "", line)
     if ";" in bare:
         return ";"

@@ -10,6 +10,7 @@ import numpy as np
 from ..compiler.ir.program import Program
 from ..compiler.ir.reference import NumpyArithmetic, interpret
 from ..compiler.ir.trace import Recorder, by_rows
+from ..compiler.pipeline import optimise
 from ..lazy import ca
 
 
@@ -35,7 +36,7 @@ def evaluate(
     rows = len(inputs[0])
     recorder = Recorder("evaluate", [by_rows(ca, x) for x in symbols], definitions or {})
     results = tuple(tuple(x) for x in recorder.values([by_rows(ca, x) for x in expressions]))
-    program = Program("evaluate", (), (), tuple(recorder.build.code), results)
+    program = Program("evaluate", (), (), tuple(recorder.build.code), results).with_loop_bodies(optimise)
     with np.errstate(all="ignore"):
         found = interpret(program, [x.reshape(rows, -1).T for x in inputs], Rows())
     shapes = [x.shape for x in expressions]

@@ -10,7 +10,6 @@ import numpy as np
 from ..compiler.ir import elementary
 from ..compiler.ir.program import Array, Builder, Program
 from ..compiler.ir.reference import FloatArithmetic
-from ..compiler.passes.optimise import optimise
 
 if TYPE_CHECKING:
     from ..compiler.runtime.kernel import Kernel
@@ -70,7 +69,8 @@ def of_array(names: str, x: np.ndarray) -> list[np.ndarray]:
 
 @cache
 def kernel(names: str) -> Kernel:
-    from ..compiler.runtime.kernel import Kernel, Result
+    from ..compiler.pipeline import cached, optimise
+    from ..compiler.runtime.kernel import Result
 
     def several(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
         return arrays
@@ -81,4 +81,4 @@ def kernel(names: str) -> Kernel:
     outputs = tuple(Array(name, ()) for name in names.split())
     program = Program(names, (Array("x", ()),), outputs, tuple(build.code), tuple(results))
     result = Result([None] * len(outputs), several)
-    return Kernel(optimise(program), result, key=f"elementary functions {names}", type=several)
+    return cached(f"elementary functions {names}", lambda: (optimise(program), result), several)

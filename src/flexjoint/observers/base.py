@@ -9,12 +9,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import check_count, declared, declared_all
@@ -23,6 +23,8 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca
 from ..types import Expression, FloatArray, Signal, Stack
+
+ObserverResult: TypeAlias = tuple[Sequence[Expression], Mapping[str, Expression]]  # the next state, and the outputs
 
 
 class Measurement(NamedTuple):
@@ -69,9 +71,7 @@ class Observer(ABC):
         """State and outputs at the first measurement, arrays (..., size); no time has passed yet."""
 
     @abstractmethod
-    def law(
-        self, state: Stack, measurement: Measurement, torque: Expression
-    ) -> tuple[Sequence[Expression], Mapping[str, Expression]]:
+    def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
         """The law, in SX, one period after the call before.
 
         Args:

@@ -16,7 +16,7 @@ from ..spatial import ca, sx
 from ..types import Expression, FloatArray
 from .base import Measurement
 from .residual import Status, split
-from .timed import ObserverWrapper, TimedObserver
+from .timed import ObserverWrapper, StepResult, TimedObserver
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,9 +82,7 @@ class Detector(ObserverWrapper):
     def outputs(self) -> dict[str, int]:
         return {**self.residual.outputs, **{f"{x}_alarm": len(y) for x, y in self.thresholds.items()}}
 
-    def step(
-        self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         inner, alarm, above = split(state, self.sizes)
         after, found = self.residual.step(inner, h, measurement, torque)
         size, level = ca.fabs(ca.vertcat(*(found[x] for x in self.thresholds))), sx(self.level)

@@ -21,7 +21,7 @@ from .base import Measurement
 from .detector import Detector
 from .momentum import JointTorqueResidual, MomentumResidual
 from .residual import ResidualState, Status, split
-from .timed import ObserverWrapper
+from .timed import ObserverWrapper, StepResult
 
 EXCITATION = 0.01  # least variance of a torque, relative to its mean square, that distinguishes loss from bias
 
@@ -103,7 +103,7 @@ class FaultIdentifier(ObserverWrapper):
     def motor_channels(self) -> list[tuple[str, int]]:
         """The channel and entry that show the faults of each motor."""
         names = list(self.channels)
-        behind = [self.robot.elastic[i] for i in self.robot.motor_joints]
+        behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
         return [(names[-1] if spring else names[0], k) for k, spring in enumerate(behind)]
 
     @property
@@ -115,9 +115,7 @@ class FaultIdentifier(ObserverWrapper):
         m = self.robot.motor_count
         return {**self.detector.outputs, "fault": m, "loss": m, "bias": m}
 
-    def step(
-        self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         inner, *rest = split(state, self.sizes)
         after, found = self.detector.step(inner, h, measurement, torque)
         updated, before = found["status"] <= sx(Status.SATURATED), self._residual_state(inner)

@@ -19,7 +19,7 @@ from ..types import Expression
 from .base import Measurement
 from .momentum import MAX_GAP, JointTorqueResidual
 from .residual import TransferFunction
-from .timed import TimedObserver
+from .timed import StepResult, TimedObserver
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -81,11 +81,9 @@ class FrictionObserver(TimedObserver):
         """The filter from the friction of a motor to its estimate: K/(s + K)."""
         return self.residual.transfer_function(self.robot.motor_joints[channel])
 
-    def step(
-        self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         after, found = self.residual.step(state, h, measurement, torque)
-        behind = [self.robot.elastic[i] for i in self.robot.motor_joints]
+        behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
         lost = [-(found["motor"] if spring else found["link"])[k] for k, spring in enumerate(behind)]
         return after, {"friction": ca.vertcat(*lost), "status": found["status"], "blind": found["blind"]}
 

@@ -24,8 +24,8 @@ import numpy as np
 
 from ..checks import positive
 from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
-from ..dynamics.drivetrain.deflection import deflection_jet
-from ..dynamics.recursion.bodies import refuse_spinning_rotors
+from ..dynamics.drivetrain.springs import deflection_jet
+from ..dynamics.requirements import require, spong_rotors
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
@@ -36,7 +36,7 @@ from .link_residual import LinkResidual
 from .momentum import MAX_GAP
 from .residual import ResidualState, Status, TransferFunction, check_residual, is_finite, split, time_passed
 from .spring_torque import SpringTorqueObserver
-from .timed import TimedObserver
+from .timed import StepResult, TimedObserver
 
 SETTLING_TIME = 7.0  # time constants after which a filter has settled: e⁻⁷ is 0.1 %
 
@@ -92,7 +92,7 @@ class MotorEncoderResidual(TimedObserver):
     def __post_init__(self) -> None:
         check_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
-        refuse_spinning_rotors("MotorEncoderResidual", self.robot, "turns with a link whose velocity is not measured")
+        require("MotorEncoderResidual", self.robot, spong_rotors("turns with a link whose velocity is not measured"))
         for k in range(self.robot.motor_count):
             spring_behind(self.robot, k)
         for joint, damped in zip(self.robot.joints, self.robot.damped):
@@ -136,9 +136,7 @@ class MotorEncoderResidual(TimedObserver):
         K1, K2 = self.spring_cutoff, float(self.link_cutoff[channel])
         return TransferFunction(np.array([K1 * K2]), np.array([1.0, K1 + K2, K1 * K2]))
 
-    def step(
-        self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         motors, links, *rest = split(state, self.sizes)
         before, earlier = LinkEstimate(*rest), ResidualState(*split(motors, self.springs.sizes))
         elapsed = earlier.elapsed + h

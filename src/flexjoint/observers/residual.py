@@ -26,7 +26,7 @@ from ..checks import positive, positive_numbers
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray
 from .base import Measurement
-from .timed import TimedObserver
+from .timed import StepResult, TimedObserver
 
 FINITE = 1e300  # a sum of absolute values beyond it, or NaN, is not a measurement
 
@@ -149,9 +149,7 @@ class Residual(TimedObserver):
 
     # The law ----------------------------------------------------------------------------------------------------------
 
-    def step(
-        self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         before, now = ResidualState(*split(state, self.sizes)), self.balance(measurement)
         limited, saturated = self.limited(torque)
         later, timed, driven = h > 0, ca.fabs(h) <= FINITE, is_finite(torque)

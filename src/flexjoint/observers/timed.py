@@ -9,12 +9,12 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped, scan
 from ..compiler.ir.trace import check_count
@@ -24,8 +24,10 @@ from ..reprs import short_repr
 from ..robot import Robot
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray, Stack
-from .base import Measurement, Observer, measurement_sizes
+from .base import Measurement, Observer, ObserverResult, measurement_sizes
 from .stamps import classify_stamps
+
+StepResult: TypeAlias = tuple[Expression, dict[str, Expression]]  # the next state, and the outputs
 
 BLOCK = 64  # samples per call of the kernel for logs
 
@@ -60,9 +62,7 @@ class TimedObserver(Observer):
         return True
 
     @abstractmethod
-    def step(
-        self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         """The law, in SX, h seconds after the sample before.
 
         Args:
@@ -77,7 +77,7 @@ class TimedObserver(Observer):
 
     def checked_step(
         self, state: Expression, h: Expression, measurement: Measurement, torque: Expression
-    ) -> tuple[Expression, dict[str, Expression]]:
+    ) -> StepResult:
         """`step` on copies of its arguments, which it may write into, with the sizes of its results checked."""
         found = self.step(*mapped((state, h, measurement, torque), ca.SX))
         owner = f"{type(self).__name__}.step"
@@ -85,9 +85,7 @@ class TimedObserver(Observer):
         (after,), outputs = self.as_declared(owner, [Array("state", self.memory)], ([found[0]], found[1]))
         return after, outputs
 
-    def law(
-        self, state: Stack, measurement: Measurement, torque: Expression
-    ) -> tuple[Sequence[Expression], Mapping[str, Expression]]:
+    def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
         after, found = self.checked_step(state[0], sx(self.period), measurement, torque)
         return (after,), found
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import InputError
 from ..robot import Robot
 from ..types import Expression, Stack
-from .base import Measurement, Observer
+from .base import Measurement, Observer, ObserverResult
 from .differentiator import DerivativeState, FilteredDerivative
 from .kalman import KalmanDifferentiator, MotionEstimate
 
@@ -66,9 +66,7 @@ class VelocityEstimator(Observer):
         rates = {"v": np.asarray(measurement.v), "theta_v": np.asarray(measurement.theta_v)}
         return (measurement.q, rates["v"], measurement.theta, rates["theta_v"]), rates
 
-    def law(
-        self, state: Stack, measurement: Measurement, torque: Expression
-    ) -> tuple[Sequence[Expression], Mapping[str, Expression]]:
+    def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
         kind: Any = DerivativeState if isinstance(self.filter, FilteredDerivative) else MotionEstimate
         links, _ = self.filter.law(kind(*state[:2]), measurement.q)
         motors, _ = self.filter.law(kind(*state[2:]), measurement.theta)

@@ -1,9 +1,9 @@
 """The robot, frozen data, and what it must fulfil."""
 
-from .checks import is_number
 from .drive_checks import FIDELITIES
+from .joints import JointKind
 from .model import Fidelity, Robot, a_robot, parents_first
-from .parts import BASE, Joint, JointKind, Limits, Link
+from .parts import BASE, Joint, Limits, Link
 
 __all__ = [
     "BASE",
@@ -15,6 +15,5 @@ __all__ = [
     "Link",
     "Robot",
     "a_robot",
-    "is_number",
     "parents_first",
 ]

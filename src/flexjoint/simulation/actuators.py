@@ -1,6 +1,6 @@
-"""What becomes of a torque that a controller asks for: delay, saturation, and a lag of first order.
+"""Actuators: delay, saturation, and a lag of first order between a command and the torque of a motor.
 
-The lag is exact for a command that is held, and the torque in a period is its mean there.
+The lag is exact for a command that is held; the torque in a period is the mean over it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,28 @@ from ..errors import NOT_NUMBERS, InputError
 from ..numerics import exp, log
 from ..robot import Robot
 from ..spatial import ca, sx
+from ..types import Expression, FloatArray, Scalar
 from .sensors import check_size
 
 
 @dataclass(frozen=True)
 class Actuators:
-    """`effort` bounds the torque of the motors, in Nm or N, one number or one a motor: by default the effort limits of
-    their joints; infinite if unbounded.  `bandwidth` is 1/lag, rad/s.  `delay` is in whole periods.
+    """Motors with bounded torque, a lag of first order and a delay.
+
+    effort: bounds of the torques, in Nm or N, one number or one per motor; infinite without a bound.  By default the
+        effort limits of the joints.
+    bandwidth: 1/lag, in rad/s, one number or one per motor; by default infinite, without a lag.
+    delay: whole periods from a command to its torque, by default 0.
+
+    Raises: InputError if a number is not positive, or delay is not a whole number.
+
+        >>> import flexjoint as fj
+        >>> fj.Actuators(effort=100.0, bandwidth=500.0, delay=1)
+        Actuators(effort=100.0, bandwidth=500.0, delay=1)
     """
 
-    effort: Any = None
-    bandwidth: Any = np.inf
+    effort: float | tuple[float, ...] | None = None
+    bandwidth: float | tuple[float, ...] = np.inf
     delay: int = 0
 
     def __post_init__(self) -> None:
@@ -37,27 +48,28 @@ class Actuators:
 
     @property
     def smooth(self) -> Actuators:
-        """The same without bounds: what is left for a linear analysis."""
+        """The same actuators without bounds: what a linear analysis can see."""
         return Actuators(np.inf, self.bandwidth, self.delay)
 
     @property
     def lags(self) -> bool:
+        """Whether any motor has a lag."""
         return bool(np.any(np.isfinite(self.bandwidth)))
 
     def memory(self, robot: Robot) -> list[int]:
-        """Commands on their way, the newest first, and the torque behind the lag."""
+        """Sizes of the state: commands on their way, the newest first, and the torque behind the lag."""
         return [robot.motor_count] * (self.delay + self.lags)
 
-    def start(self, robot: Robot, torque: Any = 0.0) -> list[np.ndarray]:
-        """As if this torque had always been asked for; a run that begins at 0 s takes its first command instead."""
+    def start(self, robot: Robot, torque: Any = 0.0) -> list[FloatArray]:
+        """The state as if this torque had always been commanded; a run that begins at 0 s takes its first command."""
         for name in ("effort", "bandwidth"):
             check_size("Actuators", name, getattr(self, name), robot.motor_count)
         return [np.zeros(size) + torque for size in self.memory(robot)]
 
     def law(
-        self, robot: Robot, period: float, memory: Sequence[Any], command: Any, first: Any
-    ) -> tuple[list[Any], Any]:
-        """What is on its way after a period, and the torque in it; `first` says that the run begins."""
+        self, robot: Robot, period: float, memory: Sequence[Expression], command: Expression, first: Scalar
+    ) -> tuple[list[Expression], Expression]:
+        """The state after a period, and the torque in it; `first` says that the run begins."""
         waiting = [ca.if_else(first, command, x) for x in memory[: self.delay]]
         queue = [command, *waiting]
         asked = bounded(queue[-1], self.efforts(robot))
@@ -69,7 +81,8 @@ class Actuators:
         mean = np.array([mean_decay(y) for y in x.tolist()])  # of the difference, in it
         return [*queue[:-1], asked + sx(left) * (behind - asked)], asked + sx(mean) * (behind - asked)
 
-    def efforts(self, robot: Robot) -> np.ndarray:
+    def efforts(self, robot: Robot) -> FloatArray:
+        """The bound of each motor."""
         return np.broadcast_to(robot.motor_efforts if self.effort is None else self.effort, robot.motor_count)
 
 
@@ -79,15 +92,15 @@ def mean_decay(x: float) -> float:
     return 0.0 if u == 0.0 and math.isinf(x) else 1.0 if u == 1.0 else (1.0 - u) / (x if u == 0.0 else -log(u))
 
 
-def bounded(torque: Any, efforts: np.ndarray) -> Any:
+def bounded(torque: Expression, efforts: FloatArray) -> Expression:
     """Torques cut off at the efforts of their motors."""
     return ca.vertcat(
         *[ca.fmin(ca.fmax(torque[k], -e), e) if np.isfinite(e) else torque[k] for k, e in enumerate(efforts.tolist())]
     )
 
 
-def bound(owner: str, name: str, value: Any) -> Any:
-    """Positive numbers, infinite ones too."""
+def bound(owner: str, name: str, value: Any) -> float | tuple[float, ...] | None:
+    """Positive numbers, which may be infinite."""
     if value is None and name == "effort":
         return None
     try:
@@ -95,5 +108,5 @@ def bound(owner: str, name: str, value: Any) -> Any:
     except NOT_NUMBERS:
         array = np.array(np.nan)
     if array.ndim > 1 or not np.all(array > 0):
-        raise InputError(f"{owner}: {name} is {value!r}; give positive numbers, one for all or one a motor")
+        raise InputError(f"{owner}: {name} is {value!r}; give positive numbers, one for all or one per motor")
     return float(array) if array.ndim == 0 else tuple(array.tolist())

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..compiler.ir.calls import traced_once
 from ..compiler.ir.scan import scan
 from ..control.base import JointState
+from .implicit_step import stiff_solver
 from .plant import Plant
-from .stiff import stiff_solver
 
 ITERATIONS = 6  # of the implicit midpoint: each gains the digits of h |∂q''/∂q'| without the springs, two or more
 
@@ -30,11 +31,15 @@ Integrator = Callable[[Plant, Any, JointState, Torque, Any], JointState]
 def runge_kutta(plant: Plant, t: Any, state: JointState, torque: Torque, h: Any) -> JointState:
     """The classic method; positions in Nyström's form, which is the same method in fewer operations."""
 
-    def f(stage: int, x: Any, w: Any) -> Any:
-        now = plant.state(x, w)
-        return plant.acceleration(t + h * (stage / 2), now, torque(stage, now))
-
     x, w = plant.coordinates(state)
+    tau = [(plant.robot.motor_count, 1)]
+    acceleration = traced_once(
+        lambda t, x, w, tau: plant.acceleration(t, plant.state(x, w), tau), [(1, 1), x.shape, w.shape, *tau]
+    )
+
+    def f(stage: int, x: Any, w: Any) -> Any:
+        return acceleration(t + h * (stage / 2), x, w, torque(stage, plant.state(x, w)))
+
     k1 = f(0, x, w)
     k2 = f(1, x + h / 2 * w, w + h / 2 * k1)
     k3 = f(1, x + h / 2 * w + h * h / 4 * k1, w + h / 2 * k2)

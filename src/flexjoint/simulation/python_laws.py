@@ -1,12 +1,12 @@
 """Controllers and contacts that users write as Python functions: what they are, take and return, checked.
 
-What such a function raises itself passes through as it is.
+An exception that such a function raises itself passes through as it is.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,12 +15,14 @@ import numpy as np
 from ..control.base import Controller
 from ..errors import NOT_NUMBERS, InputError, NonFiniteError, shown
 from ..robot import Robot
+from ..types import FloatArray
 
-FORM = "(state, reference, measurement) -> (state, torque)"
+ARGUMENTS = "t, state, reference, measurement"
+FORM = f"({ARGUMENTS}) -> (state, torque)"
 
 
 def check_controller(controller: Any) -> None:
-    """One of flexjoint's, or a function of three arguments."""
+    """Refuse what is neither a controller of flexjoint's nor a function of four arguments."""
     if isinstance(controller, Controller):
         return
     if isinstance(controller, type):
@@ -31,11 +33,11 @@ def check_controller(controller: Any) -> None:
             f"simulate: controller is {shown(controller)}; give a controller such as MotorPD(robot, gains), or a "
             f"function {FORM}"
         )
-    check_arguments("controller", controller, "state, reference, measurement")
+    check_arguments("controller", controller, ARGUMENTS)
 
 
-def check_arguments(what: str, function: Any, names: str) -> None:
-    """A function must take so many arguments; one whose signature is not known is tried."""
+def check_arguments(what: str, function: Callable[..., Any], names: str) -> None:
+    """Refuse a function that takes other arguments; one whose signature is not known is tried."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
@@ -46,10 +48,12 @@ def check_arguments(what: str, function: Any, names: str) -> None:
         raise InputError(f"simulate: {what} takes {signature}; it is called with ({names})") from None
 
 
-def state_and_torque(returned: Any, robot: Robot, joint: np.ndarray, t: float) -> tuple[Any, np.ndarray]:
-    """What a controller returned, the torque as an array (..., motors).
+def state_and_torque(
+    returned: Any, robot: Robot, joint: FloatArray, t: float, shape: tuple[int, ...]
+) -> tuple[Any, FloatArray]:
+    """What a controller returned: its state, and the torque as an array that broadcasts to `shape`, (..., motors).
 
-    `joint` is that of each run which left all bounds, n while it runs: the torque of a run that ended may be NaN.
+    joint: for each run the joint that left the bounds, n while it runs; the torque of a run that ended may be NaN.
     """
     m = robot.motor_count
     if not isinstance(returned, tuple | list) or len(returned) != 2:
@@ -62,10 +66,10 @@ def state_and_torque(returned: Any, robot: Robot, joint: np.ndarray, t: float) -
         tau = np.asarray(torque, dtype=float)
     except NOT_NUMBERS:
         raise InputError(f"simulate: the controller's torque is {shown(torque)} at t = {t:g} s; give numbers") from None
-    if tau.ndim == 0 or tau.shape[-1] != m:
+    if tau.ndim == 0 or tau.shape[-1] != m or not fits(tau.shape, shape):
         raise InputError(
-            f"simulate: the controller's torque has shape {tau.shape} at t = {t:g} s; it must be ({m},), one number a "
-            "motor"
+            f"simulate: the controller's torque has shape {tau.shape} at t = {t:g} s; it must be "
+            f"{' or '.join(dict.fromkeys(map(str, (shape, (m,)))))}, one number per motor"
         )
     if np.any(lost := np.isnan(tau) & (np.asarray(joint) >= robot.n)[..., None]):
         motor = robot.motor_names[int(np.argwhere(lost)[0][-1])]
@@ -73,9 +77,17 @@ def state_and_torque(returned: Any, robot: Robot, joint: np.ndarray, t: float) -
     return state, tau
 
 
+def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+    """Whether an array of one shape broadcasts to the other one."""
+    try:
+        return np.broadcast_shapes(shape, wanted) == wanted
+    except ValueError:
+        return False
+
+
 @contextmanager
 def traced(what: str) -> Iterator[None]:
-    """While a user's function is called with symbols: a decision by their values is refused."""
+    """Refuse a decision by values while a user's function is called with symbols."""
     try:
         yield
     except RuntimeError as error:

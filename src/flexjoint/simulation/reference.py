@@ -1,4 +1,4 @@
-"""What a controller shall follow, sampled: a trajectory, or something that does not change."""
+"""The reference of a run: a trajectory, or a constant, sampled at any times."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ from typing import Any
 import numpy as np
 
 from ..checks import finite
+from ..control.base import Controller
 from ..errors import InputError
+from ..robot import Robot
 from ..trajectory.base import Trajectory, require_smoothness
+from ..types import FloatArray
 
 
 @dataclass(frozen=True)
 class Reference:
-    """Called with times (...,), it gives stacks (..., order + 1, n)."""
+    """A trajectory or a constant stack; called with times (...,) it returns stacks (..., order + 1, n)."""
 
-    source: Trajectory | np.ndarray
+    source: Trajectory | FloatArray
     order: int
 
     @classmethod
     def of(cls, source: Any, order: int, n: int) -> Reference:
-        """Of a trajectory, a goal (n,) or a stack (order + 1, n); derivatives that are not given are zero.
+        """The argument `reference` of `simulate`, checked; derivatives that are not given are zero.
 
-        n is the width of the reference, the number of joints in most laws.
+        Args:
+            source: A trajectory, a goal (n,) or a stack (order + 1, n).
+            order: Number of derivatives that the controller reads.
+            n: Width of the reference; the number of joints for most laws.
         """
         if isinstance(source, Trajectory):
             if source.n != n:
@@ -42,9 +48,17 @@ class Reference:
 
     @property
     def duration(self) -> float | None:
+        """Of a trajectory, in s; a constant has none."""
         return self.source.duration if isinstance(self.source, Trajectory) else None
 
-    def __call__(self, t: np.ndarray) -> np.ndarray:
+    def __call__(self, t: FloatArray) -> FloatArray:
         if isinstance(self.source, Trajectory):
             return self.source(t, self.order).transpose(*range(1, t.ndim + 1), 0, -1)
         return np.broadcast_to(self.source, (*t.shape, *self.source.shape)) if t.ndim else self.source
+
+
+def reference_size(robot: Robot, controller: Any) -> tuple[int, int]:
+    """How many derivatives of the reference a controller reads, and how many numbers each has."""
+    if isinstance(controller, Controller):
+        return controller.order, controller.width
+    return getattr(controller, "order", 2), robot.n

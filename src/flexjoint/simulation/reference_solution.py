@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..checks import positive
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
@@ -18,12 +19,14 @@ from ..control.base import Controller, JointState, innermost, rows
 from ..errors import FlexjointError, InputError
 from ..robot import Robot
 from ..spatial import ca
-from .beginning import beginning
-from .loop import Setup
+from ..trajectory.base import Trajectory
+from ..types import Expression, FloatArray, Scalar
+from .arguments import check_motors, periods
+from .closed_loop import ClosedLoop
+from .initial_state import initial_state
 from .plant import Contact, Plant
 from .reference import Reference
-from .result import Ran, Simulation, finished
-from .simulate import check_motors, periods
+from .result import RunOutput, Simulation, finished
 
 METHODS = ("DOP853", "Radau")
 
@@ -31,7 +34,7 @@ METHODS = ("DOP853", "Radau")
 def reference_solution(
     robot: Robot,
     controller: Controller,
-    reference: Any,
+    reference: Trajectory | ArrayLike,
     duration: float | None = None,
     *,
     period: float = 1e-3,
@@ -40,10 +43,21 @@ def reference_solution(
     tolerance: float = 1e-12,
     contact: Contact | None = None,
 ) -> Simulation:
-    """The closed loop with control in continuous time, at every `period`; arguments as in `simulate`.
+    """The closed loop with control in continuous time, by adaptive integrators of SciPy, to compare fixed steps with.
 
-    `tolerance` is relative and absolute.  Controllers whose torque depends on a memory, which are sampled by nature,
-    are refused.
+    robot, controller, reference, duration, start, contact: as in `simulate`; the controller must not remember anything,
+        as laws with a memory are sampled by nature.
+    period: between two samples of the result, in s; by default 1e-3.
+    method: "DOP853", explicit, order 8; or "Radau", implicit, for robots with fast damping.
+    tolerance: relative and absolute, by default 1e-12.
+
+    Returns: a Simulation of one run.
+    Raises: InputError for arguments that do not fit; FlexjointError if the method gives up.
+
+        >>> import flexjoint as fj
+        >>> robot = fj.load("kuka_lwr")
+        >>> fj.reference_solution(robot, fj.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, 0.01).q.shape
+        (11, 7)
     """
     if method not in METHODS:
         raise InputError(f"reference_solution: there is no method {method!r}; there are {', '.join(METHODS)}")
@@ -52,18 +66,18 @@ def reference_solution(
     from scipy.integrate import solve_ivp
 
     check_motors(robot, controller)
-    wanted = Reference.of(reference, controller.order, controller.width)
-    setup = Setup(robot, controller, period, method, hold=False, contact=contact)
-    state, memory, _, begin = beginning(start, setup, controller, wanted)
+    followed = Reference.of(reference, controller.order, controller.width)
+    loop = ClosedLoop(robot, controller, period, method, hold=False, contact=contact)
+    state, memory, _, begin = initial_state(start, loop, controller, followed)
     if state.q.ndim != 1:
         raise InputError(f"reference_solution: start.q has shape {state.q.shape}; it takes one run, ({robot.n},)")
-    refuse_memory(controller, memory, wanted(np.array(begin * period)), state)
-    t = period * (begin + np.arange(periods(duration, wanted.duration, period, begin) + 1))
-    rate = flow(setup, jacobian=False)
-    slope = flow(setup, jacobian=True) if method == "Radau" else None
+    refuse_memory(controller, memory, followed(np.array(begin * period)), state)
+    t: FloatArray = np.multiply(period, begin + np.arange(periods(duration, followed.duration, period, begin) + 1))
+    rate = flow(loop, jacobian=False)
+    slope = flow(loop, jacobian=True) if method == "Radau" else None
 
-    def arguments(t: float, x: np.ndarray) -> tuple:
-        return np.array(t), x, np.ascontiguousarray(wanted(np.array(min(t, end)))), controller.gains
+    def arguments(t: float, x: FloatArray) -> tuple[FloatArray, ...]:
+        return np.array(t), x, np.ascontiguousarray(followed(np.array(min(t, end)))), controller.gains
 
     end, plant = t[-1], Plant(robot)
     x = np.concatenate([state.q, state.theta[plant.behind], state.v, state.theta_v[plant.behind]])
@@ -82,13 +96,13 @@ def reference_solution(
     p, places = len(x) // 2, plant.places
     links, rates = found.y[:p].T, found.y[p:].T
     states = [links[:, : robot.n], rates[:, : robot.n], links[:, places], rates[:, places]]
-    stacks = wanted(t)
+    stacks = followed(t)
     tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
-    histories = np.concatenate([*states, tau], axis=-1)
-    return finished(setup, t, Ran(histories, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
+    history = np.concatenate([*states, tau], axis=-1)
+    return finished(loop, t, RunOutput(history, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
 
 
-def refuse_memory(controller: Controller, memory: Any, stack: np.ndarray, state: JointState) -> None:
+def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, state: JointState) -> None:
     """A law that remembers, or one around another, which counts time."""
     if not len(memory):
         return
@@ -100,10 +114,10 @@ def refuse_memory(controller: Controller, memory: Any, stack: np.ndarray, state:
         raise InputError(f"reference_solution: {owner} goes on from sample to sample with a memory; use simulate")
 
 
-def flow(setup: Setup, jacobian: bool) -> Kernel:
+def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
     """(t, x, reference, gains) -> x' or ∂x'/∂x, x = (free coordinates, their velocities)."""
-    plant, controller = Plant(setup.robot, setup.contact), setup.controller
-    p = setup.robot.n + len(plant.behind)
+    plant, controller = Plant(loop.robot, loop.contact), loop.controller
+    p = loop.robot.n + len(plant.behind)
     inputs = [
         Array("t", (), "s"),
         Array("x", (2 * p,)),
@@ -111,7 +125,7 @@ def flow(setup: Setup, jacobian: bool) -> Kernel:
         Array("gains", controller.gains.shape),
     ]
 
-    def function(t: Any, x: Any, reference: Any, gains: Any) -> list[tuple[Array, Any]]:
+    def function(t: Scalar, x: Expression, reference: Expression, gains: Expression) -> list[tuple[Array, Expression]]:
         state = plant.state(x[:p], x[p:])
         still = [ca.SX.zeros(size) for size in controller.memory_sizes]
         _, tau = controller.checked_law(rows(gains), still, rows(reference), state)
@@ -120,4 +134,4 @@ def flow(setup: Setup, jacobian: bool) -> Kernel:
             return [(Array("rate", (2 * p,)), rate)]
         return [(Array("jacobian", (2 * p, 2 * p)), ca.jacobian(rate, x))]
 
-    return kernel_of(f"flow of {setup.robot.name}", inputs, function, type=None, loops=not jacobian)
+    return kernel_of(f"flow of {loop.robot.name}", inputs, function, type=None, loops=not jacobian)

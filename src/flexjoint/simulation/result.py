@@ -1,7 +1,8 @@
-"""What a simulation returns: arrays with names, times and units, and where runs ended that diverged."""
+"""The result of a simulation: arrays with names, times and units, and where runs ended that diverged."""
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,44 +10,84 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..control.base import UNITS, Controller, JointState
 from ..errors import FlexjointWarning, NonFiniteError
+from ..html import table
 from ..robot import Robot
-from .loop import Setup
+from ..types import FloatArray
+from .closed_loop import ClosedLoop
 
 FIELDS = (*JointState._fields, "tau")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Simulation:
-    """Runs of one robot: `t` (m,), and (..., m, n) for all else, the dimensions of a batch first.
+    """The result of `simulate`: arrays over time, with the dimensions of a batch first.
 
-    `theta`, `theta_v` and `tau` have a column a motor, in the order of `robot.motor_names`.
+    robot: the robot that moved.
+    period: of the controller, in s.
+    t: times (m,), in s.
+    q, v: positions and velocities of the links (..., m, n), in rad and rad/s or m and m/s.
+    theta, theta_v: those of the motors, on the link side (..., m, motors), in the order of `robot.motor_names`.
+    tau: torques of the motors (..., m, motors), in Nm or N; row k acts from `t[k]` on.
+    reference: what the controller followed (m, width).
+    periods: how many periods went well (...), counted from t = 0.
+    joint: the first joint that left all bounds (...), -1 where a run did not diverge; what comes later is NaN.
+    memory: the state of the controller at the end.
+    instruments: the states of sensors, actuators and observers at the end.
+    more: what sensors, actuators and observers gave, (..., m, size) by name: "command", "measured.q", "watch.link".
+    provenance: controller, integrator and options, as text.
 
-    Row k of `tau` is the torque from `t[k]` on.  Of a run that diverged, `joint` is the first to leave the bounds (else
-    -1) and `periods` how many went well; what comes later is NaN.
+        >>> import flexjoint as fj
+        >>> robot = fj.load("kuka_lwr")
+        >>> fj.simulate(robot, fj.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, duration=0.5)
+        <Simulation of kuka_lwr under MotorPD: 501 samples, 0.5 s>
     """
 
     robot: Robot
     period: float
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    theta: np.ndarray
-    theta_v: np.ndarray
-    tau: np.ndarray
-    reference: np.ndarray  # (m, width of the controller's reference)
-    periods: np.ndarray
-    joint: np.ndarray
-    memory: Any  # state of the controller at the end
-    instruments: Sequence[Any] = ()  # of sensors, actuators and observers
-    more: dict[str, np.ndarray] = field(default_factory=dict)  # "command", "measured.q", and outputs of observers
-    provenance: Mapping[str, Any] = field(default_factory=dict)  # with which controller and steps
+    t: FloatArray
+    q: FloatArray
+    v: FloatArray
+    theta: FloatArray
+    theta_v: FloatArray
+    tau: FloatArray
+    reference: FloatArray
+    periods: NDArray[np.int64]
+    joint: NDArray[np.int64]
+    memory: Any
+    instruments: Sequence[FloatArray] = ()
+    more: dict[str, FloatArray] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<{self._summary}>"
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: for each joint the error of its link and the torque of its motor."""
+        robot = self.robot
+        columns = [self.error[..., -1, :], self.error, self.tau[..., : robot.n]]
+        numbers = [np.fmax.reduce(np.abs(x).reshape(-1, robot.n)) for x in columns]  # without NaN after the end
+        rows = [(joint.name, *(f"{x:.3g}" for x in row)) for joint, *row in zip(robot.joints, *numbers)]
+        names = ("joint", "error at the end, rad | m", "largest error, rad | m", "largest torque, Nm | N")
+        return table(rows, names, caption=self._summary)
+
+    @property
+    def _summary(self) -> str:
+        runs = math.prod(self.q.shape[:-2])
+        law = f" under {self.provenance['controller']}" if "controller" in self.provenance else ""
+        text = f"Simulation of {self.robot.name}{law}: {f'{runs} runs of ' if self.q.ndim > 2 else ''}"
+        text += f"{len(self.t)} samples, {self.t[-1] - self.t[0]:.6g} s"
+        if not np.any(self.diverged):
+            return text
+        many = f"{np.count_nonzero(self.diverged)} runs " if self.q.ndim > 2 else ""
+        return f"{text}; {many}diverged, the first at {np.min(np.asarray(self.ended)[self.diverged]):.6g} s"
 
     @property
     def last(self) -> JointState:
-        """The state at the end; of a run that diverged, the last one that was well."""
+        """The state at the end; of a run that diverged, the last one before."""
         place = np.asarray(self.periods - round(self.t[0] / self.period), dtype=int)[..., None, None]
         return JointState(*(np.take_along_axis(x, place, -2)[..., 0, :] for x in self.states))
 
@@ -56,88 +97,98 @@ class Simulation:
         return JointState(self.q, self.v, self.theta, self.theta_v)
 
     @property
-    def error(self) -> np.ndarray:
-        """q_d − q of the links, at all times; what else a reference may have, stiffness for one, is left out."""
+    def error(self) -> FloatArray:
+        """q_d − q of the links (..., m, n), at all times."""
         return self.reference[:, : self.robot.n] - self.q
 
     @property
-    def diverged(self) -> np.ndarray:
+    def diverged(self) -> NDArray[np.bool_]:
+        """Which runs left all bounds (...)."""
         return self.joint >= 0
 
     @property
-    def ended(self) -> np.ndarray:
-        """When each run ended, s."""
-        return self.periods * self.period
+    def ended(self) -> FloatArray:
+        """When each run ended (...), in s."""
+        return np.multiply(self.periods, self.period)
 
     @property
     def units(self) -> dict[str, str]:
-        """Of each array, for turning | sliding joints."""
+        """The unit of each array, for revolute | prismatic joints."""
         return UNITS | {"tau": "Nm | N"}
 
     def to_dataset(self) -> Any:
-        """The runs as an xarray Dataset: named dimensions, units and provenance as attributes; extra `results`."""
+        """An xarray Dataset with named dimensions, and with units and provenance as attributes.
+
+        Raises: InputError if xarray is not installed: pip install 'flexjoint[results]'.
+        """
         from .dataset import dataset_of
 
         return dataset_of(self)
 
 
-class Ran(NamedTuple):
-    """What a loop leaves: histories (..., m, columns), memory of controller and instruments, how many periods went
-    well, the joint that left the bounds or n, and what was followed (m, width)."""
+class RunOutput(NamedTuple):
+    """What a run leaves.
 
-    histories: np.ndarray
+    history: (..., m, columns), see `ClosedLoop.columns`.
+    memory, instruments: states of the controller and of the instruments at the end.
+    done: how many periods went well (...).
+    joint: the joint that left the bounds (...), n if none did.
+    goals: what was followed (m, width).
+    """
+
+    history: FloatArray
     memory: Any
-    instruments: Sequence[Any]
+    instruments: Sequence[FloatArray]
     done: Any
     joint: Any
-    wanted: np.ndarray
+    goals: FloatArray
 
 
-def finished(setup: Setup, t: np.ndarray, ran: Ran, controller: Any = None) -> Simulation:
-    """The result, at times t, or the first of them if all runs ended early; what comes after the end of a run is NaN.
+def finished(loop: ClosedLoop, t: FloatArray, output: RunOutput, controller: Any = None) -> Simulation:
+    """The result at times t, or at the first of them if all runs ended early; what comes after the end of a run is NaN.
 
-    `controller` is a Python function, if that was one.
+    controller: the Python function, if the controller was one.
     """
-    robot, histories, m = setup.robot, ran.histories, ran.histories.shape[-2]
-    begin = round(float(t[0]) / setup.period)
-    if lost := np.count_nonzero(np.isnan(ran.done)):
-        many = f"{lost} of {np.size(ran.done)} runs"
+    robot, history, m = loop.robot, output.history, output.history.shape[-2]
+    begin = round(float(t[0]) / loop.period)
+    if lost := np.count_nonzero(np.isnan(output.done)):
+        many = f"{lost} of {np.size(output.done)} runs"
         raise NonFiniteError(f"{robot.name}: an observer, or the controller's memory, was not finite in {many}")
-    done = np.asarray(ran.done).astype(int)
-    joint = np.where(np.asarray(ran.joint) < robot.n, ran.joint, -1).astype(int)
+    done = np.asarray(output.done).astype(int)
+    joint = np.where(np.asarray(output.joint) < robot.n, output.joint, -1).astype(int)
     if np.any(done - begin < m - 1):
-        histories[np.arange(m) > (done - begin)[..., None]] = np.nan
+        history[np.arange(m) > (done - begin)[..., None]] = np.nan
     if np.any(joint >= 0):
         first = np.unravel_index(np.argmin(np.where(joint >= 0, done, np.iinfo(int).max)), joint.shape)
         many = f"{np.count_nonzero(joint >= 0)} of {joint.size} runs" if joint.ndim else "the run"
-        name, when = robot.joints[int(joint[first])].name, (int(done[first]) + 1) * setup.period
+        name, when = robot.joints[int(joint[first])].name, (int(done[first]) + 1) * loop.period
         where = f" in run {tuple(map(int, first))}" if first else ""
         warnings.warn(
             f"{robot.name}: {many} diverged; joint '{name}' left all bounds at t = {when:g} s{where}",
             FlexjointWarning,
             stacklevel=3,
         )
-    ends = accumulate(setup.columns.values())
-    arrays = {name: histories[..., end - size : end] for (name, size), end in zip(setup.columns.items(), ends)}
+    ends = accumulate(loop.columns.values())
+    arrays = {name: history[..., end - size : end] for (name, size), end in zip(loop.columns.items(), ends)}
     q, v, theta, theta_v, tau = (arrays.pop(name) for name in FIELDS)
-    about = provenance(setup, controller or setup.controller)
-    rest: tuple[Any, ...] = (ran.wanted[:m], done, joint, ran.memory, ran.instruments, arrays, about)
-    return Simulation(robot, setup.period, t[:m], q, v, theta, theta_v, tau, *rest)
+    about = provenance(loop, controller or loop.controller)
+    rest: tuple[Any, ...] = (output.goals[:m], done, joint, output.memory, output.instruments, arrays, about)
+    return Simulation(robot, loop.period, t[:m], q, v, theta, theta_v, tau, *rest)
 
 
-def provenance(setup: Setup, controller: Any) -> dict[str, Any]:
+def provenance(loop: ClosedLoop, controller: Any) -> dict[str, Any]:
     """What decided the numbers of a run, beside the robot and the reference."""
     found: dict[str, Any] = {"controller": getattr(controller, "__name__", type(controller).__name__)}
     if isinstance(controller, Controller):
         found |= {"controller_robot": controller.robot.digest, "gains": str(controller.gains.tolist())}
-    found |= {"integrator": setup.integrator, "substeps": setup.substeps, "hold": str(setup.hold)}
-    instruments = setup.instruments
+    found |= {"integrator": loop.integrator, "substeps": loop.substeps, "hold": str(loop.hold)}
+    instrumentation = loop.instrumentation
     further = {
-        "free": ", ".join(setup.free),
-        "changes": ", ".join(setup.changes),
-        "stops": setup.stops,
-        "sensors": instruments.sensors,
-        "actuators": instruments.actuators,
-        "observers": ", ".join(name for name, _ in instruments.observers),
+        "free": ", ".join(loop.free),
+        "changes": ", ".join(loop.changes),
+        "stops": loop.stops,
+        "sensors": instrumentation.sensors,
+        "actuators": instrumentation.actuators,
+        "observers": ", ".join(name for name, _ in instrumentation.observers),
     }
     return found | {name: str(x) for name, x in further.items() if x}

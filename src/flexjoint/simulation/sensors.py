@@ -1,7 +1,7 @@
-"""What a controller sees of a robot: encoders of finite resolution, noise, delay, and a sample rate of their own.
+"""Sensors: encoders of finite resolution, noise, delay, and a sample rate of their own.
 
-A sample is (q, q', θ, θ', τ_e), on the link side.  Noise is added first, then positions are rounded to whole steps of
-their encoders.  Velocities are measured, or differences of the positions of two samples.
+A sample is (q, q', θ, θ', τ_e), on the link side.  Noise is added first; then positions are rounded to whole steps of
+their encoders.  Velocities are measured, or are differences of the positions of two samples.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..observers.base import Measurement, measurement_sizes
 from ..robot import Robot
 from ..spatial import ca, sx
+from ..types import Expression, FloatArray, Scalar
 from .noise import Stream, modulo, normals
 
 Numbers = float | tuple[float, ...]
@@ -25,18 +26,31 @@ NOISES = ("link_noise", "motor_noise", "velocity_noise", "torque_noise")
 
 @dataclass(frozen=True)
 class Sensors:
-    """Resolutions and standard deviations are numbers, or one a joint (of motors, or one a motor): rad or m, rad/s or
-    m/s, Nm or N.
+    """Sensors of positions, velocities and joint torques; the first sample has no noise.
 
-    Samples are taken every `every` periods, and known `delay` periods later.  The first is without noise.
+    A number holds for all joints; a tuple has one number per joint, of motors also one per motor.
+
+    link_resolution, motor_resolution: step of the encoders, in rad or m; by default 0, without steps.
+    link_noise, motor_noise: standard deviation of positions, in rad or m; by default 0.
+    velocity_noise: standard deviation of velocities of links and motors, in rad/s or m/s; by default 0.
+    torque_noise: standard deviation of the torques on the links, in Nm or N; by default 0.
+    velocities: "measured", or "differenced": the difference of the positions of two samples over the time between them.
+    every: periods from one sample to the next, by default 1.
+    delay: periods after which a sample is known, by default 0.
+
+    Raises: InputError for a negative number, or `every` or `delay` that is not a whole number.
+
+        >>> import flexjoint as fj
+        >>> fj.Sensors(motor_resolution=1e-5, torque_noise=0.05).noisy
+        True
     """
 
-    link_resolution: Any = 0.0
-    motor_resolution: Any = 0.0
-    link_noise: Any = 0.0  # of positions
-    motor_noise: Any = 0.0
-    velocity_noise: Any = 0.0  # of links and motors
-    torque_noise: Any = 0.0  # of the torques on the links
+    link_resolution: Numbers = 0.0
+    motor_resolution: Numbers = 0.0
+    link_noise: Numbers = 0.0
+    motor_noise: Numbers = 0.0
+    velocity_noise: Numbers = 0.0
+    torque_noise: Numbers = 0.0
     velocities: Literal["measured", "differenced"] = "measured"
     every: int = 1
     delay: int = 0
@@ -51,19 +65,20 @@ class Sensors:
 
     @property
     def noisy(self) -> bool:
+        """Whether any sensor has noise."""
         return any(np.any(getattr(self, name)) for name in NOISES)
 
     @property
     def smooth(self) -> Sensors:
-        """The same without noise and encoder steps: what is left for a linear analysis."""
+        """The same sensors without noise and encoder steps: what a linear analysis can see."""
         return Sensors(velocities=self.velocities, every=self.every, delay=self.delay)
 
     def memory(self, robot: Robot) -> list[int]:
-        """The last samples, the newest first; the controller sees the oldest."""
+        """Sizes of the state: the last samples, the newest first; the controller sees the oldest."""
         return [sum(measurement_sizes(robot))] * (self.delay + 1)
 
-    def start(self, robot: Robot, measurement: Measurement) -> list[np.ndarray]:
-        """As if the robot had always stood there."""
+    def start(self, robot: Robot, measurement: Measurement) -> list[FloatArray]:
+        """The state as if the robot had always stood there."""
         self.check(robot)
         parts = rounded(self.steps(robot), measurement, np)
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in parts))
@@ -71,8 +86,14 @@ class Sensors:
         return [sample] * (self.delay + 1)
 
     def law(
-        self, robot: Robot, period: float, memory: Sequence[Any], true: Measurement, step: Any, stream: Stream | None
-    ) -> list[Any]:
+        self,
+        robot: Robot,
+        period: float,
+        memory: Sequence[Expression],
+        true: Measurement,
+        step: Scalar,
+        stream: Stream | None,
+    ) -> list[Expression]:
         """The samples after a period."""
         old = split(robot, memory[0])
         sample = Measurement(*(x + e for x, e in zip(true, self.errors(robot, step, stream))))
@@ -84,8 +105,8 @@ class Sensors:
         newest = ca.vertcat(*sample)
         return [newest if self.every == 1 else ca.if_else(due, newest, memory[0]), *memory[:-1]]
 
-    def errors(self, robot: Robot, step: Any, stream: Stream | None) -> list[Any]:
-        """Noise of each number of a sample; its place is its channel."""
+    def errors(self, robot: Robot, step: Scalar, stream: Stream | None) -> list[Expression]:
+        """The noise of each number of a sample; its place is its channel."""
         sizes = measurement_sizes(robot)
         given = (self.link_noise, self.velocity_noise, self.motor_noise, self.velocity_noise, self.torque_noise)
         deviation = np.concatenate([numbers(x, size, robot) for x, size in zip(given, sizes)])
@@ -94,11 +115,12 @@ class Sensors:
         errors = ca.vertcat(*[deviation[k] * drawn[k] if k in drawn else sx(0.0) for k in range(len(deviation))])
         return ca.vertsplit(errors, np.cumsum([0, *sizes]).tolist())
 
-    def steps(self, robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-        """Resolutions of links and motors."""
+    def steps(self, robot: Robot) -> tuple[FloatArray, FloatArray]:
+        """The resolutions of links and of motors."""
         return numbers(self.link_resolution, robot.n, robot), numbers(self.motor_resolution, robot.motor_count, robot)
 
     def check(self, robot: Robot) -> None:
+        """Refuse another number of numbers than the robot has joints or motors."""
         for name in ("link_resolution", "motor_resolution", *NOISES):
             size = robot.motor_count if name.startswith("motor") else robot.n
             check_size("Sensors", name, getattr(self, name), robot.n, size)
@@ -112,10 +134,10 @@ def split(robot: Robot, sample: Any) -> Measurement:
     return Measurement(*ca.vertsplit(sample, cuts))
 
 
-def rounded(steps: tuple[np.ndarray, np.ndarray], sample: Measurement, m: Any) -> Measurement:
+def rounded(steps: tuple[FloatArray, FloatArray], sample: Measurement, m: Any) -> Measurement:
     """Positions in whole steps of their encoders; `m` is the module that has floor."""
 
-    def nearest(x: Any, step: np.ndarray) -> Any:
+    def nearest(x: Any, step: FloatArray) -> Any:
         if not np.any(step):
             return x
         if m is np:
@@ -133,8 +155,8 @@ def plain(owner: str, name: str, value: Any) -> Numbers:
     return float(array) if array.ndim == 0 else tuple(array.tolist())
 
 
-def numbers(value: Numbers, size: int, robot: Robot) -> np.ndarray:
-    """One number each; of motors, those of their joints where only as many are given as there are joints."""
+def numbers(value: Numbers, size: int, robot: Robot) -> FloatArray:
+    """One number each; for motors, the numbers of their joints where only as many are given as there are joints."""
     array = np.asarray(value)
     if array.shape == (robot.n,) and size == robot.motor_count:
         array = array[list(robot.motor_joints)]
@@ -142,7 +164,7 @@ def numbers(value: Numbers, size: int, robot: Robot) -> np.ndarray:
 
 
 def check_size(owner: str, name: str, value: Any, *sizes: int) -> None:
-    """A number, or as many as one of these."""
+    """Refuse a tuple whose length is none of the sizes."""
     if isinstance(value, tuple) and len(value) not in sizes:
         several = " or ".join(str(size) for size in dict.fromkeys(sizes))
         raise InputError(f"{owner}: {name} has {len(value)} numbers; give one number, or {several}")

@@ -1,144 +1,164 @@
-"""Is the sampled loop stable?  Asked before a run, at rest on the reference.
+"""Checks before a run that the sampled loop is stable at rest on the reference.
 
-One period of robot, hold, controller and integrator maps the state to the next; its eigenvalues say whether deviations
-grow.  Those of the compiled loop are taken by differences.  Only if they grow, the same map with the period as a symbol
-tells instability of the robot itself, which belongs in a simulation, from that of too long a step or period, and gives
-the period that would do.
+One period of robot, hold, controller and integrator maps the state to the next one; the eigenvalues of this map say
+whether deviations grow.  They are computed from differences of the compiled loop.  Only if deviations grow, the same
+map with the period as a symbol tells whether the robot itself is unstable, which belongs in a simulation, or the step
+or period is too long, and gives the longest period that is stable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compiler.runtime.kernel import BLOCKS_FROM
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import first_failure
 from ..dynamics.links import gravity_torque
 from ..errors import InputError
 from ..spatial import ca, sx
-from .instruments import NONE
+from ..types import Expression, FloatArray
+from .closed_loop import ClosedLoop
+from .end_stops import AllStopsPressed
+from .equilibrium import resting
+from .instrumentation import NONE
 from .integrators import INTEGRATORS
-from .loop import Cut, Setup, loop_kernel
+from .loop_kernel import Blocking, loop_kernel
 from .plant import Plant
-from .rest import resting
-from .stops import Pressed
+from .records import flatten
 
 DIFFERENCE = 1e-5  # rad, rad/s, Nm
 SLOW = 0.05  # 1/s; growth below this is left to the run
 ROUNDING = 1e-3  # 1/s; of eigenvalues
 
 
-def check_stability(setup: Setup, cut: Cut, start: JointState, reference: np.ndarray, gains: np.ndarray) -> None:
+class OperatingPoint(NamedTuple):
+    """Where the loop is linearized: states of robot and controller, reference (order + 1, width), and gains."""
+
+    state: JointState
+    memory: Sequence[FloatArray]
+    reference: FloatArray
+    gains: FloatArray
+
+
+def check_stability(
+    loop: ClosedLoop, blocking: Blocking, start: JointState, reference: FloatArray, gains: FloatArray
+) -> None:
     """Refuse a step or a period that makes a stable loop unstable; the error names the joint and the longest period.
 
     Parameters that differ from row to row are taken as they are in robot and controller.  Without a controller of
     flexjoint's the robot stands where the first run starts.
     """
-    gains = gains if gains.ndim == 2 else setup.controller.gains
-    if isinstance(innermost(setup.controller), OpenLoop):
-        q, theta = (x.reshape(-1, x.shape[-1])[0] for x in (start.q, start.theta))
-        place: Any = (q, 0 * q, theta, 0 * theta)
-        stack = np.asarray(gravity_torque(setup.robot, q))[None, list(setup.robot.motor_joints)]
-    else:
-        stack = np.vstack([reference[0], *[0 * reference[0]] * setup.controller.order])
-        place = resting(setup.robot, setup.controller, stack[0])
-    state = [*place, *setup.controller.start(list(stack))]
-    rate, joint = growth(by_differences(setup, cut, state, stack, gains), span(setup), setup.robot.n)
+    point = operating_point(loop, start, reference, gains)
+    rate, joint = growth(by_differences(loop, blocking, point), span(loop), loop.robot.n)
     if rate > SLOW:
-        own = refuse_period(setup, None, state, stack, gains)
-        if setup.instruments.smooth != NONE and rate > 1.5 * own + SLOW:
+        own = refuse_period(loop, None, point)
+        if loop.instrumentation.smooth != NONE and rate > 1.5 * own + SLOW:
             raise InputError(
                 "simulate: with its sensors, estimator and actuators the loop is unstable at rest at the beginning of "
-                f"the reference, without them it is not: joint '{setup.robot.joints[joint].name}' grows at "
+                f"the reference, without them it is not: joint '{loop.robot.joints[joint].name}' grows at "
                 f"{rate:.3g}/s; lower the gains or the delays; check=False simulates all the same"
             )
-    if setup.stops:
-        refuse_period(setup, Pressed(setup.stops, tuple(state[0])), state, stack, gains)
+    if loop.stops:
+        refuse_period(loop, AllStopsPressed(loop.stops, tuple(point.state.q)), point)
 
 
-def refuse_period(
-    setup: Setup, stops: Pressed | None, state: list[np.ndarray], stack: np.ndarray, gains: np.ndarray
-) -> float:
+def operating_point(loop: ClosedLoop, start: JointState, reference: FloatArray, gains: FloatArray) -> OperatingPoint:
+    """At rest on the reference; without a controller of flexjoint's, where the first run starts."""
+    if isinstance(innermost(loop.controller), OpenLoop):
+        q, theta = (x.reshape(-1, x.shape[-1])[0] for x in (start.q, start.theta))
+        state = JointState(q, 0 * q, theta, 0 * theta)
+        stack = np.asarray(gravity_torque(loop.robot, q))[None, list(loop.robot.motor_joints)]
+    else:
+        stack = np.vstack([reference[0], *[0 * reference[0]] * loop.controller.order])
+        state = resting(loop.robot, loop.controller, stack[0])
+    memory = [*loop.controller.start(list(stack))]
+    return OperatingPoint(state, memory, stack, gains if gains.ndim == 2 else loop.controller.gains)
+
+
+def refuse_period(loop: ClosedLoop, stops: AllStopsPressed | None, point: OperatingPoint) -> float:
     """The growth, 1/s, of robot and law themselves; an error if the period adds to it."""
-    slopes_at, n, short = by_symbols(setup, stops, state, stack, gains), setup.robot.n, 1e-2 * setup.period
+    slopes_at, n, short = by_symbols(loop, stops, point), loop.robot.n, 1e-2 * loop.period
     own = max(growth(slopes_at(short), short, n)[0], 0.0)
 
     def added(h: float) -> float:
         return growth(slopes_at(h), h, n)[0] - 1.5 * own
 
-    rate, joint = growth(slopes_at(setup.period), setup.period, n)
-    if added(setup.period) <= SLOW:
+    rate, joint = growth(slopes_at(loop.period), loop.period, n)
+    if added(loop.period) <= SLOW:
         return own
-    longest = first_failure(lambda h: added(h) <= ROUNDING, short, setup.period)
+    longest = first_failure(lambda h: added(h) <= ROUNDING, short, loop.period)
     where = "against the stops of its joints" if stops else "at rest at the beginning of the reference"
     raise InputError(
-        f"simulate: with a period of {setup.period:g} s ({setup.integrator}, {setup.substeps} a period) the loop is "
-        f"unstable {where}: joint '{setup.robot.joints[joint].name}' grows at "
+        f"simulate: with a period of {loop.period:g} s ({loop.integrator}, {loop.substeps} a period) the loop is "
+        f"unstable {where}: joint '{loop.robot.joints[joint].name}' grows at "
         f"{rate:.3g}/s, and not by the robot's own fault; a period of at most {longest:.3g} s would do, or more "
         "substeps if it is the step that is too long; check=False simulates all the same"
     )
 
 
-def span(setup: Setup) -> float:
+def span(loop: ClosedLoop) -> float:
     """The time after which the loop does the same again, s."""
-    return setup.period * (setup.instruments.sensors.every if setup.instruments.sensors else 1)
+    return loop.period * (loop.instrumentation.sensors.every if loop.instrumentation.sensors else 1)
 
 
-def growth(J: np.ndarray, h: float, n: int) -> tuple[float, int]:
+def growth(J: FloatArray, h: float, n: int) -> tuple[float, int]:
     """The fastest rate of growth, 1/s, of x⁺ = J x every h, and the joint that shows it most."""
     values, vectors = np.linalg.eig(J)
     worst = int(np.argmax(np.abs(values)))
     return float(np.log(max(abs(values[worst]), 1e-300)) / h), int(np.argmax(np.abs(vectors[:n, worst])))
 
 
-def by_differences(
-    setup: Setup, cut: Cut, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
-) -> np.ndarray:
-    """∂x⁺/∂x of the compiled loop with instruments that are linear, over one period or as many as lie between samples.
+def by_differences(loop: ClosedLoop, blocking: Blocking, point: OperatingPoint) -> FloatArray:
+    """∂x⁺/∂x of the compiled loop with linear instruments, over one period or as many as lie between two samples.
 
-    It is cut as for the run, whose kernel it is.  Counted from the second round on, as actuators begin the first one
-    with commands of their own.
+    The kernel is that of the run, with its blocking.  The count begins with the second round, as actuators begin the
+    first one with commands of their own.
     """
-    linear = replace(setup, free=(), changes=(), instruments=setup.instruments.smooth)
-    block, loop, turns = cut.periods, loop_kernel(linear, cut), round(span(setup) / setup.period)
-    place = JointState(*state[:4])
-    x = [*state, *(np.asarray(y) for y in linear.instruments.start(setup.robot, place).flat)]
+    linear = replace(loop, free=(), changes=(), instrumentation=loop.instrumentation.smooth)
+    compiled, turns = loop_kernel(linear, blocking), round(span(loop) / loop.period)
+    instruments = linear.instrumentation.start(loop.robot, point.state)
+    x = [np.asarray(part) for part in flatten((point.state, point.memory, instruments))]
     ends = np.cumsum([len(part) for part in x])
     moved = np.concatenate(x) + DIFFERENCE * np.concatenate([np.eye(ends[-1]), -np.eye(ends[-1])])
-    carried: Any = [*np.split(moved, ends[:-1], axis=1), float(turns), float(setup.robot.n)]
-    references = loop.prepared(np.broadcast_to(reference, (block, len(setup.samples), *reference.shape)))
-    for _ in range(0, turns, block):
-        _, *carried = loop.kernel(*carried, 2.0 * turns, references, gains)
-    ahead, behind = np.split(np.concatenate(carried[:-2], axis=1), 2)
-    return (ahead - behind).T / (2 * DIFFERENCE)
+    stages = (blocking.periods, len(loop.stages), *point.reference.shape)
+    references, after = compiled.precomputed(np.broadcast_to(point.reference, stages)), []
+    # Fewer rows at a time than vector code is made for: code compiled for this check alone would take 0.5 s.
+    for first in range(0, len(moved), BLOCKS_FROM - 1):
+        rows = moved[first : first + BLOCKS_FROM - 1]
+        state: Any = [*np.split(rows, ends[:-1], axis=1), float(turns), float(loop.robot.n)]
+        for _ in range(0, turns, blocking.periods):
+            _, *state = compiled.kernel(*state, 2.0 * turns, references, point.gains)
+        after.append(np.concatenate(state[:-2], axis=1))
+    ahead, behind = np.split(np.concatenate(after), 2)
+    return np.asarray((ahead - behind).T / (2 * DIFFERENCE))
 
 
-def by_symbols(
-    setup: Setup, stops: Pressed | None, state: list[np.ndarray], reference: np.ndarray, gains: np.ndarray
-) -> Callable[[float], np.ndarray]:
+def by_symbols(loop: ClosedLoop, stops: AllStopsPressed | None, point: OperatingPoint) -> Callable[[float], FloatArray]:
     """h -> ∂x⁺/∂x of one period of length h with held control: Φᵐ of m steps, and what the held torque adds."""
-    plant, motors = Plant(setup.robot, setup.contact, stops), setup.robot.motor_count
-    now, memory = JointState(*(ca.SX.sym("x", len(x)) for x in state[:4])), [ca.SX.sym("y", len(x)) for x in state[4:]]
+    plant, motors = Plant(loop.robot, loop.contact, stops), loop.robot.motor_count
+    now = JointState(*(ca.SX.sym("x", len(x)) for x in point.state))
+    memory = [ca.SX.sym("y", len(x)) for x in point.memory]
     tau, h = ca.SX.sym("tau", motors), ca.SX.sym("h")
-    columns = [[sx(row) for row in x] for x in (gains, reference)]
-    after, torque = setup.controller.checked_law(columns[0], memory, columns[1], now)
-    own = np.concatenate(state)
+    gains, reference = ([sx(row) for row in x] for x in (point.gains, point.reference))
+    after, torque = loop.controller.checked_law(gains, memory, reference, now)
+    own = np.concatenate([*point.state, *point.memory])
     law = directions([ca.vertcat(*now, *memory)], ca.vertcat(*after, torque))
     L = law(own)
     torque_there = np.array(ca.evalf(ca.substitute(torque, ca.vertcat(*now, *memory), ca.DM(own))))[:, 0]
-    new = INTEGRATORS[setup.integrator](plant, 0.0, now, lambda *_: tau, h)
+    new = INTEGRATORS[loop.integrator](plant, 0.0, now, lambda *_: tau, h)
     step = directions([ca.vertcat(*now, tau), h], ca.vertcat(*new))
-    size = sum(len(x) for x in state[:4])
+    size = sum(len(x) for x in point.state)
     there = np.concatenate([own[:size], torque_there])
 
-    def slopes(period: float) -> np.ndarray:
-        J = step(there, period / setup.substeps)
+    def slopes(period: float) -> FloatArray:
+        J = step(there, period / loop.substeps)
         held = np.vstack([J, np.eye(motors, size + motors, size)])  # (x, τ) -> (x⁺, τ)
-        whole = np.linalg.matrix_power(held, setup.substeps)[:size]
+        whole = np.linalg.matrix_power(held, loop.substeps)[:size]
         moved = whole[:, size:] @ L[-motors:]
         moved[:, :size] += whole[:, :size]
         return np.vstack([moved, L[:-motors]])
@@ -146,12 +166,12 @@ def by_symbols(
     return slopes
 
 
-def directions(inputs: list[Any], output: Any) -> Callable[..., np.ndarray]:
+def directions(inputs: list[Expression], output: Expression) -> Callable[..., FloatArray]:
     """The Jacobian by the first of the inputs, in numbers, direction by direction: its expression would be long."""
     f = ca.Function("f", inputs, [ca.densify(output)])
     forward = f.forward(1)
 
-    def jacobian(x: np.ndarray, *others: float) -> np.ndarray:
+    def jacobian(x: FloatArray, *others: float) -> FloatArray:
         y, still = f(x, *others), [0.0] * len(others)
         return np.hstack([np.array(forward(x, *others, y, along, *still)) for along in np.eye(len(x))])
 

@@ -1,4 +1,4 @@
-"""Is a step of the integrator short enough for every robot of a batch, each with its own parameters?
+"""The longest stable step of the integrator for every robot of a batch, each with its own parameters.
 
 A step that is too long makes the fastest mode of springs, links and motors grow, whatever the controller does.  With
 the robot linearized at rest, x'' = A x + D x', a step is a matrix; its eigenvalues say whether deviations grow by the
@@ -14,8 +14,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import JointState
@@ -24,7 +25,8 @@ from ..errors import InputError
 from ..robot import Robot
 from ..robot.parameters import select, with_symbols
 from ..spatial import sx
-from .loop import Setup, by_path
+from ..types import Expression, FloatArray
+from .closed_loop import ClosedLoop, RunParameters, by_path
 from .plant import Contact, Plant
 
 DIFFERENCE = 1e-5  # rad, rad/s
@@ -43,39 +45,40 @@ class StepLimits(NamedTuple):
     Where the step is short enough they are inf and -1.
     """
 
-    longest: np.ndarray
-    joint: np.ndarray
+    longest: FloatArray
+    joint: NDArray[np.int64]
 
     @property
-    def failed(self) -> np.ndarray:
+    def failed(self) -> NDArray[np.bool_]:
+        """Which robots need a shorter step."""
         return self.joint >= 0
 
 
-def step_limits(setup: Setup, paths: Sequence[str], values: np.ndarray, poses: JointState) -> StepLimits:
+def step_limits(loop: ClosedLoop, paths: Sequence[str], values: FloatArray, poses: JointState) -> StepLimits:
     """Limits of robots whose parameters at `paths` have `values` (rows, paths), the shortest over `poses` (k, n).
 
     With `hold=False` the law is part of the step, and the implicit midpoint is stable for every step: neither is
     limited by the robot alone.
     """
     longest, joint = np.full(len(values), np.inf), np.full(len(values), -1)
-    if not setup.hold or setup.integrator not in SAFE:
+    if not loop.hold or loop.integrator not in SAFE:
         return StepLimits(longest, joint)
-    h, plant = setup.period / setup.substeps, Plant(setup.robot)
-    kernel = accelerations(setup.robot, setup.contact, tuple(paths))
+    h, plant = loop.period / loop.substeps, Plant(loop.robot)
+    kernel = accelerations(loop.robot, loop.contact, tuple(paths))
     for first in range(0, len(values), ROWS):
         part = slice(first, first + ROWS)
         for pose in zip(*poses):
             stiff, damped = scaled_slopes(kernel, plant, JointState(*pose), values[part], h)
-            rows = np.flatnonzero(~surely_stable(setup.integrator, stiff, damped))
+            rows = np.flatnonzero(~surely_stable(loop.integrator, stiff, damped))
             if rows.size:
-                found = decided(setup.integrator, companion(stiff[rows], damped[rows]), h, plant)
+                found = decided(loop.integrator, companion(stiff[rows], damped[rows]), h, plant)
                 shorter = found.longest < longest[part][rows]
                 longest[part][rows[shorter]] = found.longest[shorter]
                 joint[part][rows[shorter]] = found.joint[shorter]
     return StepLimits(longest, joint)
 
 
-def surely_stable(integrator: str, stiff: np.ndarray, damped: np.ndarray) -> np.ndarray:
+def surely_stable(integrator: str, stiff: FloatArray, damped: FloatArray) -> NDArray[np.bool_]:
     """Where bounds are enough to say so: |z|² ≤ α + β |z| of modes with α ≥ |h² K/M|, β ≥ |h D/M| ≥ −Re z.
 
     Robots with a number that is not finite are left to the run.
@@ -87,7 +90,7 @@ def surely_stable(integrator: str, stiff: np.ndarray, damped: np.ndarray) -> np.
     return np.asarray((bound <= np.where(beta <= LIGHT, light, any_damping)) | ~finite)
 
 
-def decided(integrator: str, Z: np.ndarray, h: float, plant: Plant) -> StepLimits:
+def decided(integrator: str, Z: FloatArray, h: float, plant: Plant) -> StepLimits:
     """The same of matrices (rows, 2p, 2p), scaled by h, by their eigenvalues."""
     added = ADDED[integrator](Z, h)
     bad = np.flatnonzero(added(slice(None), np.ones(len(Z))) > SLOW)
@@ -103,15 +106,15 @@ def decided(integrator: str, Z: np.ndarray, h: float, plant: Plant) -> StepLimit
     return StepLimits(longest, joint)
 
 
-Added = Callable[[Any, np.ndarray], np.ndarray]  # (rows, share of the step for each) -> growth beyond the robot's, 1/s
+Added = Callable[[Any, FloatArray], FloatArray]  # (rows, share of the step for each) -> growth beyond the robot's, 1/s
 
 
-def added_by_runge_kutta(Z: np.ndarray, h: float) -> Added:
+def added_by_runge_kutta(Z: FloatArray, h: float) -> Added:
     """The step is a polynomial in Z, so that eigenvalues of Z do for every step, mode by mode."""
     values = np.linalg.eigvals(Z)
     own = 1.5 * np.maximum(values.real, 0.0) / h
 
-    def added(rows: Any, share: np.ndarray) -> np.ndarray:
+    def added(rows: Any, share: FloatArray) -> FloatArray:
         z = values[rows] * share[:, None]
         factor = 1 + z * (1 + z / 2 * (1 + z / 3 * (1 + z / 4)))
         return np.asarray((np.log(np.abs(factor)) / (h * share)[:, None] - own[rows]).max(axis=-1))
@@ -119,8 +122,8 @@ def added_by_runge_kutta(Z: np.ndarray, h: float) -> Added:
     return added
 
 
-def added_by_euler(Z: np.ndarray, h: float) -> Added:
-    def growth(rows: Any, share: np.ndarray) -> np.ndarray:
+def added_by_euler(Z: FloatArray, h: float) -> Added:
+    def growth(rows: Any, share: FloatArray) -> FloatArray:
         factor = np.linalg.eigvals(euler_step(rescaled(Z[rows], share)))
         return np.asarray(np.log(np.abs(factor).max(axis=-1)) / (h * share))
 
@@ -131,12 +134,12 @@ def added_by_euler(Z: np.ndarray, h: float) -> Added:
 ADDED = {"runge_kutta": added_by_runge_kutta, "euler": added_by_euler}
 
 
-def stiffest(plant: Plant, Z: np.ndarray) -> int:
+def stiffest(plant: Plant, Z: FloatArray) -> int:
     """The joint that moves most in the fastest mode: the deflection of its spring, or itself if it is rigid."""
     robot, p = plant.robot, len(Z) // 2
     values, vectors = np.linalg.eig(Z)
     shape = vectors[:p, int(np.argmax(np.abs(values)))]
-    moved = np.where(robot.elastic, 0.0, np.abs(shape[: robot.n]))
+    moved = np.where(robot.compliant, 0.0, np.abs(shape[: robot.n]))
     for place, k in enumerate(plant.behind, robot.n):
         i = robot.motor_joints[k]
         moved[i] = max(moved[i], abs(shape[place] - shape[i]))
@@ -144,8 +147,8 @@ def stiffest(plant: Plant, Z: np.ndarray) -> int:
 
 
 def scaled_slopes(
-    kernel: Kernel, plant: Plant, pose: JointState, values: np.ndarray, h: float
-) -> tuple[np.ndarray, np.ndarray]:
+    kernel: Kernel, plant: Plant, pose: JointState, values: FloatArray, h: float
+) -> tuple[FloatArray, FloatArray]:
     """h² ∂x''/∂x and h ∂x''/∂x' (rows, p, p) at rest, by central differences."""
     x = np.concatenate([pose.q, pose.theta[plant.behind]])
     p = len(x)
@@ -156,7 +159,7 @@ def scaled_slopes(
     return h * h * slopes[..., :p], h * slopes[..., p:]
 
 
-def companion(stiff: np.ndarray, damped: np.ndarray) -> np.ndarray:
+def companion(stiff: FloatArray, damped: FloatArray) -> FloatArray:
     """Z (rows, 2p, 2p) of h (x, h x')' = Z (x, h x')."""
     p = stiff.shape[-1]
     Z = np.zeros((len(stiff), 2 * p, 2 * p))
@@ -165,7 +168,7 @@ def companion(stiff: np.ndarray, damped: np.ndarray) -> np.ndarray:
     return Z
 
 
-def rescaled(Z: np.ndarray, share: np.ndarray) -> np.ndarray:
+def rescaled(Z: FloatArray, share: FloatArray) -> FloatArray:
     """Z of a step that is shorter by a share for each row."""
     p, found = Z.shape[-1] // 2, Z.copy()
     found[:, p:, :p] *= (share * share)[:, None, None]
@@ -173,7 +176,7 @@ def rescaled(Z: np.ndarray, share: np.ndarray) -> np.ndarray:
     return found
 
 
-def spectral_bound(Z: np.ndarray) -> np.ndarray:
+def spectral_bound(Z: FloatArray) -> FloatArray:
     """An upper bound of |eigenvalues| of each matrix; inf or NaN where powers overflow."""
     if not np.any(Z):
         return np.zeros(len(Z))
@@ -183,7 +186,7 @@ def spectral_bound(Z: np.ndarray) -> np.ndarray:
         return np.asarray(np.sqrt(np.sum(Z * Z, axis=(-2, -1))) ** (0.5**SQUARINGS))
 
 
-def euler_step(Z: np.ndarray) -> np.ndarray:
+def euler_step(Z: FloatArray) -> FloatArray:
     """Velocities first, then positions with the new velocities."""
     p = Z.shape[-1] // 2
     S = np.eye(2 * p) + Z
@@ -197,7 +200,7 @@ def accelerations(robot: Robot, contact: Contact | None, paths: tuple[str, ...])
     """(x, w, τ, values of parameters) -> w' of the free coordinates x with the velocities w."""
     p, m = robot.n + len(Plant(robot).behind), robot.motor_count
 
-    def function(x: Any, w: Any, tau: Any, *values: Any) -> list[tuple[Array, Any]]:
+    def function(x: Expression, w: Expression, tau: Expression, *values: Expression) -> list[tuple[Array, Expression]]:
         numbers = values[0] if paths else ()
         plant = Plant(with_symbols(robot, {path: numbers[k] for k, path in enumerate(paths)}), contact)
         return [(Array("acceleration", (p,)), plant.acceleration(sx(0.0), plant.state(x, w), tau))]
@@ -210,52 +213,48 @@ def accelerations(robot: Robot, contact: Contact | None, paths: tuple[str, ...])
 # Batches of `simulate` ----------------------------------------------------------------------------------------
 
 
-def check_steps(setup: Setup, numbers: Sequence[np.ndarray], start: JointState) -> None:
-    """Refuse a step that is too long for a robot of a batch, where the first run starts.
-
-    `numbers` are the values of `free`, then for each of `changes` when and to what.
-    """
-    if not setup.free and not setup.changes:
+def check_steps(loop: ClosedLoop, parameters: RunParameters, start: JointState) -> None:
+    """Refuse a step that is too long for a robot of a batch, where the first run starts."""
+    if not loop.free and not loop.changes:
         return
     poses = JointState(*(x.reshape(-1, x.shape[-1])[:1] for x in start))
-    for paths, values, shape in parameter_rows(setup, numbers):
-        limits = step_limits(setup, paths, values, poses)
+    for paths, values, shape in parameter_rows(loop, parameters):
+        limits = step_limits(loop, paths, values, poses)
         if np.any(limits.failed):
             first = np.unravel_index(int(np.flatnonzero(limits.failed)[0]), shape)
-            raise InputError(f"simulate: {too_long(setup, limits, tuple(map(int, first)))}, or check=False")
+            raise InputError(f"simulate: {too_long(loop, limits, tuple(map(int, first)))}, or check=False")
 
 
-def too_long(setup: Setup, limits: StepLimits, first: tuple[int, ...] = ()) -> str:
+def too_long(loop: ClosedLoop, limits: StepLimits, first: tuple[int, ...] = ()) -> str:
     """What is wrong, with which joint, and what to do."""
     worst, count = int(np.argmin(limits.longest)), np.count_nonzero(limits.failed)
-    name, longest = setup.robot.joints[limits.joint[worst]].name[:200], limits.longest[worst]
+    name, longest = loop.robot.joints[limits.joint[worst]].name[:200], limits.longest[worst]
     many = f" in {count} of {limits.joint.size} runs" if limits.joint.size > 1 else ""
     where = f", first in run {first}" if first else ""
     return (
-        f"a step of {setup.period / setup.substeps:.6g} s ({setup.integrator}) is too long for joint '{name}' with the "
+        f"a step of {loop.period / loop.substeps:.6g} s ({loop.integrator}) is too long for joint '{name}' with the "
         f"parameters given{many}{where}: it is stable up to {longest:.3g} s; take "
-        f"{int(np.ceil(setup.period / longest))} substeps per period"
+        f"{int(np.ceil(loop.period / longest))} substeps per period"
     )
 
 
 def parameter_rows(
-    setup: Setup, numbers: Sequence[np.ndarray]
-) -> Iterator[tuple[list[str], np.ndarray, tuple[int, ...]]]:
+    loop: ClosedLoop, parameters: RunParameters
+) -> Iterator[tuple[list[str], FloatArray, tuple[int, ...]]]:
     """Paths, values (rows, paths) and the shape of the batch: as a run begins, then with all its changes."""
-    given, count = iter(numbers), len(setup.free)
-    begin = leaves(setup, setup.free, [next(given) for _ in range(count)])
-    after = leaves(setup, setup.changes, [x for k, x in enumerate(given) if k % 2][: len(setup.changes)])
-    nominal = {path: np.asarray(x) for name in setup.changes for path, x in select(setup.robot, name).numbers.items()}
+    begin = leaves(loop, loop.free, parameters.free)
+    after = leaves(loop, loop.changes, [change.value for change in parameters.changes])
+    nominal = {path: np.asarray(x) for name in loop.changes for path, x in select(loop.robot, name).numbers.items()}
     for found in [nominal | begin, *([nominal | begin | after] if after else [])]:
         arrays = np.broadcast_arrays(*found.values())
         shape = arrays[0].shape
         yield [*found], np.stack([x.reshape(-1) for x in arrays], axis=-1), shape
 
 
-def leaves(setup: Setup, names: Sequence[str], values: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+def leaves(loop: ClosedLoop, names: Sequence[str], values: Sequence[FloatArray]) -> dict[str, FloatArray]:
     """Values (...,) by the path of each number."""
-    found: dict[str, np.ndarray] = {}
+    found: dict[str, FloatArray] = {}
     for name, x in zip(names, values):
-        parameter = select(setup.robot, name)
+        parameter = select(loop.robot, name)
         found |= by_path(parameter, np.moveaxis(x, -1, 0)) if parameter.value.ndim else {parameter.elements[0]: x}
     return found

@@ -166,7 +166,7 @@ class Walk:
         if isinstance(item, Robot):
             return sealed("robot", item.digest.encode())
         if isinstance(item, Kernel):
-            return sealed("kernel", item._key.encode()) if item._key else self(item.program, f"{name}.program")
+            return sealed("kernel", item.key.encode()) if item.key else self(item.program, f"{name}.program")
         for kinds, way in WAYS:
             if isinstance(item, kinds):
                 found = way(self, item, name)

@@ -23,8 +23,9 @@ from ..control.open_loop import OpenLoop
 from ..errors import FlexjointWarning, InputError
 from ..html import table
 from ..robot import Robot
+from ..simulation.arguments import NOMINAL
 from ..simulation.result import Simulation
-from ..simulation.simulate import NOMINAL, simulate
+from ..simulation.simulate import simulate
 from ..simulation.step_limit import StepLimits, step_limits, too_long
 from ..types import FloatArray
 from .identity import described
@@ -101,7 +102,7 @@ class MonteCarlo:
             return ""
         errors = self.quantiles([0.5])[0]
         i = int(errors.argmax())
-        unit = "m" if self.robot.joints[i].kind == "prismatic" else "rad"
+        unit = self.robot.joints[i].kind.unit("rad | m")
         return f"; median of the largest error {errors[i]:.3g} {unit} at {self.robot.joints[i].name}"
 
     @property

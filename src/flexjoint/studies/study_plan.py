@@ -11,12 +11,12 @@ import numpy as np
 from ..control.base import Controller, JointState
 from ..control.open_loop import OpenLoop
 from ..robot import Robot
-from ..simulation.beginning import given_state
-from ..simulation.expressions import KnownContact
-from ..simulation.loop import Setup
-from ..simulation.reference import Reference
-from ..simulation.rest import resting
-from ..simulation.simulate import checked_period, periods
+from ..simulation.arguments import checked_period, periods
+from ..simulation.closed_loop import ClosedLoop
+from ..simulation.equilibrium import resting
+from ..simulation.initial_state import given_state
+from ..simulation.law_digests import DigestedContact
+from ..simulation.reference import Reference, reference_size
 from .variation import Variations
 
 POSES = 5  # along the reference at which the stability of a step is checked
@@ -65,19 +65,18 @@ class StudyPlan:
     ) -> StudyPlan:
         """The plan, with the period and the number of periods that `simulate` would choose."""
         variations = Variations.of(robot, vary)
-        compiled, period = isinstance(controller, Controller), checked_period(controller, options.get("period"))
-        own = (controller.order, controller.width) if compiled else (getattr(controller, "order", 2), robot.n)
-        tracked = Reference.of(reference, *own)
+        period = checked_period(controller, options.get("period"))
+        tracked = Reference.of(reference, *reference_size(robot, controller))
         steps = periods(duration, tracked.duration, period, 0)
         return cls(robot, controller, reference, duration, vary, seed, options, variations, tracked, period, steps)
 
-    def plant(self) -> Setup:
+    def plant(self) -> ClosedLoop:
         """The varied robot with contact and integrator, without sensors, actuators and observers."""
         robot, contact = self.variations.robot, self.options.get("contact")
         law = self.controller if isinstance(self.controller, Controller) else OpenLoop(robot)
-        known = KnownContact(robot, contact) if callable(contact) else None
+        known = DigestedContact(robot, contact) if callable(contact) else None
         chosen = {name: self.options[name] for name in PLANT_OPTIONS if name in self.options}
-        return Setup(robot, law, self.period, **chosen, contact=known)
+        return ClosedLoop(robot, law, self.period, **chosen, contact=known)
 
     def poses(self) -> JointState:
         """States (poses, ...) at which the stability of a step is checked: the start, or rest along the reference."""

@@ -18,8 +18,7 @@ from ..compiler.runtime.cache import sources
 from ..control.base import Controller
 from ..observers.base import Observer
 from ..robot import Robot
-from ..simulation.expressions import Expressions, KnownContact
-from ..simulation.instruments import code_of
+from ..simulation.law_digests import DigestedContact, LawDigest, code_of
 from ..simulation.reference import Reference
 from ..simulation.simulate import simulate
 from .identity import described, digest_of
@@ -64,7 +63,7 @@ def all_options(given: Mapping[str, Any]) -> dict[str, Any]:
 def option(robot: Robot, name: str, value: Any) -> Any:
     """Description of an option of `simulate`."""
     if name == "contact" and callable(value):
-        known = KnownContact(robot, value)
+        known = DigestedContact(robot, value)
         return {"name": known.__qualname__, "law": known.digest}
     if name == "observers" and isinstance(value, Mapping):
         return {key: description(x, f"observers[{key!r}]") for key, x in value.items()}
@@ -74,7 +73,7 @@ def option(robot: Robot, name: str, value: Any) -> Any:
 def description(item: Any, name: str) -> Any:
     """Description of a controller or observer: by its fields if flexjoint has it, else by its expressions or code."""
     code = code_of(item) if isinstance(item, Controller | Observer) else None
-    if isinstance(code, Expressions):
+    if isinstance(code, LawDigest):
         return {"name": type(item).__qualname__, "law": code.digest}
     return described(item, name)
 

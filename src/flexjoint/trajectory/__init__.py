@@ -1,30 +1,17 @@
 """Motions of the joints: a trajectory maps time to q and its derivatives, stacked (order + 1, ..., n).
 
-`Trajectory` (base.py) is the one interface: `duration`, `n`, `smoothness`, and a call with t and `order`.
+`base.py` holds `Trajectory`, what every trajectory is; one file per kind.
 """
 
-from .base import Trajectory, require_smoothness
-from .files import load_stiffness, load_trajectory
-from .filtered_step import FilteredStep
-from .polynomial import RestToRest
-from .retiming import Joined, Retimed, Scaled
-from .samples import Samples
-from .sinusoid import Sinusoid
-from .spline import Spline
-from .stiffness import MotionAndStiffness
-
-__all__ = [
-    "FilteredStep",
-    "Joined",
-    "MotionAndStiffness",
-    "RestToRest",
-    "Retimed",
-    "Samples",
-    "Scaled",
-    "Sinusoid",
-    "Spline",
-    "Trajectory",
-    "load_stiffness",
-    "load_trajectory",
-    "require_smoothness",
-]
+from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
+from .files import load_stiffness as load_stiffness, load_trajectory as load_trajectory
+from .filtered_step import FilteredStep as FilteredStep
+from .joined import Joined as Joined
+from .kinds import KINDS as KINDS
+from .motion_and_stiffness import MotionAndStiffness as MotionAndStiffness
+from .rest_to_rest import RestToRest as RestToRest
+from .retimed import Retimed as Retimed
+from .samples import Samples as Samples
+from .scaled import Scaled as Scaled
+from .sinusoid import Sinusoid as Sinusoid
+from .spline import Spline as Spline

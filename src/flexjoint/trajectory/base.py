@@ -1,50 +1,68 @@
 """What every trajectory is: q and its derivatives as functions of time, with a known smoothness.
 
-A drive that needs q up to its k-th derivative needs a motion with k − 1 continuous derivatives and a k-th one that is
-bounded and piecewise continuous: four for an elastic joint  [EJNEA sec. II-A], two for a rigid one.
+A drive whose torque depends on the k-th derivative of q needs a motion with k − 1 continuous derivatives and a k-th
+derivative that is bounded and piecewise continuous: k = 4 for an elastic joint  [EJNEA sec. II-A], 2 for a rigid one.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import duration as checked_duration, finite, whole
 from ..dynamics.inverse import needed_order
 from ..errors import InputError, NonFiniteError, warn
 from ..robot import Robot
+from ..types import FloatArray
 
 MAX_ORDER = 100
-DEFAULT_ORDER = 4  # as elastic joints need
+DEFAULT_ORDER = 4  # what elastic joints need
 
 
 class Trajectory(ABC):
-    """A motion of n joints over `duration` seconds, from t = 0.
+    """A motion of n joints from t = 0 on: the base class of all trajectories.
 
-    Called with t, a number or an array, it returns q and its first `order` derivatives as one array
-    (order + 1, ..., n), the dimensions of t in the middle: `fj.inverse_dynamics(robot, *trajectory(t))` unpacks it.
-    By default these are four, or fewer if fewer are bounded: a motion too rough for elastic joints is refused there.
+    A subclass has the three attributes, `derivatives` and `remedy`.
 
-    The first `smoothness` derivatives are continuous wherever the trajectory can be called, the next one is bounded
-    and piecewise continuous.  Where a derivative jumps, its value is the one after the jump, at the end the one before.
-    Higher ones lack the impulse that belongs to the jump: a call for them warns.
+    Attributes:
+        n: number of joints, the columns of the result.
+        duration: duration, in s.
+        smoothness: number of continuous derivatives, a whole number or infinite.  The next derivative is bounded and
+            piecewise continuous: where it jumps, its value is the one after the jump, at the end the one before.
     """
 
     n: int
     duration: float
-    smoothness: float  # a whole number, or infinite
+    smoothness: float
 
-    def __call__(self, t: Any, order: int | None = None) -> np.ndarray:
+    def __call__(self, t: ArrayLike, order: int | None = None) -> FloatArray:
+        """Positions and their derivatives at given times.
+
+        A derivative higher than `smoothness` + 1 lacks the impulses of the jumps below it: a call for it warns.
+
+        Args:
+            t: times of any shape, in s.
+            order: largest derivative, at most 100; by default 4, or fewer if fewer are bounded.
+
+        Returns:
+            Array (order + 1, *shape of t, n): q, q', ...; `fj.inverse_dynamics(robot, *trajectory(t))` unpacks it.
+
+        Raises:
+            InputError: t or the order is wrong, or t lies outside recorded samples.
+            NonFiniteError: a derivative exceeds the range of doubles.
+        """
         name = type(self).__name__
         bounded = int(min(self.smoothness + 1, DEFAULT_ORDER))
         order = bounded if order is None else whole(name, "order", order, largest=MAX_ORDER)
-        t = finite(name, "t", t)
+        times = finite(name, "t", t)
         try:
             with np.errstate(all="ignore"):
-                stack = self.derivatives(t, order)
-        except OverflowError:  # a power of a time constant, in Python's own numbers
+                stack = self.derivatives(times, order)
+        except OverflowError:  # a power of a time constant, as a Python float
             message = f"{name}: derivative {order} exceeds the range of doubles; ask for a lower order"
             raise NonFiniteError(message) from None
         if not np.isfinite(stack).all():
@@ -55,18 +73,21 @@ class Trajectory(ABC):
         return stack
 
     @abstractmethod
-    def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
-        """The stack (order + 1, ..., n) at finite times t."""
+    def derivatives(self, t: FloatArray, order: int) -> FloatArray:
+        """The array (order + 1, ..., n) at finite times t; arguments are checked already."""
 
     @abstractmethod
     def remedy(self, order: int) -> str:
-        """What to change for `order` bounded derivatives."""
+        """What to change for `order` bounded derivatives, as the end of a message."""
 
-    # Other motions made of this one ---------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(n={self.n}, {self.duration:g} s, C^{self.smoothness:g})"
+
+    # Trajectories made of this one ----------------------------------------------------------------------------
 
     def scaled(self, factor: float) -> Trajectory:
-        """The same path, `factor` times as long: derivative k shrinks by factorᵏ."""
-        from .retiming import Scaled
+        """The same path, `factor` times as long; derivative k is divided by factorᵏ."""
+        from .scaled import Scaled
 
         return Scaled(self, factor)
 
@@ -75,26 +96,49 @@ class Trajectory(ABC):
         return self.scaled(checked_duration(type(self).__name__, "duration", duration) / self.duration)
 
     def retimed(self, law: Trajectory) -> Trajectory:
-        """The same path at the times s(t) that `law`, a trajectory of one joint, prescribes."""
-        from .retiming import Retimed
+        """The same path at the times s(t) of a time law, a trajectory with one column."""
+        from .retimed import Retimed
 
         return Retimed(self, law)
 
     def then(self, *others: Trajectory) -> Trajectory:
-        """This motion, then the others, each beginning where the one before ends."""
-        from .retiming import Joined
+        """This trajectory, then the others, each starting where the previous one ends."""
+        from .joined import Joined
 
         return Joined((self, *others))
 
 
-def empty_stack(order: int, shape: tuple[int, ...], n: int) -> np.ndarray:
-    """A stack (order + 1, *shape, n) to be filled; in memory the derivatives at one time are together, as a simulation
+@dataclass(frozen=True, eq=False, repr=False)
+class Composed(Trajectory):
+    """A trajectory made of others, from which its attributes follow."""
+
+    n: int = field(init=False)
+    duration: float = field(init=False)
+    smoothness: float = field(init=False)
+
+
+def empty_stack(order: int, shape: tuple[int, ...], n: int) -> FloatArray:
+    """An uninitialized array (order + 1, *shape, n); derivatives at one time are adjacent in memory, as a simulation
     reads them."""
     return np.empty((*shape, order + 1, n)).transpose(-2, *range(len(shape)), -1)
 
 
 def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: Robot | None = None) -> None:
-    """Refuse a trajectory without `order` bounded derivatives; by default as many as the robot's torque needs."""
+    """Check that a trajectory has enough bounded derivatives.
+
+    Args:
+        trajectory: the trajectory.
+        order: number of bounded derivatives; by default what the motor torque of the robot needs.
+        robot: the robot that follows the trajectory, with as many joints.
+
+    Raises:
+        InputError: the trajectory is not smooth enough, or has another number of joints; the message says what to
+            change.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.require_smoothness(fj.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0), robot=fj.load("kuka_lwr"))
+    """
     name = type(a_trajectory("require_smoothness", trajectory)).__name__
     if order is None and robot is None:
         raise InputError("require_smoothness: give the order needed, or the robot that needs it")
@@ -103,9 +147,9 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
     needed = needed_order(robot) if order is None and robot is not None else whole(name, "order", order)
     if trajectory.smoothness >= needed - 1:
         return
-    who = "the motion asked for"
+    who = "the call"
     if order is None and robot is not None:
-        elastic = [joint.name for joint, springy in zip(robot.joints, robot.elastic) if springy]
+        elastic = [joint.name for joint, springy in zip(robot.joints, robot.compliant) if springy]
         who = f"{robot.name}, where joint '{elastic[0]}' is elastic," if elastic else robot.name
     s = trajectory.smoothness
     raise InputError(
@@ -115,7 +159,7 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
 
 
 def warn_of_roughness(trajectory: Trajectory, order: int) -> None:
-    """Derivatives beyond a jump are those between the jumps: torques made of them lack its impulse."""
+    """Warn that derivatives above a jump lack its impulse."""
     s = int(trajectory.smoothness)
     lacking = f"derivative {order} is" if order == s + 2 else f"derivatives {s + 2} to {order} are"
     warn(
@@ -125,10 +169,11 @@ def warn_of_roughness(trajectory: Trajectory, order: int) -> None:
     )
 
 
-# Checks of what a trajectory is made from; `owner` begins every message ---------------------------------------------
+# Checks of what a trajectory is made of; `owner` begins every message -----------------------------------------------
 
 
 def a_trajectory(owner: str, value: object) -> Trajectory:
+    """An argument that must be a trajectory."""
     if not isinstance(value, Trajectory):
         raise InputError(f"{owner} takes trajectories, not {type(value).__name__}")
     return value

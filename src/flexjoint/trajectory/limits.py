@@ -1,7 +1,7 @@
-"""Motions against the limits of a robot, and against what a joint without limits would plausibly do.
+"""Warnings for motions beyond the limits of a robot, or implausible for a joint without limits.
 
-Nothing here refuses: a limit may be left on purpose, and a joint may turn ten times.  Each warning names joint, time,
-value and limit.
+Nothing is refused: a motion may exceed a limit on purpose, and a joint may turn ten times.  Each warning names joint,
+time, value and limit.
 """
 
 from __future__ import annotations
@@ -15,19 +15,18 @@ import numpy as np
 
 from ..errors import warn
 from ..robot import Joint, Robot
+from ..types import FloatArray
 from .base import Trajectory
 
-ROUNDING = 1e-9  # of a limit: what exceeds it by less meets it
-FAR = {"revolute": 4 * math.pi, "prismatic": 100.0}  # rad, m: further out, other units are suspected
-FAST = {"revolute": 60.0, "prismatic": 60.0}  # rad/s, m/s: ten turns per second
-SAMPLES = 257  # of a trajectory that is looked at before it is used
+ROUNDING = 1e-9  # relative to a limit: a smaller excess is rounding
+SAMPLES = 257  # per trajectory
 SHOWN = 3  # joints in one warning
 
-_seen: WeakValueDictionary[int, Trajectory] = WeakValueDictionary()  # trajectories looked at before, by id()
+_seen: WeakValueDictionary[int, Trajectory] = WeakValueDictionary()  # trajectories checked before, by id()
 
 
 class Excess(NamedTuple):
-    """Where a joint exceeds a limit: first, and most."""
+    """Where a joint exceeds a limit first, and where by most."""
 
     joint: str
     unit: str
@@ -46,15 +45,21 @@ class Excess(NamedTuple):
 def warn_of_limits(
     robot: Robot,
     what: str,
-    t: np.ndarray,
+    t: FloatArray,
     *,
-    q: np.ndarray | None = None,
-    v: np.ndarray | None = None,
-    tau: np.ndarray | None = None,
+    q: FloatArray | None = None,
+    v: FloatArray | None = None,
+    tau: FloatArray | None = None,
 ) -> None:
-    """One warning each for positions, velocities (m, n) and motor torques (m, motors) beyond the robot's limits.
+    """Warn of positions, velocities and motor torques beyond the limits of the robot, once each.
 
-    `what` is the subject of the sentence.  Arrays may have the dimensions of a batch first.
+    Args:
+        robot: the robot with its limits.
+        what: subject of the message, such as "the motion".
+        t: (m,), times, in s.
+        q: (..., m, n), positions, in rad or m; not checked by default.
+        v: (..., m, n), velocities, in rad/s or m/s; not checked by default.
+        tau: (..., m, motors), motor torques, in Nm or N; not checked by default.
     """
     limits = [joint.limits for joint in robot.joints]
     if q is not None:
@@ -71,17 +76,16 @@ def warn_of_limits(
 def report(
     robot: Robot,
     what: str,
-    t: np.ndarray,
-    values: np.ndarray,
+    t: FloatArray,
+    values: FloatArray,
     bounds: Sequence[tuple[float, float]],
     unit: str,
     remedy: str,
 ) -> None:
-    """The warning, if columns leave their bounds: one column a joint or a motor."""
+    """Warn if columns, one per joint or motor, leave their bounds."""
     if not np.isfinite(bounds).any():
         return
-    turning, sliding = unit.split(" | ")
-    units = [sliding if kind == "prismatic" else turning for kind in robot.motor_kinds]
+    units = [kind.unit(unit) for kind in robot.motor_kinds]
     if excesses := excesses_of(t, values, bounds, robot.motor_names, units):
         more = f"; and {len(excesses) - SHOWN} more joints" if len(excesses) > SHOWN else ""
         warn(
@@ -91,19 +95,19 @@ def report(
 
 
 def excesses_of(
-    t: np.ndarray,
-    values: np.ndarray,
+    t: FloatArray,
+    values: FloatArray,
     bounds: Sequence[tuple[float, float]],
     names: Sequence[str],
     units: Sequence[str],
 ) -> list[Excess]:
-    """Of each column that leaves its bounds; what is not a number counts as inside."""
+    """The excess of each column that leaves its bounds; NaN counts as inside."""
     rows = values.reshape(-1, *values.shape[-2:])
     found = []
     for i, (low, high) in enumerate(bounds):
         column = rows[..., i]
         beyond = np.fmax(column - high - ROUNDING * abs(high), low - column - ROUNDING * abs(low))
-        excess = np.fmax.reduce(beyond, axis=0, initial=-math.inf)  # of all runs of a batch
+        excess = np.fmax.reduce(beyond, axis=0, initial=-math.inf)  # over all runs of a batch
         if not (late := np.flatnonzero(excess > 0)).size:
             continue
         k = int(np.nanargmax(excess))
@@ -113,32 +117,34 @@ def excesses_of(
     return found
 
 
-def warn_of_units(robot: Robot, motion: Trajectory | np.ndarray) -> None:
-    """A joint that goes further or faster than joints do, where its limits do not say that it may: degrees for rad?
+def warn_of_units(robot: Robot, motion: Trajectory | FloatArray) -> None:
+    """Warn of a joint without limits that moves implausibly far or fast: degrees in place of rad are likely.
 
-    A trajectory is looked at once, positions (..., n) each time.
+    Args:
+        robot: the robot.
+        motion: a trajectory, which is checked once; or positions (..., n), in rad or m.
     """
     if not isinstance(motion, Trajectory):
         q = motion[..., : robot.n].reshape(-1, robot.n)
         return warn_of_motion(robot, np.zeros(len(q)), q, np.zeros(q.shape))
     if _seen.get(id(motion)) is not motion:
-        _seen[id(motion)] = motion  # a trajectory of one's own may have no hash
+        _seen[id(motion)] = motion  # by id: the trajectory of a user may have no hash
         t = np.linspace(0.0, motion.duration if math.isfinite(motion.duration) else 1.0, SAMPLES)
         q, v = motion(t, order=1)[..., : robot.n]
         warn_of_motion(robot, t, q, v)
 
 
-def warn_of_motion(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray) -> None:
-    """Of the first joint that goes too far or too fast, at times t (m,)."""
+def warn_of_motion(robot: Robot, t: FloatArray, q: FloatArray, v: FloatArray) -> None:
+    """Warn of the first joint that moves too far or too fast, at times t (m,)."""
     for i, joint in enumerate(robot.joints):
         far, fast = np.abs(q[:, i]), np.abs(v[:, i])
         limited = math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper)
-        if not limited and far.max() > FAR[joint.kind]:
+        if not limited and far.max() > joint.kind.far:
             k = int(far.argmax())
             return warn(f"{robot.name:.200}: {distance(joint, float(q[k, i]))} at t = {t[k]:.4g} s; {remedy(joint)}")
-        if not math.isfinite(joint.limits.velocity) and fast.max() > FAST[joint.kind]:
+        if not math.isfinite(joint.limits.velocity) and fast.max() > joint.kind.fast:
             k = int(fast.argmax())
-            unit = "rad/s" if joint.kind == "revolute" else "m/s"
+            unit = joint.kind.unit("rad/s | m/s")
             return warn(
                 f"{robot.name:.200}: joint '{joint.name:.200}' moves at {v[k, i]:.4g} {unit} at t = {t[k]:.4g} s; "
                 f"{remedy(joint)}, or take longer"
@@ -146,13 +152,14 @@ def warn_of_motion(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray) ->
 
 
 def distance(joint: Joint, q: float) -> str:
-    turns = f" rad, {abs(q) / (2 * math.pi):.3g} turns," if joint.kind == "revolute" else " m"
+    """How far a joint moves, for a message."""
+    turns = f" rad, {abs(q) / (2 * math.pi):.3g} turns," if joint.kind.angular else " m"
     return f"joint '{joint.name:.200}' moves to {q:.4g}{turns}"
 
 
 def remedy(joint: Joint) -> str:
-    """How to say what is meant."""
-    if joint.kind == "prismatic":
+    """How to write what is meant, for a message."""
+    if not joint.kind.angular:
         return "if millimetres are meant, divide by 1000; if it is right, give the joint limits"
     return (
         "if degrees are meant, write the key with _deg (goal_deg, points_deg, ...), joint1 [deg] in the header of a "

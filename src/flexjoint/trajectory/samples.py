@@ -1,4 +1,4 @@
-"""Recorded motions: a spline smooth enough for the robot through samples, or through what a low-pass leaves of them.
+"""Recorded motions: a spline through samples, or through low-pass filtered samples.
 
 With a cutoff ω the spline q of degree 2d − 1 minimizes  ∫ (q − samples)² dt + ω⁻²ᵈ ∫ (q⁽ᵈ⁾)² dt,  the smoothing spline
 [DeBoor ch. 14]: a filter with the gain 1/(1 + (f/cutoff)²ᵈ) and no delay.
@@ -15,32 +15,58 @@ import numpy as np
 from ..checks import frozen, increasing, positive, rows, seconds, whole
 from ..errors import InputError
 from ..numerics import banded_solve, gauss_legendre
+from ..types import FloatArray
 from .base import Trajectory, set_fields
+from .kinds import MotionTable, kind
+from .sample_files import read_samples
 from .spline import MAX_SMOOTHNESS, Curve, curve, solved
 
 KNOTS_PER_CUTOFF = 2.0  # knots in 1/(2π cutoff) seconds
-EDGE = 1e-9  # of the duration: times beyond the ends by less count as the ends
+EDGE = 1e-9  # relative to the duration: times this close to an end count as the end
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Samples(Trajectory):
-    """A motion through `positions`, (m, n), recorded at increasing `times`, (m,), with `order` bounded derivatives.
+    """A recorded motion, as a spline through its samples.
 
-    The first time becomes t = 0 and is kept as `first_time`; before it and after the last one there is no motion, and
-    a call is refused.  Without `cutoff` every sample is met; with it, in Hz, faster motion is filtered out as noise.
-    `max_error` and `rms_error`, (n,), tell how far the samples lie from the spline.
+    The first time becomes t = 0.  Times outside the record are refused.
+
+    In files: `{kind = "samples", file = "record.csv"}`, also order and cutoff.
+
+    Args:
+        times: (m,), increasing, in s.
+        positions: (m, n), in rad or m.
+        order: number of bounded derivatives, at most 16; 4 by default, as elastic joints need.
+        cutoff: frequency above which motion is filtered out as noise, in Hz; by default the spline passes through every
+            sample.
+
+    Attributes:
+        first_time: the first of `times`.
+        max_error: (n,), largest distance of a sample from the spline.
+        rms_error: (n,), root mean square of these distances.
+
+    Raises:
+        InputError: an argument has a wrong shape or size, the times do not increase, or the samples are too few.
+
+    Example:
+        >>> import numpy as np
+        >>> import flexjoint as fj
+        >>> t = 5.0 + np.linspace(0.0, 2.0, 41)
+        >>> motion = fj.Samples(t, np.sin(t)[:, None])
+        >>> motion.first_time, motion
+        (5.0, Samples(n=1, 2 s, C^4))
     """
 
-    times: np.ndarray
-    positions: np.ndarray
+    times: FloatArray
+    positions: FloatArray
     order: int = 4
     cutoff: float | None = None
     n: int = field(init=False)
     duration: float = field(init=False)
     smoothness: int = field(init=False)
     first_time: float = field(init=False)
-    max_error: np.ndarray = field(init=False)
-    rms_error: np.ndarray = field(init=False)
+    max_error: FloatArray = field(init=False)
+    rms_error: FloatArray = field(init=False)
     curve: Curve = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -58,7 +84,7 @@ class Samples(Trajectory):
             if not 0.1 / duration < cutoff < 0.5 / unit:
                 raise InputError(
                     f"Samples: cutoff is {cutoff} Hz; it must lie between {0.1 / duration:.3g} Hz, 1/duration/10, and "
-                    f"{0.5 / unit:.6g} Hz, half the mean sampling rate; leave it out to meet every sample"
+                    f"{0.5 / unit:.6g} Hz, half the mean sampling rate; leave it out to pass through every sample"
                 )
             unit = 1.0 / (2.0 * math.pi * cutoff)
             fitted = curve(solved("Samples", lambda u: smoothed(u, positions, degree), t / unit), unit)
@@ -70,7 +96,7 @@ class Samples(Trajectory):
         set_fields(self, smoothness=degree - 1, first_time=float(times[0]), curve=fitted)
         set_fields(self, max_error=frozen(error.max(axis=0)), rms_error=frozen(rms))
 
-    def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
+    def derivatives(self, t: FloatArray, order: int) -> FloatArray:
         edge = EDGE * self.duration
         outside = t[(t < -edge) | (t > self.duration + edge)]
         if outside.size:
@@ -83,8 +109,16 @@ class Samples(Trajectory):
         return f"give order={order}"
 
 
-def interpolated(u: np.ndarray, positions: np.ndarray, p: int) -> Any:
-    """The spline of odd degree p through all samples, without knots at the (p + 1)/2 samples next to the ends."""
+@kind("samples", others=("file", "order", "cutoff"))
+def read(table: MotionTable) -> Trajectory:
+    """The samples in a CSV or NPZ file that a table of a file names."""
+    samples = read_samples(table.folder / table.text("file"), table.joints)
+    order = table.data.get("order", table.joints.order)
+    return Samples(*samples, order=order, cutoff=table.optional_number("cutoff"))
+
+
+def interpolated(u: FloatArray, positions: FloatArray, p: int) -> Any:
+    """The spline of odd degree p through all samples, without knots at the (p + 1)/2 samples closest to each end."""
     from scipy.interpolate import BSpline
 
     inner = u[(p + 1) // 2 : len(u) - (p + 1) // 2]
@@ -92,10 +126,10 @@ def interpolated(u: np.ndarray, positions: np.ndarray, p: int) -> Any:
     return BSpline(knots, banded_solve(BSpline.design_matrix(u, knots, p), positions), p)
 
 
-def smoothed(u: np.ndarray, positions: np.ndarray, p: int) -> Any:
-    """The minimum of ∫ (q − samples)² du + ∫ (q⁽ᵈ⁾)² du, time being measured in 1/ω.
+def smoothed(u: FloatArray, positions: FloatArray, p: int) -> Any:
+    """The minimum of ∫ (q − samples)² du + ∫ (q⁽ᵈ⁾)² du, with time in units of 1/ω.
 
-    Knots are as dense as the cutoff asks, not as the samples are: the equations stay small and well conditioned.
+    The cutoff sets the density of the knots, not the samples: the equations stay small and well conditioned.
     """
     from scipy.interpolate import BSpline
     from scipy.sparse import diags_array
@@ -104,7 +138,7 @@ def smoothed(u: np.ndarray, positions: np.ndarray, p: int) -> Any:
     breaks = np.linspace(u[0], u[-1], math.ceil(KNOTS_PER_CUTOFF * (u[-1] - u[0])) + 1)
     knots = np.concatenate([np.full(p, u[0]), breaks, np.full(p, u[-1])])
     A = BSpline.design_matrix(u, knots, p)
-    W = diags_array(np.gradient(u))  # the time each sample stands for
+    W = diags_array(np.gradient(u))  # the time that each sample represents
     x, w = gauss_legendre(d)  # exact for the square of a piece of degree p − d = d − 1
     half = np.diff(breaks)[:, None] / 2
     D = BSpline.design_matrix((breaks[:-1, None] + half * (1 + x)).ravel(), knots[d:-d], p - d)
@@ -114,8 +148,8 @@ def smoothed(u: np.ndarray, positions: np.ndarray, p: int) -> Any:
     return BSpline(knots, banded_solve(A.T @ W @ A + D.T @ V @ D, A.T @ (W @ positions)), p)
 
 
-def difference(knots: np.ndarray, p: int) -> Any:
-    """The matrix that takes the coefficients of a spline of degree p to those of its derivative  [DeBoor ch. 10]."""
+def difference(knots: FloatArray, p: int) -> Any:
+    """The matrix from the coefficients of a spline of degree p to those of its derivative  [DeBoor ch. 10]."""
     from scipy.sparse import diags_array
 
     slope = p / (knots[p + 1 : -1] - knots[1 : -p - 1])

@@ -1,32 +1,52 @@
-"""Sinusoids and sums of them: periodic motions, such as those that excite a robot for identification."""
+"""Sums of sinusoids: periodic motions, such as excitation for identification."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import duration as checked_duration, finite, frozen, positive
 from ..errors import InputError, shown
 from ..numerics import atan2, power, sin_cos
+from ..types import FloatArray
 from .base import Trajectory, set_fields
+from .kinds import MotionTable, kind
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sinusoid(Trajectory):
-    """q(t) = offset + Σ amplitude · sin(2π · frequency · t + phase), frequencies in Hz, for all t.
+    """The periodic motion q(t) = offset + Σ amplitude · sin(2π · frequency · t + phase), for all t.
 
-    `amplitude`, `frequency` and `phase` broadcast to (m, n), the m terms of n joints; for one term (n,) will do.  With
-    one frequency a joint, write `frequency` as (n,); with one a term, as (m, 1).  `offset` is (n,) or a number.
-    Without `duration` the motion lasts one period of its lowest frequency.
+    `amplitude`, `frequency` and `phase` broadcast to (m, n), m terms of n joints: one frequency per joint is (n,), one
+    per term is (m, 1).
+
+    In files: `{kind = "sinusoid", amplitude = 0.3, frequency = 0.5}`, also phase, offset and duration; and `{kind =
+    "fourier", frequency = 0.5, cosine = [...], sine = [...]}`, also offset and duration.
+
+    Args:
+        amplitude: (m, n), (n,) or a number, in rad or m.
+        frequency: (m, n), (m, 1), (n,) or a number, positive, in Hz.
+        phase: (m, n), (n,) or a number, in rad; 0 by default.
+        offset: (n,) or a number, in rad or m; 0 by default.
+        duration: duration, in s; by default one period of the lowest frequency.
+
+    Raises:
+        InputError: the shapes do not broadcast, or a frequency is not positive.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> swing = fj.Sinusoid(amplitude=[0.3, 0.2], frequency=0.5)
+        >>> swing.duration, swing(0.5)[0].round(12).tolist()
+        (2.0, [0.3, 0.2])
     """
 
-    amplitude: np.ndarray
-    frequency: np.ndarray
-    phase: np.ndarray = 0.0  # type: ignore[assignment]
-    offset: np.ndarray = 0.0  # type: ignore[assignment]
+    amplitude: FloatArray
+    frequency: FloatArray
+    phase: FloatArray = 0.0  # type: ignore[assignment]
+    offset: FloatArray = 0.0  # type: ignore[assignment]
     duration: float = None  # type: ignore[assignment]
     n: int = field(init=False)
     smoothness: float = field(init=False, default=math.inf)
@@ -48,7 +68,7 @@ class Sinusoid(Trajectory):
             )
         if not np.all(given["frequency"] > 0):
             frequency = shown(given["frequency"].tolist())
-            raise InputError(f"Sinusoid: frequency is {frequency}; every one must be positive, in Hz")
+            raise InputError(f"Sinusoid: frequency is {frequency}; all must be positive, in Hz")
         with np.errstate(over="ignore"):
             duration = 1.0 / given["frequency"].min() if self.duration is None else self.duration
         arrays = {name: frozen(np.broadcast_to(x, (terms[0], n)).copy()) for name, x in given.items()}
@@ -57,9 +77,30 @@ class Sinusoid(Trajectory):
 
     @classmethod
     def fourier(
-        cls, frequency: float, cosine: Any, sine: Any, offset: Any = 0.0, duration: float | None = None
+        cls,
+        frequency: float,
+        cosine: ArrayLike,
+        sine: ArrayLike,
+        offset: ArrayLike = 0.0,
+        duration: float | None = None,
     ) -> Sinusoid:
-        """q(t) = offset + Σ_h cosine[h−1] cos(hωt) + sine[h−1] sin(hωt), ω = 2π·frequency, both (harmonics, n)."""
+        """The Fourier series q(t) = offset + Σ_h cosine[h−1] cos(hωt) + sine[h−1] sin(hωt), ω = 2π·frequency.
+
+        Args:
+            frequency: frequency of the first harmonic, in Hz.
+            cosine: (harmonics, n), in rad or m.
+            sine: (harmonics, n), in rad or m.
+            offset: (n,) or a number, in rad or m; 0 by default.
+            duration: duration, in s; by default one period.
+
+        Raises:
+            InputError: the shapes differ, or the frequency is not positive.
+
+        Example:
+            >>> import flexjoint as fj
+            >>> fj.Sinusoid.fourier(0.5, cosine=[[0.0], [0.1]], sine=[[0.3], [0.0]])
+            Sinusoid(n=1, 2 s, C^inf)
+        """
         a, b = finite("Sinusoid", "cosine", cosine), finite("Sinusoid", "sine", sine)
         if a.ndim != 2 or a.shape != b.shape:
             raise InputError(f"Sinusoid: cosine has shape {a.shape} and sine {b.shape}; both must be (harmonics, n)")
@@ -67,7 +108,7 @@ class Sinusoid(Trajectory):
         phase = np.reshape([atan2(*pair) for pair in zip(a.ravel(), b.ravel())], a.shape)
         return cls(np.sqrt(a * a + b * b), harmonics[:, None], phase, offset, duration)  # type: ignore[arg-type]
 
-    def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
+    def derivatives(self, t: FloatArray, order: int) -> FloatArray:
         omega = 2.0 * math.pi * self.frequency
         turns = t[..., None, None] * self.frequency
         angle = 2.0 * math.pi * (turns - np.floor(turns)) + self.phase
@@ -79,3 +120,20 @@ class Sinusoid(Trajectory):
 
     def remedy(self, order: int) -> str:
         return "nothing, all derivatives are continuous"
+
+
+@kind("sinusoid", positions=("amplitude", "offset"), others=("frequency", "phase", "duration"))
+def read(table: MotionTable) -> Trajectory:
+    """The sum of sinusoids in a table of a file."""
+    expected = "a number, one per joint, or rows of them, one per term"
+    amplitude, frequency = table.positions("amplitude", expected), table.array("frequency", expected)
+    phase = table.array("phase", expected) if "phase" in table.data else np.zeros(())
+    offset, duration = table.per_joint("offset", 0.0), table.optional_number("duration")
+    return Sinusoid(amplitude, frequency, phase, offset, duration)  # type: ignore[arg-type]
+
+
+@kind("fourier", positions=("cosine", "sine", "offset"), others=("frequency", "duration"))
+def read_fourier(table: MotionTable) -> Trajectory:
+    """The Fourier series in a table of a file."""
+    cosine, sine, offset = table.rows("cosine"), table.rows("sine"), table.per_joint("offset", 0.0)
+    return Sinusoid.fourier(table.number("frequency"), cosine, sine, offset, table.optional_number("duration"))

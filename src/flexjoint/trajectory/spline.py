@@ -1,4 +1,4 @@
-"""B-splines through waypoints  [DeBoor ch. 9, 13]: any degree, at rest or periodic at the ends."""
+"""B-splines of any degree through waypoints  [DeBoor ch. 9, 13], at rest or periodic at the ends."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..checks import duration as checked_duration, finite, frozen, increasing, rows, seconds, whole
 from ..errors import FlexjointError, InputError, shown
 from ..numerics import banded_solve, power, product, solve
+from ..types import FloatArray
 from .base import Trajectory, set_fields
+from .kinds import MotionTable, kind
 
 MAX_SMOOTHNESS = 15
 ENDS = ("rest", "periodic")
 
 
 class Curve(NamedTuple):
-    """A B-spline over time measured in `unit` seconds, so that coefficients of derivatives keep their size."""
+    """A B-spline over t/unit, with its derivatives; the unit keeps the size of their coefficients."""
 
     pieces: tuple[Any, ...]  # the spline and its derivatives, scipy.interpolate.BSpline
     unit: float
 
-    def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
+    def derivatives(self, t: FloatArray, order: int) -> FloatArray:
         u = t / self.unit
         stack = np.zeros((order + 1, *t.shape, self.pieces[0].c.shape[1]))
         for k, piece in enumerate(self.pieces[: order + 1]):
@@ -32,25 +35,42 @@ class Curve(NamedTuple):
 
 
 def curve(spline: Any, unit: float) -> Curve:
-    """Derivatives are made of differences of coefficients: where those are equal, as at rest, exact zeros."""
+    """A spline with all its derivatives, which are exactly zero where coefficients are equal, as at rest."""
     pieces = [spline]
     for _ in range(spline.k):
         pieces.append(pieces[-1].derivative())
     return Curve(tuple(pieces), unit)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Spline(Trajectory):
-    """A spline through `points`, (m, n), with `smoothness` continuous derivatives.
+    """A spline through waypoints.
 
-    `times` are those of the points, (m,), from 0; or one number, the duration, in which the points are passed at times
-    proportional to the distances between them (chord length).  With `ends="rest"` the first `smoothness` derivatives
-    vanish at both ends, before and after which it rests; with "periodic" the last point equals the first and the motion
-    repeats itself.  `degree` is by default the least odd number beyond `smoothness`: higher ones overshoot more.
+    In files: `{kind = "spline", points = [[...], ...], duration = 2}`, also times in place of duration, smoothness,
+    degree and ends.
+
+    Args:
+        points: (m, n), waypoints, in rad or m; two or more, three or more if periodic.
+        times: (m,), times of the points, increasing from 0, in s; or the duration, a number, which is divided in
+            proportion to the distances between the points (chord length).
+        smoothness: number of continuous derivatives, at most 15; 3 by default, as elastic joints need.
+        ends: "rest", the default: the first `smoothness` derivatives vanish at both ends, and the robot rests before
+            and after; or "periodic": the last point equals the first, and the motion repeats.
+        degree: degree of the polynomials; by default the smallest odd number above `smoothness`; higher ones overshoot
+            more.
+
+    Raises:
+        InputError: an argument has a wrong shape or size, or no spline passes through these points.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> motion = fj.Spline(points=[[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]], times=[0.0, 1.0, 2.0])
+        >>> motion(1.0)[0].round(12).tolist()
+        [1.0, 0.5]
     """
 
-    points: np.ndarray
-    times: np.ndarray
+    points: FloatArray
+    times: FloatArray
     smoothness: int = 3
     ends: str = "rest"
     degree: int = None  # type: ignore[assignment]
@@ -77,7 +97,7 @@ class Spline(Trajectory):
         set_fields(self, points=points, times=times, smoothness=s if self.ends == "rest" else p - 1, degree=p)
         set_fields(self, n=points.shape[1], duration=float(times[-1]), curve=curve(spline, unit))
 
-    def derivatives(self, t: np.ndarray, order: int) -> np.ndarray:
+    def derivatives(self, t: FloatArray, order: int) -> FloatArray:
         if self.ends == "periodic":
             return self.curve.derivatives(np.mod(t, self.duration), order)
         stack = self.curve.derivatives(np.clip(t, 0.0, self.duration), order)
@@ -89,8 +109,21 @@ class Spline(Trajectory):
         return f"give smoothness={order - 1} or more"
 
 
-def solved(owner: str, make: Callable[[np.ndarray], Any], u: np.ndarray) -> Any:
-    """A spline through samples at the times u, in mean steps; refused where no numbers can hold it."""
+@kind("spline", positions=("points",), others=("times", "duration", "smoothness", "degree", "ends"))
+def read(table: MotionTable) -> Trajectory:
+    """The spline in a table of a file."""
+    table.only_one("times", "duration")
+    times = table.array("times", "a list of times") if "times" in table.data else np.array(table.number("duration"))
+    ends, degree = table.choice("ends", ENDS, "rest"), table.data.get("degree")
+    return Spline(table.rows("points"), times, table.smoothness(), ends, degree)  # type: ignore[arg-type]
+
+
+def solved(owner: str, make: Callable[[FloatArray], Any], u: FloatArray) -> Any:
+    """The spline that `make` returns for the times u, in mean steps.
+
+    Raises:
+        InputError: the equations are singular or their solution is not finite.
+    """
     try:
         with np.errstate(all="ignore"):
             spline = make(u)
@@ -107,7 +140,8 @@ def solved(owner: str, make: Callable[[np.ndarray], Any], u: np.ndarray) -> Any:
     return spline
 
 
-def passing_times(points: np.ndarray, times: Any) -> np.ndarray:
+def passing_times(points: FloatArray, times: ArrayLike) -> FloatArray:
+    """Times of the points, (m,), given or by chord length."""
     if finite("Spline", "times", times).ndim == 0:
         with np.errstate(over="ignore", invalid="ignore"):
             chords = np.sqrt(np.sum(np.diff(points, axis=0) ** 2, axis=1))
@@ -120,16 +154,16 @@ def passing_times(points: np.ndarray, times: Any) -> np.ndarray:
         return frozen(checked_duration("Spline", "times", times) * (passed / passed[-1]))
     times = increasing("Spline", "times", times, len(points))
     if times[0] != 0.0:
-        raise InputError(f"Spline: times begin at {times[0]}; a trajectory begins at 0")
+        raise InputError(f"Spline: times start at {times[0]}; a trajectory starts at 0")
     return times
 
 
-def resting(u: np.ndarray, points: np.ndarray, p: int, s: int) -> Any:
-    """The spline of degree p whose first s + 1 coefficients are the first point, and whose last the last one.
+def resting(u: FloatArray, points: FloatArray, p: int, s: int) -> Any:
+    """The spline of degree p whose first s + 1 coefficients are the first point, and whose last s + 1 the last point.
 
-    So s derivatives vanish at either end.  This takes s − (p−1)//2 knots inside the first and the last segment;
-    otherwise the points are knots where p is odd, and the middles between them where p is even.  With two points and
-    p = 2s + 1 it is `RestToRest`.
+    So s derivatives vanish at both ends.  This takes s − (p−1)//2 knots inside the first and the last segment.  The
+    other knots are the points if p is odd, and the midpoints between them if p is even.  With two points and p = 2s + 1
+    it is `RestToRest`.
     """
     from scipy.interpolate import BSpline
 
@@ -148,27 +182,27 @@ def resting(u: np.ndarray, points: np.ndarray, p: int, s: int) -> Any:
     return BSpline(knots, c, p)
 
 
-def periodic(u: np.ndarray, points: np.ndarray, p: int) -> Any:
-    """The spline of degree p that repeats itself; its knots are the points if p is odd, and between them if even."""
+def periodic(u: FloatArray, points: FloatArray, p: int) -> Any:
+    """The periodic spline of degree p; its knots are the points if p is odd, otherwise the midpoints."""
     from scipy.interpolate import BSpline
     from scipy.sparse import coo_array
 
     if not np.array_equal(points[0], points[-1]):
         raise InputError(
-            f"Spline: a periodic motion ends where it begins, at {points[0].tolist()}, not {points[-1].tolist()}"
+            f"Spline: a periodic motion ends where it starts, at {points[0].tolist()}, not {points[-1].tolist()}"
         )
     inner = u if p % 2 else np.concatenate([u[:1], (u[:-2] + u[1:-1]) / 2, u[-1:]])
     m, period = len(u) - 1, u[-1] - u[0]
     turns, which = np.divmod(np.arange(-p, m + p + 1), m)
     knots = inner[which] + turns * period
     A = BSpline.design_matrix(u[:-1], knots, p).tocoo()
-    places = A.row, (A.col - p // 2) % m  # coefficients repeat themselves too; the greatest ones lie on the diagonal
+    places = A.row, (A.col - p // 2) % m  # coefficients repeat too; the shift puts the largest on the diagonal
     c = cyclic_solve(coo_array((A.data, places), shape=(m, m)).tocsr(), points[:-1], width=p)
     return BSpline(knots, c[(np.arange(m + p) - p // 2) % m], p)
 
 
-def cyclic_solve(A: Any, b: np.ndarray, width: int) -> np.ndarray:
-    """x with A x = b, A sparse and banded but for its corners: its last rows and columns are a border."""
+def cyclic_solve(A: Any, b: FloatArray, width: int) -> FloatArray:
+    """x with A x = b for a sparse A, banded except for its corners: its last rows and columns form a border."""
     inner = len(b) - width
     if inner <= 2 * width:
         return solve(A.toarray(), b)

@@ -22,7 +22,7 @@ def test_matrices():
     def flow(x, tau):
         full = np.zeros(12)
         full[[*kept, *(6 + k for k in kept)]] = x
-        a, theta_a = fj.elastic_forward_dynamics(MIXED, full[:3], full[3:6], full[6:9], full[9:], tau)
+        a, theta_a = fj.forward_dynamics(MIXED, full[:3], full[6:9], full[3:6], full[9:], tau)
         return np.concatenate([full[[6 + k for k in kept]], np.concatenate([a, theta_a])[kept]])
 
     x = np.concatenate([q, theta, v, theta_v])[[*kept, *(6 + k for k in kept)]]
@@ -163,9 +163,9 @@ def test_loads_are_forces_on_the_links():
     """Accelerations by a load are those of the inverse dynamics: a wrench on the tool is Jᵀ w."""
     q, wrench = np.array([0.2, -0.1, 0.3]), np.array([1.0, 2.0, -1.0, 0.3, 0.1, -0.2])
     model = fj.linearize(MIXED, q)
-    state = [q, q, np.zeros(3), np.zeros(3), np.zeros(3)]
+    state = [q, np.zeros(3), q, np.zeros(3), np.zeros(3)]
     pushed, free = (
-        fj.elastic_forward_dynamics(MIXED, *state, wrenches={MIXED.tool: [w]}).a for w in (wrench, np.zeros(6))
+        fj.forward_dynamics(MIXED, *state, wrenches={MIXED.tool: [w]}).a for w in (wrench, np.zeros(6))
     )
     D = model.system("load.*", "a.*")[3]
     assert np.allclose(D @ fj.jacobian(MIXED, q).T @ wrench, pushed - free, rtol=1e-10)
@@ -179,7 +179,7 @@ def test_frequencies_over_the_workspace(robot):
     q = np.random.default_rng(4).uniform(-1.0, 1.0, (2, 3, robot.n))
     found = fj.joint_eigenfrequencies(robot, q)
     wanted = [fj.joint_modes(robot, x).frequencies[robot.n :] for x in q.reshape(-1, robot.n)]
-    assert found.shape == (2, 3, sum(robot.elastic))
+    assert found.shape == (2, 3, sum(robot.compliant))
     assert np.allclose(found.reshape(6, -1), wanted, rtol=1e-10)
     assert fj.joint_eigenfrequencies(robot.rigid(), q).shape == (2, 3, 0)
 

@@ -120,7 +120,7 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
     assert len(found.notes) == 1 and "compared as rigid: " in found.notes[0]
     said = {"rough": "C^2 only", "cycle": "no finite inverse dynamics", "damped": "damped", "piecewise": "has 2"}
     assert said[reason] in found.notes[0]
-    assert not any(found.robot.elastic) and "geared" not in found.torques
+    assert not any(found.robot.compliant) and "geared" not in found.torques
     q, v, a = motion(found.t[1], 2)
     assert relative_error(found.torques["complete"][1], tied(robot.rigid(), q, v, a, 1.0)) < 1e-12
 

@@ -56,7 +56,7 @@ def test_info_of_springs_and_damping(run, tmp_path):
     fj.write_robot(fj.load("hua_3r").with_drives(drives), tmp_path / "robot.toml")
     text = run("info", str(tmp_path / "robot.toml"), "--operations").output
     assert "CubicSpring" in text
-    assert "damped_inverse_dynamics" in text
+    assert "inverse_dynamics_step" in text
 
 
 def test_info_counts_operations(run):

@@ -78,7 +78,7 @@ def commands(files):
     motion = '{kind = "rest_to_rest", goal = 0.1, duration = 1}'
     return {
         "robots": (["robots"], fj.builtin_robots()),
-        "info": (["info", "hua_3r", "--parameters", "--operations"], [*fj.parameters(fj.load("hua_3r"))]),
+        "info": (["info", "hua_3r", "--parameters", "--operations"], [*fj.robot_parameters(fj.load("hua_3r"))]),
         "info of long names": (["info", files / "long.toml", "--parameters"], [f"link2_{LONG}.inertia", *long]),
         "config": (["config"], ["LLVM", "numpy"]),
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),
@@ -430,6 +430,37 @@ def test_progress_of_files_with_wild_names():
     shown = progress.columns[0].render(progress.tasks[0])
     assert isinstance(shown, Text) and shown.plain == "writing [/]\\x1b[31m.csv"
     Console(file=StringIO()).print(progress.get_renderable())
+
+
+def test_reports_of_the_library(monkeypatch):
+    """On a terminal a line for as long as the work lasts, or a row of the bar that is open."""
+    from flexjoint.cli.app import Settings
+    from flexjoint.cli.progress import reports, terminal_bar
+    from flexjoint.progress import LOG, activity
+
+    class Terminal(StringIO):
+        def isatty(self):
+            return True
+
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with reports(Settings()):
+        with activity("compiling\x1b arm"):
+            assert sys.stderr.getvalue().endswith("compiling\\x1b arm")
+        assert sys.stderr.getvalue().endswith("\x1b[2K")
+        with terminal_bar() as bar:
+            bar.add_task("simulating")
+            with activity("compiling arm"):
+                LOG.info("simulating arm: 3 %")
+                LOG.info("simulating arm: 5 %")
+                assert [x.description for x in bar.tasks] == ["simulating", "compiling arm", "simulating arm: 5 %"]
+            assert [x.description for x in bar.tasks] == ["simulating", "simulating arm: 5 %"]
+    before = sys.stderr.getvalue()
+    with reports(Settings(quiet=True)), activity("compiling arm"):
+        assert sys.stderr.getvalue() == before
+    monkeypatch.setattr(sys, "stderr", StringIO())
+    with reports(Settings()), activity("compiling arm"):
+        assert not sys.stderr.getvalue()  # no terminal
+    assert not LOG.handlers
 
 
 def test_harmless():

@@ -46,7 +46,7 @@ def said(command, message, **aliases):
         ("simulate", "the robot= and the trajectory=", "the ROBOT and the --trajectory"),
         ("rotors", "give its gear ratio, gear_ratio=", "give its gear ratio, --gear-ratio"),
         ("info", "or pass allow_unphysical=True", "or write allow_unphysical = true in the robot file"),
-        ("info", "11 more, see fj.parameters(robot)", "11 more, see 'flexjoint info ROBOT --parameters'"),
+        ("info", "11 more, see fj.robot_parameters(robot)", "11 more, see 'flexjoint info ROBOT --parameters'"),
         ("detect", "detect: quiet=(begin, end), a part", "--quiet-part BEGIN:END, a part"),
         ("info", "a == b, x=3 and unknown=5", None),
     ],

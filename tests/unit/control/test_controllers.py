@@ -58,7 +58,7 @@ def test_motor_pd_reaches_the_goal_and_its_energy_never_grows():
     g = fj.gravity_torque(LWR, GOAL)
     motion = fj.kinetic_energy(LWR, run.q, run.v) + 0.5 * np.sum(B * run.theta_v**2, axis=-1)
     springs = 0.5 * np.sum(K * (run.theta - run.q) ** 2 + K_P * (GOAL + g / K - run.theta) ** 2, axis=-1)
-    V = motion + fj.potential_energy(LWR, run.q) + springs - run.theta @ g
+    V = motion + fj.gravity_energy(LWR, run.q) + springs - run.theta @ g
     assert np.max(np.diff(V)) < 1e-9 * np.ptp(V)
     power = K_D * np.sum(run.theta_v**2, axis=-1)
     spent = np.sum((power[1:] + power[:-1]) / 2) * 2e-4
@@ -135,7 +135,7 @@ def test_the_energy_of_structure_preserving_control_never_grows():
     g = fj.gravity_torque(ARM, goal)
     motion = fj.kinetic_energy(ARM.without_drives(), run.q, run.v) + 0.5 * np.sum(B * eta_v**2, axis=-1)
     springs = 0.5 * np.sum(K * (eta - run.q) ** 2 + K_P * (goal + g / K - eta) ** 2, axis=-1)
-    V = motion + fj.potential_energy(ARM, run.q) + springs - eta @ g
+    V = motion + fj.gravity_energy(ARM, run.q) + springs - eta @ g
     assert np.max(np.diff(V)) < 1e-9 * np.ptp(V)
     power = np.sum(K_D * eta_v**2 + D * run.v**2, axis=-1)
     assert V[0] - V[-1] == pytest.approx(np.sum((power[1:] + power[:-1]) / 2) * h, rel=1e-4)
@@ -163,7 +163,7 @@ def test_bounds_where_masses_and_stiffnesses_are_off_by_a_fifth(law, period, bou
     signs = np.random.default_rng(1).choice([-1.0, 1.0], (8, 14))
     signs[:3] = np.array([[0.0], [1.0], [-1.0]])
     free = {f"link{k + 1}.mass": link.mass * (1 + 0.2 * signs[:, k]) for k, link in enumerate(robot.links[:7])}
-    if any(robot.elastic):
+    if any(robot.compliant):
         free["*.drive.stiffness"] = 1000.0 * (1 + 0.2 * signs[:, 7:])
     motion = fj.RestToRest(np.zeros(7), GOAL, 2.0)
     run = fj.simulate(robot, law, motion, 4.0, period=period, free=free, check=False)

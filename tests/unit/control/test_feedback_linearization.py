@@ -7,6 +7,7 @@ from scipy.linalg import companion, expm
 
 import flexjoint as fj
 from flexjoint.control.sampling import linear_loop
+from support.motors import forward
 
 LWR = fj.load("kuka_lwr")
 RNG = np.random.default_rng(0)
@@ -43,7 +44,7 @@ def chain(robot, q, v, theta, theta_v, held, held_v):
     )
     damping = np.array([getattr(j.drive, "damping", 0.0) for j in robot.joints])
     degrees = np.array(fj.relative_degree(robot))
-    tau = np.where(robot.elastic, stretch * (theta - q) + damping * (theta_v - v), held)
+    tau = np.where(robot.compliant, stretch * (theta - q) + damping * (theta_v - v), held)
     tau_v = np.where(degrees == 4, stretch * (theta_v - v), held_v)
     return np.array([q, v, *fj.link_motion(robot, q, v, tau, tau_v)])[: fj.chain_length(robot)]
 
@@ -52,12 +53,11 @@ def simulate(robot, gains, trajectory, start, held, duration):
     """Robot and law in continuous time: the torque is computed anew in every stage of the integrator."""
     n, length = robot.n, fj.chain_length(robot)
     law = fj.compile(fj.linearizing_control, robot, tracking={"reference": length + 1, "gains": length})
-    plant = fj.compile(fj.elastic_forward_dynamics, robot)
 
     def flow(t, x):
         q, theta, v, theta_v, tau_e, tau_e_v = x.reshape(6, n)
         tau, top = law(q, v, theta, theta_v, tau_e, tau_e_v, *trajectory(t, order=length), *gains)
-        a, theta_a = plant(q, theta, v, theta_v, tau)
+        a, theta_a = forward(robot, q, v, theta, theta_v, tau)
         integrators = [tau_e_v, top] if length == 4 else [top, 0 * top]
         return np.concatenate([v, theta_v, a, theta_a, *integrators])
 
@@ -105,12 +105,12 @@ def test_every_mix_follows_with_its_poles(name):
 def one_period(controller, state, x, reference):
     """State of controller and robot (q, θ, q', θ') a period later: held torque, the robot by SciPy."""
     n = controller.robot.n
-    plant = fj.compile(fj.elastic_forward_dynamics, controller.robot)
     q, theta, v, theta_v = x.reshape(4, n)
     state, tau = controller(state, reference, fj.JointState(q, v, theta, theta_v))
 
     def flow(_, x):
-        return np.concatenate([x[2 * n :], *plant(*x.reshape(4, n), tau)])
+        q, theta, v, theta_v = x.reshape(4, n)
+        return np.concatenate([v, theta_v, *forward(controller.robot, q, v, theta, theta_v, tau)])
 
     found = solve_ivp(flow, (0.0, controller.period), x, method="DOP853", rtol=1e-12, atol=1e-14)
     return state, found.y[:, -1]
@@ -131,7 +131,7 @@ def modes_of_a_period(controller, q):
     rest = np.concatenate([at_rest(robot, q), *controller.start(reference)])
     held = [degrees <= 2 + k if 2 + k < length else np.full(n, False) for k in range(2)]
     coordinates = np.flatnonzero(
-        np.concatenate([np.tile([True], n), robot.elastic, np.tile([True], n), robot.elastic, *held])
+        np.concatenate([np.tile([True], n), robot.compliant, np.tile([True], n), robot.compliant, *held])
     )
 
     def ahead(x):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation import loop
+from flexjoint.simulation.closed_loop import ClosedLoop
 from support.errors import relative_error
 
 ROBOT = fj.random_robot(2, 7, prismatic=0.0, friction=True, name="arm")
@@ -105,11 +105,11 @@ def test_passivity_control_in_the_compiled_loop():
     law = fj.PassivityControl(ROBOT, 5.0, [10.0, 20.0])
     start = fj.JointState(*np.array([[0.05, 0.0], [0.0, 0.1], [0.05, 0.0], [0.0, 0.1]]))
     compiled = fj.simulate(ROBOT, law, trajectory, period=1e-3, start=start)
-    called = fj.simulate(ROBOT, lambda *x: law(*x), trajectory, period=1e-3, start=start)
+    called = fj.simulate(ROBOT, lambda t, *x: law(*x), trajectory, period=1e-3, start=start)
     assert np.max(np.abs(compiled.q - called.q)) < 1e-13
     stiff = fj.PassivityControl(ROBOT, 5.0, 30.0, stiffness=900.0)
-    assert loop.Setup(ROBOT, law, 1e-3) == loop.Setup(ROBOT, stiff, 1e-3)
-    assert loop.Setup(ROBOT, law, 1e-3) != loop.Setup(
+    assert ClosedLoop(ROBOT, law, 1e-3) == ClosedLoop(ROBOT, stiff, 1e-3)
+    assert ClosedLoop(ROBOT, law, 1e-3) != ClosedLoop(
         ROBOT, fj.PassivityControl(ROBOT, 5.0, 10.0, variant="0001"), 1e-3
     )
     assert np.max(np.abs(fj.simulate(ROBOT, stiff, trajectory, period=1e-3, start=start).q - compiled.q)) > 1e-3
@@ -143,11 +143,11 @@ def test_adaptive_control_in_the_compiled_loop():
         law = adaptive(adaptation=0.05, prior=prior)
         compiled = fj.simulate(ROBOT, law, trajectory, start=fj.JointState(*np.zeros((4, 2))), check=False)
 
-        def called(state, reference, measurement, law=law):
+        def called(t, state, reference, measurement, law=law):
             return law(law.start() if state == () else state, reference, measurement)
 
         wanted = fj.simulate(ROBOT, called, trajectory, start=fj.JointState(*np.zeros((4, 2))), check=False)
         assert np.max(np.abs(compiled.q - wanted.q)) < 1e-12
         assert np.allclose(compiled.memory[0], wanted.memory.estimate, rtol=1e-10, atol=1e-14)
         assert np.max(np.abs(compiled.memory[0] - law.start().estimate)) > 1e-4
-    assert loop.Setup(ROBOT, law, 1e-3) == loop.Setup(ROBOT, adaptive(adaptation=2.0), 1e-3)
+    assert ClosedLoop(ROBOT, law, 1e-3) == ClosedLoop(ROBOT, adaptive(adaptation=2.0), 1e-3)

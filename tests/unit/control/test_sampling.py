@@ -50,8 +50,8 @@ def test_modes_of_the_lwr_solve_the_eigenproblem():
 def test_rigid_joints_have_no_mode_of_their_own():
     robot = fj.random_robot(3, 5, elastic=0.34)
     modes = fj.joint_modes(robot, np.zeros(3))
-    assert np.count_nonzero(modes.frequencies) == sum(robot.elastic) == 1
-    rigid = ~np.array(robot.elastic)
+    assert np.count_nonzero(modes.frequencies) == sum(robot.compliant) == 1
+    rigid = ~np.array(robot.compliant)
     assert np.array_equal(modes.links[:, rigid], modes.motors[:, rigid])
 
 

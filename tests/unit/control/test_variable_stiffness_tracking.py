@@ -24,7 +24,7 @@ def law(robot=VSA, poles=4, stiffness_poles=2, period=1e-3, fast=1.0, **limits):
 
 def stiffness_of(robot, run):
     """σ of the joints with two motors by hand: of cubic springs, or k r² cos 2φ of the lever."""
-    n, pairs = robot.n, [i for i, two in enumerate(robot.antagonistic) if two]
+    n, pairs = robot.n, [i for i, two in enumerate(robot.variable_stiffness) if two]
     phi = run.theta[..., pairs] - run.q[..., pairs]
     if robot is MIXED:
         return 7e4 * (0.12 + run.theta[..., n:]) ** 2 * np.cos(2 * phi)
@@ -41,7 +41,7 @@ def decay(rate, order, t):
 
 @pytest.mark.parametrize("robot", [VSA, MIXED], ids=["vsa_3r", "a lever beside a spring"])
 def test_errors_decay_with_the_poles(robot):
-    n, pairs = robot.n, np.flatnonzero(robot.antagonistic)
+    n, pairs = robot.n, np.flatnonzero(robot.variable_stiffness)
     start = fj.at_rest(robot, (GOAL + OFFSET)[:n], SIGMA + MORE[pairs])
     reference = np.concatenate([GOAL[:n], np.full(pairs.size, SIGMA)])
     run = fj.simulate(robot, law(robot), reference, 0.6, start=start, hold=False, check=False)
@@ -121,7 +121,7 @@ def test_a_reference_below_the_band_does_not_reach_the_singularity():
         (lambda: law(poles=3), "3 poles; give 4, or 5"),
         (lambda: law(period=0.0), "period"),
         (lambda: law(effort=-1.0), "effort is -1.0"),
-        (lambda: law(effort=[1.0, 2.0]), "6 of them"),
+        (lambda: law(effort=[1.0, 2.0]), r"effort has shape \(2,\); give a number or \(6,\)"),
         (lambda: law(band=(900.0, 800.0)), "below the greatest"),
         (lambda: law(band=900.0), "least, greatest"),
         (lambda: fj.VariableStiffnessTracking(VSA, np.ones(7), 1e-3), r"shape \(7,\)"),

@@ -71,10 +71,11 @@ def test_a_design_of_ones_own_is_searched_for():
     a = rng.uniform(-300.0, 300.0, (10_000, 1))
     sigma = rng.uniform(300.0, 2500.0, (10_000, 1))
     finite = np.empty(10_000, dtype=bool)
-    found = fj.variable_stiffness_motion(robot, q, rest[0], a, *rest[:2], sigma, *rest[:2], finite=finite)
+    found = fj.motor_motion(robot, q, rest[0], a, *rest[:2], stiffness=[sigma, *rest[:2]], finite=finite)
     tau_e = a[:, 0] * 1.0  # no gravity torque: the centre of mass is on the axis
     assert 0.2 < finite.mean() < 0.95
-    x, y = found.phi_1[finite, 0] + found.phi_2[finite, 0], found.phi_1[finite, 0] - found.phi_2[finite, 0]
+    phi_1, phi_2 = found.deflection[finite].T
+    x, y = phi_1 + phi_2, phi_1 - phi_2
     f1, f2 = (lambda z: 200 * z + 700 * z**3), (lambda z: 200 + 2100 * z**2)
     assert np.all(abs(f1(x) + f1(y) - tau_e[finite]) <= 1e-12 * (abs(f1(x)) + abs(f1(y)) + abs(tau_e[finite])))
     assert np.all(abs(f2(x) + f2(y) - sigma[finite, 0]) <= 1e-12 * sigma[finite, 0])

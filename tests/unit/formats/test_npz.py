@@ -66,8 +66,8 @@ def test_what_numpy_writes_is_read():
         (array("{'descr': __import__('os'), 'shape': (1,)}"), "no array of real numbers"),
         (array(b"\0" * 100), "no array of real numbers"),
         (array(PLAIN % "(50,)", magic=b"\x93NUMPY\x02\x00", length=4_000_000_000), "header of 4,000,000,000 bytes"),
-        (array(PLAIN % "(50,)", magic=b"\x93NUMPY\x09\x00"), "no array of NumPy"),
-        (b"", "no array of NumPy"),
+        (array(PLAIN % "(50,)", magic=b"\x93NUMPY\x09\x00"), "not a NumPy array"),
+        (b"", "not a NumPy array"),
     ],
 )
 def test_bad_arrays(content, message):

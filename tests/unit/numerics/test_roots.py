@@ -5,10 +5,10 @@ import mpmath
 import numpy as np
 import pytest
 
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.scan import tracing
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.runtime.kernel import Kernel
+from flexjoint.compiler.pipeline import trace
 from flexjoint.numerics.roots import root_of_increasing
 
 LAWS = {
@@ -26,7 +26,7 @@ def kernel_of(law, reach, derivative=False, steps=16):
         phi = root_of_increasing(lambda x: law(x) - tau, -bound, bound, steps=steps)
         result = ca.jacobian(phi, tau) if derivative else phi
     shape = (3, 3) if derivative else (3,)
-    return Kernel(trace("inverse", [(Array("tau", (3,)), tau)], [(Array("phi", shape), result)], definitions))
+    return pipeline.compile(trace("inverse", [(Array("tau", (3,)), tau)], [(Array("phi", shape), result)], definitions))
 
 
 @pytest.mark.parametrize("law", LAWS)

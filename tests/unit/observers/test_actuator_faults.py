@@ -8,7 +8,7 @@ import flexjoint as fj
 H = 1e-3
 ROBOT = fj.random_robot(3, 11, prismatic=0.0, elastic=0.7)  # joint 2 is rigid
 FAULTY = 0.5  # s
-MOTORS = {"elastic": ROBOT.elastic.index(True), "rigid": ROBOT.elastic.index(False)}
+MOTORS = {"elastic": ROBOT.compliant.index(True), "rigid": ROBOT.compliant.index(False)}
 NOISE = 1e-4  # rad/s
 
 
@@ -19,7 +19,7 @@ def log(motor, fault, count=2000, noise=0.0):
     phase, w = np.arange(n) + 8.0 * t[:, None], 8.0
     q, v, a = 0.3 * np.sin(phase), 0.3 * w * np.cos(phase), -0.3 * w**2 * np.sin(phase)
     late = t >= FAULTY
-    elastic = np.array(ROBOT.elastic)
+    elastic = np.array(ROBOT.compliant)
     theta, theta_v, theta_a = q.copy(), v.copy(), a.copy()
     if fault == "lock":
         theta_v[late, motor] = theta_a[late, motor] = 0.0

@@ -86,7 +86,7 @@ def test_branches_are_told_apart():
     assert fj.struck_links(robot, [1, 0, 0]) == ["trunk"]
     assert fj.struck_links(robot, [0, 0, 1]) == ["right"]
     assert fj.struck_links(robot, [0, 0, 0]) == []
-    with pytest.raises(fj.InputError, match="give one a joint"):
+    with pytest.raises(fj.InputError, match="give one per joint"):
         fj.struck_links(robot, [1, 0])
 
 

@@ -81,9 +81,10 @@ def test_noise_of_the_sensors_reaches_the_torque():
     covariance = np.zeros((5, 5, 3))
     covariance[:2, :2] = encoder.covariance[:, :, None]
     covariance[2:4, 2:4] = sensor.covariance(np.full(3, 1e-3))
-    found = fj.output_covariance(fj.feedback_linearization_from_torques, robot, arrays, covariance)
+    found = fj.output_covariance(fj.feedback_linearization, robot, arrays, covariance, measured="theta tau_e")
     draws = np.array([rng.multivariate_normal(np.zeros(5), covariance[:, :, i], size=20_000) for i in range(3)])
-    tau = fj.feedback_linearization_from_torques(robot, *(np.array(arrays)[:, None] + draws.transpose(2, 1, 0)))
+    noisy = np.array(arrays)[:, None] + draws.transpose(2, 1, 0)
+    tau = fj.feedback_linearization(robot, *noisy, measured="theta tau_e")
     sampled = np.cov(tau.T)
     scale = np.sqrt(np.outer(np.diag(sampled), np.diag(sampled)))
     assert np.max(np.abs(found - sampled) / scale) < 0.03

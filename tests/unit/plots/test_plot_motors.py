@@ -50,7 +50,7 @@ def test_rounding_is_not_drawn():
     found = motor_table(robot, fj.RestToRest([0.0] * 4, [0.5] * 4, 2.0), 0.01, rigid=True)
     shown = panels(found)[2].values
     assert np.any(found.tau != found.tau_rigid, axis=0).all(), "or there is nothing to leave out"
-    assert np.any(shown, axis=0).tolist() == list(robot.elastic)
+    assert np.any(shown, axis=0).tolist() == list(robot.compliant)
 
 
 def test_no_text_of_a_plot_overlaps_another():
@@ -58,7 +58,7 @@ def test_no_text_of_a_plot_overlaps_another():
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     robot = fj.random_robot(4, seed=3, prismatic=0.5, elastic=0.5)
-    assert {joint.kind for joint in robot.joints} == {"revolute", "prismatic"}
+    assert {joint.kind.name for joint in robot.joints} == {"revolute", "prismatic"}
     found = motor_table(robot, fj.RestToRest([0.0] * 4, [0.5] * 4, 2.0), 0.01, rigid=True)
     figure = plot_motors(found)
     canvas = FigureCanvasAgg(figure)

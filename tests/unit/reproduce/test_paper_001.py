@@ -75,8 +75,8 @@ def test_replay_follows_and_can_fail(monkeypatch):
     soft = robot.with_drives([fj.ElasticDrive(100.0, joint.drive.motor) for joint in robot.joints])
     motion = fj.FilteredStep.settled(np.zeros(2), np.ones(2), 1.0, 16)
     assert replay(soft, motion, 0.8) < 1e-7
-    weightless = fj.compile(fj.elastic_forward_dynamics, soft.with_gravity([0.0, 0.0, 0.0]))
-    forward = {fj.elastic_forward_dynamics: weightless}
+    weightless = fj.compile(fj.forward_dynamics, soft.with_gravity([0.0, 0.0, 0.0]))
+    forward = {fj.forward_dynamics: weightless}
     monkeypatch.setattr(rotor_couplings, "compile", lambda f, robot: forward.get(f) or fj.compile(f, robot))
     assert replay(soft, motion, 0.8) > 1e-2
 

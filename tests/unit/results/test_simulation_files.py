@@ -63,7 +63,7 @@ def test_units_of_sliding_joints():
 
 
 def test_the_name_of_a_python_controller():
-    def nothing(state, reference, measurement):
+    def nothing(t, state, reference, measurement):
         return state, np.zeros(2)
 
     assert fj.simulate(ROBOT, nothing, [0.0, 0.0], 2e-3).to_dataset().attrs["controller"] == "nothing"

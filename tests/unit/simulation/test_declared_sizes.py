@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation import loop
+from flexjoint.simulation import loop_kernel
 from flexjoint.simulation.reference_solution import reference_solution
 
 ROBOT = fj.random_robot(1, 0, name="pendulum")
@@ -71,7 +71,7 @@ class Timed(fj.TimedObserver):
 def no_code(request, monkeypatch):
     """A refusal comes before any code: nothing is made of a loop that is refused."""
     if "refused" in request.node.name:
-        monkeypatch.setattr(loop, "split", None)
+        monkeypatch.setattr(loop_kernel, "distribute_loop", None)
 
 
 def simulate(law, **keywords):
@@ -204,11 +204,11 @@ def test_a_contact_of_another_size_is_refused(wrench, message):
 
 
 PYTHON = {
-    "two": (lambda s, r, m: (s, np.zeros(2)), r"torque has shape \(2,\) .*; it must be \(1,\), one number a motor"),
-    "scalar": (lambda s, r, m: (s, 0.0), r"torque has shape \(\)"),
-    "None": (lambda s, r, m: (s, None), r"torque has shape \(\)"),
-    "text": (lambda s, r, m: (s, "1 Nm"), "torque is '1 Nm' .*; give numbers"),
-    "only a torque": (lambda s, r, m: np.zeros(1), r"returned array\(\[0\.\]\) .*; it must return \(state, torque\)"),
+    "two": (lambda t, s, r, m: (s, np.zeros(2)), r"torque has shape \(2,\) .*; it must be \(1,\), one number per m"),
+    "scalar": (lambda t, s, r, m: (s, 0.0), r"torque has shape \(\)"),
+    "None": (lambda t, s, r, m: (s, None), r"torque has shape \(\)"),
+    "text": (lambda t, s, r, m: (s, "1 Nm"), "torque is '1 Nm' .*; give numbers"),
+    "only a torque": (lambda t, s, r, m: np.zeros(1), r"returned array\(\[0\.\]\) .*; it must return \(state, tor"),
 }  # fmt: skip
 
 
@@ -225,11 +225,11 @@ def test_a_controller_in_python_of_another_size(case):
 def test_a_python_controller_that_writes_into_its_arguments():
     """Neither robot, reference, instruments nor an earlier run change."""
 
-    def honest(state, reference, measurement):
+    def honest(t, state, reference, measurement):
         return (state[0] + 1,), -2.0 * measurement.q - measurement.v + 3.0 * reference[0] + 0.01 * state[0]
 
-    def writing(state, reference, measurement):
-        found = honest(state, reference, measurement)
+    def writing(t, state, reference, measurement):
+        found = honest(t, state, reference, measurement)
         for x in (*measurement, reference):
             x[...] = 1e3
         state[0][...] = 77.0

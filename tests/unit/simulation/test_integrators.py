@@ -23,11 +23,11 @@ def thrown(robot, seed=0, deflection=0.05):
 
 def exact(robot, start, tau, duration):
     """The final (q, θ) by SciPy, of a robot whose θ at rigid joints follows q."""
-    n, elastic = robot.n, np.array(robot.elastic)
+    n, elastic = robot.n, np.array(robot.compliant)
 
     def flow(_, x):
         q, v, theta, theta_v = x.reshape(4, n)
-        a, theta_a = fj.elastic_forward_dynamics(robot, q, theta, v, theta_v, tau)
+        a, theta_a = fj.forward_dynamics(robot, q, v, theta, theta_v, tau)
         return np.concatenate([v, a, np.where(elastic, theta_v, v), theta_a])
 
     theta, theta_v = np.where(elastic, start.theta, start.q), np.where(elastic, start.theta_v, start.v)
@@ -78,7 +78,7 @@ def energy(robot, run):
     B = np.array([joint.drive.motor.inertia for joint in robot.joints])
     K = np.array([joint.drive.stiffness for joint in robot.joints])
     springs = 0.5 * np.sum(K * (run.theta - run.q) ** 2 + B * run.theta_v**2, axis=-1)
-    return fj.kinetic_energy(robot, run.q, run.v) + fj.potential_energy(robot, run.q) + springs
+    return fj.kinetic_energy(robot, run.q, run.v) + fj.gravity_energy(robot, run.q) + springs
 
 
 def test_energy_over_ten_seconds():

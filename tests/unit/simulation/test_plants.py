@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 
 import flexjoint as fj
 from flexjoint.compiler.ir.scan import tracing
+from flexjoint.simulation.implicit_step import stiff_solver
 from flexjoint.simulation.plant import Plant
-from flexjoint.simulation.stiff import stiff_solver
 from flexjoint.spatial import ca, sx
 from support.rotors import with_random_rotors
 
@@ -27,18 +27,8 @@ def thrown(robot, seed=0):
     """A state far from equilibrium, motors of rigid joints at their links."""
     rng, joints = np.random.default_rng(seed), list(robot.motor_joints)
     q, v = rng.uniform(-1.0, 1.0, (2, robot.n))
-    bent, rate = np.where(np.array(robot.elastic)[joints], rng.uniform(-0.1, 0.1, (2, len(joints))), 0.0)
+    bent, rate = np.where(np.array(robot.compliant)[joints], rng.uniform(-0.1, 0.1, (2, len(joints))), 0.0)
     return fj.JointState(q, v, q[joints] + bent, v[joints] + 5 * rate)
-
-
-def accelerations(robot, q, v, theta, theta_v, tau):
-    """q'' and θ'' in the order of the motors."""
-    n, second = robot.n, list(robot.motor_joints[robot.n :])
-    if not second:
-        return fj.elastic_forward_dynamics(robot, q, theta, v, theta_v, tau)
-    (one, two), (one_v, two_v), (tau_1, tau_2) = ((x[:n], np.bincount(second, x[n:], n)) for x in (theta, theta_v, tau))
-    a, first, last = fj.variable_stiffness_forward_dynamics(robot, q, one, two, v, one_v, two_v, tau_1, tau_2)
-    return a, np.append(first, last[second])
 
 
 def exact(robot, start, tau, duration):
@@ -47,7 +37,7 @@ def exact(robot, start, tau, duration):
 
     def flow(_, x):
         q, v, theta, theta_v = np.split(x, cuts)
-        a, theta_a = accelerations(robot, q, v, theta, theta_v, tau)
+        a, theta_a = fj.forward_dynamics(robot, q, v, theta, theta_v, tau)
         return np.concatenate([v, a, theta_v, theta_a])
 
     found = solve_ivp(flow, (0.0, duration), np.concatenate(start), "DOP853", rtol=1e-13, atol=1e-13)
@@ -103,7 +93,7 @@ def test_rest_is_an_equilibrium():
     phi = state.theta - q[list(VARIABLE.motor_joints)]
     torques = np.append(fj.gravity_torque(VARIABLE, q), 0.0)
     torques[[0, 3]] = [PAIR.springs[k].torque(phi[3 * k]) for k in (0, 1)]
-    assert np.max(np.abs(np.concatenate(accelerations(VARIABLE, *state, torques)))) < 1e-10
+    assert np.max(np.abs(np.concatenate(fj.forward_dynamics(VARIABLE, *state, torques)))) < 1e-10
     assert 300 + 3 * 900 * phi[0] ** 2 + 200 + 3 * 1500 * phi[3] ** 2 == pytest.approx(900.0, rel=1e-12)
     run = fj.simulate(VARIABLE, fj.OpenLoop(VARIABLE), torques, 0.1, start=state, check=False)
     assert np.max(np.abs(run.q - q)) < 1e-10

@@ -27,7 +27,7 @@ def run(controller, reference=(0.1,), duration=0.005, **options):
 
 
 def returning(value):
-    return lambda state, reference, measurement: value
+    return lambda t, state, reference, measurement: value
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,10 @@ def returning(value):
         (fj.MotorPD, r"controller is the class MotorPD; make one, such as MotorPD\(robot"),
         ("motor_pd", r"controller is 'motor_pd'; give a controller such as MotorPD"),
         (None, "controller is None; give"),
-        (lambda state, reference: (state, [0.0]), r"controller takes \(state, reference\); it is called with"),
+        (
+            lambda state, reference, measurement: (state, [0.0]),
+            r"controller takes \(state, reference, measurement\); it is called with \(t, state, reference, m",
+        ),
         (returning(np.zeros(1)), r"returned array\(\[0\.\]\) at t = 0 s; it must return \(state, torque\)"),
         (returning(0.0), "returned 0.0 at t = 0 s; it must return"),
         (returning(None), "returned None at t = 0 s; it must return"),
@@ -54,12 +57,12 @@ def test_controllers(controller, message):
 def test_a_torque_that_is_nan_says_so():
     calls = iter([0.0, 0.0, 0.0])
     with pytest.raises(fj.NonFiniteError, match=r"torque for motor 'joint1' is NaN at t = 0\.003 s"):
-        run(lambda state, reference, measurement: (state, [next(calls, np.nan)]))
+        run(lambda t, state, reference, measurement: (state, [next(calls, np.nan)]))
 
 
 def test_errors_of_the_law_itself_pass():
     with pytest.raises(ZeroDivisionError):
-        run(lambda state, reference, measurement: 1 / 0)
+        run(lambda t, state, reference, measurement: 1 / 0)
 
 
 @pytest.mark.parametrize(

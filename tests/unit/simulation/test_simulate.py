@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation import loop
+from flexjoint.simulation import closed_loop, loop_kernel as loops
+from flexjoint.simulation.closed_loop import ClosedLoop
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
 PD = fj.MotorPD(ROBOT, [400.0, 40.0])
@@ -50,10 +51,10 @@ def test_same_bits_alone_in_a_batch_and_on_threads():
 
 
 def test_same_bits_in_other_blocks(monkeypatch):
-    """And with more of the law prepared from the reference, here all that can be."""
+    """And with more of the law precomputed from the reference, here all that can be."""
     whole = run(duration=0.053)
-    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "SINGLE", loop.Cut(7, 0.0))
-    monkeypatch.setattr(import_module("flexjoint.simulation.simulate"), "CHUNK", 16)
+    monkeypatch.setattr(import_module("flexjoint.simulation.compiled_run"), "SINGLE", loops.Blocking(7, 0.0))
+    monkeypatch.setattr(import_module("flexjoint.simulation.compiled_run"), "CHUNK", 16)
     assert same(whole, run(duration=0.053))
 
 
@@ -110,7 +111,7 @@ def test_gains_and_parameters_for_each_row():
 
 
 def test_a_python_function_as_controller():
-    def law(state, reference, measurement):
+    def law(t, state, reference, measurement):
         return state, PD((), reference, measurement)[1]
 
     assert np.allclose(run(controller=law).q, run().q, rtol=0, atol=1e-13)
@@ -125,7 +126,7 @@ def test_a_python_controller_with_any_state():
         def start(self, reference):
             return {"sum": np.zeros(2)}
 
-        def __call__(self, state, reference, measurement):
+        def __call__(self, t, state, reference, measurement):
             error = reference[0] - measurement.theta
             total = state["sum"] + 1e-3 * error
             return {"sum": total}, 100 * error + 500 * total - 10 * measurement.theta_v
@@ -204,21 +205,21 @@ def test_another_period_than_the_controllers():
 
 
 def test_the_loop_is_one_kernel():
-    kernel = loop.loop_kernel(loop.Setup(ROBOT, PD, 1e-3), loop.SINGLE).kernel
-    assert [op.loop.turns for op in kernel.program.code if op.loop] == [loop.SINGLE.periods]
+    kernel = loops.loop_kernel(ClosedLoop(ROBOT, PD, 1e-3), loops.SINGLE).kernel
+    assert [op.loop.turns for op in kernel.program.code if op.loop] == [loops.SINGLE.periods]
 
 
 def test_other_gains_need_no_other_kernel(tmp_path, monkeypatch):
-    setups = [loop.Setup(ROBOT, fj.MotorPD(ROBOT, [k, k]), 1e-3) for k in (1.0, 2.0)]
+    setups = [ClosedLoop(ROBOT, fj.MotorPD(ROBOT, [k, k]), 1e-3) for k in (1.0, 2.0)]
     assert setups[0] == setups[1]
-    assert loop.loop_kernel(setups[0], loop.SINGLE) is loop.loop_kernel(setups[1], loop.SINGLE)
-    others = [loop.Setup(ROBOT, fj.FeedforwardPD(ROBOT, PD.gains), 1e-3), loop.Setup(ROBOT, PD, 2e-3)]
+    assert loops.loop_kernel(setups[0], loops.SINGLE) is loops.loop_kernel(setups[1], loops.SINGLE)
+    others = [ClosedLoop(ROBOT, fj.FeedforwardPD(ROBOT, PD.gains), 1e-3), ClosedLoop(ROBOT, PD, 2e-3)]
     assert len({x.key for x in (*setups, *others)}) == 3
     monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path))
-    loop.loop_kernel.cache_clear()
+    loops.loop_kernel.cache_clear()
     fresh = run()
     assert list(tmp_path.rglob("*.*"))
-    loop.loop_kernel.cache_clear()
-    monkeypatch.setattr(loop, "one_period", None)  # a kernel from the disk is not traced
+    loops.loop_kernel.cache_clear()
+    monkeypatch.setattr(closed_loop, "one_period", None)  # a kernel from the disk is not traced
     assert same(fresh, run())
-    loop.loop_kernel.cache_clear()
+    loops.loop_kernel.cache_clear()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation.loop import Setup
+from flexjoint.simulation.closed_loop import ClosedLoop
 from flexjoint.simulation.step_limit import (
     ADDED,
     SAFE,
@@ -47,7 +47,7 @@ def fastest(values, q=Q):
 def test_runge_kutta_limits_are_those_of_each_robot():
     values = stiff_samples()
     h = 3.2 / min(fastest(x) for x in values[:3])
-    found = step_limits(Setup(ROBOT, LAW, h), PATHS, values, poses(Q))
+    found = step_limits(ClosedLoop(ROBOT, LAW, h), PATHS, values, poses(Q))
     assert found.joint.tolist() == [0, 1, 2, -1] and np.isinf(found.longest[3])
     expected = [fj.runge_kutta_limit(with_stiffness(x), Q) for x in values[:3]]
     assert found.longest[:3] == pytest.approx(expected, rel=0.01)
@@ -60,7 +60,7 @@ def test_the_limit_lies_where_the_textbook_has_it(integrator, limit, side):
     omega = fj.joint_modes(frictionless, Q).frequencies[-1]
     law = fj.FeedforwardPD(frictionless, [40.0, 4.0])
     for substeps in (1, 3):
-        setup = Setup(frictionless, law, side * substeps * limit / omega, integrator, substeps)
+        setup = ClosedLoop(frictionless, law, side * substeps * limit / omega, integrator, substeps)
         start = fj.at_rest(frictionless, Q)
         found = step_limits(setup, PATHS[:1], NOMINAL[None, :1], fj.JointState(*(x[None] for x in start)))
         assert bool(found.failed[0]) == (side > 1)
@@ -72,7 +72,7 @@ def test_the_worst_pose_counts():
     """A mode gets faster where the links behind it fold."""
     rng = np.random.default_rng(4)
     places = [rng.uniform(-2.0, 2.0, 3) for _ in range(6)]
-    setup = Setup(ROBOT, LAW, 3.5 / fastest(NOMINAL))
+    setup = ClosedLoop(ROBOT, LAW, 3.5 / fastest(NOMINAL))
     alone = [step_limits(setup, PATHS, NOMINAL[None], poses(q)).longest[0] for q in places]
     assert np.ptp(alone) > 0.01 * min(alone)
     assert step_limits(setup, PATHS, NOMINAL[None], poses(*places)).longest[0] == min(alone)
@@ -85,7 +85,7 @@ def test_a_stiff_friction_limits_too():
     robot = ROBOT.with_drives([fj.ElasticDrive(x.drive.stiffness, motor) for x in ROBOT.joints])
     start = fj.at_rest(robot, Q)
     frictions = np.array([[1.0], [2.7 * 0.5 / 1e-3], [2.9 * 0.5 / 1e-3]])
-    setup = Setup(robot, fj.FeedforwardPD(robot, [40.0, 4.0]), 1e-3)
+    setup = ClosedLoop(robot, fj.FeedforwardPD(robot, [40.0, 4.0]), 1e-3)
     found = step_limits(setup, [path], frictions, fj.JointState(*(x[None] for x in start)))
     assert found.joint.tolist() == [-1, -1, 1]
 
@@ -93,21 +93,21 @@ def test_a_stiff_friction_limits_too():
 def test_what_has_no_limit():
     values, h = stiff_samples(), 10.0 / fastest(NOMINAL)
     for options in ({"integrator": "midpoint"}, {"hold": False}):
-        assert not step_limits(Setup(ROBOT, LAW, h, **options), PATHS, values, poses(Q)).failed.any()
+        assert not step_limits(ClosedLoop(ROBOT, LAW, h, **options), PATHS, values, poses(Q)).failed.any()
 
 
 def test_a_robot_that_falls_is_not_the_fault_of_its_step():
     upright = max((np.array([a, b, 0.0]) for a in (0.0, 1.6, 3.1) for b in (0.0, 1.6, 3.1)), key=potential)
     h = 2.7 / fastest(NOMINAL, upright)
-    assert not step_limits(Setup(ROBOT, LAW, h), PATHS, NOMINAL[None], poses(upright)).failed.any()
+    assert not step_limits(ClosedLoop(ROBOT, LAW, h), PATHS, NOMINAL[None], poses(upright)).failed.any()
 
 
 def potential(q):
-    return float(fj.potential_energy(ROBOT, q))
+    return float(fj.gravity_energy(ROBOT, q))
 
 
 def test_rows_do_not_depend_on_each_other(monkeypatch):
-    values, setup = stiff_samples(), Setup(ROBOT, LAW, 3.2 / fastest(NOMINAL))
+    values, setup = stiff_samples(), ClosedLoop(ROBOT, LAW, 3.2 / fastest(NOMINAL))
     whole = step_limits(setup, PATHS, values, poses(Q, 0 * Q))
     monkeypatch.setattr(import_module("flexjoint.simulation.step_limit"), "ROWS", 3)
     parts = step_limits(setup, PATHS, values, poses(Q, 0 * Q))
@@ -132,7 +132,7 @@ def test_bounds_are_bounds(integrator, damping):
 STEP = 2.5 / fastest(NOMINAL)  # stable for the robot as it is
 JOINT = NAMES[int(np.argmax(np.abs(fj.joint_modes(ROBOT, Q).links[-1])))]
 PATH = f"{JOINT}.drive.stiffness"
-BATCH = {PATH: fj.parameters(ROBOT)[PATH].value * np.array([0.9, 1.6])}
+BATCH = {PATH: fj.robot_parameters(ROBOT)[PATH].value * np.array([0.9, 1.6])}
 
 
 def run(**options):
@@ -163,7 +163,7 @@ def test_a_batch_with_a_robot_too_stiff_is_refused():
     ],
 )
 def test_which_parameters_are_checked(names, values, what):
-    setup = Setup(ROBOT, LAW, STEP, **names)
+    setup = ClosedLoop(ROBOT, LAW, STEP, **names)
     if what is None:
         return check_steps(setup, values, fj.at_rest(ROBOT, Q))
     with pytest.raises(fj.InputError, match=f"is too long for joint '.*' .*{what}"):

@@ -19,14 +19,14 @@ def closure(gain):
     def helper(x):
         return gain * np.sin(x)
 
-    def law(state, reference, measurement):
+    def law(t, state, reference, measurement):
         return state, helper(reference[0] - measurement.q) + GAIN
 
     return law
 
 
 def with_defaults(gain):
-    def law(state, reference, measurement, *, gain=gain, names=frozenset({"a", "b", "c"})):
+    def law(t, state, reference, measurement, *, gain=gain, names=frozenset({"a", "b", "c"})):
         return state, gain * (reference[0] - measurement.q) if "a" in names else 0.0
 
     return law
@@ -43,11 +43,11 @@ class Plain:
     def doubled(self):
         return 2 * self.gain
 
-    def __call__(self, state, reference, measurement):
+    def __call__(self, t, state, reference, measurement):
         return state, self.doubled * (reference[0] - measurement.q)
 
-    def method(self, state, reference, measurement):
-        return self(state, reference, measurement)
+    def method(self, t, state, reference, measurement):
+        return self(t, state, reference, measurement)
 
 
 class Slotted:
@@ -56,7 +56,7 @@ class Slotted:
     def __init__(self, gain):
         self.gain = gain
 
-    def __call__(self, state, reference, measurement):
+    def __call__(self, t, state, reference, measurement):
         return state, self.gain * (reference[0] - measurement.q)
 
 
@@ -77,18 +77,18 @@ class Data:
     more: dict = field(default_factory=dict)
     law: object = None
 
-    def __call__(self, state, reference, measurement):
+    def __call__(self, t, state, reference, measurement):
         return state, self.pair.kp * (reference[0] - measurement.q)
 
 
-def scaled(gain, state, reference, measurement):
+def scaled(gain, t, state, reference, measurement):
     return state, gain * (reference[0] - measurement.q)
 
 
 def recursive(gain):
-    def law(state, reference, measurement, depth=2):
+    def law(t, state, reference, measurement, depth=2):
         if depth:
-            return law(state, reference, measurement, depth - 1)
+            return law(t, state, reference, measurement, depth - 1)
         return state, gain * (reference[0] - measurement.q)
 
     return law
@@ -97,7 +97,7 @@ def recursive(gain):
 def with_kernel(gain):
     kernel, model = fj.compile(fj.gravity_torque, ROBOT), ROBOT
 
-    def law(state, reference, measurement):
+    def law(t, state, reference, measurement):
         return state, kernel(measurement.q) + fj.gravity_torque(model, measurement.q) + gain
 
     return law

@@ -186,7 +186,7 @@ def test_another_controller_reference_or_folder_is_refused(tmp_path):
 
 
 def proportional(gain):
-    def law(state, reference, measurement):
+    def law(t, state, reference, measurement):
         return state, gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
 
     return law
@@ -198,7 +198,7 @@ class Proportional:
     def __init__(self, gain):
         self.gain = gain
 
-    def __call__(self, state, reference, measurement):
+    def __call__(self, t, state, reference, measurement):
         return state, self.gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
 
 
@@ -320,7 +320,7 @@ def test_a_law_that_no_setting_describes_is_noticed(tmp_path):
     """It reads a file, through a library: what it gives is another, and what it is is not."""
     (tmp_path / "gain.txt").write_text("50")
 
-    def law(state, reference, measurement):
+    def law(t, state, reference, measurement):
         gain = np.loadtxt(tmp_path / "gain.txt")
         return state, gain * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
 
@@ -340,7 +340,7 @@ def test_a_law_that_remembers_outside_its_state_is_noticed(recwarn):
     class Integral(Proportional):
         total = 0.0
 
-        def __call__(self, state, reference, measurement):
+        def __call__(self, t, state, reference, measurement):
             self.total = self.total + np.sum(reference[0] - measurement.theta)
             return state, self.gain * (reference[0] - measurement.theta) + self.total
 
@@ -427,7 +427,7 @@ def test_control_that_fails_is_not_blamed_on_the_step(recwarn):
     """Positive feedback, in Python: every run diverges, and no step is too long."""
     options = {"vary": {STIFFNESS: "10%"}, "period": 1e-3, "check": False, "threads": 1}
 
-    def away(state, reference, measurement):
+    def away(t, state, reference, measurement):
         return state, 1e6 * (measurement.theta - reference[0]) + 1.0
 
     found = fj.monte_carlo(ROBOT, away, MOTION, 0.1, samples=8, **options)
@@ -454,7 +454,7 @@ def drawn(vary, count=4000):
 def test_normal_variations_are_cut_off_at_three_deviations():
     names, values = drawn({"*.drive.stiffness": "10%"})
     for name, column in zip(names, values.T):
-        z = (column / fj.parameters(ROBOT)[name].value - 1) / 0.1
+        z = (column / fj.robot_parameters(ROBOT)[name].value - 1) / 0.1
         assert stats.kstest(z, stats.truncnorm(-3, 3).cdf).pvalue > 0.01
         assert np.max(np.abs(z)) <= 3
     assert abs(np.corrcoef(values.T)[0, 1]) < 0.05, "every number on its own"

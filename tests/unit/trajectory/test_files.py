@@ -9,7 +9,8 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.formats import npz as npz_module
-from flexjoint.trajectory import tables
+from flexjoint.trajectory import sample_files
+from flexjoint.trajectory.kinds import KINDS as KINDS_OF_FILES, kind as kind_of_files
 from support.warned import said
 
 ROBOT = fj.load("hua_3r")  # the third joint is elastic
@@ -140,7 +141,7 @@ def test_a_motion_too_rough_is_refused_with_its_place(write):
         ('kind = "rest_to_rest"\ngaol = 1\nduration = 1', "unknown key 'gaol'; did you mean 'goal'"),
         ('kind = "rest_to_rest"\ngoal = 1\nduration = 1\nduration_deg = 1', "unknown key 'duration_deg'"),
         ('kind = "sinusoid"\nfrequency = 1', "the key 'amplitude' is missing"),
-        ('kind = "sinusoid"\namplitude = 1\nfrequency = 0', "frequency is 0.0; every one must be positive"),
+        ('kind = "sinusoid"\namplitude = 1\nfrequency = 0', "frequency is 0.0; all must be positive"),
         ('kind = "sinusoid"\namplitude = [1, 2]\nfrequency = 1', "offset of shape"),
         ('kind = "sinusoid"\namplitude = [[1], [1, 2]]\nfrequency = 1', "amplitude must be"),
         ('kind = "sinusoid"\namplitude = [[[1]]]\nfrequency = 1', "amplitude must be"),
@@ -374,7 +375,7 @@ def test_wrong_npz_is_refused(data, message, write):
 
 
 def test_files_without_end_are_refused(write, monkeypatch):
-    monkeypatch.setattr(tables, "MAX_TABLE_BYTES", 1000)
+    monkeypatch.setattr(sample_files, "MAX_TABLE_BYTES", 1000)
     with pytest.raises(fj.InputError, match=r"record.csv: the file is larger than 1,000 bytes"):
         fj.load_trajectory(write(csv(ROWS), "record.csv"), ROBOT)
     buffer = io.BytesIO()
@@ -401,3 +402,28 @@ def test_damaged_files_give_errors_of_ours(write):
                 fj.load_trajectory(write(bytes(damaged), name), ROBOT)
             except fj.InputError as error:
                 assert name in str(error)
+
+
+# Extensions -------------------------------------------------------------------------------------------------------
+
+
+def test_a_registered_kind_is_read():
+    """Its declared keys are known, positions in degrees too; others are refused."""
+    try:
+
+        @kind_of_files("hold", positions=("at",), others=("duration",))
+        def read(table):
+            at = table.per_joint("at")
+            return fj.RestToRest(at, at, table.number("duration"))
+
+        found = fj.load_trajectory('{kind = "hold", at_deg = 90, duration = 2}', ROBOT)
+        same(found, fj.RestToRest([np.pi / 2] * 3, [np.pi / 2] * 3, 2.0))
+        with pytest.raises(fj.InputError, match=r"unknown key 'too'; .*at, at_deg, duration, kind"):
+            fj.load_trajectory('{kind = "hold", too = 90, duration = 2}', ROBOT)
+    finally:
+        KINDS_OF_FILES.pop("hold", None)
+
+
+def test_two_kinds_cannot_share_a_name():
+    with pytest.raises(fj.FlexjointError, match=r"'spline' is flexjoint\.trajectory\.spline\.read already"):
+        kind_of_files("spline")(lambda table: None)

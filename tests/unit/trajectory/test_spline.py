@@ -100,7 +100,7 @@ def test_is_its_own_copy():
     [
         ({"times": TIMES[:-1]}, r"times has shape \(6,\); it must be \(7,\)"),
         ({"times": TIMES[::-1]}, r"times\[1\] = 2.6 does not come after times\[0\] = 3.3"),
-        ({"times": TIMES + 1.0}, "times begin at 1.0"),
+        ({"times": TIMES + 1.0}, "times start at 1.0"),
         ({"times": np.where(TIMES == 2.0, np.nan, TIMES)}, "times is .*nan"),
         ({"times": -1.0}, "times is -1.0; it must be a positive number"),
         ({"points": POINTS[:1], "times": 1.0}, "points has 1 rows; 2 are the least"),
@@ -108,7 +108,7 @@ def test_is_its_own_copy():
         ({"points": np.full((7, 3), np.inf)}, "points.* is inf"),
         ({"points": POINTS[[0, 1, 1, 2]], "times": 1.0}, "points 1 and 2 are equal"),
         ({"ends": "free"}, "ends is 'free'"),
-        ({"ends": "periodic"}, "a periodic motion ends where it begins"),
+        ({"ends": "periodic"}, "a periodic motion ends where it starts"),
         ({"smoothness": -1}, "smoothness is -1"),
         ({"smoothness": 16}, "the largest is 15"),
         ({"degree": 3}, "degree is 3; with 3 continuous derivatives and ends='rest' it must be from 4 to 7"),

@@ -181,7 +181,7 @@ def test_elastic_joints_need_three_continuous_derivatives(robot):
         (REST.then(fj.FilteredStep(GOAL, START, 0.1)), "RestToRest: give smoothness=9"),
         (
             SWING.then(fj.RestToRest(*SWING(SWING.duration, order=0)[[0, 0]], 1.0, smoothness=9)),
-            "let 9 derivatives agree",
+            "match 9 derivatives",
         ),
     ],
     ids=lambda x: x if isinstance(x, str) else type(x).__name__,
@@ -260,8 +260,8 @@ def test_a_fourier_series_is_a_sum_of_harmonics():
     ("arguments", "message"),
     [
         (([1.0, 2.0], [1.0, 2.0, 3.0]), "do not fit together"),
-        (([1.0, 2.0], 0.0), "every one must be positive"),
-        (([1.0, 2.0], -1.0), "every one must be positive"),
+        (([1.0, 2.0], 0.0), "all must be positive"),
+        (([1.0, 2.0], -1.0), "all must be positive"),
         (([1.0, np.nan], 1.0), "amplitude is .*nan"),
         (([1.0, 2.0], 1.0, 0.0, [1.0, 2.0, 3.0]), r"offset of shape \(3,\)"),
         ((np.ones((1, 2, 2)), 1.0), r"\(1, 2, 2\)"),

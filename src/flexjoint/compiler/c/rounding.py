@@ -1,4 +1,6 @@
-"""How far from exact a Program can come out in single precision: running error analysis [Higham ch. 3].
+"""Bounds on the error of a Program in single precision: running error analysis [Higham ch. 3].
+
+    (x, e) · (y, f)        ->   (x·y, |x| f + |y| e + e f + u |x·y|)
 
 `ErrorArithmetic` is one more arithmetic for the interpreter.  Its numbers are pairs of an exact value (in double, whose
 own rounding is 2⁻²⁹ of what is bounded here) and a bound on the distance of the value that single precision computes.
@@ -9,13 +11,13 @@ its own rounding: half a unit in the last place, two for an elementary function.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..ir.number_formats import SINGLE
 from ..ir.program import Program
-from ..ir.reference import NumpyArithmetic, interpret
+from ..ir.reference import Numbers, NumpyArithmetic, interpret
 
 UNIT = 2.0**-SINGLE.digits  # half a unit in the last place of 1
 SMALLEST = SINGLE.min_normal * UNIT  # the same of a denormal number
@@ -23,15 +25,17 @@ LARGEST = float(np.finfo(np.float32).max)
 
 
 class Bounded(NamedTuple):
-    value: Any
-    error: Any
+    """A value, and a bound on the error of what single precision computes."""
+
+    value: Numbers
+    error: Numbers
 
 
 class Truth(NamedTuple):
     """A comparison, and whether single precision must decide it alike."""
 
-    value: Any
-    certain: Any
+    value: Numbers
+    certain: Numbers
 
 
 def error_bounds(program: Program, arrays: list[np.ndarray]) -> list[np.ndarray]:
@@ -47,20 +51,20 @@ def error_bounds(program: Program, arrays: list[np.ndarray]) -> list[np.ndarray]
     ]
 
 
-def rounded(value: Any, error: Any, units: int = 1) -> Bounded:
+def rounded(value: Numbers, error: Numbers, units: int = 1) -> Bounded:
     """What an operation yields whose operands make it err by `error`, before it rounds."""
     reached = np.abs(value) + error
     return Bounded(value, np.where(reached < LARGEST, error + units * np.maximum(UNIT * reached, SMALLEST), np.inf))
 
 
-def product_error(a: Bounded, b: Bounded) -> Any:
+def product_error(a: Bounded, b: Bounded) -> Numbers:
     return np.abs(a.value) * b.error + np.abs(b.value) * a.error + a.error * b.error
 
 
-def increasing(function: Callable, units: int = 1) -> Callable[[Any, Bounded], Bounded]:
+def increasing(function: Callable, units: int = 1) -> Callable[[Numbers, Bounded], Bounded]:
     """An increasing function errs most at an end of its argument's interval."""
 
-    def operation(_: Any, a: Bounded) -> Bounded:
+    def operation(_: Numbers, a: Bounded) -> Bounded:
         y = function(a.value)
         error = np.fmax(function(a.value + a.error) - y, y - function(a.value - a.error))
         return rounded(y, error, units)
@@ -106,7 +110,7 @@ class ErrorArithmetic:
     def cos(self, a: Bounded) -> Bounded:
         return rounded(np.cos(a.value), self._turned(a), FUNCTION)
 
-    def _turned(self, a: Bounded) -> Any:
+    def _turned(self, a: Bounded) -> Numbers:
         """By how much an angle can err, infinitely out of the range of sin and cos."""
         return np.where(np.abs(a.value) + a.error <= SINGLE.sin_range, np.minimum(a.error, 2.0), np.inf)
 
@@ -135,7 +139,7 @@ class ErrorArithmetic:
     def eq(self, a: Bounded, b: Bounded) -> Truth:
         return Truth(a.value == b.value, self._apart(a, b))
 
-    def _apart(self, a: Bounded, b: Bounded) -> Any:
+    def _apart(self, a: Bounded, b: Bounded) -> Numbers:
         return (np.abs(a.value - b.value) > a.error + b.error) | (a.error + b.error == 0.0)
 
     def select(self, mask: Truth, a: Bounded, b: Bounded) -> Bounded:

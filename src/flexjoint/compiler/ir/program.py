@@ -1,15 +1,18 @@
-"""A Program: straight-line code over doubles, value-numbered, with its multiply-adds explicit.
+"""A Program: straight-line code over doubles, value-numbered, with explicit multiply-adds.
 
-A Program is the one description that the reference interpreter, the LLVM and the C backends execute.  Each
-value is the result of one operation on earlier values; the operations and their meaning are listed in
-`ARITY` and defined in `reference.py`.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is x where c is not 0; `xor` is
-that of the bits of whole numbers from 0 up to 2⁵².
-One structured operation, `scan`, repeats a Program of its own a fixed number of times; its results are `item`s.
-`pack` and the four `lane`s make and read packed values; only code for one row has them, see `packing.py`.
+    %0 = input q[0]
+    %1 = sin %0
+    %2 = const 9.81
+    %3 = mul %1, %2                     -> tau[0]
 
-`Builder` gives equal expressions one value and keeps negations out of the way (x + (−y) is x − y, −x·y is
-−(x·y)), so that they end in the sign of a fused multiply-add.  What makes a Program shorter is in `passes.py`; other
-orders of the same operations, which a backend may ask for, are in `ordering.py`.
+The reference interpreter, the LLVM and the C backends execute it.  Each value is the result of one operation on earlier
+values; `ARITY` lists the operations and `reference.py` defines them.  Comparisons give 1.0 or 0.0; `select(c, x, y)` is
+x where c is not 0; `xor` is that of the bits of whole numbers from 0 up to 2⁵².  One operation has structure: `scan`
+repeats a Program of its own a fixed number of times, and its results are `item`s.  `pack` and the four `lane`s make and
+read packed values (packing.py), which only code for one row has.
+
+`Builder` gives equal expressions one value and moves negations outwards (x + (−y) is x − y, −x·y is −(x·y)), so that
+they end in the sign of a fused multiply-add.  `pipeline.py` lists the passes.
 """
 
 from __future__ import annotations
@@ -18,10 +21,12 @@ import math
 import struct
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
 
 ARITY = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "fma": 3, "sqrt": 1, "abs": 1, "floor": 1,
@@ -76,6 +81,13 @@ class Op(NamedTuple):
         return Op(self.name, args, self.constant, self.loop)
 
 
+def unsigned(code: Sequence[Op], x: int) -> int:
+    """The value without its negations, which belong to what uses it."""
+    while code[x].name == "neg":
+        x = code[x].args[0]
+    return x
+
+
 class Loop(NamedTuple):
     """`turns` times body(carry, x, table, shared) -> (carry, y), from the last row to the first if `reverse`.
 
@@ -102,7 +114,7 @@ class Loop(NamedTuple):
     def results(self) -> int:
         return self.sizes["carry"] + self.turns * self.sizes["y"]
 
-    def split(self, args: Sequence[Any]) -> tuple[Sequence[Any], list[Sequence[Any]], Sequence[Any]]:
+    def split(self, args: Sequence[T]) -> tuple[Sequence[T], list[Sequence[T]], Sequence[T]]:
         """start, xs by rows, shared."""
         n, m = self.sizes["carry"], self.sizes["x"]
         end = n + self.turns * m
@@ -124,6 +136,13 @@ class Program:
         """The same program with other code, in which value x is called new[x]."""
         results = tuple(tuple(new[x] for x in row) for row in self.results)
         return replace(self, code=tuple(code), results=results)
+
+    def with_loop_bodies(self, change: Callable[[Program], Program]) -> Program:
+        """The same program with every loop's body changed."""
+        if not any(op.loop for op in self.code):
+            return self
+        code = [op._replace(loop=op.loop._replace(body=change(op.loop.body))) if op.loop else op for op in self.code]
+        return replace(self, code=tuple(code))
 
     @cached_property
     def places(self) -> dict[int, list[tuple[int, int]]]:

@@ -1,4 +1,6 @@
-"""The reference interpreter: what every operation of a Program means, over any number type.
+"""The reference interpreter: the meaning of every operation of a Program, over any number type.
+
+    evaluate(program, 3.0)        # [array(9.)], if the program squares its input
 
 `apply` defines each operation through the primitives of an `Arithmetic` (elementary.py) and is used by the
 compiled backends too.  The arithmetics here are Python floats, NumPy arrays in double and single precision, and mpmath.
@@ -9,19 +11,25 @@ computes with as many bits as wanted and takes elementary functions from mpmath 
 from __future__ import annotations
 
 import math
+import operator
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .elementary import FUNCTIONS, POW2_MAGIC
 from .number_formats import DOUBLE, SINGLE
 from .program import ARITY, Loop, Program
 
+Number: TypeAlias = Any  # a float, an array, a number of mpmath, or the name of a value in generated code
+Numbers: TypeAlias = Any  # an array or scalar of NumPy, or a sequence of numbers
+AnyArithmetic: TypeAlias = Any  # `elementary.Arithmetic`, with further operations or functions of its own
 
-def apply(m: Any, name: str, args: Sequence[Any]) -> Any:
+
+def apply(m: AnyArithmetic, name: str, args: Sequence[Number]) -> Number:
     """One operation of a Program: comparisons give 1 or 0, `select` takes its second argument unless the first is 0."""
     if name in ("lt", "le", "eq"):
         return m.select(getattr(m, name)(*args), m.const(1.0), m.const(0.0))
@@ -33,9 +41,9 @@ def apply(m: Any, name: str, args: Sequence[Any]) -> Any:
     return getattr(m, name)(*args)
 
 
-def interpret(program: Program, inputs: Sequence[Any], m: Any) -> list[list[Any]]:
+def interpret(program: Program, inputs: Sequence[Numbers], m: AnyArithmetic) -> list[list[Number]]:
     """The results of a Program, element by element; `inputs[k][e]` is element e of input k, flattened."""
-    values: list[Any] = []
+    values: list[Number] = []
     for op in program.code:
         if op.name == "const":
             values.append(m.const(op.constant))
@@ -53,17 +61,17 @@ def interpret(program: Program, inputs: Sequence[Any], m: Any) -> list[list[Any]
     return [[values[x] for x in row] for row in program.results]
 
 
-def repeat(loop: Loop, args: Sequence[Any], m: Any) -> list[Any]:
+def repeat(loop: Loop, args: Sequence[Number], m: AnyArithmetic) -> list[Number]:
     """The results of a scan: the last carry, then the ys row by row."""
     carry, xs, shared = loop.split(args)
-    ys: list[list[Any]] = [[]] * loop.turns
+    ys: list[list[Number]] = [[]] * loop.turns
     for k in loop.rows:
         table = [m.const(x) for x in loop.table[k]]
         carry, ys[k] = interpret(loop.body, [carry, xs[k], table, shared], m)
     return [*carry, *(y for row in ys for y in row)]
 
 
-def evaluate(program: Program, *arrays: Any) -> list[np.ndarray]:
+def evaluate(program: Program, *arrays: ArrayLike) -> list[np.ndarray]:
     """A Program on float arrays of its input shapes, by the float interpreter."""
     floats = [[float(x) for x in np.asarray(array, dtype=float).ravel()] for array in arrays]
     results = interpret(program, floats, FloatArithmetic())
@@ -83,7 +91,7 @@ def evaluate_rows(program: Program, arrays: Sequence[Any], m: NumpyArithmetic) -
 
 
 @cache
-def fused_multiply_add() -> Any:
+def fused_multiply_add() -> Callable[..., Number]:
     """libm's fma: one rounding.  (Python has math.fma from 3.13 on.)"""
     import ctypes
     import ctypes.util
@@ -183,28 +191,28 @@ class NumpyArithmetic:
     def const(self, value: float) -> np.floating:
         return self.number(value)
 
-    def fma(self, a: Any, b: Any, c: Any) -> Any:
+    def fma(self, a: Numbers, b: Numbers, c: Numbers) -> Numbers:
         return np.frompyfunc(fused_multiply_add(), 3, 1)(a, b, c).astype(float)
 
-    def exponent(self, a: Any) -> Any:
+    def exponent(self, a: Numbers) -> Numbers:
         field = (a.view(self.integer) >> self._fraction_bits) & self.integer(2 * self.format.bias + 1)
         return field.astype(self.number) - self.number(self.format.bias)
 
-    def mantissa(self, a: Any) -> Any:
+    def mantissa(self, a: Numbers) -> Numbers:
         one = self.number(1.0).view(self.integer)
         fraction = a.view(self.integer) & ((self.integer(1) << self._fraction_bits) - self.integer(1))
         return (fraction | one).view(self.number)
 
-    def pow2(self, k: Any) -> Any:
+    def pow2(self, k: Numbers) -> Numbers:
         return ((k + self.number(self.format.pow2_magic)).view(self.integer) << self._fraction_bits).view(self.number)
 
-    def xor(self, a: Any, b: Any) -> Any:
+    def xor(self, a: Numbers, b: Numbers) -> Numbers:
         unit = self.number(2.0 ** (self.format.digits - 1))
         found = (a + unit).view(self.integer) ^ (b + unit).view(self.integer)
         return (found | unit.view(self.integer)).view(self.number) - unit
 
     @property
-    def _fraction_bits(self) -> Any:
+    def _fraction_bits(self) -> np.unsignedinteger:
         return self.integer(self.format.digits - 1)
 
 
@@ -215,7 +223,7 @@ class SingleArithmetic(NumpyArithmetic):
     number = np.float32
     integer = np.uint32
 
-    def fma(self, a: Any, b: Any, c: Any) -> Any:
+    def fma(self, a: Numbers, b: Numbers, c: Numbers) -> Numbers:
         """In double the product is exact.  The sum is rounded to odd there, which keeps what it lost visible to the
         one rounding that matters, the last [BoldoMelquiond]."""
         product, addend = np.multiply(a, b, dtype=np.float64), np.asarray(c, dtype=np.float64)
@@ -230,6 +238,9 @@ class SingleArithmetic(NumpyArithmetic):
 class MpmathArithmetic:
     """The operations at any precision, elementary functions included."""
 
+    add, sub, mul, div = operator.add, operator.sub, operator.mul, operator.truediv
+    neg, abs, lt, le, eq = operator.neg, operator.abs, operator.lt, operator.le, operator.eq
+
     def __init__(self, precision: int = 200):
         import mpmath
 
@@ -238,44 +249,17 @@ class MpmathArithmetic:
         for name in ("sin", "cos", "exp", "log", "tanh", "atan2", "sqrt", "floor"):
             setattr(self, name, getattr(self.context, name))
 
-    def const(self, value: Any) -> Any:
+    def const(self, value: Number) -> Number:
         return self.context.mpf(value)
 
-    def add(self, a: Any, b: Any) -> Any:
-        return a + b
-
-    def sub(self, a: Any, b: Any) -> Any:
-        return a - b
-
-    def mul(self, a: Any, b: Any) -> Any:
-        return a * b
-
-    def div(self, a: Any, b: Any) -> Any:
-        return a / b
-
-    def neg(self, a: Any) -> Any:
-        return -a
-
-    def fma(self, a: Any, b: Any, c: Any) -> Any:
+    def fma(self, a: Number, b: Number, c: Number) -> Number:
         return a * b + c
 
-    def abs(self, a: Any) -> Any:
-        return abs(a)
-
-    def lt(self, a: Any, b: Any) -> bool:
-        return a < b
-
-    def le(self, a: Any, b: Any) -> bool:
-        return a <= b
-
-    def eq(self, a: Any, b: Any) -> bool:
-        return a == b
-
-    def select(self, mask: bool, a: Any, b: Any) -> Any:
+    def select(self, mask: bool, a: Number, b: Number) -> Number:
         return a if mask else b
 
-    def xor(self, a: Any, b: Any) -> Any:
+    def xor(self, a: Number, b: Number) -> Number:
         return self.context.mpf(int(a) ^ int(b))
 
-    def cbrt(self, a: Any) -> Any:
+    def cbrt(self, a: Number) -> Number:
         return self.context.sign(a) * self.context.cbrt(abs(a))

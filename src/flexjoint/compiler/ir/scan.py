@@ -1,14 +1,13 @@
 """Loops in SX algorithms: `scan` repeats a step a fixed number of times without writing it out.
 
-    carry, ys = scan(step, carry, xs)          # carry, y = step(carry, x), for each x of xs in turn
+    carry, ys = scan(step, carry, xs)          # carry, y = step(carry, x), for each x of xs in order
 
 CasADi's SX has no loop.  While an algorithm is traced for a kernel, `scan` therefore runs the step once, on symbols,
-keeps it in a `Definition` and returns fresh symbols for its results; the tracer, which knows the definitions, links
-them.  Anywhere else `scan` simply runs the step for every x, and what it returns is plain SX, as it must be where
-derivatives are taken (see `unrolled`).
+keeps it as a `Definition` and returns fresh symbols for its results; the tracer puts the loop in their place.
+Everywhere else `scan` runs the step for every x and returns plain SX, which derivatives need (see `unrolled`).
 
 Carry, x and y are SX or any nesting of tuples, lists and NamedTuples of SX; other members, such as the kind of a
-joint, must be equal in all xs.  A number equal in all xs, a structural zero above all, stays one in the step.
+joint, must be equal in all xs.  A number equal in all xs, a structural zero above all, is a constant in the step.
 """
 
 from __future__ import annotations
@@ -16,21 +15,25 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from ...lazy import ca
+from ...types import Expression
+
+Tree: TypeAlias = Any  # an SX, or a nesting of tuples, lists and NamedTuples of SX
+Step: TypeAlias = Callable[[Tree, Tree], tuple[Tree, Tree]]  # carry, y = step(carry, x)
 
 
 class Definition(NamedTuple):
     """A loop met while tracing; all lists hold scalar SX."""
 
-    carry: list[Any]  # symbols the step was run on
-    x: list[Any]
-    carry_out: list[Any]  # what it made of them
-    y: list[Any]
-    start: list[Any]  # expressions outside the loop
-    xs: list[list[Any]]
-    results: list[Any]  # fresh symbols: the last carry, then the ys row by row
+    carry: list[Expression]  # symbols the step was run on
+    x: list[Expression]
+    carry_out: list[Expression]  # what it made of them
+    y: list[Expression]
+    start: list[Expression]  # expressions outside the loop
+    xs: list[list[Expression]]
+    results: list[Expression]  # fresh symbols: the last carry, then the ys row by row
     reverse: bool
 
 
@@ -38,8 +41,8 @@ class Operation(NamedTuple):
     """An operation of kernels that SX has no name for; scalar SX."""
 
     name: str
-    args: list[Any]
-    results: list[Any]  # a fresh symbol
+    args: list[Expression]
+    results: list[Expression]  # a fresh symbol
 
 
 class Scope(NamedTuple):
@@ -64,12 +67,12 @@ def tracing(loops: bool = True) -> Iterator[dict[int, Definition | Operation]]:
 
 
 def scan(
-    step: Callable[[Any, Any], tuple[Any, Any]],
-    carry: Any,
-    xs: Sequence[Any],
+    step: Step,
+    carry: Tree,
+    xs: Sequence[Tree],
     reverse: bool = False,
     opaque: bool = False,
-) -> tuple[Any, list[Any]]:
+) -> tuple[Tree, list[Tree]]:
     """The last carry and the list of all y; with `reverse` the last x comes first, and y[k] still belongs to xs[k].
 
     An `opaque` loop is kept as one even where derivatives are taken: they see its results as constants.
@@ -109,7 +112,13 @@ def traced() -> bool:
     return scope is not None and scope.loops
 
 
-def operation(name: str, *args: Any) -> Any:
+def definition_count() -> int:
+    """How many results of loops and operations were defined in the kernel that is traced."""
+    scope = _scope.get()
+    return len(scope.definitions) if scope else 0
+
+
+def operation(name: str, *args: Expression) -> Expression:
     """A scalar by an operation of `program.ARITY` that SX does not have; for use where a kernel is `traced` only."""
     scope, result = _scope.get(), ca.SX.sym("result")
     assert scope is not None
@@ -117,15 +126,15 @@ def operation(name: str, *args: Any) -> Any:
     return result
 
 
-def from_loops(expression: Any) -> bool:
+def from_loops(expression: Expression) -> bool:
     """Whether an expression depends on the results of loops."""
     scope = _scope.get()
     return scope is not None and any(x.element_hash() in scope.definitions for x in ca.symvar(expression))
 
 
-def unrolled(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Sequence[Any], reverse: bool = False) -> Any:
-    """The same, turn by turn."""
-    ys: list[Any] = [None] * len(xs)
+def unrolled(step: Step, carry: Tree, xs: Sequence[Tree], reverse: bool = False) -> tuple[Tree, list[Tree]]:
+    """The results of `scan` with the step written out for every x."""
+    ys: list[Tree] = [None] * len(xs)
     for k in range(len(xs))[::-1] if reverse else range(len(xs)):
         carry, ys[k] = step(carry, xs[k])
     return carry, ys
@@ -134,7 +143,7 @@ def unrolled(step: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Sequen
 # Nested tuples, lists and NamedTuples of SX ----------------------------------------------------------------
 
 
-def mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
+def mapped(tree: Tree, change: Callable[[Expression], object]) -> Tree:
     """The same nesting, every SX changed."""
     if isinstance(tree, ca.SX):
         return change(tree)
@@ -144,36 +153,38 @@ def mapped(tree: Any, change: Callable[[Any], Any]) -> Any:
     return tree
 
 
-def elements(tree: Any) -> list[Any]:
+def elements(tree: Tree) -> list[Expression]:
     """The numbers in it that are not structurally zero."""
-    found: list[Any] = []
+    found: list[Expression] = []
     mapped(tree, lambda x: found.extend(x.nonzeros()))
     return found
 
 
-def filled(tree: Any, numbers: Iterator[Any]) -> Any:
+def filled(tree: Tree, numbers: Iterator[Expression]) -> Tree:
     """Other numbers in place of its own; zeros among them become structural."""
 
-    def fill(x: Any) -> Any:
+    def fill(x: Expression) -> Expression:
         return ca.sparsify(ca.SX(x.sparsity(), ca.vertcat(*[next(numbers) for _ in range(x.nnz())])))
 
     return mapped(tree, fill)
 
 
-def dense(tree: Any) -> Any:
+def dense(tree: Tree) -> Tree:
+    """The same nesting without structural zeros."""
     return mapped(tree, ca.densify)
 
 
-def fresh(tree: Any) -> Any:
+def fresh(tree: Tree) -> Tree:
+    """The same nesting with new symbols."""
     return mapped(tree, lambda x: ca.SX.sym("result", x.sparsity()))
 
 
-def check_alike(xs: Sequence[Any]) -> None:
+def check_alike(xs: Sequence[Tree]) -> None:
     """All xs of a scan must differ in numbers alone."""
     shapes = [str(mapped(x, lambda leaf: leaf.shape)) for x in xs]
     if not xs or len(set(shapes)) > 1:
         raise ValueError(f"the xs of a scan must be alike but for their numbers; here they are: {sorted(set(shapes))}")
 
 
-def is_one_number(column: Sequence[Any]) -> bool:
+def is_one_number(column: Sequence[Expression]) -> bool:
     return all(x.is_constant() and float(x) == float(column[0]) for x in column)

@@ -1,57 +1,59 @@
 """From CasADi SX expressions to a Program: each SX instruction becomes one operation, or a few.
 
-A scan (see scan.py) appears in the expressions as fresh symbols; `Recorder` puts the loop that computes them there.
+    x + tan(y)        ->   %0 = input x[0];  %1 = input y[0];  %2 = sin %1;  %3 = cos %1;  %4 = div %2, %3;  ...
+
+A scan (scan.py) appears in the expressions as fresh symbols; `Recorder` puts the loop that computes them there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from ...errors import FlexjointError, InputError
 from ...lazy import ca, is_symbolic, sx
-from ..passes.optimise import optimise
-from ..passes.ordering import in_recursion_order
+from ...types import Expression
 from . import packing
 from .program import Array, Builder, Loop, Program
 from .scan import Definition, Operation
 
 
-def trace(
+def record(
     name: str,
-    inputs: Sequence[tuple[Array, Any]],
-    outputs: Sequence[tuple[Array, Any]],
-    definitions: Mapping[int, Definition | Operation] | None = None,
-    known: Sequence[tuple[Any, float]] = (),
+    inputs: Sequence[tuple[Array, Expression]],
+    outputs: Sequence[tuple[Array, Expression]],
+    definitions: Mapping[int, Definition | Operation],
+    known: Sequence[tuple[Expression, float]] = (),
     packs: Sequence[packing.Definition] = (),
 ) -> Program:
-    """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`.
+    """The Program that computes the SX expressions `outputs` from the SX symbols `inputs`, as CasADi lists it.
 
-    Matrices are stored row by row, as NumPy does; CasADi stores columns.  `definitions` are the scans met on the way;
-    `known` are symbols in them that stand for numbers; `packs` define packed values and lanes of them.  Every output
-    has the size that its Array declares, or there is no Program: kernels write as many numbers as were traced.
+    Matrices are stored row by row, as NumPy does; CasADi stores columns.
+
+    - `definitions`: the scans and operations that the expressions contain, by the symbols of their results
+    - `known`: symbols that stand for numbers
+    - `packs`: definitions of packed values and of lanes of them
+
+    Raises InputError if an output has another size than its Array declares: a kernel writes as many numbers as were
+    traced.
     """
     import casadi as ca
 
     outputs = [(array, declared(name, array, expression)) for array, expression in outputs]
 
-    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions or {}, packs)
+    recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions, packs)
     recorder.bind([symbol for symbol, _ in known], [partial(recorder.build.constant, x) for _, x in known])
     results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
-    program = recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
-    if not program.packs:
-        return program
-    positive = packing.with_positive_zeros
-    return replace(in_recursion_order(positive(packing.unpacked(program))), packed=positive(program))
+    return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
 
 
-def declared(owner: str, array: Array, value: Any) -> Any:
+def declared(owner: str, array: Array, value: object) -> Expression:
     """`value` as SX, compared with the shape that its Array declares; `owner` is the function that returned it.
 
     A matrix may also be given as a row or a column of its elements, row by row, and a vector as a row.
@@ -72,7 +74,7 @@ def declared(owner: str, array: Array, value: Any) -> Any:
     return ca.vec(found) if len(sizes) == 1 else found
 
 
-def declared_all(owner: str, what: str, arrays: Sequence[Array], values: Any) -> list[Any]:
+def declared_all(owner: str, what: str, arrays: Sequence[Array], values: Any) -> list[Expression]:
     """Several values, as many as there are arrays."""
     check_count(owner, what, [array.name for array in arrays], values)
     return [declared(owner, array, value) for array, value in zip(arrays, values)]
@@ -84,11 +86,11 @@ def check_count(owner: str, what: str, names: Sequence[str], values: Any) -> Non
         raise InputError(f"{owner} returned {counted(values)} as {what}; it must be {listed}")
 
 
-def counted(value: Any) -> str:
+def counted(value: object) -> str:
     return f"{type(value).__name__} of {len(value)}" if isinstance(value, tuple | list) else type(value).__name__
 
 
-def as_expression(value: Any) -> Any:
+def as_expression(value: Any) -> Expression | None:
     """SX of SX, of numbers, and of lists and arrays of both; None of anything else."""
     if is_symbolic(value):
         return value
@@ -102,7 +104,8 @@ def as_expression(value: Any) -> Any:
     return sx(array) if array.dtype.kind in "fiub" and array.ndim <= 2 else None
 
 
-def by_rows(ca: Any, matrix: Any) -> list[Any]:
+def by_rows(ca: ModuleType, matrix: Expression) -> list[Expression]:
+    """The elements of a matrix, row by row."""
     return ca.densify(matrix).T.nonzeros()
 
 
@@ -112,7 +115,7 @@ class Recorder:
     def __init__(
         self,
         name: str,
-        inputs: Sequence[Sequence[Any]],
+        inputs: Sequence[Sequence[Expression]],
         definitions: Mapping[int, Definition | Operation],
         packs: Sequence[packing.Definition] = (),
     ):
@@ -120,22 +123,22 @@ class Recorder:
         self.definitions = definitions
         self.packs = packs
         self.build = Builder()
-        self.symbols: dict[int, Any] = {}  # those with a value
+        self.symbols: dict[int, Expression] = {}  # those with a value
         self.value: list[Callable[[], int]] = []
-        self.needed: dict[int, list[Any]] = {}  # by a loop, named by its first result
+        self.needed: dict[int, list[Expression]] = {}  # by a loop, named by its first result
         for k, symbols in enumerate(inputs):
             self.bind(symbols, [partial(self.build.input, k, e) for e in range(len(symbols))])
 
     def program(self, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[Sequence[int]]) -> Program:
         code, rows = tuple(self.build.code), tuple(tuple(row) for row in results)
-        return optimise(Program(self.name, tuple(inputs), tuple(outputs), code, rows))
+        return Program(self.name, tuple(inputs), tuple(outputs), code, rows)
 
-    def bind(self, symbols: Sequence[Any], values: Sequence[Callable[[], int]]) -> None:
+    def bind(self, symbols: Sequence[Expression], values: Sequence[Callable[[], int]]) -> None:
         """Give symbols the values that these functions record, when they are first needed."""
         self.symbols |= {symbol.element_hash(): symbol for symbol in symbols}
         self.value += values
 
-    def values(self, outputs: Sequence[Sequence[Any]]) -> list[list[int]]:
+    def values(self, outputs: Sequence[Sequence[Expression]]) -> list[list[int]]:
         """The values of lists of scalar expressions.
 
         CasADi works through them in their order: what packs are made of comes first, so that each is known where its
@@ -143,10 +146,12 @@ class Recorder:
         """
         import casadi as ca
 
+        if not self.packs and all(x.is_symbolic() for row in outputs for x in row):
+            return self.values_of_symbols(outputs)
         rows = [[x for pack in self.packs for x in pack.args], *outputs]
         starts = list(accumulate((len(pack.args) for pack in self.packs), initial=0))
         expressions = [column(row) for row in rows]
-        self.link(expressions)
+        self.link(symbols_of(expressions))
         known = len(self.symbols)
         symbols = column([*self.symbols.values(), *(pack.symbol for pack in self.packs)])
         function = ca.Function("traced", [symbols], expressions)
@@ -172,10 +177,16 @@ class Recorder:
                 raise FlexjointError(f"{self.name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
         return results[1:]
 
-    def link(self, expressions: Sequence[Any]) -> None:
-        """Give a value to the symbols in the expressions that are results of loops."""
+    def values_of_symbols(self, outputs: Sequence[Sequence[Expression]]) -> list[list[int]]:
+        """The values of lists of symbols, without CasADi: what a loop takes and gives is thousands of them."""
+        self.link([x for row in outputs for x in row])
+        value = dict(zip(self.symbols, self.value))
+        return [[value[x.element_hash()]() for x in row] for row in outputs]
+
+    def link(self, symbols: Sequence[Expression]) -> None:
+        """Give a value to those symbols that are results of loops."""
         packed = {pack.symbol.element_hash() for pack in self.packs}
-        for symbol in symbols_of(expressions):
+        for symbol in symbols:
             key = symbol.element_hash()
             if key in self.symbols or key in packed:
                 continue
@@ -212,7 +223,7 @@ class Recorder:
         value = self.build.scan(loop, [x for part in args for x in part])
         return [partial(self.build.item, value, k) for k in range(loop.results)]
 
-    def shared(self, scan: Definition) -> list[Any]:
+    def shared(self, scan: Definition) -> list[Expression]:
         """Symbols from outside the loop that its step uses; loops inside it that do not depend on it are outside."""
         own = {symbol.element_hash() for symbol in (*scan.carry, *scan.x)}
 
@@ -223,7 +234,7 @@ class Recorder:
             found = self.definitions.get(key)
             return found is not None and any(inner(x.element_hash()) for x in self.needs(found))
 
-        found: dict[int, Any] = {}
+        found: dict[int, Expression] = {}
         waiting = symbols_of([*scan.carry_out, *scan.y])
         while waiting:
             symbol = waiting.pop()
@@ -234,7 +245,7 @@ class Recorder:
                 waiting += self.needs(self.definitions[key])
         return list(found.values())
 
-    def needs(self, scan: Definition | Operation) -> list[Any]:
+    def needs(self, scan: Definition | Operation) -> list[Expression]:
         """Symbols outside a loop that its results depend on."""
         if isinstance(scan, Operation):
             return symbols_of(scan.args)
@@ -245,13 +256,13 @@ class Recorder:
         return self.needed[key]
 
 
-def symbols_of(expressions: Sequence[Any]) -> list[Any]:
+def symbols_of(expressions: Sequence[Expression]) -> list[Expression]:
     import casadi as ca
 
     return ca.symvar(ca.veccat(ca.SX(), *expressions))
 
 
-def column(scalars: Iterable[Any]) -> Any:
+def column(scalars: Iterable[Expression]) -> Expression:
     """A vector, of no elements if there are none."""
     import casadi as ca
 
@@ -351,5 +362,5 @@ def repeated_squares(b: Builder, x: int, n: int) -> int:
     return value
 
 
-def _name(ca: Any, code: int) -> str:
+def _name(ca: ModuleType, code: int) -> str:
     return next((x for x in dir(ca) if x.startswith("OP_") and getattr(ca, x) == code), str(code))

@@ -1,4 +1,7 @@
-"""What a call needs to know of a Program; kept with its object code, so that a kernel from disk needs no Program."""
+"""What a call needs to know of a Program, stored with its object code: a kernel from disk needs no Program.
+
+Description.of(program, (None,)).inputs        # (Array("q", (7,), "rad | m", ...), ...)
+"""
 
 from __future__ import annotations
 
@@ -6,22 +9,21 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ..ir.program import Array, Program
-from ..llvm import kernel_ir as llvm
+from ..llvm.kernel_ir import takes_strides
 
 
 class Description(NamedTuple):
-    """What a call needs to know of a Program."""
+    """Names, shapes and units of inputs and outputs, and what error messages need."""
 
     name: str
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
-    layers: tuple[int | None, ...]
+    layers: tuple[int | None, ...]  # see `kernel.Result`
     operations: int
     angles: tuple[tuple[int, int], ...]  # input elements of which a sine or cosine is taken
     divisors: tuple[tuple[int, int], ...]  # ... and by which is divided
-    groups: int  # of rows that code for several rows evaluates at once, at most
-    apart: bool  # whether it takes outputs whose rows are apart
-    warnings: tuple[str, ...]  # said while it was traced
+    strided: bool  # whether code for several rows takes strided outputs
+    warnings: tuple[str, ...]  # raised while it was traced; a kernel from disk raises them again
 
     @classmethod
     def of(cls, program: Program, layers: tuple[int | None, ...], warnings: Sequence[str] = ()) -> Description:
@@ -30,7 +32,6 @@ class Description(NamedTuple):
             leaves = {program.code[op.args[-1]] for op in program.code if op.name in operations}
             return tuple(sorted((leaf.args[0], leaf.args[1]) for leaf in leaves if leaf.name == "input"))
 
-        groups = llvm.groups_of(program)
         return cls(
             program.name,
             program.inputs,
@@ -39,20 +40,19 @@ class Description(NamedTuple):
             program.operations,
             angles=inputs("sin", "cos"),
             divisors=inputs("div"),
-            groups=groups,
-            apart=groups > 1 and any(op.loop for op in program.code),
+            strided=takes_strides(program),
             warnings=tuple(warnings),
         )
 
     @classmethod
     def from_json(cls, data: dict) -> Description:
-        """From what a cache kept of it; any error means that it is none."""
+        """From the JSON of the cache; raises any error if it is no description."""
         inputs, outputs = (
             tuple(Array(name, counts(shape), unit, tuple(labels)) for name, shape, unit, labels in data[side])
             for side in ("inputs", "outputs")
         )
         angles, divisors = (tuple((count(k), count(e)) for k, e in data[what]) for what in ("angles", "divisors"))
-        rest = (count(data["operations"]), angles, divisors, count(data["groups"]), bool(data["apart"]))
+        rest = (count(data["operations"]), angles, divisors, bool(data["strided"]))
         warnings = tuple(map(str, data["warnings"]))
         layers = tuple(None if x is None else count(x) for x in data["layers"])
         if sum(x or 1 for x in layers) != len(outputs):
@@ -68,4 +68,5 @@ def count(x: Any) -> int:
 
 
 def counts(numbers: Iterable[Any]) -> tuple[int, ...]:
+    """Whole numbers from 0."""
     return tuple(map(count, numbers))

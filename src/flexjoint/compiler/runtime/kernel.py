@@ -4,9 +4,9 @@
     kernel(q, v, a, out=tau)   -> tau, nothing allocated
 
 Each argument is (..., *shape) with the shape its Array declares; leading dimensions broadcast and make a batch, which
-runs in the lanes of vector registers and, with `threads=`, on several cores, to the same bits.  A single evaluation
-whose result is not finite raises NonFiniteError, naming the input; in a batch only the rows concerned are NaN, and
-the boolean array `finite=` tells which are not.
+runs in the lanes of vector registers and, with `threads=`, on several cores, with bit-identical results.  A single
+evaluation whose result is not finite raises NonFiniteError, which names the input.  In a batch only the rows concerned
+are NaN, and the boolean array `finite=` is False for them.
 """
 
 from __future__ import annotations
@@ -16,41 +16,43 @@ import math
 import os
 import sys
 import threading
-import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import combinations
 from numbers import Integral
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from ...errors import InputError, NonFiniteError, noted_warnings, warn
+from ...errors import InputError, NonFiniteError
 from ..ir.elementary import SIN_RANGE
-from ..ir.program import LANES, Array, Program
-from ..llvm import control_word, jit, kernel_ir as llvm
-from . import cache
+from ..ir.program import Array, Program
+from ..llvm import jit
 from .calling import COMPILER_STACK, KernelBase, inherit_vectorcall, with_stack
 from .description import Description
 
 MAX_ARRAYS = 1024  # each way; also in _call.c
 MAX_DIMENSIONS = 64  # NumPy's; also in _call.c
-_compiling = threading.RLock()
 BLOCKS_FROM = 64  # rows; for fewer, compiling code for vector registers does not pay
+ResultType = Callable[..., Any] | None  # called with the arrays of a result, such as a NamedTuple; None: one array
+Explanation = Callable[[Sequence[np.ndarray]], str | None]  # why a result is not finite, from the arrays of a call
+_compiling = threading.RLock()
 
 
 class Result:
     """How the outputs of a Program become the value of a call.
 
-    Each result array consists of one or more outputs of the Program: a stack of derivatives has one output an
-    order, and its leading axis counts them.  Several arrays are returned as `type`, a NamedTuple.
+    - `layers`: per result array, the number of outputs that are stacked in it along its first axis, such as one per
+      order of derivative; None for a plain array
+    - `type`: called with the arrays if there are several, such as a NamedTuple; None returns the only array
     """
 
-    def __init__(self, layers: Sequence[int | None], type: Any = None):
-        self.layers = tuple(layers)  # None: a plain array
+    def __init__(self, layers: Sequence[int | None], type: ResultType = None):
+        self.layers = tuple(layers)
         self.type = type
 
     def shapes(self, outputs: Sequence[Array], batch: tuple[int, ...] = ()) -> list[tuple[int, ...]]:
+        """The shapes of the result arrays of a batch."""
         shapes, k = [], 0
         for layers in self.layers:
             shape = (*batch, *outputs[k].shape)
@@ -59,94 +61,71 @@ class Result:
         return shapes
 
 
+class CodeSource(Protocol):
+    """Supplies machine code to a kernel: that for several rows at the first batch."""
+
+    key: str | None  # names the kernel in the cache
+
+    @property
+    def program(self) -> Program: ...
+
+    @property
+    def ir(self) -> str: ...
+
+    def code(self, rows: int, description: Description) -> jit.MachineCode: ...
+
+
 @inherit_vectorcall
 class Kernel(KernelBase):
-    """Compiled code for one Program on this machine.
+    """Compiled code of one Program for one processor; `compiler.pipeline.compile` makes it.
 
-    With a `key` the code is taken from the cache where it is there; then the Program is traced only if asked for.
+    - `description`: names, shapes and units of inputs and outputs, and what error messages need
+    - `code`: machine code for one row
+    - `source`: supplies the code for several rows, and the Program
+    - `result`: how the outputs become the value of a call
+    - `compile_time`: seconds that LLVM took; 0 if the code came from the cache
+    - `nominal`: values of the free parameters, the last inputs, in the robot itself
+    - `explain`: why a result of finite inputs is not finite
     """
 
     def __init__(
         self,
-        program: Program | Callable[[], tuple[Program, Result]],
-        result: Result | None = None,
-        key: str | None = None,
-        type: Any = None,
-        nominal: tuple[np.ndarray, ...] = (),
-        explain: Callable[[Sequence[np.ndarray]], str | None] | None = None,
+        description: Description,
+        code: jit.MachineCode,
+        source: CodeSource,
+        result: Result,
+        compile_time: float,
+        nominal: tuple[np.ndarray, ...],
+        explain: Explanation | None,
     ):
-        self._source = program
-        self._explain = explain  # why a result of finite inputs is not finite
-        self.nominal = nominal  # values of the free parameters, the last inputs, in the robot itself
-        self._key = key
-        self._block: jit.MachineCode | None = None
-        with_stack(COMPILER_STACK, lambda: self._make(program, result, type))
-        super().__init__(
-            self._code.address,
-            tuple(array.shape for array in self.inputs),
-            tuple(self.result.shapes(self.outputs)),
-            tuple(layers or 1 for layers in self.result.layers),
-            self.result.type,
-            any(layers is not None for layers in self.result.layers),
-            BLOCKS_FROM,
-            self._code.stack,
-        )
-
-    def _make(self, program: Program | Callable[[], tuple[Program, Result]], result: Result | None, type: Any) -> None:
-        """The code for one row, and what is known of it."""
-        kept = self._kept(1)
-        if kept is None:
-            with noted_warnings() as warnings:
-                if isinstance(program, Program):
-                    result = result or Result([None] * len(program.outputs))
-                else:
-                    program, result = program()
-                    self._source = program
-            self.description = Description.of(program, result.layers, warnings)
-        else:
-            self.description = kept[0]
-            for message in self.description.warnings:
-                warn(message)
-            result = Result(self.description.layers, type)
+        self.description = description
         self.result = result
-        if max(len(self.inputs), len(self.outputs)) > MAX_ARRAYS:
-            raise InputError(f"{self.name} has more than {MAX_ARRAYS} arrays in or out; ask for fewer derivatives")
-        started = time.perf_counter()
-        self._code = kept[1] if kept else self._compiled(1, None)
-        self.compile_time = time.perf_counter() - started
-
-    def _cache_key(self, lanes: int) -> str:
-        return cache.key_of(self._key, lanes, jit.processor())
-
-    def _kept(self, lanes: int) -> tuple[Description, jit.MachineCode] | None:
-        """Description and machine code from the cache, where they are."""
-
-        def used(entry: cache.Entry) -> tuple[Description, jit.MachineCode]:
-            return Description.from_json(entry.description), self._compiled(lanes, entry)
-
-        return cache.load(self._cache_key(lanes), used) if self._key else None
-
-    def _compiled(self, lanes: int, entry: cache.Entry | None) -> jit.MachineCode:
-        """Machine code for `lanes` rows at once, from the cache or newly made."""
-        if entry is not None:
-            return jit.load_object(entry.object_code)
-        groups = self.description.groups if lanes > 1 else 1
-        ir = llvm.kernel_ir(self._program_for(lanes), lanes, groups, control_word.BODY)
-        object_code = jit.compile_object(control_word.guarded(ir, grouped=groups > 1))
-        if self._key:
-            cache.store(self._cache_key(lanes), cache.Entry(self.description._asdict(), object_code))
-        return jit.load_object(object_code)
-
-    def _program_for(self, rows: int) -> Program:
-        """The packed Program for one row, if there is one and a vector register holds a pack."""
-        packed = self.program.packed if rows == 1 and jit.simd_lanes() >= len(LANES) else None
-        return packed or self.program
+        self.compile_time = compile_time
+        self.nominal = nominal
+        self._code = code
+        self._source = source
+        self._explain = explain
+        self._block: jit.MachineCode | None = None
+        super().__init__(
+            code.address,
+            tuple(array.shape for array in self.inputs),
+            tuple(result.shapes(self.outputs)),
+            tuple(layers or 1 for layers in result.layers),
+            result.type,
+            any(layers is not None for layers in result.layers),
+            BLOCKS_FROM,
+            code.stack,
+        )
 
     @property
     def program(self) -> Program:
-        if not isinstance(self._source, Program):
-            self._source, _ = self._source()
-        return self._source
+        """The Program; a kernel from the cache traces it when it is asked for."""
+        return self._source.program
+
+    @property
+    def key(self) -> str | None:
+        """The name of the kernel in the cache; None if it is not kept there."""
+        return self._source.key
 
     @property
     def name(self) -> str:
@@ -172,10 +151,12 @@ class Kernel(KernelBase):
 
     @cached_property
     def ir(self) -> str:
-        return llvm.kernel_ir(self._program_for(1))
+        """LLVM IR of the code for one row."""
+        return self._source.ir
 
     @cached_property
     def assembly(self) -> str:
+        """Assembly of the code for one row."""
         return jit.assembly(self.ir)
 
     def describe(self) -> str:
@@ -187,9 +168,6 @@ class Kernel(KernelBase):
                 order = ", ".join(array.labels) or "row by row"
                 lines.append(f"  {side:<4}{array.name:<16}{shown(array.shape) or '1':<8}{array.unit:<20}{order}")
         return "\n".join([*lines, f"  operations: {counts}"])
-
-    def __reduce__(self) -> tuple:
-        return Kernel, (self.program, self.result, None, None, self.nominal)  # compiled anew where it is unpickled
 
     def __repr__(self) -> str:
         arguments = ", ".join(f"{a.name}{list(a.shape)}" for a in self.inputs)
@@ -256,10 +234,8 @@ class Kernel(KernelBase):
         """Have code for `lanes` rows at once; made once, whichever thread asks first."""
         with _compiling:
             if self._block is None:
-                kept = self._kept(lanes)
-                self._block = kept[1] if kept else self._compiled(lanes, None)
-                groups, apart = self.description.groups, self.description.apart
-                self._use_block(self._block.address, lanes, groups, apart, self._block.stack)
+                self._block = self._source.code(lanes, self.description)
+                self._use_block(self._block.address, lanes, self.description.strided, self._block.stack)
 
     def _checked(self, args: tuple) -> list[np.ndarray]:
         name = self.name

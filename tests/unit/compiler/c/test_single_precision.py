@@ -12,7 +12,7 @@ from flexjoint.compiler.ir.elementary import FUNCTIONS
 from flexjoint.compiler.ir.number_formats import SINGLE
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.reference import NumpyArithmetic, SingleArithmetic, evaluate_rows
-from flexjoint.compiler.ir.trace import trace
+from flexjoint.compiler.pipeline import trace
 from support.programs import ALGORITHMS, ROBOTS, kernel_of
 
 MAX_ULP = 2.0

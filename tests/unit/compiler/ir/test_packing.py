@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm.api import algorithm
+from flexjoint.algorithm.algorithm import algorithm
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir import packing
 from flexjoint.compiler.ir.program import LANES, Array
 from flexjoint.compiler.ir.reference import evaluate
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.llvm import jit, kernel_ir as llvm
-from flexjoint.compiler.runtime.kernel import Kernel
+from flexjoint.compiler.llvm import jit, outlining
+from flexjoint.compiler.pipeline import trace
 from support.programs import inputs_of, kernel_of, same_bits
 
 WIDE = pytest.mark.skipif(jit.simd_lanes() < len(LANES), reason="no vector register holds a pack")
@@ -55,7 +55,7 @@ def test_meaning(numbers):
     program = traced(by_lanes, 5, 12)
     expected = by_numbers(*numbers)
     np.testing.assert_allclose(evaluate(program, numbers)[0], expected, rtol=4e-16)
-    np.testing.assert_allclose(Kernel(program)(np.array(numbers)), expected, rtol=4e-16)
+    np.testing.assert_allclose(pipeline.compile(program)(np.array(numbers)), expected, rtol=4e-16)
 
 
 def inexact(a, b, c, d, e):
@@ -67,7 +67,7 @@ def inexact(a, b, c, d, e):
 
 def test_packed_code_has_the_bits_of_plain_code():
     program = traced(inexact, 5, 12)
-    kernel, rng = Kernel(program), np.random.default_rng(8)
+    kernel, rng = pipeline.compile(program), np.random.default_rng(8)
     for _ in range(50):
         x = rng.uniform(-4.0, 4.0, 5)
         assert same_bits(kernel(x), evaluate(program, x)[0])
@@ -93,8 +93,8 @@ def test_lanes_that_constants_make_trivial_cost_nothing():
 @WIDE
 def test_code_for_one_row_uses_packs():
     program = traced(by_lanes, 5, 12)
-    assert Kernel(program).ir == llvm.kernel_ir(program.packed)
-    assert "<4 x double>" in Kernel(program).ir
+    assert pipeline.compile(program).ir == pipeline.lower(program.packed)
+    assert "<4 x double>" in pipeline.compile(program).ir
 
 
 def test_zeros_are_positive():
@@ -103,7 +103,7 @@ def test_zeros_are_positive():
 
     program = traced(sums, 2, 4)
     for x in ((-0.0, 1.0), (0.0, -1.0), (0.0, 0.0)):
-        for found in (evaluate(program, x)[0], Kernel(program)(np.array(x))):
+        for found in (evaluate(program, x)[0], pipeline.compile(program)(np.array(x))):
             assert not np.any(np.signbit(found[found == 0.0]))
 
 
@@ -111,9 +111,9 @@ def test_zeros_are_positive():
 @pytest.mark.parametrize("robot", ["lwr", "chain"])
 def test_packed_code_in_chunks_gives_the_same_bits(robot, monkeypatch):
     program = kernel_of("inverse_dynamics", robot).program
-    monkeypatch.setattr(llvm, "PACKED_WHOLE", 50)
-    monkeypatch.setattr(llvm, "PACKED_CHUNK", 50)
-    ir = llvm.kernel_ir(program.packed)
+    monkeypatch.setattr(outlining, "PACKED_WHOLE", 50)
+    monkeypatch.setattr(outlining, "PACKED_CHUNK", 50)
+    ir = pipeline.lower(program.packed)
     assert ir.count("define internal") >= 5
     code = jit.load_object(jit.compile_object(ir))
     function = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p)(code.address)

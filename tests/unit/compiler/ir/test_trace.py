@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm.api import kernel_of
+from flexjoint.algorithm.compile import kernel_of
 from flexjoint.compiler.ir.program import Array
-from flexjoint.compiler.ir.trace import trace
+from flexjoint.compiler.pipeline import trace
 
 ROBOT = fj.random_robot(2, 0, name="two")
 Q = np.array([0.1, 0.2])

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.llvm import jit
 from flexjoint.compiler.runtime import cache
-from flexjoint.compiler.runtime.kernel import Kernel
 
 ROBOT = fj.random_robot(2, 11, name="two")
 Q = np.array([0.3, -0.7])
@@ -300,7 +300,7 @@ def two_kernels(*arguments, **keywords):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, **keywords)
     assert done.returncode == 0, done.stderr
     result, *said = done.stdout.splitlines()
-    kernel = Kernel(*fj.mass_matrix.trace(ROBOT, fj.mass_matrix.structure(ROBOT)))
+    kernel = pipeline.compile(*fj.mass_matrix.trace(ROBOT, fj.mass_matrix.structure(ROBOT)))
     assert result == kernel(Q).tobytes().hex()
     return said
 
@@ -392,7 +392,7 @@ def test_what_changes_the_key():
 
 
 def test_algorithms_of_others_are_not_kept(folder):
-    @fj.algorithm.api.algorithm("energy")
+    @fj.algorithm.algorithm.algorithm("energy")
     def height(robot, q):
         """Not part of flexjoint, so its source may change unseen."""
         return q[0] * 2.0

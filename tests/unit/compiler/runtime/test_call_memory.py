@@ -14,10 +14,11 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import flexjoint as fj
-from flexjoint.algorithm.api import kernel_of, program_of
+from flexjoint.algorithm.compile import kernel_of, program_of
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.scan import scan
-from flexjoint.compiler.llvm import jit, kernel_ir as llvm
+from flexjoint.compiler.llvm import jit
 from flexjoint.compiler.llvm.stack import stack_bytes
 from flexjoint.compiler.runtime import calling
 from flexjoint.compiler.runtime.kernel import overlaps_itself
@@ -153,13 +154,11 @@ extension = pytest.mark.skipif(not calling.EXTENSION, reason="of the C extension
 
 
 @extension
-@pytest.mark.parametrize(
-    "lanes, groups", [(2**30, 4), (2**31 - 1, 2), (17, 4), (64, 2), (0, 1), (-1, 1), (4, 0), (4, 5), (4, -(2**31))]
-)
-def test_blocks_of_too_many_rows(lanes, groups):
+@pytest.mark.parametrize("lanes", [2**30, 2**31 - 1, 65, 128, 0, -1, -(2**31)])
+def test_blocks_of_too_many_rows(lanes):
     kernel = fj.compile(fj.gravity_torque, ROBOT)
     with pytest.raises(ValueError, match="a block has 1 to 64 rows"):
-        kernel._use_block(1, lanes, groups, False, 0)
+        kernel._use_block(1, lanes, False, 0)
 
 
 @extension
@@ -291,8 +290,7 @@ def test_the_bound_of_the_stack(rows):
         program_of("swings", [Array("q", (3,)), Array("v", (3,)), Array("h", ())], swings),
     ]
     for program in programs:
-        groups = llvm.groups_of(program) if rows > 1 else 1
-        ir = llvm.kernel_ir((program.packed if rows == 1 else None) or program, rows, groups)
+        ir = pipeline.lower(program, rows)
         used, bound = frames_in(jit.assembly(ir)), jit.load_object(jit.compile_object(ir)).stack
         assert 0 < used <= bound, (program.name, used, bound)
 

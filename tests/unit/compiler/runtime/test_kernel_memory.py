@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm import api
+from flexjoint.algorithm import algorithm as api
 
 Q = np.array([0.3])
 

@@ -13,12 +13,12 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import flexjoint as fj
+from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.scan import tracing
-from flexjoint.compiler.ir.trace import trace
-from flexjoint.compiler.runtime.kernel import Kernel
-from flexjoint.dynamics.drivetrain.branches import SINGULAR
-from flexjoint.dynamics.drivetrain.settings import closed_form, settings_for
+from flexjoint.compiler.pipeline import trace
+from flexjoint.dynamics.drivetrain.equilibrium import closed_form, operating_points
+from flexjoint.dynamics.drivetrain.solution_curve import SINGULAR
 
 COUNT = 100_000
 MOTOR = fj.Motor(1.0)
@@ -145,10 +145,10 @@ def solver():
         if name not in kernels:
             x = [ca.SX.sym(key) for key in ("tau_e", "sigma")]
             with tracing() as definitions:
-                (pair,) = settings_for([drive_of(name)], [x[0]], [x[1]])
+                (pair,) = operating_points([drive_of(name)], [x[0]], [x[1]])
             inputs = [(Array(key, ()), symbol) for key, symbol in zip(("tau_e", "sigma"), x)]
             phi = ca.vertcat(pair.phi_1, pair.phi_2)
-            kernels[name] = Kernel(trace("deflections", inputs, [(Array("phi", (2,)), phi)], definitions))
+            kernels[name] = pipeline.compile(trace("deflections", inputs, [(Array("phi", (2,)), phi)], definitions))
         return kernels[name](tau_e, sigma).T
 
     return solve
@@ -341,7 +341,7 @@ def test_laws_of_another_reach():
         tau_e = sum(K * x + 200 * x**3 for K, x in zip((40.0, 40.0 * share), phi))
         sigma = 40 * (1 + share) + sum(600 * x**2 for x in phi)
         near, far = (
-            settings_for([drive(law, share)], [ca.SX(tau_e)], [ca.SX(sigma)])[0] for law in (fj.CubicSpring, Tendon)
+            operating_points([drive(law, share)], [ca.SX(tau_e)], [ca.SX(sigma)])[0] for law in (fj.CubicSpring, Tendon)
         )
         found = [float(ca.evalf(x)) for x in far[:2]]
         assert np.allclose(found, phi, rtol=1e-13)

@@ -69,9 +69,10 @@ def test_levers_have_closed_forms(kind):
     rng = np.random.default_rng(0)
     stack, rates = rng.normal(size=(5, 200, 1)), rng.normal(size=(2, 200, 1))
     sigma = rng.uniform(100.0, 2000.0, (200, 1))
-    found = fj.variable_stiffness_motion(robot, *stack, sigma, *rates)
-    assert np.allclose(found.phi_1, np.arctan2(2 * found.tau_e, sigma) / 2, rtol=1e-12)
-    assert np.allclose(0.1 + found.phi_2, np.sqrt(np.hypot(sigma, 2 * found.tau_e) / 7e4), rtol=1e-12)
+    found = fj.motor_motion(robot, *stack, stiffness=[sigma, *rates])
+    phi_1, phi_2 = found.deflection[:, :1], found.deflection[:, 1:]
+    assert np.allclose(phi_1, np.arctan2(2 * found.tau_e, sigma) / 2, rtol=1e-12)
+    assert np.allclose(0.1 + phi_2, np.sqrt(np.hypot(sigma, 2 * found.tau_e) / 7e4), rtol=1e-12)
 
 
 def test_the_greatest_stiffness_is_respected():
@@ -79,9 +80,9 @@ def test_the_greatest_stiffness_is_respected():
     robot = arm(fj.AntagonisticDrive(*drive.springs, MOTOR, MOTOR, greatest_stiffness=1000.0))
     assert fj.feasible_stiffness(robot, [0.0]).upper == 1000.0
     rest = np.zeros((5, 1))
-    fj.variable_stiffness_inverse_dynamics(robot, *rest, [1000.0], [0.0], [0.0])
+    fj.inverse_dynamics(robot, *rest, stiffness=[[1000.0], [0.0], [0.0]])
     with pytest.raises(fj.NonFiniteError, match=r"1000.5 Nm/rad.*to 1000; that is 0.5 above"):
-        fj.variable_stiffness_inverse_dynamics(robot, *rest, [1000.5], [0.0], [0.0])
+        fj.inverse_dynamics(robot, *rest, stiffness=[[1000.5], [0.0], [0.0]])
     with pytest.raises(fj.RobotError, match="greatest stiffness of joint 'joint1' is -1"):
         arm(fj.AntagonisticDrive(*drive.springs, MOTOR, MOTOR, greatest_stiffness=-1.0))
 

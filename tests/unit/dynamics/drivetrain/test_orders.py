@@ -181,10 +181,10 @@ def check_consistency(robot, orders):
         return sum((ca.jtimes(x, a, b) for a, b in pairwise(stack)), ca.SX.zeros(robot.n))
 
     q, v, a = numbers[:3]
-    theta, theta_v, theta_a, tau_e, deflection, tau = map(value, motion)
+    theta, theta_v, theta_a, deflection, _, _, tau_e, tau = map(value, motion)
     assert np.allclose(value(rate(motion.theta)), theta_v, rtol=1e-12, atol=1e-13)
     assert np.allclose(value(rate(motion.theta_v)), theta_a, rtol=1e-12, atol=1e-13)
-    forces = evaluate(fj.generalized_forces, robot, q, theta, v, theta_v, a, theta_a)
+    forces = evaluate(fj.generalized_forces, robot, q, v, theta, theta_v, a, theta_a)
     assert np.allclose(theta - q, deflection, rtol=1e-12, atol=1e-14)
     springs = [float(joint.drive.spring.curve(x).torque) for joint, x in zip(robot.joints, deflection)]
     assert np.allclose(forces.tau_e, springs, rtol=1e-11, atol=1e-12)
@@ -259,7 +259,7 @@ def test_what_holds_for_spong_alone_refuses_the_complete_model():
         lambda: fj.linearizing_control(robot, x, x, x, x, x, x, tracking={"reference": [x] * 5, "gains": [x] * 4}),
         lambda: fj.FeedbackLinearization(robot, fj.gains_from_poles([-5.0] * 4), 1e-3),
         lambda: fj.sampling_period_limit(robot, x, fj.gains_from_poles([-5.0] * 4)),
-        lambda: fj.damped_inverse_dynamics(robot, x, x, x, np.array(0.0), x, x, x, x, x),
+        lambda: fj.inverse_dynamics_step(robot, x, x, x, np.array(0.0), x, x, x, x, x),
     ):
         with pytest.raises(fj.InputError, match=r"complete model of 'lbr_3'.*'joint1'.*spong"):
             call()

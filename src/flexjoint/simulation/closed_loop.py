@@ -1,0 +1,242 @@
+"""The closed loop as a model: robot, controller, sensors, actuators and observers, and one period of it in SX.
+
+Every period the law sees the state, or what sensors and an estimator make of it, and the reference.  Its torque is held
+while the plant takes one or more steps of an integrator.  With `hold=False` the law is evaluated in every stage
+instead: control in continuous time.  A state beyond `LARGEST`, or not finite, ends a run: its row stays as it was, and
+the other rows of the batch go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..algorithm.algorithm import parameter_array
+from ..compiler.ir.program import Array
+from ..compiler.ir.scan import scan
+from ..control.base import Controller, JointState, memory_arrays, rows, state_arrays
+from ..robot import Robot
+from ..robot.parameters import Parameter, select_all, with_symbols
+from ..spatial import ca, sx
+from ..types import Expression, Scalar
+from .end_stops import EndStops
+from .instrumentation import NONE, Instrumentation, InstrumentState
+from .integrators import INTEGRATORS, Torque
+from .law_digests import code_of
+from .noise import Stream
+from .plant import Contact, Plant
+from .records import flatten, unflatten
+
+LARGEST = 1e6  # |q| + |q'| + |θ| + |θ'| of a joint, in rad, m and s
+HUGE = 1e300  # Nm, N
+
+
+@dataclass(frozen=True)
+class ClosedLoop:
+    """All that decides which code a simulation needs; gains do not."""
+
+    robot: Robot
+    controller: Controller = field(compare=False)
+    period: float
+    integrator: str = "runge_kutta"
+    substeps: int = 1
+    hold: bool = True
+    contact: Contact | None = None
+    free: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()  # parameters that take another value during a run
+    stops: EndStops | None = None
+    instrumentation: Instrumentation = NONE
+    law: tuple[Any, ...] = field(init=False)  # what distinguishes the controller's code
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "law", (code_of(self.controller, "gains"), self.controller.gains.shape))
+
+    @property
+    def key(self) -> str | None:
+        """The name of the kernel on disk; only flexjoint's own code, which the cache knows, has one."""
+        if self.contact or not isinstance(self.law[0], str) or not self.instrumentation.known:
+            return None
+        rest = (self.period, self.integrator, self.substeps, self.hold, self.free, self.changes, self.stops)
+        own = (self.instrumentation.sensors, self.instrumentation.actuators, self.instrumentation.code)
+        return f"simulation {self.robot.digest} {self.law} {rest!r} {own!r}"
+
+    @property
+    def columns(self) -> dict[str, int]:
+        """What is recorded of each period, with the number of columns: (q, q', θ, θ', τ) first."""
+        n, m = self.robot.n, self.robot.motor_count
+        return {"q": n, "v": n, "theta": m, "theta_v": m, "tau": m} | self.instrumentation.columns(self.robot)
+
+    @property
+    def stages(self) -> tuple[float, ...]:
+        """The fractions of a period at which the reference is sampled."""
+        return (0.0,) if self.hold else (0.0, 0.5, 1.0)
+
+
+# What the kernel of a closed loop takes and gives; filled with `Array`s, SX or arrays, see records.py.
+
+
+class LoopState(NamedTuple):
+    """What goes from period to period; `done` of them are over, `joint` is the first to leave the bounds, or n."""
+
+    state: JointState
+    memory: Sequence[Any]  # of the controller
+    instruments: InstrumentState
+    done: Any
+    joint: Any
+
+
+class Change(NamedTuple):
+    """A parameter that takes other values from a period on."""
+
+    period: Any
+    value: Any
+
+
+class RunParameters(NamedTuple):
+    """The numbers of a run: `gains` (rows, n), values of `free` parameters, `changes`, and its random numbers."""
+
+    gains: Any
+    free: Sequence[Any] = ()
+    changes: Sequence[Change] = ()
+    noise: Stream | None = None
+
+
+class LoopInputs(NamedTuple):
+    """What a call of the kernel takes; nothing happens after the period `until`."""
+
+    state: LoopState
+    until: Any
+    reference: Any
+    parameters: RunParameters
+
+
+class LoopOutputs(NamedTuple):
+    """What a call returns: a row of `ClosedLoop.columns` at the beginning of each period, and the state after it."""
+
+    history: Any
+    state: LoopState
+
+
+def input_arrays(loop: ClosedLoop, periods: int) -> LoopInputs:
+    """The inputs of a kernel that runs so many periods."""
+    robot, controller = loop.robot, loop.controller
+    free, changes = select_all(robot, loop.free), select_all(robot, loop.changes)
+    sizes = loop.instrumentation.sizes(robot)
+    own = unflatten(sizes, [Array(f"instrument{k}", (size,)) for k, size in enumerate(flatten(sizes))])
+    now, memory = JointState(*state_arrays(robot)), memory_arrays("memory", controller)
+    state = LoopState(now, memory, own, Array("done", ()), Array("joint", ()))
+    parameters = RunParameters(
+        Array("gains", controller.gains.shape),
+        [parameter_array(parameter) for parameter in free],
+        [Change(Array(f"change{k}", ()), changed_array(parameter)) for k, parameter in enumerate(changes)],
+        Stream(Array("seed", ()), Array("row", ())) if loop.instrumentation.noisy else None,
+    )
+    reference = Array("reference", (periods, len(loop.stages), controller.order + 1, controller.width))
+    return LoopInputs(state, Array("until", ()), reference, parameters)
+
+
+def output_arrays(loop: ClosedLoop, periods: int) -> LoopOutputs:
+    """The outputs of that kernel."""
+    history = Array("history", (periods, sum(loop.columns.values())))
+    return LoopOutputs(history, input_arrays(loop, periods).state)
+
+
+def by_path(parameter: Parameter, x: Any) -> dict[str, Any]:
+    """The elements of a parameter, or of its pattern, by their paths."""
+    return {path: x[e] for e, path in enumerate(parameter.elements)}
+
+
+def changed_array(parameter: Parameter) -> Array:
+    array = parameter_array(parameter)
+    return array._replace(name=f"{array.name} after the change")
+
+
+# One period in SX ----------------------------------------------------------------------------------------------------
+
+
+class RunConstants(NamedTuple):
+    """The numbers of a run as its periods use them: rows of gains, the robot's numbers by path, and their changes."""
+
+    gains: Sequence[Expression]
+    until: Scalar
+    numbers: Mapping[str, Scalar]
+    changes: Sequence[tuple[Scalar, Mapping[str, Scalar]]]
+    noise: Stream | None
+
+    @classmethod
+    def of(cls, loop: ClosedLoop, inputs: LoopInputs) -> RunConstants:
+        free, changes = select_all(loop.robot, loop.free), select_all(loop.robot, loop.changes)
+        given = inputs.parameters
+        nominal = {path: x for parameter in changes for path, x in parameter.numbers.items()}
+        chosen = {path: x for parameter, y in zip(free, given.free) for path, x in by_path(parameter, y).items()}
+        after = [(change.period, by_path(parameter, change.value)) for parameter, change in zip(changes, given.changes)]
+        return cls(rows(given.gains), inputs.until, nominal | chosen, after, given.noise)
+
+    def plant(self, loop: ClosedLoop, done: Scalar) -> Plant:
+        """The robot as it is after so many periods."""
+        numbers = dict(self.numbers)
+        for when, new in self.changes:
+            numbers |= {path: ca.if_else(done >= when, x, numbers[path]) for path, x in new.items()}
+        return Plant(with_symbols(loop.robot, numbers), loop.contact, loop.stops)
+
+
+def periods_in_turn(loop: ClosedLoop, inputs: LoopInputs, periods: int) -> LoopOutputs:
+    """The outputs of a kernel in SX, from its inputs: the loop over time."""
+    constants, height = RunConstants.of(loop, inputs), len(loop.stages) * (loop.controller.order + 1)
+    references = [inputs.reference[k : k + height, :].T for k in range(0, periods * height, height)]
+    last, recorded = scan(lambda *x: one_period(loop, constants, *x), inputs.state, references)
+    return LoopOutputs(ca.horzcat(*recorded).T, last)
+
+
+def one_period(
+    loop: ClosedLoop, constants: RunConstants, before: LoopState, reference: Expression
+) -> tuple[LoopState, Expression]:
+    """The state after a period, and the record of its beginning; `reference` has a column per stage and derivative."""
+    state, controller, t = before.state, loop.controller, loop.period * before.done
+    plant, instrumentation, gains = constants.plant(loop, before.done), loop.instrumentation, constants.gains
+    stages = [ca.horzsplit(x) for x in ca.horzsplit(reference, controller.order + 1)]
+    seen = instrumentation.seen(loop.robot, before.instruments, state)
+    memory, command = controller.checked_law(gains, before.memory, stages[0], seen)
+    waiting, tau = instrumentation.torque(loop.robot, loop.period, before.instruments, command, before.done == 0)
+
+    def torque(stage: int, now: JointState) -> Expression:
+        return tau if loop.hold else controller.checked_law(gains, before.memory, stages[stage], now)[1]
+
+    after = advanced(loop, plant, t, state, torque)
+    joint = first_beyond_bounds(plant.robot, after)
+    running = ca.logic_and(before.done < constants.until, before.joint == plant.robot.n)
+    good = ca.logic_and(running, joint == plant.robot.n)
+    observed = instrumentation.observe(plant, loop.period, waiting, after, tau, before.done + 1, constants.noise)
+    changed = [
+        ca.if_else(good, new, old)
+        for new, old in zip(flatten((after, memory, observed)), flatten((state, before.memory, before.instruments)))
+    ]
+    state, memory, instruments = unflatten((state, list(before.memory), before.instruments), changed)
+    follow = LoopState(state, memory, instruments, before.done + good, ca.if_else(running, joint, before.joint))
+    recorded = [tau, *instrumentation.recorded(before.instruments, command)]
+    return follow, ca.vertcat(*before.state, *(ca.if_else(ca.fabs(x) <= HUGE, x, 0) for x in recorded))
+
+
+def advanced(loop: ClosedLoop, plant: Plant, t: Scalar, state: JointState, torque: Torque) -> JointState:
+    """The state of the plant after a period."""
+    step, h = INTEGRATORS[loop.integrator], loop.period / loop.substeps
+    if loop.substeps == 1:
+        return step(plant, t, state, torque, h)
+    starts = [sx(k) for k in range(loop.substeps)]
+    last: JointState
+    last, _ = scan(lambda now, k: (step(plant, t + h * k, now, torque, h), ()), state, starts)
+    return last
+
+
+def first_beyond_bounds(robot: Robot, state: JointState) -> Expression:
+    """The first joint whose state is beyond `LARGEST` or not finite; n if there is none."""
+    n = robot.n
+    size = ca.fabs(state.q) + ca.fabs(state.v) + ca.fabs(state.theta[:n]) + ca.fabs(state.theta_v[:n])
+    for k, i in enumerate(robot.motor_joints[n:], n):
+        size[i] += ca.fabs(state.theta[k]) + ca.fabs(state.theta_v[k])
+    bounded = [size[i] <= LARGEST for i in range(n)]  # false if it is NaN
+    joint = sx(n)
+    for i in reversed(range(n)):
+        joint = ca.if_else(bounded[i], joint, i)
+    return joint

@@ -1,0 +1,192 @@
+"""Sensors and actuators between robot and controller, and observers beside them: what they do in a period.
+
+Each has a state of its own that goes from period to period.  In a period the controller reads the last sample, or what
+an estimator makes of it; the actuators turn its command into a torque; and when the robot has moved, it is measured,
+and the observers see the measurement and the torque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..algorithm.compile import kernel_of
+from ..compiler.ir.program import Array
+from ..compiler.runtime.kernel import Kernel
+from ..control.base import JointState, state_arrays
+from ..errors import InputError
+from ..observers.base import Measurement, Observer, measurement_sizes
+from ..robot import Robot
+from ..spatial import zeros
+from ..types import Expression, Scalar
+from .actuators import Actuators
+from .law_digests import code_of
+from .noise import Stream
+from .plant import Plant
+from .sensors import Sensors, split
+
+ESTIMATOR = "estimator"
+
+
+class InstrumentState(NamedTuple):
+    """The states of the instruments, and the last outputs of the observers; a list of arrays each."""
+
+    sensors: list[Any]
+    actuators: list[Any]
+    observers: list[list[Any]]
+    outputs: list[list[Any]]
+
+
+@dataclass(frozen=True)
+class Instrumentation:
+    """Sensors, actuators and observers, any of which may be missing; the controller sees the one named "estimator"."""
+
+    sensors: Sensors | None = None
+    actuators: Actuators | None = None
+    observers: tuple[tuple[str, Observer], ...] = field(default=(), compare=False)
+    code: tuple[Any, ...] = field(init=False)  # what distinguishes the observers
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "code", tuple((name, code_of(observer)) for name, observer in self.observers))
+
+    @property
+    def known(self) -> bool:
+        """Whether all code is flexjoint's own, which may be kept on disk."""
+        return all(isinstance(code, str) for _, code in self.code)
+
+    @property
+    def noisy(self) -> bool:
+        """Whether a run takes random numbers."""
+        return self.sensors is not None and self.sensors.noisy
+
+    @property
+    def smooth(self) -> Instrumentation:
+        """What a linear analysis of the loop can see."""
+        estimators = tuple(x for x in self.observers if x[0] == ESTIMATOR)
+        sensors, actuators = self.sensors and self.sensors.smooth, self.actuators and self.actuators.smooth
+        return Instrumentation(sensors, actuators, estimators)
+
+    def sizes(self, robot: Robot) -> InstrumentState:
+        """How many numbers each array of the state has."""
+        return InstrumentState(
+            self.sensors.memory(robot) if self.sensors else [],
+            self.actuators.memory(robot) if self.actuators else [],
+            [list(observer.memory) for _, observer in self.observers],
+            [list(observer.outputs.values()) for _, observer in self.observers],
+        )
+
+    def start(self, robot: Robot, state: JointState, torque: Any = 0.0) -> InstrumentState:
+        """At a state (..., n), at the beginning of a run or after the motors gave a torque (..., motors)."""
+        looking = bool(self.sensors or self.observers)
+        measurement = Measurement(*state, spring_torques(robot)(*state) if looking else 0.0)
+        sensors = self.sensors.start(robot, measurement) if self.sensors else []
+        began = [observer.start(measurement) for _, observer in self.observers]
+        return InstrumentState(
+            sensors,
+            self.actuators.start(robot, torque) if self.actuators else [],
+            [list(states) for states, _ in began],
+            [[found[name] for name in observer.outputs] for (_, observer), (_, found) in zip(self.observers, began)],
+        )
+
+    # In a period ------------------------------------------------------------------------------------------
+
+    def seen(self, robot: Robot, instruments: InstrumentState, state: JointState) -> JointState:
+        """What the controller takes for the state, in SX or arrays."""
+        if self.sensors:
+            state = JointState(*split(robot, instruments.sensors[-1])[:4])
+        for (name, observer), outputs in zip(self.observers, instruments.outputs):
+            if name == ESTIMATOR:
+                known = dict(zip(observer.outputs, outputs))
+                state = state._replace(**{x: known[x] for x in JointState._fields if x in known})
+        return state
+
+    def torque(
+        self, robot: Robot, period: float, instruments: InstrumentState, command: Expression, first: Scalar
+    ) -> tuple[InstrumentState, Expression]:
+        """What the motors give; `first` says that the run begins."""
+        if not self.actuators:
+            return instruments, command
+        waiting, tau = self.actuators.law(robot, period, instruments.actuators, command, first)
+        return instruments._replace(actuators=waiting), tau
+
+    def observe(
+        self,
+        plant: Plant,
+        period: float,
+        instruments: InstrumentState,
+        state: JointState,
+        tau: Expression,
+        step: Scalar,
+        noise: Stream | None,
+    ) -> InstrumentState:
+        """At the end of a period; `step` is the number of the next one."""
+        if not self.sensors and not self.observers:
+            return instruments
+        measurement = Measurement(*state, plant.torques_on_links(state, tau))
+        samples = instruments.sensors
+        if self.sensors:
+            samples = self.sensors.law(plant.robot, period, samples, measurement, step, noise)
+            measurement = split(plant.robot, samples[-1])
+        pairs = zip(self.observers, instruments.observers)
+        found = [observer.checked_law(x, measurement, tau) for (_, observer), x in pairs]
+        return InstrumentState(
+            samples,
+            instruments.actuators,
+            [list(states) for states, _ in found],
+            [[outputs[x] for x in observer.outputs] for (_, observer), (_, outputs) in zip(self.observers, found)],
+        )
+
+    # What is recorded -------------------------------------------------------------------------------------
+
+    def columns(self, robot: Robot) -> dict[str, int]:
+        """Names and sizes of what is recorded of each period beside state and torque."""
+        found = {"command": robot.motor_count} if self.actuators else {}
+        if self.sensors:
+            found |= {f"measured.{x}": size for x, size in zip(Measurement._fields, measurement_sizes(robot))}
+        for name, observer in self.observers:
+            found |= {f"{name}.{output}": size for output, size in observer.outputs.items()}
+        return found
+
+    def recorded(self, instruments: InstrumentState, command: Expression) -> list[Expression]:
+        """The columns themselves."""
+        first = [command] if self.actuators else []
+        return [*first, *instruments.sensors[-1:], *(x for outputs in instruments.outputs for x in outputs)]
+
+
+NONE = Instrumentation()
+
+
+@lru_cache(maxsize=64)
+def spring_torques(robot: Robot) -> Kernel:
+    """Torques on the links from a state; zero at rigid joints, whose motors are not yet on."""
+
+    def function(*x: Expression) -> list[tuple[Array, Expression]]:
+        return [(Array("tau_e", (robot.n,)), Plant(robot).torques_on_links(JointState(*x), zeros(robot.motor_count)))]
+
+    return kernel_of(f"springs of {robot.name}", state_arrays(robot), function, type=None)
+
+
+def checked_instrumentation(
+    robot: Robot, period: float, sensors: Any, actuators: Any, estimator: Any, observers: Any
+) -> Instrumentation:
+    """The arguments of `simulate`, checked."""
+    for name, value, kind in (("sensors", sensors, Sensors), ("actuators", actuators, Actuators)):
+        if value is not None and not isinstance(value, kind):
+            raise InputError(f"simulate: {name} must be {kind.__name__}(...), not {value!r}")
+    if not isinstance(observers or {}, Mapping):
+        raise InputError(f"simulate: observers must be named, as {{'watch': Detector(...)}}, not {observers!r}")
+    named = dict(observers or {})
+    if ESTIMATOR in named:
+        raise InputError(f"simulate: an observer that the controller sees is given as {ESTIMATOR}=, not in observers")
+    if estimator is not None:
+        named = {ESTIMATOR: estimator, **named}
+    for name, observer in named.items():
+        if not isinstance(observer, Observer):
+            raise InputError(f"simulate: observer '{name}' must be an Observer, not {observer!r}")
+        if (observer.robot.n, observer.robot.motor_count) != (robot.n, robot.motor_count):
+            raise InputError(f"simulate: observer '{name}' was made for another number of joints or motors")
+        if observer.period != period:
+            raise InputError(f"simulate: observer '{name}' was made for {observer.period:g} s, not for {period:g} s")
+    return Instrumentation(sensors, actuators, tuple(named.items()))
