@@ -20,6 +20,8 @@ from contextlib import nullcontext
 from numbers import Integral
 from typing import Any
 
+import numpy as np
+
 from ..compiler.ir import packing
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.scan import tracing
@@ -38,6 +40,7 @@ from .form import Call, Form, FormOf, Requirement, require
 from .signals import Signal, describe, expression
 from .structure import KEYWORD_ARRAYS, Structure, counted, flatten
 
+ALGORITHMS: dict[str, Algorithm] = {}  # those of flexjoint, by name
 KERNELS_KEPT = 256  # per algorithm; the least recently used is dropped
 CALL_OPTIONS = {"out": None, "finite": None, "threads": 1}  # keywords of every algorithm
 
@@ -74,6 +77,7 @@ class Algorithm(AlgorithmBase):
         self._explain = explain
         self._requires = tuple(requires)
         self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
+        self._last: tuple[Any, Any, Any] = (None, None, None)  # robot, structure and kernel of the last keyword call
         self._lock = threading.RLock()
 
     def __reduce__(self) -> str:
@@ -88,10 +92,16 @@ class Algorithm(AlgorithmBase):
         self, robot: Any = None, *args: Any, out: Any = None, finite: Any = None, threads: int = 1, **keywords: Any
     ) -> Any:
         self._check_robot(robot)
+        asked = {name: x for name, x in (("out", out), ("finite", finite)) if x is not None}
+        if threads != 1:
+            asked["threads"] = threads
+        keyword_arrays, leaves = flatten(self.__name__, keywords)
+        like = (len(args), keyword_arrays, tuple(name for name in keywords if name not in KEYWORD_ARRAYS))
+        if self._last[0] is robot and self._last[1] == like and all(type(x) is np.ndarray for x in (*args, *leaves)):
+            return self._last[2](*args, *leaves, **asked)
         options = self._options(keywords)
         form = self.form(robot, options)
         args, keywords = self._in_order(robot, form, args, keywords)
-        keyword_arrays, leaves = flatten(self.__name__, keywords)
         structure = Structure(len(args), keyword_arrays, options)
         if any(is_symbolic(x) for x in (*args, *leaves)):
             if out is not None:
@@ -101,8 +111,9 @@ class Algorithm(AlgorithmBase):
         kernel = self.kernel(robot, structure)
         if not keywords:
             self._remember(robot, kernel)
-        asked = {"out": out, "finite": finite, "threads": threads if threads != 1 else None}
-        return kernel(*args, *leaves, **{name: x for name, x in asked.items() if x is not None})
+        elif len(keywords) == len(keyword_arrays):  # and no options: the next call may be like this one
+            self._last = (robot, (like[0], keyword_arrays, ()), kernel)
+        return kernel(*args, *leaves, **asked)
 
     def function(self, robot: Robot, *arrays: Expression, **keywords: Any) -> Any:
         """The algorithm on SX expressions taken as they are: what other algorithms and control laws build on."""
@@ -344,14 +355,22 @@ def algorithm(
 ) -> Callable[[Callable[..., Any]], Algorithm]:
     """Make a function of (robot, SX...) public.
 
-    outputs: a name in SIGNALS, a NamedTuple of such names, or a function (robot, options) -> Form
-    arrays: `arrays(robot, **keywords)`, how many arrays `compile` expects where the function takes `*higher`
-    packs: whether packed values (compiler/ir/packing.py) are allowed in the kernels of the function
-    explain: called as the function is, says why a result is not finite though all arguments are
-    requires: preconditions, checked in this order before the function runs (`dynamics/requirements.py`)
-    signals: shapes and units that differ from SIGNALS, by name
+    Args:
+        outputs: A name in SIGNALS, a NamedTuple of such names, or a function (robot, options) -> Form.
+        arrays: `arrays(robot, **keywords)`, how many arrays `compile` expects where the function takes `*higher`.
+        packs: Whether packed values (compiler/ir/packing.py) are allowed in the kernels of the function.
+        explain: Called as the function is, says why a result is not finite though all arguments are.
+        requires: Preconditions, checked in this order before the function runs (`dynamics/requirements.py`).
+        signals: Shapes and units that differ from SIGNALS, by name.
     """
-    return lambda function: Algorithm(function, outputs, arrays, packs, explain, requires, signals)
+
+    def made(function: Callable[..., Any]) -> Algorithm:
+        found = Algorithm(function, outputs, arrays, packs, explain, requires, signals)
+        if function.__module__.startswith("flexjoint."):
+            ALGORITHMS[found.__name__] = found
+        return found
+
+    return made
 
 
 def with_call_options(signature: inspect.Signature) -> inspect.Signature:

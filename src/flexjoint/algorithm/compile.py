@@ -30,19 +30,35 @@ def compile(
     derivatives: Sequence[tuple[str, str]] = (),
     **keywords: Any,
 ) -> Kernel:
-    """The kernel of an algorithm for one robot, the fastest way to call it many times.
+    """The kernel of an algorithm for one robot: the fastest way to call it many times.
 
-    Options are passed as to the algorithm; groups by the number of derivatives in each stack, for example
-    `compile(fj.inverse_dynamics, robot, wrenches={"tool": 3})`.  The kernel takes the arrays in order, then the
-    group members in the order given, then the free parameters.
+    The kernel takes the positional arrays in order, then the keyword arrays, then the free parameters.
 
-    `free` names parameters of the robot that are given at each call instead of being built in, by paths or patterns
-    such as `("link7.mass", "*.drive.stiffness")`; see `parameters` and docs/parameters.md.  `kernel.nominal` holds
-    their values in this robot.
+    Args:
+        algorithm: Such as `fj.inverse_dynamics`.
+        robot: Its numbers are built in.
+        arrays: Number of positional arrays where the algorithm takes further derivatives; by default as many as the
+            robot needs.
+        free: Parameters of the robot that are given at each call instead, by paths or patterns such as
+            `("link7.mass", "*.drive.stiffness")`; see `parameters` and docs/parameters.md.  `kernel.nominal` holds
+            their values in this robot.
+        derivatives: Pairs (output, input) such as `[("tau", "q"), ("tau", "link7.mass")]`: the kernel returns these
+            derivatives instead, each (*output, *input), an array if it is one, else a tuple.  The input may be a path
+            or pattern that is not free: the derivative is then taken at the robot's own value.
+        keywords: Options as the algorithm takes them; keyword arrays by the lengths of their stacks, or True, for
+            example `wrenches={"tool": 3}`, `stiffness=3`, `warm_start=True`.
 
-    With `derivatives`, pairs (output, input) such as `[("tau", "q"), ("tau", "link7.mass")]`, the kernel returns
-    these derivatives instead, each (*output, *input): an array if it is one, else a tuple of arrays.  The input may be
-    a path or pattern that is not free: the derivative is then taken at the robot's own value.
+    Returns:
+        A Kernel.
+
+    Raises:
+        InputError: The algorithm does not take this robot or these keywords.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> kernel = fj.compile(fj.inverse_dynamics, fj.load("kuka_lwr"))
+        >>> kernel(*np.zeros((5, 7))).shape
+        (7,)
     """
     if not isinstance(algorithm, Algorithm):
         raise InputError(f"compile takes an algorithm such as fj.inverse_dynamics, not {algorithm!r}")
@@ -58,7 +74,7 @@ def kernel_of(
     type: Any = in_a_tuple,
     loops: bool = True,
 ) -> Kernel:
-    """The kernel of a function of SX, see `program_of`; in the cache under the key, if there is one."""
+    """The kernel of a function of SX (see `program_of`); kept on disk under the key, if there is one."""
 
     def traced() -> tuple[Program, Result]:
         program = program_of(name, inputs, function, loops)
@@ -68,7 +84,7 @@ def kernel_of(
 
 
 def program_of(name: str, inputs: Sequence[Array], function: Callable[..., Outputs], loops: bool = True) -> Program:
-    """Of a function of SX that takes a matrix for each input and returns the outputs with their expressions.
+    """The Program of a function of SX that takes a matrix per input and returns the outputs with their expressions.
 
     An array of more than two dimensions is the matrix of its rows; `loops` must be False where the function takes
     derivatives.
@@ -81,4 +97,5 @@ def program_of(name: str, inputs: Sequence[Array], function: Callable[..., Outpu
 
 
 def flattened(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of a matrix that holds such an array."""
     return shape if len(shape) <= 2 else (math.prod(shape[:-1]), shape[-1])

@@ -24,9 +24,22 @@ def export_c(
 ) -> list[Path]:
     """Write an algorithm for one robot as a C99 function, with a header, an example that checks it and a Makefile.
 
-    `make check` in the folder compiles and runs the example.  `float32` computes in single precision; `freestanding`
-    uses no C library.  The function is called after algorithm and robot unless it is given a name; the other keywords
-    are those of `compile`.  Returns the paths written.
+    `make check` in the folder compiles and runs the example.
+
+    Args:
+        algorithm: Such as `fj.inverse_dynamics`.
+        robot: Its numbers are built in.
+        folder: Where to write; made if it does not exist.
+        name: Name of the C function; by default those of algorithm and robot.
+        float32: Whether to compute in single precision; False by default.
+        freestanding: Whether to use no C library; False by default.
+        arrays, keywords: As in `compile`.
+
+    Returns:
+        The paths written.
+
+    Raises:
+        InputError: The algorithm does not take this robot or these keywords.
     """
     from importlib.metadata import version
 

@@ -209,7 +209,7 @@ def motor_table(
     Example:
         >>> import flexjoint as fj
         >>> from flexjoint.analysis import motor_table
-        >>> motor_table(fj.load("kuka_lwr"), fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
+        >>> motor_table(fj.load("kuka_lwr"), fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
         <MotorTable of kuka_lwr: 201 samples in 2 s; largest motor torque 22.04 Nm at joint2>
     """
     require_smoothness(trajectory, robot=robot)

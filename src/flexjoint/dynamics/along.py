@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithm.compile import compile
 from ..algorithm.structure import flatten
@@ -28,7 +29,7 @@ Motion: TypeAlias = Callable[..., FloatArray]  # motion(t, order=k) returns (k +
 def inverse_dynamics_along(
     robot: Robot,
     trajectory: Motion,
-    t: Any,
+    t: ArrayLike,
     stiffness: Motion | FloatArray | None = None,
     wrenches: Wrenches = None,
     base: Base = None,
@@ -37,21 +38,25 @@ def inverse_dynamics_along(
 
     Damped springs start from rest equilibrium at the first time.
 
-    trajectory: a Trajectory, or a function with trajectory(t, order=k) -> (k + 1, times, n)
-    t: increasing times, (times,), s
-    stiffness: required if a joint has variable stiffness: a trajectory with a column per such joint or per joint, or
-        constant numbers, Nm/rad
-    wrenches: {link: [w, w', w'']}, wrenches (f, n) on links, each (times, 6) or (6,); none by default
-    base: a BaseMotion, its arrays (times, 3) or (3,); at rest by default
+    Args:
+        trajectory: A Trajectory, or a function with trajectory(t, order=k) -> (k + 1, times, n).
+        t: Increasing times, (times,), s.
+        stiffness: Required if a joint has variable stiffness: a trajectory with a column per such joint or per joint,
+            or constant numbers, Nm/rad.
+        wrenches: {link: [w, w', w'']}, wrenches (f, n) on links, each (times, 6) or (6,); none by default.
+        base: A BaseMotion, its arrays (times, 3) or (3,); at rest by default.
 
-    Returns: MotorMotion, its arrays (times, motors) or (times, n)
-    Raises: InputError if the trajectory is not smooth enough, the stiffness is missing, or a damped spring is not
-        linear
+    Returns:
+        MotorMotion, its arrays (times, motors) or (times, n).
 
-    >>> import flexjoint as fj
-    >>> motion = fj.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
-    >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
-    (3, 7)
+    Raises:
+        InputError: If the trajectory is not smooth enough, the stiffness is missing, or a damped spring is not linear.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
+        >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
+        (3, 7)
     """
     a_robot(NAME, robot)
     times = np.asarray(t, dtype=float)
@@ -123,9 +128,9 @@ def require_smooth(robot: Robot, trajectory: Any) -> None:
         )
 
 
-def over_time(x: Any, samples: int) -> FloatArray:
+def over_time(x: ArrayLike, samples: int) -> FloatArray:
     """An array per sample, or one that lasts."""
-    x = np.asarray(x, dtype=float)
-    if x.ndim not in (1, 2) or (x.ndim == 2 and len(x) != samples):
-        raise InputError(f"{NAME}: a wrench or base motion has shape {x.shape} for {samples} times")
-    return np.broadcast_to(x, (samples, x.shape[-1]))
+    given = np.asarray(x, dtype=float)
+    if given.ndim not in (1, 2) or (given.ndim == 2 and len(given) != samples):
+        raise InputError(f"{NAME}: a wrench or base motion has shape {given.shape} for {samples} times")
+    return np.broadcast_to(given, (samples, given.shape[-1]))

@@ -48,12 +48,14 @@ def modified_newton_euler(
 
     With v_a = v it is the torque of inverse dynamics on the link side (`torque_derivatives`).
 
-    q, v, a: position, velocity and acceleration of the links, (..., n)
-    v_a: a second velocity, (..., n)
-    variant: the factorization of C: "christoffel" (default), or the paper's "0001" or "1110"; for all three Ṁ − 2C is
-        skew
+    Args:
+        q, v, a: Position, velocity and acceleration of the links, (..., n).
+        v_a: A second velocity, (..., n).
+        variant: The factorization of C: "christoffel" (default), or the paper's "0001" or "1110"; for all three Ṁ − 2C
+            is skew.
 
-    Returns: (..., n), Nm or N
+    Returns:
+        (..., n), Nm or N.
     """
     tau = two_velocity_forces(robot, q, TwoSpeeds(v, v_a, a), sx(robot.gravity), variant).links
     return tau + rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]
@@ -75,13 +77,15 @@ def coriolis_product(
 
     Christoffel's C is symmetric in v and v_a, and C_0001(v) v_a = C_1110(v_a) v.
 
-    q, v: position and velocity of the links, (..., n)
-    v_a: a second velocity of the links, (..., n)
-    theta_v, theta_v_a: only with `motors`: both velocities of the motors, (..., motors); ignored at rigid joints
-    motors: False by default
-    variant: as in `modified_newton_euler`
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        v_a: A second velocity of the links, (..., n).
+        theta_v, theta_v_a: Only with `motors`: both velocities of the motors, (..., motors); ignored at rigid joints.
+        motors: False by default.
+        variant: As in `modified_newton_euler`.
 
-    Returns: torques (..., n); with `motors` LinksAndMotors(links, motors), Nm or N
+    Returns:
+        Torques (..., n); with `motors` LinksAndMotors(links, motors), Nm or N.
     """
     still, behind = zeros(robot.n), zeros(robot.motor_count)
     spinning = TwoSpeeds(theta_v, theta_v_a, behind) if motors else None
@@ -101,11 +105,13 @@ def coriolis_transpose_product(
     that the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the
     three admissible ones differ as soon as Cᵀ meets another vector than v.
 
-    q, v: position and velocity of the links, (..., n)
-    theta_v: only with `motors`: velocity of the motors, (..., motors); ignored at rigid joints
-    motors: False by default
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta_v: Only with `motors`: velocity of the motors, (..., motors); ignored at rigid joints.
+        motors: False by default.
 
-    Returns: torques (..., n); with `motors` LinksAndMotors(links, motors), whose motors are zero
+    Returns:
+        Torques (..., n); with `motors` LinksAndMotors(links, motors), whose motors are zero.
     """
     links = energy_gradient(robot, q, v, spins(robot, v, theta_v))
     return LinksAndMotors(links, zeros(robot.motor_count)) if motors else links
@@ -123,12 +129,14 @@ def coriolis_matrix(
 ) -> Expression:
     """C(q, v) with C v = c and Ṁ = C + Cᵀ  [DeLuca (2), (4), (19)]; with `motors` C(q, v, θ') over links and motors.
 
-    q, v: position and velocity of the links, (..., n)
-    theta_v: only with `motors`: velocity of the motors, (..., motors); ignored at rigid joints
-    motors: as in `mass_matrix`, False by default
-    variant: as in `modified_newton_euler`
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta_v: Only with `motors`: velocity of the motors, (..., motors); ignored at rigid joints.
+        motors: As in `mass_matrix`, False by default.
+        variant: As in `modified_newton_euler`.
 
-    Returns: a matrix of the shape of `mass_matrix`, kg m²/s or kg/s
+    Returns:
+        A matrix of the shape of `mass_matrix`, kg m²/s or kg/s.
     """
     place = {k: robot.n + m for m, k in enumerate(robot.motors_behind_springs)}
     spinning = spins(robot, v, theta_v)

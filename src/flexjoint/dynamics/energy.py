@@ -59,11 +59,13 @@ def kinetic_energy(
 ) -> Expression:
     """½ vᵀ M(q) v: kinetic energy of the links and of the motors that turn rigidly with them; with `motors` of all.
 
-    q, v: position and velocity of the links, (..., n)
-    theta_v: only with `motors`: velocity of the motors, (..., motors); ignored at rigid joints
-    motors: False by default; True adds the motors behind springs, ½ (v, θ')ᵀ[[M, S], [Sᵀ, B]](v, θ')
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta_v: Only with `motors`: velocity of the motors, (..., motors); ignored at rigid joints.
+        motors: False by default; True adds the motors behind springs, ½ (v, θ')ᵀ[[M, S], [Sᵀ, B]](v, θ').
 
-    Returns: (...), J
+    Returns:
+        (...), J.
     """
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
@@ -82,9 +84,11 @@ def kinetic_energy(
 def gravity_energy(robot: Robot, q: Expression) -> Expression:
     """Potential energy of the links in gravity; that of the springs is not included.
 
-    q: position of the links, (..., n)
+    Args:
+        q: Position of the links, (..., n).
 
-    Returns: (...), J; zero where all mass lies in the base origin
+    Returns:
+        (...), J; zero where all mass lies in the base origin.
     """
     tree = bodies(robot)
     placed = zip(tree, poses(tree, q))
@@ -98,11 +102,13 @@ def generalized_momentum(
 ) -> Expression | LinksAndMotors:
     """p = M(q) v without computing M; with `motors` M v + S θ' of the links and Sᵀv + B θ' of the motors.
 
-    q, v: position and velocity of the links, (..., n)
-    theta_v: only with `motors`: velocity of the motors, (..., motors); ignored at rigid joints
-    motors: False by default
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta_v: Only with `motors`: velocity of the motors, (..., motors); ignored at rigid joints.
+        motors: False by default.
 
-    Returns: (..., n), kg m²/s or kg m/s; with `motors` LinksAndMotors(links, motors)
+    Returns:
+        (..., n), kg m²/s or kg m/s; with `motors` LinksAndMotors(links, motors).
     """
     tree = moving_bodies(robot)
     moving = velocities(tree, q, v)
@@ -125,9 +131,11 @@ def spatial_momentum(robot: Robot, q: Expression, v: Expression) -> SpatialMomen
 
     In the complete model with the spin of the motors that turn rigidly with their joints.
 
-    q, v: position and velocity of the links, (..., n)
+    Args:
+        q, v: Position and velocity of the links, (..., n).
 
-    Returns: SpatialMomentum(linear, angular), (..., 3) each, kg m/s and kg m²/s
+    Returns:
+        SpatialMomentum(linear, angular), (..., 3) each, kg m/s and kg m²/s.
     """
     tree = bodies(robot)
     placed = poses(tree, q)

@@ -70,21 +70,26 @@ def forward_dynamics(
 
     A robot without springs takes (robot, q, v, tau) and returns q'' alone.
 
-    q, v: position and velocity of the links, (..., n), rad or m
-    theta, theta_v: position and velocity of the motors, (..., motors), after the reduction, in the order of
-        `robot.motor_names`; ignored at rigid joints, where θ = q
-    tau: motor torque, (..., motors), Nm or N
-    wrenches: {link: [w]}, wrenches (f, n) (..., 6) on links, in base coordinates; none by default
-    base: a BaseMotion; at rest by default
-    damping: what is asked of dampers that can be commanded, (..., n), Nm s/rad; kept between 0 and the
-        `greatest_damping` of the drive; 0 by default
+    Args:
+        q, v: Position and velocity of the links, (..., n), rad or m.
+        theta, theta_v: Position and velocity of the motors, (..., motors), after the reduction, in the order of
+            `robot.motor_names`; ignored at rigid joints, where θ = q.
+        tau: Motor torque, (..., motors), Nm or N.
+        wrenches: {link: [w]}, wrenches (f, n) (..., 6) on links, in base coordinates; none by default.
+        base: A BaseMotion; at rest by default.
+        damping: What is asked of dampers that can be commanded, (..., n), Nm s/rad; kept between 0 and the
+            `greatest_damping` of the drive; 0 by default.
 
-    Returns: Accelerations(a, theta_a), (..., n) and (..., motors); for a robot without springs the array a (..., n)
-    Raises: InputError that names a missing or surplus array
+    Returns:
+        Accelerations(a, theta_a), (..., n) and (..., motors); for a robot without springs the array a (..., n).
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.forward_dynamics(fj.load("kuka_lwr"), *np.zeros((5, 7))).theta_a.shape
-    (7,)
+    Raises:
+        InputError: An array is missing or surplus; the message names it.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.forward_dynamics(fj.load("kuka_lwr"), *np.zeros((5, 7))).theta_a.shape
+        (7,)
     """
     if not any(robot.compliant):
         return joint_accelerations(robot, q, v, tau, wrenches, base)

@@ -39,16 +39,19 @@ def mass_matrix(robot: Robot, q: Expression, *, motors: bool = False) -> Express
 
     M contains the motors of rigid drives.  In the complete model the links contain the rotors they carry.
 
-    q: position of the links, (..., n)
-    motors: False for the links; True for [[M, S], [Sᵀ, B]] over (q, θ), θ of the motors behind springs in the order of
-        `robot.motor_names`
+    Args:
+        q: Position of the links, (..., n).
+        motors: False for the links; True for [[M, S], [Sᵀ, B]] over (q, θ), θ of the motors behind springs in the order
+            of `robot.motor_names`.
 
-    Returns: (..., n, n), or with `motors` (..., n + m, n + m) for m motors behind springs, kg m² or kg
+    Returns:
+        (..., n, n), or with `motors` (..., n + m, n + m) for m motors behind springs, kg m² or kg.
 
-    >>> import flexjoint as fj, numpy as np
-    >>> robot = fj.load("kuka_lwr")
-    >>> fj.mass_matrix(robot, np.zeros(7)).shape, fj.mass_matrix(robot, np.zeros(7), motors=True).shape
-    ((7, 7), (14, 14))
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> robot = fj.load("kuka_lwr")
+        >>> fj.mass_matrix(robot, np.zeros(7)).shape, fj.mass_matrix(robot, np.zeros(7), motors=True).shape
+        ((7, 7), (14, 14))
     """
     M = full_matrix(link_mass_matrix(robot, q)[0])
     behind = list(robot.motors_behind_springs)
@@ -65,9 +68,11 @@ def mass_matrix_rate(robot: Robot, q: Expression, v: Expression, *, motors: bool
 
     The mass matrix differentiated: a third of the operations of C + Cᵀ on the LWR, as many on long chains.
 
-    q, v: position and velocity of the links, (..., n)
-    motors: as in `mass_matrix`, False by default
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        motors: As in `mass_matrix`, False by default.
 
-    Returns: a matrix of the shape of `mass_matrix`, kg m²/s or kg/s
+    Returns:
+        A matrix of the shape of `mass_matrix`, kg m²/s or kg/s.
     """
     return TimeDerivatives(lambda x: mass_matrix.function(robot, x[0], motors=motors), 1, (2, robot.n))(1, [q, v])

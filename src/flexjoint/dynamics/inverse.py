@@ -46,11 +46,13 @@ UNDAMPED = (stateless_springs, stiffness_given, enough_derivatives(), moderate_l
 class MotorMotion(NamedTuple):
     """State of the whole drivetrain; motors in the order of `robot.motor_names`, after the reduction.
 
-    theta, theta_v, theta_a: position, velocity and acceleration of the motors, (..., motors)
-    deflection, deflection_v: of the spring behind each motor, θ − q, and its rate, (..., motors); 0 at rigid joints
-    spring_torque: torque of the spring on each motor, (..., motors); at a rigid joint the torque of the shaft
-    tau_e: torque on the links, (..., n)
-    tau: motor torque, (..., motors)
+    Attributes:
+        theta, theta_v, theta_a: Position, velocity and acceleration of the motors, (..., motors).
+        deflection, deflection_v: Of the spring behind each motor, θ − q, and its rate, (..., motors); 0 at rigid
+            joints.
+        spring_torque: Torque of the spring on each motor, (..., motors); at a rigid joint the torque of the shaft.
+        tau_e: Torque on the links, (..., n).
+        tau: Motor torque, (..., motors).
     """
 
     theta: Expression | FloatArray
@@ -112,25 +114,31 @@ def inverse_dynamics(
 ) -> Expression:
     """Motor torques for a motion of the links, whatever the drives of the robot.
 
-    q, v, a: position, velocity and acceleration of the links, (..., n), rad or m
-    higher: the derivatives of q behind a, each (..., n): q''' and q'''' if a joint has a spring; the complete model of
-        rotors needs more, `explain_orders(robot)` tells how many and why.  Further ones are accepted and not used, so
-        the stack of a trajectory can be unpacked as it is
-    stiffness: [σ, σ', σ''], each (..., n), Nm/rad: required if a joint has variable stiffness, ignored at the others
-    wrenches: {link: [w, w', w'']}, wrenches (f, n) (..., 6) on links, in base coordinates, with two derivatives where
-        a joint has a spring; none by default
-    base: a BaseMotion; at rest by default
-    warm_start: deflections (..., motors) a moment ago: where the springs have no closed form, a few Newton steps from
-        there replace the search (`deflection_steps`); none by default
+    Args:
+        q, v, a: Position, velocity and acceleration of the links, (..., n), rad or m.
+        higher: The derivatives of q behind a, each (..., n): q''' and q'''' if a joint has a spring; the complete model
+            of rotors needs more, `explain_orders(robot)` tells how many and why.  Further ones are accepted and not
+            used, so the stack of a trajectory can be unpacked as it is.
+        stiffness: [σ, σ', σ''], each (..., n), Nm/rad: required if a joint has variable stiffness, ignored at the
+            others.
+        wrenches: {link: [w, w', w'']}, wrenches (f, n) (..., 6) on links, in base coordinates, with two derivatives
+            where a joint has a spring; none by default.
+        base: A BaseMotion; at rest by default.
+        warm_start: Deflections (..., motors) a moment ago: where the springs have no closed form, a few Newton steps
+            from there replace the search (`deflection_steps`); none by default.
 
-    Returns: motor torques (..., motors), Nm or N, in the order of `robot.motor_names`
-    Raises: InputError if derivatives or the stiffness are missing, or if a spring is damped: then use
-        `inverse_dynamics_along`, `inverse_dynamics_step` or `robot.without_spring_damping()`.  NonFiniteError if a
-        stiffness is out of reach; in a batch the row is NaN
+    Returns:
+        Motor torques (..., motors), Nm or N, in the order of `robot.motor_names`.
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.inverse_dynamics(fj.load("kuka_lwr"), *np.zeros((5, 7))).shape
-    (7,)
+    Raises:
+        InputError: If derivatives or the stiffness are missing, or if a spring is damped: then use
+            `inverse_dynamics_along`, `inverse_dynamics_step` or `robot.without_spring_damping()`.
+        NonFiniteError: If a stiffness is out of reach; in a batch the row is NaN.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.inverse_dynamics(fj.load("kuka_lwr"), *np.zeros((5, 7))).shape
+        (7,)
     """
     return undamped_motion(robot, [q, v, a, *higher], stiffness, wrenches, base, warm_start).tau
 
@@ -151,12 +159,16 @@ def motor_motion(
 
     All arguments are those of `inverse_dynamics`.
 
-    Returns: MotorMotion
-    Raises: as `inverse_dynamics`
+    Returns:
+        MotorMotion.
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.motor_motion(fj.load("kuka_lwr"), *np.zeros((5, 7))).deflection.shape
-    (7,)
+    Raises:
+        InputError, NonFiniteError: As `inverse_dynamics`.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.motor_motion(fj.load("kuka_lwr"), *np.zeros((5, 7))).deflection.shape
+        (7,)
     """
     return undamped_motion(robot, [q, v, a, *higher], stiffness, wrenches, base, warm_start)
 
@@ -191,14 +203,19 @@ def inverse_dynamics_step(
     Damping makes inverse dynamics a filter with one state per damped joint.  The state is in the result, ready for the
     next sample.  Joints without damping may be among the others; their entries of the state are ignored.
 
-    deflection_v, tau_e, tau_e_v: state (..., n): rate of the deflection, torque on the links and its rate
-    h: time since the state, (...), s.  With h = 0 only deflection_v counts: zeros start at rest equilibrium, φ = τ_e/K
-    q, v, a, jerk: position of the links and its first three derivatives, (..., n)
-    higher: q'''', if a joint has an undamped spring
-    wrenches, base: as in `inverse_dynamics`
+    Args:
+        deflection_v, tau_e, tau_e_v: State (..., n): rate of the deflection, torque on the links and its rate.
+        h: Time since the state, (...), s.  With h = 0 only deflection_v counts: zeros start at rest equilibrium, φ =
+            τ_e/K.
+        q, v, a, jerk: Position of the links and its first three derivatives, (..., n).
+        higher: q'''', if a joint has an undamped spring.
+        wrenches, base: As in `inverse_dynamics`.
 
-    Returns: SteppedMotion, a MotorMotion with tau_e_v
-    Raises: InputError for damped springs that are not linear, and for joints of variable stiffness
+    Returns:
+        SteppedMotion, a MotorMotion with tau_e_v.
+
+    Raises:
+        InputError: For damped springs that are not linear, and for joints of variable stiffness.
     """
     motion = [q, v, a, jerk, *higher]
     tau = transmitted_torque(robot, motion, max(1, needed_order(robot) - 2), wrenches, base)

@@ -113,12 +113,14 @@ def link_motion(
 ) -> LinkMotion:
     """q'' and q''' of the links from the torque on them and its rate  [EJNEA (14), (15)].
 
-    q, v: position and velocity of the links, (..., n)
-    tau_e, tau_e_v: torque on the links and its rate, (..., n), Nm or N: of a joint with a spring that of the spring, of
-        a rigid one the motor torque
-    wrenches, base: as in `torque_derivatives`, with one derivative
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        tau_e, tau_e_v: Torque on the links and its rate, (..., n), Nm or N: of a joint with a spring that of the
+            spring, of a rigid one the motor torque.
+        wrenches, base: As in `torque_derivatives`, with one derivative.
 
-    Returns: LinkMotion(a, jerk), (..., n) each
+    Returns:
+        LinkMotion(a, jerk), (..., n) each.
     """
     return LinkMotion(*link_derivatives(robot, q, v, [tau_e, tau_e_v], wrenches, base))
 
@@ -236,22 +238,28 @@ def feedback_linearization(
     [EJNEA (12), (45)], [VSANEA sec. III-C].  If all springs are damped, the command is the jerk: damping passes the
     motor torque on one derivative earlier.  `linearizing_control` takes every mix of rigid, damped and undamped joints.
 
-    q, v, theta, theta_v: the state as `measured` says; q and tau_e (..., n), theta (..., motors)
-    command: q'''' (or the jerk) wanted of the links, (..., n)
-    stiffness_command: σ'' wanted, (..., n), Nm/(rad s²); required if a joint has variable stiffness
-    measured: what the four state arrays are:
-        "q theta" (default): q, v, theta, theta_v: encoders on both sides of the springs
-        "q tau_e": q, v, tau_e, tau_e_v: link encoders and joint torque sensors
-        "theta tau_e": theta, theta_v, tau_e, tau_e_v: motor encoders and torque sensors, as on iiwa and Franka
-    wrenches, base: as in `torque_derivatives`, with two derivatives
+    Args:
+        q, v, theta, theta_v: The state as `measured` says; q and tau_e (..., n), theta (..., motors).
+        command: q'''' (or the jerk) wanted of the links, (..., n).
+        stiffness_command: σ'' wanted, (..., n), Nm/(rad s²); required if a joint has variable stiffness.
+        measured: What the four state arrays are:
+            "q theta" (default): q, v, theta, theta_v: encoders on both sides of the springs
+            "q tau_e": q, v, tau_e, tau_e_v: link encoders and joint torque sensors
+            "theta tau_e": theta, theta_v, tau_e, tau_e_v: motor encoders and torque sensors, as on iiwa and Franka
+        wrenches, base: As in `torque_derivatives`, with two derivatives.
 
-    Returns: motor torques (..., motors), Nm or N
-    Raises: InputError for joints that answer their motors after different numbers of derivatives, and in the complete
-        model of rotors.  NonFiniteError where motion and stiffness cannot be controlled separately
+    Returns:
+        Motor torques (..., motors), Nm or N.
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.feedback_linearization(fj.load("kuka_lwr"), *np.zeros((5, 7))).shape
-    (7,)
+    Raises:
+        InputError: For joints that answer their motors after different numbers of derivatives, and in the complete
+            model of rotors.
+        NonFiniteError: Where motion and stiffness cannot be controlled separately.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.feedback_linearization(fj.load("kuka_lwr"), *np.zeros((5, 7))).shape
+        (7,)
     """
     if any(robot.variable_stiffness):
         state = (q, v, theta, theta_v)
@@ -308,7 +316,13 @@ def held_torques(robot: Robot) -> tuple[list[int], list[int]]:
 
 
 def chain_length(robot: Robot) -> int:
-    """How many integrators each joint becomes: 4 with an undamped spring in the robot, 3 with damped ones, else 2."""
+    """Number of integrators that each joint becomes: 4 if a spring is undamped, 3 if all are damped, 2 without springs.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.dynamics.chain_length(fj.load("kuka_lwr"))
+        4
+    """
     return max(relative_degree(robot), default=2)
 
 

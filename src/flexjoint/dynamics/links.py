@@ -64,19 +64,24 @@ def torque_derivatives(
     The torque is what the transmission delivers to the links: the torque of the spring of an elastic joint; with a
     rigid drive it carries the inertia and friction of the motor too.
 
-    q, v, a: position, velocity and acceleration of the joints, (..., n), rad or m, per second, per second squared
-    higher: the derivatives of q behind a, each (..., n), up to derivative order + 2
-    order: highest derivative of the torque, 0 by default
-    wrenches: {link: [w, w', ...]}, wrenches (f, n) (..., 6) on the robot at the origin of the link's frame, in base
-        coordinates, N and Nm, with absolute derivatives up to `order`; none by default
-    base: a BaseMotion; at rest by default
+    Args:
+        q, v, a: Position, velocity and acceleration of the joints, (..., n), rad or m, per second, per second squared.
+        higher: The derivatives of q behind a, each (..., n), up to derivative order + 2.
+        order: Highest derivative of the torque, 0 by default.
+        wrenches: {link: [w, w', ...]}, wrenches (f, n) (..., 6) on the robot at the origin of the link's frame, in base
+            coordinates, N and Nm, with absolute derivatives up to `order`; none by default.
+        base: A BaseMotion; at rest by default.
 
-    Returns: torques (order + 1, ..., n), Nm or N
-    Raises: InputError if derivatives are missing, or for elastic joints in the complete model of rotors
+    Returns:
+        Torques (order + 1, ..., n), Nm or N.
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.torque_derivatives(fj.load("kuka_lwr"), *np.zeros((5, 7)), order=2).shape
-    (3, 7)
+    Raises:
+        InputError: If derivatives are missing, or for elastic joints in the complete model of rotors.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.torque_derivatives(fj.load("kuka_lwr"), *np.zeros((5, 7)), order=2).shape
+        (3, 7)
     """
     motion = [q, v, a, *higher]
     B, friction = rigid_motor_inertia(robot), link_friction(robot, motion[1:], order)
@@ -90,11 +95,13 @@ def joint_wrenches(
 ) -> Expression:
     """Force and moment (f, n) that each link receives through its joint, at its frame and in its coordinates.
 
-    q, v, a: position, velocity and acceleration of the joints, (..., n)
-    wrenches, base: as in `torque_derivatives`
+    Args:
+        q, v, a: Position, velocity and acceleration of the joints, (..., n).
+        wrenches, base: As in `torque_derivatives`.
 
-    Returns: one row per link, fixed ones included, (..., links, 6), N and Nm; that of a link on the base is the
-        reaction of the base
+    Returns:
+        One row per link, fixed ones included, (..., links, 6), N and Nm; that of a link on the base is the reaction of
+        the base.
     """
     return wrenches_of_links(robot, [q, v, a], [q, v, a], wrenches, base)
 
@@ -105,8 +112,9 @@ def bias_torque(
 ) -> Expression:
     """n(q, v) = c + g + friction − Jᵀw (..., n): the torque at zero acceleration  [EJNEA (1)].
 
-    q, v: position and velocity of the joints, (..., n)
-    wrenches, base: as in `torque_derivatives`
+    Args:
+        q, v: Position and velocity of the joints, (..., n).
+        wrenches, base: As in `torque_derivatives`.
     """
     return torque_derivatives.function(robot, q, v, zeros(robot.n), wrenches=wrenches, base=base)[0]
 
@@ -115,7 +123,8 @@ def bias_torque(
 def coriolis_torque(robot: Robot, q: Expression, v: Expression) -> Expression:
     """c(q, v) (..., n), the centrifugal and Coriolis torque, Nm or N.
 
-    q, v: position and velocity of the joints, (..., n)
+    Args:
+        q, v: Position and velocity of the joints, (..., n).
     """
     return link_torques(robot, [q, v, zeros(robot.n)], zeros(3), 0)[0]
 
@@ -124,11 +133,13 @@ def coriolis_torque(robot: Robot, q: Expression, v: Expression) -> Expression:
 def gravity_torque(robot: Robot, q: Expression) -> Expression:
     """g(q) (..., n), the torque that holds the robot against gravity, Nm or N.
 
-    q: position of the joints, (..., n)
+    Args:
+        q: Position of the joints, (..., n).
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.gravity_torque(fj.load("kuka_lwr"), np.zeros(7)).shape
-    (7,)
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.gravity_torque(fj.load("kuka_lwr"), np.zeros(7)).shape
+        (7,)
     """
     return link_torques(robot, [q, zeros(robot.n), zeros(robot.n)], sx(robot.gravity), 0)[0]
 

@@ -16,8 +16,9 @@ Base: TypeAlias = "BaseMotion | Mapping[str, Stack] | None"
 class BaseMotion(NamedTuple):
     """Motion of the base, in components along the base axes of this instant.
 
-    angular_velocity: [ω₀, ω₀', ...], each (3,), rad/s and its absolute time derivatives
-    acceleration: [a₀, a₀', ...], each (3,), m/s² and its absolute time derivatives; gravity is the robot's
+    Attributes:
+        angular_velocity: [ω₀, ω₀', ...], each (3,), rad/s and its absolute time derivatives.
+        acceleration: [a₀, a₀', ...], each (3,), m/s² and its absolute time derivatives; gravity is the robot's.
     """
 
     angular_velocity: Stack

@@ -11,10 +11,12 @@ from ..errors import RobotError
 from ..numerics import exp, log, product
 from ..spatial import rotation_rpy
 from ..types import FloatArray
-from . import BASE, Joint, JointKind, Link, Robot
+from .joints import JointKind
 from .joints.fixed import Fixed
 from .joints.prismatic import Prismatic
 from .joints.revolute import Revolute
+from .model import Robot
+from .parts import BASE, Joint, Link
 
 TAIL = 3.65  # standard deviations, of one draw in 4000: beyond it NumPy uses the C library's logarithm
 

@@ -33,7 +33,7 @@ class Actuators:
     Raises: InputError if a number is not positive, or delay is not a whole number.
 
         >>> import flexjoint as fj
-        >>> fj.Actuators(effort=100.0, bandwidth=500.0, delay=1)
+        >>> fj.simulation.Actuators(effort=100.0, bandwidth=500.0, delay=1)
         Actuators(effort=100.0, bandwidth=500.0, delay=1)
     """
 

@@ -28,7 +28,7 @@ class EndStops:
     Raises: InputError if a number is not positive.
 
         >>> import flexjoint as fj
-        >>> fj.EndStops(stiffness=1e4, damping=0.2)
+        >>> fj.simulation.EndStops(stiffness=1e4, damping=0.2)
         EndStops(stiffness=10000.0, damping=0.2)
     """
 

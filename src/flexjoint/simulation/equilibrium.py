@@ -33,7 +33,7 @@ def at_rest(robot: Robot, q: ArrayLike, stiffness: ArrayLike | None = None) -> J
     Raises: InputError if a number is missing or not finite, or if a stiffness cannot be reached.
 
         >>> import flexjoint as fj
-        >>> state = fj.at_rest(fj.load("kuka_lwr"), [0.1] * 7)
+        >>> state = fj.simulation.at_rest(fj.load("kuka_lwr"), [0.1] * 7)
         >>> state.theta.shape
         (7,)
     """

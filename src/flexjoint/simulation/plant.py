@@ -42,7 +42,7 @@ class Plant:
     stops: end stops at the position limits; by default none.
 
         >>> import flexjoint as fj
-        >>> fj.Plant(fj.load("kuka_lwr")).behind
+        >>> fj.simulation.Plant(fj.load("kuka_lwr")).behind
         [0, 1, 2, 3, 4, 5, 6]
     """
 

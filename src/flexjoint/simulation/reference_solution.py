@@ -56,7 +56,7 @@ def reference_solution(
 
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> fj.reference_solution(robot, fj.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, 0.01).q.shape
+        >>> fj.simulation.reference_solution(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, 0.01).q.shape
         (11, 7)
     """
     if method not in METHODS:

@@ -41,7 +41,7 @@ class Sensors:
     Raises: InputError for a negative number, or `every` or `delay` that is not a whole number.
 
         >>> import flexjoint as fj
-        >>> fj.Sensors(motor_resolution=1e-5, torque_noise=0.05).noisy
+        >>> fj.simulation.Sensors(motor_resolution=1e-5, torque_noise=0.05).noisy
         True
     """
 

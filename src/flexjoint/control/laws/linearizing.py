@@ -54,15 +54,20 @@ def linearizing_control(
 ) -> LinearizingTorque:
     """Motor torque that makes every joint a chain of `chain_length(robot)` integrators that tracks a reference.
 
-    q, v: position and velocity of the links, (..., n)
-    theta, theta_v: the same of the motors, (..., n); ignored at rigid joints
-    tau_e, tau_e_v: state of the controller, (..., n): torque and torque rate of rigid joints, the rate also of damped
-        springs beside undamped ones; other entries are ignored
-    tracking: {"reference": [q_d, q_d', ...], one more than the chain is long, "gains": [K₀, K₁, ...]}, each (..., n)
-    wrenches, base: as in `torque_derivatives`
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
+        tau_e, tau_e_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of
+            damped springs beside undamped ones; other entries are ignored.
+        tracking: {"reference": [q_d, q_d', ...], "gains": [K₀, K₁, ...]}, each array (..., n).  There are as many gains
+            as integrators in a chain, and one array more of the reference.
+        wrenches, base: As in `torque_derivatives`.
 
-    Returns: LinearizingTorque(tau, tau_e_top); the second is the derivative of the state that the controller integrates
-    Raises: InputError for joints of variable stiffness, and in the complete model of rotors
+    Returns:
+        LinearizingTorque(tau, tau_e_top); the second is the derivative of the state that the controller integrates.
+
+    Raises:
+        InputError: For joints of variable stiffness, and in the complete model of rotors.
     """
     goal, length = dict(tracking or {}), chain_length(robot)
 

@@ -92,17 +92,21 @@ def motion_and_stiffness_control(
 ) -> MotionAndStiffnessTorque:
     """Motor torques that make links and stiffness follow a reference with the poles of the gains  [VSANEA (32)].
 
-    q, v: position and velocity of the links, (..., n)
-    theta, theta_v: the same of the motors, (..., motors)
-    tracking: {"reference": [q_d, ... q_d''''], "gains": [K_0, ... K_3], "stiffness": [σ_d, σ_d', σ_d''],
-        "stiffness_gains": [L_0, L_1]}, each array (..., n); what concerns stiffness is ignored at joints that cannot
-        change theirs.  On request "integrals": [∫e_q, ∫e_σ] with "integral_gains": [K_I, L_I]; "limits": [tau_max],
-        motor torques (..., motors) that are not exceeded; and "band": [least, greatest] stiffness, a reference beyond
-        is replaced by the end of the band, at rest
-    wrenches, base: as in `torque_derivatives`, with two derivatives
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta, theta_v: The same of the motors, (..., motors).
+        tracking: {"reference": [q_d, ... q_d''''], "gains": [K_0, ... K_3], "stiffness": [σ_d, σ_d', σ_d''],
+            "stiffness_gains": [L_0, L_1]}, each array (..., n); what concerns stiffness is ignored at joints that
+            cannot change theirs.  Optional are "integrals": [∫e_q, ∫e_σ] with "integral_gains": [K_I, L_I]; "limits":
+            [tau_max], motor torques (..., motors) that are not exceeded; and "band": [least, greatest] stiffness: a
+            reference beyond it is replaced by the end of the band, at rest.
+        wrenches, base: As in `torque_derivatives`, with two derivatives.
 
-    Returns: MotionAndStiffnessTorque(tau, error, stiffness_error)
-    Raises: InputError for damped springs and rigid joints
+    Returns:
+        MotionAndStiffnessTorque(tau, error, stiffness_error).
+
+    Raises:
+        InputError: For damped springs and rigid joints.
     """
     goal = dict(tracking or {})
     q_d, sigma_d = goal["reference"], within_band(goal["stiffness"], goal.get("band"))

@@ -52,13 +52,17 @@ def passivity_torque(
 ) -> Expression:
     """Motor torque that tracks [q_d, v_d, a_d], for rigid joints  [DeLuca (8), (25)].
 
-    q, v: position and velocity of the links, (..., n)
-    q_d, v_d, a_d: reference and its derivatives, (..., n)
-    Lambda, K_P, K_D: diagonals of the gains, (..., n); K_P = Λ K_D is the usual choice
-    variant: as in `modified_newton_euler`
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        q_d, v_d, a_d: Reference and its derivatives, (..., n).
+        Lambda, K_P, K_D: Diagonals of the gains, (..., n); K_P = Λ K_D is the usual choice.
+        variant: As in `modified_newton_euler`.
 
-    Returns: motor torques (..., n), Nm or N
-    Raises: InputError if a joint has a spring
+    Returns:
+        Motor torques (..., n), Nm or N.
+
+    Raises:
+        InputError: If a joint has a spring.
     """
     e, de = q_d - q, v_d - v
     tau = modified_newton_euler.function(robot, q, v, v_d + Lambda * e, a_d + Lambda * de, variant=variant)
@@ -80,14 +84,18 @@ def adaptive_torque(
 ) -> AdaptiveTorque:
     """Torque Y π̂ + D v_r + B a_r + K_D s and the rate Γ Yᵀs of the estimate π̂ of the base parameters, in O(N).
 
-    q, v: position and velocity of the links, (..., n)
-    q_d, v_d, a_d: reference and its derivatives, (..., n)
-    Lambda, K_D: diagonals of the gains, (..., n)
-    Gamma: diagonal of the gains of the estimate, (..., base parameters)
-    estimate: base parameters of the links, in the order of `base_parameters(robot)`
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        q_d, v_d, a_d: Reference and its derivatives, (..., n).
+        Lambda, K_D: Diagonals of the gains, (..., n).
+        Gamma: Diagonal of the gains of the estimate, (..., base parameters).
+        estimate: Base parameters of the links, in the order of `base_parameters(robot)`.
 
-    Returns: AdaptiveTorque(tau, estimate_rate)
-    Raises: InputError if a joint has a spring
+    Returns:
+        AdaptiveTorque(tau, estimate_rate).
+
+    Raises:
+        InputError: If a joint has a spring.
     """
     e, de = q_d - q, v_d - v
     v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e

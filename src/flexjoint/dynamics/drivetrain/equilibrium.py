@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...compiler.ir.scan import scan
 from ...drives import AntagonisticDrive, VariableStiffnessDrive
@@ -21,10 +21,11 @@ from ...drives.variable import OperatingPoint
 from ...numerics.roots import root_of_increasing
 from ...robot import Robot, a_robot
 from ...spatial import ca, is_symbolic
+from ...types import Scalar
 from .antagonistic_springs import AntagonisticCurve, antagonistic_form
 from .solution_curve import SerialCurve, SolutionCurve, connected
 
-ClosedForm = Callable[[Any, Any, Any], tuple[Any, Any]]  # (drive, τ_e, σ) -> φ_1, φ_2
+ClosedForm: TypeAlias = Callable[[Any, Scalar, Scalar], tuple[Scalar, Scalar]]  # (drive, τ_e, σ) -> φ_1, φ_2
 
 SEARCH = 40  # steps, each a Newton step or a bisection: the same number for every input
 FOLLOW = 6  # Newton steps from deflections given
@@ -33,6 +34,7 @@ FOUND = 1e-12  # of torque and stiffness: a root known less well was not found
 
 
 def curve_of(drive: VariableStiffnessDrive) -> SolutionCurve:
+    """The solution curve of a drive."""
     return AntagonisticCurve(drive) if isinstance(drive, AntagonisticDrive) else SerialCurve(drive)
 
 
@@ -43,9 +45,19 @@ def closed_form(drive: VariableStiffnessDrive) -> ClosedForm | None:
 
 
 def deflection_steps(robot: Robot, warm_start: bool = False) -> tuple[int, ...]:
-    """How many steps inverse dynamics takes to each joint's deflections: 0 in closed form, or without two motors.
+    """Number of steps in which inverse dynamics finds the deflections of each joint; the same for every input.
 
-    The number is the same for every input.  `warm_start`: from deflections given to `inverse_dynamics` by this keyword.
+    Args:
+        robot: Any robot.
+        warm_start: Whether deflections are given to `inverse_dynamics` by this keyword; False by default.
+
+    Returns:
+        A number per joint: 0 in closed form, and without variable stiffness.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.dynamics.deflection_steps(fj.load("vsa_3r"))
+        (0, 0, 0)
     """
     steps = FOLLOW if warm_start else SEARCH
     return tuple(
@@ -56,9 +68,9 @@ def deflection_steps(robot: Robot, warm_start: bool = False) -> tuple[int, ...]:
 
 def operating_points(
     drives: Sequence[VariableStiffnessDrive],
-    tau_e: Sequence[Any],
-    sigma: Sequence[Any],
-    guess: Sequence[tuple[Any, Any]] | None = None,
+    tau_e: Sequence[Scalar],
+    sigma: Sequence[Scalar],
+    guess: Sequence[tuple[Scalar, Scalar]] | None = None,
 ) -> list[OperatingPoint]:
     """Each drive where it gives torque and stiffness; refused where there is no such thing on its curve."""
     closed = [closed_form(drive) for drive in drives]
@@ -74,11 +86,11 @@ def operating_points(
     ]
 
 
-def closed_point(form: ClosedForm, drive: VariableStiffnessDrive, tau_e: Any, sigma: Any) -> OperatingPoint:
+def closed_point(form: ClosedForm, drive: VariableStiffnessDrive, tau_e: Scalar, sigma: Scalar) -> OperatingPoint:
     return checked(drive, drive.at(*form(drive, tau_e, sigma)), sigma)
 
 
-def checked(drive: VariableStiffnessDrive, found: OperatingPoint, sigma: Any, good: Any = None) -> OperatingPoint:
+def checked(drive: VariableStiffnessDrive, found: OperatingPoint, sigma: Scalar, good: Scalar = None) -> OperatingPoint:
     """Refused where it is next to the end of the curve, out of range, or not `good`."""
     curve = curve_of(drive)
     fine = ca.logic_and(drive.stiffens * found.det > curve.least_determinant(found, sigma), curve.allowed(found))
@@ -94,32 +106,34 @@ def regular(drive: VariableStiffnessDrive, found: OperatingPoint) -> OperatingPo
     return found._replace(det=ca.if_else(enough, found.det, math.nan))
 
 
-def solved(found: OperatingPoint, tau_e: Any, sigma: Any) -> Any:
+def solved(found: OperatingPoint, tau_e: Scalar, sigma: Scalar) -> Scalar:
     """Whether the two equations hold."""
     size = ca.fabs(found.tau_1) + ca.fabs(found.tau_2) + ca.fabs(tau_e)
     holds = ca.fabs(found.sigma - sigma) <= FOUND * sigma
     return ca.logic_and(holds, ca.fabs(found.tau_e - tau_e) <= FOUND * size)
 
 
-def newton(drive: VariableStiffnessDrive, phi_1: Any, phi_2: Any, tau_e: Any, sigma: Any) -> list[Any]:
+def newton(drive: VariableStiffnessDrive, phi_1: Scalar, phi_2: Scalar, tau_e: Scalar, sigma: Scalar) -> list[Scalar]:
     """Better deflections, to the second order."""
     found = drive.at(phi_1, phi_2)
     change = found.solve(found.tau_e - tau_e, found.sigma - sigma)
     return [phi_1 - change[0], phi_2 - change[1]]
 
 
-def polished(drive: VariableStiffnessDrive, phi_1: Any, phi_2: Any, tau_e: Any, sigma: Any) -> OperatingPoint:
+def polished(
+    drive: VariableStiffnessDrive, phi_1: Scalar, phi_2: Scalar, tau_e: Scalar, sigma: Scalar
+) -> OperatingPoint:
     """A step outside of loops: the derivatives of its result are those of the implicit function theorem."""
     return drive.at(*newton(drive, phi_1, phi_2, tau_e, sigma))
 
 
 def searched(
-    drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Any], sigma: Sequence[Any]
+    drives: Sequence[VariableStiffnessDrive], tau_e: Sequence[Scalar], sigma: Sequence[Scalar]
 ) -> list[OperatingPoint]:
     """ln σ along the curve, less that of the stiffness wanted; negative before the curve begins."""
     curves = [curve_of(drive) for drive in drives]
 
-    def excess(u: Any) -> tuple[Any, Any]:
+    def excess(u: Scalar) -> tuple[Scalar, Scalar]:
         values, slopes = [], []
         for k, curve in enumerate(curves):
             found = curve.at(u[k], tau_e[k])
@@ -141,13 +155,13 @@ def searched(
 
 def followed(
     drives: Sequence[VariableStiffnessDrive],
-    tau_e: Sequence[Any],
-    sigma: Sequence[Any],
-    guess: Sequence[tuple[Any, Any]],
+    tau_e: Sequence[Scalar],
+    sigma: Sequence[Scalar],
+    guess: Sequence[tuple[Scalar, Scalar]],
 ) -> list[OperatingPoint]:
     """Newton's method in both deflections; the curve is that of the guess, if no singularity lies between."""
 
-    def turn(phi: Any, _: Any) -> tuple[Any, Any]:
+    def turn(phi: Any, _: Scalar) -> tuple[Scalar, Scalar]:
         return [newton(drives[k], pair[0], pair[1], tau_e[k], sigma[k]) for k, pair in enumerate(phi)], ()
 
     start = [[ca.SX(x) for x in pair] for pair in guess]

@@ -73,14 +73,25 @@ def tanh_jet(u: Stack, order: int) -> Jet:
 
 
 def coulomb_command(robot: Robot, acceleration: float | FloatArray = 1.0, jerk: float | FloatArray = 0.0) -> FloatArray:
-    """The most that Coulomb friction on the links of elastic joints can add to a motor torque when a joint turns round.
+    """Upper bound of the motor torque that Coulomb friction on the links of elastic joints costs at a reversal.
 
-    At the given |q''| and |q'''|, numbers or one a joint, the share of F_c tanh(q'/v_c) in B τ_e''/K is at most
+    The part of F_c tanh(q'/v_c) in B τ_e''/K is at most
 
         B/K · F_c (4/√27 · q''²/v_c² + |q'''|/v_c),  K the stiffness at rest:
 
-    123 Nm at 1 rad/s² from 5 Nm with v_c = 0.01 rad/s, B = 3.2 kg m² and K = 1000 Nm/rad.  On the motor's side the same
-    friction costs 5 Nm.  A damped spring passes on no more than 2 B/D · F_c |q''|/v_c.
+    123 Nm at 1 rad/s² from 5 Nm with v_c = 0.01 rad/s, B = 3.2 kg m² and K = 1000 Nm/rad.  On the motor side the same
+    friction costs 5 Nm.  A damped spring transmits at most 2 B/D · F_c |q''|/v_c.
+
+    Args:
+        robot: Any robot.
+        acceleration: |q''| at the reversal, a number or one per joint (n,), rad/s² or m/s²; 1 by default.
+        jerk: |q'''| there; 0 by default.
+
+    Returns:
+        (n,), Nm or N; 0 at joints without springs.
+
+    Raises:
+        InputError: The arguments are no numbers or have a wrong shape.
     """
     try:
         q2, q3 = (np.broadcast_to(np.abs(np.asarray(x, dtype=float)), robot.n) for x in (acceleration, jerk))

@@ -42,7 +42,7 @@ class JointOrders(NamedTuple):
 
 
 class Orders(NamedTuple):
-    """One entry a moving joint; `elimination` lists the elastic joints, each after all those its equation contains."""
+    """An entry per moving joint; `elimination` lists the elastic joints, each after all those its equation contains."""
 
     joints: tuple[JointOrders, ...]
     elimination: tuple[int, ...]
@@ -65,9 +65,23 @@ def joint_order(joint: Joint) -> int:
 
 
 def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
-    """The orders that inverse dynamics needs; refused where no finite elimination exists.
+    """Which derivatives inverse dynamics needs, joint by joint.
 
-    On a turning base every rotor in a link's subtree may enter its equation.
+    Args:
+        robot: Any robot.
+        moving_base: Whether the base turns, so that every rotor in the subtree of a link may enter its equation; False
+            by default.
+
+    Returns:
+        Orders; `.motion` is the highest derivative of q.
+
+    Raises:
+        InputError: Link equations of the complete model contain each other's motors in a cycle.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.dynamics.derivative_orders(fj.load("kuka_lwr")).motion
+        4
     """
     contained = link_equations(a_robot("derivative_orders", robot), moving_base)
     if cycle := find_cycle(contained, robot.compliant):
@@ -232,7 +246,7 @@ def product(R: Rotation, Q: Rotation) -> Rotation:
 
 
 def explain_orders(robot: Robot) -> str:
-    """Print which motors each link equation contains and which derivatives that asks for; also returns the text."""
+    """Print which motors each link equation contains and which derivatives of q follow from that; returns the text."""
     contained = link_equations(a_robot("explain_orders", robot))
     cycle = find_cycle(contained, robot.compliant)
     orders = None if cycle else derivative_orders(robot)

@@ -46,7 +46,8 @@ def rotor_coupling(robot: Robot, q: Expression) -> Expression:
 
     Columns of rigidly coupled motors are included.  In Spong's model S is zero.
 
-    q: position of the links, (..., n)
+    Args:
+        q: Position of the links, (..., n).
     """
     tree, S = lump_fixed(robot), zeros(robot.n, robot.motor_count)
     for rotor in rotors(robot):
@@ -59,8 +60,9 @@ def rotor_coupling(robot: Robot, q: Expression) -> Expression:
 def rotor_torque(robot: Robot, q: Expression, v: Expression, theta_v: Expression) -> Expression:
     """C_rotor(q, q', θ') (..., n): torque of the turning of spinning rotors on the links  [Hoepler (30)].
 
-    q, v: position and velocity of the links, (..., n)
-    theta_v: velocity of the motors, (..., motors)
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta_v: Velocity of the motors, (..., motors).
     """
     still = zeros(robot.n)
     return spin_torque(robot, rotors(robot), [q, v, still], [still, theta_v, still])[1]
@@ -70,7 +72,8 @@ def rotor_torque(robot: Robot, q: Expression, v: Expression, theta_v: Expression
 def carrier_torque(robot: Robot, q: Expression, v: Expression) -> Expression:
     """C_carrier(q, q') (..., motors): torque that turns the rotors with their carriers at q'' = 0  [Hoepler (33)].
 
-    q, v: position and velocity of the links, (..., n)
+    Args:
+        q, v: Position and velocity of the links, (..., n).
     """
     motions, _ = newton_euler(massless(robot), [q, v, zeros(robot.n)], zeros(3), 0)
     return at_motors(robot, motions)
@@ -95,11 +98,13 @@ def generalized_forces(
     against the springs as they are deflected.  The two are independent: a motion is possible without further forces
     where `tau_e` is the torque of the springs.
 
-    q, v, a: position, velocity and acceleration of the links, (..., n)
-    theta, theta_v, theta_a: the same of the motors, (..., motors); ignored at rigid joints, where θ = q
-    wrenches, base: as in `torque_derivatives`
+    Args:
+        q, v, a: Position, velocity and acceleration of the links, (..., n).
+        theta, theta_v, theta_a: The same of the motors, (..., motors); ignored at rigid joints, where θ = q.
+        wrenches, base: As in `torque_derivatives`.
 
-    Returns: GeneralizedForces(tau_e, tau, joint_wrenches)
+    Returns:
+        GeneralizedForces(tau_e, tau, joint_wrenches).
     """
     moved = [of_motors(robot, x, y) for x, y in ((theta, q), (theta_v, v), (theta_a, a))]
     spins = spins_of([rotor for rotor in rotors(robot) if rotor.elastic], moved)

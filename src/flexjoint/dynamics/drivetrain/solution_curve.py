@@ -21,6 +21,7 @@ from ...drives import VariableStiffnessDrive
 from ...drives.variable import OperatingPoint, Range
 from ...numerics.roots import root_of_increasing
 from ...spatial import ca, is_zero
+from ...types import Scalar
 
 INNER = 40  # steps for the deflection that follows
 STATIONS = 8  # places on the way along a curve that are looked at
@@ -40,42 +41,42 @@ class SolutionCurve(ABC):
         """Of u."""
 
     @abstractmethod
-    def at(self, u: Any, tau_e: Any) -> OperatingPoint:
+    def at(self, u: Scalar, tau_e: Scalar) -> OperatingPoint:
         """The transmission under the torque."""
 
     @abstractmethod
-    def start(self, tau_e: Any) -> Any:
+    def start(self, tau_e: Scalar) -> Scalar:
         """A u on the curve or before it."""
 
     @abstractmethod
-    def begun(self, point: OperatingPoint) -> Any:
+    def begun(self, point: OperatingPoint) -> Scalar:
         """Whether the determinant has the sign it has on the curve, or is 0."""
 
     @abstractmethod
-    def slope(self, point: OperatingPoint) -> Any:
+    def slope(self, point: OperatingPoint) -> Scalar:
         """dσ/du at constant torque."""
 
     @abstractmethod
-    def side(self, point: OperatingPoint, tau_e: Any) -> Any:
+    def side(self, point: OperatingPoint, tau_e: Scalar) -> Scalar:
         """Where the law is undefined: −1 before the curve, 1 beyond it."""
 
     @abstractmethod
-    def allowed(self, point: OperatingPoint) -> Any:
+    def allowed(self, point: OperatingPoint) -> Scalar:
         """Whether deflections are within their ranges."""
 
     @abstractmethod
-    def way(self, point: OperatingPoint, tau_e: Any) -> Any:
+    def way(self, point: OperatingPoint, tau_e: Scalar) -> Scalar:
         """How far along u the determinant must keep its sign: then this is no solution of another curve."""
 
     @abstractmethod
-    def least_determinant(self, point: OperatingPoint, sigma: Any) -> Any:
+    def least_determinant(self, point: OperatingPoint, sigma: Scalar) -> Scalar:
         """Below it, the determinant is too small to divide by."""
 
-    def passed(self, point: OperatingPoint) -> Any:
+    def passed(self, point: OperatingPoint) -> Scalar:
         """Whether the curve has ended within the span."""
         return ca.SX(0)
 
-    def where_defined(self, point: OperatingPoint, tau_e: Any, value: Any) -> Any:
+    def where_defined(self, point: OperatingPoint, tau_e: Scalar, value: Scalar) -> Scalar:
         """`value`, or ±1 where a law is undefined: too far up, or not far enough."""
         defined = ca.logic_and(ca.fabs(point.tau_1) < math.inf, ca.fabs(point.tau_2) < math.inf)
         return ca.if_else(defined, value, self.side(point, tau_e))
@@ -92,11 +93,11 @@ class SerialCurve(SolutionCurve):
         lower, upper = self.drive.ranges[1]
         return Range(lower, upper) if self.drive.stiffens > 0 else Range(-upper, -lower)
 
-    def at(self, u: Any, tau_e: Any) -> OperatingPoint:
+    def at(self, u: Scalar, tau_e: Scalar) -> OperatingPoint:
         phi_2 = self.drive.stiffens * u
         lower, upper = (ca.SX(x) for x in self.drive.ranges[0])
 
-        def excess(phi_1: Any) -> tuple[Any, Any]:
+        def excess(phi_1: Scalar) -> tuple[Scalar, Scalar]:
             found = self.drive.at(phi_1, phi_2)
             return found.tau_e - tau_e, found.A[0][0]
 
@@ -104,36 +105,38 @@ class SerialCurve(SolutionCurve):
         borne = ca.fabs(found.tau_e - tau_e) <= BALANCED * ca.fabs(found.A[0][0])
         return found._replace(tau_1=ca.if_else(borne, found.tau_1, math.nan))
 
-    def start(self, tau_e: Any) -> Any:
+    def start(self, tau_e: Scalar) -> Scalar:
         return sum(self.span) / 2
 
-    def begun(self, point: OperatingPoint) -> Any:
+    def begun(self, point: OperatingPoint) -> Scalar:
         return ca.logic_and(self.drive.stiffens * point.det >= 0, point.sigma > 0)
 
-    def slope(self, point: OperatingPoint) -> Any:
+    def slope(self, point: OperatingPoint) -> Scalar:
         return self.drive.stiffens * point.det / point.A[0][0]
 
-    def side(self, point: OperatingPoint, tau_e: Any) -> Any:
+    def side(self, point: OperatingPoint, tau_e: Scalar) -> Scalar:
         return ca.SX(-1)  # a softer joint bears less
 
-    def allowed(self, point: OperatingPoint) -> Any:
+    def allowed(self, point: OperatingPoint) -> Scalar:
         one, two = (ca.logic_and(x >= lower, x <= upper) for x, (lower, upper) in zip(point[:2], self.drive.ranges))
         return ca.logic_and(one, two)
 
-    def way(self, point: OperatingPoint, tau_e: Any) -> Any:
+    def way(self, point: OperatingPoint, tau_e: Scalar) -> Scalar:
         return ca.SX(0)
 
-    def least_determinant(self, point: OperatingPoint, sigma: Any) -> Any:
+    def least_determinant(self, point: OperatingPoint, sigma: Scalar) -> Scalar:
         a, b = point.A
         return SINGULAR * (ca.fabs(a[0] * b[1]) + ca.fabs(a[1] * b[0]))
 
 
-def connected(curves: Sequence[SolutionCurve], points: Sequence[OperatingPoint], tau_e: Sequence[Any]) -> list[Any]:
+def connected(
+    curves: Sequence[SolutionCurve], points: Sequence[OperatingPoint], tau_e: Sequence[Scalar]
+) -> list[Scalar]:
     """Whether each is on its curve; the ways are looked at in `STATIONS` places."""
     ways = [curve.way(point, tau_e[k]) for k, (curve, point) in enumerate(zip(curves, points))]
     far = [k for k, way in enumerate(ways) if not is_zero(way)]
 
-    def look(at: Sequence[Any], part: Any) -> tuple[Sequence[Any], Any]:
+    def look(at: Sequence[Scalar], part: Scalar) -> tuple[Sequence[Any], Any]:
         found = []
         for k, (crossed, u, way, torque) in zip(far, at):
             between = curves[k].at(u + part * way, torque)

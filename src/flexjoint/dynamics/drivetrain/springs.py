@@ -55,7 +55,13 @@ class LinkState(NamedTuple):
 
 
 def relative_degree(robot: Robot) -> tuple[int, ...]:
-    """For each joint, which derivative of q its motor torque reaches first: 2 rigid, 3 a damped spring, 4 a spring."""
+    """The derivative of q that the motor torque of each joint reaches first: 2 rigid, 3 a damped spring, 4 a spring.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.dynamics.relative_degree(fj.load("hua_3r"))
+        (2, 2, 4)
+    """
     return tuple(joint_order(joint) for joint in a_robot("relative_degree", robot).joints)
 
 
@@ -90,11 +96,15 @@ def deflection_acceleration(joint: Joint, phi: Scalar, phi_v: Scalar, tau_e: Jet
 def spring_torques(robot: Robot, q: Expression, v: Expression, theta: Expression, theta_v: Expression) -> SpringTorque:
     """Torque of the springs and its rate, from encoders on both sides of the joints  [EJNEA (7), (8)].
 
-    q, v: position and velocity of the links, (..., n)
-    theta, theta_v: position and velocity of the motors, (..., n), after the reduction
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta, theta_v: Position and velocity of the motors, (..., n), after the reduction.
 
-    Returns: SpringTorque(tau_e, tau_e_v), each (..., n), Nm or N and per second; zero at rigid joints
-    Raises: InputError for damped springs and for joints of variable stiffness
+    Returns:
+        SpringTorque(tau_e, tau_e_v), each (..., n), Nm or N and per second; zero at rigid joints.
+
+    Raises:
+        InputError: For damped springs and for joints of variable stiffness.
     """
     phi, phi_v = theta - q, theta_v - v
     jets = [spring_torque(joint, phi[i], phi_v[i]) for i, joint in enumerate(robot.joints)]
@@ -118,11 +128,15 @@ def link_state(
 
     q = θ − φ(τ_e)  [EJNEA (7)].
 
-    theta, theta_v: position and velocity of the motors, (..., n), after the reduction
-    tau_e, tau_e_v: torque on the links and its rate, (..., n), Nm or N; ignored at rigid joints
+    Args:
+        theta, theta_v: Position and velocity of the motors, (..., n), after the reduction.
+        tau_e, tau_e_v: Torque on the links and its rate, (..., n), Nm or N; ignored at rigid joints.
 
-    Returns: LinkState(q, v), each (..., n)
-    Raises: InputError for damped springs and for joints of variable stiffness
+    Returns:
+        LinkState(q, v), each (..., n).
+
+    Raises:
+        InputError: For damped springs and for joints of variable stiffness.
     """
     jets = [spring_motion(joint, [tau_e[i], tau_e_v[i], 0.0]) for i, joint in enumerate(robot.joints)]
     phi, phi_v, _ = (ca.vertcat(*x) for x in zip(*jets))
