@@ -157,8 +157,8 @@ def coriolis(effort: Effort) -> Iterator[Row]:
     known = names(rigid) | {
         "coriolis": fj.compile(fj.coriolis_matrix, rigid),
         "rate": fj.compile(fj.mass_matrix_rate, rigid),
-        "passivity": fj.compile(fj.passivity_torque, rigid),
-        "adaptive": fj.compile(fj.adaptive_torque, rigid),
+        "passivity": fj.compile(fj.control.laws.passivity_torque, rigid),
+        "adaptive": fj.compile(fj.control.laws.adaptive_torque, rigid),
         "unknown": np.ones(len(fj.base_parameters(rigid).names)),
     }
     q, v, a, model, data = (known[x] for x in ("q", "v", "a", "model", "data"))
@@ -209,13 +209,13 @@ def residuals(effort: Effort) -> Iterator[Row]:
     elastic = fj.load("kuka_lwr")
     rigid = elastic.without_drives()
     for label, residual in (
-        ("momentum residual, rigid", fj.MomentumResidual(rigid, 50.0)),
-        ("link and motor residuals, elastic", fj.JointTorqueResidual(elastic, 50.0, 50.0)),
+        ("momentum residual, rigid", fj.observers.MomentumResidual(rigid, 50.0)),
+        ("link and motor residuals, elastic", fj.observers.JointTorqueResidual(elastic, 50.0, 50.0)),
         (
             "link and motor residuals with alarms, elastic",
-            fj.Detector(fj.JointTorqueResidual(elastic, 50.0, 50.0), {"link": 1.0, "motor": 1.0}),
+            fj.observers.Detector(fj.observers.JointTorqueResidual(elastic, 50.0, 50.0), {"link": 1.0, "motor": 1.0}),
         ),
-        ("link residual from motor encoders, elastic", fj.MotorEncoderResidual(elastic, 50.0, 300.0)),
+        ("link residual from motor encoders, elastic", fj.observers.MotorEncoderResidual(elastic, 50.0, 300.0)),
     ):
         names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.initial_state[0]}
         names["outputs"] = tuple(np.empty(x.shape) for x in residual.kernel.outputs)
@@ -263,12 +263,16 @@ def batches(effort: Effort) -> Iterator[Row]:
 def rollouts(effort: Effort) -> Iterator[Row]:
     """Closed loops at 0.1 ms, one Runge-Kutta step a period: times of one period."""
     robot = fj.load("kuka_lwr")
-    trajectory = fj.RestToRest(np.zeros(robot.n), np.full(robot.n, 0.5), 1.0)
-    start = fj.simulate(robot, fj.OpenLoop(robot), np.zeros(robot.n), 1e-4, period=1e-4, check=False).last
+    trajectory = fj.trajectory.RestToRest(np.zeros(robot.n), np.full(robot.n, 0.5), 1.0)
+    start = fj.simulate(robot, fj.control.OpenLoop(robot), np.zeros(robot.n), 1e-4, period=1e-4, check=False).last
     t = 1e-4 * np.arange(ROLLOUT)
     for label, law, order in (
-        ("feedback linearization", fj.FeedbackLinearization(robot, fj.gains_from_poles([-20.0] * 4), 1e-4), 4),
-        ("motor PD and gravity", fj.MotorPD(robot, [1000.0, 50.0]), 0),
+        (
+            "feedback linearization",
+            fj.control.FeedbackLinearization(robot, fj.control.gains_from_poles([-20.0] * 4), 1e-4),
+            4,
+        ),
+        ("motor PD and gravity", fj.control.MotorPD(robot, [1000.0, 50.0]), 0),
     ):
         peer = Loop(robot, law.gains, 1e-4)
         theirs = peer.feedback_linearization if order else peer.motor_pd

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithm.compile import compile
 from ..algorithm.structure import flatten
@@ -28,7 +29,7 @@ Motion: TypeAlias = Callable[..., FloatArray]  # motion(t, order=k) returns (k +
 def inverse_dynamics_along(
     robot: Robot,
     trajectory: Motion,
-    t: Any,
+    t: ArrayLike,
     stiffness: Motion | FloatArray | None = None,
     wrenches: Wrenches = None,
     base: Base = None,
@@ -53,7 +54,7 @@ def inverse_dynamics_along(
 
     Example:
         >>> import flexjoint as fj
-        >>> motion = fj.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
         >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
         (3, 7)
     """
@@ -127,9 +128,9 @@ def require_smooth(robot: Robot, trajectory: Any) -> None:
         )
 
 
-def over_time(x: Any, samples: int) -> FloatArray:
+def over_time(x: ArrayLike, samples: int) -> FloatArray:
     """An array per sample, or one that lasts."""
-    x = np.asarray(x, dtype=float)
-    if x.ndim not in (1, 2) or (x.ndim == 2 and len(x) != samples):
-        raise InputError(f"{NAME}: a wrench or base motion has shape {x.shape} for {samples} times")
-    return np.broadcast_to(x, (samples, x.shape[-1]))
+    given = np.asarray(x, dtype=float)
+    if given.ndim not in (1, 2) or (given.ndim == 2 and len(given) != samples):
+        raise InputError(f"{NAME}: a wrench or base motion has shape {given.shape} for {samples} times")
+    return np.broadcast_to(given, (samples, given.shape[-1]))

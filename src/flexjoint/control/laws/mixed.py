@@ -34,7 +34,7 @@ Y (π − π̂) → 0, and no proof for the way there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -179,43 +179,43 @@ def reference_order(robot: Robot) -> int:
 class State(NamedTuple):
     """Of links and motors."""
 
-    q: Any
-    v: Any
-    theta: Any
-    theta_v: Any
+    q: Expression
+    v: Expression
+    theta: Expression
+    theta_v: Expression
 
 
 class Adaptation(NamedTuple):
     """Base parameters of the links as they are estimated, and the gains of their update."""
 
-    estimate: Any
-    Gamma: Any
+    estimate: Expression
+    Gamma: Expression
 
 
 class Law(NamedTuple):
     """A robot, its reference [q_d, q_d', ...] and the diagonals of the gains."""
 
     robot: Robot
-    reference: Sequence[Any]
-    K_P: Any
-    K_D: Any
-    motor_K_P: Any
-    motor_K_D: Any
+    reference: Stack
+    K_P: Expression
+    K_D: Expression
+    motor_K_P: Expression
+    motor_K_D: Expression
 
 
 def follow(
-    law: Law, state: State, adaptation: Adaptation | None = None, measured: Sequence[Any] = ()
-) -> tuple[MixedTorque, Any]:
+    law: Law, state: State, adaptation: Adaptation | None = None, measured: Stack = ()
+) -> tuple[MixedTorque, Expression]:
     """The torque, and the rate of the estimate; q'' and q''' are the model's where they are not measured."""
     robot, K = law.robot, stiffness(law.robot)
     learnt = [adaptation.estimate] if adaptation else []
     load = load_side(robot, adaptation is not None)
     solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
     springs = [K * (state.theta - state.q), K * (state.theta_v - state.v)]
-    links: list[Any] = [state.q, state.v]
-    tau_qc: list[Any] = []
+    links: list[Expression] = [state.q, state.v]
+    tau_qc: list[Expression] = []
 
-    def acceleration(k: int, more: Any = 0.0) -> Any:
+    def acceleration(k: int, more: Expression = 0.0) -> Expression:
         """q⁽ᵏ⁺²⁾ from M q⁽ᵏ⁺²⁾ = (τ_qc or K (θ − q))⁽ᵏ⁾ − what the motion asks for without it."""
         driving = of_joints(robot, springs[k], tau_qc[k])
         return solved(driving - load.asked(k, [*links[: k + 2], zeros(robot.n)], learnt) - more)
@@ -242,7 +242,7 @@ def follow(
     return MixedTorque(tau, *shown[:2]), rate
 
 
-def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Jet) -> Any:
+def motor_acceleration(law: Law, state: State, links: Stack, theta_d: Jet) -> Expression:
     """θ'' of motors behind springs, from B σ_θ' + K_Dθ σ_θ + K e_θ + f(θ_r') − f(θ') = 0  [Hua (50)]."""
     robot, Lambda = law.robot, law.motor_K_P / law.motor_K_D
     _, a_r, sigma = sliding(links, law.reference, law.K_P, law.K_D)
@@ -273,15 +273,15 @@ def load_side(robot: Robot, adaptive: bool) -> LoadSide:
     links, reference, gain = (4, n), (reference_order(robot) + 1, n), (1, n)
     estimate = (3, len(base_parts(robot))) if adaptive else (0, 0)
 
-    def command(x: Sequence[Any], wanted: Sequence[Any], K_P: Sequence[Any], K_D: Sequence[Any], pi: Any) -> Any:
+    def command(x: Stack, wanted: Stack, K_P: Stack, K_D: Stack, pi: Stack) -> Expression:
         v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
         # τ_qc = M v_r' + C(q, q') v_r + G + K_Dq σ_q  [Hua (39)]
         return load_torque(robot, bodies_with(robot, pi), x[0], x[1], v_r, a_r) + K_D[0] * sigma
 
-    def asked(x: Sequence[Any], pi: Sequence[Any]) -> Any:
+    def asked(x: Stack, pi: Stack) -> Expression:
         return load_torque(robot, bodies_with(robot, pi), x[0], x[1], x[1], x[2])
 
-    def powers(x: Sequence[Any], wanted: Sequence[Any], K_P: Sequence[Any], K_D: Sequence[Any]) -> Any:
+    def powers(x: Stack, wanted: Stack, K_P: Stack, K_D: Stack) -> Expression:
         v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
         motions = two_motions(lump_fixed(robot), x[0], x[1], v_r, a_r, sx(robot.gravity))
         return parameter_powers(robot, motions, x[0], sigma)
@@ -293,19 +293,19 @@ def load_side(robot: Robot, adaptive: bool) -> LoadSide:
     )
 
 
-def sliding(links: Sequence[Any], reference: Sequence[Any], K_P: Any, K_D: Any) -> tuple[Vector, Vector, Vector]:
+def sliding(links: Stack, reference: Stack, K_P: Expression, K_D: Expression) -> tuple[Vector, Vector, Vector]:
     """v_r, v_r' and σ_q  [Hua (37), (38)]."""
     Lambda = K_P / K_D
     v_r = reference[1] + Lambda * (reference[0] - links[0])
     return v_r, reference[2] + Lambda * (reference[1] - links[1]), v_r - links[1]
 
 
-def bodies_with(robot: Robot, learnt: Sequence[Any]) -> list[Body]:
+def bodies_with(robot: Robot, learnt: Stack) -> list[Body]:
     """Those of the robot, or with the inertia that an estimate gives them."""
     return estimated_bodies(robot, learnt[0]) if learnt else moving_bodies(robot)
 
 
-def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], Any]:
+def inverse_inertia(robot: Robot, tree: list[Body], q: Expression) -> Callable[[Expression], Expression]:
     """b -> M⁻¹b with one factorization."""
     M, parents = link_mass_matrix(robot, q, tree=tree)
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
@@ -313,7 +313,7 @@ def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], A
     return lambda b: solve(factors, parents, b)
 
 
-def stiffness(robot: Robot) -> Any:
+def stiffness(robot: Robot) -> Expression:
     """K of the springs, one at rigid joints."""
     springs = [joint.drive.spring if isinstance(joint.drive, ElasticDrive) else None for joint in robot.joints]
     return sx([spring.stiffness if isinstance(spring, LinearSpring) else 1.0 for spring in springs])

@@ -14,14 +14,13 @@ less than 2e-15 of the largest (docs/rotors.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...robot import Robot
 from ...spatial import ca, sx, zeros
-from ...types import Jet
-from ..loads import checked_base, checked_wrenches
+from ...types import Expression, Jet, Stack
+from ..loads import Base, Wrenches, checked_base, checked_wrenches
 from ..recursion.bodies import frames, moving_bodies, rotors, tied_rotors
 from ..recursion.composite_bodies import ancestors
 from ..recursion.joint_jets import joint_motion
@@ -38,12 +37,12 @@ LOOP_FROM = 2000
 class Eliminated(NamedTuple):
     """Torque passed to each link, [φ, φ', φ''] of each joint, and what turning the rotors with their carriers takes."""
 
-    tau_e: Any
+    tau_e: Expression
     deflections: list[Jet]
-    at_motors: Any
+    at_motors: Expression
 
 
-def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any = None) -> Eliminated:
+def eliminated(robot: Robot, q: Stack, wrenches: Wrenches = None, base: Base = None) -> Eliminated:
     """Torques and deflections of all joints, from [q, q', ...] with as many derivatives as `derivative_orders` asks."""
     orders = derivative_orders(robot, base is not None)
     top = orders.differentiations
@@ -74,7 +73,7 @@ def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any =
                 jets.append([tree[k].R @ x for x in joints[k].out_of(moment(k, beyond, order))])
         return [sum(x, zeros(3)) for x in zip(*jets)]
 
-    tau_e: list[Any] = [None] * robot.n
+    tau_e: list[Expression] = [None] * robot.n
     deflections: list[Jet] = [[]] * robot.n
     rigid = [i for i, elastic in enumerate(robot.compliant) if not elastic]
     for i in [*orders.elimination, *rigid]:

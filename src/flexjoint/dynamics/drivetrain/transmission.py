@@ -8,7 +8,6 @@ At a rigid joint θ = q by definition, and τ_e is the torque of the motor.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from ...drives import Motor, VariableStiffnessDrive
 from ...robot import Joint, Robot
@@ -70,7 +69,9 @@ def transmitted(
     return on_motors, ca.vertcat(*on_links)
 
 
-def spring_loads(joint: Joint, phi: Sequence[Any], phi_v: Sequence[Any], commanded: Scalar = 0) -> Sequence[Scalar]:
+def spring_loads(
+    joint: Joint, phi: Sequence[Scalar], phi_v: Sequence[Scalar], commanded: Scalar = 0
+) -> Sequence[Scalar]:
     """Torque that each motor of a joint feels from its spring, from deflections and their rates.
 
     Dampers act where φ counts from the link: D, and what is commanded, from 0 to the greatest damping of the drive.
