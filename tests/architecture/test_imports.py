@@ -14,6 +14,7 @@ LAYERS = [
     "errors",
     "types",
     "html",
+    "progress",
     "lazy",
     "checks",
     "registry",
