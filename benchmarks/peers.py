@@ -32,7 +32,7 @@ def mujoco_chain(robot: fj.Robot) -> tuple[mujoco.MjModel, mujoco.MjData]:
         joint = link.joint
         body = bodies[link.parent].add_body(name=link.name, pos=joint.position, quat=quaternion(joint.rotation))
         if joint.moves:
-            kind = mujoco.mjtJoint.mjJNT_HINGE if joint.kind == "revolute" else mujoco.mjtJoint.mjJNT_SLIDE
+            kind = mujoco.mjtJoint.mjJNT_HINGE if joint.kind.name == "revolute" else mujoco.mjtJoint.mjJNT_SLIDE
             body.add_joint(name=joint.name, type=kind, axis=[0, 0, 1])
         if link.mass:
             I = link.inertia

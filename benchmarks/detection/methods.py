@@ -19,18 +19,18 @@ CUTOFF = 30.0  # rad/s
 
 def ours(robot: fj.Robot, log: Log) -> np.ndarray:
     """(m, entries): of the joints, or of links and motors."""
-    sensed = fj.Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e)
+    sensed = fj.observers.Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e)
     found = residual_of(robot).run(log.t, sensed, log.tau)
-    if not any(robot.elastic):
+    if not any(robot.compliant):
         return found["residual"]
-    return np.concatenate([found["link"], found["motor"][:, list(robot.elastic)]], axis=1)
+    return np.concatenate([found["link"], found["motor"][:, list(robot.compliant)]], axis=1)
 
 
 @cache
-def residual_of(robot: fj.Robot) -> fj.Residual:
-    if any(robot.elastic):
-        return fj.JointTorqueResidual(robot, CUTOFF, CUTOFF)
-    return fj.MomentumResidual(robot, CUTOFF)
+def residual_of(robot: fj.Robot) -> fj.observers.Residual:
+    if any(robot.compliant):
+        return fj.observers.JointTorqueResidual(robot, CUTOFF, CUTOFF)
+    return fj.observers.MomentumResidual(robot, CUTOFF)
 
 
 def differenced(robot: fj.Robot, log: Log) -> np.ndarray:
@@ -41,12 +41,12 @@ def differenced(robot: fj.Robot, log: Log) -> np.ndarray:
     p = np.einsum("mij,mj->mi", M, log.v)
     known = np.einsum("mij,mj->mi", rate, log.v) - fj.coriolis_torque(robot, log.q, log.v)
     known -= fj.gravity_torque(robot, log.q) + np.array([joint.viscous_friction for joint in robot.joints]) * log.v
-    known += np.where(robot.elastic, log.tau_e, log.tau)
+    known += np.where(robot.compliant, log.tau_e, log.tau)
     r, integral = np.zeros_like(p), p[0].copy()
     for k in range(1, len(p)):
         integral += h * (known[k - 1] + r[k - 1])
         r[k] = CUTOFF * (p[k] - integral)
-    if not any(robot.elastic):
+    if not any(robot.compliant):
         return r
     return np.concatenate([r, ours(robot, log)[:, robot.n :]], axis=1)
 

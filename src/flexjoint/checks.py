@@ -1,20 +1,24 @@
-"""Checks of arguments: each returns the value in its proper form or raises an InputError.
+"""Checks of arguments and of a robot's numbers.
 
-`owner` begins the message (the function or class), `what` is the argument's name.
+A check of an argument returns the value in its proper form or raises an InputError; `owner`, the function or class,
+begins the message and `what` is the argument's name.  A check of a robot's number raises a RobotError; `owner` is the
+name of the link or joint.
 """
 
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .errors import NOT_NUMBERS, FlexjointError, InputError, shown
+from .errors import NOT_NUMBERS, FlexjointError, InputError, RobotError, shown
 from .types import FloatArray
 
+ROUNDING = 1e-9  # relative; a smaller violation of an inequality is put down to rounded data
 SHORTEST, LONGEST = 1e-12, 1e12  # s; powers of such times, up to the tenth, are far from the ends of the doubles
 
 
@@ -173,3 +177,30 @@ def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float
     if len(rows) != len(names):
         raise InputError(f"{owner}: gains must be [{', '.join(names)}], each a number or {n} numbers, not {gains!r}")
     return frozen(np.stack([finite_numbers(owner, name, row, n, least) for name, row in zip(names, rows)]))
+
+
+# Numbers of a robot -------------------------------------------------------------------------------------------------
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number that a double can hold."""
+    too_large = isinstance(value, int) and abs(value) >= 2**1023
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not too_large
+
+
+def check_finite(what: str, owner: str, value: Any) -> None:
+    """Refuse numbers that are not all finite."""
+    try:
+        finite = bool(np.isfinite(np.asarray(value, dtype=float)).all())
+    except NOT_NUMBERS:
+        finite = False
+    if not finite:
+        value = value.tolist() if isinstance(value, np.ndarray) else value
+        raise RobotError(f"{what} of '{owner}' is {shown(value)}: every number must be finite")
+
+
+def check_number(what: str, owner: str, value: object) -> None:
+    """Refuse what is not one finite number."""
+    if not is_number(value):
+        raise RobotError(f"{what} of '{owner}' is {shown(value)}: it must be a number")
+    check_finite(what, owner, value)

@@ -3,6 +3,7 @@
 import doctest
 import inspect
 import io
+import itertools
 import re
 import shlex
 import shutil
@@ -14,6 +15,7 @@ from pathlib import Path
 import pytest
 
 import flexjoint as fj
+from support.public import ALGORITHMS, PUBLIC
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = sorted((ROOT / "src" / "flexjoint").rglob("*.py"))
@@ -24,28 +26,30 @@ CITATION = re.compile(r"\[([A-Z]\w+)(?:\]| \(| sec\.| ch\.| table)")
 # Exports --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", fj.__all__)
+@pytest.mark.parametrize("name", [name for name, x in PUBLIC.items() if inspect.isclass(x) or inspect.isroutine(x)])
 def test_exports_exist_and_are_documented(name):
-    thing = getattr(fj, name)
+    thing = PUBLIC[name]
     text = inspect.getdoc(thing) or ""
     assert len(text.split()) >= 3, f"{name} needs a docstring"
     generated = rf"{name}\(.*\)"  # what dataclasses and NamedTuples say about themselves
     assert not re.fullmatch(generated, text), f"{name} has only its generated docstring"
 
 
-def test_exports_are_sorted_and_complete():
-    assert fj.__all__ == sorted(fj.__all__)
-    algorithms = {name for name, value in vars(fj).items() if isinstance(value, fj.Algorithm)}
-    assert algorithms <= set(fj.__all__)
-    assert "inverse_dynamics" in algorithms
+def test_algorithms_are_exported():
+    from flexjoint.algorithm.algorithm import ALGORITHMS as REGISTERED
+
+    assert {name.split(".")[-1] for name in ALGORITHMS} == set(REGISTERED)
+    assert "inverse_dynamics" in ALGORITHMS and "control.laws.passivity_torque" in ALGORITHMS
 
 
-@pytest.mark.parametrize("name", [x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm)])
+@pytest.mark.parametrize("name", ALGORITHMS)
 def test_algorithms_have_signals_for_all_they_take(name):
     """Every positional array and every output is described in SIGNALS, or tracing would fail at a user's."""
-    from flexjoint.algorithm.signals import GROUPS, SIGNALS
+    from flexjoint.algorithm.algorithm import CALL_OPTIONS
+    from flexjoint.algorithm.signals import SIGNALS
+    from flexjoint.algorithm.structure import KEYWORD_ARRAYS
 
-    algorithm = getattr(fj, name)
+    algorithm = ALGORITHMS[name]
     kinds = inspect.Parameter
     parameters = list(inspect.signature(algorithm).parameters.values())
     assert parameters[0].name == "robot"
@@ -53,7 +57,7 @@ def test_algorithms_have_signals_for_all_they_take(name):
         if parameter.kind is kinds.POSITIONAL_OR_KEYWORD:
             assert parameter.name in SIGNALS
         elif parameter.kind is kinds.KEYWORD_ONLY:
-            assert parameter.name in GROUPS or parameter.name in ("order", "link", "variant")
+            assert parameter.name in {*KEYWORD_ARRAYS, *CALL_OPTIONS, "order", "link", "variant", "motors", "measured"}
 
 
 # Citations --------------------------------------------------------------------------------------------------------
@@ -212,3 +216,40 @@ def test_the_page_on_detection_can_be_followed(tmp_path, monkeypatch, capsys):
     exec(compile(code, "detection.md", "exec"), {})
     assert "7.011 s {'link'} ['link2']" in capsys.readouterr().out
     assert (tmp_path / "detections.png").exists() and (tmp_path / "residuals.csv").exists()
+
+
+# Names ------------------------------------------------------------------------------------------------------------
+
+
+def similar(names):
+    """Pairs that differ only by case or a final s; among functions or classes also by underscores."""
+
+    def keys(name):
+        plain = name.lower().rstrip("s")
+        return plain, ("class" if name[0].isupper() else "function", plain.replace("_", ""))
+
+    pairs = itertools.combinations(sorted(names), 2)
+    return {(a, b) for a, b in pairs if any(x == y for x, y in zip(keys(a), keys(b)))}
+
+
+def test_similar_names_would_be_seen():
+    names = ["Momentum", "momentum", "Stop", "Stops", "link_state", "linkstate", "LinkMotion", "link_motion"]
+    assert similar(names) == {("Momentum", "momentum"), ("Stop", "Stops"), ("link_state", "linkstate")}
+
+
+def test_no_two_public_names_are_alike():
+    names = {name.split(".")[-1] for name, x in PUBLIC.items() if callable(x)}
+    assert similar(names) == set()
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_examples_in_docstrings_run(name):
+    algorithm = ALGORITHMS[name]
+    test = doctest.DocTestParser().get_doctest(inspect.getdoc(algorithm), {}, name, None, 0)
+    assert doctest.DocTestRunner(verbose=False).run(test).failed == 0
+
+
+def test_help_shows_what_every_call_takes():
+    signature = inspect.signature(fj.forward_dynamics)
+    assert [*signature.parameters][:6] == ["robot", "q", "v", "theta", "theta_v", "tau"]
+    assert [*signature.parameters][-3:] == ["out", "finite", "threads"]

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm.api import kernel_of
+from flexjoint.algorithm.compile import kernel_of
 from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.reference import evaluate

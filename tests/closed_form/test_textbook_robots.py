@@ -45,7 +45,7 @@ def test_pendulum():
         assert relative_error(evaluate(fj.inverse_dynamics, robot, q, v, a), tau) < TOLERANCE
         assert np.allclose(evaluate(fj.forward_dynamics, robot, q, v, tau).ravel(), a, rtol=0, atol=1e-13)
         assert relative_error(evaluate(fj.kinetic_energy, robot, q, v), (I + m * c**2) * v**2 / 2) < TOLERANCE
-        assert evaluate(fj.potential_energy, robot, q).item() == pytest.approx(m * G * c * np.sin(q[0]), abs=1e-14)
+        assert evaluate(fj.gravity_energy, robot, q).item() == pytest.approx(m * G * c * np.sin(q[0]), abs=1e-14)
 
 
 def test_pendulum_torque_derivatives():

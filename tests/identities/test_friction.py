@@ -68,7 +68,7 @@ def test_motor_friction_is_that_of_elastic_drives():
     expected = [smooth_friction(motor_of(joint, fj.ElasticDrive), v[i]) for i, joint in enumerate(ROBOT.joints)]
     x, y = values([motor_friction(ROBOT, v), ca.vertcat(*expected)], [v])
     assert relative_error(x, y) < TOLERANCE
-    assert np.count_nonzero(y) == sum(ROBOT.elastic)
+    assert np.count_nonzero(y) == sum(ROBOT.compliant)
 
 
 def test_no_friction_costs_nothing():

@@ -66,10 +66,10 @@ def same(x, y, symbols, tolerance=TOLERANCE, seed=0):
 
 
 def test_robots_are_various():
-    assert {joint.kind for robot in ROBOTS for joint in robot.joints} == {"revolute", "prismatic"}
+    assert {joint.kind.name for robot in ROBOTS for joint in robot.joints} == {"revolute", "prismatic"}
     assert any(len(set(robot.parents)) < len(robot.links) - 1 for robot in ROBOTS)
     assert any(not link.joint.moves for robot in ROBOTS for link in robot.links)
-    assert any(any(robot.elastic) and not all(robot.elastic) for robot in DRIVEN)
+    assert any(any(robot.compliant) and not all(robot.compliant) for robot in DRIVEN)
 
 
 # Lagrange -----------------------------------------------------------------------------------------------------
@@ -100,7 +100,7 @@ def test_elastic_torque_is_lagranges(robot):
 def test_energies(robot):
     q, v = symbols(robot, 2)
     same(fj.kinetic_energy(robot, q, v), kinetic(robot, q, v), [q, v])
-    same(fj.potential_energy(robot, q), potential(robot, q), [q])
+    same(fj.gravity_energy(robot, q), potential(robot, q), [q])
 
 
 @each()
@@ -116,7 +116,7 @@ def test_momentum_and_coriolis_torque_from_the_kinetic_energy(robot):
     T, M = fj.kinetic_energy(robot, q, v), fj.mass_matrix(robot, q)
     same(fj.generalized_momentum(robot, q, v), ca.gradient(T, v), [q, v])
     same(M @ v, ca.gradient(T, v), [q, v])
-    if any(joint.kind == "revolute" for joint in robot.joints) and robot.n > 1:
+    if any(joint.kind.name == "revolute" for joint in robot.joints) and robot.n > 1:
         same(fj.coriolis_torque(robot, q, v), rate(M, [q, v]) @ v - ca.gradient(T, q), [q, v])
     else:
         assert not np.any(values([fj.coriolis_torque(robot, q, v)], [q, v])[0])
@@ -220,7 +220,7 @@ def test_power_balance(robot):
     """(T + V)' = vᵀ(τ − D v) + Σ wᵀ(J v): nothing is created or lost."""
     q, v, a = symbols(robot, 3)
     groups = loads(robot, 0, base=False)
-    energy = fj.kinetic_energy(robot, q, v) + fj.potential_energy(robot, q)
+    energy = fj.kinetic_energy(robot, q, v) + fj.gravity_energy(robot, q)
     D = ca.DM([joint.viscous_friction for joint in robot.joints])
     tau = fj.inverse_dynamics(robot, q, v, a, **groups)
     power = ca.dot(v, tau - D * v)
@@ -272,7 +272,7 @@ def test_the_base_carries_what_the_momentum_needs(robot):
     stack = symbols(robot, 3)
     q = stack[0]
     groups = loads(robot, 0, base=False)
-    linear, angular = fj.momentum(robot, *stack[:2])
+    linear, angular = fj.spatial_momentum(robot, *stack[:2])
     force, moment = rate(linear, stack), rate(angular, stack)
     rows = fj.joint_wrenches(robot, *stack, **groups)
     g = ca.DM(robot.gravity)
@@ -294,7 +294,7 @@ def test_the_base_carries_what_the_momentum_needs(robot):
 @each()
 def test_momentum_from_poses(robot):
     q, v = symbols(robot, 2)
-    linear, angular = fj.momentum(robot, q, v)
+    linear, angular = fj.spatial_momentum(robot, q, v)
     l, k = ca.SX.zeros(3), ca.SX.zeros(3)
     for link, T in zip(robot.links, symbolic_poses(robot, q)):
         P = T[:3, :] @ pseudo_inertia(link) @ rate(T, [q, v])[:3, :].T  # ∫ x x'ᵀ dm

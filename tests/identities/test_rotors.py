@@ -1,6 +1,7 @@
 """The complete model: its limits, its bookkeeping, and torques that bring about the motion they are for."""
 
 import dataclasses
+from functools import partial
 
 import casadi as ca
 import mpmath
@@ -38,7 +39,7 @@ def states(robot, order, seed=1):
 
 def test_large_ratios_give_spong():
     """At a given B the coupling is B/η: the difference to Spong's model falls in proportion to 1/η."""
-    order = fj.derivative_orders(CHAIN).motion
+    order = fj.dynamics.derivative_orders(CHAIN).motion
     stack = states(CHAIN, order)
     differences = []
     for ratio in (1e4, 1e5, 1e6):
@@ -53,10 +54,10 @@ def test_large_ratios_give_spong():
 
 def test_stiff_springs_give_the_rigid_geared_robot():
     """K → ∞ ties θ to q: M + S + Sᵀ + B, and the torques of the robot with rigid drives."""
-    order = fj.derivative_orders(CHAIN).motion
+    order = fj.dynamics.derivative_orders(CHAIN).motion
     stack = states(CHAIN, order)
     q = stack[0]
-    A, n = evaluate(fj.coupled_mass_matrix, CHAIN, q), CHAIN.n
+    A, n = evaluate(fj.mass_matrix, CHAIN, q, motors=True), CHAIN.n
     M, S, B = A[:n, :n], A[:n, n:], A[n:, n:]
     assert relative_error(evaluate(fj.mass_matrix, CHAIN.rigid(), q), M + S + S.T + B) < 1e-14
     assert relative_error(S + S.T, M) > 1e-3
@@ -72,7 +73,7 @@ def test_stiff_springs_give_the_rigid_geared_robot():
 def test_schur_complement_is_the_inertia_without_axial_parts():
     """M − S B⁻¹ Sᵀ is the mass matrix of links that carry their rotors as Spong's model has it."""
     q = states(CHAIN, 0)[0]
-    A, n = evaluate(fj.coupled_mass_matrix, CHAIN, q), CHAIN.n
+    A, n = evaluate(fj.mass_matrix, CHAIN, q, motors=True), CHAIN.n
     M, S, B = A[:n, :n], A[:n, n:], A[n:, n:]
     without = evaluate(fj.mass_matrix, CHAIN.with_fidelity("spong"), q)
     assert relative_error(M - S @ np.linalg.solve(B, S.T), without) < 1e-13
@@ -110,7 +111,8 @@ def test_links_with_and_without_rotors_are_one_robot(fidelity, seed):
     lumped = augmented(robot)
     assert sum(x.mass for x in lumped.links) > sum(x.mass for x in robot.links)
     x = states(robot, 5, seed)
-    for function, arrays in ((fj.generalized_forces, 6), (fj.coupled_mass_matrix, 1), (fj.potential_energy, 1)):
+    over_all = partial(fj.mass_matrix, motors=True)
+    for function, arrays in ((fj.dynamics.generalized_forces, 6), (over_all, 1), (fj.gravity_energy, 1)):
         one, other = evaluate(function, robot, *x[:arrays]), evaluate(function, lumped, *x[:arrays])
         for a, b in zip(*((one, other) if isinstance(one, tuple) else ([one], [other]))):
             assert relative_error(a, b) < 1e-12
@@ -119,7 +121,7 @@ def test_links_with_and_without_rotors_are_one_robot(fidelity, seed):
 def test_spong_has_the_axial_inertia_in_B_alone():
     lighter = with_motors(CHAIN, lambda motor: dataclasses.replace(motor, inertia=motor.inertia / 2))
     q, n = states(CHAIN, 0)[0], CHAIN.n
-    heavy, light = (evaluate(fj.coupled_mass_matrix, x.with_fidelity("spong"), q) for x in (CHAIN, lighter))
+    heavy, light = (evaluate(fj.mass_matrix, x.with_fidelity("spong"), q, motors=True) for x in (CHAIN, lighter))
     assert np.array_equal(heavy[:n, :n], light[:n, :n])
     assert np.array_equal(heavy[n:, n:], 2 * light[n:, n:])
     assert not np.any(heavy[:n, n:])
@@ -145,7 +147,7 @@ def polynomial(coefficients, t, order):
 
 def replayed(robot, inverse, forward, coefficients, torque, rtol=1e-10, max_step=np.inf, T=0.5):
     """How far, relatively, the torque leads links and motors from a polynomial motion, open loop; and their way."""
-    order = fj.derivative_orders(robot).motion
+    order = fj.dynamics.derivative_orders(robot).motion
 
     def state(t):
         stack = polynomial(coefficients, t, order)
@@ -154,7 +156,7 @@ def replayed(robot, inverse, forward, coefficients, torque, rtol=1e-10, max_step
 
     def rate(t, y):
         q, theta, v, theta_v = y.reshape(4, robot.n)
-        a, theta_a = forward(q, theta, v, theta_v, torque(polynomial(coefficients, t, order)))
+        a, theta_a = forward(q, v, theta, theta_v, torque(polynomial(coefficients, t, order)))
         return np.concatenate([v, theta_v, a, theta_a])
 
     end = solve_ivp(rate, (0.0, T), state(0.0), method="DOP853", rtol=rtol, atol=rtol / 100, max_step=max_step).y[:, -1]
@@ -165,10 +167,10 @@ def replayed(robot, inverse, forward, coefficients, torque, rtol=1e-10, max_step
 def test_torques_bring_about_their_motion(n, elastic):
     """Inverse dynamics replayed open loop through forward dynamics: positions, velocities, and the motors'."""
     robot = with_random_rotors(fj.random_robot(n, 21, prismatic=0.0, friction=True), 5, elastic=elastic)
-    order = fj.derivative_orders(robot).motion
+    order = fj.dynamics.derivative_orders(robot).motion
     coefficients = states(robot, order + 2, 3)
     inverse = Symbolic(fj.motor_motion, robot, *coefficients[: order + 1])
-    forward = Symbolic(fj.elastic_forward_dynamics, robot, *coefficients[:5])
+    forward = Symbolic(fj.forward_dynamics, robot, *coefficients[:5])
     error, way = replayed(robot, inverse, forward, coefficients, lambda stack: inverse(*stack).tau)
     assert error < 1e-8
     assert way > 0.1, "a motion that goes nowhere shows nothing"
@@ -179,9 +181,9 @@ def test_torques_of_compiled_kernels_bring_about_their_motion(n):
     """Four joints in general position, and the LBR with modes up to 2700 rad/s; Spong's torques lead elsewhere."""
     general = with_random_rotors(fj.random_robot(4, 21, prismatic=0.0, friction=True), 5, elastic=1.0)
     robot = general if n == 4 else fj.load("dlr_lbr2")
-    assert fj.derivative_orders(robot).differentiations == 8
+    assert fj.dynamics.derivative_orders(robot).differentiations == 8
     coefficients = states(robot, 12, 3)
-    inverse, forward = fj.compile(fj.motor_motion, robot), fj.compile(fj.elastic_forward_dynamics, robot)
+    inverse, forward = fj.compile(fj.motor_motion, robot), fj.compile(fj.forward_dynamics, robot)
     simpler = fj.compile(fj.inverse_dynamics, robot.with_fidelity("spong"))
     arm = (robot, inverse, forward, coefficients)
     step = np.inf if n == 4 else 2e-3  # s: trial steps of an explicit method must not leave its region of stability
@@ -194,7 +196,7 @@ def test_torques_of_compiled_kernels_bring_about_their_motion(n):
 def test_seven_joints_compiled():
     """The 7R with orthogonal axes at order 8: rounding, derivatives in time, and forward dynamics back, in a batch."""
     robot = coaxial(fj.load("kuka_lwr"))
-    order = fj.derivative_orders(robot).motion
+    order = fj.dynamics.derivative_orders(robot).motion
     coefficients = states(robot, order + 3, 5)
     h = 1e-3
     times = h * np.arange(-2, 3)
@@ -208,15 +210,15 @@ def test_seven_joints_compiled():
     with mpmath.workprec(PRECISION):
         exact = interpret(program, [[mpmath.mpf(float(x)) for x in row] for row in stacks[:, 0]], MpmathArithmetic())
     for field, found in zip(exact, motion):
-        if found is not motion.deflection:
+        if found is not motion.deflection and found is not motion.deflection_v:
             assert recorded(normwise_error(found[0], field)) < 2e-15
 
     back = evaluate(
-        fj.elastic_forward_dynamics,
+        fj.forward_dynamics,
         with_soft_rounding(robot),
         stacks[0, 0],
-        stacks[0, 0] + motion.deflection[0] * 1e4,
         stacks[1, 0],
+        stacks[0, 0] + motion.deflection[0] * 1e4,
         motion.theta_v[0],
         motion.tau[0],
     )
@@ -263,7 +265,7 @@ def test_moving_base():
         return dataclasses.replace(link, joint=joint)
 
     carried = arm.replace(links=[stand, *map(on_stand, links)])
-    stack = states(carried, fj.derivative_orders(carried).motion, 9)
+    stack = states(carried, fj.dynamics.derivative_orders(carried).motion, 9)
     stack[0, 0] = 0.0
     z = np.array([0.0, 0.0, 1.0])
     base = fj.BaseMotion([x * z for x in stack[1 : order + 1, 0]], [np.zeros(3)] * (order - 1))
@@ -274,9 +276,11 @@ def test_moving_base():
         assert relative_error(mine, theirs[1:]) < 1e-12
         assert relative_error(other, theirs[1:]) > 1e-4
     q, v, a = stack[:3, 1:]
-    forces = evaluate(fj.generalized_forces, arm, q, found.theta, v, found.theta_v, a, found.theta_a, base=base)
+    forces = evaluate(
+        fj.dynamics.generalized_forces, arm, q, v, found.theta, found.theta_v, a, found.theta_a, base=base
+    )
     assert relative_error(forces.tau_e, found.tau_e) < 1e-12
-    back = evaluate(fj.elastic_forward_dynamics, arm, q, found.theta, v, found.theta_v, found.tau, base=base)
+    back = evaluate(fj.forward_dynamics, arm, q, v, found.theta, found.theta_v, found.tau, base=base)
     assert relative_error(back.a, a) < 1e-11
     assert relative_error(back.theta_a, found.theta_a) < 1e-11
 
@@ -284,14 +288,14 @@ def test_moving_base():
 def test_wrenches_enter_with_all_their_derivatives():
     """Inverse dynamics with a wrench, then forward with the same one; a shorter stack is refused."""
     robot = with_random_rotors(fj.random_robot(3, 41, prismatic=0.0), 2, elastic=1.0)
-    orders = fj.derivative_orders(robot)
+    orders = fj.dynamics.derivative_orders(robot)
     stack = states(robot, orders.motion)
     w = list(np.random.default_rng(3).normal(size=(orders.differentiations + 1, 6)))
     motion = evaluate(fj.motor_motion, robot, *stack, wrenches={robot.tool: w})
     back = evaluate(
-        fj.elastic_forward_dynamics,
+        fj.forward_dynamics,
         robot,
-        *(stack[0], motion.theta, stack[1], motion.theta_v, motion.tau),
+        *(stack[0], stack[1], motion.theta, motion.theta_v, motion.tau),
         wrenches={robot.tool: w[:1]},
     )
     assert relative_error(back.a, stack[2]) < 1e-11
@@ -306,16 +310,16 @@ def test_power_of_a_mixed_robot():
     robot = with_motors(robot, lambda motor: dataclasses.replace(motor, viscous_friction=0.0))
     links = [dataclasses.replace(x, joint=dataclasses.replace(x.joint, viscous_friction=0.0)) for x in robot.links]
     robot = robot.replace(links=links)
-    springs = [i for i in range(robot.n) if robot.elastic[i]]
+    springs = [i for i in range(robot.n) if robot.compliant[i]]
     assert 0 < len(springs) < robot.n
     q, v, a, theta_v, theta_a = (ca.SX.sym(name, robot.n) for name in ("q", "v", "a", "tv", "ta"))
     y = ca.vertcat(v, theta_v[springs])
-    energy = ca.dot(y, fj.coupled_mass_matrix(robot, q) @ y) / 2
+    energy = ca.dot(y, fj.mass_matrix(robot, q, motors=True) @ y) / 2
     power = ca.jtimes(energy, q, v) + ca.jtimes(energy, v, a) + ca.jtimes(energy, theta_v, theta_a)
     x = states(robot, 4)
     value = float(ca.Function("power", [q, v, a, theta_v, theta_a], [power])(*x))
     forces = evaluate(
-        fj.generalized_forces, robot, x[0], x[0], x[1], x[3], x[2], x[4]
+        fj.dynamics.generalized_forces, robot, x[0], x[1], x[0], x[3], x[2], x[4]
     )  # θ = q: the springs are at rest
     done = forces.tau_e @ x[1] + forces.tau[springs] @ x[3][springs]
     assert value == pytest.approx(done, rel=1e-12)

@@ -1,5 +1,7 @@
 """The tracking law of motion and stiffness: what it commands is brought about, errors decay with the poles chosen."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -8,6 +10,7 @@ from scipy.linalg import companion, expm
 import flexjoint as fj
 from identities.test_variable_stiffness import SPRINGS, brought_about, random_state
 from support.evaluate import evaluate
+from support.motors import from_deflections, motors, pairs
 
 VSA = fj.load("vsa_3r")
 each = pytest.mark.parametrize("robot", SPRINGS.values(), ids=SPRINGS.keys())
@@ -23,6 +26,21 @@ def random_tracking(n, seed=3):
         "integrals": list(rng.normal(size=(2, n))),
         "integral_gains": list(rng.uniform(10.0, 50.0, (2, n))),
     }
+
+
+class PairedControl(NamedTuple):
+    tau_1: object
+    tau_2: object
+    error: object
+    stiffness_error: object
+
+
+def paired_control(robot, *state, tracking):
+    """The law from deflections; limits of the first and of the second motors."""
+    if "limits" in tracking:
+        tracking = {**tracking, "limits": [motors(robot, *tracking["limits"])]}
+    found = fj.control.laws.motion_and_stiffness_control(robot, *from_deflections(robot, *state), tracking=tracking)
+    return PairedControl(*pairs(robot, found.tau), found.error, found.stiffness_error)
 
 
 def commands(tracking, motion, sigma):
@@ -44,10 +62,10 @@ def close(found, wanted):
 def test_the_law_brings_about_its_commands(robot):
     """q'''' = v_q and σ'' = v_σ of the nonlinear model to 1e-9 max(|v|, 10³)."""
     state, tracking = random_state(robot), random_tracking(robot.n)
-    found = evaluate(fj.variable_stiffness_control, robot, *state, tracking=tracking)
+    found = evaluate(paired_control, robot, *state, tracking=tracking)
     a, jerk, snap, sigma, sigma_v, sigma_a = brought_about(robot, state, found[:2])
     v_q, v_s = commands(tracking, [*state[:2], a, jerk], [sigma, sigma_v])
-    chosen = np.array(robot.antagonistic)
+    chosen = np.array(robot.variable_stiffness)
     assert close(snap, v_q) and close(sigma_a[chosen], v_s[chosen])
     assert np.array_equal(found.error, tracking["reference"][0] - state[0])
     assert np.allclose(found.stiffness_error, np.where(chosen, tracking["stiffness"][0] - sigma, 0.0), rtol=1e-12)
@@ -56,10 +74,10 @@ def test_the_law_brings_about_its_commands(robot):
 @each
 def test_at_a_limit_the_stiffness_gives_way_and_the_motion_goes_on(robot):
     state, tracking = random_state(robot), random_tracking(robot.n)
-    free = evaluate(fj.variable_stiffness_control, robot, *state, tracking=tracking)
-    chosen = np.array(robot.antagonistic)
+    free = evaluate(paired_control, robot, *state, tracking=tracking)
+    chosen = np.array(robot.variable_stiffness)
     limits = [np.full(robot.n, 1e9), np.where(chosen, 0.9 * abs(free.tau_2), 1e9)]
-    found = evaluate(fj.variable_stiffness_control, robot, *state, tracking={**tracking, "limits": limits})
+    found = evaluate(paired_control, robot, *state, tracking={**tracking, "limits": limits})
     assert np.array_equal(abs(found.tau_2[chosen]), limits[1][chosen])
     a, jerk, snap, sigma, sigma_v, sigma_a = brought_about(robot, state, found[:2])
     v_q, v_s = commands(tracking, [*state[:2], a, jerk], [sigma, sigma_v])
@@ -73,28 +91,26 @@ def test_torques_that_no_stiffness_can_keep_within_limits_are_cut_off(robot):
     """... and so is the integral of the motion."""
     state, tracking = random_state(robot), random_tracking(robot.n)
     limits = np.full((2, robot.n), 1e-3)
-    free = evaluate(fj.variable_stiffness_control, robot, *state, tracking=tracking)
-    found = evaluate(fj.variable_stiffness_control, robot, *state, tracking={**tracking, "limits": list(limits)})
-    for tau, there in ((found.tau_1, np.ones(robot.n)), (found.tau_2, robot.antagonistic)):
+    free = evaluate(paired_control, robot, *state, tracking=tracking)
+    found = evaluate(paired_control, robot, *state, tracking={**tracking, "limits": list(limits)})
+    for tau, there in ((found.tau_1, np.ones(robot.n)), (found.tau_2, robot.variable_stiffness)):
         assert np.all(abs(tau) <= 1e-3) and np.allclose(abs(tau), 1e-3 * np.array(there), rtol=1e-9)
     assert np.any(free.error) and not np.any(found.error) and not np.any(found.stiffness_error)
     wide = {**tracking, "limits": list(limits + 1e9)}
-    assert all(map(np.array_equal, evaluate(fj.variable_stiffness_control, robot, *state, tracking=wide), free))
+    assert all(map(np.array_equal, evaluate(paired_control, robot, *state, tracking=wide), free))
 
 
 def test_a_motor_that_the_stiffness_cannot_relieve_is_cut_off_alone():
     """A lever that is not deflected: v_σ moves its second motor only."""
-    lever = fj.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(0.5), fj.Motor(2.0))
+    lever = fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(0.5), fj.Motor(2.0))
     robot = fj.random_robot(1, 4, prismatic=0.0).with_drives([lever])
     tracking, state = random_tracking(1), [np.array([x]) for x in (0.3, 0.2, 0.0, 0.01, 0.5, 0.1)]
-    free = evaluate(fj.variable_stiffness_control, robot, *state, tracking=tracking)
+    free = evaluate(paired_control, robot, *state, tracking=tracking)
     limits = [0.5 * abs(free.tau_1), 2 * abs(free.tau_2)]
-    found = evaluate(fj.variable_stiffness_control, robot, *state, tracking={**tracking, "limits": limits})
+    found = evaluate(paired_control, robot, *state, tracking={**tracking, "limits": limits})
     assert abs(found.tau_1) == limits[0] and found.tau_2 == free.tau_2
     assert found.error == 0 and found.stiffness_error == 0
-    wide = evaluate(
-        fj.variable_stiffness_control, robot, *state, tracking={**tracking, "limits": [4 * x for x in limits]}
-    )
+    wide = evaluate(paired_control, robot, *state, tracking={**tracking, "limits": [4 * x for x in limits]})
     assert all(map(np.array_equal, wide, free))
 
 
@@ -103,8 +119,8 @@ def test_a_stiffness_beyond_the_band_is_replaced_by_its_end():
     band = [np.array([600.0, 850.0, 850.0]), np.array([700.0, 1200.0, 1200.0])]
     tracking["stiffness"] = [np.array([750.0, 1000.0, 800.0]), np.full(3, 30.0), np.full(3, 70.0)]
     kept = [np.array([700.0, 1000.0, 850.0]), np.array([0.0, 30.0, 0.0]), np.array([0.0, 70.0, 0.0])]
-    found = evaluate(fj.variable_stiffness_control, VSA, *state, tracking={**tracking, "band": band})
-    wanted = evaluate(fj.variable_stiffness_control, VSA, *state, tracking={**tracking, "stiffness": kept})
+    found = evaluate(paired_control, VSA, *state, tracking={**tracking, "band": band})
+    wanted = evaluate(paired_control, VSA, *state, tracking={**tracking, "stiffness": kept})
     assert all(map(np.array_equal, found, wanted))
 
 
@@ -118,17 +134,20 @@ def decayed(gains, errors, t):
 
 
 def started(robot, q, sigma):
-    """A state with this motion [q, ... q'''] and stiffness [σ, σ']: (q, θ_1, θ_2, q', θ_1', θ_2')."""
+    """A state (q, q', θ, θ') with this motion [q, ... q'''] and stiffness [σ, σ']."""
     rest = np.zeros(robot.n)
-    found = fj.variable_stiffness_motion(robot, *q, rest, *sigma, rest)
-    return [q[0], found.theta_1, found.theta_2, q[1], found.theta_1_v, found.theta_2_v]
+    found = fj.motor_motion(robot, *q, rest, stiffness=[*sigma, rest])
+    return [q[0], q[1], found.theta, found.theta_v]
 
 
 MIXED = fj.random_robot(2, 21, prismatic=0.0, friction=True).with_drives(
     [
         fj.ElasticDrive(300.0, fj.Motor(0.5, 0.3)),
-        fj.AntagonisticDrive(
-            fj.ExponentialSpring(200.0, 4.0), fj.ExponentialSpring(150.0, -5.0), fj.Motor(0.4, 0.1), fj.Motor(0.7)
+        fj.drives.AntagonisticDrive(
+            fj.springs.ExponentialSpring(200.0, 4.0),
+            fj.springs.ExponentialSpring(150.0, -5.0),
+            fj.Motor(0.4, 0.1),
+            fj.Motor(0.7),
         ),
     ]
 )
@@ -146,32 +165,33 @@ MIXED = fj.random_robot(2, 21, prismatic=0.0, friction=True).with_drives(
 def test_errors_decay_with_the_poles(robot, poles, stiffness_poles, sigma):
     """The nonlinear robot and the law in continuous time, by SciPy, against the linear error equations."""
     n, end, rng = robot.n, 0.3, np.random.default_rng(2)
-    chosen = np.array(robot.antagonistic)
-    K, L = (fj.gains_from_poles(x)[:, None] * np.ones(n) for x in (poles, stiffness_poles))
+    chosen = np.array(robot.variable_stiffness)
+    K, L = (fj.control.gains_from_poles(x)[:, None] * np.ones(n) for x in (poles, stiffness_poles))
     integral = len(poles) - 4
-    motion = fj.RestToRest(np.zeros(n), np.linspace(0.5, -0.7, n), 1.0)
-    stiffness = fj.RestToRest(np.full(n, sigma), np.full(n, 1.2 * sigma), 1.0, 2)
+    motion = fj.trajectory.RestToRest(np.zeros(n), np.linspace(0.5, -0.7, n), 1.0)
+    stiffness = fj.trajectory.RestToRest(np.full(n, sigma), np.full(n, 1.2 * sigma), 1.0, 2)
     shape = {"reference": 5, "gains": 4, "stiffness": 3, "stiffness_gains": 2}
     if integral:
         shape |= {"integrals": 2, "integral_gains": 2}
-    law = fj.compile(fj.variable_stiffness_control, robot, tracking=shape)
-    plant = fj.compile(fj.variable_stiffness_forward_dynamics, robot)
+    law = fj.compile(fj.control.laws.motion_and_stiffness_control, robot, tracking=shape)
+    plant = fj.compile(fj.forward_dynamics, robot)
+    cuts = np.cumsum([n, n, robot.motor_count, robot.motor_count, n])
 
     def flow(t, x):
-        q, theta_1, theta_2, v, theta_1_v, theta_2_v, *integrals = x.reshape(8, n)
-        state = [q, v, theta_1 - q, theta_2 - q, theta_1_v - v, theta_2_v - v]
+        q, v, theta, theta_v, *integrals = np.split(x, cuts)
         extra = [*integrals, K[0], L[0]] if integral else []
         goal = [*motion(t), *K[integral:], *stiffness(t, order=2), *L[integral:], *extra]
-        tau_1, tau_2, *errors = law(*state, *goal)
-        found = plant(q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2)
-        return np.concatenate([v, theta_1_v, theta_2_v, *found, *errors])
+        tau, *errors = law(q, v, theta, theta_v, *goal)
+        a, theta_a = plant(q, v, theta, theta_v, tau)
+        return np.concatenate([v, a, theta_v, theta_a, *errors])
 
     off = rng.uniform(-1.0, 1.0, (4, n)) * np.array([[0.02], [0.1], [0.5], [2.0]])
     off_sigma = rng.uniform(-1.0, 1.0, (2, n)) * np.array([[30.0], [100.0]])
     start = started(robot, motion(0.0)[:4] + off, stiffness(0.0, order=1) + off_sigma)
     first = np.concatenate([*start, *np.zeros((2, n))])
     x = solve_ivp(flow, (0.0, end), first, method="DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
-    q, theta_1, theta_2, v, *_ = x.reshape(8, n)
+    q, v, theta, *_ = np.split(x, cuts)
+    theta_1, theta_2 = pairs(robot, theta)
     error = [motion(end, order=1)[k] - y for k, y in enumerate((q, v))]
     expected = decayed_all(K, -off, integral, end)
     assert np.max(abs(expected[0])) > 1e-3
@@ -189,10 +209,10 @@ def decayed_all(gains, errors, integral, t):
 
 
 def by_hand(drive, phi_1, phi_2):
-    if not isinstance(drive, fj.AntagonisticDrive):
+    if not isinstance(drive, fj.drives.AntagonisticDrive):
         return 0.0
     one, two = drive.springs
-    if isinstance(one, fj.CubicSpring):
+    if isinstance(one, fj.springs.CubicSpring):
         return one.stiffness + two.stiffness + 3 * (one.cubic * phi_1**2 + two.cubic * phi_2**2)
     return one.stiffness * np.exp(one.rate * phi_1) + two.stiffness * np.exp(two.rate * phi_2)
 
@@ -213,10 +233,10 @@ def test_tracking_is_checked(change, words):
     tracking = random_tracking(3)
     del tracking["integrals"], tracking["integral_gains"]
     with pytest.raises(fj.InputError, match=words):
-        fj.variable_stiffness_control(VSA, *random_state(VSA), tracking={**tracking, **change})
+        paired_control(VSA, *random_state(VSA), tracking={**tracking, **change})
 
 
 def test_rigid_and_damped_joints_are_refused():
     rigid = VSA.with_drives([fj.RigidDrive(fj.Motor(1.0)), *(joint.drive for joint in VSA.joints[1:])])
-    with pytest.raises(fj.InputError, match=r"variable_stiffness_control: joint 'joint1' is rigid"):
-        fj.variable_stiffness_control(rigid, *random_state(VSA), tracking=random_tracking(3))
+    with pytest.raises(fj.InputError, match=r"motion_and_stiffness_control: joint 'joint1' is rigid"):
+        paired_control(rigid, *random_state(VSA), tracking=random_tracking(3))

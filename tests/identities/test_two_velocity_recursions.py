@@ -46,7 +46,7 @@ def test_residues_are_the_rational_numbers(variant):
     f = defects("RPR", variant)
 
     def values(number):
-        at = [Angle(number(x)) if j.kind == "revolute" else number(x) for x, j in zip(q, robot.joints)]
+        at = [Angle(number(x)) if j.kind.name == "revolute" else number(x) for x, j in zip(q, robot.joints)]
         return exactly(f, at, [number(x) for x in v], number=number)
 
     for fractions, residues in zip(values(Fraction), values(Residue)):
@@ -65,7 +65,7 @@ ROBOTS = [
 @pytest.mark.parametrize("variant", sorted(ADMISSIBLE))
 def test_the_short_form_is_the_papers(robot, variant):
     arrays = np.random.default_rng(0).normal(size=(4, robot.n))
-    found = evaluate(fj.modified_newton_euler, robot, *arrays, variant=variant)
+    found = evaluate(fj.dynamics.modified_newton_euler, robot, *arrays, variant=variant)
     expected = evaluate(modified_recursion, robot, *arrays, variant=variant, gravity=robot.gravity)
     assert relative_error(found, expected) < 1e-13
 

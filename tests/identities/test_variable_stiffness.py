@@ -15,21 +15,24 @@ import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.lagrange import lagrange, rate, smooth_friction, transmitted
+from support.motors import paired_forward, paired_linearization, paired_motion
 
 PAIRS = {
-    "cubic": (fj.CubicSpring(300.0, 900.0), fj.CubicSpring(300.0, 900.0)),
-    "unequal": (fj.CubicSpring(300.0, 900.0), fj.CubicSpring(200.0, 1500.0)),
-    "exponential": (fj.ExponentialSpring(200.0, 4.0), fj.ExponentialSpring(150.0, -5.0)),
-    "quadratic": (fj.QuadraticSpring(300.0, 400.0), fj.QuadraticSpring(350.0, -500.0)),
+    "cubic": (fj.springs.CubicSpring(300.0, 900.0), fj.springs.CubicSpring(300.0, 900.0)),
+    "unequal": (fj.springs.CubicSpring(300.0, 900.0), fj.springs.CubicSpring(200.0, 1500.0)),
+    "exponential": (fj.springs.ExponentialSpring(200.0, 4.0), fj.springs.ExponentialSpring(150.0, -5.0)),
+    "quadratic": (fj.springs.QuadraticSpring(300.0, 400.0), fj.springs.QuadraticSpring(350.0, -500.0)),
 }
 
 
 SPLINE = np.linspace(-0.9, 0.9, 5)
-PAIRS["tabulated"] = tuple(fj.TabulatedSpring(SPLINE, k * SPLINE + c * SPLINE**3) for k, c in ((300, 900), (250, 700)))
+PAIRS["tabulated"] = tuple(
+    fj.springs.TabulatedSpring(SPLINE, k * SPLINE + c * SPLINE**3) for k, c in ((300, 900), (250, 700))
+)
 
 
 @dataclass(frozen=True)
-class Cams(fj.VariableStiffnessDrive):
+class Cams(fj.drives.VariableStiffnessDrive):
     """Two cams turned against each other by the second motor, as in the DLR FSJ: U = f(φ_1 + φ_2) + f(φ_1 − φ_2)."""
 
     K: float
@@ -53,9 +56,9 @@ def with_drives(robot, kinds):
 
     def drive(kind):
         if kind in PAIRS:
-            return fj.AntagonisticDrive(*PAIRS[kind], motor(), motor())
+            return fj.drives.AntagonisticDrive(*PAIRS[kind], motor(), motor())
         if kind == "lever":
-            return fj.LeverDrive(7e4, 0.1, 0.02, 0.2, motor(), motor())
+            return fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.2, motor(), motor())
         if kind == "cams":
             return Cams(200.0, 700.0, motor(), motor())
         single = {"spring": lambda: fj.ElasticDrive(250.0, motor()), "rigid": lambda: fj.RigidDrive(motor())}
@@ -87,13 +90,13 @@ each_with_springs = pytest.mark.parametrize("robot", SPRINGS.values(), ids=SPRIN
 def law(spring, x):
     """Torque by hand; of splines through points of a cubic, which they are."""
     match spring:
-        case fj.CubicSpring(K, c):
+        case fj.springs.CubicSpring(K, c):
             return K * x + c * x**3
-        case fj.ExponentialSpring(K, b):
+        case fj.springs.ExponentialSpring(K, b):
             return K / b * (ca.exp(b * x) - 1)
-        case fj.QuadraticSpring(K, s):
+        case fj.springs.QuadraticSpring(K, s):
             return K * x + s / 2 * x**2
-        case fj.TabulatedSpring():
+        case fj.springs.TabulatedSpring():
             K, c = (300, 900) if spring == PAIRS["tabulated"][0] else (250, 700)
             return K * x + c * x**3
     raise TypeError(spring)
@@ -108,7 +111,7 @@ def energy(drive, x, y):
 
 def apart(robot):
     """Which joints have a second motor that does not pull at the link."""
-    return np.array([isinstance(joint.drive, Cams | fj.LeverDrive) for joint in robot.joints])
+    return np.array([isinstance(joint.drive, Cams | fj.drives.LeverDrive) for joint in robot.joints])
 
 
 def springs_of(robot, phi_1, phi_2):
@@ -116,7 +119,7 @@ def springs_of(robot, phi_1, phi_2):
     columns = []
     for i, joint in enumerate(robot.joints):
         one, two, on_link, k = [ca.SX(0)] * 4
-        if isinstance(joint.drive, fj.AntagonisticDrive):
+        if isinstance(joint.drive, fj.drives.AntagonisticDrive):
             one, two = (law(spring, x) for spring, x in zip(joint.drive.springs, (phi_1[i], phi_2[i])))
             on_link = one + two
             k = ca.gradient(one, phi_1)[i] + ca.gradient(two, phi_2)[i]
@@ -147,11 +150,11 @@ def model(robot, q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2):
     asked = lagrange(robot, q, v, a)
     x = [ca.SX.sym("phi", robot.n) for _ in range(2)]
     one, two, on_link, _ = (at_positions(robot, e, x, q, theta_1, theta_2) for e in springs_of(robot, *x))
-    driving = ca.vertcat(*[on_link[i] if elastic else tau_1[i] for i, elastic in enumerate(robot.elastic)])
+    driving = ca.vertcat(*[on_link[i] if elastic else tau_1[i] for i, elastic in enumerate(robot.compliant)])
     found = ca.solve(ca.jacobian(asked, a), driving - ca.substitute(asked, a, 0 * a))
     turning = []
     for k, (torque, spring, velocity) in enumerate([(tau_1, one, theta_1_v), (tau_2, two, theta_2_v)]):
-        motors = [motor(joint, k) if elastic else None for joint, elastic in zip(robot.joints, robot.elastic)]
+        motors = [motor(joint, k) if elastic else None for joint, elastic in zip(robot.joints, robot.compliant)]
         rest = [torque[i] - spring[i] - smooth_friction(m, velocity[i]) for i, m in enumerate(motors)]
         turning.append(ca.vertcat(*[r / m.inertia if m else 0 for r, m in zip(rest, motors)]))
     return found, *turning
@@ -173,7 +176,7 @@ def random_state(robot, seed=0):
     phi[1] = np.where(apart(robot), -phi[1] - 0.1, phi[1])
     state = [*rng.normal(size=(2, robot.n)), *phi, *rng.normal(size=(2, robot.n))]
     for i, joint in enumerate(robot.joints):
-        if isinstance(joint.drive, fj.LeverDrive):  # of which 0.1 m is much
+        if isinstance(joint.drive, fj.drives.LeverDrive):  # of which 0.1 m is much
             state[3][i], state[5][i] = 0.1 * state[3][i], 0.1 * state[5][i]
         if isinstance(joint.drive, Cams):  # which are singular where φ_1² − φ_2² = K/(3 K_c)
             state[2][i] *= 0.5
@@ -188,8 +191,8 @@ def positions(robot, q, v, phi_1, phi_2, phi_1_v, phi_2_v):
 
 def moved(robot, *arguments, **keywords):
     """By a kernel where loops would be long written out."""
-    searched = any(fj.deflection_steps(robot))
-    call = fj.variable_stiffness_motion
+    searched = any(fj.dynamics.deflection_steps(robot))
+    call = paired_motion
     return call(robot, *arguments, **keywords) if searched else evaluate(call, robot, *arguments, **keywords)
 
 
@@ -202,9 +205,9 @@ def test_accelerations_are_those_of_lagrange(robot):
     tau = np.random.default_rng(5).normal(size=(2, robot.n))
     numbers = [*positions(robot, *random_state(robot)), *tau]
     expected = value(model(robot, *names), names, numbers)
-    found = evaluate(fj.variable_stiffness_forward_dynamics, robot, *numbers)
+    found = evaluate(paired_forward, robot, *numbers)
     assert relative_error(found.a, expected[0]) < 1e-11
-    assert relative_error(found.theta_1_a, np.where(robot.elastic, expected[1], expected[0])) < 1e-11
+    assert relative_error(found.theta_1_a, np.where(robot.compliant, expected[1], expected[0])) < 1e-11
     assert relative_error(found.theta_2_a, expected[2]) < 1e-11
 
 
@@ -212,18 +215,21 @@ def test_damping_acts_forwards():
     """D φ' of both springs, by difference."""
     robot = SPRINGS["cubic"]
     drives = [joint.drive for joint in robot.joints]
-    damped = robot.with_drives([fj.AntagonisticDrive(*d.springs, *d.motors, damping=3.0) for d in drives])
+    damped = robot.with_drives([fj.drives.AntagonisticDrive(*d.springs, *d.motors, damping=3.0) for d in drives])
     q, v, phi_1, phi_2, phi_1_v, phi_2_v = random_state(robot)
     state = [q, q + phi_1, q + phi_2, v, v + phi_1_v, v + phi_2_v, *np.zeros((2, robot.n))]
-    without, found = (evaluate(fj.variable_stiffness_forward_dynamics, x, *state) for x in (robot, damped))
+    without, found = (evaluate(paired_forward, x, *state) for x in (robot, damped))
     M = evaluate(fj.mass_matrix, robot, q)
     assert np.allclose(M @ (found.a - without.a), 3.0 * (phi_1_v + phi_2_v), rtol=1e-9)
     B = np.array([[motor.inertia for motor in drive.motors] for drive in drives]).T
     assert np.allclose(B[0] * (found.theta_1_a - without.theta_1_a), -3.0 * phi_1_v, rtol=1e-9)
     assert np.allclose(B[1] * (found.theta_2_a - without.theta_2_a), -3.0 * phi_2_v, rtol=1e-9)
-    for algorithm in (fj.variable_stiffness_inverse_dynamics, fj.variable_stiffness_linearization):
+    for call in (paired_motion, paired_linearization):
         with pytest.raises(fj.InputError, match="damped"):
-            algorithm(damped, *np.zeros((8, robot.n)))
+            call(damped, *np.zeros((8, robot.n)))
+    with pytest.raises(fj.InputError, match=r"D = 3.*robot.without_spring_damping\(\)"):
+        fj.inverse_dynamics(damped, *np.zeros((5, robot.n)), stiffness=list(np.zeros((3, robot.n))))
+    assert damped.without_spring_damping() == robot
 
 
 def test_commanded_damping_acts_forwards():
@@ -233,15 +239,15 @@ def test_commanded_damping_acts_forwards():
     able = robot.with_drives([*(replace(x, greatest_damping=5.0) for x in drives[:2]), drives[2]])
     state = [*positions(robot, *random_state(robot)), *np.zeros((2, robot.n))]
     for asked, given in (([3.0, 4.0, 9.0], (3.0, 4.0)), ([7.0, -2.0, 9.0], (5.0, 0.0))):
-        found = fj.variable_stiffness_forward_dynamics(able, *state, damping={"command": [np.array(asked)]})
+        found = paired_forward(able, *state, damping=np.array(asked))
         damped = robot.with_drives([*(replace(x, damping=d) for x, d in zip(drives, given)), drives[2]])
-        expected = fj.variable_stiffness_forward_dynamics(damped, *state)
+        expected = paired_forward(damped, *state)
         assert np.allclose(found, expected, rtol=1e-12)
-    without = fj.variable_stiffness_forward_dynamics(able, *state)
-    assert np.array_equal(without, fj.variable_stiffness_forward_dynamics(robot, *state))
+    without = paired_forward(able, *state)
+    assert np.array_equal(without, paired_forward(robot, *state))
     assert not np.allclose(without, found)
-    with pytest.raises(fj.InputError, match="'command'"):
-        fj.variable_stiffness_forward_dynamics(able, *state, damping={"D": [np.zeros(3)]})
+    with pytest.raises(fj.InputError, match="damping has dtype object"):
+        paired_forward(able, *state, damping={"command": [np.zeros(3)]})
 
 
 # What the torques bring about ---------------------------------------------------------------------------------------
@@ -268,11 +274,11 @@ def test_feedback_linearization_brings_about_its_commands(robot):
     rng = np.random.default_rng(7)
     state = random_state(robot)
     command, stiffness_command = rng.normal(size=(2, robot.n)) * [[100.0], [1000.0]]
-    tau = evaluate(fj.variable_stiffness_linearization, robot, *state, command, stiffness_command)
+    tau = evaluate(paired_linearization, robot, *state, command, stiffness_command)
     *_, snap, _, _, sigma_a = brought_about(robot, state, tau)
-    for found, wanted in ((snap, command), (sigma_a, np.where(robot.antagonistic, stiffness_command, 0.0))):
+    for found, wanted in ((snap, command), (sigma_a, np.where(robot.variable_stiffness, stiffness_command, 0.0))):
         assert np.all(abs(found - wanted) <= 1e-9 * max(np.max(abs(wanted)), 1e3))
-    assert np.all(tau.tau_2[~np.array(robot.antagonistic)] == 0)
+    assert np.all(tau.tau_2[~np.array(robot.variable_stiffness)] == 0)
     less = [x * 0.999 for x in tau]
     assert relative_error(brought_about(robot, state, less)[2], command) > 1e-3, "the torque must matter"
 
@@ -285,7 +291,7 @@ def test_inverse_dynamics_brings_about_its_motion(robot):
     a, jerk, _, sigma, sigma_v, _ = brought_about(robot, state, np.zeros((2, robot.n)))
     snap, sigma_a = rng.normal(size=(2, robot.n)) * [[100.0], [1000.0]]
     found = moved(robot, *state[:2], a, jerk, snap, sigma, sigma_v, sigma_a)
-    chosen = np.array(robot.antagonistic)
+    chosen = np.array(robot.variable_stiffness)
     for name, expected in zip(("phi_1", "phi_2", "phi_1_v", "phi_2_v"), state[2:]):
         there = chosen if "2" in name else True
         assert relative_error(getattr(found, name), np.where(there, expected, 0.0)) < 1e-10, name
@@ -299,7 +305,7 @@ def test_inverse_dynamics_brings_about_its_motion(robot):
 def test_motions_obey_the_equations(robot):
     """With rigid joints and a wrench: springs bear the torque of Lagrange and its derivatives, motors the rest."""
     rng = np.random.default_rng(9)
-    n, chosen = robot.n, np.array(robot.antagonistic)
+    n, chosen = robot.n, np.array(robot.variable_stiffness)
     stack = rng.normal(size=(5, n)) * 0.5
     sigma = np.array([np.full(n, 900.0), *rng.normal(size=(2, n)) * 100])
     w = rng.normal(size=(3, 6))
@@ -330,10 +336,10 @@ def test_motions_obey_the_equations(robot):
     ]
     numbers = value([*borne, *soft, one, two], [*phi[0], *phi[1]], [*deflections[0], *deflections[1]])
     for k in range(3):
-        assert relative_error(np.where(robot.elastic, numbers[k], tau_e[k]), tau_e[k]) < 1e-11
+        assert relative_error(np.where(robot.compliant, numbers[k], tau_e[k]), tau_e[k]) < 1e-11
         assert relative_error(numbers[3 + k], np.where(chosen, sigma[k], 0.0)) < 1e-11
     for k, spring in enumerate(numbers[6:]):
-        spring = np.where(robot.elastic, spring, tau_e[0] if k == 0 else 0.0)
+        spring = np.where(robot.compliant, spring, tau_e[0] if k == 0 else 0.0)
         theta_v, theta_a = getattr(found, f"theta_{k + 1}_v"), getattr(found, f"theta_{k + 1}_a")
         motors = [motor(joint, k) for joint in robot.joints]
         rubbing = [float(ca.DM(ca.SX(smooth_friction(m, x)))) for m, x in zip(motors, theta_v)]
@@ -349,37 +355,38 @@ def test_motions_obey_the_equations(robot):
 def test_a_trajectory_follows_its_branch(kinds):
     """Step by step from the deflections of the step before: the same as the search finds anew each time."""
     robot = with_drives(fj.random_robot(3, 23, prismatic=0.0), kinds)
-    motion = fj.RestToRest([0.0, 0.2, -0.3], [0.8, -0.5, 0.4], 1.0)
-    stiffness = fj.RestToRest([900.0, 800.0, 700.0], [1300.0, 1200.0, 1100.0], 1.0)
+    motion = fj.trajectory.RestToRest([0.0, 0.2, -0.3], [0.8, -0.5, 0.4], 1.0)
+    stiffness = fj.trajectory.RestToRest([900.0, 800.0, 700.0], [1300.0, 1200.0, 1100.0], 1.0)
     t = np.linspace(0.0, 1.0, 101)
     stack, sigma = motion(t)[:5], stiffness(t)[:3]
-    anew = fj.variable_stiffness_motion(robot, *stack, *sigma)
-    kernel = fj.compile(fj.variable_stiffness_motion, robot, phi0={"phi": 2})
-    phi = [anew.phi_1[0], anew.phi_2[0]]
+    anew = fj.motor_motion(robot, *stack, stiffness=list(sigma))
+    kernel = fj.compile(fj.motor_motion, robot, stiffness=3, warm_start=True)
+    phi = anew.deflection[0]
     for k in range(1, t.size):
-        found = kernel(*stack[:, k], *sigma[:, k], *phi)
-        phi = [found.phi_1, found.phi_2]
+        found = kernel(*stack[:, k], *sigma[:, k], phi)
+        phi = found.deflection
         for ours, theirs in zip(found, anew):
             assert np.allclose(ours, theirs[k], rtol=1e-10, atol=1e-9 * np.max(abs(theirs)))
-    assert fj.deflection_steps(robot, follow=True) == tuple(6 if kind in ("unequal", "cams") else 0 for kind in kinds)
+    steps = tuple(6 if kind in ("unequal", "cams") else 0 for kind in kinds)
+    assert fj.dynamics.deflection_steps(robot, warm_start=True) == steps
 
 
 def test_a_poor_start_is_refused_not_followed():
     """Too far away, or on the other side of a singularity: an error, and in a batch NaN, never another branch."""
     robot = with_drives(fj.random_robot(1, 23, prismatic=0.0), ["unequal"])
     rest, sigma = np.zeros((5, 1)), np.array([[900.0], [0.0], [0.0]])
-    expected = fj.variable_stiffness_motion(robot, *rest, *sigma)
-    with pytest.raises(fj.NonFiniteError, match="6 steps from phi0"):
-        fj.variable_stiffness_motion(robot, *rest, *sigma, phi0={"phi": [np.array([-0.5]), np.array([0.5])]})
+    expected = fj.motor_motion(robot, *rest, stiffness=list(sigma))
+    with pytest.raises(fj.NonFiniteError, match="6 steps from warm_start"):
+        fj.motor_motion(robot, *rest, stiffness=list(sigma), warm_start=np.array([-0.5, 0.5]))
     rng = np.random.default_rng(0)
-    start = rng.uniform(-1.0, 1.0, (2, 5000, 1))
+    start = rng.uniform(-1.0, 1.0, (2, 5000, 1))[..., 0].T.copy()
     stacks = [np.broadcast_to(x, (5000, 1)).copy() for x in (*rest, *sigma)]
     finite = np.empty(5000, dtype=bool)
-    found = fj.variable_stiffness_motion(robot, *stacks, phi0={"phi": list(start)}, finite=finite)
+    found = fj.motor_motion(robot, *stacks[:5], stiffness=stacks[5:], warm_start=start, finite=finite)
     assert 0.1 < finite.mean() < 0.9
-    assert np.allclose(found.phi_1[finite], expected.phi_1) and np.allclose(found.phi_2[finite], expected.phi_2)
-    with pytest.raises(fj.InputError, match="'phi'"):
-        fj.variable_stiffness_motion(robot, *rest, *sigma, phi0={"phi": [np.zeros(1)]})
+    assert np.allclose(found.deflection[finite], expected.deflection)
+    with pytest.raises(fj.InputError, match=r"warm_start has shape \(1,\), it must be \(..., 2\)"):
+        fj.motor_motion(robot, *rest, stiffness=list(sigma), warm_start=np.zeros(1))
 
 
 # Kernels ------------------------------------------------------------------------------------------------------------
@@ -393,10 +400,10 @@ def test_joints_share_registers():
 
     def drive(k):
         motors = [fj.Motor(float(x), 0.1, 0.2, 0.5) for x in rng.uniform(0.2, 1.0, 2)]
-        springs = [fj.CubicSpring(300.0 + 10 * k, 1500.0 + 100 * k)] * 2
+        springs = [fj.springs.CubicSpring(300.0 + 10 * k, 1500.0 + 100 * k)] * 2
         if k % 3 == 2:
-            return fj.LeverDrive(6e4 + 1e3 * k, 0.1 + 0.001 * k, 0.02, 0.3, *motors)
-        return fj.AntagonisticDrive(*springs, *motors, greatest_stiffness=1300.0 + k if k % 2 else np.inf)
+            return fj.drives.LeverDrive(6e4 + 1e3 * k, 0.1 + 0.001 * k, 0.02, 0.3, *motors)
+        return fj.drives.AntagonisticDrive(*springs, *motors, greatest_stiffness=1300.0 + k if k % 2 else np.inf)
 
     robot = fj.random_robot(10, 5).with_drives([drive(k) for k in range(9)] + [fj.ElasticDrive(500.0, fj.Motor(0.3))])
     stack, sigma = (
@@ -404,14 +411,14 @@ def test_joints_share_registers():
         np.array([np.full((20, 10), 1200.0), *rng.normal(size=(2, 20, 10))]),
     )
     finite = np.empty(20, dtype=bool)
-    rows = fj.variable_stiffness_motion(robot, *stack, *sigma, finite=finite)
+    rows = fj.motor_motion(robot, *stack, stiffness=list(sigma), finite=finite)
     four = [np.tile(x, (4, 1)) for x in (*stack, *sigma)]  # enough rows for code without packed values
-    for x, y in zip(rows, fj.variable_stiffness_motion(robot, *four)):
+    for x, y in zip(rows, fj.motor_motion(robot, *four[:5], stiffness=four[5:])):
         assert np.array_equal(np.tile(x, (4, 1)), y, equal_nan=True)
     assert finite.sum() > 5
     for k in np.flatnonzero(finite)[:3]:
-        one = fj.variable_stiffness_motion(robot, *stack[:, k], *sigma[:, k])
-        expected = evaluate(fj.variable_stiffness_motion, robot, *stack[:, k], *sigma[:, k])
+        one = fj.motor_motion(robot, *stack[:, k], stiffness=list(sigma[:, k]))
+        expected = evaluate(fj.motor_motion, robot, *stack[:, k], stiffness=list(sigma[:, k]))
         for name, x, y, z in zip(one._fields, one, rows, expected):
             assert np.array_equal(x, y[k]), name
             assert relative_error(x, z) < 1e-11, name
@@ -424,9 +431,9 @@ def test_rows_out_of_reach_are_nan_in_a_batch():
     sigma[1:] = 0.0
     sigma[0, 17, 1] = 700.0
     finite = np.empty(100, dtype=bool)
-    found = fj.variable_stiffness_inverse_dynamics(VSA, *stack, *sigma, finite=finite)
+    found = fj.inverse_dynamics(VSA, *stack, stiffness=list(sigma), finite=finite)
     assert np.flatnonzero(~finite).tolist() == [17]
-    assert np.flatnonzero(np.isnan(found.tau_1).any(axis=1)).tolist() == [17]
+    assert np.flatnonzero(np.isnan(found[:, :3]).any(axis=1)).tolist() == [17]
 
 
 def message(call, *arguments, **keywords):
@@ -438,46 +445,46 @@ def message(call, *arguments, **keywords):
 def test_errors_name_joint_and_range():
     rest = np.zeros((5, 3))
     sigma = np.array([[1000.0, 1000.0, 700.0], *np.zeros((2, 3))])
-    text = message(fj.variable_stiffness_inverse_dynamics, VSA, *rest, *sigma)
+    text = message(fj.inverse_dynamics, VSA, *rest, stiffness=sigma)
     for words in ("'joint3'", "700 Nm/rad", "reaches from 801.", "to 12"):
         assert words in text
     sigma[0, 2] = 1e6
-    assert "reaches from" in message(fj.variable_stiffness_motion, VSA, *rest, *sigma)
+    assert "reaches from" in message(fj.motor_motion, VSA, *rest, stiffness=sigma)
     horizontal = fj.gravity_torque(VSA, np.zeros(3))
-    sigma[0] = fj.feasible_stiffness(VSA, horizontal).lower + 1e-12
-    assert "cannot be set apart" in message(fj.variable_stiffness_motion, VSA, *rest, *sigma)
+    sigma[0] = fj.dynamics.feasible_stiffness(VSA, horizontal).lower + 1e-12
+    assert "cannot be set apart" in message(fj.motor_motion, VSA, *rest, stiffness=sigma)
     load = {"wrenches": {VSA.tool: [[0.0, 0.0, 1e5, 0.0, 0.0, 0.0], np.zeros(6), np.zeros(6)]}}
     sigma[0] = 1000.0
-    assert "'joint2'" in (text := message(fj.variable_stiffness_motion, VSA, *rest, *sigma, **load))
+    assert "'joint2'" in (text := message(fj.motor_motion, VSA, *rest, stiffness=sigma, **load))
     assert "ask for less torque" in text
     equal = np.full(3, 0.1)
-    text = message(fj.variable_stiffness_linearization, VSA, *rest[:2], equal, equal, *rest[:4])
+    text = message(paired_linearization, VSA, *rest[:2], equal, equal, *rest[:4])
     assert "'joint1'" in text and "0.1 and 0.1" in text and "singular" in text
 
 
 @pytest.mark.parametrize(
     ("algorithm", "arrays", "instead"),
     [
-        (fj.inverse_dynamics, 5, "variable_stiffness_inverse_dynamics"),
-        (fj.motor_motion, 5, "variable_stiffness_motion"),
-        (fj.elastic_forward_dynamics, 5, "variable_stiffness_forward_dynamics"),
-        (fj.forward_dynamics, 3, "variable_stiffness_forward_dynamics"),
-        (fj.feedback_linearization, 5, "variable_stiffness_linearization"),
-        (fj.feedback_linearization_from_positions, 5, "variable_stiffness_linearization"),
-        (fj.linearizing_control, 6, "variable_stiffness_linearization"),
-        (fj.spring_torques, 4, "variable_stiffness_linearization"),
-        (fj.link_state, 4, "variable_stiffness_linearization"),
-        (fj.joint_modes, 1, "ElasticDrive"),
+        (fj.inverse_dynamics, [3] * 5, "stiffness=[sigma, sigma_v, sigma_a]"),
+        (fj.motor_motion, [3] * 5, "stiffness=[sigma, sigma_v, sigma_a]"),
+        (fj.feedback_linearization, [3, 3, 6, 6, 3], "stiffness_command=σ''"),
+        (fj.control.laws.linearizing_control, [3, 3, 6, 6, 3, 3], "motion_and_stiffness_control"),
+        (fj.dynamics.spring_torques, [3, 3, 6, 6], "motor_motion"),
+        (fj.dynamics.link_state, [6, 6, 3, 3], "encoders on the links"),
+        (fj.inverse_dynamics_step, [6, 3, 3, 1, 3, 3, 3, 3, 3], "robot.without_spring_damping()"),
+        (fj.control.joint_modes, [3], "ElasticDrive"),
     ],
 )
-def test_algorithms_of_one_motor_a_joint_say_what_to_use(algorithm, arrays, instead):
-    text = message(algorithm, VSA, *np.zeros((arrays, 3)))
+def test_what_variable_stiffness_needs_is_named(algorithm, arrays, instead):
+    text = message(algorithm, VSA, *(np.zeros(n) if n > 1 else np.array(0.0) for n in arrays))
     assert "'joint1'" in text and instead in text
+    text = message(fj.forward_dynamics, VSA, *np.zeros((3, 3)))
+    assert "needs q, v, theta, theta_v, tau for 'vsa_3r', whose joints have variable stiffness" in text
 
 
 def test_rigid_joints_cannot_be_linearized():
     robot = ROBOTS["every kind"]
-    assert "is rigid" in message(fj.variable_stiffness_linearization, robot, *np.zeros((8, robot.n)))
+    assert "is rigid" in message(paired_linearization, robot, *np.zeros((8, robot.n)))
 
 
 def test_free_parameters_and_derivatives():
@@ -485,10 +492,12 @@ def test_free_parameters_and_derivatives():
     rng = np.random.default_rng(3)
     stack, sigma = rng.normal(size=(5, 3)) * 0.3, np.array([np.full(3, 1000.0), *rng.normal(size=(2, 3)) * 50])
     paths = tuple(f"joint2.drive.spring_{k}.cubic" for k in (1, 2))
-    kernel = fj.compile(fj.variable_stiffness_inverse_dynamics, VSA, free=paths)
-    nominal = fj.variable_stiffness_inverse_dynamics(VSA, *stack, *sigma)
-    for found, expected in zip(kernel(*stack, *sigma, 2000.0, 2000.0), nominal):
+    kernel = fj.compile(fj.inverse_dynamics, VSA, free=paths, stiffness=3)
+    nominal = fj.inverse_dynamics(VSA, *stack, stiffness=list(sigma))
+    for found, expected in zip(np.split(kernel(*stack, *sigma, 2000.0, 2000.0), 2), np.split(nominal, 2)):
         assert relative_error(found, expected) < 1e-11
-    exact = fj.compile(fj.variable_stiffness_inverse_dynamics, VSA, derivatives=[("tau_1", paths[0])])(*stack, *sigma)
-    high, low = (kernel(*stack, *sigma, 2000.0 + h, 2000.0).tau_1 for h in (0.05, -0.05))
-    assert relative_error(exact, (high - low) / 0.1) < 1e-6
+    derivatives = fj.compile(fj.inverse_dynamics, VSA, derivatives=[("tau", paths[0])], stiffness=3)
+    exact = derivatives(*stack, *sigma)
+    high, low = (kernel(*stack, *sigma, 2000.0 + h, 2000.0) for h in (0.05, -0.05))
+    for motors in (slice(0, 3), slice(3, 6)):
+        assert relative_error(exact[motors], (high - low)[motors] / 0.1) < 1e-6

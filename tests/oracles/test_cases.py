@@ -7,6 +7,7 @@ import flexjoint as fj
 from support.cases import case_names, load_case, robot_of_case
 from support.errors import relative_error
 from support.evaluate import Symbolic
+from support.motors import paired_linearization, paired_motion, pairs
 
 TOLERANCE = 1e-12
 ELASTIC, LINEARIZED, ANTAGONISTIC, RIGID = map(case_names, ("ejnea", "fblin", "vsa", "modne004"))
@@ -26,7 +27,7 @@ def states(case):
 def test_torque_derivatives(name):
     case = load_case(name)
     robot = robot_of_case(case)
-    assert all(robot.elastic)
+    assert all(robot.compliant)
     f = Symbolic(fj.torque_derivatives, robot, *case["D"][:, 0], order=2, **wrenches_of(case, 0))
     for b in states(case):
         found = f(*case["D"][:, b], **wrenches_of(case, b))
@@ -102,8 +103,8 @@ def test_feedback_linearization(name):
     case = load_case(name)
     robot = robot_of_case(case)
     state = [case[key] for key in ("q", "qd", "tau_e_in", "tau_e_d_in")]
-    found = fj.feedback_linearization(robot, *state, case["v"])
-    motion = fj.link_motion(robot, *state)
+    found = fj.feedback_linearization(robot, *state, case["v"], measured="q tau_e")
+    motion = fj.dynamics.link_motion(robot, *state)
     for b, tau in enumerate(found):
         assert relative_error(tau, case["tau"][b]) < case["tol_rel"]
         assert relative_error(motion.a[b], case["q2"][b]) < case["tol_rel"]
@@ -133,11 +134,11 @@ def test_variable_stiffness(name):
     """All states as one batch, through the kernels; every quantity on the way."""
     case = load_case(name)
     robot = robot_of_case(case)
-    assert all(robot.antagonistic)
-    found = fj.variable_stiffness_motion(robot, *case["D"], *case["S"])
+    assert all(robot.variable_stiffness)
+    found = paired_motion(robot, *case["D"], *case["S"])
     for ours, theirs in NAMES_OF.items():
         assert relative_error(getattr(found, ours), case[theirs]) < TOLERANCE, ours
-    torques = fj.variable_stiffness_inverse_dynamics(robot, *case["D"], *case["S"])
+    torques = pairs(robot, fj.inverse_dynamics(robot, *case["D"], stiffness=list(case["S"])))
     for ours, theirs, springs in zip(torques, (case["tau1"], case["tau2"]), (case["tau_e1"], case["tau_e2"])):
         assert relative_error(ours, theirs) < TOLERANCE
         assert relative_error(ours, springs) > 1e-3, "the motor's share is missing or too small to be seen"
@@ -148,7 +149,7 @@ def test_variable_stiffness_as_feedback_linearization(name):
     """The torques of the motion from its state alone, with its snap and stiffness acceleration as commands."""
     case = load_case(name)
     state = [*case["D"][:2], case["phi1"], case["phi2"], case["phi1_d"], case["phi2_d"]]
-    found = fj.variable_stiffness_linearization(robot_of_case(case), *state, case["D"][4], case["S"][2])
+    found = paired_linearization(robot_of_case(case), *state, case["D"][4], case["S"][2])
     assert relative_error(found.tau_1, case["tau1"]) < case["tol_rel"]
     assert relative_error(found.tau_2, case["tau2"]) < case["tol_rel"]
 
@@ -182,7 +183,7 @@ def test_coriolis_factorizations(name):
     for variant in ("0001", "1110", "christoffel"):
         C = Symbolic(fj.coriolis_matrix, robot, *states[0][:2], variant=variant)
         product = Symbolic(fj.coriolis_product, robot, *states[0][:3], variant=variant)
-        law = Symbolic(fj.modified_newton_euler, robot, *states[0], variant=variant)
+        law = Symbolic(fj.dynamics.modified_newton_euler, robot, *states[0], variant=variant)
         for b, (q, v, v_r, a_r) in enumerate(states):
             expected = case[f"C_{variant}"][b]
             assert relative_error(C(q, v), expected) < TOLERANCE

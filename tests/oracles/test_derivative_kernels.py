@@ -89,7 +89,7 @@ CASES = {
     "forward": (fj.forward_dynamics, TREE, FREE, {"wrenches": {"link3": 1}, "base": BASE}),
     "mass_matrix": (fj.mass_matrix, TREE, FREE, {}),
     "energy": (fj.kinetic_energy, MIXED, FREE, {}),
-    "momentum": (fj.momentum, TREE, FREE, {}),
+    "momentum": (fj.spatial_momentum, TREE, FREE, {}),
     "kinematics": (fj.forward_kinematics, MIXED, FREE, {}),
     "jacobian": (fj.jacobian, MIXED, FREE, {}),
     "joint_wrenches": (fj.joint_wrenches, TREE, FREE, {}),

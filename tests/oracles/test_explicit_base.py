@@ -11,6 +11,7 @@ import flexjoint as fj
 from flexjoint.robot import BASE, Joint, Link, Robot
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.motors import forward
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 from support.rotors import explicit, with_random_rotors
 
@@ -68,14 +69,14 @@ def test_moving_base_wrench_and_friction(name):
     tau[order] = pin.rnea(model, data, *full, forces)
     on_links, on_motors = np.split(P.T @ tau[6:], 2)
 
-    elastic = np.array(robot.elastic)
+    elastic = np.array(robot.compliant)
     rub = np.array([x.drive.motor.viscous_friction for x in robot.joints])
     on_links += np.array([x.viscous_friction for x in robot.joints]) * v + np.where(elastic, 0.0, rub * v)
     K = np.array([x.drive.stiffness if isinstance(x.drive, fj.ElasticDrive) else 0.0 for x in robot.joints])
     motors = np.where(elastic, on_motors + K * (theta - q) + rub * theta_v, on_links)
 
     around = {"wrenches": {link.name: [w]}, "base": base_motion(base_v, base_a)}
-    found = evaluate(fj.generalized_forces, robot, q, theta, v, theta_v, a, theta_a, **around)
+    found = evaluate(fj.dynamics.generalized_forces, robot, q, v, theta, theta_v, a, theta_a, **around)
     assert relative_error(found.tau_e, on_links) < TOLERANCE
     assert relative_error(found.tau, motors) < TOLERANCE
     for row, x in zip(found.joint_wrenches, robot.links):
@@ -86,6 +87,6 @@ def test_moving_base_wrench_and_friction(name):
     # the same accelerations come back when the springs' torques are those the links need
     deflected = np.where(elastic, q + on_links / np.where(elastic, K, 1.0), q)
     tau = np.where(elastic, on_motors + rub * theta_v + on_links, on_links)
-    back = evaluate(fj.elastic_forward_dynamics, robot, q, deflected, v, theta_v, tau, **around)
+    back = evaluate(forward, robot, q, v, deflected, theta_v, tau, **around)
     assert relative_error(back.a, a) < TOLERANCE
     assert not any(elastic) or relative_error(back.theta_a[elastic], theta_a[elastic]) < TOLERANCE

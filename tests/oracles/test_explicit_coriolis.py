@@ -34,7 +34,7 @@ def each(names=ROBOTS):
 
 
 def independent(robot):
-    return np.array([*range(robot.n), *(robot.n + i for i in range(robot.n) if robot.elastic[i])])
+    return np.array([*range(robot.n), *(robot.n + i for i in range(robot.n) if robot.compliant[i])])
 
 
 def random_state(robot, count):
@@ -58,33 +58,35 @@ def stacked(robot, links, motors):
 def test_links_and_motors(robot):
     q, v, theta_v, v_a, theta_v_a = random_state(robot, 5)
     C, made, x, columns = oracle(robot, q, v, theta_v)
-    assert relative_error(evaluate(fj.coupled_coriolis_matrix, robot, q, v, theta_v), C) < TOLERANCE
-    found = evaluate(fj.coupled_coriolis_product, robot, q, v, theta_v, v_a, theta_v_a)
+    assert relative_error(evaluate(fj.coriolis_matrix, robot, q, v, theta_v, motors=True), C) < TOLERANCE
+    found = evaluate(fj.coriolis_product, robot, q, v, theta_v, v_a, theta_v_a, motors=True)
     assert relative_error(stacked(robot, *found), C @ stacked(robot, v_a, theta_v_a)) < TOLERANCE
     speeds = stacked(robot, v, theta_v)
     transposed = C.T @ speeds
     scale = max(1.0, np.abs(C).max() * np.abs(speeds).max())
     assert np.abs(transposed[robot.n :]).max(initial=0.0) < TOLERANCE * scale, "T does not depend on θ"
-    found = evaluate(fj.coupled_transpose_product, robot, q, v, theta_v)
-    assert relative_error(found, transposed[: robot.n]) < TOLERANCE
+    found = evaluate(fj.coriolis_transpose_product, robot, q, v, theta_v, motors=True)
+    assert relative_error(found.links, transposed[: robot.n]) < TOLERANCE and not np.any(found.motors)
     M = columns.T @ pinocchio_mass_matrix(made, x) @ columns
-    found = evaluate(fj.coupled_momentum, robot, q, v, theta_v)
+    found = evaluate(fj.generalized_momentum, robot, q, v, theta_v, motors=True)
     assert relative_error(stacked(robot, *found), M @ speeds) < TOLERANCE
+    energy = evaluate(fj.kinetic_energy, robot, q, v, theta_v, motors=True)
+    assert relative_error(energy, speeds @ M @ speeds / 2) < TOLERANCE
 
 
 @each()
 def test_rate_of_inertia(robot):
     q, v, theta_v = random_state(robot, 3)
     C, *_ = oracle(robot, q, v, theta_v)
-    assert relative_error(evaluate(fj.coupled_mass_matrix_rate, robot, q, v), C + C.T) < TOLERANCE
+    assert relative_error(evaluate(fj.mass_matrix_rate, robot, q, v, motors=True), C + C.T) < TOLERANCE
 
 
 @each()
 @pytest.mark.parametrize("variant", ["christoffel", "0001", "1110"])
 def test_inertia_changes_by_C_and_its_transpose(robot, variant):
     q, v, theta_v = random_state(robot, 3)
-    rate = evaluate(lambda r, q, v: time_derivative(fj.coupled_mass_matrix(r, q), [q, v]), robot, q, v)
-    C = evaluate(fj.coupled_coriolis_matrix, robot, q, v, theta_v, variant=variant)
+    rate = evaluate(lambda r, q, v: time_derivative(fj.mass_matrix(r, q, motors=True), [q, v]), robot, q, v)
+    C = evaluate(fj.coriolis_matrix, robot, q, v, theta_v, variant=variant, motors=True)
     assert relative_error(C + C.T, rate) < 1e-13
 
 
@@ -93,15 +95,16 @@ def test_inertia_changes_by_C_and_its_transpose(robot, variant):
 def test_variants(robot, variant):
     """Matrix and product of one variant are one thing, and their torque is Christoffel's."""
     q, v, theta_v, v_a, theta_v_a = random_state(robot, 5)
-    C = evaluate(fj.coupled_coriolis_matrix, robot, q, v, theta_v, variant=variant)
-    product = Symbolic(fj.coupled_coriolis_product, robot, q, v, theta_v, v_a, theta_v_a, variant=variant)
+    C = evaluate(fj.coriolis_matrix, robot, q, v, theta_v, variant=variant, motors=True)
+    options = {"variant": variant, "motors": True}
+    product = Symbolic(fj.coriolis_product, robot, q, v, theta_v, v_a, theta_v_a, **options)
     found = stacked(robot, *product(q, v, theta_v, v_a, theta_v_a))
     assert relative_error(found, C @ stacked(robot, v_a, theta_v_a)) < TOLERANCE
     expected = oracle(robot, q, v, theta_v)[0] @ stacked(robot, v, theta_v)
     assert relative_error(C @ stacked(robot, v, theta_v), expected) < TOLERANCE
 
 
-RIGID = [name for name, robot in ROBOTS.items() if not any(robot.elastic)]
+RIGID = [name for name, robot in ROBOTS.items() if not any(robot.compliant)]
 
 
 @each(RIGID)
@@ -116,7 +119,10 @@ def test_rigid_joints_geared_to_their_rotors(robot):
     M = columns.T @ pinocchio_mass_matrix(made, x) @ columns
     torque = evaluate(fj.inverse_dynamics, robot, q, 0 * q, 0 * q) + M @ a + C @ v_a  # gravity by another sweep
     friction = np.array([joint.drive.motor.viscous_friction for joint in robot.joints])
-    assert relative_error(evaluate(fj.modified_newton_euler, robot, q, v, v_a, a), torque + friction * v_a) < TOLERANCE
+    assert (
+        relative_error(evaluate(fj.dynamics.modified_newton_euler, robot, q, v, v_a, a), torque + friction * v_a)
+        < TOLERANCE
+    )
 
 
 @each(RIGID)
@@ -126,8 +132,8 @@ def test_adaptive_control_knows_the_rotors(robot):
     Lambda, K_D = np.full(robot.n, 3.0), np.full(robot.n, 7.0)
     base = fj.base_parameters(robot)
     Gamma = np.ones(len(base.names))
-    known, _ = evaluate(fj.adaptive_torque, robot, *arrays, Lambda, K_D, Gamma, base.of(robot))
-    law = evaluate(fj.passivity_torque, robot, *arrays, Lambda, Lambda * K_D, K_D)
+    known, _ = evaluate(fj.control.laws.adaptive_torque, robot, *arrays, Lambda, K_D, Gamma, base.of(robot))
+    law = evaluate(fj.control.laws.passivity_torque, robot, *arrays, Lambda, Lambda * K_D, K_D)
     assert relative_error(known, law) < TOLERANCE
 
 
@@ -137,8 +143,8 @@ def test_the_gradient_of_the_energy():
     q, v, theta_v = random_state(robot, 3)
 
     def gradient(robot, q, v, theta_v):
-        x = ca.vertcat(v, *[theta_v[i] for i in range(robot.n) if robot.elastic[i]])
-        return ca.gradient(ca.dot(x, fj.coupled_mass_matrix(robot, q) @ x) / 2, q)
+        x = ca.vertcat(v, *[theta_v[i] for i in range(robot.n) if robot.compliant[i]])
+        return ca.gradient(ca.dot(x, fj.mass_matrix(robot, q, motors=True) @ x) / 2, q)
 
-    found = evaluate(fj.coupled_transpose_product, robot, q, v, theta_v)
+    found = evaluate(fj.coriolis_transpose_product, robot, q, v, theta_v, motors=True).links
     assert relative_error(found, evaluate(gradient, robot, q, v, theta_v)) < TOLERANCE

@@ -51,4 +51,4 @@ def test_inverse_dynamics(robot, arrays):
 
 
 def test_the_random_chain_has_both_kinds_of_joints():
-    assert {joint.kind for joint in fj.random_robot(5, 3, prismatic=0.4).joints} == {"revolute", "prismatic"}
+    assert {joint.kind.name for joint in fj.random_robot(5, 3, prismatic=0.4).joints} == {"revolute", "prismatic"}

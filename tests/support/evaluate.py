@@ -24,18 +24,23 @@ class Symbolic:
         return self.symbols[-1]
 
     def group(self, value: Any) -> Any:
-        """Stacks of arrays become stacks of symbols; options stay as they are."""
+        """Arrays and stacks of them become symbols; options stay as they are."""
         if hasattr(value, "_asdict"):
             return type(value)(*self.group(value._asdict()).values())
         if isinstance(value, dict):
             return {key: [self.symbol(x) for x in stack] for key, stack in value.items()}
-        return value
+        if isinstance(value, list):
+            return [self.symbol(x) for x in value]
+        return self.symbol(value) if isinstance(value, np.ndarray) else value
 
     def __call__(self, *arrays: Any, **keywords: Any) -> Any:
         leaves = list(arrays)
         for value in keywords.values():
             members = value._asdict() if hasattr(value, "_asdict") else value
-            leaves += [x for stack in members.values() for x in stack] if isinstance(members, dict) else []
+            if isinstance(members, dict):
+                leaves += [x for stack in members.values() for x in stack]
+            elif isinstance(members, list | np.ndarray):
+                leaves += members if isinstance(members, list) else [members]
         found = self.function.call([ca.DM(np.asarray(x, dtype=float)) for x in leaves])
         results = [plain(x) for x in found]
         if hasattr(self.value, "_asdict"):

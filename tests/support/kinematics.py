@@ -43,11 +43,11 @@ def link_poses(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
     for link, parent, k in zip(robot.links, robot.parents, robot.coordinates):
         above = np.eye(4) if parent < 0 else poses[parent]
         T = above @ transform(link.joint.rotation, link.joint.position)
-        poses.append(T if k is None else T @ joint_motion(link.joint.kind, q[k]))
+        poses.append(T if k is None else T @ joint_motion(link.joint.kind.name, q[k]))
     return poses
 
 
-def potential_energy(robot: Robot, q: np.ndarray) -> float:
+def gravity_energy(robot: Robot, q: np.ndarray) -> float:
     """U = −Σ m gᵀ c."""
     poses = link_poses(robot, q)
     return -sum(x.mass * robot.gravity @ (T @ [*x.com, 1.0])[:3] for x, T in zip(robot.links, poses))
@@ -61,7 +61,7 @@ def symbolic_poses(robot: Robot, q: Any) -> list[Any]:
         T = above @ ca.SX(ca.DM(transform(link.joint.rotation, link.joint.position)))
         if k is not None:
             moved = ca.SX.eye(4)
-            if link.joint.kind == "revolute":
+            if link.joint.kind.name == "revolute":
                 c, s = ca.cos(q[k]), ca.sin(q[k])
                 moved[0, 0], moved[0, 1], moved[1, 0], moved[1, 1] = c, -s, s, c
             else:

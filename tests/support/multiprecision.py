@@ -110,12 +110,12 @@ def link_torques(robot: Robot, stack: Sequence[Any], order: int) -> list[list[An
         if parent >= 0:
             R0, p0, w = product(R[parent], R0), add(p[parent], on_vector(R[parent], p0)), omega[parent]
         z = column(R0, 2)
-        if link.joint.kind == "revolute":
+        if link.joint.kind.name == "revolute":
             s, c = sine_and_cosine(q[i])
             zero, one = constant(0, degree), constant(1, degree)
             R0 = product(R0, [[c, scaled(-1, s), zero], [s, c, zero], [zero, zero, one]])
             w = add(w, [times(rate(q[i]), x[:-1]) for x in z])
-        elif link.joint.kind == "prismatic":
+        elif link.joint.kind.name == "prismatic":
             p0 = add(p0, [times(q[i], x) for x in z])
         R.append(R0)
         p.append(p0)
@@ -136,7 +136,7 @@ def link_torques(robot: Robot, stack: Sequence[Any], order: int) -> list[list[An
             if k is None:
                 continue
             z = [x[: order + 1] for x in column(R[j], 2)]
-            if robot.links[j].joint.kind == "revolute":
+            if robot.links[j].joint.kind.name == "revolute":
                 arm = [x[: order + 1] for x in minus(centre, p[j])]
                 tau[k] = plus(tau[k], dot(force, cross(z, arm)), dot(moment, z))
             else:
@@ -156,7 +156,7 @@ def link_torques(robot: Robot, stack: Sequence[Any], order: int) -> list[list[An
 def motor_torques(robot: Robot, stack: Sequence[Any], precision: int = PRECISION) -> list[Any]:
     """τ = τ_e + B (q'' + τ_e''/K) of elastic joints, the joint torque of the others."""
     with mpmath.workprec(precision):
-        tau = link_torques(robot, stack, 2 if any(robot.elastic) else 0)
+        tau = link_torques(robot, stack, 2 if any(robot.compliant) else 0)
         found = []
         for i, joint in enumerate(robot.joints):
             x = tau[0][i]

@@ -46,7 +46,7 @@ def pinocchio_model(robot: Robot, *, motors: bool = False) -> pin.Model:
         placement = pose * pin.SE3(np.array(link.joint.rotation), np.array(link.joint.position))
         if link.joint.moves:
             mounts[i] = (
-                model.addJoint(ancestor, MODEL[link.joint.kind](), placement, link.joint.name),
+                model.addJoint(ancestor, MODEL[link.joint.kind.name](), placement, link.joint.name),
                 pin.SE3.Identity(),
             )
         else:

@@ -108,12 +108,12 @@ def explicit(robot: Robot) -> Explicit:
         It, Ia = motor.transverse_inertia, motor.axial_inertia
         inertia = np.diag([It, It, Ia])
         bodies.append(Link(f"rotor_of_{joint.name}", mount, carrier, motor.mass, np.zeros(3), inertia))
-        rows.append(motor.gear_ratio * np.eye(2 * robot.n)[i + robot.n * robot.elastic[i]])
+        rows.append(motor.gear_ratio * np.eye(2 * robot.n)[i + robot.n * robot.compliant[i]])
     made = Robot(f"explicit_{robot.name}", (*bare, *bodies), robot.gravity, robot.tool, allow_unphysical=True)
     return Explicit(made, np.array(rows))
 
 
-def eliminated_exactly(robot: Robot, stack: np.ndarray, orders: fj.Orders) -> list[Any]:
+def eliminated_exactly(robot: Robot, stack: np.ndarray, orders: fj.dynamics.Orders) -> list[Any]:
     """Motor torques of a chain with all joints elastic and their motors on the parent links, in 200 bits.
 
     Tip to base over the explicit bodies: with the motors beyond joint i known, its link torque and derivatives follow.

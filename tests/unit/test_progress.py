@@ -30,7 +30,7 @@ def test_compilation_is_reported(caplog, monkeypatch, tmp_path):
     """Once: a kernel from the disk is neither traced nor compiled."""
     monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path))
     robot = fj.random_robot(1, 3, name="reported")
-    law = fj.MotorPD(robot, [10.0, 1.0])
+    law = fj.control.MotorPD(robot, [10.0, 1.0])
     with caplog.at_level(logging.INFO, logger=progress.LOGGER):
         fj.simulate(robot, law, np.zeros(1), 0.01, start=fj.JointState(*np.zeros((4, 1))), check=False)
     begun = [x for x in caplog.messages if not x.endswith(" s")]

@@ -6,7 +6,7 @@ import pytest
 
 from flexjoint.robot.random_robots import random_robot
 from support.cases import case_names, load_case, robot_of_case
-from support.kinematics import link_poses, potential_energy
+from support.kinematics import gravity_energy, link_poses
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_model, pinocchio_order, pinocchio_rnea
 
 ROBOTS = [
@@ -38,9 +38,7 @@ def test_link_frames(robot):
 def test_gravity_torques_are_the_gradient_of_the_potential(robot):
     q, _, _ = random_motion(robot)
     h = 1e-5
-    slope = [
-        (potential_energy(robot, q + h * e) - potential_energy(robot, q - h * e)) / (2 * h) for e in np.eye(robot.n)
-    ]
+    slope = [(gravity_energy(robot, q + h * e) - gravity_energy(robot, q - h * e)) / (2 * h) for e in np.eye(robot.n)]
     g = pinocchio_rnea(robot, q, 0 * q, 0 * q)
     np.testing.assert_allclose(g, slope, atol=1e-7 * np.max(np.abs(g)))
 
@@ -57,7 +55,7 @@ def test_mass_matrix_is_the_derivative_of_the_torques(robot):
 def test_cases_become_robots(name):
     case = load_case(name)
     robot = robot_of_case(case, allow_unphysical=name == "mixed003_table1")
-    assert "".join(j.kind[0].upper() for j in robot.joints) == case["robot"]["type"]
+    assert "".join(j.kind.letter for j in robot.joints) == case["robot"]["type"]
     assert robot.tool == "tool"
 
 

@@ -38,7 +38,7 @@ def warn_of_noise(robot: Robot, trajectory: Trajectory, torque: Callable[[FloatA
     share = np.where(noise > ROUNDING * size.max(), noise / np.where(size > 0, size, 1.0), 0.0)
     if share.max() > NOISY:
         i = int(np.where(share > NOISY, noise, 0.0).argmax())
-        unit = "N" if robot.joints[i].kind == "prismatic" else "Nm"
+        unit = robot.joints[i].kind.unit("Nm | N")
         filtered = "a lower cutoff" if trajectory.cutoff else "a cutoff"
         warn(
             f"{robot.name:.200}: the torque of joint '{robot.joints[i].name:.200}' is {size[i]:.3g} {unit} (root mean "

@@ -10,18 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..checks import finite
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import JointState
 from ..control.sampling import configuration
 from ..drives import ElasticDrive
-from ..dynamics.drivetrain.deflection import spring_motion
-from ..dynamics.drivetrain.rotors import coupled_mass_matrix
-from ..dynamics.inverse import refuse_antagonism
+from ..dynamics.drivetrain.springs import spring_motion
+from ..dynamics.inertia import mass_matrix
 from ..dynamics.links import gravity_torque
-from ..dynamics.recursion.composite_bodies import mass_matrix
+from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..html import table
 from ..robot import Robot
@@ -185,7 +184,7 @@ def linearize(robot: Robot, state: ArrayLike | JointState, tau: ArrayLike | None
 
     Example:
         >>> import flexjoint as fj
-        >>> model = fj.linearize(fj.load("hua_3r"), [0.2, 0.5, -0.4])
+        >>> model = fj.analysis.linearize(fj.load("hua_3r"), [0.2, 0.5, -0.4])
         >>> A, B, C, D = model.system("load.joint1", "q.*")
     """
     if isinstance(state, tuple) and not isinstance(state, JointState):
@@ -242,11 +241,11 @@ def slopes(robot: Robot) -> Kernel:
 
 def pushed(robot: Robot, q: FloatArray, p: int) -> FloatArray:
     """Acceleration of each free coordinate per unit force on each link, (p, n)."""
-    if any(robot.antagonistic):
+    if any(robot.variable_stiffness):
         found = np.zeros((p, robot.n))
         found[: robot.n] = np.linalg.inv(mass_matrix(robot, q))
         return found
-    return np.linalg.inv(coupled_mass_matrix(robot, q))[:, : robot.n]
+    return np.linalg.inv(mass_matrix(robot, q, motors=True))[:, : robot.n]
 
 
 def outputs(
@@ -261,7 +260,7 @@ def outputs(
         name, i = robot.motor_names[k], robot.motor_joints[k]
         c = getattr(robot.joints[i].drive, "c", 1) if k >= robot.n else 1  # whether θ_2 counts from the link
         found[f"deflection.{name}"] = unit[f"theta.{name}"] - c * unit[f"q.{joints[i]}"], none
-    return found | {f"tau_e.{x}": (springs[i], none) for i, x in enumerate(joints) if robot.elastic[i]}
+    return found | {f"tau_e.{x}": (springs[i], none) for i, x in enumerate(joints) if robot.compliant[i]}
 
 
 def joint_eigenfrequencies(robot: Robot, q: ArrayLike) -> FloatArray:
@@ -277,14 +276,13 @@ def joint_eigenfrequencies(robot: Robot, q: ArrayLike) -> FloatArray:
     Damping and the gradient of gravity are neglected, as in `joint_modes`, which also gives the mode shapes at one
     configuration.
     """
-    refuse_antagonism(
-        "joint_eigenfrequencies", robot, "a robot whose drives are ElasticDrive, of the stiffness in question"
-    )
+    instead = "a robot whose drives are ElasticDrive, of the stiffness in question"
+    require("joint_eigenfrequencies", robot, constant_stiffness(instead))
     q = np.asarray(q, dtype=float)
     if q.shape[-1:] != (robot.n,) or not np.all(np.isfinite(q)):
         raise InputError(f"joint_eigenfrequencies: q has shape {q.shape}; it must be (..., {robot.n}) finite numbers")
-    springs = np.flatnonzero(robot.elastic)
-    M = coupled_mass_matrix(robot, q)
+    springs = np.flatnonzero(robot.compliant)
+    M = mass_matrix(robot, q, motors=True)
     bending = np.zeros((M.shape[-1], len(springs)))  # generalized force of a unit spring torque; times √k below
     bending[springs, range(len(springs))] = -1.0
     bending[robot.n :] = np.eye(len(springs))

@@ -22,8 +22,9 @@ import numpy as np
 
 from ..checks import finite, positive, whole
 from ..drives import Motor
-from ..dynamics.inverse import inverse_dynamics, needed_order, refuse_antagonism
+from ..dynamics.inverse import inverse_dynamics, needed_order
 from ..dynamics.recursion.bodies import bodies
+from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..html import table
 from ..robot import Robot
@@ -154,7 +155,8 @@ def compare_rotor_models(
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.compare_rotor_models(fj.load("hua_3r"), fj.RestToRest([0.0] * 3, [0.8] * 3, 1.0)).simpler
+        >>> motion = fj.trajectory.RestToRest([0.0] * 3, [0.8] * 3, 1.0)
+        >>> fj.analysis.compare_rotor_models(fj.load("hua_3r"), motion).simpler
         ['no rotors', 'armature', 'geared', 'Spong']
     """
     name = "compare_rotor_models"
@@ -186,7 +188,7 @@ def rotor_models(robot: Robot) -> dict[str, Robot]:
         "no rotors": with_motors(rigid, inertia=0.0, gear_ratio=None),
         "armature": with_motors(rigid, gear_ratio=None),
     }
-    if any(robot.elastic):
+    if any(robot.compliant):
         models["geared"] = robot.rigid()
     return {**models, "Spong": robot.with_fidelity("spong"), REFERENCE: robot}
 
@@ -218,7 +220,7 @@ def with_motors(robot: Robot, **changes: Any) -> Robot:
 
 def complete(robot: Robot, gear_ratio: float | None = None) -> Robot:
     """The robot in the complete model, with `gear_ratio` for motors that have none."""
-    refuse_antagonism("compare_rotor_models", robot, "robot.rigid() or springs that are not variable")
+    require("compare_rotor_models", robot, constant_stiffness("robot.rigid() or springs that are not variable"))
     drives: list[Any] = [joint.drive for joint in robot.joints]
     if not any(drive and drive.motor.inertia for drive in drives):
         raise InputError(f"compare_rotor_models: no motor of {robot.name} has an inertia; there is nothing to compare")
@@ -240,7 +242,7 @@ def comparable(robot: Robot, trajectory: Trajectory) -> tuple[Robot, tuple[str, 
         inverse_dynamics(robot, *trajectory(0.0, needed_order(robot)))  # raises InputError for such springs
         return robot, ()
     except InputError as reason:
-        if not any(robot.elastic):
+        if not any(robot.compliant):
             raise
         stiff = robot.rigid()
         require_smoothness(trajectory, robot=stiff)

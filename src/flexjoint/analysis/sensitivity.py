@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
-from ..dynamics.drivetrain.variable_stiffness import variable_stiffness_inverse_dynamics
+from ..algorithm.compile import compile
 from ..dynamics.inverse import inverse_dynamics
 from ..errors import InputError
 from ..html import table
@@ -50,7 +49,7 @@ def sensitivity(
     robot: Robot,
     q: Sequence[FloatArray] | FloatArray,
     uncertain: Mapping[str, float | str],
-    sigma: Sequence[FloatArray] | FloatArray | None = None,
+    stiffness: Sequence[FloatArray] | FloatArray | None = None,
     wrenches: Mapping[str, Sequence[FloatArray]] | None = None,
 ) -> dict[str, Band]:
     """Error bands of the motor torques along a motion of a robot with uncertain parameters.
@@ -60,36 +59,35 @@ def sensitivity(
         q: Motion [q, q', q'', ...] as a trajectory gives it, each (..., n), rad or m.
         uncertain: Deviation per path or pattern of parameters, a number in the unit of the parameter or a share of its
             value: {"*.mass": "5%", "link3.com": 0.01}.
-        sigma: Stiffness [σ, σ', σ''] of the joints, each (..., n), Nm/rad or N/m; only for robots with variable
+        stiffness: Stiffness [σ, σ', σ''] of the joints, each (..., n), Nm/rad or N/m; only for robots with variable
             stiffness.
         wrenches: Wrenches on links by name, each a list [w, w', ...] of (..., 6); by default none.
 
     Returns:
-        {"tau": Band}, with `sigma` {"tau_1": Band, "tau_2": Band}.
+        {"tau": Band}, each array (..., motors), in the order of `robot.motor_names`.
 
     Raises:
         InputError: A path matches no parameter or a deviation is not positive.
 
     Example:
         >>> import flexjoint as fj
-        >>> motion = fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0)
-        >>> band = fj.sensitivity(fj.load("kuka_lwr"), motion([0.5, 1.0]), {"*.mass": "5%"})["tau"]
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0)
+        >>> band = fj.analysis.sensitivity(fj.load("kuka_lwr"), motion([0.5, 1.0]), {"*.mass": "5%"})["tau"]
     """
     if not uncertain:
         raise InputError("sensitivity: uncertain is empty; name parameters and deviations, such as {'*.mass': '5%'}")
     chosen = select_all(robot, tuple(uncertain))
     deviations = {x.path: deviation(x, given) for x, given in zip(chosen, uncertain.values())}
-    algorithm = inverse_dynamics if sigma is None else variable_stiffness_inverse_dynamics
-    names = ["tau"] if sigma is None else ["tau_1", "tau_2"]
-    pairs = [(name, pattern) for name in names for pattern in deviations]
+    pairs = [("tau", pattern) for pattern in deviations]
     loads = dict(wrenches or {})
     counts: dict[str, Any] = {"wrenches": {link: len(stack) for link, stack in loads.items()}} if loads else {}
-    kernel = compile(algorithm, robot, derivatives=pairs, **counts)
-    rest = [*([] if sigma is None else sigma), *(x for stack in loads.values() for x in stack)]
+    if stiffness is not None:
+        counts["stiffness"] = len(stiffness)
+    kernel = compile(inverse_dynamics, robot, derivatives=pairs, **counts)
+    rest = [*([] if stiffness is None else stiffness), *(x for stack in loads.values() for x in stack)]
     slopes = kernel(*q[: len(kernel.inputs) - len(rest)], *rest)
     slopes = [slopes] if len(pairs) == 1 else slopes
-    changes = {pair: columns(slope, deviations[pair[1]]) for pair, slope in zip(pairs, slopes)}
-    return {name: band([changes[name, pattern] for pattern in deviations]) for name in names}
+    return {"tau": band([columns(slope, deviations[pattern]) for (_, pattern), slope in zip(pairs, slopes)])}
 
 
 def deviation(parameter: Parameter, given: float | str) -> FloatArray:

@@ -13,12 +13,13 @@ import numpy as np
 
 from ..algorithm.signals import SIGNALS
 from ..checks import finite
-from ..dynamics.drivetrain.damped import damped_motion
-from ..dynamics.inverse import inverse_dynamics, motor_motion, needed_order, warn_of_friction
+from ..dynamics.along import inverse_dynamics_along
+from ..dynamics.inverse import inverse_dynamics, needed_order
+from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..html import table as html_table
 from ..results.columns import BLOCK, Column
-from ..robot import Robot
+from ..robot import JointKind, Robot
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
 from ..types import FloatArray
@@ -135,13 +136,13 @@ def units(robot: Robot, quantity: str) -> list[str]:
     """Unit of a quantity per joint."""
     stem, _, what = quantity.rpartition("_")
     name = stem if what in OF_A_QUANTITY else quantity
-    turning, sliding = SIGNALS[name].unit.split(" | ")
     kinds = second_kinds(robot) if name.endswith("_2") else [joint.kind for joint in robot.joints]
-    return [sliding if kind == "prismatic" else turning for kind in kinds]
+    signal = {"phi": "deflection"}.get(motor := name.removesuffix("_1").removesuffix("_2"), motor)
+    return [kind.unit(SIGNALS[signal].unit) for kind in kinds]
 
 
-def second_kinds(robot: Robot) -> list[str]:
-    """Kind of the second motor per joint, revolute or prismatic; that of the joint if it has none."""
+def second_kinds(robot: Robot) -> list[JointKind]:
+    """Kind of the second motor per joint; that of the joint if it has none."""
     kinds = robot.motor_kinds
     second = dict(zip(robot.motor_joints[robot.n :], kinds[robot.n :]))
     return [second.get(i, kind) for i, kind in enumerate(kinds[: robot.n])]
@@ -209,7 +210,7 @@ def motor_table(
     Example:
         >>> import flexjoint as fj
         >>> from flexjoint.analysis import motor_table
-        >>> motor_table(fj.load("kuka_lwr"), fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
+        >>> motor_table(fj.load("kuka_lwr"), fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
         <MotorTable of kuka_lwr: 201 samples in 2 s; largest motor torque 22.04 Nm at joint2>
     """
     require_smoothness(trajectory, robot=robot)
@@ -222,7 +223,7 @@ def motor_table(
     bands: list[dict[str, FloatArray]] = []
     for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs have a state
         q = trajectory(now, order=needed_order(robot))
-        motion = damped_motion(robot, trajectory, now, **loads) if damped else motor_motion(robot, *q, **loads)
+        motion = inverse_dynamics_along(robot, trajectory, now, **loads)
         block = {"q": q[0], "v": q[1], "theta": motion.theta, "deflection": motion.deflection, "tau": motion.tau}
         blocks.append(block | ({"tau_rigid": inverse_dynamics(stiff, *q, **loads)} if rigid else {}))
         bands.append(named_bands(sensitivity(robot, q, uncertain, **loads)) if uncertain else {})
@@ -238,9 +239,7 @@ def motor_table(
 
 def recorded_torque(robot: Robot, trajectory: Trajectory, t: FloatArray, loads: dict[str, Any]) -> FloatArray:
     """Motor torque at the times t, (m, n)."""
-    if any(robot.damped):
-        return damped_motion(robot, trajectory, t, **loads).tau
-    return motor_motion(robot, *trajectory(t, order=needed_order(robot)), **loads).tau
+    return inverse_dynamics_along(robot, trajectory, t, **loads).tau
 
 
 def on_the_tool(robot: Robot, wrench: Sequence[float] | None) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.drivetrain.feasibility import feasible_stiffness
-from ..dynamics.drivetrain.variable_stiffness import variable_stiffness_motion
-from ..dynamics.inverse import warn_of_friction
+from ..dynamics.drivetrain.stiffness_range import feasible_stiffness
+from ..dynamics.inverse import MotorMotion, motor_motion
+from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK
 from ..robot import Robot
@@ -58,14 +58,14 @@ class StiffnessTable(JointTable):
 
     def arrays(self) -> dict[str, Any]:
         """Arrays by name, also theta and tau with one column per motor, as in simulations and logs."""
-        second = [i for i, two in enumerate(self.robot.antagonistic) if two]
+        second = [i for i, two in enumerate(self.robot.variable_stiffness) if two]
         pairs = {"theta": (self.theta_1, self.theta_2), "tau": (self.tau_1, self.tau_2)}
         merged = {name: np.hstack([x, y[:, second]]) for name, (x, y) in pairs.items()}
         return {**super().arrays(), **merged, "motors": np.array(self.robot.motor_names)}
 
     def has(self, joint: int, name: str) -> bool:
         of_all = name in ("q", "tau_e") or "_1" in name
-        return of_all or self.robot.antagonistic[joint]
+        return of_all or self.robot.variable_stiffness[joint]
 
 
 def stiffness_table(
@@ -108,12 +108,14 @@ def stiffness_table(
     bands: list[dict[str, FloatArray]] = []
     for now in np.array_split(t, math.ceil(t.size / BLOCK)):
         q, sigma = trajectory(now, order=4), of_all_joints(robot, stiffness(now, order=2))
-        motion = variable_stiffness_motion(robot, *q, *sigma, **loads)
+        motion = motor_motion(robot, *q, stiffness=sigma, **loads)
         check_feasible(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
         block = {"q": q[0], "v": q[1], "sigma": sigma[0], "sigma_lower": lower, "sigma_upper": upper}
-        blocks.append(block | {name: getattr(motion, name) for name in SHOWN})
-        bands.append(named_bands(sensitivity(robot, q, uncertain, sigma, **loads)) if uncertain else {})
+        blocks.append(block | series_of(robot, motion))
+        found = named_bands(sensitivity(robot, q, uncertain, sigma, **loads)) if uncertain else {}
+        pairs = [(name, k, pair(robot, x)[k]) for k in (0, 1) for name, x in found.items()]
+        bands.append({name.replace("tau", f"tau_{k + 1}"): x for name, k, x in pairs})
         progress(now.size)
     series = joined(blocks)
     v = series.pop("v")
@@ -124,15 +126,29 @@ def stiffness_table(
 
     def torque(now: FloatArray) -> FloatArray:
         sigma = of_all_joints(robot, stiffness(now, order=2))
-        return variable_stiffness_motion(robot, *trajectory(now, order=4), *sigma, **loads).tau_1
+        return motor_motion(robot, *trajectory(now, order=4), stiffness=sigma, **loads).tau[..., : robot.n]
 
     warn_of_noise(robot, trajectory, torque)
     return table
 
 
+def pair(robot: Robot, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """First and second motors of all joints from an array over the motors, each (..., n); 0 without a second one."""
+    second = np.zeros((*x.shape[:-1], robot.n))
+    second[..., list(robot.motor_joints[robot.n :])] = x[..., robot.n :]
+    return x[..., : robot.n], second
+
+
+def series_of(robot: Robot, motion: MotorMotion) -> dict[str, FloatArray]:
+    """Columns of the table from the motion of the motors."""
+    names = {"theta": motion.theta, "phi": motion.deflection, "tau": motion.tau}
+    pairs = {f"{name}_{k + 1}": pair(robot, x)[k] for name, x in names.items() for k in (0, 1)}
+    return {name: {**pairs, "tau_e": motion.tau_e}[name] for name in SHOWN}
+
+
 def check_stiffness(robot: Robot, stiffness: Trajectory) -> None:
     """Raise InputError if the stiffness has not one column per joint with variable stiffness, or is not smooth."""
-    joints = sum(robot.antagonistic)
+    joints = sum(robot.variable_stiffness)
     if stiffness.n != joints:
         raise InputError(
             f"the stiffness has {stiffness.n} columns; {robot.name} has {joints} joints with variable stiffness"
@@ -143,18 +159,18 @@ def check_stiffness(robot: Robot, stiffness: Trajectory) -> None:
 def of_all_joints(robot: Robot, stack: FloatArray) -> FloatArray:
     """Stiffness per joint, (..., n), 0 at joints without variable stiffness."""
     full = np.zeros((*stack.shape[:-1], robot.n))
-    full[..., np.flatnonzero(robot.antagonistic)] = stack
+    full[..., np.flatnonzero(robot.variable_stiffness)] = stack
     return full
 
 
 def check_feasible(
-    robot: Robot, t: FloatArray, q: FloatArray, sigma: FloatArray, motion: Any, loads: dict[str, Any]
+    robot: Robot, t: FloatArray, q: FloatArray, sigma: FloatArray, motion: MotorMotion, loads: dict[str, Any]
 ) -> None:
     """Raise NonFiniteError for the first sample whose stiffness is not feasible, with joint, time and reason."""
-    bad = np.flatnonzero(~np.all(np.isfinite([motion.tau_1, motion.tau_2]), axis=(0, 2)))
+    bad = np.flatnonzero(~np.all(np.isfinite(motion.tau), axis=1))
     if bad.size:
         k = int(bad[0])
         try:
-            variable_stiffness_motion(robot, *q[:, k], *sigma[:, k], **loads)
+            motor_motion(robot, *q[:, k], stiffness=sigma[:, k], **loads)
         except NonFiniteError as error:
             raise NonFiniteError(f"at t = {t[k]:g} s: {error}") from error

@@ -1,4 +1,4 @@
-"""The application that every command belongs to, and what commands share: options, errors as one line, progress."""
+"""The application, and what all commands share: common options, registration, errors and warnings as one line."""
 
 from __future__ import annotations
 
@@ -13,59 +13,62 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from .command_result import CommandResult, give
+from .command_result import CommandResult, print_result
 from .standard_output import STREAM, to_a_reader
 from .terminal_text import WIPE, one_line
 
-BAD_INPUT = 2  # exit codes; 1 is a bug of ours
+BAD_INPUT = 2  # exit codes; 1 is an error inside flexjoint
 DIVERGED = 3
-INTERRUPTED = 130  # as a shell reports of Ctrl-C
+INTERRUPTED = 130  # as a shell reports Ctrl-C
 CODES = (
     "Exit codes: 0 done; 1 an error inside flexjoint; 2 bad input or a warning with --strict; 3 the simulation "
-    "diverged; 130 interrupted; 141 nobody reads the output. More: docs/command-line.md."
+    "diverged; 130 interrupted; 141 the reader of the output closed it. More: docs/command-line.md."
 )
 
 
-class Settings(NamedTuple):
-    """What every command can be asked for, before its name or after it."""
+class CommonOptions(NamedTuple):
+    """Options of every command, given before or after its name."""
 
     json: bool = False
     quiet: bool = False
     strict: bool = False
 
-    def __or__(self, other: Settings) -> Settings:
-        return Settings(*(x or y for x, y in zip(self, other)))
+    def __or__(self, other: CommonOptions) -> CommonOptions:
+        return CommonOptions(*(x or y for x, y in zip(self, other)))
 
 
-CURRENT: ContextVar[Settings] = ContextVar("settings")  # of the command that runs
-AsJson = Annotated[bool, typer.Option("--json", help="Print the answer as JSON, in SI units.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and errors, and what -o - asks for.")]
-Strict = Annotated[bool, typer.Option("--strict", help="Take every warning for an error.")]
+CURRENT: ContextVar[CommonOptions] = ContextVar("common options")  # of the running command
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, in SI units.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings, errors and the output of -o -.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Treat every warning as an error.")]
 COMMON = {"shell_json": AsJson, "shell_quiet": Quiet, "shell_strict": Strict}
 
 
 class Shell(TyperGroup):
-    """The parser, with its own complaints as one line too."""
+    """The parser; its errors are one line too."""
 
     def main(self, args: Any = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        """Run a command; an error of the parser is one line and exit code 2."""
         try:
             code = super().main(args, *rest, **extra, standalone_mode=False)  # type: ignore[misc]
         except Exception as error:
-            message = getattr(error, "format_message", None)  # of the parser's errors alone
+            message = getattr(error, "format_message", None)  # only errors of the parser have it
             if message is None:
                 raise
             place = getattr(getattr(error, "ctx", None), "command_path", "flexjoint")
-            say(f"{message().rstrip('.')}; '{place} --help' lists what there is")
+            say(f"{message().rstrip('.')}; '{place} --help' lists all options")
             code = BAD_INPUT
         if standalone_mode:
             sys.exit(code if isinstance(code, int) else 0)
         return code
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        with to_a_reader():  # --help and --version print here, those of commands in invoke
+        """Parse the options; --help and --version of the application print here."""
+        with to_a_reader():
             return super().make_context(*args, **extra)
 
     def invoke(self, ctx: Any) -> Any:
+        """Run the command; its --help prints here."""
         with to_a_reader():
             return super().invoke(ctx)
 
@@ -74,6 +77,7 @@ class Command(TyperCommand):
     """A command whose help lists the registered controllers in place of "{controllers}", looked up when it is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
         for parameter in self.params:
             text = getattr(parameter, "help", None) or ""
             if "{controllers}" in text:
@@ -96,6 +100,7 @@ app = typer.Typer(
 
 
 def print_version(wanted: bool) -> None:
+    """Print the version and exit."""
     if wanted:
         from importlib.metadata import version
 
@@ -106,32 +111,41 @@ def print_version(wanted: bool) -> None:
 @app.callback()
 def main(
     ctx: typer.Context,
-    version: Annotated[bool, typer.Option("--version", callback=print_version, is_eager=True, help="Version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
+    ] = False,
     shell_json: AsJson = False,
     shell_quiet: Quiet = False,
     shell_strict: Strict = False,
 ) -> None:
-    ctx.obj = Settings(shell_json, shell_quiet, shell_strict)
+    """Keep the common options, and print the help without a command."""
+    ctx.obj = CommonOptions(shell_json, shell_quiet, shell_strict)
     help_without_command(ctx)
 
 
 def help_without_command(ctx: typer.Context) -> None:
+    """Print the help if no command is given."""
     if ctx.invoked_subcommand is None:
         typer.echo(ctx.get_help())
 
 
 def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -> Callable[[Any], Any]:
-    """Register a function as a command: it returns an CommandResult, and gets the options of `Settings` beside its own.
+    """Decorator that registers a function as a command.
 
-    A mistake is one line on stderr and exit code 2, without a traceback; a warning is one line too.  `aliases` has the
-    Python names of arguments, as they stand in messages, that the function calls otherwise.
+    The function returns a CommandResult; the command has the common options besides the parameters of the function.
+    An error in the input is one line on standard error and exit code 2, without a traceback; a warning is one line too.
+
+    Args:
+        group: Group of commands; default the application.
+        name: Name of the command; default that of the function.
+        aliases: Parameter of the function by Python argument, where messages use another name than the function.
     """
 
     def register(function: Callable[..., CommandResult]) -> Callable[..., CommandResult]:
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
-            settings = (ctx.obj or Settings()) | Settings(*(given.pop(x) for x in COMMON))
-            perform(lambda: function(**given), settings, given.get("output"), speaker(ctx, aliases))
+            options = (ctx.obj or CommonOptions()) | CommonOptions(*(given.pop(x) for x in COMMON))
+            perform(lambda: function(**given), options, given.get("output"), translator(ctx, aliases))
 
         kind = inspect.Parameter.KEYWORD_ONLY
         own = inspect.signature(function, eval_str=True).parameters.values()
@@ -147,9 +161,9 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
 
 
 def perform(
-    work: Callable[[], CommandResult], settings: Settings, output: Path | None, spoken: Callable[[str], str]
+    work: Callable[[], CommandResult], options: CommonOptions, output: Path | None, translate: Callable[[str], str]
 ) -> None:
-    """Do the work of a command, and print its answer, warnings and errors."""
+    """Run a command and print its result, warnings and errors."""
     import warnings
 
     from ..errors import FlexjointError, FlexjointWarning, InputError
@@ -158,47 +172,47 @@ def perform(
     said = set()
 
     def show(message: Any, *_: Any) -> None:
-        if (text := spoken(str(message))) not in said:
+        if (text := translate(str(message))) not in said:
             said.add(text)
             say(f"warning: {text}")
 
-    token = CURRENT.set(settings)
+    token = CURRENT.set(options)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error" if settings.strict else "always", FlexjointWarning)
+            warnings.simplefilter("error" if options.strict else "always", FlexjointWarning)
             warnings.showwarning = show  # type: ignore[assignment]
-            if settings.json and output == STREAM:
+            if options.json and output == STREAM:
                 raise InputError("--json and -o - both write to standard output; choose one, or give -o a file name")
-            with reports(settings):
-                answer = work()
-        if settings.json or not settings.quiet:
-            give(answer, settings.json, output == STREAM)
+            with reports(options):
+                result = work()
+        if options.json or not options.quiet:
+            print_result(result, options.json, output == STREAM)
     except FlexjointWarning as warning:
-        say(f"{spoken(str(warning))} (a warning, and an error by --strict)")
+        say(f"{translate(str(warning))} (a warning, treated as an error by --strict)")
         raise typer.Exit(BAD_INPUT) from None
     except FlexjointError as error:
-        say(spoken(str(error)))
+        say(translate(str(error)))
         raise typer.Exit(BAD_INPUT) from None
     except OSError as error:
         say(f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror or error))
         raise typer.Exit(BAD_INPUT) from None
     finally:
         CURRENT.reset(token)
-    if answer.trouble:
-        say(answer.trouble)
-    if answer.code:
-        raise typer.Exit(answer.code)
+    if result.trouble:
+        say(result.trouble)
+    if result.code:
+        raise typer.Exit(result.code)
 
 
-def speaker(ctx: typer.Context, aliases: dict[str, str]) -> Callable[[str], str]:
-    """Python's messages in the words of this command."""
+def translator(ctx: typer.Context, aliases: dict[str, str]) -> Callable[[str], str]:
+    """A function that puts options in place of arguments in a message."""
 
-    def speak(message: str) -> str:
-        from .messages import spoken
+    def translate(message: str) -> str:
+        from .messages import with_options
 
-        return spoken(message, ctx.command.params, aliases)
+        return with_options(message, ctx.command.params, aliases)
 
-    return speak
+    return translate
 
 
 def say(message: str) -> None:

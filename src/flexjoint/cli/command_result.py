@@ -1,4 +1,4 @@
-"""What commands answer: for people on the screen, as JSON for programs, or as a stream on standard output."""
+"""The result of a command: text for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ from .terminal_text import harmless
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a command found.
+    """The result of a command.
 
-    `shown`: lines and tables for people; `data`: the same for programs, in SI units; `files`: what was written, if not
-    to standard output; `code`: the exit code; `trouble`: what went wrong, one line on standard error.
+    Args:
+        shown: Lines and tables for people.
+        data: The same for programs, in SI units.
+        files: Files that were written.
+        code: Exit code; default 0.
+        trouble: What went wrong, one line on standard error; default nothing.
     """
 
     shown: Sequence[str | Table]
@@ -31,12 +35,14 @@ class CommandResult:
     trouble: str = ""
 
     def to_json(self) -> str:
+        """The data as JSON."""
         import json
 
         files = {"files": [str(x) for x in self.files]} if self.files else {}
         return json.dumps(plain({**self.data, **files}), indent=2, allow_nan=False)
 
     def to_text(self, width: float) -> str:
+        """The lines and tables as text with at most `width` characters per line."""
         found: list[str] = []
         for part in self.shown:
             if isinstance(part, Table):
@@ -50,7 +56,7 @@ class CommandResult:
 
 
 def plain(x: Any) -> Any:
-    """Lists, objects, numbers and texts; null for a number that is not finite."""
+    """Data as JSON can hold them; None for a number that is not finite."""
     if isinstance(x, Mapping):
         return {str(key): plain(value) for key, value in x.items()}
     if isinstance(x, list | tuple):
@@ -62,13 +68,13 @@ def plain(x: Any) -> Any:
     return str(x) if isinstance(x, Path) else x
 
 
-def give(answer: CommandResult, as_json: bool, streamed: bool) -> None:
-    """Print an answer: on standard output, or on standard error where that is taken by data."""
+def print_result(result: CommandResult, as_json: bool, streamed: bool) -> None:
+    """Print a result on standard output, or on standard error if standard output has data."""
     if as_json:
         with to_a_reader():
-            typer.echo(answer.to_json())
+            typer.echo(result.to_json())
     elif streamed:
-        typer.echo(answer.to_text(screen_width(sys.stderr)), err=True)
+        typer.echo(result.to_text(screen_width(sys.stderr)), err=True)
     else:
         with to_a_reader():
-            typer.echo(answer.to_text(screen_width(sys.stdout)))
+            typer.echo(result.to_text(screen_width(sys.stdout)))

@@ -1,4 +1,4 @@
-"""What the shell completes: robots, controllers, algorithms, papers, and files of motions and logs."""
+"""Shell completion: robots, controllers, algorithms, papers, and files of trajectories and logs."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ from pathlib import Path
 
 from .controllers import registrations, usage
 
-MOTIONS = (".toml", ".csv", ".npz")
+TRAJECTORIES = (".toml", ".csv", ".npz")
 LOGS = (".csv", ".npz", ".parquet", ".nc")
 INTEGRATORS = ("runge_kutta", "euler", "midpoint")
 
 
 def robots(incomplete: str) -> list[str]:
-    """Built-in robots, and robot files."""
+    """Built-in robots and robot files."""
     from ..catalog import builtin_robots
 
     return [x for x in builtin_robots() if x.startswith(incomplete)] + files(incomplete, (".toml",))
 
 
 def trajectories(incomplete: str) -> list[str]:
-    return files(incomplete, MOTIONS)
+    """Files of trajectories."""
+    return files(incomplete, TRAJECTORIES)
 
 
 def logs(incomplete: str) -> list[str]:
+    """Files of logs."""
     return files(incomplete, LOGS)
 
 
@@ -33,24 +35,26 @@ def controllers(incomplete: str) -> list[tuple[str, str]]:
 
 
 def algorithms(incomplete: str) -> list[str]:
-    import flexjoint as fj
+    """Names of algorithms."""
+    from .kernels import all_algorithms
 
-    names = [x for x in fj.__all__ if x.startswith(incomplete)]
-    return [x for x in names if isinstance(getattr(fj, x), fj.Algorithm)]
+    return [x for x in all_algorithms() if x.startswith(incomplete)]
 
 
 def integrators(incomplete: str) -> list[str]:
+    """Names of integrators."""
     return [x for x in INTEGRATORS if x.startswith(incomplete)]
 
 
 def papers(incomplete: str) -> list[str]:
+    """Numbers of papers."""
     from ..reproduce import PAPERS
 
     return [x for x in PAPERS if x.startswith(incomplete)]
 
 
 def files(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
-    """Files with such names where the text points to, and folders that may hold some."""
+    """Files with these suffixes that start with the text, and folders."""
     head, slash, start = incomplete.rpartition("/")
     try:
         found = sorted(Path(head + slash).iterdir())

@@ -1,4 +1,4 @@
-"""Collisions and faults in a log."""
+"""Command `detect`: collisions and actuator faults in a log."""
 
 from __future__ import annotations
 
@@ -9,54 +9,53 @@ import typer
 
 from .app import command
 from .command_result import CommandResult
-from .completion import logs, robots
+from .completion import logs
+from .parameters import PlotFile, RobotName, check_files, files_of
 from .standard_output import STREAM, standard_output
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..detection.detection import Detections, Event
+    from ..detection.detection import DetectionReport, Event
+
 
 @command(thresholds="threshold", held="measured_torque")
 def detect(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
+    robot: RobotName,
     log: Annotated[
         Path,
         typer.Argument(
             help="A .csv, .npz, .parquet or .nc file: t, q.JOINT, v.JOINT, ..., tau.JOINT.", autocompletion=logs
         ),
     ],
-    threshold: Annotated[float | None, typer.Option(help="Of all residuals, Nm or N.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Alarm threshold for every residual, in Nm or N.")] = None,
     quiet: Annotated[
         str,
-        typer.Option(
-            "--quiet-part", metavar="BEGIN:END", help="In s: a part of the log without faults, for thresholds."
-        ),
+        typer.Option("--quiet-part", metavar="BEGIN:END", help="Fault-free part of the log, s, to learn thresholds."),
     ] = "",
-    calibration: Annotated[Path | None, typer.Option(help="Another log, without faults, for thresholds.")] = None,
-    per_hour: Annotated[float, typer.Option(help="False alarms an hour that noise may raise.")] = 1.0,
-    cutoff: Annotated[float, typer.Option(help="Of the residuals' filters, rad/s.")] = 30.0,
-    confirmation: Annotated[float, typer.Option(help="How long a residual must be high, s.")] = 0.0,
+    calibration: Annotated[Path | None, typer.Option(help="Another, fault-free log, to learn thresholds.")] = None,
+    per_hour: Annotated[float, typer.Option(help="False alarms per hour by noise, for learnt thresholds.")] = 1.0,
+    cutoff: Annotated[float, typer.Option(help="Cutoff of the filters of the residuals, rad/s.")] = 30.0,
+    confirmation: Annotated[float, typer.Option(help="Time that a residual must exceed its threshold, s.")] = 0.0,
     measured_torque: Annotated[
         bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
     ] = False,
     residual: Annotated[
-        str, typer.Option(help="best: what the columns allow; link: that of the links, by joint torque sensors tau_e.")
+        str,
+        typer.Option(help="best: the best that the columns allow; link: from joint torque sensors tau_e."),
     ] = "best",
     time_unit: Annotated[
-        str | None, typer.Option(help="s, ms, us or ns, where the header of the time has no unit.")
+        str | None, typer.Option(help="Unit of the time if its header has none: s, ms, us or ns.")
     ] = None,
-    columns: Annotated[
-        str, typer.Option(help="What quantities are called in the log, such as t=stamp,tau=effort.")
-    ] = "",
+    columns: Annotated[str, typer.Option(help="Names of quantities in the log, such as t=stamp,tau=effort.")] = "",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Residuals: .csv, .npz, .parquet; - is CSV on standard output."),
+        typer.Option("--output", "-o", help="Residuals to write: .csv, .npz, .parquet; - is CSV on standard output."),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
+    plot: PlotFile = None,
 ) -> CommandResult:
     """Find collisions and actuator faults in a log.
 
-    Also says where nothing could be told.
+    Also lists the intervals in which the residual is unknown.
     """
     from ..detection.detection import detect as detected
     from ..detection.log_columns import column_names
@@ -68,10 +67,10 @@ def detect(
     from ..results import check_table_path, write_csv, write_table
 
     if sum((threshold is not None, bool(quiet), calibration is not None)) != 1:
-        raise InputError("give one of --threshold, --quiet-part, a part of the log without faults, and --calibration")
-    for path, check in ((output, check_table_path), (plot, check_plot_path)):
-        if path is not None and path != STREAM:
-            check(path)
+        raise InputError(
+            "give one of --threshold, --quiet-part (a fault-free part of the log) and --calibration (a fault-free log)"
+        )
+    check_files((output, check_table_path), (plot, check_plot_path))
     model, names = load(robot), column_names(columns)
     found = detected(
         read_log(log, model, time_unit=time_unit, columns=names),
@@ -95,11 +94,11 @@ def detect(
         *([detection_table(found)] if found.detections else []),
         *([blind_table(found)] if found.blind else []),
     ]
-    files = [path for path in (output, plot) if path is not None and path != STREAM]
-    return CommandResult([*summary(found), *tables], detection_data(found), files)
+    return CommandResult([*summary(found), *tables], detection_data(found), files_of(output, plot))
 
 
 def interval(text: str) -> tuple[float, float]:
+    """Begin and end of --quiet-part, s."""
     from ..errors import InputError
 
     try:
@@ -111,7 +110,8 @@ def interval(text: str) -> tuple[float, float]:
     return begin, end
 
 
-def summary(found: Detections) -> list[str]:
+def summary(found: DetectionReport) -> list[str]:
+    """Lines about the log, the largest residual, unknown intervals and detections."""
     from ..detection.log_columns import listed
     from ..observers import Status
 
@@ -121,9 +121,9 @@ def summary(found: Detections) -> list[str]:
     if log.ignored:
         lines.append(f"ignored columns: {listed(log.ignored)}")
     if log.differenced:
-        lines.append(f"not in the log, differenced from positions: {', '.join(log.differenced)}")
+        lines.append(f"not in the log, computed as differences of positions: {', '.join(log.differenced)}")
     if count := int((status == Status.SATURATED).sum()):
-        lines.append(f"torques beyond the motors' limits, which were taken instead: {count} samples")
+        lines.append(f"motor torques above the limits, limited: {count} samples")
     lines += [f"clock set back from {before:.4f} s to {after:.4f} s" for before, after in found.clock_changes]
     if found.outliers:
         lines.append(f"impossible numbers, left out: {len(found.outliers)}")
@@ -137,7 +137,8 @@ def summary(found: Detections) -> list[str]:
     return lines
 
 
-def detection_table(found: Detections) -> Table:
+def detection_table(found: DetectionReport) -> Table:
+    """One row per detection."""
     rows = []
     for x in found.detections:
         names = list(dict.fromkeys(event.channel for event in x.events))
@@ -159,13 +160,14 @@ def detection_table(found: Detections) -> Table:
     return Table(headings, rows, "detections", numbers=("from, s", "to, s", "threshold"))
 
 
-def blind_table(found: Detections) -> Table:
+def blind_table(found: DetectionReport) -> Table:
+    """One row per interval without a residual."""
     rows = [[f"{x.begin:.3f}", f"{x.end:.3f}", str(x.samples), x.why] for x in found.blind]
     return Table(["from, s", "to, s", "samples", "why"], rows, "blind", numbers=("from, s", "to, s", "samples"))
 
 
-def detection_data(found: Detections) -> dict[str, Any]:
-    """All that was found, for programs."""
+def detection_data(found: DetectionReport) -> dict[str, Any]:
+    """The result for programs."""
     from ..observers import Status
 
     log = found.log
@@ -194,7 +196,8 @@ def detection_data(found: Detections) -> dict[str, Any]:
     }
 
 
-def event_data(found: Detections, event: Event) -> dict[str, Any]:
+def event_data(found: DetectionReport, event: Event) -> dict[str, Any]:
+    """An alarm for programs."""
     channel, entry = event.channel, event.entry
     return {
         "begin_s": event.begin,

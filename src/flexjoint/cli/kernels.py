@@ -1,4 +1,4 @@
-"""Compiled algorithms: what they are, as C code, and those kept on disk."""
+"""Commands `kernel`, `export-c` and `cache`: compiled algorithms, as C code, and on disk."""
 
 from __future__ import annotations
 
@@ -9,28 +9,26 @@ import typer
 
 from .app import app, command, help_without_command
 from .command_result import CommandResult
-from .completion import algorithms, robots
+from .parameters import AlgorithmName, LinkName, Order, RobotName
 from .standard_output import STREAM, send_folder
 
 if TYPE_CHECKING:
-    from ..algorithm.api import Algorithm
+    from ..algorithm.algorithm import Algorithm
     from ..compiler.ir.program import Array
     from ..compiler.runtime.kernel import Kernel
 
 
 @command()
 def kernel(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
-    algorithm: Annotated[
-        str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.", autocompletion=algorithms)
-    ],
-    program: Annotated[bool, typer.Option("--program", help="List its operations.")] = False,
+    robot: RobotName,
+    algorithm: AlgorithmName,
+    program: Annotated[bool, typer.Option("--program", help="Print its operations.")] = False,
     ir: Annotated[bool, typer.Option("--ir", help="Print its LLVM IR.")] = False,
     assembly: Annotated[bool, typer.Option("--assembly", help="Print its machine code as text.")] = False,
-    order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
-    link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
+    order: Order = None,
+    link: LinkName = None,
 ) -> CommandResult:
-    """Show what a compiled algorithm takes and costs, or its code."""
+    """Show inputs, outputs, cost or code of a compiled algorithm."""
     import flexjoint as fj
 
     model = fj.load(robot)
@@ -41,6 +39,8 @@ def kernel(
 
 
 def kernel_data(kernel: Kernel) -> dict[str, Any]:
+    """A kernel for programs."""
+
     def described(array: Array) -> dict[str, Any]:
         return {"name": array.name, "shape": array.shape, "unit": array.unit, "entries": array.labels}
 
@@ -56,23 +56,23 @@ def kernel_data(kernel: Kernel) -> dict[str, Any]:
 
 @command(name="export-c", folder="output")
 def export_c(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
-    algorithm: Annotated[
-        str, typer.Argument(help="The name of an algorithm, such as inverse_dynamics.", autocompletion=algorithms)
-    ],
+    robot: RobotName,
+    algorithm: AlgorithmName,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The folder to write; - is a tar archive on standard output.")
+        Path, typer.Option("--output", "-o", help="Folder to write; - is a tar archive on standard output.")
     ],
-    name: Annotated[str, typer.Option(help="The name of the C function; by default of algorithm and robot.")] = "",
-    order: Annotated[int | None, typer.Option(help="Highest derivative, where the algorithm has one.")] = None,
-    link: Annotated[str | None, typer.Option(help="A link, where the algorithm takes one.")] = None,
-    free: Annotated[list[str] | None, typer.Option(help="A parameter that stays an input, such as tool.mass.")] = None,
+    name: Annotated[str, typer.Option(help="Name of the C function; by default algorithm and robot.")] = "",
+    order: Order = None,
+    link: LinkName = None,
+    free: Annotated[
+        list[str] | None, typer.Option(help="Parameter that stays an input, such as tool.mass; may be repeated.")
+    ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False,
     freestanding: Annotated[bool, typer.Option("--freestanding", help="Use no C library.")] = False,
 ) -> CommandResult:
     """Write an algorithm for one robot as a C99 function.
 
-    With it comes an example that checks it: run `make check` in the folder.
+    The folder has a test too: run `make check` in it.
     """
     import flexjoint as fj
 
@@ -90,27 +90,36 @@ def export_c(
 
 
 def given_options(order: int | None, link: str | None) -> dict[str, Any]:
+    """Options of the algorithm that are given."""
     return {key: x for key, x in (("order", order), ("link", link)) if x is not None}
 
 
 def known_algorithm(name: str) -> Algorithm:
-    import flexjoint as fj
+    """The algorithm with this name; raises InputError if there is none."""
+    from ..errors import InputError
 
-    function = getattr(fj, name, None)
-    if not isinstance(function, fj.Algorithm):
-        known = ", ".join(x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm))
-        raise fj.InputError(f"no algorithm '{name}'; there are {known}")
-    return function
+    known = all_algorithms()
+    if name not in known:
+        raise InputError(f"no algorithm '{name}'; there are {', '.join(known)}")
+    return known[name]
 
 
-kept = typer.Typer(help="Compiled kernels kept on disk.", invoke_without_command=True, rich_markup_mode=None)
+def all_algorithms() -> dict[str, Algorithm]:
+    """Algorithms of flexjoint by name, sorted."""
+    from .. import control, dynamics  # noqa: F401  each algorithm registers itself
+    from ..algorithm.algorithm import ALGORITHMS
+
+    return dict(sorted(ALGORITHMS.items()))
+
+
+kept = typer.Typer(help="Compiled kernels on disk.", invoke_without_command=True, rich_markup_mode=None)
 kept.callback()(help_without_command)
 app.add_typer(kept, name="cache")
 
 
 @command(kept, "info")
 def cache_info() -> CommandResult:
-    """Where kernels are kept, how many, and how much room they take."""
+    """Show folder, number and size of the compiled kernels on disk."""
     from ..compiler.runtime.cache import info
 
     place, count, size = info()
@@ -120,7 +129,7 @@ def cache_info() -> CommandResult:
 
 @command(kept, "clear")
 def cache_clear() -> CommandResult:
-    """Remove all of them."""
+    """Remove all compiled kernels from disk."""
     from ..compiler.runtime.cache import clear
 
     count = clear()

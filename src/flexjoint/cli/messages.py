@@ -1,12 +1,12 @@
-"""Messages in the words of the command line.
+"""Messages with command-line options in place of Python arguments.
 
-In Python a message names arguments: `gains=`, `check=False`, or at its beginning "simulate: period is 0".  Whoever
-typed a command knows options: --gains, --no-check.  Every command knows both, so that messages need no second text:
+A message of Python names arguments: `gains=`, `check=False`, or at its start "simulate: period is 0".  On the command
+line it names the options of the command, so that one text serves both:
 
     argument=            --option, or the name of a positional one in capitals
     argument=False       --no-option, where there is one
     argument=value       --option value
-    argument is ...      --option is ..., at the beginning of a message
+    argument is ...      --option is ..., at the start of a message
     function: ...        ...
     MotorPD              motor_pd, as --controller takes it
     allow_unphysical=    "allow_unphysical = true" in the robot file, which has no options
@@ -16,17 +16,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 VALUE = r"\([^()]*\)|\[[^\[\]]*\]|'[^']*'|[\w.+%-]*\w"
 IN_FILES = ("allow_unphysical", "rotors_in_links", "fidelity", "tool", "gravity")  # keys of robot files
-PHRASES = {"fj.parameters(robot)": "'flexjoint info ROBOT --parameters'"}
+PHRASES = {"fj.robot.robot_parameters(robot)": "'flexjoint info ROBOT --parameters'"}
 
 
-def spoken(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) -> str:
+def with_options(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) -> str:
     """The message with options in place of arguments.
 
-    `parameters` are those of the command, as the parser has them; `aliases` has arguments that are called otherwise.
+    Args:
+        message: A message of Python.
+        parameters: Parameters of the command, as the parser has them.
+        aliases: Parameter of the command by Python argument, where they have different names.
     """
     from ..control import REGISTRY
 
@@ -49,13 +54,21 @@ def spoken(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) 
 
 def without_function(message: str) -> str:
     """The message without the name of the Python function that wrote it."""
-    import flexjoint
-
     name, colon, rest = message.partition(": ")
-    return rest if colon and name in flexjoint.__all__ and name.islower() else message
+    return rest if colon and name in function_names() else message
+
+
+@cache
+def function_names() -> set[str]:
+    """Names of the public functions of flexjoint and its subpackages."""
+    import flexjoint as fj
+
+    spaces = [fj, *(x for name in fj.__all__ if isinstance(x := getattr(fj, name), ModuleType))]
+    return {name for space in spaces for name, x in vars(space).items() if name.islower() and callable(x)}
 
 
 def option(found: re.Match[str], known: Mapping[str, Any]) -> str:
+    """Text that replaces an argument `name=value`."""
     name, value = found["name"], found["value"] or ""
     if name in IN_FILES and name not in known:
         written = {"True": "true", "False": "false"}.get(value, value or "...")
@@ -71,6 +84,6 @@ def option(found: re.Match[str], known: Mapping[str, Any]) -> str:
 
 
 def flag(parameter: Any) -> str:
-    """How a parameter is typed: --option, or the name of a positional one in capitals."""
+    """A parameter as one types it: --option, or the name of a positional one in capitals."""
     longest = str(max(parameter.opts, key=len))
     return longest if longest.startswith("-") else longest.upper()

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..progress import ENDED, LOGGER
-from .app import CURRENT, Settings
+from .app import CURRENT, CommonOptions
 from .terminal_text import WIPE, one_line
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Silent:
-    """No bar, with what commands use of one."""
+    """No progress bar, with the methods that commands use."""
 
     def __enter__(self) -> Silent:
         return self
@@ -30,36 +30,40 @@ class Silent:
         pass
 
     def add_task(self, description: str, total: float | None = None) -> Any:
+        """Do nothing."""
         return 0
 
     def advance(self, task: Any, advance: float = 1) -> None:
-        pass
+        """Do nothing."""
 
     def update(self, task: Any, description: str) -> None:
-        pass
+        """Do nothing."""
 
 
 OPEN: list[Any] = []  # bars on the terminal
 
 
-def shown(settings: Settings) -> bool:
+def shown(options: CommonOptions) -> bool:
     """Whether somebody looks: stderr is a terminal, and the command is not to be quiet."""
-    return sys.stderr.isatty() and not settings.quiet
+    return sys.stderr.isatty() and not options.quiet
 
 
 def progress_bar() -> Progress | Silent:
-    return terminal_bar() if shown(CURRENT.get(Settings())) else Silent()
+    """A progress bar on standard error if that is a terminal and --quiet is not given."""
+    return terminal_bar() if shown(CURRENT.get(CommonOptions())) else Silent()
 
 
 def terminal_bar() -> Progress:
+    """A progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, TaskProgressColumn, TimeRemainingColumn
     from rich.text import Text
 
     class Description(ProgressColumn):
-        """What is done, which may hold names of files: no markup, no control characters."""
+        """Text of a task without markup and control characters, since it may have names of files."""
 
         def render(self, task: Any) -> Text:
+            """The text of a task."""
             return Text(one_line(task.description))
 
     class Bar(Progress):
@@ -106,9 +110,9 @@ class Reports(logging.Handler):
 
 
 @contextmanager
-def reports(settings: Settings) -> Iterator[None]:
+def reports(options: CommonOptions) -> Iterator[None]:
     """Shows reports of the library while a command works, if somebody looks."""
-    if not shown(settings):
+    if not shown(options):
         yield
         return
     handler, logger = Reports(), logging.getLogger(LOGGER)

@@ -1,4 +1,4 @@
-"""Results of the papers."""
+"""Command `reproduce`: figures and claims of a paper."""
 
 from __future__ import annotations
 
@@ -23,14 +23,12 @@ def reproduce(
     paper: Annotated[str, typer.Argument(help="Number of the paper, such as 000.", autocompletion=papers)],
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", help="The folder for figures and tables; - is a tar archive on standard output."
-        ),
+        typer.Option("--output", "-o", help="Folder for figures and tables; - is a tar archive on standard output."),
     ] = Path("out"),
 ) -> CommandResult:
-    """Compute the results of a paper anew.
+    """Reproduce the figures and claims of a paper.
 
-    Writes its figures, and a table of what it claims and what comes out here.
+    The folder has the figures, and tables of published and computed values as CSV and Markdown.
     """
     from ..reproduce import reproduce as computed
 

@@ -1,4 +1,4 @@
-"""Robots, what is in them, and this installation."""
+"""Commands `robots`, `info` and `config`: built-in robots, contents of a robot, this installation."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import typer
 
 from .app import command
 from .command_result import CommandResult
-from .completion import robots as known_robots
+from .parameters import RobotName
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -30,11 +30,9 @@ def robots() -> CommandResult:
 
 @command()
 def info(
-    robot: Annotated[
-        str, typer.Argument(help="A built-in robot, or the path of a robot file.", autocompletion=known_robots)
-    ],
-    operations: Annotated[bool, typer.Option("--operations", help="Count those of the main algorithms.")] = False,
-    parameters: Annotated[bool, typer.Option("--parameters", help="List the paths of all its numbers.")] = False,
+    robot: RobotName,
+    operations: Annotated[bool, typer.Option("--operations", help="Count operations of the main algorithms.")] = False,
+    parameters: Annotated[bool, typer.Option("--parameters", help="List the paths of all parameters.")] = False,
 ) -> CommandResult:
     """Show the links, joints, masses and drives of a robot."""
     from ..formats import load
@@ -59,13 +57,14 @@ def info(
 @command()
 def config() -> CommandResult:
     """Show versions, processor and call path of this installation."""
-    from ..algorithm.api import configuration, configuration_text
+    from ..algorithm.configuration import configuration, configuration_text
 
     found = configuration()
     return CommandResult([configuration_text(found)], found)
 
 
 def link_table(robot: Robot) -> Table:
+    """One row per link."""
     columns = ["link", "parent", "joint", "kind", "mass, kg", "drive", "B", "K", "D"]
     if not any(stiffness_of(link.joint.drive) for link in robot.links):
         columns.remove("K")
@@ -78,12 +77,13 @@ def link_table(robot: Robot) -> Table:
 
 
 def link_cells(link: Link) -> dict[str, str]:
+    """Cells of a link by column."""
     joint = link.joint
     return {
         "link": link.name,
         "parent": link.parent,
         "joint": joint.name,
-        "kind": joint.kind,
+        "kind": joint.kind.name,
         "mass, kg": f"{link.mass:g}",
         "drive": drive_kind(joint.drive) if joint.moves else "",
         "B": ", ".join(f"{motor.inertia:g}" for motor in joint.drive.motors) if joint.drive else "",
@@ -93,15 +93,14 @@ def link_cells(link: Link) -> dict[str, str]:
 
 
 def link_data(link: Link) -> dict[str, Any]:
-    """A link and its joint; what a joint without a drive does not have is null."""
+    """A link and its joint for programs; None for what a joint without a drive does not have."""
     joint, drive = link.joint, link.joint.drive
-    slides = joint.kind == "prismatic"
     stiffness = getattr(drive, "stiffness", None)
     return {
         "link": link.name,
         "parent": link.parent,
         "joint": joint.name,
-        "kind": joint.kind,
+        "kind": joint.kind.name,
         "mass_kg": link.mass,
         "drive": drive_kind(drive) if joint.moves else None,
         "motor_inertias": [motor.inertia for motor in drive.motors] if drive else [],
@@ -109,51 +108,50 @@ def link_data(link: Link) -> dict[str, Any]:
         "springs": stiffness_of(drive).split(", ") if not isinstance(stiffness, int | float) and drive else [],
         "viscous_friction": joint.viscous_friction,
         "units": {
-            "motor_inertias": "kg" if slides else "kg m²",
-            "stiffness": "N/m" if slides else "Nm/rad",
-            "viscous_friction": "N s/m" if slides else "Nm s/rad",
+            "motor_inertias": joint.kind.unit("kg m² | kg"),
+            "stiffness": joint.kind.unit("Nm/rad | N/m"),
+            "viscous_friction": joint.kind.unit("Nm s/rad | N s/m"),
         },
     }
 
 
 def operation_counts(robot: Robot) -> dict[str, int]:
-    """Additions and multiplications of one evaluation."""
-    from .. import (
-        damped_inverse_dynamics,
-        forward_dynamics,
-        inverse_dynamics,
-        jacobian,
-        mass_matrix,
-        variable_stiffness_inverse_dynamics,
-    )
+    """Operations per evaluation by algorithm."""
+    from .. import forward_dynamics, inverse_dynamics, inverse_dynamics_step, jacobian, mass_matrix
 
     stiff = robot.rigid()
-    inverse = damped_inverse_dynamics if any(robot.damped) else inverse_dynamics
-    if any(robot.antagonistic):
-        inverse = variable_stiffness_inverse_dynamics
-    rows = [(inverse.__name__, inverse, robot), ("mass_matrix", mass_matrix, robot)]
-    rows += [("forward_dynamics, rigid joints", forward_dynamics, stiff), ("jacobian", jacobian, robot)]
-    return {name: algorithm.trace(x, algorithm.structure(x))[0].operations for name, algorithm, x in rows}
+    step = any(robot.damped) and not any(robot.variable_stiffness)
+    inverse = inverse_dynamics_step if step else inverse_dynamics
+    options = {"stiffness": 3} if any(robot.variable_stiffness) else {}
+    rows: list[tuple[str, Any, Robot, dict[str, Any]]] = [
+        (inverse.__name__, inverse, robot if step else robot.without_spring_damping(), options),
+        ("mass_matrix", mass_matrix, robot, {}),
+        ("forward_dynamics, rigid joints", forward_dynamics, stiff, {}),
+        ("jacobian", jacobian, robot, {}),
+    ]
+    return {name: function.trace(x, function.structure(x, **how))[0].operations for name, function, x, how in rows}
 
 
 def parameter_data(robot: Robot) -> list[dict[str, Any]]:
-    from ..robot.parameters import parameters
+    """Parameters for programs."""
+    from ..robot.parameters import robot_parameters
 
-    return [{"path": x.path, "value": x.value, "unit": x.unit} for x in parameters(robot).values()]
+    return [{"path": x.path, "value": x.value, "unit": x.unit} for x in robot_parameters(robot).values()]
 
 
 def parameter_table(robot: Robot) -> Table:
-    """What may be free in a kernel."""
+    """One row per parameter."""
     rows = [[x["path"], ", ".join(f"{y:g}" for y in x["value"].flat), x["unit"]] for x in parameter_data(robot)]
     return Table(["path", "value", "unit"], rows)
 
 
 def drive_kind(drive: Any) -> str:
+    """Kind of a drive, such as elastic."""
     return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
 
 
 def stiffness_of(drive: Any) -> str:
-    """Of a linear spring its number, of another law its name."""
+    """Stiffness of a linear spring, name of another spring law."""
     if springs := getattr(drive, "springs", ()):
         return ", ".join(dict.fromkeys(spring.name for spring in springs))
     stiffness = getattr(drive, "stiffness", "")
@@ -161,4 +159,5 @@ def stiffness_of(drive: Any) -> str:
 
 
 def joint_letters(robot: Robot) -> str:
-    return "".join("R" if joint.kind == "revolute" else "P" for joint in robot.joints) or "no joints"
+    """Kinds of the joints as letters, such as RRP."""
+    return "".join(joint.kind.letter for joint in robot.joints) or "no joints"

@@ -1,15 +1,14 @@
-"""Armature or full rotor?"""
+"""Command `rotors`: errors of simpler rotor models along a trajectory."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .app import command
 from .command_result import CommandResult
-from .completion import robots, trajectories
+from .parameters import PlotFile, RobotName, TrajectoryName, check_files, files_of
 from .progress import progress_bar
 from .tables import Table
 
@@ -21,20 +20,18 @@ if TYPE_CHECKING:
 
 @command()
 def rotors(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
-    trajectory: Annotated[
-        str,
-        typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.", autocompletion=trajectories),
-    ],
-    plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
-    gear_ratio: Annotated[float | None, typer.Option(help="Assumed for motors whose own is not known.")] = None,
-    tolerance: Annotated[float, typer.Option(help="Error that is good enough, in % of the peak torque.")] = 1.0,
-    speeds: Annotated[str, typer.Option(help="Further speeds, as multiples of the motion's own.")] = "0.5,0.7,1,1.4,2",
-    samples: Annotated[int, typer.Option(help="Samples along the motion.")] = 1001,
+    robot: RobotName,
+    trajectory: TrajectoryName,
+    plot: PlotFile = None,
+    gear_ratio: Annotated[float | None, typer.Option(help="Gear ratio of motors that have none.")] = None,
+    tolerance: Annotated[float, typer.Option(help="Largest acceptable error, % of the peak torque.")] = 1.0,
+    speeds: Annotated[str, typer.Option(help="Speed factors of the trajectory.")] = "0.5,0.7,1,1.4,2",
+    samples: Annotated[int, typer.Option(help="Samples along the trajectory.")] = 1001,
 ) -> CommandResult:
-    """Compare simpler models of the rotors along a motion.
+    """Compare rotor models along a trajectory.
 
-    The models are no rotors, an armature and Spong's; what they cost is the error of the motor torques.
+    The simpler models are no rotors, armature (reflected inertia) and Spong's; each is compared with the complete one
+    by the error of the motor torques.
     """
     from ..analysis.rotor_models import compare_rotor_models, complete
     from ..errors import InputError
@@ -42,8 +39,7 @@ def rotors(
     from ..plots.figures import check_plot_path
     from ..plots.rotor_models import plot_rotor_models
 
-    if plot is not None:
-        check_plot_path(plot)
+    check_files((plot, check_plot_path))
     try:
         factors = [float(x) for x in speeds.split(",")]
     except ValueError:
@@ -51,7 +47,7 @@ def rotors(
     if not tolerance > 0:
         raise InputError(f"--tolerance is {tolerance:g}; it must be a positive number, in %, such as 1")
     model = complete(load(robot), gear_ratio)
-    motion = as_smooth_as_can_be(trajectory, model)
+    motion = smoothest_trajectory(trajectory, model)
     with progress_bar() as progress:
         progress.add_task("comparing models", total=None)
         options = {"speeds": factors, "samples": samples, "tolerance": tolerance / 100}
@@ -60,11 +56,11 @@ def rotors(
             plot_rotor_models(found, plot)
     notes = [f"note: {' '.join(note.split())}" for note in found.notes]
     shown: list[str | Table] = [error_table(found), relative_table(found), *notes, found.verdict]
-    return CommandResult(shown, comparison_data(found), [plot] if plot is not None else [])
+    return CommandResult(shown, comparison_data(found), files_of(plot))
 
 
-def as_smooth_as_can_be(source: str, robot: Robot) -> Trajectory:
-    """The motion, smooth enough for the complete model of the robot; if it cannot be, for its rigid joints."""
+def smoothest_trajectory(source: str, robot: Robot) -> Trajectory:
+    """The trajectory, smooth enough for the complete model of the robot; if that fails, for rigid joints."""
     from ..errors import InputError
     from ..trajectory import load_trajectory
 
@@ -75,7 +71,7 @@ def as_smooth_as_can_be(source: str, robot: Robot) -> Trajectory:
 
 
 def error_table(comparison: RotorComparison) -> Table:
-    """The largest error of each model at each joint."""
+    """Largest error per model and joint."""
     from ..analysis.torque_table import units
 
     rows = []
@@ -83,12 +79,12 @@ def error_table(comparison: RotorComparison) -> Table:
         errors = [f"{comparison.largest[model][i]:.3g} {unit}" for model in comparison.simpler]
         rows.append([joint.name, f"{comparison.peak[i]:.4g} {unit}", *errors])
     models = ["complete model", *comparison.simpler]
-    title = f"{comparison.robot.name}: largest torques and errors along {comparison.t[-1]:g} s"
+    title = f"{comparison.robot.name}: largest torques and errors in {comparison.t[-1]:g} s"
     return Table(["joint", *models], rows, title, numbers=models)
 
 
 def relative_table(comparison: RotorComparison) -> Table:
-    """Errors of the peak torque, of each joint and of the worst one at each speed; powers of the speed they grow as."""
+    """Errors as a share of the peak torque, per joint and at the worst joint per speed; exponents of their growth."""
     from ..analysis.rotor_models import percent
 
     rows = [
@@ -97,15 +93,15 @@ def relative_table(comparison: RotorComparison) -> Table:
     ]
     gaps = [len(rows), len(rows) + len(comparison.speeds)]
     for speed, worst in worst_errors(comparison):
-        rows.append([f"worst, speed × {speed:g}", *map(percent, worst.values())])
+        rows.append([f"worst joint, speed × {speed:g}", *map(percent, worst.values())])
     powers = growth(comparison).values()
-    rows.append(["Nm grow as speed^", *("-" if x is None else f"{x[0]:.1f} to {x[1]:.1f}" for x in powers)])
-    title = "errors, of the joint's largest torque"
+    rows.append(["error grows as speed^", *("-" if x is None else f"{x[0]:.1f} to {x[1]:.1f}" for x in powers)])
+    title = "errors, share of the joint's peak torque"
     return Table(["", *comparison.simpler], rows, title, numbers=comparison.simpler, gaps=gaps)
 
 
 def worst_errors(comparison: RotorComparison) -> list[tuple[float, dict[str, float]]]:
-    """At each speed, of the worst joint, by model."""
+    """Relative error of the worst joint by model, per speed."""
     from ..analysis.rotor_models import share
 
     return [
@@ -115,7 +111,7 @@ def worst_errors(comparison: RotorComparison) -> list[tuple[float, dict[str, flo
 
 
 def growth(comparison: RotorComparison) -> dict[str, tuple[float, float] | None]:
-    """The least and the largest power of the speed with which errors grow, by model; None where there are no errors."""
+    """Smallest and largest exponent of speed with which errors grow, by model; None without errors."""
     import numpy as np
 
     powers = {model: comparison.exponents(model) for model in comparison.simpler}
@@ -124,6 +120,7 @@ def growth(comparison: RotorComparison) -> dict[str, tuple[float, float] | None]
 
 
 def comparison_data(comparison: RotorComparison) -> dict[str, Any]:
+    """The result for programs."""
     from ..analysis.torque_table import units
 
     def at(i: int, numbers: dict[str, Any]) -> dict[str, float]:

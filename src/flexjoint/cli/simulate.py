@@ -1,35 +1,38 @@
-"""A robot under control, once or many times with parameters that vary."""
+"""Command `simulate`: a robot under a controller, one run or a Monte-Carlo study."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
-from .completion import controllers as known_controllers, integrators, robots, trajectories
+from .completion import controllers as known_controllers, integrators, trajectories
 from .controllers import named_controller
+from .parameters import PlotFile, RobotName, check_files, key_values
 from .progress import progress_bar
 from .standard_output import STREAM, standard_output
 from .tables import Table
 
 if TYPE_CHECKING:
+    from ..control import Controller
     from ..robot import Robot
     from ..simulation import Simulation
     from ..studies import MonteCarlo
     from ..trajectory import Trajectory
+    from ..types import FloatArray
 
 SHOWN = 10  # failures on the screen
 
 
 @command(folder="output", reference="trajectory")
 def simulate(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
+    robot: RobotName,
     controller: Annotated[
         str,
         typer.Option(
@@ -39,43 +42,43 @@ def simulate(
     ],
     trajectory: Annotated[
         str,
-        typer.Option(help="A file (.toml, .csv, .npz) or a text {kind = ..., ...}.", autocompletion=trajectories),
+        typer.Option(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.", autocompletion=trajectories),
     ],
     stiffness: Annotated[
-        str | None, typer.Option(help="Of joints with two motors: a file or text as for --trajectory, or a number.")
+        str | None, typer.Option(help="Stiffness of joints with two motors: a number, or as --trajectory.")
     ] = None,
-    gains: Annotated[str, typer.Option(help="Of laws with gains, in their order, such as 1000,60.")] = "",
-    poles: Annotated[str, typer.Option(help="Of laws with poles: one real pole, in 1/s, for all.")] = "",
-    period: Annotated[float, typer.Option(help="Between samples of the controller, in s.")] = 1e-3,
-    duration: Annotated[float | None, typer.Option(help="In s; by default that of the trajectory.")] = None,
+    gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = "",
+    poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = "",
+    period: Annotated[float, typer.Option(help="Sampling period of the controller, s.")] = 1e-3,
+    duration: Annotated[float | None, typer.Option(help="Duration, s; default that of the trajectory.")] = None,
     integrator: Annotated[
-        str, typer.Option(help="runge_kutta, euler or midpoint.", autocompletion=integrators)
+        str, typer.Option(help="Integrator: runge_kutta, euler or midpoint.", autocompletion=integrators)
     ] = "runge_kutta",
-    substeps: Annotated[int, typer.Option(help="Steps of the integrator a period.")] = 1,
+    substeps: Annotated[int, typer.Option(help="Integration steps per period.")] = 1,
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="To write: .nc, .csv, .npz, .parquet; with --samples a folder; - is CSV on standard output.",
+            help="File to write: .nc, .csv, .npz, .parquet; with --samples a folder; - is CSV on standard output.",
         ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
+    plot: PlotFile = None,
     animate: Annotated[Path | None, typer.Option(help="Animation to write: .gif, .html or .mp4.")] = None,
-    check: Annotated[bool, typer.Option(help="Refuse what is unstable by too long a period or step.")] = True,
-    samples: Annotated[int | None, typer.Option(help="Monte-Carlo: how many robots.")] = None,
+    check: Annotated[bool, typer.Option(help="Refuse a period or step that is too long for stability.")] = True,
+    samples: Annotated[int | None, typer.Option(help="Number of robots of a Monte-Carlo study.")] = None,
     vary: Annotated[
         list[str] | None,
-        typer.Option(help="What differs among them: '*.drive.stiffness=10%', link1.mass=-20%..20%, payload=0..3."),
+        typer.Option(help="Varied parameter: '*.drive.stiffness=10%', link1.mass=-20%..20%, payload=0..3."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the samples; the same seed gives the same samples.")] = 0,
-    limit: Annotated[float | None, typer.Option(help="Largest error, rad or m, beyond which a sample fails.")] = None,
-    threads: Annotated[int | None, typer.Option(help="Of --samples; by default all cores.")] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
+    limit: Annotated[float | None, typer.Option(help="Error, rad or m, above which a sample fails.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads for --samples; default all cores.")] = None,
 ) -> CommandResult:
     """Simulate a robot under a controller along a trajectory.
 
-    With --samples and --vary, many robots that differ from the one the controller knows.  Ctrl-C keeps the samples that
-    are finished in the folder given with -o, and the same command goes on from there.
+    With --samples and --vary it is a Monte-Carlo study: many robots whose parameters the controller does not know.
+    Ctrl-C keeps finished samples in the folder of -o, and the same command resumes from there.
     """
     import flexjoint as fj
 
@@ -84,42 +87,48 @@ def simulate(
     from ..viewer.animation import check_animation_path
 
     if (samples is not None) != bool(vary) or (samples is not None and animate is not None):
-        raise fj.InputError("--samples and --vary belong together, and --animate shows one run without them")
-    files = [(plot, check_plot_path), (animate, check_animation_path)]
-    for path, check_path in [*files, (None if samples else output, check_results_path)]:
-        if path is not None and path != STREAM:
-            check_path(path)
+        raise fj.InputError("--samples and --vary belong together, and --animate shows a single run without them")
+    single = None if samples else output
+    check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
     model = fj.load(robot)
     law = named_controller(controller, model, gains, poles, period)
-    setting = (model, law, loaded_reference(law, model, trajectory, stiffness), duration)
+    task = Task(model, law, loaded_reference(law, model, trajectory, stiffness), duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     if samples is None:
         writers: dict[Callable[..., Any], Path | None] = {
-            fj.write_results: output,
-            fj.plot_simulation: plot,
-            fj.animate: animate,
+            fj.results.write_results: output,
+            fj.plots.plot_simulation: plot,
+            fj.viewer.animate: animate,
         }
-        return simulate_once(setting, options, writers)
-    options |= {"samples": samples, "vary": variations(vary or []), "seed": seed, "limit": limit, "threads": threads}
-    return simulate_many(setting, options, output, plot)
+        return simulate_once(task, options, writers)
+    varied = key_values("--vary", vary or [], "'*.drive.stiffness=10%'")
+    options |= {"samples": samples, "vary": varied, "seed": seed, "limit": limit, "threads": threads}
+    return simulate_many(task, options, output, plot)
 
 
-def loaded_reference(law: Any, robot: Robot, trajectory: str, stiffness: str | None) -> Trajectory:
-    """The motion, and for a law that follows them the stiffnesses too."""
+class Task(NamedTuple):
+    """What is simulated: the first four arguments of `simulate` and `monte_carlo`."""
+
+    robot: Robot
+    controller: Controller
+    reference: Trajectory
+    duration: float | None
+
+
+def loaded_reference(law: Controller, robot: Robot, trajectory: str, stiffness: str | None) -> Trajectory:
+    """The trajectory, with the stiffness for a controller that tracks it."""
     import flexjoint as fj
 
-    motion = fj.load_trajectory(trajectory, robot)
+    motion = fj.trajectory.load_trajectory(trajectory, robot)
     if (law.width > robot.n) != (stiffness is not None):
-        raise fj.InputError("--stiffness belongs to robots with two motors a joint, under variable_stiffness_tracking")
+        raise fj.InputError("--stiffness belongs to robots with two motors per joint under variable_stiffness_tracking")
     if stiffness is None:
         return motion
-    return fj.MotionAndStiffness(motion, fj.load_stiffness(stiffness, robot, motion.duration))
+    return fj.trajectory.MotionAndStiffness(motion, fj.trajectory.load_stiffness(stiffness, robot, motion.duration))
 
 
-def simulate_once(
-    setting: tuple, options: dict[str, Any], writers: dict[Callable[..., Any], Path | None]
-) -> CommandResult:
-    """One run: shown, and written where that is wanted."""
+def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..., Any], Path | None]) -> CommandResult:
+    """Result of one run, written to the given files."""
     import flexjoint as fj
 
     from ..results import write_csv
@@ -128,7 +137,7 @@ def simulate_once(
     wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
     with progress_bar() as progress:
         progress.add_task("simulating", total=None)
-        run = fj.simulate(*setting, **options)
+        run = fj.simulate(*task, **options)
         for write, path in wanted.items():
             progress.add_task(f"writing {path}", total=None)
             write(run, path)
@@ -140,8 +149,8 @@ def simulate_once(
     return CommandResult([about, run_table(run)], run_data(run), [*wanted.values()], code)
 
 
-def simulate_many(setting: tuple, options: dict[str, Any], output: Path | None, plot: Path | None) -> CommandResult:
-    """Samples, as many as there is time for."""
+def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot: Path | None) -> CommandResult:
+    """Result of a Monte-Carlo study; after Ctrl-C of the finished samples."""
     import flexjoint as fj
 
     from ..results import write_csv
@@ -150,44 +159,29 @@ def simulate_many(setting: tuple, options: dict[str, Any], output: Path | None, 
     folder = None if output == STREAM else output
     with progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("simulating", total=options["samples"]))
-        study = fj.monte_carlo(*setting, **options, folder=folder, progress=advance)
+        study = fj.studies.monte_carlo(*task, **options, folder=folder, progress=advance)
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
         with standard_output() as file:
             write_csv(SampleTable(study), file)
-    answer = CommandResult(study_text(study), study_data(study), written)
+    result = CommandResult(study_text(study), study_data(study), written)
     if study.complete:
-        return answer
-    remedy = "; the same command goes on" if folder else ""
+        return result
+    remedy = "; the same command resumes" if folder else ""
     trouble = f"interrupted after {study.samples.size} of {study.wanted} samples{remedy}"
-    return replace(answer, code=INTERRUPTED, trouble=trouble)
+    return replace(result, code=INTERRUPTED, trouble=trouble)
 
 
-def variations(texts: list[str]) -> dict[str, str]:
-    """path=variation, each path once."""
-    from ..errors import InputError
-
-    found: dict[str, str] = {}
-    for text in texts:
-        path, sign, variation = text.partition("=")
-        if not sign or path in found:
-            raise InputError(
-                f"--vary takes PATH=VARIATION, each path once, such as '*.drive.stiffness=10%', not {text!r}"
-            )
-        found[path] = variation
-    return found
-
-
-# What is shown and written ----------------------------------------------------------------------------------------
+# Text, data and files -----------------------------------------------------------------------------------------------
 
 
 def run_table(run: Simulation) -> Table:
-    """Errors and torques of each joint; of a run that diverged, as long as it was well."""
+    """Errors and torques per joint; of a run that diverged, until then."""
     from ..plots.figures import shown_units
 
     end = "error when it diverged" if run.diverged else "error at the end"
     largest, final, torques = run_errors(run)
-    forces = [f"{x:.3g} {force_unit(kind)}" for x, kind in zip(torques, run.robot.motor_kinds)]
+    forces = [f"{x:.3g} {kind.unit('Nm | N')}" for x, kind in zip(torques, run.robot.motor_kinds)]
     rows = []
     for i, (joint, unit, factor) in enumerate(zip(run.robot.joints, *shown_units(run.robot))):
         own = [force for force, k in zip(forces, run.robot.motor_joints) if k == i]
@@ -196,8 +190,8 @@ def run_table(run: Simulation) -> Table:
     return Table(headings, rows, numbers=headings[1:])
 
 
-def run_errors(run: Simulation) -> tuple[Any, Any, Any]:
-    """The largest error of each joint, the last one, and the largest torque of each motor, until the run ended."""
+def run_errors(run: Simulation) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Largest and last error per joint, (n,), and largest torque per motor, until the run ended."""
     import numpy as np
 
     last = int(run.periods)
@@ -206,6 +200,7 @@ def run_errors(run: Simulation) -> tuple[Any, Any, Any]:
 
 
 def run_data(run: Simulation) -> dict[str, Any]:
+    """A run for programs."""
     robot = run.robot
     largest, final, torques = run_errors(run)
     joints = [
@@ -213,10 +208,10 @@ def run_data(run: Simulation) -> dict[str, Any]:
             "joint": joint.name,
             "largest_error": largest[i],
             "final_error": final[i],
-            "error_unit": "m" if joint.kind == "prismatic" else "rad",
+            "error_unit": joint.kind.unit("rad | m"),
             "motors": [
-                {"motor": robot.motor_names[k], "largest_torque": torques[k], "unit": force_unit(robot.motor_kinds[k])}
-                for k in range(robot.motor_count)
+                {"motor": robot.motor_names[k], "largest_torque": torques[k], "unit": kind.unit("Nm | N")}
+                for k, kind in enumerate(robot.motor_kinds)
                 if robot.motor_joints[k] == i
             ],
         }
@@ -234,12 +229,8 @@ def run_data(run: Simulation) -> dict[str, Any]:
     }
 
 
-def force_unit(kind: str) -> str:
-    return "Nm" if kind == "revolute" else "N"
-
-
 def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> list[Path]:
-    """Samples, failures and errors as files of the folder of samples; the plot there, or where it is wanted."""
+    """Write samples and failures to the folder, and the plot there or to its own path; the files written."""
     from ..plots import plot_monte_carlo
     from ..results import write_table
     from ..studies import SampleTable
@@ -257,7 +248,7 @@ def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> li
 
 
 def study_text(study: MonteCarlo) -> list[str | Table]:
-    """Quantiles of the errors of each joint, and the first failures with their parameters."""
+    """Quantiles of the errors per joint, and the first failures with their parameters."""
     import numpy as np
 
     from ..plots.figures import shown_units
@@ -275,13 +266,14 @@ def study_text(study: MonteCarlo) -> list[str | Table]:
     ]
     found.append(Table(["joint", *headings], rows, "share of runs whose largest error is below", numbers=headings))
     if failed.size:
-        found.append(failure_table(study, failed[:SHOWN]))
+        found.append(failure_table(study, failed[:SHOWN].tolist()))
     if failed.size > SHOWN:
         found.append(f"and {failed.size - SHOWN} more")
     return found
 
 
-def failure_table(study: MonteCarlo, rows: Any) -> Table:
+def failure_table(study: MonteCarlo, rows: Sequence[int]) -> Table:
+    """One row per failed sample."""
     from ..plots.figures import shown_units
 
     joints, (units, factors) = study.robot.joints, shown_units(study.robot)
@@ -297,12 +289,13 @@ def failure_table(study: MonteCarlo, rows: Any) -> Table:
 
 
 def study_data(study: MonteCarlo) -> dict[str, Any]:
+    """A study for programs."""
     import numpy as np
 
     from ..studies.monte_carlo import LEVELS
 
     robot, some = study.robot, study.samples.size > 0
-    units = ["m" if joint.kind == "prismatic" else "rad" for joint in robot.joints]
+    units = [joint.kind.unit("rad | m") for joint in robot.joints]
     kinds = {f"{kind}_error_quantiles": study.quantiles(LEVELS, kind) for kind in ("largest", "final") if some}
     joints = [
         {

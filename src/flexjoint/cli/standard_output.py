@@ -14,29 +14,31 @@ import typer
 
 from .terminal_text import harmless
 
-PIPE_CLOSED = 141  # exit code, as a shell reports of a program whose reader went away
-STREAM = Path("-")  # as an output file: standard output
+PIPE_CLOSED = 141  # exit code, as a shell reports a closed pipe
+STREAM = Path("-")  # output file that means standard output
 
 
 @contextmanager
 def to_a_reader() -> Iterator[None]:
-    """Printing ends without a word, and with the exit code of other programs, if nobody reads any more."""
+    """Exit silently with code 141 if the reader of standard output has closed it."""
     try:
         yield
         sys.stdout.flush()
     except BrokenPipeError:
-        with suppress(OSError, ValueError):  # nothing is left to be flushed at the end
+        with suppress(OSError, ValueError):  # so that nothing is flushed at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(PIPE_CLOSED) from None
 
 
 class Terminal(io.RawIOBase):
-    """A terminal as a binary file: data are shown, never obeyed."""
+    """A terminal as a binary file; control characters are shown as escapes."""
 
     def writable(self) -> bool:
+        """True."""
         return True
 
     def write(self, data: Any) -> int:
+        """Print bytes as text."""
         typer.echo(harmless(bytes(data).decode(errors="backslashreplace"), keep="\n\t"), nl=False)
         return len(data)
 
@@ -50,7 +52,7 @@ def standard_output() -> Iterator[IO[bytes]]:
 
 
 def send_folder(write: Callable[[Path], Sequence[Path]]) -> None:
-    """What a function writes to a folder as a tar archive on standard output, always the same bytes for it."""
+    """Send the files that a function writes to a folder as a tar archive to standard output, without dates."""
     import tarfile
     from tempfile import TemporaryDirectory
 

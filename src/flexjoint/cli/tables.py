@@ -1,7 +1,7 @@
-"""Tables on the screen, which cut off nothing: where the columns do not fit, cells are wrapped between words; where
-that is not enough, there is a block of lines a row.
+"""Tables on the screen.  Nothing is cut off: wide cells are wrapped between words; if the table still does not fit,
+each row becomes a block of lines.
 
-The width is COLUMNS if that is set, else that of the terminal; into a file or a pipe lines are as long as they are.
+The width is COLUMNS if that is set, else that of the terminal; in a file or a pipe it is unlimited.
 """
 
 from __future__ import annotations
@@ -21,10 +21,15 @@ INDENT = 2
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of texts under headings.
+    """A table of texts.
 
-    `numbers` are the headings of columns that are aligned at the right and whose cells are never wrapped; before each
-    row whose number is in `gaps` stands an empty line.
+    Args:
+        headings: Of the columns.
+        rows: Cells of each row.
+        title: Line above the table; default none.
+        note: Line below the table; default none.
+        numbers: Headings of columns that are right-aligned and never wrapped; default none.
+        gaps: Numbers of rows with an empty line before them; default none.
     """
 
     headings: Sequence[str]
@@ -36,7 +41,7 @@ class Table:
 
 
 def screen_width(stream: Any) -> float:
-    """How many characters fit in a line; infinite if nobody says so."""
+    """Characters per line; infinite if the stream is no terminal and COLUMNS is not set."""
     wanted = os.environ.get("COLUMNS", "")
     if wanted.isdecimal() and int(wanted) > 0:
         return int(wanted)
@@ -49,7 +54,7 @@ def screen_width(stream: Any) -> float:
 
 
 def lines(table: Table, width: float) -> Iterator[str]:
-    """The table as lines, none with blanks at its end."""
+    """The table as lines without trailing blanks."""
     headings = [harmless(x) for x in table.headings]
     rows = [[harmless(x) for x in row] for row in table.rows]
     right = [x in table.numbers for x in table.headings]
@@ -72,7 +77,7 @@ def lines(table: Table, width: float) -> Iterator[str]:
 def fitting(
     headings: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], width: float
 ) -> list[int] | None:
-    """The widths of the columns; None if they do not fit without breaking a word or a number."""
+    """Widths of the columns; None if the table does not fit without breaking a word or a number."""
     columns = list(zip(headings, *rows))
     widest = [max(map(cells, column)) for column in columns]
     least = []
@@ -83,7 +88,7 @@ def fitting(
     room = width - BETWEEN * (len(columns) - 1)
     if sum(least) > room:
         return None
-    while (excess := sum(widest) - room) > 0:  # from the widest column that can give
+    while (excess := sum(widest) - room) > 0:  # narrow the widest column that can be narrowed
         spare = [(wide, k) for k, (wide, narrow) in enumerate(zip(widest, least)) if wide > narrow]
         wide, k = max(spare)
         second = max((x for x, i in spare if i != k), default=0)
@@ -92,7 +97,7 @@ def fitting(
 
 
 def record(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> Iterator[str]:
-    """The lines of a row, its cells wrapped where they are wider than their column."""
+    """Lines of a row, with cells wrapped that are wider than their column."""
     wrapped = [[cell] if cells(cell) <= width else words(cell, width) for cell, width in zip(row, widths)]
     for k in range(max(map(len, wrapped))):
         parts = [cell[k] if k < len(cell) else "" for cell in wrapped]
@@ -101,12 +106,13 @@ def record(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> 
 
 
 def padded(text: str, width: int, right: bool) -> str:
+    """The text with blanks to fill a width, right- or left-aligned."""
     blanks = " " * (width - cells(text))
     return blanks + text if right else text + blanks
 
 
 def blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: float) -> Iterator[str]:
-    """A block of lines a row: what its first cell says, then heading and cell of the others."""
+    """A block of lines per row: the first cell, then heading and cell of the others."""
     for k, row in enumerate(rows):
         if k:
             yield ""
@@ -116,7 +122,7 @@ def blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: float)
 
 
 def folded(text: str, width: float, indent: int) -> Iterator[str]:
-    """A text in lines that are as short as its words allow."""
+    """A text wrapped between words, continuation lines indented."""
     if text and indent + cells(text) <= width:
         yield " " * indent + text
     elif text:
@@ -126,4 +132,5 @@ def folded(text: str, width: float, indent: int) -> Iterator[str]:
 
 
 def words(text: str, width: int) -> list[str]:
+    """Lines of a text wrapped between words."""
     return wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]

@@ -1,4 +1,4 @@
-"""Text that may be shown anywhere: names from files can hold control characters, and terminals obey those."""
+"""Text for a terminal: control characters, which names from files may have, become escapes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ WIPE = "\r\x1b[2K"  # empties the line of a terminal
 
 
 def harmless(text: str, keep: str = "") -> str:
-    """The text with control characters, but those to keep, written as escapes such as \\x1b."""
+    """The text with control characters, except those in `keep`, as escapes such as \\x1b."""
     if text.isprintable():
         return text
     return "".join(x if x in keep or not commands(x) else x.encode("unicode_escape").decode() for x in text)
 
 
 def commands(character: str) -> bool:
-    """Whether a character tells a terminal or a reader's eye to do something, instead of being shown."""
+    """Whether a character controls the terminal or the layout instead of being shown."""
     from unicodedata import category
 
     return category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def one_line(message: str) -> str:
+    """The message in one line, without control characters."""
     return harmless(" ".join(message.split()))
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes."""
+    """Number of columns that a text takes on a terminal."""
     if text.isascii():
         return len(text)
     from unicodedata import combining, east_asian_width

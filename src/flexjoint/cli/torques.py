@@ -1,4 +1,4 @@
-"""What a motion asks of the motors."""
+"""Command `torques`: motor torque, position and deflection along a trajectory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from .app import command
 from .command_result import CommandResult
-from .completion import robots, trajectories
+from .parameters import PlotFile, RobotName, TrajectoryName, check_files, files_of, key_values
 from .progress import progress_bar
 from .standard_output import STREAM, standard_output
 from .tables import Table
@@ -23,46 +23,43 @@ if TYPE_CHECKING:
 
 @command(uncertain="sensitivity")
 def torques(
-    robot: Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)],
-    trajectory: Annotated[
-        str,
-        typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.", autocompletion=trajectories),
-    ],
+    robot: RobotName,
+    trajectory: TrajectoryName,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Table to write: .csv, .npz, .parquet; - is CSV on standard output."),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")] = None,
+    plot: PlotFile = None,
     period: Annotated[float, typer.Option(help="Sampling period, s.")] = 1e-3,
-    rigid: Annotated[bool, typer.Option("--rigid", help="Compare with rigid joints.")] = False,
+    rigid: Annotated[bool, typer.Option("--rigid", help="Compare with the robot with rigid joints.")] = False,
     wrench: Annotated[
         tuple[float, float, float, float, float, float] | None,
-        typer.Option(help="Force, N, and moment, Nm, on the tool; constant in base coordinates.", metavar="6 NUMBERS"),
+        typer.Option(help="Constant force, N, and moment, Nm, on the tool, base coordinates.", metavar="6 NUMBERS"),
     ] = None,
     stiffness: Annotated[
-        str | None, typer.Option(help="Of joints with variable stiffness: a number, or as the trajectory.")
+        str | None,
+        typer.Option(help="Stiffness of joints with variable stiffness, Nm/rad or N/m: a number, or as TRAJECTORY."),
     ] = None,
     sensitivity: Annotated[
         list[str] | None,
-        typer.Option(help="An uncertain parameter, such as '*.mass=5%'; may be repeated.", metavar="PATH=DEVIATION"),
+        typer.Option(help="Uncertain parameter, such as '*.mass=5%'; may be repeated.", metavar="PATH=DEVIATION"),
     ] = None,
 ) -> CommandResult:
-    """Compute motor torques and deflections along a motion."""
+    """Compute motor torques and deflections along a trajectory."""
     from ..analysis.torque_table import sample_times
     from ..formats import load
     from ..plots import check_plot_path, plot_motors
     from ..results import check_table_path, write_csv, write_table
     from ..trajectory import load_trajectory
 
-    for path, check in ((output, check_table_path), (plot, check_plot_path)):
-        if path is not None and path != STREAM:
-            check(path)
+    check_files((output, check_table_path), (plot, check_plot_path))
     model = load(robot)
     motion = load_trajectory(trajectory, model)
     samples = sample_times(motion.duration, period).size
     with progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("computing", total=samples))
-        options = {"wrench": wrench, "uncertain": uncertain(sensitivity or []), "progress": advance}
+        deviations = key_values("--sensitivity", sensitivity or [], "'*.mass=5%' or link1.mass=0.2")
+        options = {"wrench": wrench, "uncertain": deviations, "progress": advance}
         table = computed(model, motion, stiffness, period, rigid, options)
         if output is not None and output != STREAM:
             advance = partial(progress.advance, progress.add_task(f"writing {output}", total=samples))
@@ -74,43 +71,29 @@ def torques(
         with standard_output() as file:
             write_csv(table, file)
     summary = f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s"
-    files = [path for path in (output, plot) if path is not None and path != STREAM]
-    return CommandResult([summary, peak_table(table)], peaks(table), files)
+    return CommandResult([summary, peak_table(table)], peaks(table), files_of(output, plot))
 
 
 def computed(
     robot: Robot, motion: Trajectory, stiffness: str | None, period: float, rigid: bool, options: dict[str, Any]
 ) -> JointTable:
-    """The table of a robot with one motor a joint, or of one with joints of variable stiffness."""
+    """The table of a robot with one motor per joint, or of one with variable stiffness."""
     from ..analysis.torque_table import motor_table
     from ..analysis.variable_stiffness_table import stiffness_table
     from ..errors import InputError
     from ..trajectory import load_stiffness
 
     if stiffness is None:
-        if any(robot.antagonistic):
-            raise InputError(f"{robot.name} has joints of variable stiffness; say how stiff with --stiffness")
+        if any(robot.variable_stiffness):
+            raise InputError(f"{robot.name} has joints with variable stiffness; give their stiffness with --stiffness")
         return motor_table(robot, motion, period, rigid=rigid, **options)
     if rigid:
-        raise InputError("--rigid compares torques of one motor a joint; leave it out with --stiffness")
+        raise InputError("--rigid compares torques of one motor per joint; leave it out with --stiffness")
     return stiffness_table(robot, motion, load_stiffness(stiffness, robot, motion.duration), period, **options)
 
 
-def uncertain(given: list[str]) -> dict[str, str]:
-    """Deviations by path or pattern."""
-    from ..errors import InputError
-
-    found: dict[str, str] = {}
-    for text in given:
-        path, equals, deviation = (part.strip() for part in text.rpartition("="))
-        if not equals or not path or path in found:
-            raise InputError(f"--sensitivity {text}: give a parameter once, as '*.mass=5%' or 'link1.mass=0.2'")
-        found[path] = deviation
-    return found
-
-
 def peak_table(table: JointTable) -> Table:
-    """The largest of what is plotted of each joint: of one motor or the other, and of errors their bound."""
+    """Largest value of each panel of the plot per joint; of errors their bound."""
     from ..plots import panels
 
     found = panels(table)
@@ -122,7 +105,7 @@ def peak_table(table: JointTable) -> Table:
 
 
 def peaks(table: JointTable) -> dict[str, Any]:
-    """The largest absolute value of each quantity in the table, joint by joint, with its unit."""
+    """Largest absolute value per quantity and joint, with its unit."""
     from ..analysis.torque_table import units
 
     robot, largest = table.robot, table.largest()

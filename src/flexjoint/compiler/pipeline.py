@@ -172,33 +172,26 @@ def cached(
     - `nominal`: values of the free parameters, the last inputs, in the robot itself
     - `explain`: called with the arrays of a call; says why a result is not finite though all inputs are
     """
+
+    def build() -> Kernel:
+        source = PipelineSource(key, lambda: trace()[0])
+        if stored := source.stored(1):
+            description, code = stored
+            for message in description.warnings:
+                warn(message)
+            return Kernel(description, code, source, Result(description.layers, type), 0.0, nominal, explain)
+        with noted_warnings() as warnings:
+            source.program, result = trace()
+        description = Description.of(source.program, result.layers, warnings)
+        if max(len(description.inputs), len(description.outputs)) > MAX_ARRAYS:
+            what = f"{description.name} has more than {MAX_ARRAYS} arrays in or out"
+            raise InputError(f"{what}; ask for fewer derivatives")
+        started = time.perf_counter()
+        code = source.compiled(1, description)
+        return Kernel(description, code, source, result, time.perf_counter() - started, nominal, explain)
+
     with garbage_collection_paused():
-        return with_stack(COMPILER_STACK, lambda: _cached(key, trace, type, nominal, explain))
-
-
-def _cached(
-    key: str | None,
-    trace: Callable[[], tuple[Program, Result]],
-    type: ResultType,
-    nominal: tuple[np.ndarray, ...],
-    explain: Explanation | None,
-) -> Kernel:
-    source = PipelineSource(key, lambda: trace()[0])
-    stored = source.stored(1)
-    if stored:
-        description, code = stored
-        for message in description.warnings:
-            warn(message)
-        return Kernel(description, code, source, Result(description.layers, type), 0.0, nominal, explain)
-    with noted_warnings() as warnings:
-        source.program, result = trace()
-    description = Description.of(source.program, result.layers, warnings)
-    if max(len(description.inputs), len(description.outputs)) > MAX_ARRAYS:
-        message = f"{description.name} has more than {MAX_ARRAYS} arrays in or out; ask for fewer derivatives"
-        raise InputError(message)
-    started = time.perf_counter()
-    code = source.compiled(1, description)
-    return Kernel(description, code, source, result, time.perf_counter() - started, nominal, explain)
+        return with_stack(COMPILER_STACK, build)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import compile
+from ..algorithm.compile import compile
 from ..checks import positive, positive_numbers
 from ..compiler.runtime.kernel import Kernel
 from ..dynamics.recursion.regressor import base_parameters

@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike
 
 from ..checks import positive, positive_numbers
 from ..dynamics.recursion.regressor import base_parameters
+from ..dynamics.requirements import require
 from ..reprs import short_repr
 from ..robot import Robot
 from ..spatial import sx
 from ..types import FloatArray, Stack
 from .adaptive import ADAPTATION, AdaptiveState
 from .base import Controller, JointState, LawResult, Registration, checked_robot
-from .laws.mixed import adaptive_mixed_torque_from_positions, check_springs, reference_order
+from .laws.mixed import adaptive_mixed_torque_from_positions, linear_springs, reference_order
 from .mixed_inverse_dynamics import LEAST_GAIN, MIXED_GAINS
 
 
@@ -60,7 +61,7 @@ class AdaptiveMixedControl(Controller):
     )
 
     def __post_init__(self) -> None:
-        check_springs("AdaptiveMixedControl", checked_robot(self))
+        require("AdaptiveMixedControl", checked_robot(self), *linear_springs)
         self.check_gains(LEAST_GAIN)
         positive("AdaptiveMixedControl", "period", self.period)
         adaptation = positive_numbers("AdaptiveMixedControl", "adaptation", self.adaptation, *self.memory_sizes)

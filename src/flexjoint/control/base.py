@@ -18,13 +18,13 @@ from typing import Any, ClassVar, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..checks import gain_rows
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import check_count, declared, declared_all
 from ..compiler.runtime.kernel import Kernel
-from ..dynamics.inverse import refuse_antagonism
+from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..reprs import short_repr
 from ..robot import Robot, a_robot
@@ -328,5 +328,5 @@ def checked_robot(controller: Controller) -> Robot:
 
 def require_one_motor_per_joint(controller: Controller) -> Robot:
     """The controller's robot, for laws that do not set stiffness."""
-    refuse_antagonism(type(controller).__name__, checked_robot(controller), "VariableStiffnessTracking")
+    require(type(controller).__name__, checked_robot(controller), constant_stiffness("VariableStiffnessTracking"))
     return controller.robot

@@ -46,7 +46,7 @@ class ComputedTorque(Controller):
     registration: ClassVar[Registration] = Registration("computed_torque", "tracking by computed torque", RIGID_MODEL)
 
     def __post_init__(self) -> None:
-        for joint, elastic in zip(checked_robot(self).joints, self.robot.elastic):
+        for joint, elastic in zip(checked_robot(self).joints, self.robot.compliant):
             if elastic:
                 raise InputError(
                     f"ComputedTorque: joint '{joint.name}' is elastic; give the law robot.rigid(), which neglects the "

@@ -17,13 +17,15 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..checks import positive
-from ..dynamics.linearization import chain_length, held_torques, linearizing_control, refuse_coupled_motors
+from ..dynamics.linearization import chain_length, held_torques, uncoupled_motors
 from ..dynamics.links import torque_derivatives
+from ..dynamics.requirements import require
 from ..robot import Robot
 from ..spatial import sx
 from ..types import FloatArray, Signal, Stack
 from .base import Controller, JointState, LawResult, Registration, require_one_motor_per_joint
 from .gains import check_gains, gains_from_poles
+from .laws.linearizing import linearizing_control
 
 
 class ControllerState(NamedTuple):
@@ -75,7 +77,7 @@ class FeedbackLinearization(Controller):
 
     def __post_init__(self) -> None:
         robot = require_one_motor_per_joint(self)
-        refuse_coupled_motors("FeedbackLinearization", robot)
+        require("FeedbackLinearization", robot, uncoupled_motors)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
 

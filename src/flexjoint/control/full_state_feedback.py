@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..dynamics.drivetrain.transmission import spring_torque
+from ..dynamics.drivetrain.springs import spring_torque
 from ..robot import Robot
 from ..spatial import ca
 from ..types import FloatArray, Stack
@@ -62,6 +62,6 @@ class FullStateFeedback(Controller):
         tau = []
         for i, joint in enumerate(self.robot.joints):
             tau_e, tau_e_v = spring_torque(joint, theta[i] - q[i], theta_v[i] - v[i])
-            factor = 1 + K_T[i] if self.robot.elastic[i] else 1
+            factor = 1 + K_T[i] if self.robot.compliant[i] else 1
             tau.append(factor * u[i] - K_T[i] * tau_e - K_S[i] * tau_e_v)
         return state, ca.vertcat(*tau)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..dynamics.requirements import require
 from ..robot import Robot
 from ..types import FloatArray, Stack
 from .base import Controller, Gain, JointState, LawResult, Registration, checked_robot
-from .laws.mixed import check_springs, closes, mixed_torque, reference_order
+from .laws.mixed import closes, linear_springs, mixed_torque, reference_order
 
 LEAST_GAIN = 1e-9  # the law divides K_P by K_D
 
@@ -53,7 +54,7 @@ class MixedInverseDynamics(Controller):
     )
 
     def __post_init__(self) -> None:
-        check_springs("MixedInverseDynamics", checked_robot(self))
+        require("MixedInverseDynamics", checked_robot(self), *linear_springs)
         self.check_gains(LEAST_GAIN)
 
     @property

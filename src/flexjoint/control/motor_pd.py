@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..dynamics.drivetrain.deflection import spring_motion
+from ..dynamics.drivetrain.springs import spring_motion
 from ..dynamics.links import gravity_torque
 from ..robot import Robot
 from ..spatial import ca

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import compile
+from ..algorithm.compile import compile
 from ..checks import positive_numbers
 from ..compiler.runtime.kernel import Kernel
 from ..robot import Robot

@@ -16,8 +16,8 @@ import numpy as np
 from ..checks import finite_numbers, positive
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import declared
-from ..dynamics.inverse import refuse_antagonism
 from ..dynamics.links import gravity_torque
+from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..observers.base import Measurement
 from ..observers.detector import Detector
@@ -196,7 +196,7 @@ class Guarded(ControllerWrapper):
 def check_reaction(reaction: Reaction, *names: str) -> None:
     """Checks the robot of a reaction and makes the named fields tuples with one number per joint."""
     owner = type(reaction).__name__
-    refuse_antagonism(owner, reaction.robot, "a law of your own under Reaction")
+    require(owner, reaction.robot, constant_stiffness("a law of your own under Reaction"))
     for name in names:
         numbers = finite_numbers(owner, name, getattr(reaction, name), reaction.robot.n, 0.0)
         object.__setattr__(reaction, name, tuple(numbers.tolist()))

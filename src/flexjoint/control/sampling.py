@@ -16,21 +16,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import program_of
+from ..algorithm.compile import program_of
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.reference import evaluate
 from ..drives import ElasticDrive
-from ..dynamics.drivetrain.deflection import spring_motion
-from ..dynamics.drivetrain.rotors import coupled_mass_matrix
-from ..dynamics.drivetrain.transmission import relative_degree
-from ..dynamics.forward import elastic_forward_dynamics
-from ..dynamics.inverse import refuse_antagonism
-from ..dynamics.linearization import chain_length, held_torques, linearizing_control, link_derivatives, torques_on_links
+from ..dynamics.drivetrain.springs import relative_degree, spring_motion
+from ..dynamics.forward import accelerations
+from ..dynamics.inertia import mass_matrix
+from ..dynamics.linearization import chain_length, held_torques, link_derivatives, torques_on_links
 from ..dynamics.links import gravity_torque
+from ..dynamics.requirements import constant_stiffness, require
 from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot, a_robot
 from ..spatial import ca, sx, zeros
 from .gains import check_gains
+from .laws.linearizing import linearizing_control
 
 TERMS = 19  # of the series of φ(Z) = Σ Zᵏ/(k + 1)!, |Z| ≤ 1
 STEP = 1.1  # by which the period grows in the search for the first one that is unstable
@@ -50,15 +50,12 @@ class JointModes(NamedTuple):
 
 def joint_modes(robot: Robot, q: Any) -> JointModes:
     """Small oscillations at the configuration q without gravity: ([[M, S], [Sᵀ, B]] ω² − [[K, −K], [−K, K]]) x = 0."""
-    refuse_antagonism(
-        "joint_modes",
-        a_robot("joint_modes", robot),
-        "a robot whose drives are ElasticDrive, of the stiffness in question",
-    )
+    instead = "a robot whose drives are ElasticDrive, of the stiffness in question"
+    require("joint_modes", a_robot("joint_modes", robot), constant_stiffness(instead))
     q = configuration(robot, q)
-    n, elastic = robot.n, np.flatnonzero(robot.elastic)
+    n, elastic = robot.n, np.flatnonzero(robot.compliant)
     k = stiffness_at_rest(robot, q)[elastic]
-    M = coupled_mass_matrix(robot, q)
+    M = mass_matrix(robot, q, motors=True)
     span = np.zeros((len(elastic), len(M)))  # deflections
     span[range(len(elastic)), elastic] = -1.0
     span[:, n:] = np.eye(len(elastic))
@@ -177,8 +174,9 @@ def state_at_rest(robot: Robot, q: Any) -> list[np.ndarray]:
 def linear_robot(robot: Robot, q: Any) -> tuple[np.ndarray, np.ndarray]:
     """A, B of x' = A x + B τ at rest, x = (q, θ of elastic joints, q', θ' of elastic joints)."""
     symbols = [ca.SX.sym(name, robot.n) for name in ("q", "theta", "v", "theta_v", "tau")]
-    a, theta_a = elastic_forward_dynamics.function(robot, *symbols)
-    elastic = np.flatnonzero(robot.elastic).tolist()
+    q_, theta, v, theta_v, tau = symbols
+    a, theta_a = accelerations(robot, q_, v, theta, theta_v, tau)
+    elastic = np.flatnonzero(robot.compliant).tolist()
     kept = [*range(robot.n), *(robot.n + i for i in elastic)]
     acceleration = ca.vertcat(a, theta_a)[kept]
     J = slopes(symbols, [acceleration], state_at_rest(robot, q)[:5])[0]
@@ -229,7 +227,7 @@ def linear_loop(robot: Robot, q: Any, gains: Any) -> Callable[[float], np.ndarra
     torques = torques_on_links(robot, theta - x, theta_v - v, tau_e, tau_e_v)
     inner = [theta[i] - x[i] for i, degree in enumerate(relative_degree(robot)) if degree == 3]
     chain = ca.vertcat(x, v, *link_derivatives(robot, x, v, torques, None, None), *inner)
-    elastic, held = np.flatnonzero(robot.elastic), held_torques(robot)
+    elastic, held = np.flatnonzero(robot.compliant), held_torques(robot)
     kept = [n * k + i for k, joints in enumerate([range(n), elastic, range(n), elastic, *held]) for i in joints]
     F_tau, F_top, T = (J[:, kept] for J in slopes(symbols, [tau, top, chain], state_at_rest(robot, q)))
     A, B = linear_robot(robot, q)

@@ -1,9 +1,9 @@
 """Tracking of motion and stiffness as a sampled controller  [VSANEA sec. III-C].
 
-The law is one kernel (`variable_stiffness_control`).  The controller keeps its integrals: every period adds the errors,
-except those of a joint at a limit.  If a motor reaches its effort limit, the law first changes the stiffness, which
-leaves the motion as commanded; only if that is not enough are torques saturated.  `band` bounds the reference of the
-stiffness, away from configurations where motion and stiffness cannot be set independently.
+The law is one kernel (`motion_and_stiffness_control`).  The controller keeps its integrals: every period adds the
+errors, except those of a joint at a limit.  If a motor reaches its effort limit, the law first changes the stiffness,
+which leaves the motion as commanded; only if that is not enough are torques saturated.  `band` bounds the reference of
+the stiffness, away from configurations where motion and stiffness cannot be set independently.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import frozen, positive, positive_numbers
-from ..dynamics.drivetrain.feasibility import feasible_stiffness_along
-from ..dynamics.drivetrain.variable_stiffness import refuse_damping, require_springs
+from ..dynamics.drivetrain.stiffness_range import feasible_stiffness_along
+from ..dynamics.requirements import require, springs_at_every_joint
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, sx, zeros
+from ..spatial import sx, zeros
 from ..trajectory import Trajectory
 from ..types import Expression, FloatArray, Signal, Stack
 from .base import Controller, JointState, LawResult, Registration
 from .gains import check_gains, gains_from_poles
-from .laws.stiffness_tracking import UNBOUNDED, variable_stiffness_control
+from .laws.motion_and_stiffness import UNBOUNDED, motion_and_stiffness_control, undamped
 
 NAME = "VariableStiffnessTracking"
 ROWS = ("K_I", "K_0", "K_1", "K_2", "K_3", "L_I", "L_0", "L_1")
@@ -84,10 +84,9 @@ class VariableStiffnessTracking(Controller):
     )
 
     def __post_init__(self) -> None:
-        if not isinstance(self.robot, Robot) or not any(self.robot.antagonistic):
+        if not isinstance(self.robot, Robot) or not any(self.robot.variable_stiffness):
             raise InputError(f"{NAME}: the robot has no joint of variable stiffness; use FeedbackLinearization")
-        refuse_damping(NAME, self.robot)
-        require_springs(NAME, self.robot)
+        require(NAME, self.robot, undamped, springs_at_every_joint)
         positive(NAME, "period", self.period)
         efforts = self.robot.motor_efforts if self.effort is None else self.effort
         count = len(self.variable_joints)
@@ -146,11 +145,6 @@ class VariableStiffnessTracking(Controller):
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         robot, n = self.robot, self.robot.n
         motion, stiffness = gains[MOTION], gains[STIFFNESS]
-        q, v, theta, theta_v = measurement
-        drives: list[Any] = [robot.joints[i].drive for i in self.variable_joints]
-        from_link = sx([drive.c for drive in drives])  # 1 where θ_2 is counted from the link
-        joints = self.variable_joints
-        phi_2, phi_2_v = (self._scattered(x[n:] - from_link * y[joints]) for x, y in ((theta, q), (theta_v, v)))
         tracking = {
             "reference": [x[:n] for x in reference],
             "gains": motion[1:],
@@ -160,13 +154,12 @@ class VariableStiffnessTracking(Controller):
             "integral_gains": [motion[0], stiffness[0]],
         }
         if any(x < UNBOUNDED for x in self.effort):
-            tracking["limits"] = [sx(self.effort[:n]), self._scattered(sx(self.effort[n:]))]
+            tracking["limits"] = [sx(self.effort)]
         if self.band is not None:
             tracking["band"] = [self._scattered(sx(x)) for x in self.band]
-        measured = (q, v, theta[:n] - q, phi_2, theta_v[:n] - v, phi_2_v)
-        tau_1, tau_2, *errors = variable_stiffness_control.function(robot, *measured, tracking=tracking)
+        tau, *errors = motion_and_stiffness_control.function(robot, *measurement, tracking=tracking)
         after = TrackingIntegrals(*(x + self.period * e for x, e in zip(state, errors)))
-        return after, ca.vertcat(tau_1, tau_2[joints])
+        return after, tau
 
     def _scattered(self, x: Expression) -> Expression:
         """A column (n, 1) with the entries of x at the joints with two motors, zero elsewhere."""
@@ -189,7 +182,7 @@ def stiffness_band(robot: Robot, motion: Trajectory, margin: float = MARGIN) -> 
     Raises:
         InputError: For some joint no stiffness suits the whole motion.
     """
-    chosen = np.flatnonzero(robot.antagonistic)
+    chosen = np.flatnonzero(robot.variable_stiffness)
     t = np.linspace(0.0, motion.duration, SAMPLES)
     lower, upper = (x[:, chosen] for x in feasible_stiffness_along(robot, motion, t))
     least, greatest = (1 + margin) * lower.max(axis=0), (1 - margin) * upper.min(axis=0)

@@ -106,7 +106,7 @@ class Blindness(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Detections:
+class DetectionReport:
     """Collisions and faults found in a log, with the residuals.
 
     Args:
@@ -130,7 +130,8 @@ class Detections:
         blind = sum(x.seconds for x in self.blind)
         where = f"{self.label(top.channel, top.entry)} at {top.t:.3f} s"
         return (
-            f"<Detections of {self.robot.name}: {count} detection{'s' * (count != 1)} in {self.log.t.size} samples; "
+            f"<DetectionReport of {self.robot.name}: {count} detection{'s' * (count != 1)} "
+            f"in {self.log.t.size} samples; "
             f"largest residual {top.value:.3g} {self.unit(top.channel, top.entry)}, {where}; blind for {blind:.3g} s>"
         )
 
@@ -287,7 +288,7 @@ class Detections:
 
     def unit(self, channel: str, entry: int) -> str:
         """Unit of a residual, Nm or N."""
-        return "Nm" if self.robot.motor_kinds[entry] == "revolute" else "N"  # first motors have the order of the joints
+        return self.robot.motor_kinds[entry].unit("Nm | N")  # first motors have the order of the joints
 
 
 def detect(
@@ -301,7 +302,7 @@ def detect(
     confirmation: float = 0.0,
     held: bool = True,
     residual: str = "best",
-) -> Detections:
+) -> DetectionReport:
     """Collisions and actuator faults in a log.
 
     Give thresholds in one of three ways: `thresholds`, `quiet` or `calibration`.
@@ -319,7 +320,7 @@ def detect(
             residual from joint torque sensors.
 
     Returns:
-        A Detections.
+        A DetectionReport.
 
     Raises:
         InputError: Columns or thresholds are missing, or no plausible threshold can be learnt.
@@ -331,8 +332,9 @@ def detect(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> log = fj.read_log("log.csv", robot)  # doctest: +SKIP
-        >>> fj.detect(log, calibration=fj.read_log("calibration.csv", robot)).detections  # doctest: +SKIP
+        >>> log = fj.detection.read_log("log.csv", robot)  # doctest: +SKIP
+        >>> quiet = fj.detection.read_log("calibration.csv", robot)  # doctest: +SKIP
+        >>> fj.detection.detect(log, calibration=quiet).detections  # doctest: +SKIP
     """
     if not isinstance(log, Log):
         raise InputError(f"detect: log is {shown(log)}; give a Log, such as read_log(path, robot)")
@@ -362,7 +364,7 @@ def detect(
         levels = Detector(chosen, each).thresholds
         check_plausible(levels, (watched,), "given")
     detector = Detector(chosen, levels, confirmation=confirmation)
-    return Detections(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad)
+    return DetectionReport(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad)
 
 
 def residual_of(log: Log, cutoff: float, wanted: str = "best") -> TimedObserver:
@@ -385,13 +387,13 @@ def residual_of(log: Log, cutoff: float, wanted: str = "best") -> TimedObserver:
             f"detect: the motor torques tau are not in the log, which has {', '.join(known)}; give tau, or q, v and "
             "tau_e (tau_J) of joint torque sensors"
         )
-    if not any(robot.elastic):
+    if not any(robot.compliant):
         require(log, ("q", "v", "tau"), "of a rigid robot")
         return MomentumResidual(robot, cutoff, period, longest(period))
     if "q" not in known and "theta" in known:
         return MotorEncoderResidual(robot, cutoff, MOTOR_FASTER * cutoff, period, longest(period))
     whole = [x for x in ("q", "v", "theta_v") if x not in known]
-    if not whole and "tau_e" in known and not any(robot.antagonistic):
+    if not whole and "tau_e" in known and not any(robot.variable_stiffness):
         return JointTorqueResidual(robot, cutoff, cutoff, period, longest(period), True)
     if sensed and (whole or "theta" not in known):
         return link_residual(log, cutoff)
@@ -405,7 +407,7 @@ def link_residual(log: Log, cutoff: float) -> LinkResidual:
     sensors = log.sensors or (True,) * robot.n
     drives = [
         None if sensor and not elastic else joint.drive
-        for joint, elastic, sensor in zip(robot.joints, robot.elastic, sensors)
+        for joint, elastic, sensor in zip(robot.joints, robot.compliant, sensors)
     ]
     return LinkResidual(robot.with_drives(drives), cutoff, log.period, longest(log.period))
 

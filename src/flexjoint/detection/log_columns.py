@@ -75,9 +75,7 @@ def column_names(text: str) -> dict[str, str]:
         what, mark, name = (x.strip() for x in item.partition("="))
         if not mark or not name or what not in ("t", *QUANTITIES):
             known = ", ".join(("t", *QUANTITIES))
-            raise InputError(
-                f"--columns has {item[:80]!r}; give QUANTITY=NAME, such as t=stamp,tau=effort, of {known}"
-            )
+            raise InputError(f"--columns has {item[:80]!r}; give QUANTITY=NAME, such as t=stamp,tau=effort, of {known}")
         found[what] = name
     return found
 
@@ -90,12 +88,12 @@ def labels(robot: Robot, what: str) -> list[str]:
 def units(robot: Robot, what: str, i: int) -> dict[str, float]:
     """Units that a column may have, with their sizes in SI units; no unit means SI."""
     kind = robot.motor_kinds[i]  # first motors have the order of the joints
-    position, force = (ANGLES, TORQUES) if kind == "revolute" else (LENGTHS, FORCES)
+    position, force = (ANGLES, TORQUES) if kind.angular else (LENGTHS, FORCES)
     if what in ("tau", "tau_e"):
         return {"": 1.0, **force}
     if what in ("q", "theta"):
         return {"": 1.0, **position}
-    turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if kind == "revolute" else {}
+    turns = {"rpm": 2 * np.pi / 60, "1/min": 2 * np.pi / 60} if kind.angular else {}
     return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}
 
 

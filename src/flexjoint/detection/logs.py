@@ -134,7 +134,7 @@ def read_log(
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.read_log("log.csv", fj.load("kuka_lwr"), time_unit="ms")  # doctest: +SKIP
+        >>> fj.detection.read_log("log.csv", fj.load("kuka_lwr"), time_unit="ms")  # doctest: +SKIP
     """
     place = path_text(path, f"log ({', '.join(READERS)})", InputError)
     suffix = Path(path).suffix.lower()
@@ -162,7 +162,7 @@ def log_of(chosen: Assignment, found: Mapping[int, FloatArray], place: str, robo
             if found[x.column].shape != t.shape:
                 raise InputError(f"{place}: {what} has {found[x.column].shape[0]} samples and the time {t.size}")
     sensors = tuple(i in used["tau_e"] for i in range(robot.n)) if "tau_e" in used else None
-    for i in (i for i, elastic in enumerate(robot.elastic) if not elastic):
+    for i in (i for i, elastic in enumerate(robot.compliant) if not elastic):
         for what, of in AT_RIGID_JOINTS.items():
             if what in used and i in used.get(of, {}):
                 used[what].setdefault(i, used[of][i])

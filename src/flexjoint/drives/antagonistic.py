@@ -14,7 +14,7 @@ from ..springs import TRIAL_DEFLECTIONS, CubicSpring, Spring
 from ..types import Expression
 from .kinds import DRIVES
 from .motor import Motor
-from .variable import SINGULAR, Range, Setting, VariableStiffnessDrive
+from .variable import SINGULAR, OperatingPoint, Range, VariableStiffnessDrive
 
 
 @DRIVES.register("antagonistic")
@@ -41,8 +41,8 @@ class AntagonisticDrive(VariableStiffnessDrive):
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.AntagonisticDrive(fj.CubicSpring(400.0, 2e3), fj.CubicSpring(400.0, 2e3), fj.Motor(1.0), fj.Motor(1.0))
-        ... # doctest: +NORMALIZE_WHITESPACE
+        >>> spring, motor = fj.springs.CubicSpring(400.0, 2e3), fj.Motor(1.0)
+        >>> fj.drives.AntagonisticDrive(spring, spring, motor, motor)  # doctest: +NORMALIZE_WHITESPACE
         AntagonisticDrive(spring_1=CubicSpring(stiffness=400.0, cubic=2000.0),
             spring_2=CubicSpring(stiffness=400.0, cubic=2000.0), motor_1=Motor(inertia=1.0), motor_2=Motor(inertia=1.0))
     """
@@ -70,14 +70,14 @@ class AntagonisticDrive(VariableStiffnessDrive):
     def torques(self, phi_1: Expression, phi_2: Expression) -> tuple[Expression, Expression]:
         return self.spring_1.torque(phi_1), self.spring_2.torque(phi_2)
 
-    def at(self, phi_1: Expression, phi_2: Expression) -> Setting:
+    def at(self, phi_1: Expression, phi_2: Expression) -> OperatingPoint:
         """The transmission at given deflections, with the derivatives that the spring laws give."""
         tau_1, tau_2 = self.torques(phi_1, phi_2)
         slopes = zip(self.spring_1.gradients(phi_1, 3), self.spring_2.gradients(phi_2, 3))
         sigma, zeta, eta = (ca.horzcat(one, two) for one, two in slopes)
         bends = ca.diag(zeta), ca.diag(eta)
         det = sigma[0] * zeta[1] - sigma[1] * zeta[0]
-        return Setting(phi_1, phi_2, tau_1, tau_2, tau_1 + tau_2, sigma[0] + sigma[1], (sigma, zeta), bends, det)
+        return OperatingPoint(phi_1, phi_2, tau_1, tau_2, tau_1 + tau_2, sigma[0] + sigma[1], (sigma, zeta), bends, det)
 
     @cached_property
     def gain(self) -> float:

@@ -35,7 +35,7 @@ class Range(NamedTuple):
     upper: float
 
 
-class Setting(NamedTuple):
+class OperatingPoint(NamedTuple):
     """A transmission at given deflections; `det` is NaN where algorithms refuse them."""
 
     phi_1: Any
@@ -129,7 +129,7 @@ class VariableStiffnessDrive(ABC):
         """Whether the deflections have a closed form."""
         return type(self).deflections is not VariableStiffnessDrive.deflections
 
-    def at(self, phi_1: Expression, phi_2: Expression) -> Setting:
+    def at(self, phi_1: Expression, phi_2: Expression) -> OperatingPoint:
         """The transmission at given deflections, inside the ranges or not; derivatives by automatic differentiation."""
         x = ca.SX.sym("phi", 2)
         tau_1, tau_2 = self.torques(x[0], x[1])
@@ -140,7 +140,7 @@ class VariableStiffnessDrive(ABC):
         bends = [ca.jacobian(row, x) for row in A]
         found = [tau_1, tau_2, tau_e, sigma, *A, *bends]
         tau_1, tau_2, tau_e, sigma, a, b, *bends = ca.substitute(found, [x], [ca.vertcat(phi_1, phi_2)])
-        return Setting(
+        return OperatingPoint(
             phi_1, phi_2, tau_1, tau_2, tau_e, sigma, (a, b), (bends[0], bends[1]), a[0] * b[1] - a[1] * b[0]
         )
 

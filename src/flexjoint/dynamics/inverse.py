@@ -1,12 +1,13 @@
-"""Inverse dynamics of robots with rigid and elastic joints, in any mix  [EJNEA sec. II-A, III].
+"""Inverse dynamics: motor torques for a motion of the links, whatever the drives of the joints, in any mix.
 
-It differs from the paper in what a joint may have: friction on both sides, and springs that are not linear.  With
-φ = θ − q and k = dτ_e/dφ the motor moves by
+Source: [EJNEA sec. II-A, III], [VSANEA sec. III].  The links need the torques τ_e of their transmissions, with their
+derivatives (`links.py`).  With φ = θ − q and k = dτ_e/dφ an elastic joint follows with
 
     φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,   τ = B θ'' + D_m θ' + F_m tanh(θ'/v_m) + τ_e,
 
-a rigid joint by θ = q.  A damped spring has no such formula: see `damped.py`; for the complete model of rotors see
-`elimination.py`.
+a rigid joint with θ = q, and a joint of variable stiffness as in `drivetrain/variable_stiffness.py`.  A damped spring
+has no such formula, it is a filter (`drivetrain/damped_spring.py`); for the complete model of rotors see
+`drivetrain/elimination.py`.
 """
 
 from __future__ import annotations
@@ -14,28 +15,68 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..algorithm.api import algorithm
+from ..algorithm.algorithm import algorithm
 from ..drives import Motor
-from ..errors import InputError, warn
 from ..robot import Robot
-from ..spatial import ca, is_symbolic, sx
-from ..types import Jet
-from .drivetrain.deflection import spring_motion
+from ..spatial import ca, sx
+from ..types import Expression, FloatArray, Jet, Stack
+from .drivetrain.damped_spring import deflection_after
 from .drivetrain.elimination import eliminated
-from .drivetrain.friction import coulomb_command, friction, joint_friction
-from .drivetrain.orders import derivative_orders, joint_order
-from .links import link_torques
+from .drivetrain.friction import joint_friction
+from .drivetrain.motor_side import MotorSide, motor_side
+from .drivetrain.orders import derivative_orders
+from .drivetrain.springs import spring_motion
+from .drivetrain.transmission import motors
+from .drivetrain.variable_stiffness import motor_sides, unreachable_stiffness
+from .links import link_torques, torque_derivatives
+from .loads import Base, Wrenches
+from .requirements import (
+    constant_stiffness,
+    enough_derivatives,
+    linear_springs_where_damped,
+    moderate_link_friction,
+    spong_rotors,
+    stateless_springs,
+    stiffness_given,
+)
+
+UNDAMPED = (stateless_springs, stiffness_given, enough_derivatives(), moderate_link_friction)
 
 
 class MotorMotion(NamedTuple):
-    """Motor position, velocity and acceleration, torque passed to the link, deflection θ − q, motor torque."""
+    """State of the whole drivetrain; motors in the order of `robot.motor_names`, after the reduction.
 
-    theta: Any
-    theta_v: Any
-    theta_a: Any
-    tau_e: Any
-    deflection: Any
-    tau: Any
+    Attributes:
+        theta, theta_v, theta_a: Position, velocity and acceleration of the motors, (..., motors).
+        deflection, deflection_v: Of the spring behind each motor, θ − q, and its rate, (..., motors); 0 at rigid
+            joints.
+        spring_torque: Torque of the spring on each motor, (..., motors); at a rigid joint the torque of the shaft.
+        tau_e: Torque on the links, (..., n).
+        tau: Motor torque, (..., motors).
+    """
+
+    theta: Expression | FloatArray
+    theta_v: Expression | FloatArray
+    theta_a: Expression | FloatArray
+    deflection: Expression | FloatArray
+    deflection_v: Expression | FloatArray
+    spring_torque: Expression | FloatArray
+    tau_e: Expression | FloatArray
+    tau: Expression | FloatArray
+
+
+class SteppedMotion(NamedTuple):
+    """A MotorMotion with the rate of the torque on the links; (deflection_v, tau_e, tau_e_v) is the state."""
+
+    theta: Expression | FloatArray
+    theta_v: Expression | FloatArray
+    theta_a: Expression | FloatArray
+    deflection: Expression | FloatArray
+    deflection_v: Expression | FloatArray
+    spring_torque: Expression | FloatArray
+    tau_e: Expression | FloatArray
+    tau: Expression | FloatArray
+    tau_e_v: Expression | FloatArray
 
 
 def needed_order(robot: Robot, base: Any = None) -> int:
@@ -43,121 +84,180 @@ def needed_order(robot: Robot, base: Any = None) -> int:
     return derivative_orders(robot, base is not None).motion
 
 
-@algorithm("tau", arrays=lambda robot, base=None, **_: needed_order(robot, base) + 1, packs=True)
-def inverse_dynamics(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
-    """Motor torque for a motion of the links, from [q, v, a] or, with elastic joints, [q, v, a, q''', q''''].
+def arrays_needed(robot: Robot, base: Any = None, **_: Any) -> int:
+    """The arrays of a motion that inverse dynamics takes."""
+    return needed_order(robot, base) + 1
 
-    The complete model of rotors needs more, `explain_orders(robot)` tells how many and why.
-    Further derivatives are accepted and not used, so a trajectory's stack can be unpacked as it is.
-    `wrenches` and `base` are those of `torque_derivatives`; elastic joints need the first two derivatives.
+
+def unreachable(
+    robot: Robot, q: Any, v: Any, a: Any, *higher: Any, stiffness: Any = None, wrenches: Any = None, base: Any = None,
+    warm_start: Any = None,
+) -> str | None:  # fmt: skip
+    """Which joint cannot have its stiffness at the torque of the motion, and which it could have."""
+    if stiffness is None:
+        return None
+    (tau_e,) = torque_derivatives(robot, q, v, a, wrenches=wrenches, base=base)
+    return unreachable_stiffness(robot, tau_e, stiffness[0], warm_start is not None)
+
+
+@algorithm("tau", arrays=arrays_needed, packs=True, explain=unreachable, requires=UNDAMPED)
+def inverse_dynamics(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    *higher: Expression,
+    stiffness: Stack | None = None,
+    wrenches: Wrenches = None,
+    base: Base = None,
+    warm_start: Expression = None,
+) -> Expression:
+    """Motor torques for a motion of the links, whatever the drives of the robot.
+
+    Args:
+        q, v, a: Position, velocity and acceleration of the links, (..., n), rad or m.
+        higher: The derivatives of q behind a, each (..., n): q''' and q'''' if a joint has a spring; the complete model
+            of rotors needs more, `explain_orders(robot)` tells how many and why.  Further ones are accepted and not
+            used, so the stack of a trajectory can be unpacked as it is.
+        stiffness: [σ, σ', σ''], each (..., n), Nm/rad: required if a joint has variable stiffness, ignored at the
+            others.
+        wrenches: {link: [w, w', w'']}, wrenches (f, n) (..., 6) on links, in base coordinates, with two derivatives
+            where a joint has a spring; none by default.
+        base: A BaseMotion; at rest by default.
+        warm_start: Deflections (..., motors) a moment ago: where the springs have no closed form, a few Newton steps
+            from there replace the search (`deflection_steps`); none by default.
+
+    Returns:
+        Motor torques (..., motors), Nm or N, in the order of `robot.motor_names`.
+
+    Raises:
+        InputError: If derivatives or the stiffness are missing, or if a spring is damped: then use
+            `inverse_dynamics_along`, `inverse_dynamics_step` or `robot.without_spring_damping()`.
+        NonFiniteError: If a stiffness is out of reach; in a batch the row is NaN.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.inverse_dynamics(fj.load("kuka_lwr"), *np.zeros((5, 7))).shape
+        (7,)
     """
-    refuse_damping("inverse_dynamics", robot)
-    return undamped_motion("inverse_dynamics", robot, [q, v, a, *higher], wrenches, base).tau
+    return undamped_motion(robot, [q, v, a, *higher], stiffness, wrenches, base, warm_start).tau
 
 
-@algorithm(MotorMotion, arrays=lambda robot, base=None, **_: needed_order(robot, base) + 1, packs=True)
-def motor_motion(robot: Robot, q, v, a, *higher, wrenches=None, base=None):
-    """How the motors must move, and with what torque, for a motion of the links; arguments as `inverse_dynamics`.
+@algorithm(MotorMotion, arrays=arrays_needed, packs=True, explain=unreachable, requires=UNDAMPED)
+def motor_motion(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    *higher: Expression,
+    stiffness: Stack | None = None,
+    wrenches: Wrenches = None,
+    base: Base = None,
+    warm_start: Expression = None,
+) -> MotorMotion:
+    """Motion and torque of the motors, and deflection and torque of the springs, for a motion of the links.
 
-    `tau_e` is the torque that the transmission passes to the link: of the spring, or of the shaft of a rigid joint,
-    whose motor moves with the link and whose `deflection` is zero.
+    All arguments are those of `inverse_dynamics`.
+
+    Returns:
+        MotorMotion.
+
+    Raises:
+        InputError, NonFiniteError: As `inverse_dynamics`.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.motor_motion(fj.load("kuka_lwr"), *np.zeros((5, 7))).deflection.shape
+        (7,)
     """
-    refuse_damping("motor_motion", robot)
-    return undamped_motion("motor_motion", robot, [q, v, a, *higher], wrenches, base)
+    return undamped_motion(robot, [q, v, a, *higher], stiffness, wrenches, base, warm_start)
 
 
-def undamped_motion(name: str, robot: Robot, q: Sequence[Any], wrenches: Any, base: Any) -> MotorMotion:
-    check_derivatives(name, robot, q, base)
+@algorithm(
+    SteppedMotion,
+    arrays=lambda robot, **_: 5 + max(3, needed_order(robot)),
+    requires=(
+        constant_stiffness("robot.without_spring_damping() with inverse_dynamics"),
+        spong_rotors("enters the equations of links below it"),
+        linear_springs_where_damped,
+        enough_derivatives(first_of_motion=4),
+        moderate_link_friction,
+    ),
+)
+def inverse_dynamics_step(
+    robot: Robot,
+    deflection_v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
+    h: Expression,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    jerk: Expression,
+    *higher: Expression,
+    wrenches: Wrenches = None,
+    base: Base = None,
+) -> SteppedMotion:
+    """Motor torques and motion with damped springs, h seconds after the sample of the given state.
+
+    Damping makes inverse dynamics a filter with one state per damped joint.  The state is in the result, ready for the
+    next sample.  Joints without damping may be among the others; their entries of the state are ignored.
+
+    Args:
+        deflection_v, tau_e, tau_e_v: State (..., n): rate of the deflection, torque on the links and its rate.
+        h: Time since the state, (...), s.  With h = 0 only deflection_v counts: zeros start at rest equilibrium, φ =
+            τ_e/K.
+        q, v, a, jerk: Position of the links and its first three derivatives, (..., n).
+        higher: q'''', if a joint has an undamped spring.
+        wrenches, base: As in `inverse_dynamics`.
+
+    Returns:
+        SteppedMotion, a MotorMotion with tau_e_v.
+
+    Raises:
+        InputError: For damped springs that are not linear, and for joints of variable stiffness.
+    """
+    motion = [q, v, a, jerk, *higher]
+    tau = transmitted_torque(robot, motion, max(1, needed_order(robot) - 2), wrenches, base)
+    phi = []
+    for i, joint in enumerate(robot.joints):
+        now = [x[i] for x in tau]
+        if robot.damped[i]:
+            before = (deflection_v[i], tau_e[i], tau_e_v[i])
+            phi.append(deflection_after(joint.drive, h, before, now))
+        else:
+            phi.append(spring_motion(joint, now))
+    return SteppedMotion(*assembled(motors(robot), motion, tau[0], phi), tau[1])
+
+
+# Parts of the drivetrain --------------------------------------------------------------------------------------------
+
+
+def undamped_motion(
+    robot: Robot, q: Stack, stiffness: Stack | None, wrenches: Wrenches, base: Base, warm_start: Expression
+) -> MotorMotion:
+    """Motion of the motors from that of the links."""
     if robot.fidelity == "complete":
         tau_e, phi, at_motors = eliminated(robot, q, wrenches, base)
-        motion = motor_side(motors(robot), q, tau_e, phi)
+        motion = assembled(motors(robot), q, tau_e, phi)
         return motion._replace(tau=motion.tau + at_motors)
     tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
+    if stiffness is not None and any(robot.variable_stiffness):
+        sides = motor_sides(robot, q, tau_e, stiffness, warm_start)
+        side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
+        return MotorMotion(*side[:6], tau_e[0], side.tau)
     phi = [spring_motion(joint, [x[i] for x in tau_e]) for i, joint in enumerate(robot.joints)]
-    return motor_side(motors(robot), q, tau_e[0], phi)
+    return assembled(motors(robot), q, tau_e[0], phi)
 
 
-def motors(robot: Robot, k: int = 0) -> list[Motor]:
-    """The k-th motor of each joint, one without inertia where there is none."""
-    drives = [joint.drive for joint in robot.joints]
-    return [drive.motors[k] if drive and k < len(drive.motors) else Motor(0.0) for drive in drives]
-
-
-def motor_side(motors: Sequence[Motor], q: Sequence[Any], tau_e: Any, deflections: Sequence[Jet]) -> MotorMotion:
-    """From the motion of the links, the torque passed to them and [φ, φ', φ''] of each joint."""
+def assembled(motors: Sequence[Motor], q: Stack, tau_e: Expression, deflections: Sequence[Jet]) -> MotorMotion:
+    """One motor per joint: from the motion of the links, the torque on them and [φ, φ', φ''] of each joint."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
-    theta, theta_v, theta_a = (x + y for x, y in zip(q, phi))
-    B = sx([motor.inertia for motor in motors])
-    tau = tau_e + friction(motors, [theta_v], 0)[0] + B * theta_a  # τ = τ_e + B θ''  [EJNEA (4b), (9), (10)]
-    return MotorMotion(theta, theta_v, theta_a, tau_e, phi[0], tau)
+    side = motor_side(motors, q, tau_e, phi)
+    return MotorMotion(*side[:6], tau_e, side.tau)
 
 
-def transmitted_torque(robot: Robot, q: Sequence[Any], order: int, wrenches: Any = None, base: Any = None) -> Jet:
-    """Jet of what the links and the friction of their joints ask of the transmissions."""
+def transmitted_torque(robot: Robot, q: Stack, order: int, wrenches: Wrenches = None, base: Base = None) -> Jet:
+    """Torque each transmission must supply to its link, friction of the joint included, with its time derivatives."""
     tau = link_torques(robot, q, sx(robot.gravity), order, wrenches, base)
     return [x + y for x, y in zip(tau, joint_friction(robot, q[1:], order))]
-
-
-# Checks -----------------------------------------------------------------------------------------------------
-
-
-def check_derivatives(name: str, robot: Robot, q: Sequence[Any], base: Any = None) -> None:
-    """Enough derivatives for every joint; and a warning where friction makes poor use of them."""
-    refuse_antagonism(name, robot, "variable_stiffness_inverse_dynamics or variable_stiffness_motion, which take it")
-    order = needed_order(robot, base)
-    if len(q) <= order and order > 4:
-        raise InputError(
-            f"{name}: in the complete model of '{robot.name}' link equations contain the motors of other joints; they "
-            f"need q and its first {order} derivatives, {len(q) - 1} derivatives were given; explain_orders(robot) "
-            "tells why, robot.with_fidelity('spong') does with fewer"
-        )
-    if len(q) <= order:
-        needs = [
-            which(robot, [joint_order(joint) == k for joint in robot.joints], what, f"q and its first {k} derivatives")
-            for k, what in ((4, "elastic"), (3, "elastic with a damped spring"))
-            if any(joint_order(joint) == k > len(q) - 1 for joint in robot.joints)
-        ]
-        raise InputError(
-            f"{name}: {' and '.join(needs)}, {len(q) - 1} derivatives were given; as the joints are coupled, every "
-            "joint's are used; a trajectory that is not smooth enough gives fewer, and require_smoothness(trajectory, "
-            "robot=robot) says what to change; robot.rigid() is the robot with stiff joints"
-        )
-    warn_of_friction(robot)
-
-
-def warn_of_friction(robot: Robot) -> None:
-    """Coulomb friction that costs more torque than it exerts."""
-    for joint, torque in zip(robot.joints, coulomb_command(robot)):
-        if torque and torque > joint.coulomb_friction:  # 0 where numbers are free
-            warn(
-                f"{robot.name}: the Coulomb friction of joint '{joint.name}' acts on the link of an elastic joint and "
-                f"is differentiated twice: {joint.coulomb_friction:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
-                "motor torque where the joint turns round at 1 rad/s² (m/s²); move it to the motor, or raise its "
-                "coulomb_velocity"
-            )
-
-
-def which(robot: Robot, chosen: Sequence[bool], what: str, need: str) -> str:
-    names = [f"'{joint.name}'" for joint, x in zip(robot.joints, chosen) if x]
-    if len(names) == 1:
-        return f"joint {names[0]} is {what} and needs {need}"
-    return f"joints {', '.join(names)} are {what} and need {need}"
-
-
-def refuse_antagonism(name: str, robot: Robot, instead: str) -> None:
-    """Of a joint of variable stiffness its stiffness must be given too."""
-    if any(robot.antagonistic):
-        joint = robot.joints[robot.antagonistic.index(True)]
-        raise InputError(f"{name}: joint '{joint.name}' has two motors, which set its stiffness too; use {instead}")
-
-
-def refuse_damping(name: str, robot: Robot) -> None:
-    if any(robot.damped) and not any(robot.antagonistic):
-        joint = robot.joints[robot.damped.index(True)]
-        damping = joint.drive.damping  # type: ignore[union-attr]
-        D = "free" if is_symbolic(damping) else f"{damping:g}"
-        raise InputError(
-            f"{name}: the spring of joint '{joint.name}' is damped (D = {D}), so the motor torque depends on the past "
-            "of the motion, not only on its derivatives now; use damped_inverse_dynamics, which carries the deflection "
-            "along, or damped_motion for a whole trajectory"
-        )

@@ -1,51 +1,77 @@
-"""Feedback linearization of robots with elastic joints: motor torques that make the links obey q'''' = command.
+"""Feedback linearization of robots with springs: motor torques that make the links obey q'''' = command.
 
 Source: [EJNEA sec. IV], equations (12), (14), (15), (45)-(52) in their corrected form: q'' from the link equation, q'''
 from its derivative, both with one factorization M = LᵀDL, then the torque for the motion [q, q', q'', q''', command].
 The three recursions share what they have in common, since equal expressions become one value of the Program; and the
 joint torques of lower order are known when the next order is computed, so they are not computed again (`next_torque`).
+Joints of variable stiffness also obey σ'' = stiffness_command  [VSANEA sec. III-C].
 
 Beyond the paper: rigid joints and damped springs, which answer their motor after two and three derivatives.  Where they
-stand beside joints that answer later, their torques become states of the controller (dynamic extension).
+stand beside joints that answer later, their torques become states of the controller (dynamic extension): see
+`control/laws/linearizing.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
-from ..algorithm.api import algorithm
-from ..errors import InputError
+import numpy as np
+
+from ..algorithm.algorithm import algorithm
+from ..algorithm.form import Call, Form
+from ..drives import VariableStiffnessDrive
 from ..robot import Robot
-from ..spatial import ca, total, zeros
-from ..types import Jet
-from .drivetrain.deflection import spring_motion
-from .drivetrain.transmission import deflection_acceleration, link_state, relative_degree, spring_torque
-from .inverse import motor_side, motors, refuse_antagonism, warn_of_friction
-from .links import checked_base, checked_wrenches, next_torque
+from ..spatial import ca, zeros
+from ..types import Expression, FloatArray, Jet, Scalar, Stack
+from .drivetrain.equilibrium import regular
+from .drivetrain.motor_side import motor_side
+from .drivetrain.springs import deflection_acceleration, link_state, relative_degree, spring_motion, spring_torque
+from .drivetrain.transmission import motor_coordinates, motors, of_joints, second_motors
+from .drivetrain.variable_stiffness import both_sides, deflection_jets
+from .links import next_torque
+from .loads import Base, Wrenches, checked_base, checked_wrenches
 from .recursion.articulated_body import by_articulated_bodies
-from .recursion.bodies import refuse_spinning_rotors, tied_rotors
+from .recursion.bodies import tied_rotors
 from .recursion.composite_bodies import FEW_JOINTS, factorize, link_mass_matrix, solve
 from .recursion.definiteness import check_inertia
+from .requirements import (
+    drives_in_words,
+    equal_relative_degrees,
+    moderate_link_friction,
+    spong_rotors,
+    undamped_springs,
+)
 
-LINEARIZED = "variable_stiffness_linearization"
+Command: TypeAlias = Callable[[Stack], Expression]  # the highest derivative of the motion, from those below it
+
+STATES = {
+    "q theta": ("q", "v", "theta", "theta_v"),
+    "q tau_e": ("q", "v", "tau_e", "tau_e_v"),
+    "theta tau_e": ("theta", "theta_v", "tau_e", "tau_e_v"),
+}  # what `measured` may be, and the arrays it stands for
+
+uncoupled_motors = spong_rotors("couples the links to each other's motors")
+undamped = undamped_springs(
+    "the motor torques depend on the past of the motion", "give the law robot.without_spring_damping()"
+)
 
 
 class LinkMotion(NamedTuple):
-    """q'' and q''' of the links."""
+    """q'' and q''' of the links, (..., n)."""
 
-    a: Any
-    jerk: Any
+    a: Expression | FloatArray
+    jerk: Expression | FloatArray
 
 
 class LinearizingTorque(NamedTuple):
-    """Motor torque, and the highest derivative of the torques on the links that it brings about."""
+    """Motor torque (..., motors), and the highest derivative of the torques on the links that it causes (..., n)."""
 
-    tau: Any
-    tau_e_top: Any
+    tau: Expression | FloatArray
+    tau_e_top: Expression | FloatArray
 
 
-def inertia_solver(robot: Robot, q: Any) -> Callable[[Any], Any]:
+def inertia_solver(robot: Robot, q: Expression) -> Callable[[Expression], Expression]:
     """b -> M⁻¹b, any number of times: one factorization, or on long chains articulated bodies.
 
     Operations of `link_motion` for chains of 7, 16 and 30 joints in general position: 5013, 15959 and 41495 by
@@ -59,9 +85,10 @@ def inertia_solver(robot: Robot, q: Any) -> Callable[[Any], Any]:
     return lambda b: solve(factors, parents, b)
 
 
-def link_derivatives(robot: Robot, q: Any, v: Any, torques: Sequence[Any], wrenches: Any, base: Any) -> list[Any]:
+def link_derivatives(
+    robot: Robot, q: Expression, v: Expression, torques: Stack, wrenches: Wrenches, base: Base
+) -> list[Expression]:
     """[q'', q''', ...] from the torques on the links and their derivatives, [τ, τ', ...]: one factorization."""
-    refuse_coupled_motors("feedback linearization", robot)
     if not torques:
         return []
     solved = inertia_solver(robot, q)
@@ -73,25 +100,40 @@ def link_derivatives(robot: Robot, q: Any, v: Any, torques: Sequence[Any], wrenc
     return motion[2:]
 
 
-@algorithm(LinkMotion)
-def link_motion(robot: Robot, q, v, tau_e, tau_e_v, *, wrenches=None, base=None):
+@algorithm(LinkMotion, requires=(uncoupled_motors,))
+def link_motion(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
+    *,
+    wrenches: Wrenches = None,
+    base: Base = None,
+) -> LinkMotion:
     """q'' and q''' of the links from the torque on them and its rate  [EJNEA (14), (15)].
 
-    Of an elastic joint that is the torque of the spring, of a rigid one the motor torque.  `wrenches` and `base` as in
-    `torque_derivatives`, with one derivative.
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        tau_e, tau_e_v: Torque on the links and its rate, (..., n), Nm or N: of a joint with a spring that of the
+            spring, of a rigid one the motor torque.
+        wrenches, base: As in `torque_derivatives`, with one derivative.
+
+    Returns:
+        LinkMotion(a, jerk), (..., n) each.
     """
     return LinkMotion(*link_derivatives(robot, q, v, [tau_e, tau_e_v], wrenches, base))
 
 
 def linearized(
     robot: Robot,
-    q: Any,
-    v: Any,
-    torques: Sequence[Any],
-    command: Callable[[Sequence[Any]], Any],
-    wrenches: Any = None,
-    base: Any = None,
-) -> tuple[list[Any], Jet]:
+    q: Expression,
+    v: Expression,
+    torques: Stack,
+    command: Command,
+    wrenches: Wrenches = None,
+    base: Base = None,
+) -> tuple[list[Expression], Jet]:
     """The motion [q, ... q⁽ʳ⁾] and torques on the links [τ_e, ... τ_e⁽ʳ⁻²⁾], from the state and the last of the motion.
 
     `torques` = [τ_e, τ_e'] for chains of 4, [τ_e] for chains of 3, [] for rigid joints; `command` gives q⁽ʳ⁾ from the
@@ -99,90 +141,151 @@ def linearized(
     """
     checked_wrenches(robot, wrenches, len(torques))
     checked_base(base, len(torques))
-    warn_of_friction(robot)
     motion = [q, v, *link_derivatives(robot, q, v, torques, wrenches, base)]
     motion.append(command(motion))
     return motion, [*torques, next_torque(robot, motion, torques, wrenches, base)]
 
 
-def driving_torque(robot: Robot, motion: Sequence[Any], tau_e: Jet, deflections: Sequence[Jet]) -> Any:
+def driving_torque(robot: Robot, motion: Stack, tau_e: Jet, deflections: Sequence[Jet]) -> Expression:
     """Motor torque: behind springs τ_e + B θ'' + friction, at rigid joints the torque on the link itself."""
-    behind_springs = motor_side(motors(robot), motion, tau_e[0], deflections).tau
-    return ca.vertcat(*[(behind_springs if elastic else tau_e[0])[i] for i, elastic in enumerate(robot.elastic)])
+    phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
+    return of_joints(robot, motor_side(motors(robot), motion, tau_e[0], phi).tau, tau_e[0])
 
 
-@algorithm("tau")
-def feedback_linearization(robot: Robot, q, v, tau_e, tau_e_v, command, *, wrenches=None, base=None):
-    """Motor torque that gives the links q'''' = command, whatever their motion  [EJNEA (12), (45)].
+# Feedback linearization ---------------------------------------------------------------------------------------------
 
-    The state is q, q' and the torques of the springs with their rates; `feedback_linearization_from_positions` and
-    `feedback_linearization_from_torques` take what other sensors give, `linearizing_control` rigid and damped joints
-    too.  `wrenches` and `base` as in `torque_derivatives`, with two derivatives.
+
+def measured_form(robot: Robot, options: Mapping[str, Any]) -> Form:
+    """The state by what is measured."""
+    state = STATES.get(options["measured"], STATES["q theta"])
+    return Form((*state, "command"), "tau", reason=drives_in_words(robot))
+
+
+def known_state(call: Call) -> str | None:
+    """`measured` names a state, of joints of variable stiffness the one with θ."""
+    measured = call.options.get("measured", "q theta")
+    if measured not in STATES:
+        return f"measured is {measured!r}; choose one of {', '.join(map(repr, STATES))}"
+    if any(call.robot.variable_stiffness) and measured != "q theta":
+        joint = call.robot.joints[call.robot.variable_stiffness.index(True)]
+        return (
+            f"measured is {measured!r}, but joint '{joint.name}' has variable stiffness, and one torque does not tell "
+            "the deflections of two springs; use measured='q theta'"
+        )
+    return None
+
+
+def stiffness_commanded(call: Call) -> str | None:
+    """A stiffness command for joints of variable stiffness."""
+    if any(call.robot.variable_stiffness) and "stiffness_command" not in call.keyword_arrays:
+        joint = call.robot.joints[call.robot.variable_stiffness.index(True)]
+        return (
+            f"stiffness_command is missing: joint '{joint.name}' has variable stiffness; give stiffness_command=σ'' of "
+            "each joint, (n,)"
+        )
+    return None
+
+
+def undamped_variable_stiffness(call: Call) -> str | None:
+    """No damped springs where the stiffness is controlled."""
+    return undamped(call) if any(call.robot.variable_stiffness) else None
+
+
+def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any, **keywords: Any) -> str | None:
+    """Which joint cannot have motion and stiffness controlled separately where it is."""
+    second = second_motors(robot)
+    for i, joint in enumerate(robot.joints):
+        drive = joint.drive
+        if isinstance(drive, VariableStiffnessDrive):
+            phi = theta[i] - q[i], theta[second[i]] - drive.c * q[i]
+            det = float(regular(drive, drive.at(ca.SX(phi[0]), ca.SX(phi[1]))).det)
+            if np.isnan(det):
+                return (
+                    f"the springs of joint '{joint.name}' cannot set motion and stiffness apart at the deflections "
+                    f"{phi[0]:g} and {phi[1]:g} (the decoupling matrix is singular, or a law undefined); draw the "
+                    "motors apart"
+                )
+    return None
+
+
+@algorithm(
+    measured_form,
+    explain=singular,
+    requires=(
+        known_state,
+        undamped_variable_stiffness,
+        stiffness_commanded,
+        equal_relative_degrees,
+        uncoupled_motors,
+        moderate_link_friction,
+    ),
+)
+def feedback_linearization(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    command: Expression,
+    *,
+    stiffness_command: Expression = None,
+    measured: str = "q theta",
+    wrenches: Wrenches = None,
+    base: Base = None,
+) -> Expression:
+    """Motor torque that gives the links q'''' = command, and joints of variable stiffness σ'' = stiffness_command.
+
+    [EJNEA (12), (45)], [VSANEA sec. III-C].  If all springs are damped, the command is the jerk: damping passes the
+    motor torque on one derivative earlier.  `linearizing_control` takes every mix of rigid, damped and undamped joints.
+
+    Args:
+        q, v, theta, theta_v: The state as `measured` says; q and tau_e (..., n), theta (..., motors).
+        command: q'''' (or the jerk) wanted of the links, (..., n).
+        stiffness_command: σ'' wanted, (..., n), Nm/(rad s²); required if a joint has variable stiffness.
+        measured: What the four state arrays are:
+            "q theta" (default): q, v, theta, theta_v: encoders on both sides of the springs
+            "q tau_e": q, v, tau_e, tau_e_v: link encoders and joint torque sensors
+            "theta tau_e": theta, theta_v, tau_e, tau_e_v: motor encoders and torque sensors, as on iiwa and Franka
+        wrenches, base: As in `torque_derivatives`, with two derivatives.
+
+    Returns:
+        Motor torques (..., motors), Nm or N.
+
+    Raises:
+        InputError: For joints that answer their motors after different numbers of derivatives, and in the complete
+            model of rotors.
+        NonFiniteError: Where motion and stiffness cannot be controlled separately.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.feedback_linearization(fj.load("kuka_lwr"), *np.zeros((5, 7))).shape
+        (7,)
     """
-    check_joints(robot, "feedback_linearization", {4})
-    motion, tau = linearized(robot, q, v, [tau_e, tau_e_v], lambda _: command, wrenches, base)
+    if any(robot.variable_stiffness):
+        state = (q, v, theta, theta_v)
+        return with_variable_stiffness(robot, *state, command, stiffness_command, wrenches, base)
+    if measured == "q theta":
+        held = zeros(robot.n)
+        return from_positions(robot, q, v, theta, theta_v, held, held, lambda _: command, wrenches, base).tau
+    first, first_v, tau_e, tau_e_v = q, v, theta, theta_v
+    if measured == "theta tau_e":
+        first, first_v = link_state.function(robot, first, first_v, tau_e, tau_e_v)  # q = θ − φ(τ_e)  [EJNEA sec. II-B]
+    motion, tau = linearized(robot, first, first_v, [tau_e, tau_e_v], lambda _: command, wrenches, base)
     phi = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
     return driving_torque(robot, motion, tau, phi)
 
 
-@algorithm("tau")
-def feedback_linearization_from_positions(robot: Robot, q, v, theta, theta_v, command, *, wrenches=None, base=None):
-    """`feedback_linearization` from positions and velocities on both sides of the springs: link and motor encoders.
-
-    If all springs are damped the command is the jerk: damping passes the motor torque on one derivative earlier.
-    """
-    check_joints(robot, "feedback_linearization_from_positions", {3, 4})
-    held = zeros(robot.n)
-    return from_positions(robot, q, v, theta, theta_v, held, held, lambda _: command, wrenches, base).tau
-
-
-@algorithm("tau")
-def feedback_linearization_from_torques(
-    robot: Robot, theta, theta_v, tau_e, tau_e_v, command, *, wrenches=None, base=None
-):
-    """`feedback_linearization` from motor encoders and joint torque sensors, as on iiwa and Franka  [EJNEA sec. II-B].
-
-    q = θ − τ_e/K and its rate replace link encoders.
-    """
-    check_joints(robot, "feedback_linearization_from_torques", {4})
-    q, v = link_state.function(robot, theta, theta_v, tau_e, tau_e_v)
-    return feedback_linearization.function(robot, q, v, tau_e, tau_e_v, command, wrenches=wrenches, base=base)
-
-
-@algorithm(LinearizingTorque)
-def linearizing_control(robot: Robot, q, v, theta, theta_v, tau_e, tau_e_v, *, tracking=None, wrenches=None, base=None):
-    """Linearization and tracking law in one, for any mix of joints  [EJNEA (12), (13)].
-
-    All joints become chains of `chain_length(robot)` integrators.  Those that would answer their motor earlier are held
-    back by integrators in the controller: `tau_e` and `tau_e_v` are the torques of rigid joints and their rates, and
-    `tau_e_v` also that of damped springs beside undamped ones; other entries are ignored.  The second result is the
-    derivative of these torques that the controller integrates.  At a rigid joint `theta` and `theta_v` are ignored.
-
-    `tracking` has "reference" = [q_d, q_d', ...], one more than the chain is long, and "gains" = [K₀, K₁, ...].
-    """
-    refuse_antagonism("linearizing_control", robot, LINEARIZED)
-    refuse_coupled_motors("linearizing_control", robot)
-    length = chain_length(robot)
-    reference, gains = checked_tracking(tracking, length)
-
-    def command(motion: Sequence[Any]) -> Any:
-        # q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾)  [EJNEA (13)]
-        return reference[length] + total(K * (d - x) for K, d, x in zip(gains, reference, motion))
-
-    return from_positions(robot, q, v, theta, theta_v, tau_e, tau_e_v, command, wrenches, base)
-
-
 def from_positions(
     robot: Robot,
-    q: Any,
-    v: Any,
-    theta: Any,
-    theta_v: Any,
-    tau_e: Any,
-    tau_e_v: Any,
-    command: Callable[[Sequence[Any]], Any],
-    wrenches: Any,
-    base: Any,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
+    command: Command,
+    wrenches: Wrenches,
+    base: Base,
 ) -> LinearizingTorque:
     """The linearizing torque from deflections and from the torques that the controller holds."""
     phi, phi_v = theta - q, theta_v - v
@@ -194,7 +297,9 @@ def from_positions(
     return LinearizingTorque(driving_torque(robot, motion, tau, deflections), tau[-1])
 
 
-def torques_on_links(robot: Robot, phi: Any, phi_v: Any, tau_e: Any, tau_e_v: Any) -> list[Any]:
+def torques_on_links(
+    robot: Robot, phi: Expression, phi_v: Expression, tau_e: Expression, tau_e_v: Expression
+) -> list[Expression]:
     """[τ_e, τ_e'] as far as the chain needs them: what the deflection gives, else what the controller holds."""
     springs = [spring_torque(joint, phi[i], phi_v[i]) for i, joint in enumerate(robot.joints)]
     return [
@@ -211,33 +316,48 @@ def held_torques(robot: Robot) -> tuple[list[int], list[int]]:
 
 
 def chain_length(robot: Robot) -> int:
-    """How many integrators each joint becomes: 4 with an undamped spring in the robot, 3 with damped ones, else 2."""
+    """Number of integrators that each joint becomes: 4 if a spring is undamped, 3 if all are damped, 2 without springs.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.dynamics.chain_length(fj.load("kuka_lwr"))
+        4
+    """
     return max(relative_degree(robot), default=2)
 
 
-def refuse_coupled_motors(caller: str, robot: Robot) -> None:
-    refuse_spinning_rotors(caller, robot, "couples the links to each other's motors")
-
-
-def check_joints(robot: Robot, caller: str, allowed: set[int]) -> None:
-    """All joints must answer their motors after the same, allowed number of derivatives."""
-    refuse_antagonism(caller, robot, LINEARIZED)
-    names = {2: "rigid", 3: "elastic with a damped spring", 4: "elastic without damping"}
-    degrees = relative_degree(robot)
-    for joint, degree in zip(robot.joints, degrees):
-        if degree not in allowed or degree != max(degrees):
-            raise InputError(
-                f"{caller}: joint '{joint.name}' is {names[degree]}, which this state and command do not fit; "
-                "linearizing_control takes every mix of joints"
-            )
-
-
-def checked_tracking(tracking: Any, length: int) -> tuple[Sequence[Any], Sequence[Any]]:
-    given = dict(tracking or {})
-    for name, needed in (("reference", length + 1), ("gains", length)):
-        if len(given.get(name, ())) != needed:
-            raise InputError(
-                f"linearizing_control: tracking needs {needed} arrays in '{name}' for chains of {length} integrators, "
-                f"{len(given.get(name, ()))} were given"
-            )
-    return given["reference"], given["gains"]
+def with_variable_stiffness(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    command: Expression,
+    stiffness_command: Expression,
+    wrenches: Wrenches,
+    base: Base,
+) -> Expression:
+    """Motor torques (motors,) for q'''' and σ''; no equation is solved but linear ones  [VSANEA sec. III-C]."""
+    phi, phi_v = theta - motor_coordinates(robot, q), theta_v - motor_coordinates(robot, v)
+    second = second_motors(robot)
+    drives = {i: joint.drive for i, joint in enumerate(robot.joints) if isinstance(joint.drive, VariableStiffnessDrive)}
+    points = {i: regular(drive, drive.at(phi[i], phi[second[i]])) for i, drive in drives.items()}
+    springs = [
+        [points[i].tau_e, ca.mtimes(points[i].A[0], ca.vertcat(phi_v[i], phi_v[second[i]]))]
+        if i in points
+        else spring_torque(joint, phi[i], phi_v[i])
+        for i, joint in enumerate(robot.joints)
+    ]
+    known = [ca.vertcat(*x) for x in zip(*springs)]  # τ_e, τ_e'  [VSANEA (6), (17)]
+    moved, tau_e = linearized(robot, q, v, known, lambda _: command, wrenches, base)  # [VSANEA (34), (35)]
+    torques: list[Scalar] = [0.0] * robot.motor_count
+    for i, joint in enumerate(robot.joints):
+        q_i = [x[i] for x in moved[:3]]
+        if i in points:
+            rates = [phi_v[i], phi_v[second[i]]]
+            jets = deflection_jets(points[i], rates, tau_e[2][i], stiffness_command[i])
+            torques[i], torques[second[i]] = (side.tau for side in both_sides(drives[i], points[i], q_i, *jets))
+        else:
+            phi_a = deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in tau_e])
+            torques[i] = motor_side([motors(robot)[i]], q_i, tau_e[0][i], [phi[i], phi_v[i], phi_a]).tau
+    return ca.vertcat(*torques)

@@ -21,12 +21,13 @@ from ..drives import Drive, Motor
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..numerics import product
 from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Robot
+from ..robot.joints import KINDS, joint_kind
+from ..robot.joints.fixed import Fixed
 from ..spatial import rotation_x, rotation_z
 from ..types import FloatArray
 from .angles import check_angle
 
 CONVENTIONS = ("standard", "modified")
-KIND_OF = {"R": "revolute", "P": "prismatic", "revolute": "revolute", "prismatic": "prismatic"}
 
 
 class Pose(NamedTuple):
@@ -50,7 +51,7 @@ def from_dh(
     d: ArrayLike,
     theta: ArrayLike = 0.0,
     *,
-    kinds: str | Sequence[str] | None = None,
+    kinds: str | Sequence[str | JointKind] | None = None,
     convention: Literal["standard", "modified"] = "standard",
     mass: ArrayLike = 0.0,
     com: ArrayLike = (0.0, 0.0, 0.0),
@@ -78,7 +79,7 @@ def from_dh(
         a: (n,), link lengths, in m.
         d: (n,), joint offsets, in m.
         theta: (n,), joint angles at q = 0, in rad; 0 by default.
-        kinds: text of R and P, or sequence of "revolute" and "prismatic"; all revolute by default.
+        kinds: text of letters such as "RRP", or sequence of names or of `JointKind`; all revolute by default.
         convention: "standard", the default, or "modified".
         mass: (n,), in kg; 0 by default.
         com: (n, 3), centres of mass in DH frame i, in m; 0 by default.
@@ -142,7 +143,7 @@ def from_dh(
         bend = Pose(rotation_x(alpha[i]), np.array([a[i], 0.0, 0.0]))
         if convention == "modified":
             mount, end = bend.then(Pose(turn, shift)), HERE
-        elif kind_of[i] == "prismatic":
+        elif kind_of[i].slides:
             mount, end = end.then(Pose(turn, shift)), bend
         else:
             mount, end = end.then(Pose(turn, np.zeros(3))), Pose(bend.R, bend.p + shift)
@@ -162,7 +163,7 @@ def from_dh(
         parent = link_names[i]
         ends[parent] = end
     links = [_with_motor_in_link_frame(link, ends) for link in links]
-    links.append(Link("tool", Joint("tool_mount", "fixed", end.p, end.R), parent))
+    links.append(Link("tool", Joint("tool_mount", Fixed(), end.p, end.R), parent))
     return Robot(
         name,
         tuple(links),
@@ -207,15 +208,21 @@ def _joint_count(name: str, kinds: Any, *parameters: Any) -> int:
     return n
 
 
-def _kinds(name: str, kinds: str | Sequence[str] | None, joint_names: Sequence[str]) -> list[JointKind]:
+def _kinds(name: str, kinds: str | Sequence[str | JointKind] | None, joint_names: Sequence[str]) -> list[JointKind]:
     """Kind of every joint."""
     given = _one_each(name, "kinds", kinds, len(joint_names), "R" * len(joint_names))
+    letters = {kind.letter: known for known, kind in sorted(KINDS.items()) if kind.letter}
+    found = []
     for joint, kind in zip(joint_names, given):
-        if kind not in KIND_OF:
+        kind = letters.get(kind, kind) if isinstance(kind, str) else kind
+        if kind in letters.values() or (isinstance(kind, JointKind) and kind.moves):
+            found.append(joint_kind(kind, joint))
+        else:
             raise RobotError(
-                f"{name}: joint '{joint}' is of kind {kind!r}: use R or P, or 'revolute' or 'prismatic' in a list"
+                f"{name}: joint '{joint}' is of kind {shown(kind)}: use {' or '.join(letters)}, or "
+                f"{' or '.join(repr(x) for x in letters.values())} in a list"
             )
-    return [cast(JointKind, KIND_OF[kind]) for kind in given]
+    return found
 
 
 def _one_each(name: str, what: str, given: Any, n: int, default: Any) -> Any:

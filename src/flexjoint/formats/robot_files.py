@@ -25,14 +25,18 @@ an unknown key is an error.
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from typing import Any, cast
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from ..drives import Drive
 from ..errors import RobotError
 from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
+from ..robot.joints import KINDS
+from ..robot.joints.revolute import Revolute
 from ..spatial import rotation_rpy
 from ..types import FloatArray
 from .angles import check_angle
@@ -100,15 +104,14 @@ def spring_points(link: Table) -> int:
 
 
 def _read_dh(table: Table, links: list[Table]) -> Robot:
-    for link in links:
-        link.allow(DH_KEYS)
+    kinds = [_kind(link, DH_KEYS, [name for name in sorted(KINDS) if KINDS[name].letter]) for link in links]
     names = [link.text("name", f"link{i + 1}") for i, link in enumerate(links)]
     return from_dh(
         alpha=[link.radians("alpha", 0.0) for link in links],
         a=[link.number("a", 0.0) for link in links],
         d=[link.number("d", 0.0) for link in links],
         theta=[link.radians("theta", 0.0) for link in links],
-        kinds=[link.choice("kind", ("revolute", "prismatic"), "revolute") for link in links],
+        kinds=kinds,
         convention="modified" if table.text("convention") == "modified_dh" else "standard",
         mass=[link.number("mass", 0.0) for link in links],
         com=[link.vector("com", (0.0, 0.0, 0.0)) for link in links],
@@ -141,12 +144,12 @@ def _common(table: Table) -> dict[str, Any]:
 
 
 def _link(link: Table) -> Link:
-    link.allow(FRAME_KEYS)
+    kind = _kind(link, FRAME_KEYS, sorted(KINDS))
     link.only_one("rpy", "rpy_deg", "rotation")
     name = link.text("name")
     joint = Joint(
         link.text("joint", f"{name}_joint"),
-        cast(JointKind, link.choice("kind", ("revolute", "prismatic", "fixed"), "revolute")),
+        kind,
         link.vector("position", (0.0, 0.0, 0.0)),
         _rotation(link),
         _limits(link),
@@ -155,6 +158,14 @@ def _link(link: Table) -> Link:
     )
     parent, com = link.text("parent", BASE), link.vector("com", (0.0, 0.0, 0.0))
     return Link(name, joint, parent, link.number("mass", 0.0), com, _inertia(link))
+
+
+def _kind(link: Table, keys: Iterable[str], known: Iterable[str]) -> JointKind:
+    """The kind of a link's joint, with the further keys that it has."""
+    kind = KINDS[link.choice("kind", known, Revolute.name)]
+    further = [field.name for field in dataclasses.fields(kind)]
+    link.allow([*keys, *further])
+    return kind(**{key: link.number(key) for key in further})
 
 
 def _rotation(link: Table) -> FloatArray:

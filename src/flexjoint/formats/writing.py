@@ -68,7 +68,8 @@ def _link_entries(link: Link) -> dict[str, Any]:
         "name": link.name,
         "parent": link.parent,
         "joint": joint.name,
-        "kind": joint.kind,
+        "kind": joint.kind.name,
+        **joint.kind.numbers,
         "position": joint.position,
         "rotation": joint.rotation,
     }

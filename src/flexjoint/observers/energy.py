@@ -14,8 +14,8 @@ import numpy as np
 
 from ..checks import positive
 from ..dynamics.drivetrain.friction import link_friction
-from ..dynamics.recursion.bodies import refuse_spinning_rotors
-from ..dynamics.recursion.energy import kinetic_energy, potential_energy
+from ..dynamics.energy import gravity_energy, kinetic_energy
+from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
 from ..spatial import ca
 from ..types import Expression, FloatArray
@@ -55,11 +55,11 @@ class EnergyResidual(Residual):
     def __post_init__(self) -> None:
         check_residual(self)
         positive("EnergyResidual", "cutoff", self.cutoff)
-        refuse_spinning_rotors("EnergyResidual", self.robot, "exchanges energy with the links")
+        require("EnergyResidual", self.robot, spong_rotors("exchanges energy with the links"))
 
     @property
     def reads(self) -> tuple[str, ...]:
-        return ("q", "v", *["tau_e"] * any(self.robot.elastic))
+        return ("q", "v", *["tau_e"] * any(self.robot.compliant))
 
     @property
     def channels(self) -> dict[str, int]:
@@ -75,12 +75,12 @@ class EnergyResidual(Residual):
 
     def balance(self, measurement: Measurement) -> Balance:
         robot, (q, v, *_) = self.robot, measurement
-        energy = kinetic_energy.function(robot, q, v) + potential_energy.function(robot, q)
-        springs = [measurement.tau_e[i] if elastic else 0.0 for i, elastic in enumerate(robot.elastic)]
+        energy = kinetic_energy.function(robot, q, v) + gravity_energy.function(robot, q)
+        springs = [measurement.tau_e[i] if elastic else 0.0 for i, elastic in enumerate(robot.compliant)]
         return Balance(energy, ca.dot(v, ca.vertcat(*springs) - link_friction(robot, [v], 0)[0]), q)
 
     def motor_input(self, torque: Expression) -> Expression:
-        return ca.vertcat(*[0.0 if elastic else torque[i] for i, elastic in enumerate(self.robot.elastic)])
+        return ca.vertcat(*[0.0 if elastic else torque[i] for i, elastic in enumerate(self.robot.compliant)])
 
     def unknown_input(self, h: Expression, before: Balance, now: Balance, impulse: Expression) -> Expression:
         work = ca.dot(self.motor_input(impulse) / h, now.position - before.position)

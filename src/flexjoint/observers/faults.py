@@ -103,7 +103,7 @@ class FaultIdentifier(ObserverWrapper):
     def motor_channels(self) -> list[tuple[str, int]]:
         """The channel and entry that show the faults of each motor."""
         names = list(self.channels)
-        behind = [self.robot.elastic[i] for i in self.robot.motor_joints]
+        behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
         return [(names[-1] if spring else names[0], k) for k, spring in enumerate(behind)]
 
     @property

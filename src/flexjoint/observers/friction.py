@@ -83,7 +83,7 @@ class FrictionObserver(TimedObserver):
 
     def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         after, found = self.residual.step(state, h, measurement, torque)
-        behind = [self.robot.elastic[i] for i in self.robot.motor_joints]
+        behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
         lost = [-(found["motor"] if spring else found["link"])[k] for k, spring in enumerate(behind)]
         return after, {"friction": ca.vertcat(*lost), "status": found["status"], "blind": found["blind"]}
 

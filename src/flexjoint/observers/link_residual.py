@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ..dynamics.recursion.bodies import refuse_spinning_rotors
+from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
 from ..spatial import zeros
 from ..types import Expression, FloatArray
@@ -52,7 +52,7 @@ class LinkResidual(Residual):
 
     def __post_init__(self) -> None:
         check_residual(self, "cutoff")
-        refuse_spinning_rotors("LinkResidual", self.robot, "takes part in the momentum of the links")
+        require("LinkResidual", self.robot, spong_rotors("takes part in the momentum of the links"))
 
     @property
     def channels(self) -> dict[str, int]:

@@ -15,16 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..drives import Motor
+from ..dynamics.coriolis import coriolis_transpose_product
 from ..dynamics.drivetrain.friction import friction, link_friction
-from ..dynamics.drivetrain.links_and_motors import coupled_momentum, coupled_transpose_product
-from ..dynamics.drivetrain.variable_stiffness_forward import loads
+from ..dynamics.drivetrain.transmission import second_motors, spring_loads
+from ..dynamics.energy import generalized_momentum
 from ..dynamics.links import gravity_torque
 from ..dynamics.recursion.bodies import rotors
-from ..dynamics.recursion.coriolis import coriolis_transpose_product
-from ..dynamics.recursion.energy import generalized_momentum
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, sx, zeros
+from ..spatial import ca, sx, total, zeros
 from ..types import Expression, FloatArray
 from .base import Measurement
 from .residual import Balance, Residual, check_residual
@@ -34,7 +33,7 @@ MAX_GAP = 0.05  # s
 
 def motors_behind_springs(robot: Robot) -> list[Motor]:
     """Motors in the order of `Robot.motor_names`; one without inertia and friction where it turns with the link."""
-    drives: list[Any] = [robot.joints[i].drive if robot.elastic[i] else None for i in robot.motor_joints]
+    drives: list[Any] = [robot.joints[i].drive if robot.compliant[i] else None for i in robot.motor_joints]
     return [drive.motors[k >= robot.n] if drive else Motor(0.0) for k, drive in enumerate(drives)]
 
 
@@ -49,8 +48,8 @@ def link_and_motor_balance(robot: Robot, q: Expression, v: Expression, theta_v: 
     motors = motors_behind_springs(robot)
     motor_friction = friction(motors, [theta_v], 0)[0]
     if any(rotor.elastic for rotor in rotors(robot)):
-        p = ca.vertcat(*coupled_momentum.function(robot, q, v, theta_v))
-        gradient = coupled_transpose_product.function(robot, q, v, theta_v)
+        p = ca.vertcat(*generalized_momentum.function(robot, q, v, theta_v, motors=True))
+        gradient = coriolis_transpose_product.function(robot, q, v, theta_v, motors=True).links
         rate = gradient - gravity_torque.function(robot, q) - link_friction(robot, [v], 0)[0]
         return Balance(p, ca.vertcat(rate, -motor_friction), zeros(0))
     links = link_balance(robot, q, v)
@@ -98,7 +97,7 @@ class MomentumResidual(Residual):
 
     def __post_init__(self) -> None:
         check_residual(self, "cutoff")
-        for joint, elastic in zip(self.robot.joints, self.robot.elastic):
+        for joint, elastic in zip(self.robot.joints, self.robot.compliant):
             if elastic:
                 raise InputError(
                     f"MomentumResidual: joint '{joint.name}' is elastic, so that its motor does not act on the link; "
@@ -161,8 +160,8 @@ class JointTorqueResidual(Residual):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        deflections = any(self.robot.antagonistic) or (not self.sensors and any(self.robot.elastic))
-        sensed = self.sensors and any(self.robot.elastic)
+        deflections = any(self.robot.variable_stiffness) or (not self.sensors and any(self.robot.compliant))
+        sensed = self.sensors and any(self.robot.compliant)
         return ("q", "v", *["theta"] * deflections, "theta_v", *["tau_e"] * sensed)
 
     @property
@@ -172,7 +171,7 @@ class JointTorqueResidual(Residual):
     @property
     def always_zero(self) -> dict[str, np.ndarray]:
         """The motors that turn with their links."""
-        return {"motor": np.array([not self.robot.elastic[i] for i in self.robot.motor_joints])}
+        return {"motor": np.array([not self.robot.compliant[i] for i in self.robot.motor_joints])}
 
     @property
     def gain(self) -> FloatArray:
@@ -186,21 +185,23 @@ class JointTorqueResidual(Residual):
     def _spring_torques(self, measurement: Measurement) -> tuple[list[Expression], list[Expression]]:
         """Spring torques on each link, and those that each motor carries; 0 at rigid joints."""
         robot, (q, v, theta, theta_v, tau_e) = self.robot, measurement
-        second = {i: k for k, i in enumerate(robot.motor_joints) if k >= robot.n}
+        second = second_motors(robot)
         on_links, from_motors = [zeros(1)] * robot.n, [zeros(1)] * robot.motor_count
-        for i in np.flatnonzero(robot.elastic).tolist():
-            if self.sensors and not robot.antagonistic[i]:
+        for i in np.flatnonzero(robot.compliant).tolist():
+            if self.sensors and not robot.variable_stiffness[i]:
                 on_links[i] = from_motors[i] = tau_e[i]
                 continue
-            k, c = second.get(i, i), getattr(robot.joints[i].drive, "c", 1)  # c = 1: θ_2 is counted from the link
-            phi_1, phi_2 = (theta[i] - q[i], theta_v[i] - v[i]), (theta[k] - c * q[i], theta_v[k] - c * v[i])
-            one, two = loads(robot.joints[i], phi_1, phi_2, 0.0)
-            on_links[i] = tau_e[i] if self.sensors else one + c * two
-            from_motors[k], from_motors[i] = two, one  # k = i if the joint has one motor
+            drive: Any = robot.joints[i].drive
+            motors = {i: 1, second[i]: drive.c} if i in second else {i: 1}  # 1: θ counts from the link
+            phi, phi_v = ([x[k] - c * y[i] for k, c in motors.items()] for x, y in ((theta, q), (theta_v, v)))
+            loads = spring_loads(robot.joints[i], phi, phi_v)
+            on_links[i] = tau_e[i] if self.sensors else total(c * x for c, x in zip(motors.values(), loads))
+            for k, load in zip(motors, loads):
+                from_motors[k] = load
         return on_links, from_motors
 
     def motor_input(self, torque: Expression) -> Expression:
         robot = self.robot
-        on_links = [0.0 if elastic else torque[i] for i, elastic in enumerate(robot.elastic)]
-        on_motors = [torque[k] if robot.elastic[i] else 0.0 for k, i in enumerate(robot.motor_joints)]
+        on_links = [0.0 if elastic else torque[i] for i, elastic in enumerate(robot.compliant)]
+        on_motors = [torque[k] if robot.compliant[i] else 0.0 for k, i in enumerate(robot.motor_joints)]
         return ca.vertcat(*on_links, *on_motors)

@@ -24,8 +24,8 @@ import numpy as np
 
 from ..checks import positive
 from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
-from ..dynamics.drivetrain.deflection import deflection_jet
-from ..dynamics.recursion.bodies import refuse_spinning_rotors
+from ..dynamics.drivetrain.springs import deflection_jet
+from ..dynamics.requirements import require, spong_rotors
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
@@ -92,7 +92,7 @@ class MotorEncoderResidual(TimedObserver):
     def __post_init__(self) -> None:
         check_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
-        refuse_spinning_rotors("MotorEncoderResidual", self.robot, "turns with a link whose velocity is not measured")
+        require("MotorEncoderResidual", self.robot, spong_rotors("turns with a link whose velocity is not measured"))
         for k in range(self.robot.motor_count):
             spring_behind(self.robot, k)
         for joint, damped in zip(self.robot.joints, self.robot.damped):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import Algorithm
+from ..algorithm.algorithm import Algorithm
 from ..checks import finite
 from ..errors import InputError
 from ..robot import Robot
@@ -21,9 +21,9 @@ def output_covariance(
     robot: Robot,
     arrays: Sequence[ArrayLike],
     covariance: ArrayLike,
-    **groups: Mapping[str, Sequence[Any]],
+    **keywords: Any,
 ) -> FloatArray:
-    """Covariance (n, n) of the first result of `algorithm(robot, *arrays, **groups)`, to first order in the noise.
+    """Covariance (n, n) of the first result of `algorithm(robot, *arrays, **keywords)`, to first order in the noise.
 
     Σ_ij J_i C_ij J_jᵀ, with the Jacobians J_i of the result by automatic differentiation.
 
@@ -33,7 +33,7 @@ def output_covariance(
         arrays: The m arrays (n,) around which the noise is small.
         covariance: Covariance (m, m, n) between every two arrays at each joint, zero for arrays without noise.  Noise
             of different joints is independent.
-        groups: Further arguments of the algorithm, without noise, such as `tracking=`.
+        keywords: Further arguments of the algorithm, without noise, such as `tracking=` or `measured=`.
 
     Raises:
         InputError: A shape is wrong, or the covariance is not finite, symmetric and with variances >= 0.
@@ -58,7 +58,10 @@ def output_covariance(
     if wrong := [y.shape for y in values if y.shape != (n,)]:
         raise InputError(f"output_covariance: an array has shape {wrong[0]}; each must be ({n},)")
     x = [ca.SX.sym(f"x{k}", n) for k in range(m)]
-    fixed = {name: {key: [sx(y) for y in stack] for key, stack in group.items()} for name, group in groups.items()}
+    fixed = {
+        name: {key: [sx(y) for y in stack] for key, stack in x.items()} if isinstance(x, Mapping) else x
+        for name, x in keywords.items()
+    }
     result = algorithm.function(robot, *x, **fixed)
     first = result[0] if isinstance(result, tuple | list) else result
     f = ca.Function("jacobians", x, [ca.densify(ca.jacobian(first, y)) for y in x])

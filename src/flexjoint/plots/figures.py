@@ -171,5 +171,5 @@ def second_motors(robot: Robot) -> dict[int, int]:
 
 def shown_units(robot: Robot) -> tuple[list[str], FloatArray]:
     """Display unit per joint, ° or mm, and the factor from rad or m to it, (n,)."""
-    slides = np.array([joint.kind == "prismatic" for joint in robot.joints], dtype=bool)
-    return ["mm" if x else "°" for x in slides], np.where(slides, 1e3, 180 / np.pi)
+    linear = np.array([not joint.kind.angular for joint in robot.joints], dtype=bool)
+    return ["mm" if x else "°" for x in linear], np.where(linear, 1e3, 180 / np.pi)

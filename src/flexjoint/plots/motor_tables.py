@@ -46,7 +46,8 @@ def plot_motors(table: JointTable, path: str | os.PathLike[str] | None = None) -
         >>> import flexjoint as fj
         >>> from flexjoint.analysis import motor_table
         >>> from flexjoint.plots import plot_motors
-        >>> figure = plot_motors(motor_table(fj.load("kuka_lwr"), fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01))
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0)
+        >>> figure = plot_motors(motor_table(fj.load("kuka_lwr"), motion, 0.01))
     """
     place = check_plot_path(path)
     title = f"{table.robot.name}: motors along a trajectory of {table.t[-1]:g} s"
@@ -66,7 +67,7 @@ def motor_panels(table: MotorTable) -> list[Panel]:
     """Panels of a robot with one motor per joint."""
     torques = units(table.robot, "tau")
     found = [Panel("motor torque", torques, table.tau, label="torque" if table.bands else "")]
-    if any(table.robot.elastic):
+    if any(table.robot.compliant):
         labels, factors = shown_units(table.robot)
         found.append(Panel("deflection θ − q", labels, table.deflection * factors, ORANGE))
     if table.tau_rigid is not None:
@@ -80,7 +81,7 @@ def stiffness_panels(table: StiffnessTable) -> list[Panel]:
     A second motor whose position does not count from the link has another unit: it is in the table only.
     """
     robot, (labels, factors) = table.robot, shown_units(table.robot)
-    there, beside = np.where(robot.antagonistic, 1.0, np.nan), np.full(robot.n, np.nan)
+    there, beside = np.where(robot.variable_stiffness, 1.0, np.nan), np.full(robot.n, np.nan)
     beside[list(second_motors(robot).values())] = 1.0
     torques, phi = (table.tau_1, beside * table.tau_2), (table.phi_1 * factors, beside * table.phi_2 * factors)
     least = Curve("", there * table.sigma_lower, GREY, "--")

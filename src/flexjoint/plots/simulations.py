@@ -77,7 +77,7 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
         batch_panel("error q_d − q", labels, run.error[..., ::step, :] * factors, BLUE),
         batch_panel("motor torque", torque, taus[0], BLUE, taus[1:]),
     ]
-    if any(robot.elastic):
+    if any(robot.compliant):
         phi = [(x - q) * factors for x in (first, *second)]
         found.append(batch_panel("deflection θ − q", labels, phi[0], ORANGE, phi[1:]))
     return found

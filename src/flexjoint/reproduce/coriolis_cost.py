@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
-from ..dynamics.recursion.coriolis import coriolis_matrix
-from ..dynamics.recursion.energy import kinetic_energy
+from ..dynamics.coriolis import coriolis_matrix
+from ..dynamics.energy import kinetic_energy
 from ..robot import Robot
 from ..spatial import ca, sx
 from .report import Claim, Grid

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
+from ..algorithm.compile import compile
 from ..dynamics.inverse import inverse_dynamics
 from ..dynamics.linearization import feedback_linearization
 from ..dynamics.links import torque_derivatives
@@ -33,7 +33,7 @@ def measured(robot: Robot, stack: np.ndarray) -> Seconds:
     torque, rate = torque_derivatives(robot.without_drives(), *point[:4], order=1)
     names = {
         "ejnea": compile(inverse_dynamics, robot),
-        "law": compile(feedback_linearization, robot),
+        "law": compile(feedback_linearization, robot, measured="q tau_e"),
         "point": list(point),
         "state": [point[0], point[1], torque, rate, point[4]],
         "stack": list(stack),

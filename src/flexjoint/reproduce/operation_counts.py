@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import Algorithm
+from ..algorithm.algorithm import Algorithm
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import tracing
 from ..compiler.pipeline import trace
@@ -88,9 +88,9 @@ def counts(robot: Robot) -> Counts:
     )
 
 
-def counted(algorithm: Algorithm, robot: Robot) -> int:
-    """Operations of an algorithm of flexjoint."""
-    return algorithm.trace(robot, algorithm.structure(robot))[0].operations
+def counted(algorithm: Algorithm, robot: Robot, **options: Any) -> int:
+    """Operations of an algorithm of flexjoint; options as in `compile`."""
+    return algorithm.trace(robot, algorithm.structure(robot, **options))[0].operations
 
 
 def operations(function: Callable[..., Any], *sizes: int) -> int:

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
+from ..algorithm.compile import compile
 from ..analysis.torque_table import MotorTable, motor_table
+from ..dynamics.energy import gravity_energy, kinetic_energy
 from ..dynamics.inverse import inverse_dynamics, motor_motion
 from ..dynamics.linearization import feedback_linearization
-from ..dynamics.recursion.energy import kinetic_energy, potential_energy
 from ..formats import load
 from ..robot import Robot
 from ..robot.random_robots import random_robot
@@ -69,7 +69,7 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     claims = [
         *motion_claims(velocity, shown, family, other, extremes),
         symbolic_claim(gap),
-        *time_claims(seconds, table.t.size, compile(feedback_linearization, robot).operations, lwr),
+        *time_claims(seconds, table.t.size, compile(feedback_linearization, robot, measured="q tau_e").operations, lwr),
         *cost_claims(lwr, chains[7], growth),
     ]
     grids = (claim_grid(claims), joint_grid(shown, family, extremes))
@@ -235,7 +235,7 @@ def lagrangian_torque(robot: Robot) -> Any:
         return sum((ca.jtimes(x, q[k], q[k + 1]) for k in range(order + 1)), ca.SX.zeros(robot.n))
 
     links = robot.without_drives()
-    T, V = kinetic_energy(links, q[0], q[1]), potential_energy(links, q[0])
+    T, V = kinetic_energy(links, q[0], q[1]), gravity_energy(links, q[0])
     tau_e = rate(ca.gradient(T, q[1]), 1) - ca.gradient(T, q[0]) + ca.gradient(V, q[0])
     drives: list[Any] = [joint.drive for joint in robot.joints]
     B, K = (ca.DM(x) for x in ([d.motor.inertia for d in drives], [d.stiffness for d in drives]))

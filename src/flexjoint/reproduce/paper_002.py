@@ -15,12 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.drivetrain.feasibility import feasible_stiffness, feasible_torque
-from ..dynamics.drivetrain.variable_stiffness import (
-    VariableStiffnessMotion,
-    variable_stiffness_inverse_dynamics,
-    variable_stiffness_motion,
-)
+from ..dynamics.drivetrain.stiffness_range import feasible_stiffness, feasible_torque
+from ..dynamics.inverse import MotorMotion, inverse_dynamics, motor_motion
 from ..formats import load
 from ..robot import Robot
 from ..trajectory import RestToRest, Trajectory
@@ -79,22 +75,27 @@ NOTES = (
 # The three tests --------------------------------------------------------------------------------------------------
 
 
+def by_motor(x: np.ndarray) -> np.ndarray:
+    """Numbers of all motors (m, 2n) as those of the first and of the second motor of each joint, (m, 2, n)."""
+    return x.reshape(len(x), 2, -1)
+
+
 class Trial(NamedTuple):
     """Times, (m,), the reference with its derivatives, and the motors."""
 
     t: np.ndarray
     q: np.ndarray
     sigma: np.ndarray
-    motors: VariableStiffnessMotion
+    motors: MotorMotion
 
     @property
     def torques(self) -> np.ndarray:
         """(m, 2, n)."""
-        return np.stack([self.motors.tau_1, self.motors.tau_2], axis=1)
+        return by_motor(self.motors.tau)
 
     @property
     def speeds(self) -> np.ndarray:
-        return np.stack([self.motors.theta_1_v, self.motors.theta_2_v], axis=1)
+        return by_motor(self.motors.theta_v)
 
     @property
     def effort(self) -> np.ndarray:
@@ -118,7 +119,7 @@ def trial(robot: Robot, first: float, last: float, smoothness: int = 1, samples:
     t = np.linspace(0.0, DURATION, samples)
     q = motion(np.zeros(robot.n), GOAL)(t)
     sigma = RestToRest(np.full(robot.n, first), np.full(robot.n, last), DURATION, smoothness)(t, order=2)
-    return Trial(t, q, sigma, variable_stiffness_motion(robot, *q, *sigma))
+    return Trial(t, q, sigma, motor_motion(robot, *q, stiffness=sigma))
 
 
 class Ratios(NamedTuple):
@@ -137,7 +138,7 @@ def random_ratios(robot: Robot, samples: int = 101) -> Ratios:
     q[0] = q[0] + start
     rest = np.zeros(robot.n)
     low, high = (
-        np.stack(variable_stiffness_inverse_dynamics(robot, *q, np.full(robot.n, sigma), rest, rest))
+        np.stack(np.split(inverse_dynamics(robot, *q, stiffness=[np.full(robot.n, sigma), rest, rest]), 2, axis=-1))
         for sigma in (LOW, HIGH)
     )  # (2, motions, samples, n)
     peaks = (np.abs(high).max(axis=2) / np.abs(low).max(axis=2)).min(axis=(0, 2))
@@ -263,7 +264,8 @@ def figures(folder: Path, tests: dict[str, Trial]) -> list[Path]:
         ("joint position", "degrees", np.rad2deg(ramp.q[0])),
         ("stiffness of all joints", "Nm/rad", ramp.sigma[0]),
     ]
-    torques = [("torque of motor 1", "Nm", motors.tau_1), ("torque of motor 2", "Nm", motors.tau_2)]
+    n = ramp.q.shape[-1]
+    torques = [("torque of motor 1", "Nm", motors.tau[:, :n]), ("torque of motor 2", "Nm", motors.tau[:, n:])]
     return [
         panels("figure_1_reference", reference),
         panels("figure_2_motor_torques", torques),

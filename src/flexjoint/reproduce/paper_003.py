@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
+from ..algorithm.compile import compile
 from ..control import JointState, MixedInverseDynamics
 from ..control.laws.mixed import mixed_torque
 from ..drives import ElasticDrive
 from ..dynamics.drivetrain.rotors import generalized_forces
-from ..dynamics.forward import elastic_forward_dynamics
-from ..dynamics.recursion.composite_bodies import mass_matrix
+from ..dynamics.forward import forward_dynamics
+from ..dynamics.inertia import mass_matrix
 from ..formats import load
 from ..robot import Robot
 from ..simulation import Simulation, at_rest, reference_solution, simulate
@@ -222,8 +222,8 @@ def lyapunov_claim(balance: Balance) -> Claim:
 
 def cost_claim(robot: Robot) -> Claim:
     """Algorithm 2 runs Algorithm 1 N + N_e + 1 times and inverts a matrix."""
-    sweeps = robot.n + sum(robot.elastic) + 1
-    one, ours = (compile(x, robot).operations for x in (generalized_forces, elastic_forward_dynamics))
+    sweeps = robot.n + sum(robot.compliant) + 1
+    one, ours = (compile(x, robot).operations for x in (generalized_forces, forward_dynamics))
     return Claim(
         "forward dynamics: recursions and an inverse (Algorithm 2)",
         f"{sweeps} recursions",

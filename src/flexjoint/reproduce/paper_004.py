@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..control import ComputedTorque, gains_from_poles
-from ..dynamics.recursion.coriolis import mass_matrix_rate
+from ..dynamics.inertia import mass_matrix_rate
 from ..dynamics.recursion.kinematics import jacobian
 from ..formats import load
 from ..observers import Measurement, MomentumResidual

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
+from ..algorithm.compile import compile
 from ..drives import ElasticDrive, Motor
 from ..dynamics.drivetrain.rotors import rotor_coupling
-from ..dynamics.forward import elastic_forward_dynamics
+from ..dynamics.forward import forward_dynamics
 from ..dynamics.inverse import inverse_dynamics, motor_motion, needed_order
 from ..robot import Robot
 from ..robot.random_robots import random_robot
@@ -82,12 +82,12 @@ def replay(robot: Robot, motion: Trajectory, until: float = 2.0) -> float:
     from scipy.integrate import solve_ivp
 
     n, order = robot.n, needed_order(robot)
-    inverse, forward = compile(motor_motion, robot), compile(elastic_forward_dynamics, robot)
+    inverse, forward = compile(motor_motion, robot), compile(forward_dynamics, robot)
 
     def rate(t: float, y: np.ndarray) -> np.ndarray:
         q, theta, v, theta_v = y.reshape(4, n)
         tau = inverse(*motion(t, order)).tau
-        return np.concatenate([v, theta_v, *forward(q, theta, v, theta_v, tau)])
+        return np.concatenate([v, theta_v, *forward(q, v, theta, theta_v, tau)])
 
     start, stack = inverse(*motion(0.0, order)), motion(0.0, 1)
     y = np.concatenate([stack[0], start.theta, stack[1], start.theta_v])

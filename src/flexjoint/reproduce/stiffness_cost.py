@@ -6,12 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithm.api import compile
-from ..dynamics.drivetrain.variable_stiffness import (
-    variable_stiffness_inverse_dynamics,
-    variable_stiffness_linearization,
-    variable_stiffness_motion,
-)
+from ..algorithm.compile import compile
+from ..dynamics.inverse import inverse_dynamics, motor_motion
+from ..dynamics.linearization import feedback_linearization
 from ..formats import load
 from ..robot import Robot
 from ..robot.random_robots import random_robot
@@ -42,16 +39,16 @@ def measured(robot: Robot) -> Seconds:
     q = RestToRest(np.zeros(n), np.linspace(0.3, -0.3, n), 4.0)(np.linspace(0.0, 4.0, 1000))
     sigma = np.stack([np.full((1000, n), 1000.0), np.zeros((1000, n)), np.zeros((1000, n))])
     point = [np.ascontiguousarray(x[300]) for x in (*q, *sigma)]
-    at = variable_stiffness_motion(robot, *point)
-    state = [point[0], point[1], at.phi_1, at.phi_2, at.phi_1_v, at.phi_2_v, point[4], point[7]]
+    at = motor_motion(robot, *point[:5], stiffness=point[5:])
+    state = [point[0], point[1], at.theta, at.theta_v, point[4], point[7]]
     names = {
-        "inverse": compile(variable_stiffness_inverse_dynamics, robot),
-        "law": compile(variable_stiffness_linearization, robot),
+        "inverse": compile(inverse_dynamics, robot, stiffness=3),
+        "law": compile(feedback_linearization, robot, stiffness_command=True),
         "point": point,
         "state": state,
         "stack": [*q, *sigma],
-        "out": (np.empty(n), np.empty(n)),
-        "outs": (np.empty((1000, n)), np.empty((1000, n))),
+        "out": np.empty(robot.motor_count),
+        "outs": np.empty((1000, robot.motor_count)),
     }
     return Seconds(
         least_time("inverse(*point, out=out)", names, 500),
@@ -62,8 +59,8 @@ def measured(robot: Robot) -> Seconds:
 
 def cost_claims(robot: Robot) -> list[Claim]:
     three, seven = ([f"{x * 1e6:.2f}" for x in measured(x)] for x in (robot, with_springs(load("kuka_lwr"))))
-    algorithm, chains = variable_stiffness_inverse_dynamics, (random_robot(n, seed=1, prismatic=0.0) for n in SIZES)
-    operations = {chain.n: counted(algorithm, with_springs(chain)) for chain in chains}
+    chains = (random_robot(n, seed=1, prismatic=0.0) for n in SIZES)
+    operations = {chain.n: counted(inverse_dynamics, with_springs(chain), stiffness=3) for chain in chains}
     low, high = SECONDS
     slopes = [(operations[b] - operations[a]) / (b - a) for a, b in zip(list(operations)[:-1], list(operations)[1:])]
     return [

@@ -22,17 +22,19 @@ import numpy as np
 from ..dynamics.recursion.bodies import lump_fixed
 from ..dynamics.recursion.kinematics import along_joints, carried_loads, joint_pose
 from ..robot import BASE, Joint, JointKind, Link, Robot
-from ..spatial import ca, cross, identity, rotation_x, rotation_y, sx, time_derivative, unit_z, zeros
+from ..robot.joints.prismatic import Prismatic
+from ..robot.joints.revolute import Revolute
+from ..spatial import ca, cross, identity, rotation_x, rotation_y, sx, time_derivative, zeros
 from .exact_arithmetic import Angle, Residue, exactly, random_residues
 
 VARIANTS = tuple("".join(bits) for bits in product("01", repeat=4))
-KINDS: dict[str, JointKind] = {"R": "revolute", "P": "prismatic"}
+KINDS: dict[str, JointKind] = {kind.letter: kind for kind in (Revolute(), Prismatic())}
 
 
 def modified_recursion(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, *, variant: str, gravity: Any = None) -> Any:
     """NE*_variant(q, v, v_a, a) of the links, without gravity if none is given  [DeLuca (16)]."""
     i1, i2, i3, i4 = (digit == "1" for digit in variant)
-    tree, z = lump_fixed(robot), unit_z()
+    tree = lump_fixed(robot)
     base = (zeros(3), zeros(3), zeros(3), zeros(3) if gravity is None else -sx(gravity))
     motions: list[tuple[Any, Any, Any, Any]] = []
     loads = []
@@ -42,11 +44,10 @@ def modified_recursion(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, *, varian
         v_i, v_ai, a_i = (x[body.coordinate] for x in (v, v_a, a))
         origin = origin + cross(alpha, r) + centripetal(w, w_a, r, i2)  # (LAR'*)
         w, w_a, alpha, origin = (R.T @ x for x in (w, w_a, alpha, origin))
-        if body.kind == "revolute":
-            alpha = alpha + a_i * z + (v_ai * cross(w, z) if i1 else v_i * cross(w_a, z))  # (AAR')
-            w, w_a = w + v_i * z, w_a + v_ai * z  # (AVR), (AVR*)
-        else:
-            origin = origin + a_i * z + v_i * cross(w_a, z) + v_ai * cross(w, z)
+        linear, angular = body.screw.axes
+        origin = origin + a_i * linear + v_i * cross(w_a, linear) + v_ai * cross(w, linear)
+        alpha = alpha + a_i * angular + (v_ai * cross(w, angular) if i1 else v_i * cross(w_a, angular))  # (AAR')
+        w, w_a = w + v_i * angular, w_a + v_ai * angular  # (AVR), (AVR*)
         motions.append((w, w_a, alpha, origin))
         m, h, Sigma = body.inertia
         c = h if m.is_zero() else h / m
@@ -83,7 +84,7 @@ def general_robot(kinds: str) -> Robot:
             above, tip = ([*above, tip], tip) if kind == "(" else (above[:-1], above[-1])
             continue
         if links:
-            twist = Joint(f"twist{i}", "revolute", dyadic(rng, 3), rotation_x(quarter))
+            twist = Joint(f"twist{i}", Revolute(), dyadic(rng, 3), rotation_x(quarter))
             links.append(Link(f"held{i}", twist, tip))
         joint = Joint(f"joint{i}", KINDS[kind], dyadic(rng, 3), rotation_y(quarter))
         off = dyadic(rng, 3, 3)
@@ -131,7 +132,7 @@ def nonzero(kinds: str, variant: str, seed: int = 0) -> tuple[np.ndarray, np.nda
     robot, moving, *_ = inertia_rate(kinds)
     rng = np.random.default_rng(seed)
     q: list[Any] = random_residues(rng, robot.n)
-    q = [Angle(x) if joint.kind == "revolute" else x for x, joint in zip(q, robot.joints)]
+    q = [Angle(x) if joint.kind.angular else x for x, joint in zip(q, robot.joints)]
     v = [x if i in moving else Residue(0) for i, x in enumerate(random_residues(rng, robot.n))]
     matrix, vector = exactly(defects(kinds, variant), q, v, number=Residue)
     return np.array([bool(x) for x in matrix]).reshape(2 * [len(moving)]), np.array([bool(x) for x in vector])

@@ -18,5 +18,5 @@ class Column(NamedTuple):
 
     @property
     def header(self) -> str:
-        """Name and unit, such as `tau.joint1 [Nm]`."""
+        """Name and unit as in a header: `tau.joint1 [rad/s]`."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name

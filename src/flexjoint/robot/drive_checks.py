@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..checks import ROUNDING, check_finite, check_number, is_number
 from ..drives import AntagonisticDrive, Drive, Motor, RigidDrive, VariableStiffnessDrive
 from ..errors import RobotError, listed, shown
 from ..springs import Spring
-from .checks import ROUNDING, check_finite, check_number, is_number
 from .parts import BASE, Joint, Link
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""The robot: a frozen tree of links, each hanging on its parent by one joint.
+"""The robot: a frozen tree of links, each connected to its parent by one joint.
 
-A joint turns or slides along the z axis of its link's frame, and the link's frame sits on the joint axis.
-Everything is data; algorithms live elsewhere.  A tool or sensor frame is a link without mass on a fixed joint.
+A joint moves its link about or along the z axis of the link's frame, and the origin of that frame lies on the joint
+axis.  Everything is data; algorithms live elsewhere.  A tool or sensor frame is a link without mass on a fixed joint.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,32 +18,48 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..checks import is_number
 from ..drives import Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
 from ..errors import InputError, RobotError, listed, shown
+from ..html import table
 from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
-from .checks import is_number
+from ..types import FloatArray
+from .joints import JointKind
+from .joints.fixed import Fixed
+from .joints.prismatic import Prismatic
 from .parts import BASE, Joint, Link, freeze
 from .validation import check_tree, validate
 
+MOST_LETTERS = 20  # joints whose kinds stand in the repr of a robot
 Fidelity = Literal["spong", "complete"]
 
 
 @dataclass(frozen=True, eq=False)
 class Robot:
-    """Links in an order in which parents come first; q follows the moving joints in that order.
+    """A robot: links, gravity, and how its rotors are modelled.  Validated when it is made, and frozen.
 
-    Gravity is in base coordinates.  `tool` names the link meant when none is given.  With
-    `allow_unphysical` an inertia that no rigid body can have (but still positive semidefinite) is accepted.
+    name: shown in messages and tables.
+    links: a sequence of Link in which parents come first (`parents_first` sorts); q follows their moving joints.
+    gravity: in base coordinates, (3,), m/s².  Default (0, 0, −9.81).
+    tool: name of the link that is meant where none is given.  Default the last link.
+    allow_unphysical: whether an inertia that no rigid body has is accepted; it must be positive semidefinite.
+        Default False.
+    fidelity: how rotors are modelled in every algorithm.  "spong": only the reflected inertia B of a motor; "complete":
+        also the coupling between the rotors and the links that carry them.  Default "spong".
+    rotors_in_links: whether masses and inertias of the links contain the rotors they carry.  Default True.
 
-    `fidelity` says how far rotors are modelled, in every algorithm: "spong" knows their axial inertia in B alone,
-    "complete" also what they and the links that carry them do to each other.  `rotors_in_links` says whether the
-    masses and inertias of the links contain the rotors they carry.
+    Raises RobotError, naming the link or joint, if something is missing, not finite or impossible.  Warns with a
+    FlexjointWarning if a number is probably in other units.
+
+    >>> arm = Link("arm", Joint("hinge"), mass=2.0, com=(0.3, 0.0, 0.0), inertia=0.02 * np.eye(3))
+    >>> Robot("pendulum", (arm,))
+    Robot('pendulum', R, 1 link, tool 'arm')
     """
 
     name: str
     links: tuple[Link, ...]
-    gravity: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    gravity: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     tool: str = ""
     allow_unphysical: bool = False
     fidelity: Fidelity = "spong"
@@ -71,22 +88,22 @@ class Robot:
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
-        """For each link the index of its parent, −1 for the base."""
+        """Index of the parent per link, −1 for the base."""
         return tuple(self._places.get(link.parent, -1) for link in self.links)
 
     @cached_property
     def _places(self) -> dict[str, int]:
-        """The index of each link by its name."""
+        """Index of a link by its name."""
         return {link.name: i for i, link in enumerate(self.links)}
 
     @cached_property
     def coordinates(self) -> tuple[int | None, ...]:
-        """For each link the index of its joint in q, None if fixed."""
+        """Index in q per link, None if its joint is fixed."""
         counter = iter(range(len(self.links)))
         return tuple(next(counter) if link.joint.moves else None for link in self.links)
 
     def link_index(self, name: str | None = None) -> int:
-        """Index of a link by name; the tool by default."""
+        """Index of a link by name; the tool by default.  Raises RobotError if there is none of that name."""
         wanted = self.tool if name is None else name
         if isinstance(wanted, str) and wanted in self._places:
             return self._places[wanted]
@@ -101,27 +118,37 @@ class Robot:
         return path[::-1]
 
     @cached_property
-    def elastic(self) -> tuple[bool, ...]:
-        """For each moving joint whether springs separate motors and link."""
+    def compliant(self) -> tuple[bool, ...]:
+        """For each moving joint whether a spring of any kind is between motor and link."""
         return tuple(isinstance(joint.drive, ElasticDrive | VariableStiffnessDrive) for joint in self.joints)
 
     @cached_property
-    def antagonistic(self) -> tuple[bool, ...]:
-        """For each moving joint whether two motors set its stiffness, antagonistic or not."""
+    def elastic(self) -> tuple[bool, ...]:
+        """For each moving joint whether its drive is an ElasticDrive: one motor behind one spring."""
+        return tuple(isinstance(joint.drive, ElasticDrive) for joint in self.joints)
+
+    @cached_property
+    def variable_stiffness(self) -> tuple[bool, ...]:
+        """For each moving joint whether two motors set its position and its stiffness."""
         return tuple(isinstance(joint.drive, VariableStiffnessDrive) for joint in self.joints)
 
     @cached_property
     def motor_joints(self) -> tuple[int, ...]:
-        """For each motor the index of its joint: a first motor a joint, then the second ones of antagonistic joints.
+        """For each motor the index of its joint: the first motor of every joint, then the second motors.
 
-        The order of motor positions and torques where a joint may have two motors.
+        Joints of variable stiffness have a second motor.  Arrays over the motors (theta, theta_v, tau) have this order.
         """
-        return (*range(self.n), *(i for i, two in enumerate(self.antagonistic) if two))
+        return (*range(self.n), *(i for i, two in enumerate(self.variable_stiffness) if two))
 
     @property
     def motor_count(self) -> int:
         """How many motors there are, a joint driven directly counted as having one."""
         return len(self.motor_joints)
+
+    @cached_property
+    def motors_behind_springs(self) -> tuple[int, ...]:
+        """Indices of the motors whose positions θ are coordinates of their own; elsewhere θ = q."""
+        return tuple(k for k, i in enumerate(self.motor_joints) if self.compliant[i])
 
     @property
     def motor_names(self) -> tuple[str, ...]:
@@ -130,26 +157,26 @@ class Robot:
         return (*names[: self.n], *(f"{name}.second" for name in names[self.n :]))
 
     @property
-    def motor_kinds(self) -> tuple[str, ...]:
-        """Of each motor "revolute" or "prismatic", as its joint is; a second one may slide by itself."""
+    def motor_kinds(self) -> tuple[JointKind, ...]:
+        """Kind per motor: that of its joint, but prismatic for a second motor that slides by itself."""
         joints = [self.joints[i] for i in self.motor_joints]
-        return tuple("prismatic" if own else joint.kind for joint, own in zip(joints, self._sliding))
+        return tuple(Prismatic() if own else joint.kind for joint, own in zip(joints, self._sliding))
 
     @property
     def motor_efforts(self) -> tuple[float, ...]:
-        """Bound of each motor's torque: that of its joint; none of a second motor whose force is no torque."""
+        """Greatest torque per motor: that of its joint; infinite for a second motor that slides by itself."""
         efforts = [self.joints[i].limits.effort for i in self.motor_joints]
         return tuple(math.inf if own else effort for effort, own in zip(efforts, self._sliding))
 
     @property
     def _sliding(self) -> list[bool]:
-        """Whether a motor slides by itself."""
+        """Whether a motor slides by itself, per motor."""
         drives = [self.joints[i].drive for i in self.motor_joints]
         return [k >= self.n and getattr(drive, "slides", False) for k, drive in enumerate(drives)]
 
     @cached_property
-    def gear_ratios(self) -> np.ndarray:
-        """η of each moving joint's motor: its shaft turns by η θ and delivers τ/η.  NaN where it is not known."""
+    def gear_ratios(self) -> FloatArray:
+        """η of the motor per moving joint: its shaft turns by η θ and delivers τ/η.  NaN where it is not known."""
         drives = [joint.drive for joint in self.joints]
         known = [drive.motors[0].gear_ratio if drive else None for drive in drives]
         ratios = np.array([math.nan if x is None else x for x in known])
@@ -174,10 +201,11 @@ class Robot:
     # Transforms -----------------------------------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Robot:
-        """A copy with some fields changed, validated anew."""
+        """A copy with some fields changed, validated as every new robot is."""
         return dataclasses.replace(self, **changes)
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
+        """The robot under another gravity, (3,), m/s², in base coordinates."""
         return self.replace(gravity=gravity)
 
     def with_fidelity(self, fidelity: Fidelity) -> Robot:
@@ -185,7 +213,7 @@ class Robot:
         return self.replace(fidelity=fidelity)
 
     def with_drives(self, drives: Sequence[Drive | None]) -> Robot:
-        """One drive a moving joint, in the order of q."""
+        """The robot with other drives, one per moving joint in the order of q."""
         if len(drives) != self.n:
             raise RobotError(f"{self.name}: {len(drives)} drives for {self.n} moving joints; give one each")
         given = iter(drives)
@@ -199,12 +227,19 @@ class Robot:
         )
 
     def without_drives(self) -> Robot:
-        """The links alone: no motor inertia, no elasticity."""
+        """The robot without motors and springs."""
         return self.with_drives([None] * self.n)
 
     def rigid(self) -> Robot:
-        """The limit of infinite stiffness: motors turn with their links; one that only sets a stiffness rests."""
+        """The robot with infinitely stiff springs: motors turn with their links, motors that set a stiffness rest."""
         return self.with_drives([joint.drive and stiffened(joint) for joint in self.joints])
+
+    def without_spring_damping(self) -> Robot:
+        """The robot with undamped springs: the one that `inverse_dynamics` takes without a state."""
+        drives = [joint.drive for joint in self.joints]
+        return self.with_drives(
+            [dataclasses.replace(x, damping=0.0) if damped else x for x, damped in zip(drives, self.damped)]  # type: ignore[type-var]
+        )
 
     def with_payload(
         self,
@@ -213,10 +248,16 @@ class Robot:
         inertia: Any = None,
         link: str | None = None,
     ) -> Robot:
-        """A further body, rigidly held by `link` (the tool by default), in that link's coordinates."""
+        """The robot with a further body, rigidly held by a link.
+
+        mass: kg.
+        com: centre of mass in the link's frame, (3,), m.  Default its origin.
+        inertia: about the centre of mass, (3, 3), kg m².  Default None, a point mass.
+        link: name of the link that holds it.  Default the tool.
+        """
         holder = self.links[self.link_index(link)].name
         name = unused("payload", [x.name for x in self.links])
-        joint = Joint(unused(f"{name}_mount", [x.joint.name for x in self.links]), "fixed")
+        joint = Joint(unused(f"{name}_mount", [x.joint.name for x in self.links]), Fixed())
         body = Link(name, joint, holder, mass, com, np.zeros((3, 3)) if inertia is None else inertia)  # type: ignore[arg-type]
         point_mass = inertia is None
         return self.replace(links=(*self.links, body), allow_unphysical=self.allow_unphysical or point_mass)
@@ -235,19 +276,49 @@ class Robot:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        kinds = "".join({"revolute": "R", "prismatic": "P"}[j.kind] for j in self.joints)
-        return f"Robot({self.name!r}, {kinds or 'no joints'}, {len(self.links)} links, {self.digest[:8]})"
+        kinds = "".join(joint.kind.letter for joint in self.joints) or "no joints"
+        kinds = kinds if len(kinds) <= MOST_LETTERS else f"{self.n} joints"
+        drives = Counter(drive_name(joint.drive) for joint in self.joints if joint.drive is not None)
+        parts = [kinds, *(f"{count} {name}" for name, count in drives.items())]
+        parts.append(f"{len(self.links)} link{'s' * (len(self.links) != 1)}")
+        return f"Robot({self.name!r}, {', '.join(parts)}, tool {self.tool!r})"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a table of the joints."""
+        rows = [
+            (joint.name, joint.kind.name, link.parent, link.name, drive_name(joint.drive), limits_text(joint))
+            for link in self.links
+            for joint in [link.joint]
+        ]
+        return table(rows, ("joint", "kind", "parent", "link", "drive", "limits"), caption=self.name)
+
+
+def drive_name(drive: Drive | None) -> str:
+    """The kind of a drive in one word, "none" without a drive."""
+    return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
+
+
+def limits_text(joint: Joint) -> str:
+    """The bounds of a joint in one line, without those that are not known."""
+    limits, kind = joint.limits, joint.kind
+    if not kind.moves:
+        return ""
+    bounded = math.isfinite(limits.lower) or math.isfinite(limits.upper)
+    found = [f"{limits.lower:g} to {limits.upper:g} {kind.unit('rad | m')}"] if bounded else []
+    for value, unit in ((limits.velocity, "rad/s | m/s"), (limits.effort, "Nm | N")):
+        found += [f"{value:g} {kind.unit(unit)}"] if math.isfinite(value) else []
+    return ", ".join(found)
 
 
 def a_robot(owner: str, value: object) -> Robot:
-    """An argument that must be one; `owner` begins the message."""
+    """The argument `robot` of a function, which must be a Robot; `owner` begins the message of the InputError."""
     if not isinstance(value, Robot):
         raise InputError(f"{owner}: robot must be a Robot, not {type(value).__name__}")
     return value
 
 
 def stiffened(joint: Joint) -> RigidDrive:
-    """The drive of a joint whose springs do not yield."""
+    """The drive of a joint with infinitely stiff springs."""
     drive: Any = joint.drive
     try:
         return RigidDrive(coupled(drive.turning if isinstance(drive, VariableStiffnessDrive) else drive.motors))
@@ -256,13 +327,22 @@ def stiffened(joint: Joint) -> RigidDrive:
 
 
 def unused(name: str, taken: Iterable[str]) -> str:
-    """`name`, or the first of name2, name3, ... that is not taken."""
+    """`name`, or the first of name2, name3, ... that is free."""
     names = set(taken)
     return next(x for k in range(1, len(names) + 2) if (x := name if k == 1 else f"{name}{k}") not in names)
 
 
 def parents_first(links: Iterable[Link]) -> list[Link]:
-    """The links reordered as little as possible so that every parent precedes its children."""
+    """The links in an order in which parents come first, changed as little as possible.
+
+    links: any sequence of Link that forms a tree.
+
+    Raises RobotError if a parent is missing, a name is used twice or links form a cycle.
+
+    >>> hand = Link("hand", Joint("wrist"), parent="arm")
+    >>> [link.name for link in parents_first([hand, Link("arm", Joint("shoulder"))])]
+    ['arm', 'hand']
+    """
     waiting = list(links)
     check_tree(waiting)
     ordered: list[Link] = []
@@ -278,12 +358,14 @@ def parents_first(links: Iterable[Link]) -> list[Link]:
 def _plain(value: Any) -> Any:
     """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0.
 
-    A symbol, which a robot holds while a kernel with free parameters is traced, is known by its place in memory.
+    A symbol, which a robot holds while a kernel with free parameters is traced, is identified by its place in memory.
     """
     if is_symbolic(value):
         return [x.element_hash() for x in ca.vertsplit(ca.vec(value))]
     if isinstance(value, Spring | VariableStiffnessDrive):
         return value.plain()
+    if isinstance(value, JointKind) and not value.numbers:
+        return value.name
     if isinstance(value, np.ndarray):
         return value.tolist()
     if dataclasses.is_dataclass(value):

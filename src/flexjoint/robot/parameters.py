@@ -4,12 +4,13 @@ A path is the name of a link or a joint, then field names as in the data, then, 
 
     link7.mass   link7.com   link7.com.z   link7.inertia.xy   joint3.position.x   joint3.drive.motor.inertia   gravity
 
-The paths are found by walking the dataclasses: a new field of a drive is a parameter without a line here, but for its
-unit.  An inertia counts as its six elements xx, xy, xz, yy, yz, zz.  A pattern with *, ? or [...] stands for all paths
-it matches, one after the other in one vector; elements are looked at only where no whole path matches, so that
-`link7.*` is mass, centre of mass and inertia, and `*.com.z` one coordinate of all centres of mass.
+The paths are found by walking the dataclasses: a new field of a drive or a joint kind is a parameter.  Its unit stands
+in `UNITS` or in the metadata of the field, where `"free": False` excludes a number.  An inertia counts as its six
+elements xx, xy, xz, yy, yz, zz.  A pattern with *, ? or [...] stands for all paths it matches, one after the other in
+one vector.  Elements are matched only if no whole path matches: `link7.*` is mass, centre of mass and inertia,
+`*.com.z` one coordinate of all centres of mass.
 
-`with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is for tracing alone: it is not validated.
+`with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is used for tracing and is not validated.
 """
 
 from __future__ import annotations
@@ -21,36 +22,31 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..checks import is_number
 from ..drives import Motor
 from ..errors import InputError
 from ..spatial import ca, symmetric
-from ..springs import TabulatedSpring
-from . import Joint, Link, Robot, a_robot, is_number
+from ..types import FloatArray, Scalar
+from .joints import JointKind
+from .joints.revolute import Revolute
+from .model import Robot, a_robot
+from .parts import Joint, Link
 
 UNITS = {
-    "mass": ("kg", "kg"),
-    "com": ("m", "m"),
-    "inertia": ("kg m²", "kg"),
-    "position": ("m", "m"),
-    "viscous_friction": ("Nm s/rad", "N s/m"),
-    "coulomb_friction": ("Nm", "N"),
-    "coulomb_velocity": ("rad/s", "m/s"),
-    "gear_ratio": ("1", "rad/m"),
-    "transverse_inertia": ("kg m²", "kg m²"),
-    "stiffness": ("Nm/rad", "N/m"),
-    "torques": ("Nm", "N"),
-    "stiffnesses": ("Nm/rad", "N/m"),
-    "cubic": ("Nm/rad³", "N/m³"),
-    "slope": ("Nm/rad²", "N/m²"),
-    "rate": ("1/rad", "1/m"),
-    "limit": ("rad", "m"),
-    "deflections": ("rad", "m"),
-    "damping": ("Nm s/rad", "N s/m"),
-    "greatest_damping": ("Nm s/rad", "N s/m"),
-    "spring": ("N/m", "N/m"),
-    "arm": ("m", "m"),
-    "gravity": ("m/s²", "m/s²"),
-}  # of a turning and of a sliding joint
+    "mass": "kg | kg",
+    "com": "m | m",
+    "inertia": "kg m² | kg",
+    "position": "m | m",
+    "viscous_friction": "Nm s/rad | N s/m",
+    "coulomb_friction": "Nm | N",
+    "coulomb_velocity": "rad/s | m/s",
+    "gear_ratio": "1 | rad/m",
+    "transverse_inertia": "kg m² | kg m²",
+    "stiffness": "Nm/rad | N/m",
+    "damping": "Nm s/rad | N s/m",
+    "greatest_damping": "Nm s/rad | N s/m",
+    "gravity": "m/s² | m/s²",
+}  # at an angular and at a linear coordinate
 NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
     "limits": "limits enter no computation",
@@ -62,17 +58,24 @@ NONE_AT_ZERO = (
     "coulomb_friction",
     "coulomb_velocity",
     "cubic",
-)  # 0 selects other equations
+)  # zero selects other equations
 NEVER_NEGATIVE = ("mass", "stiffness", "damping", "viscous_friction", "coulomb_friction", "motor.inertia")
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 SHOWN = 12  # paths in an error message
+ANGULAR = Revolute()  # units of what belongs to no joint, such as the inertia of a link
 
 
 class Parameter(NamedTuple):
-    """Numbers of a robot under one path or pattern, the unit they share, and the path of each element."""
+    """Numbers of a robot under one path or pattern.
+
+    path: the path or pattern, such as "link7.com".
+    value: the numbers, read-only: (), (3,), (6,) of an inertia, or (k,) of a pattern.
+    unit: the unit they share; several, with commas, if a pattern matches numbers of several units.
+    elements: the path of each number, such as "link7.com.x".
+    """
 
     path: str
-    value: np.ndarray
+    value: FloatArray
     unit: str
     elements: tuple[str, ...]
 
@@ -82,17 +85,26 @@ class Parameter(NamedTuple):
         return dict(zip(self.elements, self.value.ravel().tolist()))
 
 
-def parameters(robot: Robot) -> dict[str, Parameter]:
-    """All numbers of a robot that may be free in a kernel, by path: `parameters(robot)["link7.mass"].value`."""
-    return dict(found_in(a_robot("parameters", robot)))
+def robot_parameters(robot: Robot) -> dict[str, Parameter]:
+    """All numbers of a robot that may be free in a kernel, by path.
+
+    robot: a Robot.
+
+    Raises InputError if it is none.
+
+    >>> import flexjoint as fj
+    >>> robot_parameters(fj.load("kuka_lwr"))["link7.mass"].unit
+    'kg'
+    """
+    return dict(found_in(a_robot("robot_parameters", robot)))
 
 
 @lru_cache(maxsize=64)
 def found_in(robot: Robot) -> Mapping[str, Parameter]:
+    """The parameters of a robot by path."""
     found: dict[str, Parameter] = {}
 
-    def note(path: str, value: Any, sliding: bool) -> Any:
-        unit = UNITS.get(path.rsplit(".", 1)[-1], ("", ""))[sliding]
+    def note(path: str, value: Any, unit: str) -> Any:
         found[path] = Parameter(path, flat(value), unit, element_paths(path, value))
         return value
 
@@ -137,18 +149,21 @@ def select_all(robot: Robot, patterns: tuple[str, ...]) -> tuple[Parameter, ...]
     return selected
 
 
-def refuse_negative(owner: str, parameter: Parameter, values: np.ndarray) -> None:
-    """Refuse values (..., *shape) of a parameter with a mass, a stiffness or the like below zero."""
+def refuse_negative(owner: str, parameter: Parameter, values: FloatArray) -> None:
+    """Refuse values (..., *shape) of a parameter that make a mass, a stiffness or the like negative."""
     columns = values.reshape(-1, len(parameter.elements)) if values.size % len(parameter.elements) == 0 else values[:0]
     for path, column in zip(parameter.elements, columns.T):
         if path.endswith(NEVER_NEGATIVE) and np.any(column < 0):
             raise InputError(f"{owner}: {path} would be {column.min():g}; it cannot be negative")
 
 
-def with_symbols(robot: Robot, symbols: Mapping[str, Any]) -> Robot:
-    """The robot with SX symbols, by the paths of elements, in place of numbers; unchecked, so never handed out."""
+def with_symbols(robot: Robot, symbols: Mapping[str, Scalar]) -> Robot:
+    """The robot with CasADi symbols, by the paths of elements, in place of numbers.
 
-    def change(path: str, value: Any, _: bool) -> Any:
+    It is not validated, so it must not reach a user.
+    """
+
+    def change(path: str, value: Any, _: str) -> Any:
         elements = element_paths(path, value)
         if symbols.keys().isdisjoint(elements):
             return value
@@ -160,47 +175,51 @@ def with_symbols(robot: Robot, symbols: Mapping[str, Any]) -> Robot:
     return rebuilt(robot, change) if symbols else robot
 
 
-def rebuilt(item: Any, change: Callable[[str, Any, bool], Any], prefix: str = "", sliding: bool = False) -> Any:
-    """A robot, or a part of one, with change(path, value, sliding) for every parameter; nothing is checked."""
+Change = Callable[[str, Any, str], Any]  # path, value, unit -> new value
+
+
+def rebuilt(item: Any, change: Change, prefix: str = "", kind: JointKind = ANGULAR) -> Any:
+    """A robot, or a part of one, with change(path, value, unit) for every parameter; nothing is checked.
+
+    `kind` is that of the joint the part belongs to.
+    """
     copy = object.__new__(type(item))
     for field in dataclasses.fields(item):
         value, path = getattr(item, field.name), prefix + field.name
-        if is_used(item, field.name, value):
+        if field.metadata.get("free", True) and is_used(item, field.name, value):
             if dataclasses.is_dataclass(value):
-                value = part(value, change, path, sliding)
+                value = part(value, change, path, kind)
             elif is_parameter(value):
-                value = change(path, value, sliding)
+                value = change(path, value, kind.unit(field.metadata.get("unit") or UNITS.get(field.name, " | ")))
             elif isinstance(value, tuple):
-                value = tuple(part(x, change, f"{path}.{k}", sliding) for k, x in enumerate(value))
+                value = tuple(part(x, change, f"{path}.{k}", kind) for k, x in enumerate(value))
         object.__setattr__(copy, field.name, value)
     return copy
 
 
-def part(item: Any, change: Callable[[str, Any, bool], Any], path: str, sliding: bool) -> Any:
-    """Links and joints go by their own name, everything else by its place."""
+def part(item: Any, change: Change, path: str, kind: JointKind) -> Any:
+    """A part rebuilt: links and joints go by their own name, everything else by its place."""
     if isinstance(item, Link | Joint):
-        path = item.name
-        sliding = isinstance(item, Joint) and item.kind == "prismatic"
-    return rebuilt(item, change, f"{path}.", sliding) if dataclasses.is_dataclass(item) else item
+        path, kind = item.name, item.kind if isinstance(item, Joint) else ANGULAR
+    return rebuilt(item, change, f"{path}.", kind) if dataclasses.is_dataclass(item) else item
 
 
 def is_used(item: Any, field: str, value: Any) -> bool:
-    """Whether a field enters the equations; a joint that does not move has a place and nothing else."""
+    """Whether a field enters the equations; a fixed joint has only a position."""
     if field in NEVER_FREE or (field in NONE_AT_ZERO and not value):
         return False
     if isinstance(item, Motor):  # an axis decides which equations there are; zeros say nothing about the rotor
         return field != "axis" and (bool(value) or field not in ("mass", "transverse_inertia"))
-    if isinstance(item, TabulatedSpring):  # its spline is solved for when it is made, linear in the torques alone
-        return field != "deflections"
     return not isinstance(item, Joint) or item.moves or field == "position"
 
 
 def is_parameter(value: Any) -> bool:
+    """Whether a field holds numbers."""
     numbers = isinstance(value, tuple) and value != () and all(is_number(x) for x in value)
     return is_number(value) or isinstance(value, np.ndarray) or numbers
 
 
-def flat(value: Any) -> np.ndarray:
+def flat(value: Any) -> FloatArray:
     """A number, a vector, or the six elements of a symmetric matrix; read-only."""
     array = np.array(value, dtype=float)
     if array.ndim == 2:
@@ -210,6 +229,7 @@ def flat(value: Any) -> np.ndarray:
 
 
 def element_paths(path: str, value: Any) -> tuple[str, ...]:
+    """The path of each number in a field."""
     shape = np.shape(value)
     if shape == ():
         return (path,)
@@ -220,7 +240,7 @@ def element_paths(path: str, value: Any) -> tuple[str, ...]:
 
 
 def advice(robot: Robot, pattern: str, paths: list[str], elements: list[str]) -> str:
-    """What could have been meant by a path that does not exist."""
+    """Paths that may be meant by one that does not exist."""
     from difflib import get_close_matches
 
     for name, reason in NEVER_FREE.items():
@@ -233,5 +253,5 @@ def advice(robot: Robot, pattern: str, paths: list[str], elements: list[str]) ->
     close = [own_names[start] + pattern.removeprefix(start)] if start else []
     close = close or get_close_matches(pattern, dict.fromkeys([*paths, *elements]), n=3)
     meant = f"did you mean {' or '.join(close)}? " if close else ""
-    rest = f" and {len(paths) - SHOWN} more, see fj.parameters(robot)" if len(paths) > SHOWN else ""
+    rest = f" and {len(paths) - SHOWN} more, see fj.robot.robot_parameters(robot)" if len(paths) > SHOWN else ""
     return f"{meant}there are {', '.join(paths[:SHOWN])}{rest}"

@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from ..drives import Drive
 from ..errors import NOT_NUMBERS, RobotError, shown
+from ..types import FloatArray
+from .joints import JointKind, joint_kind
+from .joints.revolute import Revolute
 
 BASE = "base"
-JointKind = Literal["revolute", "prismatic", "fixed"]
+REVOLUTE = Revolute()
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of a joint in rad or m, rad/s or m/s, Nm or N; infinite where unknown."""
+    """Bounds of a joint; a bound that is not known is infinite.
+
+    lower: least position, rad or m.  Default −∞.
+    upper: greatest position, rad or m.  Default ∞.
+    velocity: greatest speed in either direction, rad/s or m/s.  Default ∞.
+    effort: greatest motor torque in either direction, after the reduction, Nm or N.  Default ∞.
+
+    >>> Limits(-1.5, 1.5, velocity=2.0)
+    Limits(lower=-1.5, upper=1.5, velocity=2.0, effort=inf)
+    """
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -27,55 +39,89 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """Where the link's frame stands in its parent's at q = 0, and how it moves along its own z axis."""
+    """Where a link's frame stands in its parent's frame at q = 0, how the joint moves it, and what drives it.
+
+    The joint moves its link about or along the z axis of the link's frame, whose origin lies on the joint axis.
+
+    name: unique among the joints of a robot.
+    kind: "revolute", "prismatic", "fixed", or a JointKind.  Default "revolute".
+    position: origin of the link's frame in the parent's frame at q = 0, (3,), m.  Default zeros.
+    rotation: its axes as columns, (3, 3).  Default the identity.
+    limits: bounds of motion and effort.  Default none.
+    viscous_friction: on the link side, Nm s/rad or N s/m.  Default 0.
+    coulomb_friction: F_c in F_c tanh(q'/v_c) on the link side, Nm or N.  Default 0.
+    coulomb_velocity: v_c, rad/s or m/s; required with Coulomb friction.
+    drive: RigidDrive, ElasticDrive or a VariableStiffnessDrive.  Default None, a joint without motor.
+
+    Raises RobotError if the kind is unknown or an array has a wrong shape; Robot checks the numbers.
+
+    >>> Joint("elbow", position=(0.4, 0.0, 0.0), limits=Limits(-2.0, 2.0)).kind.name
+    'revolute'
+    """
 
     name: str
-    kind: JointKind = "revolute"
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    kind: JointKind = REVOLUTE
+    position: FloatArray = field(default_factory=lambda: np.zeros(3))
+    rotation: FloatArray = field(default_factory=lambda: np.eye(3))
     limits: Limits = field(default_factory=Limits)
-    viscous_friction: float = 0.0  # on the link side, Nm s/rad or N s/m
-    coulomb_friction: float = 0.0  # likewise, Nm or N: F_c tanh(q'/v_c)
-    coulomb_velocity: float = 0.0  # v_c, rad/s or m/s
+    viscous_friction: float = 0.0
+    coulomb_friction: float = 0.0
+    coulomb_velocity: float = 0.0
     drive: Drive | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", joint_kind(self.kind, self.name))
         freeze(self, position=(3,), rotation=(3, 3))
 
     @property
     def moves(self) -> bool:
-        return self.kind != "fixed"
+        """Whether the joint has a coordinate in q."""
+        return self.kind.moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """A rigid body: mass, centre of mass, and inertia about it, all in the link's frame."""
+    """A rigid body on a joint; all arrays are in the link's frame.
+
+    name: unique among the links of a robot.
+    joint: what connects the link to its parent.
+    parent: name of another link.  Default "base".
+    mass: kg.  Default 0; a link without mass is a frame.
+    com: centre of mass, (3,), m.  Default zeros.
+    inertia: inertia tensor about the centre of mass, (3, 3), kg m².  Default zeros.
+
+    Raises RobotError if an array has a wrong shape; Robot checks the numbers.
+
+    >>> Link("arm", Joint("shoulder"), mass=2.0, com=(0.2, 0.0, 0.0), inertia=0.02 * np.eye(3)).parent
+    'base'
+    """
 
     name: str
     joint: Joint
     parent: str = BASE
     mass: float = 0.0
-    com: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    inertia: np.ndarray = field(default_factory=lambda: np.zeros((3, 3)))
+    com: FloatArray = field(default_factory=lambda: np.zeros(3))
+    inertia: FloatArray = field(default_factory=lambda: np.zeros((3, 3)))
 
     def __post_init__(self) -> None:
         freeze(self, com=(3,), inertia=(3, 3))
 
 
 def freeze(item: Any, **shapes: tuple[int, ...]) -> None:
-    """Turn array fields into read-only float arrays of the given shape."""
+    """Turn array fields of a frozen dataclass into read-only float arrays of the given shape."""
     for name, shape in shapes.items():
         what = f"{name} of {shown(getattr(item, 'name', item))}"
         object.__setattr__(item, name, frozen_array(getattr(item, name), shape, what))
 
 
-def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> np.ndarray:
+def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> FloatArray:
+    """A read-only float array of the given shape; `what` begins the message of the RobotError otherwise."""
     try:
         array = np.array(value, dtype=float)
     except NOT_NUMBERS:
         raise RobotError(f"{what} must be numbers of shape {shape}, not {shown(value)}") from None
     if array.shape != shape:
         raise RobotError(f"{what} must have shape {shape}, not {array.shape}")
-    array = array + 0.0  # −0.0 becomes 0.0: one robot, one digest
+    array = array + 0.0  # −0.0 becomes 0.0: equal robots have equal digests
     array.flags.writeable = False
     return array

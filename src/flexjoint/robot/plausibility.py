@@ -24,7 +24,6 @@ GRAVITY = 30.0  # m/s²; 24.8 on Jupiter
 LENGTH = 20.0  # m, of an offset between joints or to a centre of mass
 GYRATION = 5.0  # m, radius of
 DENSITY = 1e5  # kg/m³; osmium has 2.3e4, arms with their masses in g 3e5
-STIFFNESS = {"revolute": (1e-2, 1e8), "prismatic": (1e-1, 1e11)}  # Nm/rad, N/m
 GEAR_RATIO = (1.0, 1e4)
 REFLECTED = 1e3  # motor inertia over the inertia of all links, stretched out
 POSITION = 10 * math.pi  # rad, of a limit: five turns
@@ -53,7 +52,7 @@ def doubts(robot: Robot) -> Iterator[tuple[str, str]]:
         if link.joint.moves:
             yield from limit_doubts(link.joint)
         if link.joint.drive is not None:
-            most = REFLECTED * (total if link.joint.kind == "prismatic" else inertia)
+            most = REFLECTED * (inertia if link.joint.kind.angular else total)
             yield from drive_doubts(link.joint, link.joint.drive, most)
 
 
@@ -101,7 +100,7 @@ def body_doubts(link: Link) -> Iterator[tuple[str, str]]:
 
 
 def limit_doubts(joint: Joint) -> Iterator[tuple[str, str]]:
-    if joint.kind != "revolute":
+    if not joint.kind.angular:
         return
     for key, most in (("lower", POSITION), ("upper", POSITION), ("velocity", VELOCITY)):
         value = getattr(joint.limits, key)
@@ -117,9 +116,9 @@ def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str,
     for motor in drive.motors if not isinstance(drive, VariableStiffnessDrive) else drive.turning:
         yield from motor_doubts(joint, motor, most)
     if isinstance(drive, ElasticDrive) and not isinstance(drive.stiffness, Spring):
-        low, high = STIFFNESS[joint.kind]
+        low, high = joint.kind.plausible_stiffness
         if not low <= drive.stiffness <= high:
-            unit = "N/m" if joint.kind == "prismatic" else "Nm/rad"
+            unit = joint.kind.unit("Nm/rad | N/m")
             instead = "use a RigidDrive for a joint that does not yield" if drive.stiffness > high else "check its unit"
             yield "stiffness", (
                 f"the stiffness of joint '{joint.name:.200}' is {drive.stiffness:.4g} {unit}; those of robots lie "
@@ -129,14 +128,13 @@ def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str,
 
 def motor_doubts(joint: Joint, motor: Motor, most: float) -> Iterator[tuple[str, str]]:
     low, high = GEAR_RATIO
-    turning = joint.kind == "revolute"  # else the ratio is in rad/m
-    if turning and motor.gear_ratio is not None and not low <= abs(motor.gear_ratio) <= high:
+    if joint.kind.angular and motor.gear_ratio is not None and not low <= abs(motor.gear_ratio) <= high:
         yield "gear ratio", (
             f"the gear ratio of joint '{joint.name:.200}' is {motor.gear_ratio:.4g}: it is θ_rotor/θ, such as 100 "
             "where the motor turns 100 times as fast as the joint"
         )
     if 0 < most < motor.inertia:
-        unit = "kg m²" if turning else "kg"
+        unit = joint.kind.unit("kg m² | kg")
         yield "motor inertia", (
             f"the motor inertia of joint '{joint.name:.200}' is {motor.inertia:.4g} {unit}, more than {REFLECTED:g} "
             f"times that of all links together: motor_inertia is already reflected, η² I_axial, in {unit}; give "

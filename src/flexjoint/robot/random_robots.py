@@ -10,7 +10,12 @@ from ..drives import Drive, ElasticDrive, Motor
 from ..errors import RobotError
 from ..numerics import exp, log, product
 from ..spatial import rotation_rpy
-from . import BASE, Joint, JointKind, Link, Robot
+from .joints import JointKind
+from .joints.fixed import Fixed
+from .joints.prismatic import Prismatic
+from .joints.revolute import Revolute
+from .model import Robot
+from .parts import BASE, Joint, Link
 
 TAIL = 3.65  # standard deviations, of one draw in 4000: beyond them NumPy asks the C library for a logarithm
 
@@ -50,18 +55,18 @@ def random_robot(
             kind,
             random_offset(rng, orthogonal),
             random_quarter_turns(rng) if orthogonal else random_rotation(rng),
-            viscous_friction=float(rng.uniform(0.01, 1.0)) if friction and kind != "fixed" else 0.0,
+            viscous_friction=float(rng.uniform(0.01, 1.0)) if friction and kind.moves else 0.0,
             drive=drive,
         )
-        bare = kind == "fixed" and rng.random() < 0.25
+        bare = not kind.moves and rng.random() < 0.25
         mass, com, inertia = (0.0, np.zeros(3), np.zeros((3, 3))) if bare else random_body(rng)
         links.append(Link(label, joint, names[above] if above >= 0 else BASE, mass, com, inertia))
         names.append(label)
 
     for i in range(n):
         if rng.random() < fixed:
-            add(f"fixed{i + 1}", "fixed")
-        kind: JointKind = "prismatic" if rng.random() < prismatic else "revolute"
+            add(f"fixed{i + 1}", Fixed())
+        kind: JointKind = Prismatic() if rng.random() < prismatic else Revolute()
         add(f"link{i + 1}", kind, random_spring(rng) if i in springy else None)
     gravity = product(random_rotation(rng), [0.0, 0.0, 9.81])
     return Robot(name or f"random_{n}_{seed}", tuple(links), gravity)

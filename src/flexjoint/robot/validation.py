@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..checks import ROUNDING, check_finite, check_number, is_number
 from ..errors import MOST_QUOTED, RobotError, listed, shown
-from .checks import ROUNDING, check_finite, check_number, is_number
 from .drive_checks import check_drive, check_friction, check_rotors
 from .parts import BASE, Joint, Limits, Link
 from .plausibility import warn_of_units
 
 if TYPE_CHECKING:
     from .model import Robot
-
-KINDS = ("revolute", "prismatic", "fixed")
 
 
 def validate(robot: Robot) -> None:
@@ -106,8 +104,6 @@ def check_order(links: Sequence[Link]) -> None:
 
 def check_joint(joint: Joint) -> None:
     name = joint.name
-    if joint.kind not in KINDS:
-        raise RobotError(f"joint '{name}' is of kind {shown(joint.kind)}: choose one of {', '.join(KINDS)}")
     check_finite("position", name, joint.position)
     check_finite("rotation", name, joint.rotation)
     error = float(np.max(np.abs(joint.rotation @ joint.rotation.T - np.eye(3))))

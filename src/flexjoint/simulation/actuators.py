@@ -36,7 +36,7 @@ class Actuators:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.Actuators(effort=100.0, bandwidth=500.0, delay=1)
+        >>> fj.simulation.Actuators(effort=100.0, bandwidth=500.0, delay=1)
         Actuators(effort=100.0, bandwidth=500.0, delay=1)
     """
 

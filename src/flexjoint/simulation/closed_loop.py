@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..algorithm.api import parameter_array
+from ..algorithm.algorithm import parameter_array
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import scan
 from ..control.base import Controller, JointState, memory_arrays, rows, state_arrays

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import InputError
+from ..robot import JointKind
 
 if TYPE_CHECKING:
     from .result import Simulation
@@ -23,11 +24,9 @@ MEANING = {
 PACKAGES = ("flexjoint", "numpy", "casadi", "llvmlite")
 
 
-def common_unit(unit: str, kinds: Sequence[str]) -> str:
-    """The part of "revolute | prismatic" that all joints have, or both parts."""
-    turning, sliding = unit.split(" | ")
-    found = dict.fromkeys(sliding if kind == "prismatic" else turning for kind in kinds)
-    return " | ".join(found)
+def common_unit(unit: str, kinds: Sequence[JointKind]) -> str:
+    """The unit that all joints have, out of "angular | linear", or both."""
+    return " | ".join(dict.fromkeys(kind.unit(unit) for kind in kinds))
 
 
 def followed_by(name: str) -> str:
@@ -66,7 +65,7 @@ def dataset_of(run: Simulation) -> Any:
         "time": ("time", run.t, {"units": "s"}),
         "joint": [joint.name for joint in robot.joints],
         "motor": list(robot.motor_names),
-        "kind": ("joint", list(kinds)),
+        "kind": ("joint", [kind.name for kind in kinds]),
         **{name: np.arange(size) for name, size in zip(runs, batch)},
     }
     about = {"robot": robot.name, "robot_digest": robot.digest, "period": run.period, **run.provenance}

@@ -31,7 +31,7 @@ class EndStops:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.EndStops(stiffness=1e4, damping=0.2)
+        >>> fj.simulation.EndStops(stiffness=1e4, damping=0.2)
         EndStops(stiffness=10000.0, damping=0.2)
     """
 

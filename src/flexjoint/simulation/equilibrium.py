@@ -11,8 +11,8 @@ from ..compiler.ir.scan import tracing
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.sampling import configuration, deflection_at_rest
-from ..dynamics.drivetrain.settings import settings_for
-from ..dynamics.drivetrain.variable_stiffness import unreachable
+from ..dynamics.drivetrain.equilibrium import operating_points
+from ..dynamics.drivetrain.stiffness_range import infeasible
 from ..dynamics.links import gravity_torque
 from ..errors import NOT_NUMBERS, InputError
 from ..numerics import evaluate
@@ -38,7 +38,7 @@ def at_rest(robot: Robot, q: ArrayLike, stiffness: ArrayLike | None = None) -> J
 
     Example:
         >>> import flexjoint as fj
-        >>> state = fj.at_rest(fj.load("kuka_lwr"), [0.1] * 7)
+        >>> state = fj.simulation.at_rest(fj.load("kuka_lwr"), [0.1] * 7)
         >>> state.theta.shape
         (7,)
     """
@@ -87,10 +87,9 @@ def antagonistic_deflections(robot: Robot, q: FloatArray, stiffness: FloatArray)
     drives: list[Any] = [robot.joints[i].drive for i in pairs]
     loads, wanted = (ca.SX.sym(name, len(pairs)) for name in ("tau_e", "sigma"))
     with tracing() as definitions:
-        found = settings_for(drives, ca.vertsplit(loads), ca.vertsplit(wanted))
+        found = operating_points(drives, ca.vertsplit(loads), ca.vertsplit(wanted))
     deflections = [ca.vertcat(*x) for x in zip(*((pair.phi_1, pair.phi_2) for pair in found))]
     phi = np.array(evaluate([loads, wanted], [[tau[pairs]], [stiffness]], deflections, definitions))[:, 0, :, 0]
     if not np.all(np.isfinite(phi)):
-        still = np.zeros(robot.n)
-        raise InputError(f"at_rest: {unreachable(robot, q, still, still, still, still, sigma)}")
+        raise InputError(f"at_rest: {infeasible(robot, tau, sigma)}")
     return phi

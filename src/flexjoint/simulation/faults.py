@@ -42,7 +42,8 @@ class FaultyActuators(ControllerWrapper):
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> fj.FaultyActuators(fj.MotorPD(robot, [1000.0, 50.0]), efficiency=0.8, begin=0.5).gains.shape
+        >>> law = fj.control.MotorPD(robot, [1000.0, 50.0])
+        >>> fj.simulation.FaultyActuators(law, efficiency=0.8, begin=0.5).gains.shape
         (6, 7)
     """
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..control.base import JointState
-from ..drives import AntagonisticDrive, ElasticDrive, Motor, RigidDrive
-from ..dynamics.drivetrain.friction import friction, motors
+from ..drives import AntagonisticDrive, ElasticDrive, Motor
+from ..dynamics.drivetrain.friction import friction, rigid_motors
 from ..dynamics.recursion.bodies import lump_fixed, rotors
 from ..dynamics.recursion.composite_bodies import Rows, coupling, factorize, link_mass_matrix, solve
 from ..dynamics.recursion.definiteness import check_inertia
@@ -50,7 +50,7 @@ class Eliminated(NamedTuple):
 def stiff_solver(plant: Plant, state: JointState, h: Scalar) -> Callable[[Expression], Expression]:
     """r -> (1 − h/2 ∂f/∂w − h²/4 ∂f/∂x)⁻¹ r with the derivatives of springs and friction alone."""
     robot, half = plant.robot, h / 2
-    slope = friction_slopes(robot.joints, state.v) + friction_slopes(motors(robot, RigidDrive), state.v)
+    slope = friction_slopes(robot.joints, state.v) + friction_slopes(rigid_motors(robot), state.v)
     eliminated = motors_behind(plant, state, half)
     M, parents = with_places_for(eliminated, *link_mass_matrix(robot, state.q))
     check_inertia(robot, [M[i][i] for i in range(robot.n)])

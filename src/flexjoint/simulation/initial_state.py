@@ -87,7 +87,7 @@ def given_state(start: Any, robot: Robot) -> JointState:
 def tied(robot: Robot, state: JointState) -> JointState:
     """The state with motors of rigid joints at their links."""
     joints = list(robot.motor_joints)
-    elastic = np.array(robot.elastic)[joints]
+    elastic = np.array(robot.compliant)[joints]
     theta, theta_v = (
         np.where(elastic, motor, link[..., joints])
         for motor, link in ((state.theta, state.q), (state.theta_v, state.v))

@@ -6,7 +6,7 @@ import math
 from functools import cache, lru_cache
 from typing import NamedTuple
 
-from ..algorithm.api import program_of
+from ..algorithm.compile import program_of
 from ..algorithm.derivatives import in_a_tuple
 from ..compiler.ir.program import Array, Program
 from ..compiler.passes.loop_distribution import PRECOMPUTED, Distributed, distribute_loop

@@ -15,11 +15,11 @@ from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import declared
 from ..control.base import JointState
-from ..dynamics import forward as elastic_forward
-from ..dynamics.drivetrain import variable_stiffness_forward
+from ..dynamics.drivetrain.transmission import of_joints, transmitted
+from ..dynamics.forward import accelerations
 from ..errors import InputError, quoted, shown
 from ..robot import Robot
-from ..spatial import ca, zeros
+from ..spatial import ca
 from ..types import Expression, Scalar
 from .python_laws import traced
 
@@ -44,7 +44,7 @@ class Plant:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.Plant(fj.load("kuka_lwr")).behind
+        >>> fj.simulation.Plant(fj.load("kuka_lwr")).behind
         [0, 1, 2, 3, 4, 5, 6]
     """
 
@@ -55,16 +55,8 @@ class Plant:
     def acceleration(self, t: Scalar, state: JointState, tau: Expression) -> Expression:
         """Second derivatives of the free coordinates under the motor torques tau (motors,)."""
         wrenches = {link: [w] for link, w in self.touched(t, state).items()} if self.contact else None
-        q, v, theta, theta_v = state
-        push = self.stops.torque(self.robot, q, v) if self.stops else None
-        if any(self.robot.antagonistic):
-            motors = [self.both(x) for x in (theta, theta_v, tau)]
-            found = variable_stiffness_forward.accelerations(
-                self.robot, q, motors[0], v, motors[1], motors[2], zeros(self.robot.n), wrenches, None, push
-            )
-            second = found.theta_2_a[list(self.robot.motor_joints[self.robot.n :])]
-            return self.free(found.a, ca.vertcat(found.theta_1_a, second))
-        return self.free(*elastic_forward.accelerations(self.robot, q, theta, v, theta_v, tau, wrenches, None, push))
+        push = self.stops.torque(self.robot, state.q, state.v) if self.stops else None
+        return self.free(*accelerations(self.robot, *state, tau, wrenches, push=push))
 
     def touched(self, t: Scalar, state: JointState) -> dict[str, Expression]:
         """The wrenches of the surroundings by link, checked."""
@@ -77,24 +69,12 @@ class Plant:
 
     def torques_on_links(self, state: JointState, tau: Expression) -> Expression:
         """The torque of each spring on its link (n,); at a rigid joint the motor's."""
-        q, v, theta, theta_v = state
-        still = zeros(self.robot.n)
-        _, springs = variable_stiffness_forward.transmitted(
-            self.robot, q, self.both(theta), v, self.both(theta_v), still
-        )
-        return ca.vertcat(*[(springs if elastic else tau)[i] for i, elastic in enumerate(self.robot.elastic)])
-
-    def both(self, x: Expression) -> tuple[Expression, Expression]:
-        """A quantity of the motors (motors,) as that of the first and of the second motors (n,), zero without one."""
-        n, second = self.robot.n, zeros(self.robot.n)
-        for k, i in enumerate(self.robot.motor_joints[n:]):
-            second[i] = x[n + k]
-        return x[:n], second
+        return of_joints(self.robot, transmitted(self.robot, *state)[1], tau)
 
     @property
     def behind(self) -> list[int]:
         """The numbers of the motors behind springs."""
-        return [k for k, i in enumerate(self.robot.motor_joints) if self.robot.elastic[i]]
+        return list(self.robot.motors_behind_springs)
 
     @property
     def places(self) -> list[int]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..checks import positive
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
@@ -62,7 +62,7 @@ def reference_solution(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> fj.reference_solution(robot, fj.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, 0.01).q.shape
+        >>> fj.simulation.reference_solution(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, 0.01).q.shape
         (11, 7)
     """
     if method not in METHODS:

@@ -44,7 +44,7 @@ class Simulation:
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> fj.simulate(robot, fj.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, duration=0.5)
+        >>> fj.simulate(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, duration=0.5)
         <Simulation of kuka_lwr under MotorPD: 501 samples, 0.5 s>
     """
 

@@ -44,7 +44,7 @@ class Sensors:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.Sensors(motor_resolution=1e-5, torque_noise=0.05).noisy
+        >>> fj.simulation.Sensors(motor_resolution=1e-5, torque_noise=0.05).noisy
         True
     """
 

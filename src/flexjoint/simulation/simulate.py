@@ -128,7 +128,7 @@ def simulate(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> run = fj.simulate(robot, fj.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, duration=0.5)
+        >>> run = fj.simulate(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, duration=0.5)
         >>> run.q.shape
         (501, 7)
     """

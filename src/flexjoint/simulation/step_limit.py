@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import JointState
@@ -139,7 +139,7 @@ def stiffest(plant: Plant, Z: FloatArray) -> int:
     robot, p = plant.robot, len(Z) // 2
     values, vectors = np.linalg.eig(Z)
     shape = vectors[:p, int(np.argmax(np.abs(values)))]
-    moved = np.where(robot.elastic, 0.0, np.abs(shape[: robot.n]))
+    moved = np.where(robot.compliant, 0.0, np.abs(shape[: robot.n]))
     for place, k in enumerate(plant.behind, robot.n):
         i = robot.motor_joints[k]
         moved[i] = max(moved[i], abs(shape[place] - shape[i]))

@@ -13,7 +13,8 @@ Motors that set the stiffness of their joint differentiate it twice as well  [VS
 stiffness must be continuous too.
 
 To add a law, write one file like `cubic.py`.  `@SPRINGS.register("cubic")` gives the law its name in robot files; its
-fields are its keys there.  A law defined outside flexjoint works in the same way.
+fields are its keys there, and their metadata holds the unit at a revolute and at a prismatic joint.  A law defined
+outside flexjoint works in the same way.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..spatial import ca, is_zero
 from ..types import Expression
@@ -29,8 +29,8 @@ class CubicSpring(Spring):
         130.0
     """
 
-    stiffness: float
-    cubic: float
+    stiffness: float = field(metadata={"unit": "Nm/rad | N/m"})
+    cubic: float = field(metadata={"unit": "Nm/rad³ | N/m³"})
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive", cubic="not negative")

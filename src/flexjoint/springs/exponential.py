@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..spatial import ca
 from ..types import Expression
@@ -31,8 +31,8 @@ class ExponentialSpring(Spring):
         [667.0, 900.0, 1215.0]
     """
 
-    stiffness: float
-    rate: float
+    stiffness: float = field(metadata={"unit": "Nm/rad | N/m"})
+    rate: float = field(metadata={"unit": "1/rad | 1/m"})
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive", rate="not 0")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..spatial import ca
 from ..types import Expression
@@ -30,8 +30,8 @@ class HardeningSpring(Spring):
         [900.0, 1800.0]
     """
 
-    stiffness: float
-    limit: float
+    stiffness: float = field(metadata={"unit": "Nm/rad | N/m"})
+    limit: float = field(metadata={"unit": "rad | m"})
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive", limit="positive")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..types import Expression
 from .base import SPRINGS, Spring, set_numbers
@@ -27,7 +27,7 @@ class LinearSpring(Spring):
         90.0
     """
 
-    stiffness: float
+    stiffness: float = field(metadata={"unit": "Nm/rad | N/m"})
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive")

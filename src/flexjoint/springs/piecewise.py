@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import ClassVar
 
@@ -34,8 +34,8 @@ class PiecewiseSpring(Spring):
         [100.0, 200.0, 300.0]
     """
 
-    deflections: Sequence[float]
-    stiffnesses: Sequence[float]
+    deflections: Sequence[float] = field(metadata={"unit": "rad | m"})
+    stiffnesses: Sequence[float] = field(metadata={"unit": "Nm/rad | N/m"})
 
     smoothness: ClassVar[float] = 2
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..spatial import ca
 from ..types import Expression
@@ -30,8 +30,8 @@ class QuadraticSpring(Spring):
         [800.0, 900.0, 1000.0]
     """
 
-    stiffness: float
-    slope: float
+    stiffness: float = field(metadata={"unit": "Nm/rad | N/m"})
+    slope: float = field(metadata={"unit": "Nm/rad² | N/m²"})
 
     def __post_init__(self) -> None:
         set_numbers(self, stiffness="positive", slope="not 0")

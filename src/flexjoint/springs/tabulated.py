@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar, NamedTuple
@@ -65,8 +65,8 @@ class TabulatedSpring(Spring):
         [0.0, 20.0]
     """
 
-    deflections: Sequence[float]
-    torques: Sequence[float]
+    deflections: Sequence[float] = field(metadata={"unit": "rad | m", "free": False})  # the spline is linear in torques
+    torques: Sequence[float] = field(metadata={"unit": "Nm | N"})
 
     smoothness: ClassVar[float] = 3
 

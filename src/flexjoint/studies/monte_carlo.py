@@ -102,7 +102,7 @@ class MonteCarlo:
             return ""
         errors = self.quantiles([0.5])[0]
         i = int(errors.argmax())
-        unit = "m" if self.robot.joints[i].kind == "prismatic" else "rad"
+        unit = self.robot.joints[i].kind.unit("rad | m")
         return f"; median of the largest error {errors[i]:.3g} {unit} at {self.robot.joints[i].name}"
 
     @property
@@ -190,9 +190,9 @@ def monte_carlo(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("hua_3r")
-        >>> law = fj.FeedforwardPD(robot, [400.0, 40.0])
-        >>> motion = fj.RestToRest([0.0] * 3, [0.4, -0.3, 0.2], 0.05)
-        >>> fj.monte_carlo(robot, law, motion, samples=8, vary={"payload": "0..1"}).samples.size
+        >>> law = fj.control.FeedforwardPD(robot, [400.0, 40.0])
+        >>> motion = fj.trajectory.RestToRest([0.0] * 3, [0.4, -0.3, 0.2], 0.05)
+        >>> fj.studies.monte_carlo(robot, law, motion, samples=8, vary={"payload": "0..1"}).samples.size
         8
     """
     if isinstance(innermost(controller), OpenLoop):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..results.columns import Column
-from ..robot.parameters import parameters
+from ..robot.parameters import robot_parameters
 from .monte_carlo import MonteCarlo
 
 
@@ -33,7 +33,7 @@ class SampleTable:
         found += [Column(name, unit_of(study, name), study.parameters[rows, i]) for i, name in enumerate(study.names)]
         for kind in ("largest", "rms", "final"):
             errors = getattr(study, kind)[rows]
-            units = ["m" if joint.kind == "prismatic" else "rad" for joint in joints]
+            units = [joint.kind.unit("rad | m") for joint in joints]
             found += [Column(f"{kind}.{x.name}", units[i], errors[:, i]) for i, x in enumerate(joints)]
         names = np.array(["", *(joint.name for joint in joints)])
         found += [Column("ended", "s", study.ended[rows]), Column("diverged", "", names[study.joint[rows] + 1])]
@@ -47,5 +47,5 @@ class SampleTable:
 
 def unit_of(study: MonteCarlo, path: str) -> str:
     """Unit of a varied parameter."""
-    known = parameters(study.robot)
+    known = robot_parameters(study.robot)
     return known[path if path in known else path.rsplit(".", 1)[0]].unit

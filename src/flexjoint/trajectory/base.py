@@ -137,7 +137,8 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.require_smoothness(fj.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0), robot=fj.load("kuka_lwr"))
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
+        >>> fj.trajectory.require_smoothness(motion, robot=fj.load("kuka_lwr"))
     """
     name = type(a_trajectory("require_smoothness", trajectory)).__name__
     if order is None and robot is None:
@@ -149,7 +150,7 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
         return
     who = "the call"
     if order is None and robot is not None:
-        elastic = [joint.name for joint, springy in zip(robot.joints, robot.elastic) if springy]
+        elastic = [joint.name for joint, springy in zip(robot.joints, robot.compliant) if springy]
         who = f"{robot.name}, where joint '{elastic[0]}' is elastic," if elastic else robot.name
     s = trajectory.smoothness
     raise InputError(

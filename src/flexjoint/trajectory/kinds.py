@@ -79,10 +79,9 @@ class MovedJoints:
 
     def units(self, joint: Joint) -> Mapping[str, float]:
         """Units of a column, each with its size in SI."""
-        turns = joint.kind == "revolute"
         if self.stiffnesses:
-            return {"": 1.0, "Nm/rad" if turns else "N/m": 1.0}
-        return {"": 1.0, **(ANGLES if turns else LENGTHS)}
+            return {"": 1.0, joint.kind.unit("Nm/rad | N/m"): 1.0}
+        return {"": 1.0, **(ANGLES if joint.kind.angular else LENGTHS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +100,7 @@ class MotionTable(Table):
         """An array of positions, in rad or m; `expected` says which form it must have."""
         if (name := self.written(key)) == key:
             return self.array(key, expected)
-        if sliding := [joint.name for joint in self.joints.joints if joint.kind == "prismatic"]:
+        if sliding := [joint.name for joint in self.joints.joints if not joint.kind.angular]:
             raise InputError(f"{self.place}: {name} is in degrees, but joint '{sliding[0]}' slides: give {key}")
         return np.deg2rad(self.array(name, expected))
 

@@ -19,8 +19,6 @@ from ..types import FloatArray
 from .base import Trajectory
 
 ROUNDING = 1e-9  # relative to a limit: a smaller excess is rounding
-FAR = {"revolute": 4 * math.pi, "prismatic": 100.0}  # rad, m: beyond it, wrong units are likely
-FAST = {"revolute": 60.0, "prismatic": 60.0}  # rad/s, m/s: ten turns per second
 SAMPLES = 257  # per trajectory
 SHOWN = 3  # joints in one warning
 
@@ -87,8 +85,7 @@ def report(
     """Warn if columns, one per joint or motor, leave their bounds."""
     if not np.isfinite(bounds).any():
         return
-    turning, sliding = unit.split(" | ")
-    units = [sliding if kind == "prismatic" else turning for kind in robot.motor_kinds]
+    units = [kind.unit(unit) for kind in robot.motor_kinds]
     if excesses := excesses_of(t, values, bounds, robot.motor_names, units):
         more = f"; and {len(excesses) - SHOWN} more joints" if len(excesses) > SHOWN else ""
         warn(
@@ -142,12 +139,12 @@ def warn_of_motion(robot: Robot, t: FloatArray, q: FloatArray, v: FloatArray) ->
     for i, joint in enumerate(robot.joints):
         far, fast = np.abs(q[:, i]), np.abs(v[:, i])
         limited = math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper)
-        if not limited and far.max() > FAR[joint.kind]:
+        if not limited and far.max() > joint.kind.far:
             k = int(far.argmax())
             return warn(f"{robot.name:.200}: {distance(joint, float(q[k, i]))} at t = {t[k]:.4g} s; {remedy(joint)}")
-        if not math.isfinite(joint.limits.velocity) and fast.max() > FAST[joint.kind]:
+        if not math.isfinite(joint.limits.velocity) and fast.max() > joint.kind.fast:
             k = int(fast.argmax())
-            unit = "rad/s" if joint.kind == "revolute" else "m/s"
+            unit = joint.kind.unit("rad/s | m/s")
             return warn(
                 f"{robot.name:.200}: joint '{joint.name:.200}' moves at {v[k, i]:.4g} {unit} at t = {t[k]:.4g} s; "
                 f"{remedy(joint)}, or take longer"
@@ -156,13 +153,13 @@ def warn_of_motion(robot: Robot, t: FloatArray, q: FloatArray, v: FloatArray) ->
 
 def distance(joint: Joint, q: float) -> str:
     """How far a joint moves, for a message."""
-    turns = f" rad, {abs(q) / (2 * math.pi):.3g} turns," if joint.kind == "revolute" else " m"
+    turns = f" rad, {abs(q) / (2 * math.pi):.3g} turns," if joint.kind.angular else " m"
     return f"joint '{joint.name:.200}' moves to {q:.4g}{turns}"
 
 
 def remedy(joint: Joint) -> str:
     """How to write what is meant, for a message."""
-    if joint.kind == "prismatic":
+    if not joint.kind.angular:
         return "if millimetres are meant, divide by 1000; if it is right, give the joint limits"
     return (
         "if degrees are meant, write the key with _deg (goal_deg, points_deg, ...), joint1 [deg] in the header of a "

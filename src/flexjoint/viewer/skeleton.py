@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithm.api import kernel_of
+from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..dynamics.recursion.bodies import bodies
 from ..dynamics.recursion.kinematics import poses
@@ -43,7 +43,7 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
     for i, (body, link) in enumerate(zip(bodies(robot), robot.links)):
         place, frame, com = 3 * i + 1, 3 * i + 2, 3 * i + 3
         before = 3 * body.parent + 2 if body.parent >= 0 else 0
-        sliding = link.joint.kind == "prismatic"
+        sliding = link.joint.kind.slides
         segments += [(before, place), (place, frame)] if sliding else [(before, frame)]
         if link.joint.moves:
             joints.append(place if sliding else frame)

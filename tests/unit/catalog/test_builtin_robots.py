@@ -7,7 +7,7 @@ import pytest
 
 from flexjoint.catalog import builtin_robots
 from flexjoint.drives import ElasticDrive, Motor, RigidDrive
-from flexjoint.dynamics.drivetrain.rotors import coupled_mass_matrix
+from flexjoint.dynamics.inertia import mass_matrix
 from flexjoint.formats import load
 from flexjoint.robot import Robot
 from support.cases import load_case, robot_of_case
@@ -65,14 +65,14 @@ def test_rotors_of_hua_3r():
     """Those of the case, about whose links nothing else is known; the coupled mass matrix depends on all of them."""
     case = load_case("mixed003_table1")
     robot = load("hua_3r").with_fidelity("complete")
-    assert robot.elastic == tuple(case["elastic"].tolist())
+    assert robot.compliant == tuple(case["elastic"].tolist())
     assert robot.joints[2].drive.stiffness == 100.0
     for joint, rotor in zip(robot.joints, case["robot"]["rotors"]):
         motor = joint.drive.motor
         assert motor.inertia == pytest.approx(rotor["eta"] ** 2 * rotor["Iax"], rel=1e-15)
         assert (motor.gear_ratio, motor.mass, motor.transverse_inertia) == (rotor["eta"], rotor["m"], rotor["Itr"])
     for q, A in zip(case["q"], case["A"]):
-        np.testing.assert_allclose(evaluate(coupled_mass_matrix, robot, q), A, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(evaluate(mass_matrix, robot, q, motors=True), A, rtol=0, atol=1e-14)
 
 
 def test_mass_matrix_of_the_kuka_lwr():

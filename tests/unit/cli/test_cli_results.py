@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
+from support.motors import paired_motion
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_torques_are_written_and_plotted(run, tmp_path):
     robot = fj.load("hua_3r")
     assert all(joint.name in result.stdout for joint in robot.joints) and "elastic − rigid" in result.stdout
     rows = np.loadtxt(table, delimiter=",", skiprows=1)
-    stack = fj.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(rows[:, 0])
+    stack = fj.trajectory.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(rows[:, 0])
     assert rows[:, 0].tolist() == [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
     assert np.array_equal(rows[:, 10:13], fj.inverse_dynamics(robot, *stack))
     assert np.array_equal(rows[:, 13:], fj.inverse_dynamics(robot.rigid(), *stack))
@@ -51,13 +52,13 @@ def test_torques_of_both_motors(run, tmp_path):
     for words in ("joint3", "motor torques", "deflections", "1100 Nm/rad", "error of torque 2"):
         assert words in result.stdout
     robot, found = fj.load("vsa_3r"), np.load(table)
-    q = fj.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(found["t"])
-    sigma = fj.RestToRest(np.full(3, 900.0), np.full(3, 1100.0), 0.5)(found["t"], order=2)
-    motors = fj.variable_stiffness_motion(robot, *q, *sigma)
+    q = fj.trajectory.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(found["t"])
+    sigma = fj.trajectory.RestToRest(np.full(3, 900.0), np.full(3, 1100.0), 0.5)(found["t"], order=2)
+    motors = paired_motion(robot, *q, *sigma)
     for name in ("tau_1", "tau_2", "theta_1", "theta_2", "phi_1", "phi_2", "tau_e"):
         assert np.array_equal(found[name], getattr(motors, name))
-    band = fj.sensitivity(robot, q, {"link?.mass": "5%"}, sigma)["tau_2"]
-    assert np.array_equal(found["tau_2_bound"], band.bound) and found["sigma_unit"][0] == "Nm/rad"
+    band = fj.analysis.sensitivity(robot, q, {"link?.mass": "5%"}, sigma)["tau"]
+    assert np.array_equal(found["tau_2_bound"], band.bound[:, 3:]) and found["sigma_unit"][0] == "Nm/rad"
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
@@ -80,11 +81,11 @@ def test_torques_without_files_are_a_table(run):
         (["hua_3r", TURN, "--plot", "x.doc"], "ends in .png"),
         (["hua_3r", TURN, "-o", "x.csv", "--plot", "nowhere/x.png"], "no folder nowhere"),
         (["hua_3r", TURN, "--stiffness", "900"], "no joint whose stiffness"),
-        (["vsa_3r", TURN], "say how stiff with --stiffness"),
+        (["vsa_3r", TURN], "give their stiffness with --stiffness"),
         (["vsa_3r", TURN, "--stiffness", "900", "--rigid"], "leave it out with --stiffness"),
         (["vsa_3r", TURN, "--stiffness", "810"], "at t = 0 s: "),
         (["vsa_3r", TURN, "--stiffness", "810"], "'joint2' cannot have the stiffness 810 Nm/rad"),
-        (["hua_3r", TURN, "--sensitivity", "*.mass"], "give a parameter once, as '*.mass=5%'"),
+        (["hua_3r", TURN, "--sensitivity", "*.mass"], "give a path and a value, each path once, such as '*.mass=5%'"),
         (["hua_3r", TURN, "--sensitivity", "*.weight=5%"], "no parameter '*.weight'"),
         (["hua_3r", TURN, "--sensitivity", "*.mass=5%", "--sensitivity", "link1.mass=1"], "selected twice"),
     ],

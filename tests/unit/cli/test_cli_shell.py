@@ -79,7 +79,7 @@ def commands(files):
     motion = '{kind = "rest_to_rest", goal = 0.1, duration = 1}'
     return {
         "robots": (["robots"], fj.builtin_robots()),
-        "info": (["info", "hua_3r", "--parameters", "--operations"], [*fj.parameters(fj.load("hua_3r"))]),
+        "info": (["info", "hua_3r", "--parameters", "--operations"], [*fj.robot.robot_parameters(fj.load("hua_3r"))]),
         "info of long names": (["info", files / "long.toml", "--parameters"], [f"link2_{LONG}.inertia", *long]),
         "config": (["config"], ["LLVM", "numpy"]),
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),
@@ -197,8 +197,8 @@ def test_every_command_speaks_json(run, files, name):
 def test_json_has_the_numbers_in_si_units(run, files):
     found = strict(run(*PD, "--json").stdout)
     robot = fj.load("hua_3r")
-    motion = fj.load_trajectory(MOTION, robot)
-    wanted = fj.simulate(robot, fj.MotorPD(robot, [400.0, 40.0]), motion, period=1e-3)
+    motion = fj.trajectory.load_trajectory(MOTION, robot)
+    wanted = fj.simulate(robot, fj.control.MotorPD(robot, [400.0, 40.0]), motion, period=1e-3)
     assert [x["largest_error"] for x in found["joints"]] == np.abs(wanted.error).max(axis=0).tolist()
     assert found["joints"][0]["error_unit"] == "rad" and found["diverged"] is False
     peak = strict(run("torques", "hua_3r", MOTION, "--json", "--rigid").stdout)["joints"][2]

@@ -111,7 +111,7 @@ def test_defaults_and_broadcasting():
     assert [x.name for x in robot.links] == ["link1", "link2", "link3", "tool"]
     assert [x.joint.name for x in robot.links] == ["joint1", "joint2", "joint3", "tool_mount"]
     assert [x.mass for x in robot.links] == [2.0, 2.0, 2.0, 0.0]
-    assert [x.kind for x in robot.joints] == ["revolute", "revolute", "prismatic"]
+    assert [x.kind.name for x in robot.joints] == ["revolute", "revolute", "prismatic"]
     assert robot.tool == "tool"
     assert from_dh("x", 0.0, 1.0, 0.0).n == 1
     assert from_dh("x", 0.0, [1.0, 1.0], 0.0).n == 2
@@ -149,7 +149,7 @@ def test_joint_data_reach_their_joints():
         ({"mass": [1.0, 2.0, 3.0, 4.0]}, ["mass", "(4,)"]),
         ({"com": np.zeros((2, 3))}, ["com", "(2, 3)", "(3, 3)"]),
         ({"inertia": np.zeros((3, 3, 2))}, ["inertia", "(3, 3, 2)"]),
-        ({"kinds": "RRX"}, ["joint3", "'X'", "R or P"]),
+        ({"kinds": "RRX"}, ["joint3", "'X'", "P or R"]),
         ({"kinds": ["revolute", "fixed", "revolute"]}, ["joint2", "'fixed'"]),
         ({"kinds": "RRRR", "alpha": [0.0, 0.0, 0.0]}, ["alpha", "4 joints"]),
         ({"theta": [0.0, math.nan, 0.0]}, ["theta", "joint2", "nan"]),

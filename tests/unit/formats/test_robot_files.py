@@ -97,7 +97,7 @@ def test_frames():
     robot = parse(FRAMES)
     trunk, left, right = robot.links
     assert (robot.tool, robot.gravity[2], robot.n) == ("left", -1.62, 2)
-    assert (trunk.parent, trunk.joint.name, left.joint.name, left.joint.kind) == (
+    assert (trunk.parent, trunk.joint.name, left.joint.name, left.joint.kind.name) == (
         "base",
         "trunk_joint",
         "shoulder",

@@ -13,6 +13,7 @@ import flexjoint as fj
 from flexjoint.reproduce import paper_002, reproduce, stiffness_cost
 from support.errors import relative_error
 from support.lagrange import rate, transmitted
+from support.motors import pairs
 
 ROBOT = fj.load("vsa_3r")
 K, KC = 400.0, 2000.0
@@ -108,9 +109,9 @@ def test_random_motions_are_of_the_papers_kind(monkeypatch):
     monkeypatch.setattr(paper_002, "RANDOM_MOTIONS", 5)
     found = paper_002.random_ratios(ROBOT)
     start, goal = np.random.default_rng(0).uniform(-np.pi / 2, np.pi / 2, (2, 5, 1, 3))
-    q = fj.RestToRest(start[2, 0], goal[2, 0], 4.0)(np.linspace(0.0, 4.0, 101))
+    q = fj.trajectory.RestToRest(start[2, 0], goal[2, 0], 4.0)(np.linspace(0.0, 4.0, 101))
     low, high = (
-        np.stack(fj.variable_stiffness_inverse_dynamics(ROBOT, *q, np.full(3, x), np.zeros(3), np.zeros(3)))
+        np.stack(pairs(ROBOT, fj.inverse_dynamics(ROBOT, *q, stiffness=[np.full(3, x), np.zeros(3), np.zeros(3)])))
         for x in (850.0, 1275.0)
     )
     assert found.peaks[2] == pytest.approx(np.min(abs(high).max(axis=1) / abs(low).max(axis=1)), rel=1e-9)

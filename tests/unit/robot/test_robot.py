@@ -2,7 +2,6 @@
 
 import dataclasses
 import math
-import re
 
 import numpy as np
 import pytest
@@ -44,7 +43,7 @@ NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"kind": "hinge"}, ["'elbow'", "'hinge'", "revolute, prismatic, fixed"]),
+        ({"kind": "hinge"}, ["'elbow'", "'hinge'", "fixed, prismatic, revolute"]),
         ({"position": (0, math.nan, 0)}, ["position", "'elbow'", "nan", "finite"]),
         ({"position": (0, 0)}, ["position", "'elbow'", "(3,)", "(2,)"]),
         ({"position": "up"}, ["position", "'elbow'", "numbers"]),
@@ -294,17 +293,17 @@ def test_what_a_robot_is_made_of(fields, words):
 @pytest.mark.parametrize(
     ("function", "rest"),
     [
-        (fj.parameters, ()),
-        (fj.deflection_steps, ()),
-        (fj.derivative_orders, ()),
+        (fj.robot.robot_parameters, ()),
+        (fj.dynamics.deflection_steps, ()),
+        (fj.dynamics.derivative_orders, ()),
         (fj.explain_orders, ()),
-        (fj.relative_degree, ()),
-        (fj.chain_length, ()),
-        (fj.standard_parameters, ()),
+        (fj.dynamics.relative_degree, ()),
+        (fj.dynamics.chain_length, ()),
+        (fj.dynamics.standard_parameters, ()),
         (fj.base_parameters, ()),
-        (fj.joint_modes, ([0.0],)),
-        (lambda robot: fj.load_trajectory("{kind = 'rest_to_rest', goal = 1, duration = 1}", robot), ()),
-        (lambda robot: fj.load_stiffness(900, robot), ()),
+        (fj.control.joint_modes, ([0.0],)),
+        (lambda robot: fj.trajectory.load_trajectory("{kind = 'rest_to_rest', goal = 1, duration = 1}", robot), ()),
+        (lambda robot: fj.trajectory.load_stiffness(900, robot), ()),
         (lambda robot: fj.write_robot(robot, "arm.toml"), ()),
     ],
 )
@@ -322,9 +321,9 @@ def elastic_arm():
 
 def test_rigid_keeps_motor_inertias():
     robot = elastic_arm()
-    assert sum(robot.elastic) == 3
+    assert sum(robot.compliant) == 3
     rigid = robot.rigid()
-    assert not any(rigid.elastic)
+    assert not any(rigid.compliant)
     for before, after in zip(robot.joints, rigid.joints):
         assert after.drive == (RigidDrive(before.drive.motor) if before.drive else None)
     assert rigid.without_drives() == robot.without_drives()
@@ -333,7 +332,7 @@ def test_rigid_keeps_motor_inertias():
 def test_rigid_couples_both_motors_of_a_joint():
     motors = Motor(1.0, 0.2, 3.0, 0.1), Motor(2.0, 0.5)
     robot = arm(joint={"drive": AntagonisticDrive(*CUBIC, *motors)})
-    assert robot.elastic == robot.antagonistic == (False, True)
+    assert robot.compliant == robot.variable_stiffness == (False, True)
     assert not any(robot.damped)
     assert robot.rigid().joints[1].drive == RigidDrive(Motor(3.0, 0.7, 3.0, 0.1))
     unlike = arm(joint={"drive": AntagonisticDrive(*CUBIC, motors[0], Motor(2.0, 0.5, 1.0, 0.3))})
@@ -379,7 +378,7 @@ def test_payload():
     loaded = robot.with_payload(3.0, (0, 0, 0.1), np.diag([0.1, 0.1, 0.1]))
     payload = loaded.links[-1]
     assert loaded.links[:2] == robot.links
-    assert (payload.name, payload.parent, payload.mass, payload.joint.kind) == ("payload", "forearm", 3.0, "fixed")
+    assert (payload.name, payload.parent, payload.mass, payload.joint.kind.name) == ("payload", "forearm", 3.0, "fixed")
     assert payload.com.tolist() == [0.0, 0.0, 0.1]
     assert (loaded.n, loaded.tool, loaded.allow_unphysical) == (2, "forearm", False)
     assert loaded.with_payload(1.0, link="upper").links[-1].parent == "upper"
@@ -392,4 +391,25 @@ def test_payload():
 
 def test_replace_validates():
     refused(lambda: arm().replace(tool="hand"), "'hand'")
-    assert re.match(r"Robot\('arm', RR, 2 links, [0-9a-f]{8}\)", repr(arm()))
+
+
+# Representations ----------------------------------------------------------------------------------------------------
+
+
+def test_repr_names_kinds_drives_and_tool():
+    assert repr(arm()) == "Robot('arm', RR, 2 links, tool 'forearm')"
+    assert repr(fj.load("kuka_lwr")) == "Robot('kuka_lwr', RRRRRRR, 7 elastic, 8 links, tool 'tool')"
+    assert repr(fj.random_robot(30, 0)) == "Robot('random_30_0', 30 joints, 30 links, tool 'link30')"
+    assert repr(fj.random_robot(1, 0)).startswith("Robot('random_1_0', R, 1 link,")
+
+
+def test_table_for_notebooks_escapes_names():
+    joint = Joint("<b>hinge</b>", limits=Limits(-1.0, 2.0, effort=30.0), drive=RigidDrive())
+    slide = Joint("rail", "prismatic", limits=Limits(velocity=0.5))
+    links = (Link("arm & co", joint, **BODY), Link("cart", slide, "arm & co", **BODY))
+    found = Robot("<script>", links)._repr_html_()
+    assert "<b>" not in found and "<script>" not in found
+    row = "<tr><td>&lt;b&gt;hinge&lt;/b&gt;</td><td>revolute</td><td>base</td><td>arm &amp; co</td><td>rigid</td>"
+    assert f"{row}<td>-1 to 2 rad, 30 Nm</td></tr>" in found
+    assert "<td>rail</td><td>prismatic</td><td>arm &amp; co</td><td>cart</td><td>none</td><td>0.5 m/s</td>" in found
+    assert "&lt;script&gt;</caption>" in found

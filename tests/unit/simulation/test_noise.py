@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from flexjoint.algorithm.api import kernel_of
+from flexjoint.algorithm.compile import kernel_of
 from flexjoint.compiler.ir.program import Array
 from flexjoint.simulation.noise import Stream, normals, philox
 from support.noise import by_integers

@@ -42,9 +42,9 @@ def test_another_number_of_arrays():
 def test_the_kernel_of_a_loop_takes_and_gives_its_records():
     """With everything that a loop can have."""
     robot = fj.random_robot(1, 5, prismatic=0.0, elastic=1.0, name="arm")
-    law = fj.FeedbackLinearization(robot, fj.gains_from_poles([-9.0] * 4), 1e-3)
-    around = fj.Sensors(link_noise=1e-5, delay=2), fj.Actuators(bandwidth=100.0, delay=1)
-    estimator = fj.VelocityEstimator(robot, fj.FilteredDerivative(1e-3, 300.0))
+    law = fj.control.FeedbackLinearization(robot, fj.control.gains_from_poles([-9.0] * 4), 1e-3)
+    around = fj.simulation.Sensors(link_noise=1e-5, delay=2), fj.simulation.Actuators(bandwidth=100.0, delay=1)
+    estimator = fj.observers.VelocityEstimator(robot, fj.observers.FilteredDerivative(1e-3, 300.0))
     instrumentation = checked_instrumentation(robot, 1e-3, *around, estimator, {})
     names = {"free": ("link1.mass",), "changes": ("gravity",)}
     loop = ClosedLoop(robot, law, 1e-3, **names, instrumentation=instrumentation)

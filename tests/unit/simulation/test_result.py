@@ -10,7 +10,7 @@ import pytest
 import flexjoint as fj
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="<arm>")
-PD = fj.MotorPD(ROBOT, [400.0, 40.0])
+PD = fj.control.MotorPD(ROBOT, [400.0, 40.0])
 REST = fj.JointState(*np.zeros((4, 2)))
 
 

@@ -1,16 +1,19 @@
 """From a Program to C99: one function without allocation, global state or branches on data, for use without Python.
 
+    %2 = mul %0, %1        ->   const double v2 = a[0] * b[0];
+
 The file needs `fma`, `sqrt`, `floor`, `fabs` and `copysign` of <math.h> and nothing else; freestanding, it needs no
-library at all (c_target.py).  Constants are written as hexadecimal floats, selections are masks on bits, and
-contraction is switched off, so the function computes the bits of the compiled kernel, with the same instructions
-whatever its input.  (GCC ignores the standard pragma; use -ffp-contract=off with other compilers.)  With `float32`
-every operation and constant is rounded to float instead: the bits are those of `reference.SingleArithmetic`.
+library at all (target.py).  Constants are hexadecimal floats, selections are masks on bits, and contraction is switched
+off, so the function computes the bits of the compiled kernel, with the same instructions for every input.  (GCC ignores
+the standard pragma; use -ffp-contract=off with other compilers.)  With `float32` every operation and constant is
+rounded to float: the bits are those of `ir.reference.SingleArithmetic`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partialmethod
 from pathlib import Path
 
 from ...errors import InputError, shown
@@ -88,71 +91,47 @@ class Emitter:
         self.lines.append(f"    const {kind or self.format.name} {name} = {expression};")
         return name
 
-    def call(self, name: str, *args: str) -> str:
-        return self.put(f"{self.target.function(name)}({', '.join(args)})")
-
     def const(self, x: float) -> str:
         return self.target.literal(x)
-
-    def add(self, a: str, b: str) -> str:
-        return self.put(f"{a} + {b}")
-
-    def sub(self, a: str, b: str) -> str:
-        return self.put(f"{a} - {b}")
-
-    def mul(self, a: str, b: str) -> str:
-        return self.put(f"{a} * {b}")
-
-    def div(self, a: str, b: str) -> str:
-        return self.put(f"{a} / {b}")
 
     def neg(self, a: str) -> str:
         return self.put(f"-{a}")
 
-    def fma(self, a: str, b: str, c: str) -> str:
-        return self.call("fma", a, b, c)
+    def _infix(self, sign: str, a: str, b: str) -> str:
+        return self.put(f"{a} {sign} {b}")
 
-    def sqrt(self, a: str) -> str:
-        return self.call("sqrt", a)
+    def _comparison(self, sign: str, a: str, b: str) -> str:
+        return self.put(f"{a} {sign} {b}", "int")
 
-    def abs(self, a: str) -> str:
-        return self.call("fabs", a)
+    def _mathematics(self, name: str, *args: str) -> str:
+        """Of <math.h>, or of what replaces it."""
+        return self.put(f"{self.target.function(name)}({', '.join(args)})")
 
-    def floor(self, a: str) -> str:
-        return self.call("floor", a)
+    def _helper(self, name: str, *args: str) -> str:
+        """Of those in target.py."""
+        return self.put(f"fj_{name}({', '.join(args)})")
 
-    def copysign(self, magnitude: str, sign: str) -> str:
-        return self.call("copysign", magnitude, sign)
-
-    def lt(self, a: str, b: str) -> str:
-        return self.put(f"{a} < {b}", "int")
-
-    def le(self, a: str, b: str) -> str:
-        return self.put(f"{a} <= {b}", "int")
-
-    def eq(self, a: str, b: str) -> str:
-        return self.put(f"{a} == {b}", "int")
-
-    def select(self, mask: str, a: str, b: str) -> str:
-        return self.put(f"fj_select({mask}, {a}, {b})")
-
-    def exponent(self, x: str) -> str:
-        return self.put(f"fj_exponent({x})")
-
-    def mantissa(self, x: str) -> str:
-        return self.put(f"fj_mantissa({x})")
-
-    def pow2(self, k: str) -> str:
-        return self.put(f"fj_pow2({k})")
-
-    def xor(self, a: str, b: str) -> str:
-        return self.put(f"fj_xor({a}, {b})")
+    add, sub = partialmethod(_infix, "+"), partialmethod(_infix, "-")
+    mul, div = partialmethod(_infix, "*"), partialmethod(_infix, "/")
+    lt, le, eq = partialmethod(_comparison, "<"), partialmethod(_comparison, "<="), partialmethod(_comparison, "==")
+    fma, sqrt = partialmethod(_mathematics, "fma"), partialmethod(_mathematics, "sqrt")
+    abs, floor = partialmethod(_mathematics, "fabs"), partialmethod(_mathematics, "floor")
+    copysign = partialmethod(_mathematics, "copysign")
+    select, xor = partialmethod(_helper, "select"), partialmethod(_helper, "xor")
+    exponent, mantissa = partialmethod(_helper, "exponent"), partialmethod(_helper, "mantissa")
+    pow2 = partialmethod(_helper, "pow2")
 
 
 def export(
     kernel: Kernel, name: str, folder: Path, about: str, *, float32: bool = False, freestanding: bool = False
 ) -> list[Path]:
-    """Write NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths."""
+    """Writes NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths.
+
+    - `name`: of the C function
+    - `about`: lines of the comment in the header
+    - `float32`: computes in single precision
+    - `freestanding`: needs no C library
+    """
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,239}", name):
         raise InputError(f"{shown(name)} is no name of a C function; use letters, digits and underscores, at most 240")
     target = Target(SINGLE if float32 else DOUBLE, freestanding)

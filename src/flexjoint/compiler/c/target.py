@@ -1,12 +1,14 @@
-"""What C is written for: a format, with or without a library; and the small functions that the code stands on.
+"""What C is written for: a number format, with or without a C library; and the small functions that the code calls.
 
-The first of them are operations on bits that C has no name for.  The others replace <math.h> in freestanding code:
-absolute value, sign and floor in plain C99, fma and sqrt as instructions where the compiler says the processor has
-them (-DFJ_HARDWARE_FMA=0 or 1 and -DFJ_HARDWARE_SQRT overrule it), else in integers, rounded once as IEEE 754 asks.
-Conditions are masks: whatever the arguments, the same instructions run.
+    Target(SINGLE).literal(0.1)        # '0x1.99999a0000000p-4f'
 
-In the texts REAL is the number type and WORD the unsigned integer of its size, `_f` ends a constant or builtin of
-the format, and names in capitals between @ are numbers of the format.
+The first functions are operations on bits that C has no name for.  The others replace <math.h> in freestanding code:
+absolute value, sign and floor in plain C99; fma and sqrt as instructions where the compiler says that the processor has
+them (-DFJ_HARDWARE_FMA=0 or 1 and -DFJ_HARDWARE_SQRT overrule it), else in integers, rounded once as in IEEE 754.
+Conditions are masks: the same instructions run for all arguments.
+
+In the texts REAL is the number type and WORD the unsigned integer of its size, `_f` ends a constant or builtin of the
+format, and names in capitals between @ are numbers of the format.
 """
 
 from __future__ import annotations

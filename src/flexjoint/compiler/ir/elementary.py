@@ -1,9 +1,11 @@
 """Elementary functions as compositions of IEEE 754 operations, in double or single precision.
 
-Each function is written once, against an `Arithmetic` that supplies the primitive operations and says in which format
-(formats.py) it computes, and without branches, tables or memory.  Every arithmetic that rounds as IEEE 754 does (to
-nearest, ties to even, denormals kept, nothing contracted or reassociated) therefore yields the same bits, whether it
-computes with Python floats or emits machine code.
+    sin(FloatArithmetic(), 0.5)        # 0.479425538604203
+    sin(Emitter(lines), "%x")          # lines of LLVM IR that compute the same bits
+
+Each function is written once, against an `Arithmetic` that supplies the primitive operations and names its format
+(number_formats.py), without branches, tables or memory.  Every arithmetic that rounds as IEEE 754 does (to nearest,
+ties to even, denormals kept, nothing contracted or reassociated) therefore yields the same bits.
 
                 double                                     single
     function    range         error, ulp     operations    range         error, ulp     operations

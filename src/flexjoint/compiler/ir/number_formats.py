@@ -1,4 +1,6 @@
-"""The two number formats of compiled code, each with the constants that elementary functions need in it.
+"""The two number formats of compiled code, double and single, with the constants of elementary functions.
+
+    DOUBLE.digits, SINGLE.digits        # 53, 24
 
 The functions themselves are in elementary.py, written once for both.  Polynomials are minimax, with coefficients in
 ascending order; the errors given are the polynomials' own, before any rounding of their evaluation.

@@ -11,6 +11,7 @@ computes with as many bits as wanted and takes elementary functions from mpmath 
 from __future__ import annotations
 
 import math
+import operator
 import struct
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -237,6 +238,9 @@ class SingleArithmetic(NumpyArithmetic):
 class MpmathArithmetic:
     """The operations at any precision, elementary functions included."""
 
+    add, sub, mul, div = operator.add, operator.sub, operator.mul, operator.truediv
+    neg, abs, lt, le, eq = operator.neg, operator.abs, operator.lt, operator.le, operator.eq
+
     def __init__(self, precision: int = 200):
         import mpmath
 
@@ -248,35 +252,8 @@ class MpmathArithmetic:
     def const(self, value: Number) -> Number:
         return self.context.mpf(value)
 
-    def add(self, a: Number, b: Number) -> Number:
-        return a + b
-
-    def sub(self, a: Number, b: Number) -> Number:
-        return a - b
-
-    def mul(self, a: Number, b: Number) -> Number:
-        return a * b
-
-    def div(self, a: Number, b: Number) -> Number:
-        return a / b
-
-    def neg(self, a: Number) -> Number:
-        return -a
-
     def fma(self, a: Number, b: Number, c: Number) -> Number:
         return a * b + c
-
-    def abs(self, a: Number) -> Number:
-        return abs(a)
-
-    def lt(self, a: Number, b: Number) -> bool:
-        return a < b
-
-    def le(self, a: Number, b: Number) -> bool:
-        return a <= b
-
-    def eq(self, a: Number, b: Number) -> bool:
-        return a == b
 
     def select(self, mask: bool, a: Number, b: Number) -> Number:
         return a if mask else b

@@ -1,4 +1,7 @@
-"""Operations as lines of LLVM IR: the Arithmetic (see elementary.py) that compiled code is made with."""
+"""Operations as lines of LLVM IR: the `Arithmetic` (ir/elementary.py) of compiled code.
+
+Emitter(lines, 4).add("%a", "%b")        ->   %v0 = fadd <4 x double> %a, %b
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,13 @@
 """From LLVM IR text to machine code at an address.
 
+    code = load_object(compile_object(ir))        # code.address is that of the function `kernel`
+
 Of LLVM's passes only the combination of instructions runs: Programs have no common subexpressions, dead code or loops
 worth more.  The code is as fast as that of O1 or O3 (kernels and simulated periods of the 7R, within 2 %), and the
-passes of a closed loop take 11 ms instead of 75 ms with O1.
-llvmlite is imported when the first kernel is compiled.
+passes of a closed loop take 11 ms instead of 75 ms with O1.  llvmlite is imported when the first kernel is compiled.
 
-Code is made for this processor.  $FLEXJOINT_CPU, one of `LEVELS`, makes it for a lesser one, with the same results:
-so tests on one machine stand for others.
+Code is compiled for this processor.  $FLEXJOINT_CPU, one of `LEVELS`, compiles it for a lesser one, with bit-identical
+results: tests on one machine stand for others.
 """
 
 from __future__ import annotations
@@ -25,14 +26,13 @@ LEVELS = {
     "x86-64-v2": ("sse4.2", 2),
     "x86-64-v3": ("avx2", 4),
     "x86-64-v4": ("avx512f", 8),
-}  # of the x86-64 ABI: a feature that tells them apart, doubles in a vector register
+}  # of the x86-64 ABI: a feature that distinguishes them, doubles in a vector register
 _lock = threading.Lock()
 _numbers = itertools.count()
 
 
 class MachineCode(NamedTuple):
-    """A function in memory: `address` stays valid as long as `owner` is referenced; `stack` bytes are what a call takes
-    at most."""
+    """A function in memory.  `address` is valid while `owner` is referenced; a call takes at most `stack` bytes."""
 
     address: int
     owner: Any
@@ -41,7 +41,7 @@ class MachineCode(NamedTuple):
 
 
 class Target(NamedTuple):
-    """The processor that code is made for; `lanes` doubles fit into a vector register."""
+    """The processor that code is compiled for, and the doubles in one of its vector registers."""
 
     cpu: str
     features: str
@@ -80,7 +80,7 @@ def _llvm() -> tuple[Any, Any]:
 
 @cache
 def processor() -> str:
-    """What object code depends on beside its source: LLVM, llvmlite and the processor."""
+    """LLVM, llvmlite and the processor: what object code depends on beside its source."""
     llvm, machine = _llvm()
     import llvmlite
 
@@ -107,13 +107,14 @@ def compile_object(ir: str) -> bytes:
 
 
 def assembly(ir: str) -> str:
-    """The same code as text."""
+    """Assembly of the IR, optimised for this machine."""
     with _lock:
         _, machine = _llvm()
         return machine.emit_assembly(_optimised(ir))
 
 
 def load_object(object_code: bytes, symbol: str = "kernel") -> MachineCode:
+    """The function `symbol` of the object code, linked into this process."""
     with _lock:
         llvm, _ = _llvm()
         library = llvm.JITLibraryBuilder().add_object_img(object_code).add_current_process()

@@ -1,8 +1,10 @@
-"""How much stack the functions of a module need at most, from their IR text.
+"""Bound on the stack that the functions of a module need, from their IR text.
 
-Machine code keeps its buffers (`alloca`) and the values for which there is no register on the stack of the thread that
-calls it.  Which values those are only LLVM knows; no more than there are instructions.  The bound is stored beside the
-code, as the constant `SYMBOL`, and the caller compares it with what its thread has left.
+    kernel: 2 buffers, 400 values; calls kernel_0: 280 values        ->   buffers + 8·680 bytes + two call frames
+
+Machine code keeps its buffers (`alloca`) and the values without a register on the stack of the calling thread.  Only
+LLVM knows which values these are, but there are no more than instructions.  The bound is stored beside the code, as the
+constant `SYMBOL`, and the caller compares it with what its thread has left.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from collections.abc import Sequence
 from functools import cache
 
 SYMBOL = "kernel_stack"
-LINK = 256  # bytes: return address, saved registers and the alignment of a frame
+LINK = 256  # bytes: return address, saved registers and the alignment of a call frame
 ALLOCA = re.compile(r"= alloca (?:\[(\d+) x )?(?:<(\d+) x )?")
 WIDTH = re.compile(r"<(\d+) x ")
 DEFINED = re.compile(r"^define [^@]*@([\w.]+)\(")
@@ -20,7 +22,7 @@ CALLED = re.compile(r"\bcall [^@]*@([\w.]+)\(")
 
 
 def stack_bytes(functions: Sequence[str], symbol: str) -> int:
-    """Bytes that a call of the function `symbol` takes at most, together with all that it calls."""
+    """The most bytes that a call of the function `symbol` takes, with all that it calls."""
     bodies = {found[1]: text for text in functions if (found := DEFINED.match(text))}
 
     @cache
@@ -32,7 +34,7 @@ def stack_bytes(functions: Sequence[str], symbol: str) -> int:
 
 
 def frame_bytes(text: str) -> int:
-    """Of one function: its buffers, and its values as if all of them were kept there."""
+    """The call frame of one function: its buffers, and its values as if all of them were spilled."""
     buffers = sum(8 * int(length or 1) * int(lanes or 1) for length, lanes in ALLOCA.findall(text))
     widest = max(map(int, WIDTH.findall(text)), default=1)
     return LINK + buffers + 8 * widest * text.count("\n")

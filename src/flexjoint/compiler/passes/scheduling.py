@@ -1,6 +1,8 @@
-"""Orders of a Program's operations: what comes first decides how many values are alive at a time, and what waits.
+"""Scheduling: orders of a Program's operations, which decide how many values are alive and what has to wait.
 
-Each function gives the same operations in another order, so the results keep their bits.
+    a = x·x;  b = sin(y);  c = a + 1        ->   b = sin(y);  a = x·x;  c = a + 1        # the longest path first
+
+Each function returns the same operations in another order, so results keep their bits.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from heapq import heapify, heappop, heappush
 from ..ir.program import Op, Program
 
 LATENCY = {"neg": 0, "div": 13, "sqrt": 18, "sin": 64, "cos": 64}  # cycles, about; 4 for the others
-ISSUED = 2  # products and sums a cycle
+ISSUED = 2  # products and sums per cycle
 
 
 def latency(op: Op) -> int:
@@ -24,11 +26,11 @@ def latency(op: Op) -> int:
 def in_recursion_order(program: Program) -> Program:
     """Operations sorted by the last joint they depend on, then by the last joint they act on, that one first.
 
-    On a recursion over links this is link after link outwards, then inwards, where CasADi's order by depth from the
-    outputs goes up and down once for every order of derivative: half as many values are alive at a time (198 -> 112
-    for the elastic 7R), which gains 7 to 10 % of the time where all fits into one function; code cut into pieces is
-    10 % faster in CasADi's order.  Joints are elements of inputs and outputs.  An operand depends on no more and acts
-    on no less than its user, so the order is always a valid one.
+    On a recursion over links this is link after link outwards, then inwards.  CasADi's order by depth from the outputs
+    goes outwards and inwards once for every order of derivative: twice as many values are alive at a time (198 instead
+    of 112 for the elastic 7R).  It gains 7 to 10 % of the time in one function; outlined functions are 10 % faster in
+    CasADi's order.  Joints are elements of inputs and outputs.  An operand depends on no more and acts on no less than
+    its user, so the order is always a valid one.
     """
     code = program.code
     depends, acts = last_joints(code), [-1] * len(code)
@@ -50,7 +52,7 @@ def last_joints(code: Sequence[Op]) -> list[int]:
 
 
 def heights(code: Sequence[Op]) -> list[int]:
-    """Cycles from the start of each operation's users to the end of the longest way to a result."""
+    """Cycles from the start of each operation's users to the end of the longest path to a result."""
     height = [0] * len(code)
     for i in range(len(code) - 1, -1, -1):
         for x in code[i].operands:
@@ -59,6 +61,7 @@ def heights(code: Sequence[Op]) -> list[int]:
 
 
 def reordered(program: Program, order: Sequence[int]) -> Program:
+    """The Program with its operations in the given order."""
     new: dict[int, int] = {}
     code: list[Op] = []
     for i in order:
@@ -68,7 +71,7 @@ def reordered(program: Program, order: Sequence[int]) -> Program:
 
 
 def by_critical_path(program: Program) -> Program:
-    """Operations in the order in which a processor with two units would run them, the longest way to a result first.
+    """List scheduling: the order in which a processor with two units would run them, the longest path first.
 
     A short block of rows lacks independent operations rather than registers: against the recursion's own order this
     gains 25 % for the rigid 7R.  Long blocks lack registers: it costs forward dynamics of random 7R up to 35 %.

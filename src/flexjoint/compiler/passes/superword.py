@@ -7,7 +7,7 @@ Two things are vectorized, and bits stay, since each lane does what the scalar o
 
 - **Sines and cosines**, four angles per register.  Without it a period of the simulated 7R LWR under motor PD takes
   24 % more time with AVX-512 and 36 % more with AVX2, and a mass matrix 11 % and 4 % more.
-- **Pairs of isomorphic operations** [LarsenAmarasinghe2000]: two operations that are the same expression in angles that
+- **Pairs of isomorphic operations** [LarsenAmarasinghe]: two operations that are the same expression in angles that
   start from the same inputs, such as the mass matrices at two states of one integration step.  Without it a period of
   the LWR under motor PD takes 2 to 4 % more time with AVX-512 and 13 to 22 % more with AVX2, of a random 7R 24 %.
 

@@ -1,17 +1,19 @@
-"""Compiled kernels kept on disk, so that a program's second run neither traces nor compiles.
+"""Compiled kernels on disk, so that the second run of a program neither traces nor compiles.
 
-What is kept will be executed, so nobody else may have a hand in it (docs/security.md).  The folder is the user's own,
-mode 0700, below folders that no other user can rename; it is opened anew for every kernel, its owner and mode are read
-from the open handle, and files are reached through that handle.  Files are written beside their place and moved there
-in one step, and each carries a digest of its whole content that is checked before any of it is used.  A file that fails
-the check, or whose content cannot be used, is removed and made anew; a folder that cannot be used is left alone, and
-said so once.  The key of a kernel covers all it depends on: the robot's data, the algorithm and its structure,
-flexjoint's own sources, CasADi, the processor and LLVM.
+    store(key, Entry(description, object_code));  load(key)        # the entry, or None
 
-What goes wrong is a `CacheWarning`, which Python shows once; what was used, kept or removed is a line of the logger
+What is stored will be executed, so no other user may change it (docs/security.md).  The folder is the user's own, mode
+0700, below folders that no other user can rename.  It is opened anew for every kernel, its owner and mode are read from
+the open handle, and files are reached through that handle.  Files are written beside their place and moved there in one
+step, and each carries a digest of its whole content, which is checked before any of it is used.  A file that fails the
+check, or whose content cannot be used, is removed and made anew.  A folder that cannot be used is left alone, with one
+warning.  The key of a kernel covers all it depends on: the robot's data, the algorithm and its structure, flexjoint's
+own sources, CasADi, the processor and LLVM.
+
+Failures are a `CacheWarning`, which Python shows once; what was used, stored or removed is a line of the logger
 `flexjoint.cache`.
 
-The folder is $FLEXJOINT_CACHE, else flexjoint in $XDG_CACHE_HOME or ~/.cache; FLEXJOINT_CACHE=off keeps nothing.
+The folder is $FLEXJOINT_CACHE, else flexjoint in $XDG_CACHE_HOME or ~/.cache; FLEXJOINT_CACHE=off stores nothing.
 """
 
 from __future__ import annotations

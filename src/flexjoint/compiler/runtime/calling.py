@@ -1,6 +1,8 @@
 """The bases of Kernel and Algorithm: the C extension where it was built, plain Python otherwise.
 
-The Python versions call machine code through ctypes: the same results, tens of microseconds slower a call.
+    KernelBase(address, shapes, ...)(q, v, a, out=tau)        # 56 ns in C, 20 to 50 µs in Python
+
+The Python versions call machine code through ctypes, with bit-identical results.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ _own = threading.local()
 
 
 class PythonKernelBase:
-    """What `_call.KernelBase` does, through ctypes."""
+    """`_call.KernelBase`, through ctypes."""
 
     def __init__(
         self,
@@ -46,7 +48,7 @@ class PythonKernelBase:
         return self._call(*args, **kwargs)  # type: ignore[attr-defined]
 
     def _use_block(self, address: int, lanes: int, strided: bool, stack: int) -> None:
-        """Blocks gain nothing here: the call itself takes longer than a row."""
+        """SIMD code gains nothing here: the call itself takes longer than a row."""
 
     def _run(self, *part: Any) -> int:
         """Evaluate rows of a batch; see kernel_run in _batch.h."""
@@ -84,7 +86,7 @@ class PythonKernelBase:
 
 
 class PythonAlgorithmBase:
-    """What `_call.AlgorithmBase` does, without the memory of the last kernel."""
+    """`_call.AlgorithmBase`, without the memory of the last kernel."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)  # type: ignore[attr-defined]

@@ -1,4 +1,7 @@
-"""What a call needs to know of a Program; kept with its object code, so that a kernel from disk needs no Program."""
+"""What a call needs to know of a Program, stored with its object code: a kernel from disk needs no Program.
+
+Description.of(program, (None,)).inputs        # (Array("q", (7,), "rad | m", ...), ...)
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,17 @@ from ..llvm.kernel_ir import takes_strides
 
 
 class Description(NamedTuple):
-    """What a call needs to know of a Program."""
+    """Names, shapes and units of inputs and outputs, and what error messages need."""
 
     name: str
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
-    layers: tuple[int | None, ...]
+    layers: tuple[int | None, ...]  # see `kernel.Result`
     operations: int
     angles: tuple[tuple[int, int], ...]  # input elements of which a sine or cosine is taken
     divisors: tuple[tuple[int, int], ...]  # ... and by which is divided
     strided: bool  # whether code for several rows takes strided outputs
-    warnings: tuple[str, ...]  # said while it was traced
+    warnings: tuple[str, ...]  # raised while it was traced; a kernel from disk raises them again
 
     @classmethod
     def of(cls, program: Program, layers: tuple[int | None, ...], warnings: Sequence[str] = ()) -> Description:
@@ -43,7 +46,7 @@ class Description(NamedTuple):
 
     @classmethod
     def from_json(cls, data: dict) -> Description:
-        """From what a cache kept of it; any error means that it is none."""
+        """From the JSON of the cache; raises any error if it is no description."""
         inputs, outputs = (
             tuple(Array(name, counts(shape), unit, tuple(labels)) for name, shape, unit, labels in data[side])
             for side in ("inputs", "outputs")
@@ -65,4 +68,5 @@ def count(x: Any) -> int:
 
 
 def counts(numbers: Iterable[Any]) -> tuple[int, ...]:
+    """Whole numbers from 0."""
     return tuple(map(count, numbers))

@@ -34,82 +34,143 @@ Y (π − π̂) → 0, and no proof for the way there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
+from ...algorithm.form import Call
 from ...drives import ElasticDrive
 from ...dynamics.drivetrain.friction import motor_friction
 from ...dynamics.drivetrain.orders import link_equations
-from ...dynamics.drivetrain.rotors import at_motors, elastic_or, motor_inertias, spin_torque
-from ...dynamics.inverse import refuse_antagonism
+from ...dynamics.drivetrain.rotors import at_motors, motor_inertias, spin_torque
+from ...dynamics.drivetrain.transmission import of_joints
 from ...dynamics.recursion.bodies import Body, lump_fixed, moving_bodies, rotors
 from ...dynamics.recursion.composite_bodies import factorize, link_mass_matrix, solve
 from ...dynamics.recursion.coriolis import two_motions
 from ...dynamics.recursion.definiteness import check_inertia
 from ...dynamics.recursion.regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers
-from ...errors import InputError
+from ...dynamics.requirements import constant_stiffness, linear_undamped_springs
 from ...robot import Robot
-from ...spatial import Differentiated, is_zero, sx, zeros
+from ...spatial import TimeDerivatives, sx, zeros
 from ...springs import LinearSpring
-from ...types import Jet, Vector
+from ...types import Expression, FloatArray, Jet, Stack, Vector
 from .passivity import load_torque
 
 GAINS = ("K_P", "K_D", "motor K_P", "motor K_D")
 
 
 class MixedTorque(NamedTuple):
-    """Motor torque, and θ_d, θ_d' to which the motors behind springs are led; at a rigid joint q and q'."""
+    """Motor torque (..., n), and θ_d, θ_d' that the motors behind springs follow; at a rigid joint q and q'."""
 
-    tau: Any
-    theta_d: Any
-    theta_d_v: Any
+    tau: Expression | FloatArray
+    theta_d: Expression | FloatArray
+    theta_d_v: Expression | FloatArray
 
 
 class AdaptiveMixedTorque(NamedTuple):
     """The same, and the rate of the estimated base parameters."""
 
-    tau: Any
-    theta_d: Any
-    theta_d_v: Any
-    estimate_rate: Any
+    tau: Expression | FloatArray
+    theta_d: Expression | FloatArray
+    theta_d_v: Expression | FloatArray
+    estimate_rate: Expression | FloatArray
 
 
-@algorithm(MixedTorque)
-def mixed_torque(robot: Robot, q, v, theta, theta_v, *, tracking=None):
+def long_enough_tracking(call: Call) -> str | None:
+    """All derivatives of the reference, and all gains."""
+    given, order = dict(call.keyword_arrays.get("tracking") or {}), reference_order(call.robot)
+    for what, needed in (("reference", order + 1), ("gains", len(GAINS))):
+        if len(given.get(what, ())) < needed:
+            text = f"q_d and its first {order} derivatives" if what == "reference" else ", ".join(GAINS)
+            return f"tracking needs {needed} arrays in '{what}' ({text}), {len(given.get(what, ()))} were given"
+    return None
+
+
+linear_springs = (constant_stiffness("motion_and_stiffness_control"), linear_undamped_springs)
+
+
+@algorithm(MixedTorque, requires=(*linear_springs, long_enough_tracking))
+def mixed_torque(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    *,
+    tracking: dict[str, Stack] | None = None,
+) -> MixedTorque:
     """Motor torque that makes the links track a reference  [Hua (37)-(50)].
 
-    `tracking` has "reference" = [q_d, q_d', ... q_d''''], to q_d'' if no joint is elastic, and "gains" = [K_P, K_D,
-    motor K_P, motor K_D], positive; at a rigid joint the last two, and `theta`, `theta_v`, are ignored.
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
+        tracking: {"reference": [q_d, q_d', ... q_d''''], to q_d'' if no joint is elastic, "gains": [K_P, K_D, motor
+            K_P, motor K_D], positive, the last two ignored at rigid joints}, each (..., n).
+
+    Returns:
+        MixedTorque(tau, theta_d, theta_d_v).
+
+    Raises:
+        InputError: For springs that are damped, not linear or of variable stiffness.
     """
-    return follow(checked_law("mixed_torque", robot, tracking), State(q, v, theta, theta_v))[0]
+    return follow(law_of(robot, tracking), State(q, v, theta, theta_v))[0]
 
 
-@algorithm(AdaptiveMixedTorque)
-def adaptive_mixed_torque(robot: Robot, q, v, a, jerk, theta, theta_v, estimate, Gamma, *, tracking=None):
-    """`mixed_torque` with estimated base parameters of the links, and their rate Γ Yᵀσ_q; q'' and q''' are measured."""
-    law = checked_law("adaptive_mixed_torque", robot, tracking)
-    torque, rate = follow(law, State(q, v, theta, theta_v), Adaptation(estimate, Gamma), [a, jerk])
+@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, long_enough_tracking))
+def adaptive_mixed_torque(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    a: Expression,
+    jerk: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    estimate: Expression,
+    Gamma: Expression,
+    *,
+    tracking: dict[str, Stack] | None = None,
+) -> AdaptiveMixedTorque:
+    """`mixed_torque` with estimated base parameters of the links, and their rate Γ Yᵀσ_q; q'' and q''' are measured.
+
+    Args:
+        a, jerk: Measured q'' and q''', (..., n).
+        estimate, Gamma: Base parameters of the links, and the diagonal of the gains of their update, (..., parameters).
+
+    The other arguments are those of `mixed_torque`.
+    """
+    torque, rate = follow(law_of(robot, tracking), State(q, v, theta, theta_v), Adaptation(estimate, Gamma), [a, jerk])
     return AdaptiveMixedTorque(*torque, rate)
 
 
-@algorithm(AdaptiveMixedTorque)
-def adaptive_mixed_torque_from_positions(robot: Robot, q, v, theta, theta_v, estimate, Gamma, *, tracking=None):
-    """`adaptive_mixed_torque` with q'' and q''' as the estimated model has them; its mass matrix must be regular."""
-    law = checked_law("adaptive_mixed_torque_from_positions", robot, tracking)
-    torque, rate = follow(law, State(q, v, theta, theta_v), Adaptation(estimate, Gamma))
+@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, long_enough_tracking))
+def adaptive_mixed_torque_from_positions(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    estimate: Expression,
+    Gamma: Expression,
+    *,
+    tracking: dict[str, Stack] | None = None,
+) -> AdaptiveMixedTorque:
+    """`adaptive_mixed_torque` with q'' and q''' as the estimated model has them; its mass matrix must be regular.
+
+    The arguments are those of `adaptive_mixed_torque`.
+    """
+    torque, rate = follow(law_of(robot, tracking), State(q, v, theta, theta_v), Adaptation(estimate, Gamma))
     return AdaptiveMixedTorque(*torque, rate)
 
 
 def closes(robot: Robot) -> bool:
     """Whether no link equation of an elastic joint contains a motor: then V₂' is that of [Hua (52)]."""
-    return not any(elastic and motors for elastic, motors in zip(robot.elastic, link_equations(robot)))
+    return not any(elastic and motors for elastic, motors in zip(robot.compliant, link_equations(robot)))
 
 
 def reference_order(robot: Robot) -> int:
     """How many derivatives of the reference the laws read."""
-    return 4 if any(robot.elastic) else 2
+    return 4 if any(robot.compliant) else 2
 
 
 # The law ------------------------------------------------------------------------------------------------------------
@@ -118,45 +179,45 @@ def reference_order(robot: Robot) -> int:
 class State(NamedTuple):
     """Of links and motors."""
 
-    q: Any
-    v: Any
-    theta: Any
-    theta_v: Any
+    q: Expression
+    v: Expression
+    theta: Expression
+    theta_v: Expression
 
 
 class Adaptation(NamedTuple):
     """Base parameters of the links as they are estimated, and the gains of their update."""
 
-    estimate: Any
-    Gamma: Any
+    estimate: Expression
+    Gamma: Expression
 
 
 class Law(NamedTuple):
     """A robot, its reference [q_d, q_d', ...] and the diagonals of the gains."""
 
     robot: Robot
-    reference: Sequence[Any]
-    K_P: Any
-    K_D: Any
-    motor_K_P: Any
-    motor_K_D: Any
+    reference: Stack
+    K_P: Expression
+    K_D: Expression
+    motor_K_P: Expression
+    motor_K_D: Expression
 
 
 def follow(
-    law: Law, state: State, adaptation: Adaptation | None = None, measured: Sequence[Any] = ()
-) -> tuple[MixedTorque, Any]:
+    law: Law, state: State, adaptation: Adaptation | None = None, measured: Stack = ()
+) -> tuple[MixedTorque, Expression]:
     """The torque, and the rate of the estimate; q'' and q''' are the model's where they are not measured."""
     robot, K = law.robot, stiffness(law.robot)
     learnt = [adaptation.estimate] if adaptation else []
     load = load_side(robot, adaptation is not None)
     solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
     springs = [K * (state.theta - state.q), K * (state.theta_v - state.v)]
-    links: list[Any] = [state.q, state.v]
-    tau_qc: list[Any] = []
+    links: list[Expression] = [state.q, state.v]
+    tau_qc: list[Expression] = []
 
-    def acceleration(k: int, more: Any = 0.0) -> Any:
+    def acceleration(k: int, more: Expression = 0.0) -> Expression:
         """q⁽ᵏ⁺²⁾ from M q⁽ᵏ⁺²⁾ = (τ_qc or K (θ − q))⁽ᵏ⁾ − what the motion asks for without it."""
-        driving = elastic_or(robot, springs[k], tau_qc[k])
+        driving = of_joints(robot, springs[k], tau_qc[k])
         return solved(driving - load.asked(k, [*links[: k + 2], zeros(robot.n)], learnt) - more)
 
     for k in range(reference_order(robot) - 1):
@@ -167,21 +228,21 @@ def follow(
             links.append(measured[k] if measured else acceleration(k))
 
     rate = learnt[1] if adaptation else None
-    if not any(robot.elastic):
+    if not any(robot.compliant):
         return MixedTorque(tau_qc[0], state.q, state.v), rate
     theta_d = [x + y / K for x, y in zip(links, tau_qc)]  # [Hua (43)]
     theta_a = motor_acceleration(law, state, links, theta_d)
     spinning = [rotor for rotor in rotors(robot) if rotor.elastic]
     S_theta = spin_torque(robot, spinning, links[:3], [state.theta, state.theta_v, theta_a])[1]  # S θ'' + C_1 θ'
-    a = links[2] if measured or closes(robot) else acceleration(0, elastic_or(robot, S_theta, zeros(robot.n)))
+    a = links[2] if measured or closes(robot) else acceleration(0, of_joints(robot, S_theta, zeros(robot.n)))
     carried = at_motors(robot, spin_torque(robot, [], [state.q, state.v, a], [])[0])  # Sᵀq'' + C_2 q'
     tau_m = springs[0] + motor_inertias(robot) * theta_a + carried + motor_friction(robot, state.theta_v)
-    tau = elastic_or(robot, tau_m, tau_qc[0] + S_theta)  # [Hua (49), (39)]
-    shown = [elastic_or(robot, x, y) for x, y in zip(theta_d, links)]
+    tau = of_joints(robot, tau_m, tau_qc[0] + S_theta)  # [Hua (49), (39)]
+    shown = [of_joints(robot, x, y) for x, y in zip(theta_d, links)]
     return MixedTorque(tau, *shown[:2]), rate
 
 
-def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Jet) -> Any:
+def motor_acceleration(law: Law, state: State, links: Stack, theta_d: Jet) -> Expression:
     """θ'' of motors behind springs, from B σ_θ' + K_Dθ σ_θ + K e_θ + f(θ_r') − f(θ') = 0  [Hua (50)]."""
     robot, Lambda = law.robot, law.motor_K_P / law.motor_K_D
     _, a_r, sigma = sliding(links, law.reference, law.K_P, law.K_D)
@@ -190,7 +251,7 @@ def motor_acceleration(law: Law, state: State, links: Sequence[Any], theta_d: Je
     theta_r_a = theta_d[2] + Lambda * e_v + (a_r - links[2])
     pulled = law.motor_K_D * (theta_r_v - state.theta_v) + stiffness(robot) * e
     rubbed = motor_friction(robot, theta_r_v) - motor_friction(robot, state.theta_v)
-    B = elastic_or(robot, motor_inertias(robot), sx([1.0] * robot.n))
+    B = of_joints(robot, motor_inertias(robot), sx([1.0] * robot.n))
     return theta_r_a + (pulled + rubbed) / B
 
 
@@ -201,9 +262,9 @@ class LoadSide(NamedTuple):
     """Functions along a motion: of (links, reference, K_P, K_D, estimate) τ_qc without S θ'' + C_1 θ', of (links,
     estimate) what a motion asks for, of (links, reference, K_P, K_D) Yᵀσ_q."""
 
-    command: Differentiated
-    asked: Differentiated
-    powers: Differentiated | None
+    command: TimeDerivatives
+    asked: TimeDerivatives
+    powers: TimeDerivatives | None
 
 
 @lru_cache(ROBOTS_KEPT)
@@ -212,39 +273,39 @@ def load_side(robot: Robot, adaptive: bool) -> LoadSide:
     links, reference, gain = (4, n), (reference_order(robot) + 1, n), (1, n)
     estimate = (3, len(base_parts(robot))) if adaptive else (0, 0)
 
-    def command(x: Sequence[Any], wanted: Sequence[Any], K_P: Sequence[Any], K_D: Sequence[Any], pi: Any) -> Any:
+    def command(x: Stack, wanted: Stack, K_P: Stack, K_D: Stack, pi: Stack) -> Expression:
         v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
         # τ_qc = M v_r' + C(q, q') v_r + G + K_Dq σ_q  [Hua (39)]
         return load_torque(robot, bodies_with(robot, pi), x[0], x[1], v_r, a_r) + K_D[0] * sigma
 
-    def asked(x: Sequence[Any], pi: Sequence[Any]) -> Any:
+    def asked(x: Stack, pi: Stack) -> Expression:
         return load_torque(robot, bodies_with(robot, pi), x[0], x[1], x[1], x[2])
 
-    def powers(x: Sequence[Any], wanted: Sequence[Any], K_P: Sequence[Any], K_D: Sequence[Any]) -> Any:
+    def powers(x: Stack, wanted: Stack, K_P: Stack, K_D: Stack) -> Expression:
         v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
         motions = two_motions(lump_fixed(robot), x[0], x[1], v_r, a_r, sx(robot.gravity))
         return parameter_powers(robot, motions, x[0], sigma)
 
     return LoadSide(
-        Differentiated(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
-        Differentiated(asked, 1, links, estimate),
-        Differentiated(powers, 1, links, reference, gain, gain) if adaptive else None,
+        TimeDerivatives(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
+        TimeDerivatives(asked, 1, links, estimate),
+        TimeDerivatives(powers, 1, links, reference, gain, gain) if adaptive else None,
     )
 
 
-def sliding(links: Sequence[Any], reference: Sequence[Any], K_P: Any, K_D: Any) -> tuple[Vector, Vector, Vector]:
+def sliding(links: Stack, reference: Stack, K_P: Expression, K_D: Expression) -> tuple[Vector, Vector, Vector]:
     """v_r, v_r' and σ_q  [Hua (37), (38)]."""
     Lambda = K_P / K_D
     v_r = reference[1] + Lambda * (reference[0] - links[0])
     return v_r, reference[2] + Lambda * (reference[1] - links[1]), v_r - links[1]
 
 
-def bodies_with(robot: Robot, learnt: Sequence[Any]) -> list[Body]:
+def bodies_with(robot: Robot, learnt: Stack) -> list[Body]:
     """Those of the robot, or with the inertia that an estimate gives them."""
     return estimated_bodies(robot, learnt[0]) if learnt else moving_bodies(robot)
 
 
-def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], Any]:
+def inverse_inertia(robot: Robot, tree: list[Body], q: Expression) -> Callable[[Expression], Expression]:
     """b -> M⁻¹b with one factorization."""
     M, parents = link_mass_matrix(robot, q, tree=tree)
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
@@ -252,35 +313,12 @@ def inverse_inertia(robot: Robot, tree: list[Body], q: Any) -> Callable[[Any], A
     return lambda b: solve(factors, parents, b)
 
 
-# Checks -------------------------------------------------------------------------------------------------------------
-
-
-def stiffness(robot: Robot) -> Any:
+def stiffness(robot: Robot) -> Expression:
     """K of the springs, one at rigid joints."""
     springs = [joint.drive.spring if isinstance(joint.drive, ElasticDrive) else None for joint in robot.joints]
     return sx([spring.stiffness if isinstance(spring, LinearSpring) else 1.0 for spring in springs])
 
 
-def checked_law(name: str, robot: Robot, tracking: Any) -> Law:
-    """Linear, undamped springs; all of the reference and of the gains."""
-    check_springs(name, robot)
-    given = dict(tracking or {})
-    order = reference_order(robot)
-    for what, needed in (("reference", order + 1), ("gains", len(GAINS))):
-        if len(given.get(what, ())) < needed:
-            text = f"q_d and its first {order} derivatives" if what == "reference" else ", ".join(GAINS)
-            raise InputError(
-                f"{name}: tracking needs {needed} arrays in '{what}' ({text}), {len(given.get(what, ()))} were given"
-            )
-    return Law(robot, list(given["reference"][: order + 1]), *given["gains"][: len(GAINS)])
-
-
-def check_springs(name: str, robot: Robot) -> None:
-    refuse_antagonism(name, robot, "variable_stiffness_linearization")
-    for joint in robot.joints:
-        drive = joint.drive
-        if isinstance(drive, ElasticDrive) and not (isinstance(drive.spring, LinearSpring) and is_zero(drive.damping)):
-            raise InputError(
-                f"{name}: the spring of joint '{joint.name}' is damped or not linear, and the law rests on K (θ − q); "
-                "use FeedbackLinearization, or give the law a robot with the stiffness at rest"
-            )
+def law_of(robot: Robot, tracking: Any) -> Law:
+    """As much of the reference and of the gains as the law reads."""
+    return Law(robot, list(tracking["reference"][: reference_order(robot) + 1]), *tracking["gains"][: len(GAINS)])

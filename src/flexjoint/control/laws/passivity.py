@@ -14,51 +14,89 @@ estimated inertia, the other the power of each parameter's load at the velocity 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
+from ...dynamics.coriolis import modified_newton_euler
 from ...dynamics.drivetrain.friction import link_friction
 from ...dynamics.recursion.bodies import Body, lump_fixed, rigid_motor_inertia
-from ...dynamics.recursion.coriolis import TwoSpeeds, inertial_load, modified_newton_euler, rotor_loads, two_motions
+from ...dynamics.recursion.coriolis import TwoSpeeds, inertial_load, rotor_loads, two_motions
 from ...dynamics.recursion.kinematics import along_joints, carried_loads
 from ...dynamics.recursion.regressor import estimated_bodies, parameter_powers
-from ...errors import InputError
+from ...dynamics.requirements import rigid_joints
 from ...robot import Robot
 from ...spatial import sx
+from ...types import Expression, FloatArray
 
 
 class AdaptiveTorque(NamedTuple):
-    """Motor torque, and the rate of the estimated base parameters."""
+    """Motor torque (..., n), and the rate of the estimated base parameters."""
 
-    tau: Any
-    estimate_rate: Any
-
-
-def require_rigid(robot: Robot, name: str) -> None:
-    if any(robot.elastic):
-        joint = robot.joints[robot.elastic.index(True)].name
-        raise InputError(
-            f"{name}: joint '{joint}' is elastic, the law is for rigid ones; use robot.rigid() for stiff joints, or "
-            "robot.without_drives() if the result shall be the torque of the springs"
-        )
+    tau: Expression | FloatArray
+    estimate_rate: Expression | FloatArray
 
 
-@algorithm("tau")
-def passivity_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_P, K_D, *, variant="christoffel"):
-    """Motor torque that tracks [q_d, v_d, a_d], in one kernel  [DeLuca (8), (25)].
+@algorithm("tau", requires=(rigid_joints,))
+def passivity_torque(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    q_d: Expression,
+    v_d: Expression,
+    a_d: Expression,
+    Lambda: Expression,
+    K_P: Expression,
+    K_D: Expression,
+    *,
+    variant: str = "christoffel",
+) -> Expression:
+    """Motor torque that tracks [q_d, v_d, a_d], for rigid joints  [DeLuca (8), (25)].
 
-    Gains are diagonal, given as vectors; K_P = Λ K_D is the usual choice.  `variant` as in `modified_newton_euler`.
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        q_d, v_d, a_d: Reference and its derivatives, (..., n).
+        Lambda, K_P, K_D: Diagonals of the gains, (..., n); K_P = Λ K_D is the usual choice.
+        variant: As in `modified_newton_euler`.
+
+    Returns:
+        Motor torques (..., n), Nm or N.
+
+    Raises:
+        InputError: If a joint has a spring.
     """
-    require_rigid(robot, "passivity_torque")
     e, de = q_d - q, v_d - v
     tau = modified_newton_euler.function(robot, q, v, v_d + Lambda * e, a_d + Lambda * de, variant=variant)
     return tau + K_P * e + K_D * de
 
 
-@algorithm(AdaptiveTorque)
-def adaptive_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_D, Gamma, estimate):
-    """Torque Y π̂ + D v_r + B a_r + K_D s and the rate Γ Yᵀs of the estimate π̂ of the base parameters, in O(N)."""
-    require_rigid(robot, "adaptive_torque")
+@algorithm(AdaptiveTorque, requires=(rigid_joints,))
+def adaptive_torque(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    q_d: Expression,
+    v_d: Expression,
+    a_d: Expression,
+    Lambda: Expression,
+    K_D: Expression,
+    Gamma: Expression,
+    estimate: Expression,
+) -> AdaptiveTorque:
+    """Torque Y π̂ + D v_r + B a_r + K_D s and the rate Γ Yᵀs of the estimate π̂ of the base parameters, in O(N).
+
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        q_d, v_d, a_d: Reference and its derivatives, (..., n).
+        Lambda, K_D: Diagonals of the gains, (..., n).
+        Gamma: Diagonal of the gains of the estimate, (..., base parameters).
+        estimate: Base parameters of the links, in the order of `base_parameters(robot)`.
+
+    Returns:
+        AdaptiveTorque(tau, estimate_rate).
+
+    Raises:
+        InputError: If a joint has a spring.
+    """
     e, de = q_d - q, v_d - v
     v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e
     motions = two_motions(lump_fixed(robot), q, v, v_r, a_r, sx(robot.gravity))
@@ -66,7 +104,9 @@ def adaptive_torque(robot: Robot, q, v, q_d, v_d, a_d, Lambda, K_D, Gamma, estim
     return AdaptiveTorque(tau, Gamma * parameter_powers(robot, motions, q, s))
 
 
-def load_torque(robot: Robot, tree: list[Body], q: Any, v: Any, v_a: Any, a: Any) -> Any:
+def load_torque(
+    robot: Robot, tree: list[Body], q: Expression, v: Expression, v_a: Expression, a: Expression
+) -> Expression:
     """M a + C(q, v) v_a + g + D v_a of these bodies and of the motors that turn with their joints."""
     motions = two_motions(tree, q, v, v_a, a, sx(robot.gravity))
     moments, at_rotors = rotor_loads(robot, motions, TwoSpeeds(v, v_a, a))

@@ -14,20 +14,20 @@ less than 2e-15 of the largest (docs/rotors.md).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...robot import Robot
 from ...spatial import ca, sx, zeros
-from ...types import Jet
-from ..links import checked_base, checked_wrenches
+from ...types import Expression, Jet, Stack
+from ..loads import Base, Wrenches, checked_base, checked_wrenches
 from ..recursion.bodies import frames, moving_bodies, rotors, tied_rotors
 from ..recursion.composite_bodies import ancestors
-from ..recursion.newton_euler import carrier_torque_jet, gyroscopic, joint_step, newton_euler, spins_of
-from .deflection import spring_motion
+from ..recursion.joint_jets import joint_motion
+from ..recursion.newton_euler import carrier_torque_jet, gyroscopic, newton_euler, spins_of
 from .friction import joint_friction
 from .orders import derivative_orders
+from .springs import spring_motion
 
 # Joints times (order + 1)², as in newton_euler.py.  A loop computes all orders of all links, of which few are used: on
 # the 7R with orthogonal axes 22141 operations instead of 9017, with general axes 63325 instead of 39888.
@@ -37,12 +37,12 @@ LOOP_FROM = 2000
 class Eliminated(NamedTuple):
     """Torque passed to each link, [φ, φ', φ''] of each joint, and what turning the rotors with their carriers takes."""
 
-    tau_e: Any
+    tau_e: Expression
     deflections: list[Jet]
-    at_motors: Any
+    at_motors: Expression
 
 
-def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any = None) -> Eliminated:
+def eliminated(robot: Robot, q: Stack, wrenches: Wrenches = None, base: Base = None) -> Eliminated:
     """Torques and deflections of all joints, from [q, q', ...] with as many derivatives as `derivative_orders` asks."""
     orders = derivative_orders(robot, base is not None)
     top = orders.differentiations
@@ -51,7 +51,7 @@ def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any =
     tied = spins_of(tied_rotors(robot), q)
     moving_base = checked_base(base, top)
     motions, loads = newton_euler(tree, q, sx(robot.gravity), top, moving_base, at, tied, loop_from=LOOP_FROM)
-    steps = [joint_step(body, q, top) for body in tree]
+    joints = [joint_motion(body, q, top) for body in tree]
     friction = joint_friction(robot, q[1:], top)
     spinning = {rotor.coordinate: rotor for rotor in rotors(robot) if rotor.elastic and rotor.body >= 0}
     parents = [body.parent for body in tree]
@@ -70,19 +70,19 @@ def eliminated(robot: Robot, q: Sequence[Any], wrenches: Any = None, base: Any =
         jets = [gyroscopic(motions[i], spinning[j], momentum(j, order), order).N for j in own]
         for k in [k for k, parent in enumerate(parents) if parent == i]:
             if beyond := frozenset(j for j in motors if k in above[j]):
-                jets.append([tree[k].R @ x for x in steps[k].turn_back(moment(k, beyond, order))])
+                jets.append([tree[k].R @ x for x in joints[k].out_of(moment(k, beyond, order))])
         return [sum(x, zeros(3)) for x in zip(*jets)]
 
-    tau_e: list[Any] = [None] * robot.n
+    tau_e: list[Expression] = [None] * robot.n
     deflections: list[Jet] = [[]] * robot.n
-    rigid = [i for i, elastic in enumerate(robot.elastic) if not elastic]
+    rigid = [i for i, elastic in enumerate(robot.compliant) if not elastic]
     for i in [*orders.elimination, *rigid]:
         joint = orders.joints[i]
         order = joint.differentiations
-        load = loads[i].N if tree[i].kind == "revolute" else loads[i].F
-        torque = [load[k][2] + friction[k][i] for k in range(order + 1)]
+        screw, (F, N) = tree[i].screw, loads[i]
+        torque = [screw.effort(F[k], N[k]) + friction[k][i] for k in range(order + 1)]
         if motors := frozenset((*joint.accelerations, *joint.velocities)):
-            torque = [x + y[2] for x, y in zip(torque, moment(i, motors, order))]
+            torque = [x + screw.effort(zeros(3), y) for x, y in zip(torque, moment(i, motors, order))]
         tau_e[i], deflections[i] = torque[0], spring_motion(robot.joints[i], torque)
         theta[i] = [x[i] + y for x, y in zip(q, deflections[i])]
 

@@ -42,7 +42,7 @@ class JointOrders(NamedTuple):
 
 
 class Orders(NamedTuple):
-    """One entry a moving joint; `elimination` lists the elastic joints, each after all those its equation contains."""
+    """An entry per moving joint; `elimination` lists the elastic joints, each after all those its equation contains."""
 
     joints: tuple[JointOrders, ...]
     elimination: tuple[int, ...]
@@ -65,14 +65,28 @@ def joint_order(joint: Joint) -> int:
 
 
 def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
-    """The orders that inverse dynamics needs; refused where no finite elimination exists.
+    """Which derivatives inverse dynamics needs, joint by joint.
 
-    On a turning base every rotor in a link's subtree may enter its equation.
+    Args:
+        robot: Any robot.
+        moving_base: Whether the base turns, so that every rotor in the subtree of a link may enter its equation; False
+            by default.
+
+    Returns:
+        Orders; `.motion` is the highest derivative of q.
+
+    Raises:
+        InputError: Link equations of the complete model contain each other's motors in a cycle.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.dynamics.derivative_orders(fj.load("kuka_lwr")).motion
+        4
     """
     contained = link_equations(a_robot("derivative_orders", robot), moving_base)
-    if cycle := find_cycle(contained, robot.elastic):
+    if cycle := find_cycle(contained, robot.compliant):
         raise InputError(refusal(robot, cycle))
-    order = elimination_order(contained, robot.elastic)
+    order = elimination_order(contained, robot.compliant)
     own = [joint_order(joint) - 2 for joint in robot.joints]
     often, reach = list(own), [2] * robot.n
     for i in reversed(order):  # first those that nobody waits for
@@ -81,7 +95,7 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
     for i in order:
         reach[i] = max([2, *(steps + reach[j] for j, steps in contained[i].items())])
     for i in range(robot.n):
-        if not robot.elastic[i]:
+        if not robot.compliant[i]:
             reach[i] = max([2, *(steps + reach[j] for j, steps in contained[i].items())])
     joints = [
         JointOrders(
@@ -105,7 +119,7 @@ def link_equations(robot: Robot, moving_base: bool = False) -> list[dict[int, in
         return contained
     turned = turned_joints(robot)
     for i, coordinate in enumerate(robot.coordinates):
-        if coordinate is None or robot.links[i].joint.kind != "revolute":
+        if coordinate is None or not robot.links[i].joint.kind.turns:
             continue
         inside = subtree(robot, i)
         for j, link in enumerate(robot.links):
@@ -125,7 +139,7 @@ def contains(robot: Robot, turned: Sequence[Rotation], i: int, carrier: int, axi
     if moving_base and (a[0] or a[1]):
         return 1
     for m in robot.path(carrier):
-        if robot.links[m].joint.kind != "revolute":
+        if not robot.links[m].joint.kind.turns:
             continue
         below = m in robot.path(i)
         z = turned_into(robot, turned, m, i, Z) if below else seen_from(robot, turned, i, m, Z)
@@ -177,7 +191,7 @@ def refusal(robot: Robot, cycle: Sequence[int]) -> str:
         f"{robot.name}: the complete model has no finite inverse dynamics: {which}, so that the motion of the links "
         "does not determine the motors algebraically; they have internal dynamics S θ'' + C_rotor − K θ = ..., whose "
         "state the links do not tell.  Use robot.with_fidelity('spong'), move a motor of this cycle to its joint's "
-        "parent link, or turn its axis; elastic_forward_dynamics and generalized_forces take the robot as it is"
+        "parent link, or turn its axis; forward_dynamics and generalized_forces take the robot as it is"
     )
 
 
@@ -190,7 +204,7 @@ def turned_joints(robot: Robot) -> list[Rotation]:
     found = []
     for link in robot.links:
         R: Rotation = tuple(exact(row) for row in link.joint.rotation)  # type: ignore[assignment]
-        if link.joint.kind == "revolute":
+        if link.joint.kind.turns:
             t = numbers.randrange(2, PRIME)
             scale = pow(1 + t * t, -1, PRIME)
             c, s = (1 - t * t) * scale % PRIME, 2 * t * scale % PRIME
@@ -232,9 +246,9 @@ def product(R: Rotation, Q: Rotation) -> Rotation:
 
 
 def explain_orders(robot: Robot) -> str:
-    """Print which motors each link equation contains and which derivatives that asks for; also returns the text."""
+    """Print which motors each link equation contains and which derivatives of q follow from that; returns the text."""
     contained = link_equations(a_robot("explain_orders", robot))
-    cycle = find_cycle(contained, robot.elastic)
+    cycle = find_cycle(contained, robot.compliant)
     orders = None if cycle else derivative_orders(robot)
     rows: list[tuple[str, ...]] = [("joint", "drive", "motor on", "θ'' of", "θ' of", "differentiated", "τ needs")]
     moving = [k for k, link in enumerate(robot.links) if link.joint.moves]
@@ -244,7 +258,7 @@ def explain_orders(robot: Robot) -> str:
         rows.append(
             (
                 joint.name,
-                "elastic" if robot.elastic[i] else "rigid" if joint.drive else "none",
+                "elastic" if robot.compliant[i] else "rigid" if joint.drive else "none",
                 "-" if not joint.drive else robot.links[carrier].name if carrier >= 0 else "base",
                 *(" ".join(x) or "-" for x in names),
                 str(orders.joints[i].differentiations) if orders else "?",

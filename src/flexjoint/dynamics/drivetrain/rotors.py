@@ -15,92 +15,110 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
+from ...algorithm.signals import ON_LINKS
 from ...robot import Robot
 from ...spatial import Inertia, ca, sx, zeros
-from ..inverse import refuse_antagonism
+from ...types import Expression, FloatArray, Stack
 from ..links import link_dynamics, wrenches_of_links
+from ..loads import Base, Wrenches
 from ..recursion.bodies import Body, Rotor, lump_fixed, rigid_motor_inertia, rotors
-from ..recursion.composite_bodies import coupling, mass_matrix
+from ..recursion.composite_bodies import coupling
 from ..recursion.newton_euler import Motion, carrier_torque_jet, joint_torques, newton_euler, spins_of
 from .friction import link_friction, motor_friction
-from .transmission import spring_torque
+from .transmission import motors, of_motors, transmitted
 
 
 class GeneralizedForces(NamedTuple):
-    """Torque on each link, motor torque, and force and moment (f, n) that each link receives through its joint."""
+    """Torque on each link (..., n), motor torque (..., motors), and force and moment (f, n) that each link receives
+    through its joint (..., links, 6)."""
 
-    tau_e: Any
-    tau: Any
-    joint_wrenches: Any
+    tau_e: Expression | FloatArray
+    tau: Expression | FloatArray
+    joint_wrenches: Expression | FloatArray
 
 
-@algorithm("mass_matrix")
-def rotor_coupling(robot: Robot, q):
-    """S(q): the torque S θ'' on the links, one column a motor, rigidly coupled ones included  [Hoepler (29)]."""
-    tree, S = lump_fixed(robot), zeros(robot.n, robot.n)
+@algorithm("rotor_coupling")
+def rotor_coupling(robot: Robot, q: Expression) -> Expression:
+    """S(q) (..., n, motors): the torque S θ'' on the links, one column per motor  [Hoepler (29)].
+
+    Columns of rigidly coupled motors are included.  In Spong's model S is zero.
+
+    Args:
+        q: Position of the links, (..., n).
+    """
+    tree, S = lump_fixed(robot), zeros(robot.n, robot.motor_count)
     for rotor in rotors(robot):
         for i, s in coupling(tree, q, rotor).items():
             S[i, rotor.coordinate] = s
     return S
 
 
-@algorithm("tau")
-def rotor_torque(robot: Robot, q, v, theta_v):
-    """C_rotor(q, q', θ'): what the turning of spinning rotors asks of the links  [Hoepler (30)]."""
+@algorithm("tau", signals=ON_LINKS)
+def rotor_torque(robot: Robot, q: Expression, v: Expression, theta_v: Expression) -> Expression:
+    """C_rotor(q, q', θ') (..., n): torque of the turning of spinning rotors on the links  [Hoepler (30)].
+
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta_v: Velocity of the motors, (..., motors).
+    """
     still = zeros(robot.n)
     return spin_torque(robot, rotors(robot), [q, v, still], [still, theta_v, still])[1]
 
 
 @algorithm("tau")
-def carrier_torque(robot: Robot, q, v):
-    """C_carrier(q, q'): what it takes to turn the rotors along with their carriers, when q'' = 0  [Hoepler (33)]."""
+def carrier_torque(robot: Robot, q: Expression, v: Expression) -> Expression:
+    """C_carrier(q, q') (..., motors): torque that turns the rotors with their carriers at q'' = 0  [Hoepler (33)].
+
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+    """
     motions, _ = newton_euler(massless(robot), [q, v, zeros(robot.n)], zeros(3), 0)
     return at_motors(robot, motions)
 
 
-@algorithm("all_inertias")
-def coupled_mass_matrix(robot: Robot, q):
-    """[[M, S], [Sᵀ, B]] over the links and the motors behind springs, in this order  [Hua (30), (31)].
-
-    The M of rigid joints contains their motors, as in `mass_matrix`.
-    """
-    M = mass_matrix.function(robot, q)
-    springs = [i for i, elastic in enumerate(robot.elastic) if elastic]
-    if not springs:
-        return M
-    S = rotor_coupling.function(robot, q)[:, springs]
-    B = ca.diag(motor_inertias(robot)[springs])
-    return ca.vertcat(ca.horzcat(M, S), ca.horzcat(S.T, B))
-
-
 @algorithm(GeneralizedForces)
-def generalized_forces(robot: Robot, q, theta, v, theta_v, a, theta_a, *, wrenches=None, base=None):
-    """Forces that a motion of links and motors asks for, of rigid and elastic joints in any mix  [Hua Algorithm 1].
+def generalized_forces(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    a: Expression,
+    theta_a: Expression,
+    *,
+    wrenches: Wrenches = None,
+    base: Base = None,
+) -> GeneralizedForces:
+    """Forces that a motion of links and motors needs, for any mix of joints  [Hua Algorithm 1].
 
     `tau_e` is what the links need from their springs, at a rigid joint from the motor; `tau` what the motors need
     against the springs as they are deflected.  The two are independent: a motion is possible without further forces
-    where `tau_e` is the springs' torque.  At a rigid joint `theta` and its derivatives are ignored.  `wrenches` and
-    `base` as in `torque_derivatives`.
+    where `tau_e` is the torque of the springs.
+
+    Args:
+        q, v, a: Position, velocity and acceleration of the links, (..., n).
+        theta, theta_v, theta_a: The same of the motors, (..., motors); ignored at rigid joints, where θ = q.
+        wrenches, base: As in `torque_derivatives`.
+
+    Returns:
+        GeneralizedForces(tau_e, tau, joint_wrenches).
     """
-    motors = [elastic_or(robot, x, y) for x, y in ((theta, q), (theta_v, v), (theta_a, a))]
-    spins = spins_of([rotor for rotor in rotors(robot) if rotor.elastic], motors)
+    moved = [of_motors(robot, x, y) for x, y in ((theta, q), (theta_v, v), (theta_a, a))]
+    spins = spins_of([rotor for rotor in rotors(robot) if rotor.elastic], moved)
     motions, links = link_dynamics(robot, [q, v, a], sx(robot.gravity), 0, wrenches, base, spins)
     tau_e = links[0] + link_friction(robot, [v], 0)[0] + rigid_motor_inertia(robot) * a
-    phi, phi_v = theta - q, theta_v - v
-    springs = ca.vertcat(*[spring_torque(joint, phi[i], phi_v[i])[0] for i, joint in enumerate(robot.joints)])
+    springs = ca.vertcat(*transmitted(robot, q, v, theta, theta_v)[0])
     # Sᵀq'' + B θ'' + C_carrier + friction + τ_e = τ  [Hua (29), (30)]
     tau = springs + motor_inertias(robot) * theta_a + at_motors(robot, motions) + motor_friction(robot, theta_v)
-    found = wrenches_of_links(robot, [q, v, a], motors, wrenches, base)
-    return GeneralizedForces(tau_e, elastic_or(robot, tau, tau_e), found)
+    found = wrenches_of_links(robot, [q, v, a], moved, wrenches, base)
+    return GeneralizedForces(tau_e, of_motors(robot, tau, tau_e), found)
 
 
-def spin_torque(
-    robot: Robot, turning: Sequence[Rotor], q: Sequence[Any], theta: Sequence[Any]
-) -> tuple[list[Motion], Any]:
-    """Motions of the bodies, and S θ'' + C_rotor of these rotors: what their spins ask of the links.
+def spin_torque(robot: Robot, turning: Sequence[Rotor], q: Stack, theta: Stack) -> tuple[list[Motion], Expression]:
+    """Motions of the bodies, and S θ'' + C_rotor of these rotors: the torque of their spins on the links.
 
     Without loops over links: some laws differentiate it.
     """
@@ -110,24 +128,19 @@ def spin_torque(
 
 
 def massless(robot: Robot) -> list[Body]:
+    """The bodies without their inertia."""
     nothing = Inertia(sx(0.0), zeros(3), zeros(3, 3))
     return [body._replace(inertia=nothing) for body in lump_fixed(robot)]
 
 
-def motor_inertias(robot: Robot) -> Any:
-    """B of all motors, rigidly coupled ones included."""
-    refuse_antagonism("the coupling of motors and links", robot, "variable_stiffness_forward_dynamics")
-    return sx([joint.drive.motors[0].inertia if joint.drive else 0.0 for joint in robot.joints])
+def motor_inertias(robot: Robot) -> Expression:
+    """B of all motors (motors,), rigidly coupled ones included."""
+    return sx([motor.inertia for motor in motors(robot)])
 
 
-def at_motors(robot: Robot, motions: Sequence[Motion]) -> Any:
-    """η I_axial aᵀω' of each rotor's carrier."""
-    torque = zeros(robot.n)
+def at_motors(robot: Robot, motions: Sequence[Motion]) -> Expression:
+    """η I_axial aᵀω' of the carrier of each rotor, (motors,)."""
+    torque = zeros(robot.motor_count)
     for rotor in rotors(robot):
         torque[rotor.coordinate] = carrier_torque_jet(rotor, motions, 0)[0]
     return torque
-
-
-def elastic_or(robot: Robot, behind: Any, at: Any) -> Any:
-    """Of each joint the motor's entry if it is elastic, else the link's."""
-    return ca.vertcat(*[(behind if elastic else at)[i] for i, elastic in enumerate(robot.elastic)])

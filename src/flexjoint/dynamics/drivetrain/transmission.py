@@ -1,93 +1,86 @@
-"""Between motor and link: the torque of a spring from its deflection φ = θ − q, and back  [EJNEA (7), (8)].
+"""Between motors and links, for every kind of drive: deflections of the springs and the torques they exert.
 
-Which quantities come from which sensors  [EJNEA sec. II-B]:
-
-    link and motor encoders            q, θ       τ_e = τ(θ − q)        `spring_torques`
-    motor encoder and torque sensor    θ, τ_e     q = θ − φ(τ_e)        `link_state`
-
-and their rates likewise, from one numerical differentiation of what is sensed (`flexjoint.observers`).  With damping
-the torque on the link is τ_e = τ(φ) + D φ', and its rate depends on the motor's acceleration: such a joint answers its
-motor one derivative earlier than an undamped one.
+With the motors in the order of `robot.motor_names`, motor k of joint i has the deflection φ_k = θ_k − c_k q_i and feels
+the torque τ_k; the link gets τ_e,i = Σ c_k τ_k.  c is 1, or 0 for a second motor that works within the transmission.
+At a rigid joint θ = q by definition, and τ_e is the torque of the motor.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
-from ...algorithm.api import algorithm
-from ...drives import ElasticDrive
-from ...errors import InputError
-from ...robot import Joint, Robot, a_robot
+from ...drives import Motor, VariableStiffnessDrive
+from ...robot import Joint, Robot
 from ...spatial import ca, is_zero
-from ...types import Jet
-from ..inverse import refuse_antagonism
-from .deflection import spring_motion
-from .orders import joint_order
+from ...types import Expression, Scalar
+from .springs import spring_torque
 
 
-class SpringTorque(NamedTuple):
-    """Torque of the springs on the links, and its rate."""
-
-    tau_e: Any
-    tau_e_v: Any
-
-
-class LinkState(NamedTuple):
-    """Position and velocity of the links."""
-
-    q: Any
-    v: Any
+def motors(robot: Robot) -> list[Motor]:
+    """All motors in the order of `robot.motor_names`, one without inertia at a joint without a drive."""
+    drives = [robot.joints[i].drive for i in robot.motor_joints]
+    return [drive.motors[k >= robot.n] if drive else Motor(0.0) for k, drive in enumerate(drives)]
 
 
-def relative_degree(robot: Robot) -> tuple[int, ...]:
-    """For each joint, which derivative of q its motor torque reaches first: 2 rigid, 3 a damped spring, 4 a spring."""
-    return tuple(joint_order(joint) for joint in a_robot("relative_degree", robot).joints)
+def second_motors(robot: Robot) -> dict[int, int]:
+    """Index of the second motor by its joint."""
+    return {i: robot.n + k for k, i in enumerate(robot.motor_joints[robot.n :])}
 
 
-def spring_torque(joint: Joint, phi: Any, phi_v: Any) -> Jet:
-    """[τ_e, τ_e'] of a deflection, the rate without damping's share; zero if there is no spring."""
-    if not isinstance(joint.drive, ElasticDrive):
-        return [0.0, 0.0]
-    k, _ = joint.drive.spring.gradients(phi)
-    return [joint.drive.spring.torque(phi) + joint.drive.damping * phi_v, k * phi_v]
+def motor_coordinates(robot: Robot, q: Expression) -> Expression:
+    """c q for every motor: the position of the link where the motor's position counts from it, else 0."""
+    second = [getattr(robot.joints[i].drive, "c", 1) * q[i] for i in robot.motor_joints[robot.n :]]
+    return ca.vertcat(q, *second) if second else q
 
 
-def deflection_acceleration(joint: Joint, phi: Any, phi_v: Any, tau_e: Jet) -> Any:
-    """φ'' of a spring, damped: τ_e' = k φ' + D φ'', undamped: τ_e'' = k φ'' + k' φ'²; zero if there is no spring."""
-    if not isinstance(joint.drive, ElasticDrive):
-        return 0.0
-    k, slope = joint.drive.spring.gradients(phi)
-    if not is_zero(joint.drive.damping):
-        return (tau_e[1] - k * phi_v) / joint.drive.damping
-    return (tau_e[2] - slope * phi_v**2) / k
+def of_motors(robot: Robot, behind_springs: Expression, on_links: Expression) -> Expression:
+    """For each motor the first entry (motors,) if it is behind a spring, else that of its link (n,)."""
+    chosen = [robot.compliant[i] for i in robot.motor_joints]
+    return ca.vertcat(*[behind_springs[k] if x else on_links[robot.motor_joints[k]] for k, x in enumerate(chosen)])
 
 
-@algorithm(SpringTorque)
-def spring_torques(robot: Robot, q, v, theta, theta_v):
-    """τ_e and its rate from encoders on both sides of the joint  [EJNEA (7), (8)]; zero at rigid joints."""
-    refuse_damping(robot, "spring_torques", "its torque rate depends on the motor's acceleration")
-    phi, phi_v = theta - q, theta_v - v
-    jets = [spring_torque(joint, phi[i], phi_v[i]) for i, joint in enumerate(robot.joints)]
-    return SpringTorque(*(ca.vertcat(*x) for x in zip(*jets)))
+def of_joints(robot: Robot, compliant: Expression, rigid: Expression) -> Expression:
+    """For each joint the first entry if it has a spring, else the second."""
+    return ca.vertcat(*[(compliant if x else rigid)[i] for i, x in enumerate(robot.compliant)])
 
 
-@algorithm(LinkState)
-def link_state(robot: Robot, theta, theta_v, tau_e, tau_e_v):
-    """q = θ − φ(τ_e) and q' from motor encoders and joint torque sensors, as on iiwa and Franka  [EJNEA (7)].
+def transmitted(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    damping: Expression | None = None,
+) -> tuple[list[Scalar], Expression]:
+    """Torques that the springs exert on the motors (motors,), and on the links (n,): both 0 at rigid joints.
 
-    A rigid joint turns with its motor, and its entries of `tau_e` and `tau_e_v` are ignored.
+    `damping` (n,) is what is asked of dampers that can be commanded.
     """
-    refuse_damping(robot, "link_state", "its torque does not tell its deflection")
-    jets = [spring_motion(joint, [tau_e[i], tau_e_v[i], 0.0]) for i, joint in enumerate(robot.joints)]
-    phi, phi_v, _ = (ca.vertcat(*x) for x in zip(*jets))
-    return LinkState(theta - phi, theta_v - phi_v)
+    phi, phi_v = theta - motor_coordinates(robot, q), theta_v - motor_coordinates(robot, v)
+    second, on_links = second_motors(robot), []
+    on_motors: list[Scalar] = [0.0] * robot.motor_count
+    for i, joint in enumerate(robot.joints):
+        places = [i, second[i]] if i in second else [i]
+        commanded = 0 if damping is None else damping[i]
+        loads = spring_loads(joint, [phi[k] for k in places], [phi_v[k] for k in places], commanded)
+        for k, load in zip(places, loads):
+            on_motors[k] = load
+        on_links.append(loads[0] + joint.drive.c * loads[1] if i in second else loads[0])  # type: ignore[union-attr]
+    return on_motors, ca.vertcat(*on_links)
 
 
-def refuse_damping(robot: Robot, caller: str, reason: str) -> None:
-    refuse_antagonism(caller, robot, "variable_stiffness_linearization, whose state is the deflections of both springs")
-    for joint, damped in zip(robot.joints, robot.damped):
-        if damped:
-            raise InputError(
-                f"{caller}: the spring of joint '{joint.name}' is damped, so {reason}; describe its state by "
-                "(q, v, theta, theta_v)"
-            )
+def spring_loads(
+    joint: Joint, phi: Sequence[Scalar], phi_v: Sequence[Scalar], commanded: Scalar = 0
+) -> Sequence[Scalar]:
+    """Torque that each motor of a joint feels from its spring, from deflections and their rates.
+
+    Dampers act where φ counts from the link: D, and what is commanded, from 0 to the greatest damping of the drive.
+    """
+    drive = joint.drive
+    if not isinstance(drive, VariableStiffnessDrive):
+        return [spring_torque(joint, phi[0], phi_v[0])[0]]
+    tau_1, tau_2 = drive.torques(phi[0], phi[1])
+    D = drive.damping
+    if not is_zero(drive.greatest_damping):
+        D = D + ca.fmax(ca.fmin(commanded, drive.greatest_damping), 0)
+    return tau_1 + D * phi_v[0], tau_2 + drive.c * D * phi_v[1]

@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...algorithm.api import algorithm
-from ...errors import InputError
 from ...robot import Robot
-from ...spatial import Inertia, ca, cross, identity, is_zero, skew, sx, unit_z, zeros
-from ...types import Matrix, Vector
+from ...spatial import Inertia, Screw, ca, cross, identity, is_zero, skew, sx, zeros
+from ...types import Matrix, Scalar, Vector
 from ..drivetrain.friction import link_friction
-from ..links import checked_base, checked_wrenches
+from ..loads import checked_base, checked_wrenches
 from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
 from .composite_bodies import FEW_JOINTS, by_factorization, cheapest
 from .definiteness import check_inertia
+from .joint_jets import joint_motion
 from .kinematics import joint_pose
-from .newton_euler import Motion, assemble, base_motion, external, forward, gyroscopic, joint_step
+from .newton_euler import Motion, assemble, base_motion, external, forward_recursion, gyroscopic
 
 
 class ArticulatedInertia(NamedTuple):
@@ -33,7 +32,7 @@ class ArticulatedInertia(NamedTuple):
     def __add__(self, other: ArticulatedInertia) -> ArticulatedInertia:  # type: ignore[override]
         return ArticulatedInertia(self.I + other.I, self.H + other.H, self.M + other.M)
 
-    def seen_from(self, R: Matrix, p: Vector) -> ArticulatedInertia:
+    def transformed(self, R: Matrix, p: Vector) -> ArticulatedInertia:
         """The same about the parent's frame, in which this one stands at p, turned by R."""
         I, H, M = (R @ x @ R.T for x in self)
         S = skew(p)
@@ -66,8 +65,8 @@ def by_articulated_bodies(
     """
     tree = moving_bodies(robot, frozen=False)
     base_now = base_motion(sx(robot.gravity) if gravity is None else gravity, 0, checked_base(base, 0))
-    steps = [joint_step(body, [q, v, zeros(robot.n)], 0) for body in tree]
-    motions, _ = forward(tree, steps, base_now)
+    joints = [joint_motion(body, [q, v, zeros(robot.n)], 0) for body in tree]
+    motions, _ = forward_recursion(tree, joints, base_now)
     drift = drifts(tree, motions, q, v, base_now)
     inertia = [of_body(body.inertia) for body in tree]
     bias = velocity_forces(tree, motions)
@@ -90,12 +89,12 @@ def by_articulated_bodies(
     for i in range(robot.n - 1, -1, -1):
         body, (I, H, M) = tree[i], inertia[i]
         n, f = bias[i]
-        turning = body.kind == "revolute"
-        U[i] = (I[:, 2], H.T[:, 2]) if turning else (H[:, 2], M[:, 2])  # moment and force of a unit acceleration
-        D[i] = U[i][0 if turning else 1][2] + motor[i]
-        u[i] = tau[i] - friction[i] - (n if turning else f)[2]
+        a, alpha = body.screw.axes
+        U[i] = (I @ alpha + H @ a, H.T @ alpha + M @ a)  # moment and force of a unit acceleration
+        D[i] = body.screw.effort(U[i][1], U[i][0]) + motor[i]
+        u[i] = tau[i] - friction[i] - body.screw.effort(f, n)
         if body.parent >= 0:
-            rest = articulated(inertia[i], U[i], D[i], turning, motor[i])
+            rest = articulated(inertia[i], U[i], D[i], body.screw, motor[i])
             alpha, a = drift[i]
             gain = u[i] / D[i]
             n = n + rest.I @ alpha + rest.H @ a + U[i][0] * gain
@@ -104,7 +103,7 @@ def by_articulated_bodies(
             f = R @ f
             up_n, up_f = bias[body.parent]
             bias[body.parent] = (up_n + R @ n + cross(p, f), up_f + f)
-            inertia[body.parent] = inertia[body.parent] + rest.seen_from(R, p)
+            inertia[body.parent] = inertia[body.parent] + rest.transformed(R, p)
     check_inertia(robot, D)
 
     found: list[tuple[Vector, Vector]] = []
@@ -114,8 +113,7 @@ def by_articulated_bodies(
         R, p = joint_pose(body, q)
         alpha, a = R.T @ alpha + drift[i][0], R.T @ (a + cross(alpha, p)) + drift[i][1]
         x = (u[i] - ca.dot(U[i][0], alpha) - ca.dot(U[i][1], a)) / D[i]
-        turning = body.kind == "revolute"
-        found.append((alpha + x * unit_z(), a) if turning else (alpha, a + x * unit_z()))
+        found.append((alpha + body.screw.angular(x), a + body.screw.linear(x)))
         acceleration.append(x)
     return ca.vertcat(*acceleration)
 
@@ -127,8 +125,8 @@ def drifts(tree: list[Body], motions: list[Motion], q: Any, v: Any, base: Motion
         up = motions[body.parent] if body.parent >= 0 else base
         R, p = joint_pose(body, q)
         carried = R.T @ (centripetal(up.W[0]) @ p)
-        coriolis = cross(motion.omega[0], v[body.coordinate] * unit_z())
-        found.append((coriolis, carried) if body.kind == "revolute" else (zeros(3), carried + 2 * coriolis))
+        angular, linear = body.screw.angular(v[body.coordinate]), body.screw.linear(v[body.coordinate])
+        found.append((cross(motion.omega[0], angular), carried + 2 * cross(motion.omega[0], linear)))
     return found
 
 
@@ -148,18 +146,20 @@ def centripetal(W: Matrix) -> Matrix:
     return assemble(zeros(3), W)
 
 
-def articulated(inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Any, turning: bool, motor: Any):
-    """I − U Uᵀ/D: what remains of the inertia when the joint gives way."""
+def articulated(
+    inertia: ArticulatedInertia, U: tuple[Vector, Vector], D: Scalar, screw: Screw, motor: Scalar
+) -> ArticulatedInertia:
+    """I − U Uᵀ/D, the inertia that is left when the joint is free to move."""
     n, f = U
     rest = ArticulatedInertia(
         upper(inertia.I - n @ (n / D).T), inertia.H - n @ (f / D).T, upper(inertia.M - f @ (f / D).T)
     )
-    if is_zero(motor):  # no inertia is left along the joint; say so exactly
-        free = sx([1.0, 1.0, 0.0])
-        if turning:
-            return ArticulatedInertia(rest.I * (free @ free.T), rest.H * (free @ sx([1.0, 1.0, 1.0]).T), rest.M)
-        return ArticulatedInertia(rest.I, rest.H * (sx([1.0, 1.0, 1.0]) @ free.T), rest.M * (free @ free.T))
-    return rest
+    if not is_zero(motor) or (screw.turns and screw.slides):
+        return rest
+    free, every = sx([1.0, 1.0, 0.0]), sx([1.0, 1.0, 1.0])  # no inertia is left along the joint: exact zeros
+    if screw.turns:
+        return ArticulatedInertia(rest.I * (free @ free.T), rest.H * (free @ every.T), rest.M)
+    return ArticulatedInertia(rest.I, rest.H * (every @ free.T), rest.M * (free @ free.T))
 
 
 def joint_accelerations(
@@ -176,19 +176,3 @@ def joint_accelerations(
         ways = [by_articulated_bodies]
     found = [way(robot, q, v, tau, wrenches, base, spins) for way in ways]
     return cheapest(found, lambda x: [x]) if len(found) > 1 else found[0]
-
-
-@algorithm("a")
-def forward_dynamics(robot: Robot, q, v, tau, *, wrenches=None, base=None):
-    """Joint accelerations from positions, velocities and motor torques of a robot with rigid joints.
-
-    `wrenches` and `base` as in `torque_derivatives`.
-    """
-    if any(robot.elastic):
-        joint = robot.joints[robot.elastic.index(True)].name
-        raise InputError(
-            f"forward_dynamics: joint '{joint}' is elastic, so (q, v) is not its whole state; use "
-            "elastic_forward_dynamics (variable_stiffness_forward_dynamics if it has two motors), robot.rigid() for "
-            "stiff joints, or robot.without_drives() with the elastic torques as tau"
-        )
-    return joint_accelerations(robot, q, v, tau, wrenches, base)

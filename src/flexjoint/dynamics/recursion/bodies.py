@@ -4,7 +4,7 @@
 unchanged: `lump_fixed` merges links on fixed joints into the link that carries them, `regroup` moves to the
 parent whatever of a link's inertia its own joint cannot feel (the base parameters of Gautier and Khalil):
 
-    a revolute link hands over m, h_z and Σ_zz, which turn with neither;
+    a revolute link hands over m, h_z and Σ_zz, the moments of masses on its axis, which the joint does not move;
     a prismatic link hands over all of Σ, which turns with the parent, and keeps m and h.
 
 Internal wrenches do change, so joint wrenches are computed from `bodies` alone.  What the joints themselves add
@@ -27,9 +27,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...drives import ElasticDrive, Motor, RigidDrive
-from ...errors import InputError
-from ...robot import JointKind, Robot
-from ...spatial import Inertia, identity, sx, zeros
+from ...robot import Robot
+from ...spatial import Inertia, Screw, identity, sx, zeros
 from ...types import Matrix, Vector
 
 
@@ -37,7 +36,7 @@ class Body(NamedTuple):
     """A link as the recursions see it; R and p place its frame at q = 0 in the parent's."""
 
     parent: int  # index of another body, -1 for the base
-    kind: JointKind
+    screw: Screw  # how its joint moves it
     coordinate: int | None  # index in q
     R: Matrix
     p: Vector
@@ -76,7 +75,7 @@ def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
     tree = [
         Body(
             parent,
-            link.joint.kind,
+            link.joint.kind.screw,
             coordinate,
             sx(link.joint.rotation),
             sx(link.joint.position),
@@ -144,16 +143,6 @@ def tied_rotors(robot: Robot) -> list[Rotor]:
     return [rotor for rotor in rotors(robot) if not rotor.elastic]
 
 
-def refuse_spinning_rotors(caller: str, robot: Robot, reason: str) -> None:
-    """For algorithms that hold in Spong's model alone."""
-    for rotor in rotors(robot):
-        if rotor.elastic:
-            raise InputError(
-                f"{caller}: in the complete model of '{robot.name}' the rotor of the elastic joint "
-                f"'{robot.joints[rotor.coordinate].name}' {reason}; use robot.with_fidelity('spong')"
-            )
-
-
 def frames(robot: Robot) -> list[Frame]:
     """For each link, the moving body it belongs to after `lump_fixed` and its frame there."""
     found: list[Frame] = []
@@ -187,13 +176,13 @@ def lump_fixed(robot: Robot, links: list[Body] | None = None) -> list[Body]:
     links = bodies(robot) if links is None else links
     merged: list[Body] = []
     for body in links:
-        if body.kind != "fixed":
+        if body.coordinate is not None:
             frame = carried(place[body.parent] if body.parent >= 0 else own_frame(-1), body.R, body.p)
             merged.append(body._replace(parent=frame.body, R=frame.R, p=frame.p))
     for body, frame in zip(links, place):
-        if body.kind == "fixed" and frame.body >= 0:
+        if body.coordinate is None and frame.body >= 0:
             holder = merged[frame.body]
-            merged[frame.body] = holder._replace(inertia=holder.inertia + body.inertia.seen_from(frame.R, frame.p))
+            merged[frame.body] = holder._replace(inertia=holder.inertia + body.inertia.transformed(frame.R, frame.p))
     return merged
 
 
@@ -202,28 +191,12 @@ def regroup(tree: list[Body]) -> list[Body]:
     tree = list(tree)
     for i in range(len(tree) - 1, -1, -1):
         body = tree[i]
-        kept, given = split(body.kind, body.inertia)
+        kept, given = body.screw.split(body.inertia)
         tree[i] = body._replace(inertia=kept)
         if body.parent >= 0:
             parent = tree[body.parent]
-            tree[body.parent] = parent._replace(inertia=parent.inertia + given.seen_from(body.R, body.p))
+            tree[body.parent] = parent._replace(inertia=parent.inertia + given.transformed(body.R, body.p))
     return tree
-
-
-def split(kind: JointKind, inertia: Inertia) -> tuple[Inertia, Inertia]:
-    """(kept, given) of a link's inertia."""
-    m, h, Sigma = inertia
-    if kind == "prismatic":
-        return Inertia(m, h, zeros(3, 3)), Inertia(sx(0.0), zeros(3), Sigma)
-    given_h, given_Sigma = along_z(h, Sigma)
-    return Inertia(sx(0.0), h - given_h, Sigma - given_Sigma), Inertia(m, given_h, given_Sigma)
-
-
-def along_z(h: Vector, Sigma: Matrix) -> tuple[Any, Any]:
-    """The moments of the mass seen as lying on the z axis."""
-    given_h, given_Sigma = zeros(3), zeros(3, 3)
-    given_h[2], given_Sigma[2, 2] = h[2], Sigma[2, 2]
-    return given_h, given_Sigma
 
 
 def rigid_motor_inertia(robot: Robot) -> Any:

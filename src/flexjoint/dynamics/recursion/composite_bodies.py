@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...algorithm.api import algorithm
 from ...robot import Robot
-from ...spatial import Inertia, ca, cross, identity, skew, sx, unit_z, zeros
+from ...spatial import Inertia, ca, cross, skew, sx, zeros
 from ..drivetrain.friction import link_friction
 from ..links import link_dynamics
 from .bodies import Body, Rotor, moving_bodies, rigid_motor_inertia, tied_rotors
@@ -39,10 +38,8 @@ def unit_forces(tree: list[Body], q: Any) -> list[tuple[Any, Any]]:
     forces: list[tuple[Any, Any]] = [(zeros(3), zeros(3))] * len(tree)
     for i in range(len(tree) - 1, -1, -1):
         body, inertia = tree[i], composite[i]
-        if body.kind == "revolute":
-            A, a = skew(unit_z()), zeros(3)
-        else:
-            A, a = zeros(3, 3), unit_z()
+        a, alpha = body.screw.axes
+        A = skew(alpha)
         if body.parent >= 0:
             composite[body.parent] = composite[body.parent] + handed_on(body, inertia, q)
         forces[i] = (inertia.moment(A, zeros(3, 3), a), inertia.force(A, a))
@@ -52,8 +49,7 @@ def unit_forces(tree: list[Body], q: Any) -> list[tuple[Any, Any]]:
 def handed_on(body: Body, inertia: Inertia, q: Any) -> Inertia:
     """A composite body about the frame of its parent."""
     x = q[body.coordinate]
-    moved = inertia.turned(x) if body.kind == "revolute" else inertia.seen_from(identity(), x * unit_z())
-    return moved.seen_from(body.R, body.p)
+    return body.screw.moved(inertia, x).transformed(body.R, body.p)
 
 
 def by_walking(tree: list[Body], q: Any) -> Rows:
@@ -62,7 +58,7 @@ def by_walking(tree: list[Body], q: Any) -> Rows:
     M: Rows = [{} for _ in tree]
     for i, (n, f) in enumerate(unit_forces(tree, q)):
         for j in [i, *ancestors(i, [body.parent for body in tree])]:
-            M[i][j] = (n if tree[j].kind == "revolute" else f)[2]
+            M[i][j] = tree[j].screw.effort(f, n)
             R, p = placed[j]
             f = R @ f
             n = R @ n + cross(p, f)
@@ -76,10 +72,10 @@ def by_projection(tree: list[Body], q: Any) -> Rows:
     M: Rows = [{} for _ in tree]
     screws = []
     for i, ((n, f), (R, p)) in enumerate(zip(unit_forces(tree, q), poses(tree, q))):
-        z, f = R[:, 2], R @ f
+        f = R @ f
         n = R @ n + cross(p, f)
-        turning = tree[i].kind == "revolute"
-        screws.append(ca.vertcat(z, cross(p, z)) if turning else ca.vertcat(zeros(3), z))
+        linear, angular = (R @ x for x in tree[i].screw.axes)
+        screws.append(ca.vertcat(angular, cross(p, angular) + linear))
         path = [i, *ancestors(i, [body.parent for body in tree])]
         row = ca.horzcat(*[screws[j] for j in path]).T @ ca.vertcat(n, f)
         M[i] = {j: row[k] for k, j in enumerate(path)}
@@ -136,8 +132,8 @@ def coupling(tree: list[Body], q: Any, rotor: Rotor) -> dict[int, Any]:
     momentum = rotor.momentum * rotor.axis
     if rotor.body >= 0:
         for i in [rotor.body, *ancestors(rotor.body, [body.parent for body in tree])]:
-            if tree[i].kind == "revolute":
-                column[i] = momentum[2]
+            if tree[i].screw.turns:
+                column[i] = tree[i].screw.turn * momentum[2]
             momentum = joint_pose(tree[i], q)[0] @ momentum
     return column
 
@@ -177,14 +173,9 @@ def ancestors(k: int, parents: Sequence[int]) -> list[int]:
     return path
 
 
-@algorithm("mass_matrix")
-def mass_matrix(robot: Robot, q):
-    """M(q): of the links, with the motors of rigid drives on the diagonal  [EJNEA (1), (46)].
-
-    In the complete model the links contain the rotors they carry, and rigid drives give M + S_r + S_rᵀ + B_r  [Hua].
-    """
-    M, _ = link_mass_matrix(robot, q)
-    full = zeros(robot.n, robot.n)
+def full_matrix(M: Rows) -> Any:
+    """A symmetric matrix from its rows."""
+    full = zeros(len(M), len(M))
     for i, row in enumerate(M):
         for j, value in row.items():
             full[i, j] = full[j, i] = value
@@ -196,7 +187,7 @@ def by_factorization(
 ) -> Any:
     """q'' = M⁻¹(τ − n): composite bodies and one factorization, O(N³) but cheap for few joints.
 
-    Rotors behind springs are not `frozen` to the links: see `elastic_forward.py`.
+    Rotors behind springs are not `frozen` to the links: see `forward.py`.
     """
     M, parents = link_mass_matrix(robot, q, frozen=False)
     check_inertia(robot, [M[i][i] for i in range(robot.n)])

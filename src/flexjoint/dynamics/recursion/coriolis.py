@@ -19,7 +19,7 @@ Christoffel's C does not change under regrouping.  X does: it is taken from the 
 joints part of the link that carries them.  The paper treats revolute joints; a sliding one adds
 d'' z + d' ω_a × z + d_a' ω × z to the acceleration of its link, in all variants.
 
-Rotors of the complete model, rigidly geared to their joints here and behind springs in `coupled.py`, are part of the
+Rotors of the complete model, rigidly geared to their joints or behind springs, are part of the
 bodies that carry them but for their spin, which adds Christoffel's terms in all variants: the mean of its two
 polarizations.
 """
@@ -29,16 +29,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...algorithm.api import algorithm
 from ...robot import Robot
-from ...spatial import Differentiated, Inertia, ca, cross, sx, unit_z, zeros
+from ...spatial import Inertia, ca, cross, zeros
 from ...types import Matrix, Vector
-from ..drivetrain.friction import link_friction
-from .bodies import Body, moving_bodies, rigid_motor_inertia, rotors
-from .composite_bodies import mass_matrix
-from .coriolis_columns import gyration, whole_matrix
-from .energy import Spin, spins, subtree_momenta
-from .kinematics import along_joints, carried_loads, joint_pose, velocities
+from .bodies import Body, moving_bodies, rotors
+from .coriolis_columns import gyration
+from .energy import Spin, subtree_momenta
+from .kinematics import along_joints, carried_loads, joint_pose, screw_rate, velocities
 
 # One sweep ----------------------------------------------------------------------------------------------------------
 
@@ -58,18 +55,17 @@ def two_motions(tree: list[Body], q: Any, v: Any, v_a: Any, a: Any, gravity: Vec
     """From the base outwards."""
     base = TwoMotions(zeros(3), zeros(3), zeros(3), -gravity, zeros(3, 3), zeros(3, 3))
     found: list[TwoMotions] = []
-    z = unit_z()
     for body in tree:
         up = found[body.parent] if body.parent >= 0 else base
         R, p = joint_pose(body, q)
         i = body.coordinate
         omega, omega_a, alpha = R.T @ up.omega, R.T @ up.omega_a, R.T @ up.alpha
         origin = R.T @ (up.a + up.A @ p)  # [DeLuca (LAR'_0)]
-        if body.kind == "revolute":
-            alpha = alpha + v[i] * cross(omega_a, z) + a[i] * z  # [DeLuca (AAR'_0)]
-            omega, omega_a = omega + v[i] * z, omega_a + v_a[i] * z  # [DeLuca (AVR), (AVR*)]
-        elif body.kind == "prismatic":
-            origin = origin + v[i] * cross(omega_a, z) + v_a[i] * cross(omega, z) + a[i] * z
+        if i is not None:
+            linear, angular = body.screw.axes
+            origin = origin + v[i] * cross(omega_a, linear) + v_a[i] * cross(omega, linear) + a[i] * linear
+            alpha = alpha + v[i] * cross(omega_a, angular) + a[i] * angular  # [DeLuca (AAR'_0)]
+            omega, omega_a = omega + v[i] * angular, omega_a + v_a[i] * angular  # [DeLuca (AVR), (AVR*)]
         W = omega_a @ omega.T
         found.append(TwoMotions(omega, omega_a, alpha, origin, acceleration_matrix(alpha, W), W))
     return found
@@ -142,59 +138,8 @@ def energy_gradient(robot: Robot, q: Any, v: Any, spinning: Sequence[Spin]) -> A
     """∂T/∂q_i = (V_i × s_i)·h_i."""
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
-    z = unit_z()
     found = []
-    for body, motion, (linear, angular) in zip(tree, motions, subtree_momenta(tree, q, motions, spinning)):
-        turned = cross(motion.omega, z)
-        if body.kind == "revolute":
-            found.append(ca.dot(turned, angular) + ca.dot(cross(motion.v, z), linear))
-        else:
-            found.append(ca.dot(turned, linear))
+    for body, motion, momentum in zip(tree, motions, subtree_momenta(tree, q, motions, spinning)):
+        linear, angular = screw_rate(body.screw, motion)
+        found.append(ca.dot(angular, momentum[1]) + ca.dot(linear, momentum[0]))
     return ca.vertcat(*found)
-
-
-# Public functions ---------------------------------------------------------------------------------------------------
-
-
-@algorithm("tau")
-def modified_newton_euler(robot: Robot, q, v, v_a, a, *, variant="christoffel"):
-    """NE*(q, v, v_a, a) = M a + C(q, v) v_a + g + D v_a in one sweep  [DeLuca (16)-(20)].
-
-    With v_a = v it is the torque of inverse dynamics on the link side (`torque_derivatives`).  `variant` names the
-    factorization: "christoffel", or the paper's "0001" or "1110"; for all three Ṁ − 2C is skew.
-    """
-    tau = two_velocity_forces(robot, q, TwoSpeeds(v, v_a, a), sx(robot.gravity), variant).links
-    return tau + rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]
-
-
-@algorithm("tau")
-def coriolis_product(robot: Robot, q, v, v_a, *, variant="christoffel"):
-    """C(q, v) v_a in one sweep, without C; Christoffel's is symmetric in v and v_a, C_0001(v) v_a = C_1110(v_a) v."""
-    return two_velocity_forces(robot, q, TwoSpeeds(v, v_a, zeros(robot.n)), zeros(3), variant).links
-
-
-@algorithm("tau")
-def coriolis_transpose_product(robot: Robot, q, v):
-    """C(q, v)ᵀ v = Ṁ v − c = ∂T/∂q in one velocity and one momentum sweep; the same for every C with Ṁ = C + Cᵀ.
-
-    (Cᵀv)_i = (V_i × s_i)·h_i with the velocity V_i of link i, the axis s_i of its joint and the momentum h_i of all
-    that the joint carries.  The transposes of the other fourteen recursions of [DeLuca] give something else; and the
-    three admissible ones differ as soon as Cᵀ meets another vector than v.
-    """
-    return energy_gradient(robot, q, v, spins(robot, v))
-
-
-@algorithm("coriolis_matrix")
-def coriolis_matrix(robot: Robot, q, v, *, variant="christoffel"):
-    """C(q, v) with C v = c and Ṁ = C + Cᵀ  [DeLuca (2), (4), (19)]; `variant` as in `modified_newton_euler`."""
-    spinning = spins(robot, v)
-    return whole_matrix(robot, q, v, spinning, [spin.rotor.coordinate for spin in spinning], variant, robot.n)
-
-
-@algorithm("mass_matrix_rate")
-def mass_matrix_rate(robot: Robot, q, v):
-    """Ṁ = C + Cᵀ along a motion  [DeLuca (4)].
-
-    The mass matrix differentiated: a third of the operations of C + Cᵀ on the LWR, as many on long chains.
-    """
-    return Differentiated(lambda x: mass_matrix.function(robot, x[0]), 1, (2, robot.n))(1, [q, v])

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...errors import InputError
-from ...robot import JointKind, Robot
-from ...spatial import Inertia, ca, cross, skew, sx, unit_z, zeros
-from ...types import Matrix, Vector
+from ...robot import Robot
+from ...spatial import Inertia, Screw, ca, cross, is_zero, skew, sx, total, unit_z, zeros
+from ...types import Matrix, Scalar, Vector
 from .bodies import Body, Rotor, lump_fixed, moving_bodies
 from .composite_bodies import FEW_JOINTS, ancestors, cheapest, handed_on
 from .energy import Spin
-from .kinematics import Velocity, joint_pose, poses, velocities
+from .kinematics import Velocity, joint_pose, poses, screw_rate, velocities
 
 VARIANTS = {"christoffel": 0.0, "0001": -1.0, "1110": 1.0}  # how often X is added
 
@@ -56,7 +56,7 @@ class Flow(NamedTuple):
     def __add__(self, other: Flow) -> Flow:  # type: ignore[override]
         return Flow(*(x + y for x, y in zip(self, other)))
 
-    def seen_from(self, R: Matrix, p: Vector) -> Flow:
+    def transformed(self, R: Matrix, p: Vector) -> Flow:
         """About another frame, in which this one stands at p, turned by R."""
         l = R @ self.l
         return Flow(l, R @ self.P @ R.T + l @ p.T, R @ self.L)
@@ -71,6 +71,14 @@ class Column(NamedTuple):
     u: tuple[Vector, Vector]
     c: tuple[Vector, Vector]
     k: Vector
+
+    def __add__(self, other: Column) -> Column:  # type: ignore[override]
+        u, c = (tuple(x + y for x, y in zip(a, b)) for a, b in ((self.u, other.u), (self.c, other.c)))
+        return Column(u, c, self.k + other.k)
+
+    def scaled(self, factor: Scalar) -> Column:
+        u, c = (tuple(factor * x for x in pair) for pair in (self.u, self.c))
+        return Column(u, c, factor * self.k)
 
 
 def columns(
@@ -87,10 +95,10 @@ def columns(
     found = []
     for i in range(len(tree) - 1, -1, -1):
         body = tree[i]
-        found.append(column_of(body.kind, inertias[i], flows[i], motions[i]))
+        found.append(column_of(body.screw, inertias[i], flows[i], motions[i]))
         if body.parent >= 0:
             inertias[body.parent] = inertias[body.parent] + handed_on(body, inertias[i], q)
-            flows[body.parent] = flows[body.parent] + flows[i].seen_from(*joint_pose(body, q))
+            flows[body.parent] = flows[body.parent] + flows[i].transformed(*joint_pose(body, q))
     return found[::-1]
 
 
@@ -100,14 +108,25 @@ def flow_of(inertia: Inertia, motion: Velocity) -> tuple[Vector, Matrix]:
     return m * motion.v + cross(motion.omega, h), motion.v @ h.T + skew(motion.omega) @ Sigma
 
 
-def column_of(kind: JointKind, inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
+def column_of(screw: Screw, inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
+    """The column of a joint that carries a composite body: J is linear in the joint's motion."""
+    parts = [(screw.slide, sliding_column), (screw.turn, turning_column)]
+    return total(column(inertia, flow, motion).scaled(c) for c, column in parts if not is_zero(c))
+
+
+def sliding_column(inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
+    """J = z,  J' = z'."""
+    z, m, h = unit_z(), inertia.m, inertia.h
+    z1 = cross(motion.omega, z)
+    return Column((m * z, cross(h, z)), (m * z1, cross(h, z1)), cross(flow.l, z))
+
+
+def turning_column(inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
+    """J = z × r,  J' = z' × r + z × (x' − v),  and ∫ r × (z × y) dm = tr(Y) z − Y z with Y = ∫ y rᵀ dm."""
     m, h, Sigma = inertia
     l, P, L = flow
     z = unit_z()
     z1 = cross(motion.omega, z)
-    if kind == "prismatic":  # J = z,  J' = z'
-        return Column((m * z, cross(h, z)), (m * z1, cross(h, z1)), cross(l, z))
-    # J = z × r,  J' = z' × r + z × (x' − v),  and ∫ r × (z × y) dm = tr(Y) z − Y z with Y = ∫ y rᵀ dm
     Q, twist = P - motion.v @ h.T, cross(L, z)
     n = ca.trace(Sigma) * z1 - Sigma @ z1 + ca.trace(Q) * z - Q @ z + twist
     f = cross(z1, h) + cross(z, l - m * motion.v)
@@ -150,11 +169,7 @@ def by_projection(tree: list[Body], q: Any, motions: list[Velocity], found: list
 
 def screws(body: Body, motion: Velocity) -> tuple[Vector, Vector]:
     """Velocity (of the origin, angular) that a unit velocity of the joint gives its body, and its rate."""
-    z, still = unit_z(), zeros(3)
-    z1 = cross(motion.omega, z)
-    if body.kind == "revolute":
-        return ca.vertcat(still, z), ca.vertcat(cross(motion.v, z), z1)
-    return ca.vertcat(z, still), ca.vertcat(z1, still)
+    return ca.vertcat(*body.screw.axes), ca.vertcat(*screw_rate(body.screw, motion))
 
 
 def moved(R: Matrix, p: Vector, free: Vector, bound: Vector) -> tuple[Vector, Vector]:
@@ -173,9 +188,11 @@ def spinning_columns(tree: list[Body], q: Any, motions: list[Velocity], rotor: R
         return found
     a, turned = rotor.momentum * rotor.axis, cross(motions[rotor.body].omega, rotor.momentum * rotor.axis)
     for i in [rotor.body, *ancestors(rotor.body, [body.parent for body in tree])]:
-        if tree[i].kind == "revolute":
-            rate = ca.dot(cross(motions[i].omega, unit_z()), a) + turned[2]  # d/dt (a·z_i)
-            found[i] = turned[2] / 2, rate - turned[2] / 2
+        if tree[i].screw.turns:
+            _, z = tree[i].screw.axes
+            across = ca.dot(z, turned)
+            rate = ca.dot(cross(motions[i].omega, z), a) + across  # d/dt (a·z_i)
+            found[i] = across / 2, rate - across / 2
         R, _ = joint_pose(tree[i], q)
         a, turned = R @ a, R @ turned
     return found

@@ -82,8 +82,11 @@ def terms(tree: list[Body]) -> list[float]:
     for i in range(len(tree) - 1, -1, -1):
         body = tree[i]
         if body.parent >= 0:
-            away = float(ca.norm_2(body.p)) + (1.6 if body.kind == "prismatic" else 0.0)
+            away = float(ca.norm_2(body.p)) + 1.6 * abs(float(body.screw.slide))
             root = max(moment[i], 0.0) ** 0.5 + max(mass[i], 0.0) ** 0.5 * away
             moment[body.parent] += root * root
             mass[body.parent] += mass[i]
-    return [mass[i] if body.kind == "prismatic" else moment[i] for i, body in enumerate(tree)]
+    return [
+        sum(float(c) ** 2 * x for c, x in zip(body.screw, (moment[i], mass[i])) if not is_zero(c))
+        for i, body in enumerate(tree)
+    ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
 from ...errors import InputError
 from ...robot import Robot
-from ...spatial import Differentiated, about_z, ca, cross, identity, unit_z, zeros
+from ...spatial import Screw, TimeDerivatives, ca, cross, identity, zeros
 from ...types import Matrix, Vector
 from .bodies import Body, bodies
 
@@ -32,9 +32,8 @@ def joint_pose(body: Body, q: Any) -> tuple[Matrix, Vector]:
     if body.coordinate is None:
         return body.R, body.p
     x = q[body.coordinate]
-    if body.kind == "revolute":
-        return body.R @ about_z(x), body.p
-    return body.R, body.p + body.R @ (x * unit_z())
+    R = body.R @ body.screw.rotation(x) if body.screw.turns else body.R
+    return R, body.p + body.R @ body.screw.translation(x) if body.screw.slides else body.p
 
 
 def poses(tree: list[Body], q: Any) -> list[Pose]:
@@ -53,10 +52,16 @@ def velocities(tree: list[Body], q: Any, v: Any) -> list[Velocity]:
     for body in tree:
         up = found[body.parent] if body.parent >= 0 else Velocity(identity(), zeros(3), zeros(3))
         R, p = joint_pose(body, q)
-        along_z = v[body.coordinate] * unit_z() if body.coordinate is not None else zeros(3)
-        turning, sliding = (along_z, zeros(3)) if body.kind == "revolute" else (zeros(3), along_z)
-        found.append(Velocity(up.R @ R, R.T @ up.omega + turning, R.T @ (up.v + cross(up.omega, p)) + sliding))
+        rate = v[body.coordinate] if body.coordinate is not None else 0
+        omega = R.T @ up.omega + body.screw.angular(rate)
+        found.append(Velocity(up.R @ R, omega, R.T @ (up.v + cross(up.omega, p)) + body.screw.linear(rate)))
     return found
+
+
+def screw_rate(screw: Screw, motion: Velocity) -> tuple[Vector, Vector]:
+    """Rate of the joint's axes (linear, angular) on a moving body: (v × z turn + ω × z slide, ω × z turn)."""
+    linear, angular = screw.axes
+    return cross(motion.v, angular) + cross(motion.omega, linear), cross(motion.omega, angular)
 
 
 def carried_loads(tree: list[Body], q: Any, loads: list[tuple[Vector, Vector]]) -> list[tuple[Vector, Vector]]:
@@ -73,7 +78,7 @@ def carried_loads(tree: list[Body], q: Any, loads: list[tuple[Vector, Vector]]) 
 
 def along_joints(tree: list[Body], loads: list[tuple[Vector, Vector]]) -> Any:
     """What the joints feel of (f, n): n_z of a turning, f_z of a sliding one."""
-    return ca.vertcat(*[(n if body.kind == "revolute" else f)[2] for body, (f, n) in zip(tree, loads)])
+    return ca.vertcat(*[body.screw.effort(f, n) for body, (f, n) in zip(tree, loads)])
 
 
 @algorithm(Pose)
@@ -93,10 +98,9 @@ def jacobian(robot: Robot, q, *, link=None):
         k = tree[i].coordinate
         if k is None:
             continue
-        z = pose[i].rotation @ unit_z()
-        turning = tree[i].kind == "revolute"
+        linear, angular = (pose[i].rotation @ x for x in tree[i].screw.axes)
         arm = pose[tip].position - pose[i].position
-        columns[k] = ca.vertcat(cross(z, arm), z) if turning else ca.vertcat(z, zeros(3))
+        columns[k] = ca.vertcat(cross(angular, arm) + linear, angular)
     return ca.horzcat(*columns)
 
 
@@ -109,5 +113,5 @@ def jacobian_derivatives(robot: Robot, q, *higher, order=1, link=None):
             f"jacobian_derivatives of order {order} needs q and its first {order} derivatives, "
             f"{len(higher)} derivatives were given"
         )
-    J = Differentiated(lambda x: jacobian.function(robot, x[0], link=link), order, (order + 1, robot.n))
+    J = TimeDerivatives(lambda x: jacobian.function(robot, x[0], link=link), order, (order + 1, robot.n))
     return [J(k, stack[: k + 1]) for k in range(order + 1)]

@@ -1,30 +1,35 @@
-"""Jets of order 2 in vector registers: x, x', x'' in the lanes of one packed value (compiler/packing.py).
+"""Jets of order 2 in vector registers: x, x', x'' in the lanes of one packed value (compiler/ir/packing.py).
 
 Whatever acts on each derivative alike (body constants, rotations, sums) acts on a packed jet as on a number, so the
-recursion is that of newton_euler.py.  What mixes derivatives is here, by shifts (x, x', x'') → (0, x, x') or (0, 0, x).
+recursion is that of newton_euler.py.  What mixes derivatives stands here, by shifts (x, x', x'') → (0, x, x') or
+(0, 0, x).
 
-The angular velocity, wanted to order 3, comes as [(ω, ω, ω), (ω', ω'', ω''')].
+The angular velocity, needed to order 3, is kept as [(ω, ω, ω), (ω', ω'', ω''')].
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from ...compiler.ir import packing
 from ...compiler.ir.packing import lane, pack, shuffled
-from ...spatial import about_z, ca, cross, identity, symmetric, unit_z, vector
-from ...types import Jet, Matrix, Vector
+from ...spatial import ca, cross, identity, symmetric, unit_z, vector, zeros
+from ...types import Expression, Jet, Matrix, Scalar, Stack, Vector
 from .bodies import Body
+from .newton_euler import Load, Motion, backward_recursion, forward_recursion
 
 ORDER = 2
-LANES = X, DX, DDX, ZERO = 0, 2, 1, 3  # shifts by two stay within a half of the register: 3 % of the elastic 7R's time
+PACKED_JOINTS = 100  # beyond, a loop: at N = 100 packed code takes 7.4 µs, a loop 10.4, but half as long to compile
+LANES = X, DX, DDX, ZERO = 0, 2, 1, 3  # a shift by two stays in one half of the register: 3 % of the elastic 7R's time
 
 
-def packed(x: Any, dx: Any, ddx: Any) -> Any:
+def packed(x: Scalar, dx: Scalar, ddx: Scalar) -> Scalar:
+    """(x, x', x'') as one packed value."""
     return pack(x, ddx, dx, 0)
 
 
-def order(x: Any, k: int) -> Any:
+def order(x: Scalar, k: int) -> Scalar:
     """The k-th derivative in a packed jet."""
     return lane(x, LANES[k])
 
@@ -35,6 +40,7 @@ def orders(jet: Jet) -> Jet:
 
 
 def constant(x: Vector) -> Vector:
+    """(x, 0, 0)."""
     return each(x, lambda y: packed(y, 0, 0))
 
 
@@ -48,20 +54,21 @@ def shift_twice(x: Vector) -> Vector:
     return each(x, lambda y: packed(0, 0, order(y, 0)))
 
 
-def each(x: Matrix, function: Callable[[Any], Any]) -> Matrix:
+def each(x: Matrix, function: Callable[[Scalar], Scalar]) -> Matrix:
+    """A matrix with `function` applied to every element."""
     return ca.reshape(ca.vertcat(*(function(y) for y in ca.vertsplit(ca.vec(x)))), *x.shape)
 
 
-def product(bilinear: Callable[[Any, Any], Any], x: Any, y: Any) -> Any:
+def product(bilinear: Callable[[Expression, Expression], Expression], x: Expression, y: Expression) -> Expression:
     """Leibniz' rule: (xy, x'y + xy', x''y + 2x'y' + xy'')."""
 
-    def value(z: Any) -> Any:
+    def value(z: Expression) -> Expression:
         return each(z, lambda e: shuffled(e, (X, X, X, ZERO)))
 
-    def rates(z: Any) -> Any:
+    def rates(z: Expression) -> Expression:
         return each(z, lambda e: packed(0, order(e, 1), order(e, 2)))
 
-    def rate(z: Any) -> Any:
+    def rate(z: Expression) -> Expression:
         return each(z, lambda e: packed(0, 0, order(e, 1)))
 
     return bilinear(value(x), y) + bilinear(rates(x), value(y)) + bilinear(2 * rate(x), rate(y))
@@ -73,7 +80,7 @@ def outer_square(omega: Jet) -> Jet:
     rates, rate = shift(alpha), shift_twice(alpha)
     jet = to_order_2(omega)
 
-    def entry(i: int, j: int) -> Any:
+    def entry(i: int, j: int) -> Scalar:
         if i == j:
             return w[i] * (jet[i] + rates[i]) + 2 * rate[i] * rate[i]
         return w[i] * jet[j] + rates[i] * w[j] + 2 * rate[i] * rate[j]
@@ -87,43 +94,55 @@ def to_order_2(omega: Jet) -> Vector:
     return vector(*(packed(order(x, 0), order(dx, 1), order(dx, 2)) for x, dx in zip(w, rates)))
 
 
-class PackedStep(NamedTuple):
-    """What newton_euler.Step is, for packed jets."""
+class PackedJointMotion(NamedTuple):
+    """The motion of a joint in packed jets; the methods are those of `joint_jets.JointJets`."""
 
     R: Matrix
-    q: Sequence[Any]  # [q, q', ... q'''']
-    turns: bool
+    angle: Sequence[Scalar]  # [q, q', ... q''''] of the rotation about z; empty without rotation
+    height: Sequence[Scalar]  # [d, d', ... d''''] of the translation along z; empty without translation
 
     @property
     def rates(self) -> Jet:
-        _, q1, q2, q3, q4 = self.q
-        return [packed(q1, q1, q1), packed(q2, q3, q4)] if self.turns else []
+        if not self.angle:
+            return []
+        _, q1, q2, q3, q4 = self.angle
+        return [packed(q1, q1, q1), packed(q2, q3, q4)]
 
-    def turn(self, u: Jet) -> Jet:
-        if not self.turns:
+    def into(self, u: Jet) -> Jet:
+        if not self.angle:
             return u
-        return self._turned_omega(*u) if len(u) == 2 else self._turned(self.R.T, 1, *u)
+        return self._rotated_omega(*u) if len(u) == 2 else self._rotated(self.R.T, 1, *u)
 
-    def turn_back(self, u: Jet) -> Jet:
-        return self._turned(self.R, -1, *u) if self.turns else u
+    def out_of(self, u: Jet) -> Jet:
+        return self._rotated(self.R, -1, *u) if self.angle else u
 
-    def _turned(self, R: Matrix, sense: int, u: Vector) -> Jet:
+    def acceleration(self, A: Jet, omega: Jet) -> Jet:
+        d, d1, d2 = (packed(*self.height[k : k + 3]) * unit_z() for k in range(3))
+        return [product(lambda x, y: x @ y, A[0], d) + 2 * product(cross, to_order_2(omega), d1) + d2]
+
+    def lever(self, F: Jet) -> Jet:
+        return [product(cross, packed(*self.height[:3]) * unit_z(), F[0])]
+
+    def outer_square(self, omega: Jet) -> Jet:
+        return outer_square(omega)
+
+    def _rotated(self, R: Matrix, sense: int, u: Vector) -> Jet:
         """In the plane y = e^(−iq) u.  With rₖ = e^(−iq) u⁽ᵏ⁾ that is
 
         y = r₀,  y' = r₁ − iq' r₀,  y'' = r₂ − 2iq' r₁ − (iq'' + q'²) r₀.
         """
-        _, q1, q2, *_ = self.q
+        _, q1, q2, *_ = self.angle
         return [mixed(R @ u, sense, q1 * packed(0, 1, 2), packed(0, 0, q2), packed(0, 0, q1 * q1))]
 
-    def _turned_omega(self, w: Vector, alpha: Vector) -> Jet:
+    def _rotated_omega(self, w: Vector, alpha: Vector) -> Jet:
         """The same for y', y'', y''' of y = e^(−iq) ω, in two steps:
 
         p₁ = r₁ − iq' r₀,  p₂ = r₂ − (iq'' − q'²) r₀,  p₃ = r₃ − (i(q''' − q'³) − 3q'q'') r₀,
         y' = p₁,  y'' = p₂ − 2iq' p₁,  y''' = p₃ − 3iq' p₂ − 3(iq'' + q'²) p₁.
 
-        ω is known long before its derivatives, so that their shifts wait for one rotation and nothing else.
+        ω is known long before its derivatives, so their shifts wait for one rotation only.
         """
-        _, q1, q2, q3, _ = self.q
+        _, q1, q2, q3, _ = self.angle
         square = q1 * q1
         turned, along = packed(q1, q2, q3 - q1 * square), packed(0, square, 3 * q2 * q1)
         R = self.R.T
@@ -135,17 +154,8 @@ class PackedStep(NamedTuple):
         )
         return [r, mixed(p, 1, q1 * packed(0, 2, 3), packed(0, 0, 3 * q2), 3 * packed(0, 0, square))]
 
-    def carried(self, A: Jet, omega: Jet) -> Jet:
-        """A d + 2 ω × d' + d''."""
-        d, d1, d2 = (packed(*self.q[k : k + 3]) * unit_z() for k in range(3))
-        return [product(lambda x, y: x @ y, A[0], d) + 2 * product(cross, to_order_2(omega), d1) + d2]
 
-    def lever(self, F: Jet) -> Jet:
-        """d × F."""
-        return [product(cross, packed(*self.q[:3]) * unit_z(), F[0])]
-
-
-def mixed(r: Vector, sense: int, first: Any, second: Any, square: Any) -> Vector:
+def mixed(r: Vector, sense: int, first: Scalar, second: Scalar, square: Scalar) -> Vector:
     """r − i·first·(0, r, r') − (i·second + square)·(0, 0, r) in the plane; with +i if the sense is −1."""
     x, y, z = ca.vertsplit(r)
     (x1, y1, _), (x2, y2, _) = ca.vertsplit(shift(r)), ca.vertsplit(shift_twice(r))
@@ -154,7 +164,24 @@ def mixed(r: Vector, sense: int, first: Any, second: Any, square: Any) -> Vector
     return vector(x - square * x2 - second * y2 - first * y1, y - square * y2 + second * x2 + first * x1, z)
 
 
-def joint_step(body: Body, q: Sequence[Any]) -> PackedStep:
-    jet = [x[body.coordinate] for x in q[: ORDER + 3]]
-    turns = body.kind == "revolute"
-    return PackedStep(about_z(jet[0]) if turns else identity(), jet, turns)
+def joint_motion(body: Body, q: Stack) -> PackedJointMotion:
+    """The motion of a body's joint, from the stack [q, q', ...] of all joints."""
+    screw, jet = body.screw, [x[body.coordinate] for x in q[: ORDER + 3]]
+    angle = [screw.turn * x for x in jet] if screw.turns else []
+    return PackedJointMotion(screw.rotation(jet[0]), angle, [screw.slide * x for x in jet] if screw.slides else [])
+
+
+# The recursion ------------------------------------------------------------------------------------------------------
+
+
+def may_be_packed(joints: int, order: int) -> bool:
+    """Whether packed jets serve the recursion, if no wrench acts on the robot and its base rests."""
+    return packing.allowed() and order == ORDER and 1 < joints <= PACKED_JOINTS
+
+
+def packed_newton_euler(tree: list[Body], q: Stack, gravity: Vector) -> list[Load]:
+    """Load per joint of `newton_euler` at order 2 in packed jets, without wrenches and on a resting base."""
+    joints = [joint_motion(body, q) for body in tree]
+    rest = Motion(identity(), [zeros(3)] * 2, [constant(-gravity)], [zeros(3, 3)], [zeros(3, 3)])
+    _, loads = forward_recursion(tree, joints, rest)
+    return backward_recursion(tree, joints, loads)

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
 from ...algorithm.signals import SIZES
 from ...errors import InputError
 from ...numerics import column_basis, evaluate, product
 from ...robot import Joint, Link, Robot, a_robot
-from ...spatial import Inertia, ca, cross, is_symbolic, sx, symmetric, unit_z, zeros
+from ...spatial import Inertia, ca, cross, is_symbolic, is_zero, sx, symmetric, zeros
 from ...types import Vector
 from .bodies import Body, bodies, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions
@@ -47,11 +47,6 @@ BASE: dict[str, Callable[[Inertia], Any]] = {
     "Sigma_yz": lambda x: x.Sigma[1, 2],
     "I_zz": lambda x: x.Sigma[0, 0] + x.Sigma[1, 1],
 }
-SLIDING, TURNING = (
-    ("m", "h_x", "h_y", "h_z"),
-    ("h_x", "h_y", "Sigma_xx", "Sigma_xy", "Sigma_xz", "Sigma_yy", "Sigma_yz"),
-)
-FIRST_SLIDING, FIRST_TURNING = ("m",), ("h_x", "h_y", "I_zz")  # that does not turn, or about its own axis alone
 ROBOTS_KEPT = 64
 INDEPENDENT = 1e-7  # what of a unit column lies outside the span of others: 1e-16, or on the robots tried 0.1 and more
 
@@ -95,8 +90,7 @@ def body_jacobians(tree: list[Body], q: Any) -> list[dict[int, tuple[Vector, Vec
         above = found[body.parent] if body.parent >= 0 else {}
         moved = {i: (R.T @ (v + cross(w, p)), R.T @ w) for i, (v, w) in above.items()}
         if body.coordinate is not None:
-            z, still = unit_z(), zeros(3)
-            moved[body.coordinate] = (still, z) if body.kind == "revolute" else (z, still)
+            moved[body.coordinate] = body.screw.axes
         found.append(moved)
     return found
 
@@ -197,15 +191,18 @@ def base_parts(robot: Robot) -> tuple[Part, ...]:
 
 
 def kept_names(tree: list[Body]) -> list[tuple[str, ...]]:
-    """What each body keeps in `regroup`, or less where it turns about one axis alone."""
+    """What each body keeps in `regroup`; less if it does not rotate, or only about the axis of its own joint."""
+    some = Inertia(ca.SX.sym("m"), ca.SX.sym("h", 3), ca.SX.sym("Sigma", 3, 3))
     rates = ca.SX.sym("v", len(tree))
     found: list[tuple[str, ...]] = []
     for body, motion in zip(tree, velocities(tree, ca.SX.sym("q", len(tree)), rates)):
-        turning = ca.sparsify(motion.omega)
-        if body.kind == "prismatic":
-            found.append(SLIDING if turning.nnz() else FIRST_SLIDING)
-        else:
-            found.append(TURNING if turning[:2].nnz() else FIRST_TURNING)
+        kept, omega = body.screw.split(some)[0], ca.sparsify(motion.omega)
+        names = tuple(name for name, value in BASE.items() if name != "I_zz" and not is_zero(value(kept)))
+        if not omega.nnz():
+            names = tuple(name for name in names if name == "m")
+        elif body.screw.turns and not omega[:2].nnz():
+            names = (*(name for name in names if name in ("m", "h_x", "h_y")), "I_zz")
+        found.append(names)
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm.api import algorithm
+from flexjoint.algorithm.algorithm import algorithm
 from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir import packing
 from flexjoint.compiler.ir.program import LANES, Array

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm.api import kernel_of
+from flexjoint.algorithm.compile import kernel_of
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.pipeline import trace
 
@@ -24,7 +24,7 @@ def user_written(answer, outputs="tau"):
     def law(robot, q):
         return answer(q)
 
-    return fj.Algorithm(law, outputs)
+    return fj.algorithm.Algorithm(law, outputs)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import casadi as ca
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.algorithm.api import program_of
+from flexjoint.algorithm.compile import program_of
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.compiler.ir.scan import scan
@@ -70,7 +70,7 @@ def test_what_depends_on_more_stays():
 
 def test_gravity_at_the_goal_is_precomputed_for_batches():
     robot = fj.load("kuka_lwr")
-    loop = ClosedLoop(robot, fj.MotorPD(robot, [1000.0, 50.0]), 1e-4)
+    loop = ClosedLoop(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), 1e-4)
     assert loop_kernel(loop, SINGLE).precomputation is None
     parts = loop_kernel(loop, BATCH)
     whole = loop_kernel(loop, BATCH._replace(least=np.inf)).kernel

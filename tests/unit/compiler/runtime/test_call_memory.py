@@ -14,7 +14,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import flexjoint as fj
-from flexjoint.algorithm.api import kernel_of, program_of
+from flexjoint.algorithm.compile import kernel_of, program_of
 from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.scan import scan
@@ -141,7 +141,7 @@ class Pair(NamedTuple):
 @pytest.mark.parametrize("rows", [2, 40, 70])
 def test_a_stack_behind_a_plain_result(rows):
     """Layers come first in the array of a stack, wherever it stands among the results."""
-    kernel = fj.compile(fj.Algorithm(lambda robot, q, v: (q + v, [q, 2 * v]), Pair), ROBOT)
+    kernel = fj.compile(fj.algorithm.Algorithm(lambda robot, q, v: (q + v, [q, 2 * v]), Pair), ROBOT)
     q, v = RNG.normal(size=(2, rows, 3))
     found = kernel(q, v)
     assert np.array_equal(found.q, q + v) and np.array_equal(found.tau, [q, 2 * v])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm import api
+from flexjoint.algorithm import algorithm as api
 
 Q = np.array([0.3])
 
@@ -28,7 +28,7 @@ def torque(mass):
 def forgetful(monkeypatch):
     """An algorithm of its own that keeps one kernel."""
     monkeypatch.setattr(api, "KERNELS_KEPT", 1)
-    return fj.Algorithm(fj.gravity_torque.function, "tau")
+    return fj.algorithm.Algorithm(fj.gravity_torque.function, "tau")
 
 
 def test_a_call_from_a_robots_finalizer(forgetful):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.algorithm import api
+from flexjoint.algorithm import algorithm as api
 from support.errors import relative_error
 from support.evaluate import evaluate
 
@@ -42,10 +42,10 @@ def reference(algorithm, robot, *arrays, **options):
 
 
 def test_robots_are_of_the_kinds_these_tests_need():
-    assert {joint.kind for joint in RIGID.joints} == {"revolute", "prismatic"}
-    assert RIGID.joints[0].kind == "revolute"
+    assert {joint.kind.name for joint in RIGID.joints} == {"revolute", "prismatic"}
+    assert RIGID.joints[0].kind.name == "revolute"
     assert len(RIGID.links) > RIGID.n
-    assert sum(ELASTIC.elastic) == 1
+    assert sum(ELASTIC.compliant) == 1
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_robots_are_of_the_kinds_these_tests_need():
         (fj.mass_matrix, 1, (3, 3), {}),
         (fj.generalized_momentum, 2, (3,), {}),
         (fj.kinetic_energy, 2, (), {}),
-        (fj.potential_energy, 1, (), {}),
+        (fj.gravity_energy, 1, (), {}),
         (fj.jacobian, 1, (6, 3), {}),
         (fj.jacobian, 1, (6, 3), {"link": "link2"}),
         (fj.joint_wrenches, 3, (len(RIGID.links), 6), {}),
@@ -68,7 +68,7 @@ def test_robots_are_of_the_kinds_these_tests_need():
         (fj.jacobian_derivatives, 2, (2, 6, 3), {}),
         (fj.jacobian_derivatives, 3, (3, 6, 3), {"order": 2}),
     ],
-    ids=lambda x: x.__name__ if isinstance(x, fj.Algorithm) else None,
+    ids=lambda x: x.__name__ if isinstance(x, fj.algorithm.Algorithm) else None,
 )
 def test_value_and_shape(algorithm, count, shape, options):
     arrays = np.random.default_rng(2).normal(size=(count, 3))
@@ -81,8 +81,8 @@ def test_value_and_shape(algorithm, count, shape, options):
 
 def test_named_results():
     q, v = np.random.default_rng(3).normal(size=(2, 3))
-    pose, momentum = fj.forward_kinematics(RIGID, q), fj.momentum(RIGID, q, v)
-    assert type(pose) is fj.Pose and type(momentum) is fj.Momentum
+    pose, momentum = fj.forward_kinematics(RIGID, q), fj.spatial_momentum(RIGID, q, v)
+    assert type(pose) is fj.dynamics.Pose and type(momentum) is fj.dynamics.SpatialMomentum
     assert (pose.rotation.shape, pose.position.shape) == ((3, 3), (3,))
     assert (momentum.linear.shape, momentum.angular.shape) == ((3,), (3,))
     expected = reference(fj.forward_kinematics, RIGID, q)
@@ -202,7 +202,7 @@ def test_wrong_calls(motion):
         fj.inverse_dynamics(q, v, a)
     with pytest.raises(fj.InputError, match="takes 1 arrays, 2 were given"):
         fj.mass_matrix(RIGID, q, v)
-    with pytest.raises(fj.InputError, match="no keyword speed; it knows wrenches, base, out"):
+    with pytest.raises(fj.InputError, match="no keyword speed; it knows stiffness, wrenches, base, warm_start, out"):
         fj.inverse_dynamics(RIGID, q, v, a, speed=v)
     with pytest.raises(fj.InputError, match=r"missing: q$"):
         fj.inverse_dynamics(RIGID, v=v, a=a)
@@ -221,7 +221,7 @@ def test_wrong_calls(motion):
 
 
 def test_too_few_derivatives_names_the_elastic_joint(motion):
-    name = ELASTIC.joints[ELASTIC.elastic.index(True)].name
+    name = ELASTIC.joints[ELASTIC.compliant.index(True)].name
     with pytest.raises(fj.InputError, match=f"joint '{name}' is elastic .* 4 derivatives, 2 derivatives were given"):
         fj.inverse_dynamics(ELASTIC, *motion)
 
@@ -230,6 +230,82 @@ def test_more_derivatives_than_needed_are_not_used(motion):
     rng = np.random.default_rng(5)
     expected = fj.inverse_dynamics(RIGID, *motion)
     assert np.array_equal(fj.inverse_dynamics(RIGID, *motion, *rng.normal(size=(2, 3))), expected)
+
+
+# Forms --------------------------------------------------------------------------------------------------------
+
+
+def test_drives_decide_what_a_call_takes(motion):
+    q, v, tau = motion
+    assert isinstance(fj.forward_dynamics(RIGID, q, v, tau), np.ndarray)
+    assert type(fj.forward_dynamics(ELASTIC, q, v, q, v, tau)) is fj.dynamics.Accelerations
+    needs = "forward_dynamics needs q, v, theta, theta_v, tau for 'elastic', whose joint .* is elastic"
+    for arrays, named, missing in (((q, v), {"theta_v": v, "tau": tau}, "theta"), ((q, v, tau), {}, "theta_v, tau")):
+        with pytest.raises(fj.InputError, match=f"{needs}; missing: {missing}$"):
+            fj.forward_dynamics(ELASTIC, *arrays, **named)
+    takes = "forward_dynamics takes q, v, tau for 'rigid', which has no springs"
+    with pytest.raises(fj.InputError, match=f"{takes}; 5 arrays were given"):
+        fj.forward_dynamics(RIGID, q, v, q, v, tau)
+    with pytest.raises(fj.InputError, match=f"{takes}; surplus: theta, theta_v"):
+        fj.forward_dynamics(RIGID, q, v, theta=q, theta_v=v, tau=tau)
+    with pytest.raises(fj.InputError, match="forward_dynamics: tau given twice, by position and by keyword"):
+        fj.forward_dynamics(RIGID, q, v, tau, tau=tau)
+
+
+def test_options_decide_what_a_call_takes(motion):
+    q, v, theta_v = motion
+    plain = fj.generalized_momentum(ELASTIC, q, v)
+    over_all = fj.generalized_momentum(ELASTIC, q, v, theta_v, motors=True)
+    assert np.array_equal(fj.generalized_momentum(ELASTIC, q, v, motors=False), plain)
+    M = fj.mass_matrix(ELASTIC, q, motors=True)
+    behind = list(ELASTIC.motors_behind_springs)
+    assert M.shape == (3 + len(behind),) * 2
+    assert relative_error(M[:3] @ np.concatenate([v, theta_v[behind]]), over_all.links) < 1e-14
+    assert relative_error(M[3:] @ np.concatenate([v, theta_v[behind]]), over_all.motors[behind]) < 1e-14
+    with pytest.raises(fj.InputError, match="needs q, v, theta_v for 'elastic', with motors=True; missing: theta_v"):
+        fj.generalized_momentum(ELASTIC, q, v, motors=True)
+    with pytest.raises(fj.InputError, match="motors must be True or False, not 1"):
+        fj.mass_matrix(ELASTIC, q, motors=1)
+    kernel = fj.compile(fj.generalized_momentum, ELASTIC, motors=True)
+    assert [x.name for x in kernel.inputs] == ["q", "v", "theta_v"]
+    assert [x.name for x in kernel.outputs] == ["links", "motors"]
+
+
+VSA = fj.load("vsa_3r")
+
+
+def test_keyword_arrays():
+    """A stack and single arrays, by keyword and in compiled kernels; the motors of a robot by their names."""
+    rest, sigma = np.zeros((5, 3)), [np.full(3, 1000.0), np.zeros(3), np.zeros(3)]
+    tau = fj.inverse_dynamics(VSA, *rest, stiffness=sigma)
+    assert tau.shape == (6,)
+    kernel = fj.compile(fj.inverse_dynamics, VSA, stiffness=3)
+    assert [x.name for x in kernel.inputs[5:]] == ["stiffness[0]", "stiffness[1]", "stiffness[2]"]
+    assert np.array_equal(kernel(*rest, *sigma), tau) and kernel.outputs[0].labels == VSA.motor_names
+    assert fj.inverse_dynamics(VSA, *rest, stiffness=np.array(sigma)).shape == (6,)
+    for wrong, message in (
+        (None, "stiffness is missing: joint 'joint1' has variable stiffness"),
+        (sigma[:2], "stiffness has 2 arrays: joint 'joint1'"),
+        (1000.0, r"stiffness must be a stack \[x, x', ...\] of arrays"),
+    ):
+        with pytest.raises(fj.InputError, match=message):
+            fj.inverse_dynamics(VSA, *rest, stiffness=wrong)
+    with pytest.raises(fj.InputError, match="stiffness must be the length of the stack here, not True"):
+        fj.compile(fj.inverse_dynamics, VSA, stiffness=True)
+    with pytest.raises(fj.InputError, match="warm_start must be True here"):
+        fj.compile(fj.inverse_dynamics, VSA, stiffness=3, warm_start=6)
+
+
+def test_motors_of_variable_stiffness_are_coordinates(motion):
+    """[[M, 0], [0, B]] with both motors of each joint."""
+    M = fj.mass_matrix(VSA, motion[0], motors=True)
+    inertias = [x for k in (0, 1) for x in (joint.drive.motors[k].inertia for joint in VSA.joints)]
+    assert np.array_equal(M[:3, :3], fj.mass_matrix(VSA, motion[0]))
+    assert np.array_equal(M[3:, 3:], np.diag(inertias)) and not np.any(M[:3, 3:])
+    theta_v = np.arange(6.0)
+    energy = fj.kinetic_energy(VSA, *motion[:2], theta_v, motors=True)
+    speeds = np.concatenate([motion[1], theta_v])
+    assert relative_error(energy, speeds @ M @ speeds / 2) < 1e-14
 
 
 # Groups -------------------------------------------------------------------------------------------------------
@@ -308,7 +384,7 @@ def test_out_of_a_batch_of_stacks_and_of_named_results(batch):
     assert np.array_equal(out, fj.torque_derivatives(RIGID, *stack, order=2))
     R, p = np.empty((3, 3)), np.empty(3)
     pose = fj.forward_kinematics(RIGID, batch[0, 0], out=(R, p))
-    assert type(pose) is fj.Pose and pose.rotation is R and pose.position is p
+    assert type(pose) is fj.dynamics.Pose and pose.rotation is R and pose.position is p
     assert np.array_equal(p, fj.forward_kinematics(RIGID, batch[0, 0]).position)
 
 
@@ -446,7 +522,7 @@ def test_symbols_in_expressions_out(motion):
     assert isinstance(tau, ca.SX) and tau.shape == (3, 1)
     found = np.ravel(ca.Function("tau", [q, v, a], [tau])(*motion).full())
     assert relative_error(found, fj.inverse_dynamics(RIGID, *motion)) < 1e-13
-    assert isinstance(fj.forward_kinematics(RIGID, q), fj.Pose)
+    assert isinstance(fj.forward_kinematics(RIGID, q), fj.dynamics.Pose)
     assert [type(x) for x in fj.torque_derivatives(RIGID, q, v, a)] == [ca.SX]
 
 
@@ -465,7 +541,6 @@ def test_what_is_differentiated_composes_too(motion):
     q, v = ca.sin(s * ca.DM(motion[0])), motion[0] * ca.cos(s * ca.DM(motion[0]))
     for function, rate in (
         (fj.mass_matrix, fj.mass_matrix_rate(RIGID, q, v)),
-        (fj.coupled_mass_matrix, fj.coupled_mass_matrix_rate(RIGID, q, v)),
         (fj.jacobian, fj.jacobian_derivatives(RIGID, q, v)[1]),
     ):
         wanted = ca.jacobian(ca.vec(function(RIGID, q)), s)
@@ -533,7 +608,7 @@ def pendulum(mass):
 
 def test_the_kernels_kept_are_bounded(monkeypatch):
     monkeypatch.setattr(api, "KERNELS_KEPT", 3)
-    algorithm = fj.Algorithm(fj.gravity_torque.function, "tau")
+    algorithm = fj.algorithm.Algorithm(fj.gravity_torque.__wrapped__, "tau")
     q = np.array([0.3])
     first = fj.compile(algorithm, pendulum(1.0))
     for mass in (2.0, 3.0):
@@ -574,7 +649,7 @@ def test_threads_share_the_first_compilation():
     found = {}
 
     def work(k):
-        found[k] = [float(fj.potential_energy(robots[(k + j) % 3], np.array([0.4]))) for j in range(3)]
+        found[k] = [float(fj.gravity_energy(robots[(k + j) % 3], np.array([0.4]))) for j in range(3)]
 
     run_threads(work, 4)
     for k in range(4):

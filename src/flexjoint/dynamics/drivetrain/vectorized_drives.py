@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from ...checks import is_number
 from ...compiler.ir.packing import pack
-from ...robot import is_number
 from ...spatial import is_symbolic, is_zero
 
 

@@ -1,4 +1,6 @@
-"""Which stiffness goes with which torque: the ends of the branches of [VSANEA (14)], along a motion too.
+"""Stiffness that joints of variable stiffness can have at a torque, alone and along a motion  [VSANEA (14)].
+
+The feasible range lies between the ends of the solution curve (`solution_curve.py`).
 
 The least stiffness is where motion and stiffness can no longer be set apart (det A = 0), or where the springs no longer
 bear the torque; the greatest where a deflection reaches the end of its range, or what the drive allows.
@@ -11,83 +13,99 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from ...algorithm.api import algorithm
+from ...algorithm.algorithm import algorithm
 from ...drives import VariableStiffnessDrive
-from ...drives.variable import Setting
+from ...drives.variable import OperatingPoint
 from ...errors import InputError
 from ...numerics.roots import root_of_increasing
 from ...robot import Robot
 from ...spatial import ca, zeros
+from ...types import Expression, FloatArray, Scalar
 from ..links import torque_derivatives
-from .branches import connected
-from .settings import branch_of
+from ..loads import Wrenches
+from .equilibrium import curve_of
+from .solution_curve import connected
 
-BISECTIONS = 60  # to the ends of the branch
-EDGE = 1e-9  # of the span: so far inside its ends is a branch looked at
-GRID = 65  # torques, and deflections a side, that are looked at before an end is bisected
+BISECTIONS = 60  # to the ends of the curve
+EDGE = 1e-9  # of the span: so far inside its ends is a curve looked at
+GRID = 65  # torques, and deflections per motor, that are tried before an end is bisected
 NEXT_TO = 1e-6  # of a stiffness: so close to the least, the determinant may be what is too small
 
 
 class StiffnessBand(NamedTuple):
-    """Least and greatest stiffness of each joint; NaN where there is none to choose."""
+    """Least and greatest stiffness of each joint, (..., n), Nm/rad or N/m; NaN where there is none to choose."""
 
-    lower: Any
-    upper: Any
+    lower: Expression | FloatArray
+    upper: Expression | FloatArray
 
 
 class TorqueBand(NamedTuple):
-    """Least and greatest torque on the link of each joint; NaN where there is none."""
+    """Least and greatest torque on the link of each joint, (..., n), Nm or N; NaN where there is none."""
 
-    lower: Any
-    upper: Any
+    lower: Expression | FloatArray
+    upper: Expression | FloatArray
 
 
-def feasible_stiffness(robot: Robot, tau_e: Any) -> StiffnessBand:
-    """The stiffnesses that joints can have at the torques `tau_e` (..., n) on their links.
+def feasible_stiffness(robot: Robot, tau_e: ArrayLike) -> StiffnessBand:
+    """Least and greatest stiffness that joints can have at a torque on their links.
 
-    The least is where motion and stiffness can no longer be set apart, the greatest where a spring reaches its `reach`.
-    NaN at joints whose stiffness cannot be set, and where no stiffness goes with the torque.
+    The least is where motion and stiffness can no longer be set independently, the greatest where a spring reaches its
+    `reach`.
+
+    Args:
+        robot: A robot with joints of variable stiffness.
+        tau_e: Torque on the links, (..., n), Nm or N.
+
+    Returns:
+        StiffnessBand(lower, upper), (..., n); NaN at joints whose stiffness cannot be set, and where no stiffness goes
+        with the torque.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.dynamics.feasible_stiffness(fj.load("vsa_3r"), [0.0, 10.0, 20.0]).lower.round()
+        array([800., 802., 807.])
     """
     rows = np.asarray(tau_e, dtype=float)
-    band = ends_of_branches(robot, rows)
-    chosen = np.asarray(robot.antagonistic) & (band.lower < band.upper)
+    band = _stiffness_ends(robot, rows)
+    chosen = np.asarray(robot.variable_stiffness) & (band.lower < band.upper)
     return StiffnessBand(*(np.where(chosen, x, math.nan) for x in band))
 
 
 @algorithm(StiffnessBand)
-def ends_of_branches(robot: Robot, tau_e):
-    """Least and greatest stiffness; both 0 where there is no such thing."""
-    joints = [i for i, chosen in enumerate(robot.antagonistic) if chosen]
+def _stiffness_ends(robot: Robot, tau_e: Expression) -> StiffnessBand:
+    """Least and greatest stiffness; both 0 where no stiffness is feasible."""
+    joints = [i for i, chosen in enumerate(robot.variable_stiffness) if chosen]
     band = StiffnessBand(zeros(robot.n), zeros(robot.n))
     if not joints:
         return band
     drives: list[Any] = [robot.joints[i].drive for i in joints]
-    branches = [branch_of(drive) for drive in drives]
+    curves = [curve_of(drive) for drive in drives]
     torques = [tau_e[i] for i in joints]
-    lower, upper = (ca.SX(ca.vertcat(*x)) for x in zip(*(branch.span for branch in branches)))
+    lower, upper = (ca.SX(ca.vertcat(*x)) for x in zip(*(curve.span for curve in curves)))
 
-    def end(holds: Callable[[list[Setting]], list[Any]]) -> Any:
+    def end(holds: Callable[[list[OperatingPoint]], list[Scalar]]) -> Expression:
         """u from which on it holds."""
 
-        def sign(u: Any) -> tuple[Any, Any]:
-            found = [branch.at(u[k], torques[k]) for k, branch in enumerate(branches)]
+        def sign(u: Expression) -> tuple[Expression, Expression]:
+            found = [curve.at(u[k], torques[k]) for k, curve in enumerate(curves)]
             signs = [
-                branch.where_defined(found[k], torques[k], 2 * good - 1)
-                for k, (branch, good) in enumerate(zip(branches, holds(found)))
+                curve.where_defined(found[k], torques[k], 2 * good - 1)
+                for k, (curve, good) in enumerate(zip(curves, holds(found)))
             ]
-            return ca.vertcat(*signs), ca.SX.zeros(len(branches))
+            return ca.vertcat(*signs), ca.SX.zeros(len(curves))
 
         return root_of_increasing(sign, lower, upper, steps=BISECTIONS)
 
-    first = end(lambda found: connected(branches, found, torques))
-    last = end(lambda found: [branch.passed(x) for branch, x in zip(branches, found)])
-    for k, (i, drive, branch) in enumerate(zip(joints, drives, branches)):
+    first = end(lambda found: connected(curves, found, torques))
+    last = end(lambda found: [curve.passed(x) for curve, x in zip(curves, found)])
+    for k, (i, drive, curve) in enumerate(zip(joints, drives, curves)):
         inside = EDGE * (upper[k] - lower[k]) / 2
-        least, most = (branch.at(u, torques[k]) for u in (first[k] + inside, last[k] - inside))
+        least, most = (curve.at(u, torques[k]) for u in (first[k] + inside, last[k] - inside))
         greatest = ca.fmin(most.sigma, drive.greatest_stiffness)
-        exists = ca.logic_and(least.sigma < greatest, ca.logic_and(most.sigma < math.inf, branch.allowed(least)))
-        exists = branch.where_defined(most, torques[k], branch.where_defined(least, torques[k], exists)) > 0
+        exists = ca.logic_and(least.sigma < greatest, ca.logic_and(most.sigma < math.inf, curve.allowed(least)))
+        exists = curve.where_defined(most, torques[k], curve.where_defined(least, torques[k], exists)) > 0
         band.lower[i], band.upper[i] = ca.if_else(exists, least.sigma, 0), ca.if_else(exists, greatest, 0)
     return band
 
@@ -96,21 +114,30 @@ def ends_of_branches(robot: Robot, tau_e):
 
 
 def stiffness_range(robot: Robot) -> StiffnessBand:
-    """The least and the greatest stiffness (n,) that each joint can have, at whatever torque."""
+    """Least and greatest stiffness that each joint can have at any torque, StiffnessBand of (n,), Nm/rad or N/m."""
     easiest = Extremes.of(robot)
     return StiffnessBand(*(feasible_stiffness(robot, tau)[k] for k, tau in enumerate(easiest)))
 
 
-def feasible_torque(robot: Robot, sigma: Any) -> TorqueBand:
-    """The torques on their links that joints can bear with the stiffnesses `sigma` (..., n).
+def feasible_torque(robot: Robot, sigma: ArrayLike) -> TorqueBand:
+    """Least and greatest torque on the links that joints can bear at a stiffness.
 
-    NaN at joints whose stiffness cannot be set, and where no torque goes with the stiffness.
+    Args:
+        robot: A robot with joints of variable stiffness.
+        sigma: Stiffness, (..., n), Nm/rad or N/m.
+
+    Returns:
+        TorqueBand(lower, upper), (..., n); NaN at joints whose stiffness cannot be set, and where no torque goes with
+        the stiffness.
+
+    Raises:
+        InputError: sigma has a wrong shape.
     """
     sigma = np.asarray(sigma, dtype=float)
     if sigma.ndim == 0 or sigma.shape[-1] != robot.n:
         raise InputError(f"feasible_torque: sigma has shape {sigma.shape}, it must be (..., {robot.n})")
 
-    def feasible(tau: np.ndarray) -> np.ndarray:
+    def feasible(tau: FloatArray) -> NDArray[np.bool_]:
         band = feasible_stiffness(robot, tau)
         return (band.lower < sigma) & (sigma <= band.upper)
 
@@ -133,8 +160,8 @@ def feasible_torque(robot: Robot, sigma: Any) -> TorqueBand:
 class Extremes(NamedTuple):
     """Torques at which the least stiffness is least, and the greatest greatest."""
 
-    softest: np.ndarray
-    stiffest: np.ndarray
+    softest: FloatArray
+    stiffest: FloatArray
 
     @classmethod
     def of(cls, robot: Robot) -> Extremes:
@@ -153,7 +180,7 @@ class Extremes(NamedTuple):
         return cls(*found)
 
 
-def outermost_torques(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+def outermost_torques(robot: Robot) -> tuple[FloatArray, FloatArray]:
     """Of each transmission over its ranges; 0 at other joints."""
     ends = np.zeros((2, robot.n))
     for i, joint in enumerate(robot.joints):
@@ -169,10 +196,19 @@ def outermost_torques(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
 # Along a motion -------------------------------------------------------------------------------------------------------
 
 
-def feasible_stiffness_along(robot: Robot, motion: Any, t: Any, wrenches: Any = None) -> StiffnessBand:
-    """The band of each joint (times, n) at the times t of a motion, a trajectory of the links.
+def feasible_stiffness_along(
+    robot: Robot, motion: Callable[..., FloatArray], t: ArrayLike, wrenches: Wrenches = None
+) -> StiffnessBand:
+    """Least and greatest stiffness that joints can have along a motion of the links.
 
-    `wrenches` as in `torque_derivatives`, stacks of arrays (times, 6).
+    Args:
+        robot: A robot with joints of variable stiffness.
+        motion: Trajectory of the links.
+        t: Times, (times,), s.
+        wrenches: As in `torque_derivatives`, stacks of arrays (times, 6); none by default.
+
+    Returns:
+        StiffnessBand(lower, upper), (times, n).
     """
     t = np.atleast_1d(np.asarray(t, dtype=float))
     (tau_e,) = torque_derivatives(robot, *motion(t)[:3], wrenches=wrenches)
@@ -180,11 +216,26 @@ def feasible_stiffness_along(robot: Robot, motion: Any, t: Any, wrenches: Any = 
 
 
 def require_feasible_stiffness(
-    robot: Robot, motion: Any, stiffness: Any, t: Any, wrenches: Any = None
+    robot: Robot,
+    motion: Callable[..., FloatArray],
+    stiffness: Callable[..., FloatArray] | ArrayLike,
+    t: ArrayLike,
+    wrenches: Wrenches = None,
 ) -> StiffnessBand:
-    """`feasible_stiffness_along` a motion, and an error that says when which joint first leaves it.
+    """`feasible_stiffness_along` a motion, and an error if a stiffness leaves it.
 
-    `stiffness` is a trajectory (n,) too, or a constant (n,).
+    Args:
+        robot: A robot with joints of variable stiffness.
+        motion: Trajectory of the links.
+        stiffness: Trajectory of the stiffness (n,), or a constant (n,), Nm/rad or N/m.
+        t: Times, (times,), s.
+        wrenches: As in `torque_derivatives`, stacks of arrays (times, 6); none by default.
+
+    Returns:
+        StiffnessBand(lower, upper), (times, n).
+
+    Raises:
+        InputError: A stiffness is not feasible; the message names the first such time, the joint and its range.
     """
     t = np.atleast_1d(np.asarray(t, dtype=float))
     (tau_e,) = torque_derivatives(robot, *motion(t)[:3], wrenches=wrenches)
@@ -193,19 +244,19 @@ def require_feasible_stiffness(
     if np.ndim(sigma) > 2 or np.shape(sigma)[-1:] not in ((), (robot.n,)):
         raise InputError(f"require_feasible_stiffness: the stiffness has shape {np.shape(sigma)}, not (..., {robot.n})")
     sigma = np.broadcast_to(sigma, tau_e.shape)
-    bad = robot.antagonistic & ~((band.lower * (1 + NEXT_TO) < sigma) & (sigma <= band.upper))
+    bad = robot.variable_stiffness & ~((band.lower * (1 + NEXT_TO) < sigma) & (sigma <= band.upper))
     for k in np.flatnonzero(bad.any(axis=1))[:1]:
         reason = infeasible(robot, tau_e[k], sigma[k])
         raise InputError(f"at t = {t[k]:g} s {reason}")
     return band
 
 
-def infeasible(robot: Robot, tau_e: Any, sigma: Any) -> str | None:
+def infeasible(robot: Robot, tau_e: FloatArray, sigma: FloatArray) -> str | None:
     """Which joint cannot have its stiffness at the torque on its link, which it could have, and how far that is."""
     lower, upper = feasible_stiffness(robot, tau_e)
-    for i in np.flatnonzero(robot.antagonistic):
+    for i in np.flatnonzero(robot.variable_stiffness):
         joint = robot.joints[i]
-        unit = "N/m" if joint.kind == "prismatic" else "Nm/rad"
+        unit = joint.kind.unit("Nm/rad | N/m")
         asked = f"joint '{joint.name}' cannot have the stiffness {sigma[i]:g} {unit} with {tau_e[i]:g} on its link"
         if np.isnan(lower[i]):
             return f"{asked}: its springs do not bear that; ask for less torque"

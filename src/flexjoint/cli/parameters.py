@@ -1,0 +1,48 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .completion import algorithms, robots, trajectories
+from .standard_output import STREAM
+
+RobotName = Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)]
+TrajectoryName = Annotated[
+    str, typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.", autocompletion=trajectories)
+]
+AlgorithmName = Annotated[
+    str, typer.Argument(help="Name of an algorithm, such as inverse_dynamics.", autocompletion=algorithms)
+]
+Order = Annotated[int | None, typer.Option(help="Highest derivative, for algorithms with an order.")]
+LinkName = Annotated[str | None, typer.Option(help="Name of a link, for algorithms of one link.")]
+PlotFile = Annotated[Path | None, typer.Option(help="Plot to write: .png, .pdf or .svg.")]
+
+
+def files_of(*paths: Path | None) -> list[Path]:
+    """Paths of files that a command writes: without options that are not given, and without standard output."""
+    return [path for path in paths if path is not None and path != STREAM]
+
+
+def check_files(*pairs: tuple[Path | None, Callable[[Path], Any]]) -> None:
+    """Check before a long computation that each file can be written, by the function beside it."""
+    for path, check in pairs:
+        for file in files_of(path):
+            check(file)
+
+
+def key_values(option: str, texts: list[str], example: str) -> dict[str, str]:
+    """Values by key of a repeated option KEY=VALUE, each key once; raises InputError otherwise."""
+    from ..errors import InputError
+
+    found: dict[str, str] = {}
+    for text in texts:
+        key, sign, value = (part.strip() for part in text.rpartition("="))
+        if not sign or not key or key in found:
+            raise InputError(f"{option} is {text!r}; give a path and a value, each path once, such as {example}")
+        found[key] = value
+    return found

@@ -1,0 +1,79 @@
+"""Feedback linearization and tracking law in one kernel, for any mix of rigid and elastic joints  [EJNEA (12), (13)].
+
+    q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾),   r = `chain_length(robot)`
+
+Joints that would answer their motors earlier than others are held back by integrators in the controller (dynamic
+extension).
+"""
+
+from __future__ import annotations
+
+from ...algorithm.algorithm import algorithm
+from ...algorithm.form import Call
+from ...dynamics.linearization import LinearizingTorque, chain_length, from_positions, uncoupled_motors
+from ...dynamics.loads import Base, Wrenches
+from ...dynamics.requirements import constant_stiffness, moderate_link_friction
+from ...robot import Robot
+from ...spatial import total
+from ...types import Expression, Stack
+
+
+def tracking_for_chains(call: Call) -> str | None:
+    """A reference and gains as long as the chains of integrators."""
+    given, length = dict(call.keyword_arrays.get("tracking") or {}), chain_length(call.robot)
+    for name, needed in (("reference", length + 1), ("gains", length)):
+        if len(given.get(name, ())) != needed:
+            return (
+                f"tracking needs {needed} arrays in '{name}' for chains of {length} integrators, "
+                f"{len(given.get(name, ()))} were given"
+            )
+    return None
+
+
+@algorithm(
+    LinearizingTorque,
+    requires=(
+        constant_stiffness("motion_and_stiffness_control"),
+        uncoupled_motors,
+        tracking_for_chains,
+        moderate_link_friction,
+    ),
+)
+def linearizing_control(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
+    *,
+    tracking: dict[str, Stack] | None = None,
+    wrenches: Wrenches = None,
+    base: Base = None,
+) -> LinearizingTorque:
+    """Motor torque that makes every joint a chain of `chain_length(robot)` integrators that tracks a reference.
+
+    Args:
+        q, v: Position and velocity of the links, (..., n).
+        theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
+        tau_e, tau_e_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of
+            damped springs beside undamped ones; other entries are ignored.
+        tracking: {"reference": [q_d, q_d', ...], "gains": [K₀, K₁, ...]}, each array (..., n).  There are as many gains
+            as integrators in a chain, and one array more of the reference.
+        wrenches, base: As in `torque_derivatives`.
+
+    Returns:
+        LinearizingTorque(tau, tau_e_top); the second is the derivative of the state that the controller integrates.
+
+    Raises:
+        InputError: For joints of variable stiffness, and in the complete model of rotors.
+    """
+    goal, length = dict(tracking or {}), chain_length(robot)
+
+    def command(motion: Stack) -> Expression:
+        # q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾)  [EJNEA (13)]
+        feedback = zip(goal["gains"], goal["reference"], motion)
+        return goal["reference"][length] + total(K * (d - x) for K, d, x in feedback)
+
+    return from_positions(robot, q, v, theta, theta_v, tau_e, tau_e_v, command, wrenches, base)

@@ -1,0 +1,254 @@
+"""Preconditions of algorithms, declared at their decorators, and the wording of every refusal.
+
+    @algorithm("tau", requires=(constant_stiffness("motor_motion"), spong_rotors("adds its own spin to the links")))
+
+A requirement is a function of a `Call` that returns why the call is refused, or None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..algorithm.form import Call, Requirement, require
+from ..drives import ElasticDrive
+from ..errors import warn
+from ..robot import Joint, Robot
+from ..spatial import is_symbolic, is_zero
+from ..springs import LinearSpring
+from .drivetrain.friction import coulomb_command
+from .drivetrain.orders import derivative_orders, joint_order
+from .recursion.bodies import rotors
+
+__all__ = [
+    "constant_stiffness",
+    "drives_in_words",
+    "enough_derivatives",
+    "equal_relative_degrees",
+    "linear_springs_where_damped",
+    "linear_undamped_springs",
+    "moderate_link_friction",
+    "require",
+    "rigid_joints",
+    "spong_rotors",
+    "springs_at_every_joint",
+    "stateless_springs",
+    "stiffness_given",
+    "undamped_springs",
+]
+
+
+# Drives -------------------------------------------------------------------------------------------------------------
+
+
+def constant_stiffness(instead: str) -> Requirement:
+    """No joint of variable stiffness; `instead` says what to use for one."""
+
+    def check(call: Call) -> str | None:
+        joint = first(call.robot, call.robot.variable_stiffness)
+        if joint is None:
+            return None
+        return f"joint '{joint.name}' has variable stiffness, which its two motors set; use {instead}"
+
+    return check
+
+
+def rigid_joints(call: Call) -> str | None:
+    """No springs between motors and links."""
+    joint = first(call.robot, call.robot.compliant)
+    if joint is None:
+        return None
+    return (
+        f"joint '{joint.name}' is elastic, the law is for rigid ones; use robot.rigid() for stiff joints, or "
+        "robot.without_drives() if the result shall be the torque of the springs"
+    )
+
+
+def springs_at_every_joint(call: Call) -> str | None:
+    """A spring between motor and link of every joint."""
+    joint = first(call.robot, [not x for x in call.robot.compliant])
+    if joint is None:
+        return None
+    return (
+        f"joint '{joint.name}' is rigid and answers its motor after two derivatives, the others after four; give it an "
+        "ElasticDrive or an AntagonisticDrive"
+    )
+
+
+def stiffness_given(call: Call) -> str | None:
+    """The stiffness [σ, σ', σ''] of joints of variable stiffness."""
+    joint = first(call.robot, call.robot.variable_stiffness)
+    given = len(call.keyword_arrays.get("stiffness", ()))
+    if joint is None or given == 3:
+        return None
+    what = "stiffness is missing" if not given else f"stiffness has {given} arrays"
+    return (
+        f"{what}: joint '{joint.name}' has variable stiffness, so the motor torques depend on it; give "
+        "stiffness=[sigma, sigma_v, sigma_a], the stiffness of each joint (n,) and its first two derivatives"
+    )
+
+
+# Damping ------------------------------------------------------------------------------------------------------------
+
+
+def undamped_springs(reason: str, instead: str) -> Requirement:
+    """No damping in the springs; `reason` says what it would change, `instead` what to do."""
+
+    def check(call: Call) -> str | None:
+        joint = first(call.robot, call.robot.damped)
+        return None if joint is None else f"the spring of joint '{joint.name}' is damped, so {reason}; {instead}"
+
+    return check
+
+
+def stateless_springs(call: Call) -> str | None:
+    """Undamped springs: with damping the motor torque depends on the past of the motion."""
+    joint = first(call.robot, call.robot.damped)
+    if joint is None:
+        return None
+    damping = joint.drive.damping  # type: ignore[union-attr]
+    D = "free" if is_symbolic(damping) else f"{damping:g}"
+    past = (
+        f"the spring of joint '{joint.name}' is damped (D = {D}), so the motor torque depends on the past of the motion"
+    )
+    undamped = "robot.without_spring_damping(), the same robot with D = 0"
+    if not isinstance(joint.drive, ElasticDrive):
+        return f"{past}; use {undamped}, or forward_dynamics"
+    return f"{past}; use inverse_dynamics_along for a trajectory, inverse_dynamics_step sample by sample, or {undamped}"
+
+
+def linear_springs_where_damped(call: Call) -> str | None:
+    """Linear springs beside dampers: the exact step of D φ' + K φ = τ_e."""
+    for joint in call.robot.joints:
+        drive = joint.drive
+        if (
+            isinstance(drive, ElasticDrive)
+            and not is_zero(drive.damping)
+            and not isinstance(drive.spring, LinearSpring)
+        ):
+            return (
+                f"the damped spring of joint '{joint.name}' is {drive.spring!r}; the exact step is that of a linear "
+                "spring: give a number as stiffness, or use robot.without_spring_damping()"
+            )
+    return None
+
+
+def linear_undamped_springs(call: Call) -> str | None:
+    """Springs K (θ − q)."""
+    for joint in call.robot.joints:
+        drive = joint.drive
+        if isinstance(drive, ElasticDrive) and not (isinstance(drive.spring, LinearSpring) and is_zero(drive.damping)):
+            return (
+                f"the spring of joint '{joint.name}' is damped or not linear, and the law rests on K (θ − q); use "
+                "FeedbackLinearization, or give the law a robot with the stiffness at rest"
+            )
+    return None
+
+
+# Rotors -------------------------------------------------------------------------------------------------------------
+
+
+def spong_rotors(reason: str) -> Requirement:
+    """No spinning rotor behind a spring, as the complete model has them; `reason` says what it does."""
+
+    def check(call: Call) -> str | None:
+        for rotor in rotors(call.robot):
+            if rotor.elastic:
+                return (
+                    f"in the complete model of '{call.robot.name}' the rotor of the elastic joint "
+                    f"'{call.robot.joints[rotor.coordinate].name}' {reason}; use robot.with_fidelity('spong')"
+                )
+        return None
+
+    return check
+
+
+# Derivatives --------------------------------------------------------------------------------------------------------
+
+
+def enough_derivatives(first_of_motion: int = 0) -> Requirement:
+    """As many derivatives of q as the motor torques depend on; the motion begins at this positional array."""
+
+    def check(call: Call) -> str | None:
+        robot, given = call.robot, call.arrays - first_of_motion
+        order = derivative_orders(robot, "base" in call.keyword_arrays).motion
+        if given > order:
+            return None
+        if order > 4:
+            return (
+                f"in the complete model of '{robot.name}' link equations contain the motors of other joints; they need "
+                f"q and its first {order} derivatives, {given - 1} derivatives were given; explain_orders(robot) tells "
+                "why, robot.with_fidelity('spong') does with fewer"
+            )
+        needs = [
+            which(robot, [joint_order(joint) == k for joint in robot.joints], what, f"q and its first {k} derivatives")
+            for k, what in ((4, "elastic"), (3, "elastic with a damped spring"))
+            if any(joint_order(joint) == k > given - 1 for joint in robot.joints)
+        ]
+        return (
+            f"{' and '.join(needs)}, {given - 1} derivatives were given; as the joints are coupled, every joint's are "
+            "used; a trajectory that is not smooth enough gives fewer, and require_smoothness(trajectory, robot=robot) "
+            "says what to change; robot.rigid() is the robot with stiff joints"
+        )
+
+    return check
+
+
+def equal_relative_degrees(call: Call) -> str | None:
+    """All joints answer their motors after the same number of derivatives: 4, or 3 where θ is measured."""
+    names = {2: "rigid", 3: "elastic with a damped spring", 4: "elastic without damping"}
+    allowed = {3, 4} if call.options.get("measured", "q theta") == "q theta" else {4}
+    degrees = [joint_order(joint) for joint in call.robot.joints]
+    for joint, degree in zip(call.robot.joints, degrees):
+        if degree not in allowed or degree != max(degrees):
+            return (
+                f"joint '{joint.name}' is {names[degree]}, which this state and command do not fit; "
+                "linearizing_control takes every mix of rigid and elastic joints"
+            )
+    return None
+
+
+def moderate_link_friction(call: Call) -> None:
+    """Warns of Coulomb friction that costs more motor torque than it exerts; refuses nothing."""
+    warn_of_friction(call.robot)
+
+
+def warn_of_friction(robot: Robot) -> None:
+    """Warn of Coulomb friction on the links of elastic joints that costs more motor torque than it exerts."""
+    for joint, torque in zip(robot.joints, coulomb_command(robot)):
+        if torque and torque > joint.coulomb_friction:  # 0 where numbers are free
+            warn(
+                f"{robot.name}: the Coulomb friction of joint '{joint.name}' acts on the link of an elastic joint and "
+                f"is differentiated twice: {joint.coulomb_friction:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
+                "motor torque where the joint turns round at 1 rad/s² (m/s²); move it to the motor, or raise its "
+                "coulomb_velocity"
+            )
+
+
+# Words --------------------------------------------------------------------------------------------------------------
+
+
+def drives_in_words(robot: Robot) -> str:
+    """Which joints have springs, behind "for 'robot', "."""
+    if not any(robot.compliant):
+        return "which has no springs"
+    what = "have variable stiffness" if any(robot.variable_stiffness) else "are elastic"
+    chosen = robot.variable_stiffness if any(robot.variable_stiffness) else robot.compliant
+    if all(chosen):
+        return f"whose joints {what}"
+    names = ", ".join(f"'{joint.name}'" for joint, x in zip(robot.joints, chosen) if x)
+    if sum(chosen) == 1:
+        return f"whose joint {names} {'has variable stiffness' if what[0] == 'h' else 'is elastic'}"
+    return f"whose joints {names} {what}"
+
+
+def which(robot: Robot, chosen: Sequence[bool], what: str, need: str) -> str:
+    """The chosen joints, what they are and what they need."""
+    names = [f"'{joint.name}'" for joint, x in zip(robot.joints, chosen) if x]
+    if len(names) == 1:
+        return f"joint {names[0]} is {what} and needs {need}"
+    return f"joints {', '.join(names)} are {what} and need {need}"
+
+
+def first(robot: Robot, chosen: Sequence[bool]) -> Joint | None:
+    """The first joint that is chosen."""
+    return next((joint for joint, x in zip(robot.joints, chosen) if x), None)
