@@ -43,7 +43,7 @@ NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"kind": "hinge"}, ["'elbow'", "'hinge'", "fixed, prismatic, revolute"]),
+        ({"kind": "hinge"}, ["'elbow'", "'hinge'", "choose one of fixed, ", "prismatic, revolute"]),
         ({"position": (0, math.nan, 0)}, ["position", "'elbow'", "nan", "finite"]),
         ({"position": (0, 0)}, ["position", "'elbow'", "(3,)", "(2,)"]),
         ({"position": "up"}, ["position", "'elbow'", "numbers"]),

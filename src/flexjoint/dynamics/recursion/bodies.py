@@ -22,14 +22,14 @@ symmetric  [Hua A2]; of a rotor's tensor I_t (1 − aaᵀ) + I_a aaᵀ
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...drives import ElasticDrive, Motor, RigidDrive
 from ...robot import Robot
 from ...spatial import Inertia, Screw, identity, sx, zeros
-from ...types import Matrix, Vector
+from ...types import Expression, FloatArray, Matrix, Scalar, Vector
 
 
 class Body(NamedTuple):
@@ -57,12 +57,12 @@ class Rotor(NamedTuple):
     coordinate: int  # of the joint it drives
     body: int  # that carries it, -1 for the base
     axis: Vector  # in the body's frame
-    eta: Any
-    B: Any  # η² I_axial
+    eta: Scalar
+    B: Scalar  # η² I_axial
     elastic: bool  # whether θ is a coordinate of its own; else it is q
 
     @property
-    def momentum(self) -> Any:
+    def momentum(self) -> Scalar:
         """η I_axial: of a unit velocity θ', relative to the carrier."""
         return self.B / self.eta
 
@@ -110,7 +110,7 @@ def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia
     return Inertia.of(mass, position, tensor)
 
 
-def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[Any, np.ndarray]:
+def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[Vector, FloatArray]:
     """Position and axis in the carrier's frame: those of the joint unless given."""
     joint = robot.links[link].joint
     position = joint.position if motor.position is None else list(motor.position)
@@ -199,6 +199,6 @@ def regroup(tree: list[Body]) -> list[Body]:
     return tree
 
 
-def rigid_motor_inertia(robot: Robot) -> Any:
+def rigid_motor_inertia(robot: Robot) -> Expression:
     """B of the motors that turn with their links, zero for the others."""
     return sx([j.drive.motor.inertia if isinstance(j.drive, RigidDrive) else 0.0 for j in robot.joints])

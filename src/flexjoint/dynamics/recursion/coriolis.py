@@ -27,11 +27,11 @@ polarizations.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...robot import Robot
 from ...spatial import Inertia, ca, cross, zeros
-from ...types import Matrix, Vector
+from ...types import Expression, Matrix, Vector
 from .bodies import Body, moving_bodies, rotors
 from .coriolis_columns import gyration
 from .energy import Spin, subtree_momenta
@@ -51,7 +51,9 @@ class TwoMotions(NamedTuple):
     W: Matrix  # ω_a ωᵀ
 
 
-def two_motions(tree: list[Body], q: Any, v: Any, v_a: Any, a: Any, gravity: Vector) -> list[TwoMotions]:
+def two_motions(
+    tree: list[Body], q: Expression, v: Expression, v_a: Expression, a: Expression, gravity: Vector
+) -> list[TwoMotions]:
     """From the base outwards."""
     base = TwoMotions(zeros(3), zeros(3), zeros(3), -gravity, zeros(3, 3), zeros(3, 3))
     found: list[TwoMotions] = []
@@ -85,20 +87,20 @@ def acceleration_matrix(alpha: Vector, W: Matrix) -> Matrix:
 class TwoSpeeds(NamedTuple):
     """v, v_a and a of the joints, or of the motors."""
 
-    v: Any
-    v_a: Any
-    a: Any
+    v: Expression
+    v_a: Expression
+    a: Expression
 
 
 class Forces(NamedTuple):
     """On the links, and on the rotors behind springs beside B θ''."""
 
-    links: Any
-    motors: Any
+    links: Expression
+    motors: Expression
 
 
 def two_velocity_forces(
-    robot: Robot, q: Any, links: TwoSpeeds, gravity: Vector, variant: str, motors: TwoSpeeds | None = None
+    robot: Robot, q: Expression, links: TwoSpeeds, gravity: Vector, variant: str, motors: TwoSpeeds | None = None
 ) -> Forces:
     """NE* of the links: M a + C(q, v) v_a + g  [DeLuca (16)]; rotors behind springs spin if their speeds are given."""
     tree = moving_bodies(robot)
@@ -134,7 +136,7 @@ def inertial_load(inertia: Inertia, motion: TwoMotions) -> tuple[Vector, Vector]
     return inertia.force(motion.A, motion.a), inertia.moment(motion.A, motion.W, motion.a)
 
 
-def energy_gradient(robot: Robot, q: Any, v: Any, spinning: Sequence[Spin]) -> Any:
+def energy_gradient(robot: Robot, q: Expression, v: Expression, spinning: Sequence[Spin]) -> Expression:
     """∂T/∂q_i = (V_i × s_i)·h_i."""
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)

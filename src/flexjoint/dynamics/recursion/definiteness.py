@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from ...errors import RobotError
 from ...robot import Robot
 from ...spatial import ca, is_zero
+from ...types import Scalar
 from .bodies import Body, bodies, lump_fixed
 
 ROUNDING = 1e-12  # of the terms of a pivot: 100 random links leave 1e-8, sums that cancel 1e-16
 PLACES = 3  # configurations looked at: at a single one even a good robot may be singular
 
 
-def check_inertia(robot: Robot, D: Sequence[Any]) -> None:
+def check_inertia(robot: Robot, D: Sequence[Scalar]) -> None:
     """Refuse a robot with a joint that moves no inertia: `D` are the diagonal elements or the pivots of M."""
     loose = [joint.name for joint, d in zip(robot.joints, D) if is_zero(d)]
     name = loose[0] if loose else loose_joint(robot)
