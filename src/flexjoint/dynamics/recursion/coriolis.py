@@ -115,7 +115,7 @@ def two_velocity_forces(
 def rotor_loads(
     robot: Robot, motions: list[TwoMotions], links: TwoSpeeds, motors: TwoSpeeds | None = None
 ) -> tuple[list[Vector], Forces]:
-    """Loads of spinning rotors: polarized moment L' + ω × L per body, with L = η I_axial θ' a, and torque η I_axial a·ω'
+    """Loads of spinning rotors with L = η I_axial θ' a: polarized moment L' + ω × L per body, and torque η I_axial a·ω'
     per rotor, which acts on the link at a rigid joint."""
     moments, forces = [zeros(3)] * len(motions), Forces(zeros(robot.n), zeros(robot.n))
     for rotor in rotors(robot):
