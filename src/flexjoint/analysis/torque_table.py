@@ -137,7 +137,9 @@ def units(robot: Robot, quantity: str) -> list[str]:
     stem, _, what = quantity.rpartition("_")
     name = stem if what in OF_A_QUANTITY else quantity
     kinds = second_kinds(robot) if name.endswith("_2") else [joint.kind for joint in robot.joints]
-    return [kind.unit(SIGNALS[name].unit) for kind in kinds]
+    matched = OF_A_MOTOR.fullmatch(name)
+    signal = matched["what"] if matched else name
+    return [kind.unit(SIGNALS["deflection" if signal == "phi" else signal].unit) for kind in kinds]
 
 
 def second_kinds(robot: Robot) -> list[JointKind]:

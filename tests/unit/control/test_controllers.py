@@ -230,7 +230,7 @@ OTHERS = (
 
 @pytest.mark.parametrize("make", ONE_MOTOR)
 def test_laws_for_one_motor_a_joint_say_so(make):
-    with pytest.raises(fj.InputError, match=r"joint 'joint1' has two motors.*use VariableStiffnessTracking"):
+    with pytest.raises(fj.InputError, match=r"joint 'joint1' has variable stiffness.*use VariableStiffnessTracking"):
         make(fj.load("vsa_3r"))
 
 

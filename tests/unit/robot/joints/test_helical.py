@@ -85,7 +85,7 @@ def test_a_nut_in_closed_form():
     weight = 2.0 * 9.81 * 0.05
     assert fj.inverse_dynamics(nut, [0.4], [0.7], [1.5])[0] == pytest.approx(1.5 * inertia + weight, rel=1e-14)
     assert fj.forward_dynamics(nut, [0.4], [0.7], [0.0])[0] == pytest.approx(-weight / inertia, rel=1e-13)
-    assert fj.potential_energy(nut, [0.4]) == pytest.approx(2.0 * 9.81 * (0.1 + 0.05 * 0.4), rel=1e-14)
+    assert fj.gravity_energy(nut, [0.4]) == pytest.approx(2.0 * 9.81 * (0.1 + 0.05 * 0.4), rel=1e-14)
 
 
 # Against Pinocchio --------------------------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ def test_elastic_joints(robot):
     stack = state(robot, 5)
     found = fj.motor_motion(robot, *stack)
     tau = fj.inverse_dynamics(robot, *stack)
-    a, _ = fj.elastic_forward_dynamics(robot, stack[0], found.theta, stack[1], found.theta_v, tau)
+    a, _ = fj.forward_dynamics(robot, stack[0], stack[1], found.theta, found.theta_v, tau)
     assert relative_error(a, stack[2]) < 1e-9
 
 
@@ -233,7 +233,7 @@ def test_elastic_joints_of_the_complete_model():
     robot = coaxial(helical(arm, 8, 1.0), ratio=20.0, stiffness=500.0).replace(rotors_in_links=False)
     stack = state(robot, needed_order(robot) + 1)
     found, tau = fj.motor_motion(robot, *stack), fj.inverse_dynamics(robot, *stack)
-    a, _ = fj.elastic_forward_dynamics(robot, stack[0], found.theta, stack[1], found.theta_v, tau)
+    a, _ = fj.forward_dynamics(robot, stack[0], stack[1], found.theta, found.theta_v, tau)
     assert relative_error(a, stack[2]) < 1e-9
 
 
@@ -255,15 +255,15 @@ def test_feedback_linearization():
     robot = robot.with_drives([fj.ElasticDrive(300.0, fj.Motor(0.4))] * robot.n)
     stack = state(robot, 5)
     tau_e, rate = fj.torque_derivatives(robot, *stack[:4], order=1)
-    tau = fj.feedback_linearization(robot, stack[0], stack[1], tau_e, rate, stack[4])
+    tau = fj.feedback_linearization(robot, stack[0], stack[1], tau_e, rate, stack[4], measured="q tau_e")
     assert relative_error(tau, fj.inverse_dynamics(robot, *stack)) < 1e-9
 
 
 def test_a_simulation_keeps_its_energy():
     robot = links_of(helical(fj.random_robot(3, 39, prismatic=0.3), 10, 1.0))
     run = fj.simulate(robot, fj.OpenLoop(robot), np.zeros(3), 0.2, period=1e-3, substeps=4)
-    energy = [fj.kinetic_energy(robot, q, v) + fj.potential_energy(robot, q) for q, v in zip(run.q[::50], run.v[::50])]
-    assert np.ptp(energy) < 1e-9 * np.ptp([fj.potential_energy(robot, q) for q in run.q])
+    energy = [fj.kinetic_energy(robot, q, v) + fj.gravity_energy(robot, q) for q, v in zip(run.q[::50], run.v[::50])]
+    assert np.ptp(energy) < 1e-9 * np.ptp([fj.gravity_energy(robot, q) for q in run.q])
 
 
 # Data ---------------------------------------------------------------------------------------------------------------
