@@ -20,7 +20,7 @@ import time
 import numpy as np
 import flexjoint as fj
 robot = fj.load("kuka_lwr")
-trajectory = fj.RestToRest(np.zeros(7), np.full(7, 0.5), 1.0)
+trajectory = fj.trajectory.RestToRest(np.zeros(7), np.full(7, 0.5), 1.0)
 law = {law}
 fj.simulate(robot, law, trajectory, {duration}, period={period})
 print(time.process_time())
@@ -39,12 +39,14 @@ print(time.process_time())
     ),
     "simulated loop under motor PD": (
         1.0,
-        LOOP.format(law="fj.MotorPD(robot, [1000.0, 50.0])", duration=0.1, period=1e-3),
+        LOOP.format(law="fj.control.MotorPD(robot, [1000.0, 50.0])", duration=0.1, period=1e-3),
     ),
     "simulated loop under feedback linearization": (
         1.5,
         LOOP.format(
-            law="fj.FeedbackLinearization(robot, fj.gains_from_poles([-10.0] * 4), 5e-5)", duration=0.1, period=5e-5
+            law="fj.control.FeedbackLinearization(robot, fj.control.gains_from_poles([-10.0] * 4), 5e-5)",
+            duration=0.1,
+            period=5e-5,
         ),
     ),
 }

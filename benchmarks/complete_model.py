@@ -80,7 +80,7 @@ def with_rotors(arm: fj.Robot) -> fj.Robot:
 ARMS = {"general": general_arm, "orthogonal": orthogonal_arm}
 
 
-def timed(algorithm: fj.Algorithm, robot: fj.Robot) -> tuple[fj.Kernel, float, float]:
+def timed(algorithm: fj.algorithm.Algorithm, robot: fj.Robot) -> tuple[fj.Kernel, float, float]:
     """The kernel, and the processor times of tracing and compiling it."""
     start = time.process_time()
     program, result = algorithm.trace(robot, algorithm.structure(robot))
@@ -104,7 +104,7 @@ def against_joints() -> list[Cost]:
     arms = [(axes, make(n)) for axes, make in ARMS.items() for n in JOINTS[axes]]
     made = [timed(fj.inverse_dynamics, robot) for _, robot in arms]
     calls = call_times([kernel for kernel, _, _ in made])
-    orders = [fj.derivative_orders(robot).differentiations for _, robot in arms]
+    orders = [fj.dynamics.derivative_orders(robot).differentiations for _, robot in arms]
     return [
         Cost(axes, robot.n, order, kernel.operations, traced, compiled, call)
         for (axes, robot), (kernel, traced, compiled), order, call in zip(arms, made, orders, calls)
@@ -191,7 +191,7 @@ def rounding() -> Table:
     for axes, n, frequencies in EXAMINED:
         robot = ARMS[axes](n)
         program, result = fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot))
-        kernel, orders = pipeline.compile(program, result), fj.derivative_orders(robot)
+        kernel, orders = pipeline.compile(program, result), fj.dynamics.derivative_orders(robot)
         worst = []
         for stack in motions(n, orders.motion, frequencies):
             with mpmath.workprec(200):
@@ -212,7 +212,7 @@ def motions(n: int, order: int, frequencies: Sequence[float]) -> list[np.ndarray
     for omega in frequencies:
         amplitude, phase = rng.uniform(0.5, 1.0, n), rng.uniform(0.0, 6.0, n)
         found.append(amplitude * float(omega) ** k * np.sin(phase + k * np.pi / 2))
-    step = fj.FilteredStep.settled(np.zeros(n), np.full(n, 2.0), 2.5, max(16, order + 2), 1e-3)
+    step = fj.trajectory.FilteredStep.settled(np.zeros(n), np.full(n, 2.0), 2.5, max(16, order + 2), 1e-3)
     return [*found, rng.normal(size=(order + 1, n)), step(1.2, order)]
 
 

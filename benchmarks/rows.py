@@ -14,6 +14,7 @@ import pinocchio as pin
 import flexjoint as fj
 from flexjoint.compiler import pipeline
 
+from .cold_start import PROCESSES, cold_start
 from .peers import check, mujoco_chain, pinocchio
 from .rollouts import Loop
 from .timing import Effort, Row, in_new_processes, in_turn, interleaved
@@ -157,8 +158,8 @@ def coriolis(effort: Effort) -> Iterator[Row]:
     known = names(rigid) | {
         "coriolis": fj.compile(fj.coriolis_matrix, rigid),
         "rate": fj.compile(fj.mass_matrix_rate, rigid),
-        "passivity": fj.compile(fj.passivity_torque, rigid),
-        "adaptive": fj.compile(fj.adaptive_torque, rigid),
+        "passivity": fj.compile(fj.control.laws.passivity_torque, rigid),
+        "adaptive": fj.compile(fj.control.laws.adaptive_torque, rigid),
         "unknown": np.ones(len(fj.base_parameters(rigid).names)),
     }
     q, v, a, model, data = (known[x] for x in ("q", "v", "a", "model", "data"))
@@ -209,13 +210,13 @@ def residuals(effort: Effort) -> Iterator[Row]:
     elastic = fj.load("kuka_lwr")
     rigid = elastic.without_drives()
     for label, residual in (
-        ("momentum residual, rigid", fj.MomentumResidual(rigid, 50.0)),
-        ("link and motor residuals, elastic", fj.JointTorqueResidual(elastic, 50.0, 50.0)),
+        ("momentum residual, rigid", fj.observers.MomentumResidual(rigid, 50.0)),
+        ("link and motor residuals, elastic", fj.observers.JointTorqueResidual(elastic, 50.0, 50.0)),
         (
             "link and motor residuals with alarms, elastic",
-            fj.Detector(fj.JointTorqueResidual(elastic, 50.0, 50.0), {"link": 1.0, "motor": 1.0}),
+            fj.observers.Detector(fj.observers.JointTorqueResidual(elastic, 50.0, 50.0), {"link": 1.0, "motor": 1.0}),
         ),
-        ("link residual from motor encoders, elastic", fj.MotorEncoderResidual(elastic, 50.0, 300.0)),
+        ("link residual from motor encoders, elastic", fj.observers.MotorEncoderResidual(elastic, 50.0, 300.0)),
     ):
         names = inputs(rigid) | {"h": 1e-3, "kernel": residual.kernel, "state": residual.initial_state[0]}
         names["outputs"] = tuple(np.empty(x.shape) for x in residual.kernel.outputs)
@@ -263,12 +264,16 @@ def batches(effort: Effort) -> Iterator[Row]:
 def rollouts(effort: Effort) -> Iterator[Row]:
     """Closed loops at 0.1 ms, one Runge-Kutta step a period: times of one period."""
     robot = fj.load("kuka_lwr")
-    trajectory = fj.RestToRest(np.zeros(robot.n), np.full(robot.n, 0.5), 1.0)
-    start = fj.simulate(robot, fj.OpenLoop(robot), np.zeros(robot.n), 1e-4, period=1e-4, check=False).last
+    trajectory = fj.trajectory.RestToRest(np.zeros(robot.n), np.full(robot.n, 0.5), 1.0)
+    start = fj.simulate(robot, fj.control.OpenLoop(robot), np.zeros(robot.n), 1e-4, period=1e-4, check=False).last
     t = 1e-4 * np.arange(ROLLOUT)
     for label, law, order in (
-        ("feedback linearization", fj.FeedbackLinearization(robot, fj.gains_from_poles([-20.0] * 4), 1e-4), 4),
-        ("motor PD and gravity", fj.MotorPD(robot, [1000.0, 50.0]), 0),
+        (
+            "feedback linearization",
+            fj.control.FeedbackLinearization(robot, fj.control.gains_from_poles([-20.0] * 4), 1e-4),
+            4,
+        ),
+        ("motor PD and gravity", fj.control.MotorPD(robot, [1000.0, 50.0]), 0),
     ):
         peer = Loop(robot, law.gains, 1e-4)
         theirs = peer.feedback_linearization if order else peer.motor_pd
@@ -290,6 +295,33 @@ def rollouts(effort: Effort) -> Iterator[Row]:
         yield Row("rollouts", f"{label}, {ROWS} rows", share, one / ROLLOUT, "a single rollout", 1 / 4, joints=n)
         label = f"{label}, {ROWS} rows, 2 threads"
         yield Row("rollouts", label, two / SHORT / ROWS, share, "1 thread", 1 / 1.7, joints=n)
+
+
+def python_laws(effort: Effort) -> Iterator[Row]:
+    """What a period with a law written in Python takes beyond the law itself: the plant, its sensors and the loop."""
+    robot = fj.load("kuka_lwr")
+    goal = np.zeros(robot.n)
+    start, torque = fj.simulation.at_rest(robot, goal), np.asarray(fj.gravity_torque(robot, goal))
+    noise = {"link_noise": 1e-5, "motor_noise": 1e-5, "velocity_noise": 1e-3, "torque_noise": 0.1}
+    sensors = fj.simulation.Sensors(link_resolution=1e-5, motor_resolution=1e-5, **noise)
+
+    def law(t: float, state: Any, reference: np.ndarray, measurement: fj.JointState) -> Any:
+        return state, torque
+
+    names = {"fj": fj, "robot": robot, "law": law, "goal": goal, "start": start, "sensors": sensors}
+    names |= {"stack": np.zeros((3, robot.n)), "periods": range(SHORT)}
+    run = f"fj.simulate(robot, law, goal, {SHORT}e-4, period=1e-4, start=start, check=False, MORE)"
+    alone = "for _ in periods: law(0.0, (), stack, start)"
+    statements = [alone, run.replace(", MORE", ""), run.replace("MORE", "sensors=sensors")]
+    own, plain, sensed = in_turn(statements, names, max(3, effort.blocks // 4))
+    yield Row("Python laws", "a period beyond the law", (plain - own) / SHORT, target=4e-6, joints=robot.n)
+    label = "a period beyond the law, with encoders and noise"
+    yield Row("Python laws", label, (sensed - own) / SHORT, target=15e-6, joints=robot.n)
+
+
+def first_results(effort: Effort) -> Iterator[Row]:
+    """Processor time of a new process, with an empty cache."""
+    yield from cold_start(min(effort.processes, PROCESSES))
 
 
 def calls(effort: Effort) -> Iterator[Row]:
@@ -344,6 +376,8 @@ PARTS = {
     "residuals": residuals,
     "batches": batches,
     "rollouts": rollouts,
+    "Python laws": python_laws,
+    "first result": first_results,
     "calls": calls,
     "compilation": compilation,
     "import": imports,

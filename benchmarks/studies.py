@@ -170,14 +170,14 @@ def derivatives() -> Table:
 
 def variable_stiffness(rows: int = 4096) -> Table:
     """Inverse dynamics with antagonistic springs and with levers, against that of the same arm with elastic joints."""
-    cubic, unequal = fj.CubicSpring(400.0, 2000.0), fj.CubicSpring(300.0, 3000.0)
-    exponentials = (fj.ExponentialSpring(200.0, 10.0), fj.ExponentialSpring(225.0, -9.0))
+    cubic, unequal = fj.springs.CubicSpring(400.0, 2000.0), fj.springs.CubicSpring(300.0, 3000.0)
+    exponentials = (fj.springs.ExponentialSpring(200.0, 10.0), fj.springs.ExponentialSpring(225.0, -9.0))
     joints: dict[str, Callable[[fj.Motor], fj.Drive]] = {
-        "equal cubic": lambda motor: fj.AntagonisticDrive(cubic, cubic, motor, motor),
-        "exponential": lambda motor: fj.AntagonisticDrive(*exponentials, motor, motor),
-        "lever": lambda motor: fj.LeverDrive(7e4, 0.1, 0.02, 0.3, motor, motor),
-        "unequal cubic": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
-        "unequal cubic, warm start": lambda motor: fj.AntagonisticDrive(cubic, unequal, motor, motor),
+        "equal cubic": lambda motor: fj.drives.AntagonisticDrive(cubic, cubic, motor, motor),
+        "exponential": lambda motor: fj.drives.AntagonisticDrive(*exponentials, motor, motor),
+        "lever": lambda motor: fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.3, motor, motor),
+        "unequal cubic": lambda motor: fj.drives.AntagonisticDrive(cubic, unequal, motor, motor),
+        "unequal cubic, warm start": lambda motor: fj.drives.AntagonisticDrive(cubic, unequal, motor, motor),
     }
     table = Table("arm", "joints", "operations", "call, µs", "/ elastic", "row of a batch, µs", "/ elastic")
     lwr, vsa_3r = fj.load("kuka_lwr"), fj.load("vsa_3r")

@@ -26,21 +26,31 @@ D = np.array([5.0, 5.0, 5.0, 5.0, 2.0, 1.0, 0.5])
 
 def laws() -> list[tuple[str, fj.Robot, Any, float]]:
     """What it is, the robot it acts on, the law, the period."""
-    two, four = fj.gains_from_poles([-20.0] * 2), fj.gains_from_poles([-20.0] * 4)
+    two, four = fj.control.gains_from_poles([-20.0] * 2), fj.control.gains_from_poles([-20.0] * 4)
     return [
-        ("`MotorPD`, 2000, 100", LWR, fj.MotorPD(LWR, [2000.0, 100.0]), 1e-4),
-        ("`FullStateFeedback`, 2000, 100, 1, 0.002", LWR, fj.FullStateFeedback(LWR, [2000.0, 100.0, 1.0, 0.002]), 1e-4),
-        ("`StructurePreserving`, 2000, 100, up to 5", LWR, fj.StructurePreserving(LWR, [2000.0, 100.0, D]), 1e-4),
-        ("`FeedforwardPD`, 2000, 100", LWR, fj.FeedforwardPD(LWR, [2000.0, 100.0]), 1e-4),
-        ("`FeedbackLinearization`, poles at −20", LWR, fj.FeedbackLinearization(LWR, four, 1e-4), 1e-4),
-        ("`ComputedTorque`, poles at −20, on the springs", LWR, fj.ComputedTorque(RIGID, two), 1e-4),
-        ("`PassivityControl`, 20, 40, on the springs", LWR, fj.PassivityControl(RIGID, 20.0, 40.0), 1e-4),
-        ("`ComputedTorque`, poles at −20, rigid robot", RIGID, fj.ComputedTorque(RIGID, two), 1e-3),
-        ("`PassivityControl`, 20, 40, rigid robot", RIGID, fj.PassivityControl(RIGID, 20.0, 40.0), 1e-3),
+        ("`MotorPD`, 2000, 100", LWR, fj.control.MotorPD(LWR, [2000.0, 100.0]), 1e-4),
+        (
+            "`FullStateFeedback`, 2000, 100, 1, 0.002",
+            LWR,
+            fj.control.FullStateFeedback(LWR, [2000.0, 100.0, 1.0, 0.002]),
+            1e-4,
+        ),
+        (
+            "`StructurePreserving`, 2000, 100, up to 5",
+            LWR,
+            fj.control.StructurePreserving(LWR, [2000.0, 100.0, D]),
+            1e-4,
+        ),
+        ("`FeedforwardPD`, 2000, 100", LWR, fj.control.FeedforwardPD(LWR, [2000.0, 100.0]), 1e-4),
+        ("`FeedbackLinearization`, poles at −20", LWR, fj.control.FeedbackLinearization(LWR, four, 1e-4), 1e-4),
+        ("`ComputedTorque`, poles at −20, on the springs", LWR, fj.control.ComputedTorque(RIGID, two), 1e-4),
+        ("`PassivityControl`, 20, 40, on the springs", LWR, fj.control.PassivityControl(RIGID, 20.0, 40.0), 1e-4),
+        ("`ComputedTorque`, poles at −20, rigid robot", RIGID, fj.control.ComputedTorque(RIGID, two), 1e-3),
+        ("`PassivityControl`, 20, 40, rigid robot", RIGID, fj.control.PassivityControl(RIGID, 20.0, 40.0), 1e-3),
         (
             "`AdaptiveControl`, 20, 40, 0.1, rigid robot",
             RIGID,
-            fj.AdaptiveControl(RIGID, 20.0, 40.0, 0.1, 1e-3, RIGID),
+            fj.control.AdaptiveControl(RIGID, 20.0, 40.0, 0.1, 1e-3, RIGID),
             1e-3,
         ),
     ]
@@ -52,13 +62,13 @@ def varied(robot: fj.Robot) -> dict[str, np.ndarray]:
     stiffnesses = [f"{joint.name}.drive.stiffness" for joint in robot.joints] if any(robot.compliant) else []
     signs = np.random.default_rng(0).choice([-1.0, 1.0], (ROBOTS + 1, 14))
     signs[:3] = np.array([[0.0], [1.0], [-1.0]])
-    known = fj.robot_parameters(robot)
+    known = fj.robot.robot_parameters(robot)
     return {path: known[path].value * (1 + OFF * signs[:, k]) for k, path in enumerate([*masses, *stiffnesses])}
 
 
 def study() -> Table:
     table = Table("law", "largest error, rad", "at the end", "exact model: largest", "at the end", "diverged")
-    motion = fj.RestToRest(np.zeros(7), GOAL, 2.0)
+    motion = fj.trajectory.RestToRest(np.zeros(7), GOAL, 2.0)
     for name, robot, law, period in track(laws(), transient=True):
         free, found = varied(robot), []
         for first in range(0, ROBOTS + 1, ROWS):

@@ -11,7 +11,7 @@ import numpy as np
 import flexjoint as fj
 
 robot = fj.load("kuka_lwr")
-motion = fj.Sinusoid([0.5, 0.4, 0.3, 0.5, 0.3, 0.4, 0.3], [0.2, 0.4, 0.2, 0.4, 0.2, 0.4, 0.2], duration=10.0)
+motion = fj.trajectory.Sinusoid([0.5, 0.4, 0.3, 0.5, 0.3, 0.4, 0.3], [0.2, 0.4, 0.2, 0.4, 0.2, 0.4, 0.2], duration=10.0)
 START, STRUCK, WEAK = 5.0, 7.0, 8.0  # s: of the second log, and of what happens in it
 
 
@@ -21,9 +21,9 @@ def strike(t, state):
     return {"link5": on * ca.sin(np.pi * (t - STRUCK) / 0.1) ** 2 * ca.SX([0.0, 60.0, 0.0, 0.0, 0.0, 0.0])}
 
 
-law = fj.FeedforwardPD(robot, [2000.0, 150.0])
+law = fj.control.FeedforwardPD(robot, [2000.0, 150.0])
 efficiency = np.where(np.arange(7) == 1, 0.8, 1.0)  # motor 2 gives 80 % of its torque
-faulty = fj.FaultyActuators(law, efficiency, begin=WEAK, end=WEAK + 0.5)
+faulty = fj.simulation.FaultyActuators(law, efficiency, begin=WEAK, end=WEAK + 0.5)
 run = fj.simulate(robot, faulty, motion, substeps=2, contact=strike)
 tau = faulty.commanded(motion(run.t, law.order), run.states)
 

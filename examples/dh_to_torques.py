@@ -26,7 +26,7 @@ ARM = fj.from_dh(
 
 
 def main(output: Path) -> None:
-    motion = fj.RestToRest(start=np.zeros(3), goal=np.deg2rad([90, 60, -45]), duration=1.0)
+    motion = fj.trajectory.RestToRest(start=np.zeros(3), goal=np.deg2rad([90, 60, -45]), duration=1.0)
     table = motor_table(ARM, motion, period=1e-3, rigid=True)
     assert table.tau_rigid is not None
     for joint, tau, rigid in zip(ARM.joints, table.tau.T, table.tau_rigid.T):

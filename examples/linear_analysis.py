@@ -6,7 +6,7 @@ import flexjoint as fj
 
 robot = fj.load("kuka_lwr")
 q = np.array([0.2, 0.5, -0.4, 1.0, 0.3, 0.6, 0.0])
-model = fj.linearize(robot, q)
+model = fj.analysis.linearize(robot, q)
 modes = np.unique(model.frequencies.round(1))
 print("modes, rad/s:", ", ".join(f"{x:g}" for x in modes[modes > 0]))
 
@@ -19,6 +19,6 @@ A, B, C, D = model.system(f"load.{joint}", "tau_e.*")  # a force on a link, torq
 print(f"a system of {len(A)} states, {B.shape[1]} input and {len(C)} outputs")
 
 configurations = np.random.default_rng(0).uniform(-np.pi, np.pi, (1000, 7))
-frequencies = fj.joint_eigenfrequencies(robot, configurations)
+frequencies = fj.analysis.joint_eigenfrequencies(robot, configurations)
 for k, (low, high) in enumerate(zip(frequencies.min(axis=0), frequencies.max(axis=0)), 1):
     print(f"mode {k}: {low:.0f} to {high:.0f} rad/s over the workspace")

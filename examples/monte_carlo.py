@@ -12,9 +12,9 @@ parser.add_argument("--output", type=Path, default=Path("."), help="folder for s
 folder = parser.parse_args().output
 
 robot = fj.load("hua_3r")
-trajectory = fj.RestToRest(np.zeros(3), np.array([0.8, -0.5, 0.6]), duration=0.5)
-law = fj.FeedforwardPD(robot, [400.0, 40.0])
-study = fj.monte_carlo(
+trajectory = fj.trajectory.RestToRest(np.zeros(3), np.array([0.8, -0.5, 0.6]), duration=0.5)
+law = fj.control.FeedforwardPD(robot, [400.0, 40.0])
+study = fj.studies.monte_carlo(
     robot,
     law,
     trajectory,
@@ -30,4 +30,4 @@ for joint, half, most in zip(robot.joints, *study.quantiles([0.5, 0.95])):
     print(f"{joint.name}: half of the errors below {half:.3f} rad, 95 % below {most:.3f} rad")
 heaviest = study.parameters[:, study.names.index("payload.mass")].max()
 print(f"{study.failed.sum()} of {len(study.samples)} failed; the heaviest payload was {heaviest:.2f} kg")
-fj.plot_monte_carlo(study, folder / "errors.png")
+fj.plots.plot_monte_carlo(study, folder / "errors.png")

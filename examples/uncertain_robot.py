@@ -6,8 +6,8 @@ import flexjoint as fj
 
 robot = fj.load("kuka_lwr")
 goal = np.array([0.5, -0.4, 0.3, 0.6, -0.2, 0.4, 0.1])
-trajectory = fj.RestToRest(np.zeros(7), goal, duration=2.0)
-law = fj.FeedforwardPD(robot, [2000.0, 100.0])
+trajectory = fj.trajectory.RestToRest(np.zeros(7), goal, duration=2.0)
+law = fj.control.FeedforwardPD(robot, [2000.0, 100.0])
 
 factors = np.random.default_rng(0).choice([0.8, 1.2], (63, 14))
 factors = np.vstack([np.ones(14), factors])  # the first row is the robot that the controller knows

@@ -19,7 +19,7 @@ CUTOFF = 30.0  # rad/s
 
 def ours(robot: fj.Robot, log: Log) -> np.ndarray:
     """(m, entries): of the joints, or of links and motors."""
-    sensed = fj.Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e)
+    sensed = fj.observers.Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e)
     found = residual_of(robot).run(log.t, sensed, log.tau)
     if not any(robot.compliant):
         return found["residual"]
@@ -27,10 +27,10 @@ def ours(robot: fj.Robot, log: Log) -> np.ndarray:
 
 
 @cache
-def residual_of(robot: fj.Robot) -> fj.Residual:
+def residual_of(robot: fj.Robot) -> fj.observers.Residual:
     if any(robot.compliant):
-        return fj.JointTorqueResidual(robot, CUTOFF, CUTOFF)
-    return fj.MomentumResidual(robot, CUTOFF)
+        return fj.observers.JointTorqueResidual(robot, CUTOFF, CUTOFF)
+    return fj.observers.MomentumResidual(robot, CUTOFF)
 
 
 def differenced(robot: fj.Robot, log: Log) -> np.ndarray:

@@ -132,20 +132,22 @@ def strikes(robot: fj.Robot) -> Any:
     return contact
 
 
-def motion(n: int, seed: int) -> fj.Trajectory:
+def motion(n: int, seed: int) -> fj.trajectory.Trajectory:
     """Slow sinusoids that never rest."""
     rng = np.random.default_rng([11, seed])
     amplitude, frequency = rng.uniform(0.2, 0.5, (2, n)), rng.uniform(0.1, 0.35, (2, n))
-    return fj.Sinusoid(amplitude, frequency, rng.uniform(0, 2 * np.pi, (2, n)), rng.uniform(-0.5, 0.5, n), DURATION)
+    return fj.trajectory.Sinusoid(
+        amplitude, frequency, rng.uniform(0, 2 * np.pi, (2, n)), rng.uniform(-0.5, 0.5, n), DURATION
+    )
 
 
 def simulated(robot: fj.Robot, seed: int) -> dict[str, Log]:
     """A log for each condition, all of one motion."""
     n = robot.n
-    law = fj.FeedforwardPD(robot, [2000.0, 150.0])
+    law = fj.control.FeedforwardPD(robot, [2000.0, 150.0])
     efficiency, bias = np.array([LOSSES[i % len(LOSSES)] for i in range(n)]).T
     begin = FAULTS + FAULT_EVERY * np.arange(n)
-    faulty = fj.FaultyActuators(law, efficiency, bias, begin, begin + FAULT_LASTING, PERIOD)
+    faulty = fj.simulation.FaultyActuators(law, efficiency, bias, begin, begin + FAULT_LASTING, PERIOD)
     mass = robot.links[robot.link_index("link7")].mass
     free = {
         "link7.mass": np.array([mass + x.payload for x in ALL.values()]),
@@ -158,7 +160,7 @@ def simulated(robot: fj.Robot, seed: int) -> dict[str, Log]:
     logs = {}
     for k, (name, condition) in enumerate(ALL.items()):
         states = type(run.states)(*(x[k] for x in run.states))
-        springs = fj.spring_torques(robot, *states)[0]
+        springs = fj.dynamics.spring_torques(robot, *states)[0]
         exact = [*states, springs, faulty.commanded(reference, states)]
         logs[name] = thinned(sensed(run.t, exact, condition.sensors, np.random.default_rng([seed, k])), condition.every)
     return logs

@@ -12,14 +12,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
-from typing import Any
 
 MOST_QUOTED = 200  # characters of a name or value in a message
 MOST_LISTED = 40  # names in a message
 NOT_NUMBERS = (TypeError, ValueError, OverflowError)  # raised by NumPy for what no array of doubles can hold
 
 _noted: ContextVar[list[str] | None] = ContextVar("noted", default=None)
-INSIDE = ("flexjoint", "dataclasses")  # packages whose lines are not those of a user
+INSIDE = ("flexjoint", "dataclasses")  # packages whose lines are not a user's
 
 
 class FlexjointError(Exception):
@@ -58,7 +57,7 @@ def warn(message: str) -> None:
 
 @contextmanager
 def noted_warnings() -> Iterator[list[str]]:
-    """Collects what is warned of within it: a kernel from the cache repeats what was said while it was traced."""
+    """Collects the warnings given inside the context: a kernel from the cache repeats those of its trace."""
     notes: list[str] = []
     token = _noted.set(notes)
     try:
@@ -88,7 +87,7 @@ class _Shown(reprlib.Repr):
         return repr(x) if digits < self.maxlong else f"an integer of about {digits} digits"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value as it stands in a message: its repr, at most 200 characters long."""
     return quoted(_Shown().repr(value))
 

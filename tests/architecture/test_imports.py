@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import flexjoint
+from support.public import TOP
 
 PACKAGE = Path(flexjoint.__file__).parent
 LAYERS = [
@@ -66,7 +67,7 @@ def imported(path, source=None):
         else:
             continue
         ours = [name[1] if len(name) > 1 else "" for name in names if name[0] == "flexjoint"]
-        found |= {"" if x in flexjoint.__all__ else x for x in ours}
+        found |= {"" if x in TOP else x for x in ours}
     return found
 
 
@@ -79,11 +80,11 @@ def forbidden(path, source=None):
 
 
 def test_every_module_has_a_layer():
-    assert {layer(path) for path in MODULES} - {"__init__"} <= set(LAYERS)
+    assert {layer(path) for path in MODULES} - {"__init__", "_exports"} <= set(LAYERS)
 
 
 @pytest.mark.parametrize(
-    "path", [x for x in MODULES if layer(x) != "__init__"], ids=lambda x: str(x.relative_to(PACKAGE))
+    "path", [x for x in MODULES if layer(x) not in ("__init__", "_exports")], ids=lambda x: str(x.relative_to(PACKAGE))
 )
 def test_imports_go_one_way(path):
     assert forbidden(path) == set()
@@ -140,11 +141,20 @@ def test_importing_loads_numpy_only(statement, needed):
 
 
 def test_editors_see_the_public_names():
-    """The stub beside the package names what it makes available, from the same modules."""
-    stub = ast.parse((PACKAGE / "__init__.pyi").read_text())
-    named = {(x.module, a.name) for x in stub.body if isinstance(x, ast.ImportFrom) for a in x.names}
-    assert named == {(module, name) for module, names in flexjoint._HOMES.items() for name in names.split()}
-    assert {name for _, name in named} == set(flexjoint.__all__) <= set(dir(flexjoint))
+    """What type checkers read, `_exports.py`, is what a user gets."""
+    imports = [x for x in ast.parse((PACKAGE / "_exports.py").read_text()).body if isinstance(x, ast.ImportFrom)]
+    named = {alias.asname for x in imports for alias in x.names}
+    assert named == set(flexjoint.__all__) <= set(dir(flexjoint))
+
+
+def test_the_top_level_is_short():
+    assert len(TOP) <= 55, "the rest belongs to subpackages"
+
+
+def test_a_name_of_a_subpackage_is_pointed_to():
+    code = "import flexjoint as fj; fj.control.MotorPD"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ("module 'flexjoint' has no attribute 'MotorPD'; it is fj.control.MotorPD") in done.stderr
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -284,8 +284,8 @@ def test_the_makefile_uses_the_hardware_fma(lwr):
 def test_the_example_finds_states_within_reach(tmp_path):
     """Random stiffnesses of size 1 are out of reach: the example looks for larger ones; here with a search."""
     robot = fj.load("vsa_3r")
-    springs = fj.CubicSpring(400.0, 2000.0), fj.CubicSpring(300.0, 5000.0)
-    robot = robot.with_drives([fj.AntagonisticDrive(*springs, *joint.drive.motors) for joint in robot.joints])
+    springs = fj.springs.CubicSpring(400.0, 2000.0), fj.springs.CubicSpring(300.0, 5000.0)
+    robot = robot.with_drives([fj.drives.AntagonisticDrive(*springs, *joint.drive.motors) for joint in robot.joints])
     fj.export_c(fj.inverse_dynamics, robot, tmp_path, stiffness=3)
     done = subprocess.run(["make", "-s", "check"], cwd=tmp_path, check=True, capture_output=True, text=True)
     assert "8 states, 0 differences" in done.stdout

@@ -228,13 +228,13 @@ def placed(given: Input, folder: Path) -> Path:
 
 
 def run_trajectory(given: Input, folder: Path) -> Any:
-    motion = fj.load_trajectory(placed(given, folder), TWO)
+    motion = fj.trajectory.load_trajectory(placed(given, folder), TWO)
     return motion(motion.duration * np.linspace(0.0, 1.0, 5), 4)
 
 
 def run_stiffness(given: Input, folder: Path) -> Any:
     path = placed(given, folder)
-    motion = fj.load_stiffness(path, VARIABLE)
+    motion = fj.trajectory.load_stiffness(path, VARIABLE)
     return motion(motion.duration * np.linspace(0.0, 1.0, 5), 2)
 
 
@@ -250,7 +250,7 @@ def make_log(random: Random) -> Input:
 
 
 def run_log(given: Input, folder: Path) -> Any:
-    log = fj.read_log(placed(given, folder), TWO)
+    log = fj.detection.read_log(placed(given, folder), TWO)
     return log.known, log.period
 
 

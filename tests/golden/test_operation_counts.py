@@ -32,17 +32,17 @@ ALGORITHMS = {
     "mass_matrix": (fj.mass_matrix, {}),
     "forward_dynamics, rigid joints": (fj.forward_dynamics, {}),
     "forward_dynamics": (fj.forward_dynamics, {}),
-    "link_motion": (fj.link_motion, {}),
-    "linearizing_control": (fj.linearizing_control, {}),
-    "modified_newton_euler": (fj.modified_newton_euler, {}),
-    "modified_newton_euler, 0001": (fj.modified_newton_euler, {"variant": "0001"}),
+    "link_motion": (fj.dynamics.link_motion, {}),
+    "linearizing_control": (fj.control.laws.linearizing_control, {}),
+    "modified_newton_euler": (fj.dynamics.modified_newton_euler, {}),
+    "modified_newton_euler, 0001": (fj.dynamics.modified_newton_euler, {"variant": "0001"}),
     "coriolis_product": (fj.coriolis_product, {}),
     "coriolis_transpose_product": (fj.coriolis_transpose_product, {}),
     "coriolis_matrix": (fj.coriolis_matrix, {}),
     "mass_matrix_rate": (fj.mass_matrix_rate, {}),
     "base_regressor": (fj.base_regressor, {}),
-    "passivity_torque": (fj.passivity_torque, {}),
-    "adaptive_torque": (fj.adaptive_torque, {}),
+    "passivity_torque": (fj.control.laws.passivity_torque, {}),
+    "adaptive_torque": (fj.control.laws.adaptive_torque, {}),
     "generalized_momentum": (fj.generalized_momentum, {}),
     "spatial_momentum": (fj.spatial_momentum, {}),
     "kinetic_energy": (fj.kinetic_energy, {}),
@@ -56,7 +56,7 @@ VARIABLE_STIFFNESS = {
     "feedback_linearization, variable stiffness": (fj.feedback_linearization, {"stiffness_command": True}),
     "forward_dynamics, variable stiffness": (fj.forward_dynamics, {}),
     "motion_and_stiffness_control": (
-        fj.motion_and_stiffness_control,
+        fj.control.laws.motion_and_stiffness_control,
         {"tracking": {"reference": 5, "gains": 4, "stiffness": 3, "stiffness_gains": 2, "limits": 1}},
     ),
 }
@@ -64,10 +64,10 @@ VARIABLE_STIFFNESS = {
 
 def operations(algorithm, robot, options):
     options = dict(options)
-    if algorithm in (fj.passivity_torque, fj.adaptive_torque):  # of rigid joints only
+    if algorithm in (fj.control.laws.passivity_torque, fj.control.laws.adaptive_torque):  # of rigid joints only
         robot = robot.rigid()
-    if algorithm is fj.linearizing_control:
-        length = fj.chain_length(robot)
+    if algorithm is fj.control.laws.linearizing_control:
+        length = fj.dynamics.chain_length(robot)
         options["tracking"] = {"reference": length + 1, "gains": length}
     if "wrenches" in options:
         options["wrenches"] = {robot.tool: options["wrenches"]}

@@ -10,9 +10,9 @@ COMPLETE = coaxial(SPONG)
 COUNTS = {
     "inverse_dynamics": (fj.inverse_dynamics, 9017),
     "forward_dynamics": (fj.forward_dynamics, 998),
-    "generalized_forces": (fj.generalized_forces, 952),
+    "generalized_forces": (fj.dynamics.generalized_forces, 952),
     "mass_matrix, motors": (fj.mass_matrix, 257),
-    "rotor_coupling": (fj.rotor_coupling, 43),
+    "rotor_coupling": (fj.dynamics.rotor_coupling, 43),
     "generalized_momentum, motors": (fj.generalized_momentum, 297),
     "coriolis_transpose_product, motors": (fj.coriolis_transpose_product, 303),
     "coriolis_product, motors": (fj.coriolis_product, 572),
@@ -22,9 +22,9 @@ COUNTS = {
 
 TRACKING = {"tracking": {"reference": 5, "gains": 4}}
 MIXED = {  # on hua_3r
-    "mixed_torque": (fj.mixed_torque, 1168),
-    "adaptive_mixed_torque": (fj.adaptive_mixed_torque, 940),
-    "adaptive_mixed_torque_from_positions": (fj.adaptive_mixed_torque_from_positions, 1680),
+    "mixed_torque": (fj.control.laws.mixed_torque, 1168),
+    "adaptive_mixed_torque": (fj.control.laws.adaptive_mixed_torque, 940),
+    "adaptive_mixed_torque_from_positions": (fj.control.laws.adaptive_mixed_torque_from_positions, 1680),
 }
 
 

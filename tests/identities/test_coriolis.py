@@ -76,7 +76,7 @@ def test_christoffel_is_the_polarized_torque(robot):
 def test_equal_velocities_give_inverse_dynamics(robot, variant):
     """[DeLuca (17)], with friction and motors."""
     q, v, a = random_state(robot, 3)
-    found = evaluate(fj.modified_newton_euler, robot, q, v, v, a, variant=variant)
+    found = evaluate(fj.dynamics.modified_newton_euler, robot, q, v, v, a, variant=variant)
     assert relative_error(found, evaluate(fj.inverse_dynamics, robot, q, v, a)) < 1e-13
 
 

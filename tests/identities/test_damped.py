@@ -13,7 +13,7 @@ from support.errors import relative_error
 UP = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])
 J, W, B, K = 0.155, 4.905, 0.5, 120.0  # of the pendulum below: inertia, weight, motor, spring
 MOTOR = fj.Motor(B, viscous_friction=0.3, coulomb_friction=0.8, coulomb_velocity=0.6)
-MOTION = fj.RestToRest([-0.5], [0.8], 1.5)
+MOTION = fj.trajectory.RestToRest([-0.5], [0.8], 1.5)
 
 
 def pendulum(damping, motor=MOTOR):
@@ -113,7 +113,7 @@ def test_long_steps_are_stable():
     """Steps of a hundred time constants D/K: the filter stands at its steady state."""
     robot = pendulum(0.12)
     t = np.linspace(0.0, 150.0, 1501)
-    slow = fj.RestToRest([-0.5], [0.8], 150.0)
+    slow = fj.trajectory.RestToRest([-0.5], [0.8], 150.0)
     found = fj.inverse_dynamics_along(robot, slow, t).tau
     assert relative_error(found, fj.inverse_dynamics(pendulum(0.0), *slow(t))) < 1e-5
 
@@ -163,9 +163,13 @@ def test_mixed_joints():
     bare = fj.random_robot(5, 23, prismatic=0.4, tree=True, fixed=0.4)
     motor = fj.Motor(0.4, 0.3, 0.6, 0.8)
     damped = [fj.ElasticDrive(300.0, motor, 4.0), fj.ElasticDrive(500.0, motor, 20.0)]
-    plain = [fj.ElasticDrive(200.0, motor), fj.ElasticDrive(fj.CubicSpring(200.0, 900.0), motor), fj.RigidDrive(motor)]
+    plain = [
+        fj.ElasticDrive(200.0, motor),
+        fj.ElasticDrive(fj.springs.CubicSpring(200.0, 900.0), motor),
+        fj.RigidDrive(motor),
+    ]
     robot = bare.with_drives([damped[0], plain[0], plain[2], damped[1], plain[1]])
-    motion = fj.RestToRest(np.zeros(5), np.array([0.5, -0.4, 0.3, 0.6, -0.3]), 1.0, smoothness=5)
+    motion = fj.trajectory.RestToRest(np.zeros(5), np.array([0.5, -0.4, 0.3, 0.6, -0.3]), 1.0, smoothness=5)
     t = np.linspace(0.0, 1.0, 401)
     wave = [np.cos(3 * t + k * np.pi / 2) * 3.0**k for k in range(3)]
     wrench = [np.outer(x, [1.0, 2.0, -1.0, 0.3, 0.1, 0.2]) for x in wave]
@@ -173,7 +177,7 @@ def test_mixed_joints():
 
     undamped = robot.with_drives([fj.ElasticDrive(300.0, motor), plain[0], plain[2], None, plain[1]])
     expected = fj.motor_motion(undamped, *motion(t), wrenches={robot.tool: wrench})
-    for name in fj.MotorMotion._fields:
+    for name in fj.dynamics.MotorMotion._fields:
         x, y = getattr(found, name), getattr(expected, name)
         assert relative_error(x[:, [1, 2, 4]], y[:, [1, 2, 4]]) < 1e-12, name
     for i, D in ((0, 4.0), (3, 20.0)):
@@ -226,12 +230,12 @@ def test_refused_calls():
         with pytest.raises(fj.InputError, match="increasing, finite times"):
             fj.inverse_dynamics_along(robot, MOTION, t)
     with pytest.raises(fj.InputError, match=r"gave \(4, 1, 2\), it must be \(k \+ 1, 1, 1\)"):
-        fj.inverse_dynamics_along(robot, fj.RestToRest([0.0, 0.0], [1.0, 1.0], 1.0), [0.0])
+        fj.inverse_dynamics_along(robot, fj.trajectory.RestToRest([0.0, 0.0], [1.0, 1.0], 1.0), [0.0])
     with pytest.raises(fj.InputError, match=r"wrench or base motion has shape \(3, 6\) for 2 times"):
         fj.inverse_dynamics_along(robot, MOTION, [0.0, 0.1], wrenches={"leg": [np.zeros((3, 6))] * 2})
     with pytest.raises(fj.InputError, match=r"wrench or base motion has shape \(\) for 2 times"):
         fj.inverse_dynamics_along(robot, MOTION, [0.0, 0.1], wrenches={"leg": [np.zeros(6), 0.0]})
-    law = fj.ElasticDrive(fj.CubicSpring(1.0, 1.0), MOTOR, damping=1.0)
+    law = fj.ElasticDrive(fj.springs.CubicSpring(1.0, 1.0), MOTOR, damping=1.0)
     with pytest.raises(fj.InputError, match=r"'hip'.*CubicSpring.*linear spring"):
         fj.inverse_dynamics_along(robot.with_drives([law]), MOTION, [0.0, 1.0])
     x = ca.SX.sym("x", 1)
@@ -242,6 +246,6 @@ def test_refused_calls():
 
 
 def test_a_trajectory_that_is_not_smooth_enough_is_refused():
-    rough = fj.RestToRest([0.0], [0.5], 1.0, smoothness=1)
+    rough = fj.trajectory.RestToRest([0.0], [0.5], 1.0, smoothness=1)
     with pytest.raises(fj.InputError, match=r"_along: RestToRest .* C\^1 only; .* C\^2 .* give smoothness=2"):
         fj.inverse_dynamics_along(pendulum(1.0), rough, np.linspace(0.0, 1.0, 5))

@@ -37,7 +37,7 @@ def driven(robot, seed=0, friction=True):
     return robot.replace(links=links)
 
 
-CUBIC_LAW = fj.CubicSpring(*CUBIC)
+CUBIC_LAW = fj.springs.CubicSpring(*CUBIC)
 BARE = [
     fj.random_robot(4, 21, prismatic=0.0),
     fj.random_robot(4, 22, prismatic=0.5),
@@ -70,7 +70,7 @@ def other_cubic_root(tau):
 def test_robots_are_various():
     assert {joint.kind.name for robot in ROBOTS for joint in robot.joints} == {"revolute", "prismatic"}
     kinds = {type(j.drive and getattr(j.drive, "stiffness", j.drive)) for robot in ROBOTS for j in robot.joints}
-    assert kinds == {type(None), fj.RigidDrive, float, fj.CubicSpring}
+    assert kinds == {type(None), fj.RigidDrive, float, fj.springs.CubicSpring}
     assert any(len(set(robot.parents)) < len(robot.links) - 1 for robot in ROBOTS)
 
 
@@ -91,12 +91,12 @@ def test_motor_motion_is_lagranges(robot):
     motors = [joint.drive and joint.drive.motor for joint in robot.joints]
     pushed = [smooth_friction(m, theta_v[i]) + (m.inertia * theta_a[i] if m else 0) for i, m in enumerate(motors)]
     phi_v = rate(phi, stack, *wrenches.values())
-    expected = fj.MotorMotion(theta, theta_v, theta_a, phi, phi_v, tau_e, tau_e, tau_e + ca.vertcat(*pushed))
+    expected = fj.dynamics.MotorMotion(theta, theta_v, theta_a, phi, phi_v, tau_e, tau_e, tau_e + ca.vertcat(*pushed))
 
     found = fj.motor_motion(robot, *stack, wrenches=wrenches)
     torque = fj.inverse_dynamics(robot, *stack, wrenches=wrenches)
     given = [*stack, *(x for w in wrenches.values() for x in w)]
-    for name, x, y in zip(fj.MotorMotion._fields, found, expected):
+    for name, x, y in zip(fj.dynamics.MotorMotion._fields, found, expected):
         ours, reference = numbers([x, y], given)
         assert relative_error(ours, reference) < TOLERANCE, name
     ours, reference = numbers([torque, expected.tau], given)
@@ -158,9 +158,12 @@ def test_stiff_springs_tend_to_rigid_joints_with_friction():
 @pytest.mark.parametrize(
     ("spring", "torque"),
     [
-        (fj.HardeningSpring(80.0, 0.3), lambda x: 80 * 0.6 / mpmath.pi * mpmath.tan(x * mpmath.pi / 0.6)),
+        (fj.springs.HardeningSpring(80.0, 0.3), lambda x: 80 * 0.6 / mpmath.pi * mpmath.tan(x * mpmath.pi / 0.6)),
         (CUBIC_LAW, lambda x: CUBIC[0] * x + CUBIC[1] * x**3),
-        (fj.PiecewiseSpring([0.0, 0.05, 0.2], [100.0, 60.0, 300.0]), lambda x: mpmath.sign(x) * two_parabolas(abs(x))),
+        (
+            fj.springs.PiecewiseSpring([0.0, 0.05, 0.2], [100.0, 60.0, 300.0]),
+            lambda x: mpmath.sign(x) * two_parabolas(abs(x)),
+        ),
     ],
     ids=["hardening", "cubic", "piecewise"],
 )
@@ -216,7 +219,12 @@ def test_compiled_batches():
     """Every law in a kernel, scalar and in vector registers; the numbers are CasADi's own."""
     robot = BARE[1]
     motor = fj.Motor(0.4, 0.3, 0.6, 0.8)
-    laws = [90.0, CUBIC_LAW, fj.HardeningSpring(80.0, 0.3), fj.PiecewiseSpring([0.0, 0.05, 0.2], [100.0, 60.0, 300.0])]
+    laws = [
+        90.0,
+        CUBIC_LAW,
+        fj.springs.HardeningSpring(80.0, 0.3),
+        fj.springs.PiecewiseSpring([0.0, 0.05, 0.2], [100.0, 60.0, 300.0]),
+    ]
     robot = robot.with_drives([fj.ElasticDrive(law, motor) for law in laws])
     stack = np.random.default_rng(1).normal(size=(5, 70, robot.n))
     found = fj.motor_motion(robot, *stack)
@@ -230,7 +238,7 @@ def test_compiled_batches():
 
 def test_units_of_the_results():
     units = {x.name: x.unit for x in fj.compile(fj.motor_motion, ROBOTS[0]).outputs}
-    assert list(units) == list(fj.MotorMotion._fields)
+    assert list(units) == list(fj.dynamics.MotorMotion._fields)
     assert (units["tau_e"], units["deflection"], units["theta_a"]) == ("Nm | N", "rad | m", "rad/s² | m/s²")
 
 

@@ -33,8 +33,8 @@ def with_drives(robot, kinds, seed=0):
             "spring": lambda: fj.ElasticDrive(stiffness, motor()),
             "damped": lambda: fj.ElasticDrive(stiffness, motor(), damping=damping),
             "rigid": lambda: fj.RigidDrive(motor()),
-            "cubic": lambda: fj.ElasticDrive(fj.CubicSpring(stiffness, 300.0), motor()),
-            "damped cubic": lambda: fj.ElasticDrive(fj.CubicSpring(stiffness, 300.0), motor(), damping=damping),
+            "cubic": lambda: fj.ElasticDrive(fj.springs.CubicSpring(stiffness, 300.0), motor()),
+            "damped cubic": lambda: fj.ElasticDrive(fj.springs.CubicSpring(stiffness, 300.0), motor(), damping=damping),
             "none": lambda: None,
         }[kind]()
 
@@ -61,7 +61,7 @@ def spring_torques(robot, q, theta, v, theta_v):
     torques = []
     for i, joint in enumerate(robot.joints):
         law, phi = getattr(joint.drive, "stiffness", 0.0), theta[i] - q[i]
-        K, cubic = (law.stiffness, law.cubic) if isinstance(law, fj.CubicSpring) else (law, 0.0)
+        K, cubic = (law.stiffness, law.cubic) if isinstance(law, fj.springs.CubicSpring) else (law, 0.0)
         torques.append(K * phi + cubic * phi**3 + getattr(joint.drive, "damping", 0.0) * (theta_v[i] - v[i]))
     return torques
 
@@ -124,7 +124,7 @@ def test_wrenches_and_base_motion(robot):
         "wrenches": {robot.tool: list(rng.normal(size=(2, 6)))},
         "base": fj.BaseMotion(list(rng.normal(size=(3, 3))), list(rng.normal(size=(2, 3)))),
     }
-    a, jerk = evaluate(fj.link_motion, robot, q, v, tau_e, tau_e_v, **extras)
+    a, jerk = evaluate(fj.dynamics.link_motion, robot, q, v, tau_e, tau_e_v, **extras)
     found = evaluate(lambda *x, **y: fj.torque_derivatives(*x, order=1, **y), robot, q, v, a, jerk, **extras)
     assert relative_error(found, [tau_e, tau_e_v]) < 1e-11
     theta, theta_v, tau = state(robot, 3, seed=5)
@@ -143,7 +143,7 @@ def test_link_motion_is_the_derivative_of_the_acceleration(robot):
     jerk = rate(a, [q, v, a], [tau, tau_rate])
     numbers = state(robot, 4)
     expected = value([a, jerk], x, numbers)
-    found = evaluate(fj.link_motion, robot, *numbers)
+    found = evaluate(fj.dynamics.link_motion, robot, *numbers)
     assert relative_error(found.a, expected[0]) < 1e-11
     assert relative_error(found.jerk, expected[1]) < 1e-10
 
@@ -152,7 +152,7 @@ def test_long_chains_take_articulated_bodies():
     """... and the torques that belong to the motion found are the torques given."""
     robot = fj.random_robot(18, 3, prismatic=0.2, friction=True)
     q, v, tau_e, tau_e_v = state(robot, 4)
-    a, jerk = evaluate(fj.link_motion, robot, q, v, tau_e, tau_e_v)
+    a, jerk = evaluate(fj.dynamics.link_motion, robot, q, v, tau_e, tau_e_v)
     found = evaluate(lambda *x: fj.torque_derivatives(*x, order=1), robot, q, v, a, jerk)
     terms = np.max(np.abs(evaluate(fj.mass_matrix, robot, q)) @ np.abs([a, jerk]).T)
     assert recorded(np.max(np.abs(found - [tau_e, tau_e_v])) / terms) < 1e-12
@@ -165,7 +165,7 @@ def test_long_chains_take_articulated_bodies():
 def test_the_command_is_what_the_model_does(name):
     """q'''' (q''' with damped springs) of Lagrange's model under the torque is the command."""
     robot = ROBOTS[name]
-    order = fj.chain_length(robot)
+    order = fj.dynamics.chain_length(robot)
     assert order == (3 if name == "damped" else 4)
     q, v, theta, theta_v, _ = x = symbols(robot, "q v theta theta_v tau")
     a, theta_a = model(robot, *x)
@@ -182,17 +182,15 @@ def test_the_command_is_what_the_model_does(name):
 def test_states_from_different_sensors_give_one_torque():
     robot = ROBOTS["springs in a tree"]
     q, v, theta, theta_v, command = state(robot, 5)
-    tau_e, tau_e_v = evaluate(fj.spring_torques, robot, q, v, theta, theta_v)
+    tau_e, tau_e_v = evaluate(fj.dynamics.spring_torques, robot, q, v, theta, theta_v)
     K = np.array([joint.drive.stiffness for joint in robot.joints])
     assert relative_error(tau_e, K * (theta - q)) < 1e-15
     assert relative_error(tau_e_v, K * (theta_v - v)) < 1e-15
-    found = evaluate(fj.link_state, robot, theta, theta_v, tau_e, tau_e_v)
+    found = evaluate(fj.dynamics.link_state, robot, theta, theta_v, tau_e, tau_e_v)
     assert relative_error(found, [q, v]) < 1e-14
     torque = evaluate(fj.feedback_linearization, robot, q, v, tau_e, tau_e_v, command, measured="q tau_e")
     both = evaluate(fj.feedback_linearization, robot, q, v, theta, theta_v, command)
-    sensed = evaluate(
-        fj.feedback_linearization, robot, theta, theta_v, tau_e, tau_e_v, command, measured="theta tau_e"
-    )
+    sensed = evaluate(fj.feedback_linearization, robot, theta, theta_v, tau_e, tau_e_v, command, measured="theta tau_e")
     assert relative_error(both, torque) < 1e-12
     assert relative_error(sensed, torque) < 1e-12
 
@@ -204,7 +202,7 @@ def test_linearization_under_wrenches_and_base_motion():
     wrench, omega, acceleration = rng.normal(size=(3, 6)), rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
     extras = {"wrenches": {robot.tool: list(wrench)}, "base": fj.BaseMotion(list(omega), list(acceleration))}
     q, v, tau_e, tau_e_v, command = state(robot, 5)
-    a, jerk = evaluate(fj.link_motion, robot, q, v, tau_e, tau_e_v, **extras)
+    a, jerk = evaluate(fj.dynamics.link_motion, robot, q, v, tau_e, tau_e_v, **extras)
     law = partial(fj.feedback_linearization, measured="q tau_e")
     found = evaluate(law, robot, q, v, tau_e, tau_e_v, command, **extras)
     expected = evaluate(fj.inverse_dynamics, robot, q, v, a, jerk, command, **extras)
@@ -216,11 +214,13 @@ def test_linearization_under_wrenches_and_base_motion():
 @each
 def test_every_mix_becomes_chains_of_integrators(robot):
     """Robot and controller as one system: its r-th derivative of q is the tracking law, exactly."""
-    length = fj.chain_length(robot)
-    assert length == max(fj.relative_degree(robot))
+    length = fj.dynamics.chain_length(robot)
+    assert length == max(fj.dynamics.relative_degree(robot))
     q, v, theta, theta_v, held, held_rate = x = symbols(robot, "q v theta theta_v tau_e tau_e_v")
     stacks = {name: symbols(robot, "r " * count) for name, count in (("reference", length + 1), ("gains", length))}
-    tau, top = fj.linearizing_control.function(robot, q, v, theta, theta_v, held, held_rate, tracking=stacks)
+    tau, top = fj.control.laws.linearizing_control.function(
+        robot, q, v, theta, theta_v, held, held_rate, tracking=stacks
+    )
     a, theta_a = model(robot, q, v, theta, theta_v, tau)
     # the controller integrates the top derivative: τ_r'' = top in chains of 4, τ_r' = top in chains of 3
     extension = [held, held_rate, top] if length == 4 else [held, top]
@@ -274,7 +274,7 @@ def test_joints_that_do_not_fit_are_named(measured, name, message):
         fj.feedback_linearization(robot, *state(robot, 5), measured=measured)
 
 
-@pytest.mark.parametrize("algorithm", [fj.spring_torques, fj.link_state])
+@pytest.mark.parametrize("algorithm", [fj.dynamics.spring_torques, fj.dynamics.link_state])
 def test_a_damped_spring_has_no_torque_rate_in_its_state(algorithm):
     robot = ROBOTS["damped"]
     with pytest.raises(fj.InputError, match=r"'link1_joint' is damped.*theta_v"):
@@ -294,7 +294,7 @@ def test_the_tracking_law_needs_its_reference_and_gains(tracking, message):
     robot = ROBOTS["springs"]
     stacks = tracking and {name: state(robot, count) for name, count in tracking.items()}
     with pytest.raises(fj.InputError, match=message):
-        fj.linearizing_control(robot, *state(robot, 6), tracking=stacks)
+        fj.control.laws.linearizing_control(robot, *state(robot, 6), tracking=stacks)
 
 
 def test_what_is_not_finite_is_named():

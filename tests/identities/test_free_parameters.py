@@ -71,7 +71,7 @@ def test_nominal_values_give_what_the_robot_gives(robot):
     structure = fj.inverse_dynamics.structure(robot, free=tuple(values))
     program, _ = fj.inverse_dynamics.trace(robot, structure)
     arrays = inputs_of(program, len(values))
-    (found,) = interpret(program, *arrays, *(fj.robot_parameters(robot)[path].value for path in values))
+    (found,) = interpret(program, *arrays, *(fj.robot.robot_parameters(robot)[path].value for path in values))
     assert relative_error(found, fj.inverse_dynamics(robot, *arrays)) < TOLERANCE
 
 
@@ -132,10 +132,10 @@ def with_joints_of(robot, other):
 
 
 LAWS = {
-    "mixed_torque": (fj.mixed_torque, TREE, {"reference": 5, "gains": 4}),
+    "mixed_torque": (fj.control.laws.mixed_torque, TREE, {"reference": 5, "gains": 4}),
     "base_regressor": (fj.base_regressor, TREE, {}),
-    "adaptive_torque": (fj.adaptive_torque, CHAIN, {}),
-    "adaptive_mixed_torque": (fj.adaptive_mixed_torque, TREE, {"reference": 5, "gains": 4}),
+    "adaptive_torque": (fj.control.laws.adaptive_torque, CHAIN, {}),
+    "adaptive_mixed_torque": (fj.control.laws.adaptive_mixed_torque, TREE, {"reference": 5, "gains": 4}),
 }
 
 
@@ -160,18 +160,20 @@ def test_laws(name):
 @pytest.mark.parametrize("path", ["gravity", "link2_joint.position"])
 def test_what_decides_the_base_parameters_is_not_free(path):
     with pytest.raises(fj.InputError, match="gravity and the positions of joints decide which base parameters"):
-        fj.compile(fj.adaptive_torque, CHAIN, free=path)
+        fj.compile(fj.control.laws.adaptive_torque, CHAIN, free=path)
 
 
 def test_long_chains_are_linearized_with_free_masses():
     """Beyond 16 joints by articulated bodies, without gravity."""
     robot = fj.random_robot(17, 2, elastic=1.0, prismatic=0.2)
-    program, _ = fj.link_motion.trace(robot, fj.link_motion.structure(robot, free=("link9.mass", "gravity.x")))
+    program, _ = fj.dynamics.link_motion.trace(
+        robot, fj.dynamics.link_motion.structure(robot, free=("link9.mass", "gravity.x"))
+    )
     arrays = inputs_of(program, 2)
     found = interpret(program, *arrays, 3.0, 4.0)
     links = [dataclasses.replace(x, mass=3.0) if x.name == "link9" else x for x in robot.links]
     other = robot.replace(links=links, gravity=[4.0, *robot.gravity[1:]])
-    assert relative_error(stacked(found), stacked(evaluate(fj.link_motion, other, *arrays))) < 1e-10
+    assert relative_error(stacked(found), stacked(evaluate(fj.dynamics.link_motion, other, *arrays))) < 1e-10
 
 
 def test_coulomb_friction_of_a_rigid_joint_may_be_free():

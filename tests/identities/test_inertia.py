@@ -195,7 +195,7 @@ def test_a_tilted_base_is_a_tilted_gravity(robot):
 def test_the_order_of_branches_does_not_matter(robot):
     """Links listed in another order, parents still first: the same torques, permuted."""
     rng = np.random.default_rng(4)
-    shuffled = fj.parents_first([robot.links[i] for i in rng.permutation(len(robot.links))])
+    shuffled = fj.robot.parents_first([robot.links[i] for i in rng.permutation(len(robot.links))])
     other = robot.replace(links=tuple(shuffled))
     names = [joint.name for joint in robot.joints]
     order = [names.index(joint.name) for joint in other.joints]

@@ -112,7 +112,7 @@ def lost_and_promised(robot):
     """V₂(T) − V₂(0), the integral of V₂', and V₂(0)."""
     t, x, (q, v, theta, theta_v), wanted = symbols(robot, 1)
     tracking = {"reference": wanted, "gains": [ca.SX(x) for x in gains(robot)]}
-    tau, theta_d, theta_d_v = fj.mixed_torque(robot, q, v, theta, theta_v, tracking=tracking)
+    tau, theta_d, theta_d_v = fj.control.laws.mixed_torque(robot, q, v, theta, theta_v, tracking=tracking)
     a, theta_a = forward(robot, q, v, theta, theta_v, tau)
     V, rate = lyapunov(robot, fj.mass_matrix(robot, q), q, v, theta, theta_v, wanted, theta_d, theta_d_v)
     rates = ca.vertcat(v, a, theta_v, theta_a, rate)
@@ -126,23 +126,23 @@ def test_lyapunov_function(robot):
     assert np.all(np.diff(lost) < 0)
     assert promised[-1] < -0.5 * start
     assert np.max(np.abs(lost - promised)) < 1e-9 * start
-    assert fj.MixedInverseDynamics(robot, gains(robot)).exact
+    assert fj.control.MixedInverseDynamics(robot, gains(robot)).exact
 
 
 def test_rotors_matter():
     """The promise above holds for the couplings of the complete model, which are not small here."""
     robot = ROBOTS[1]
-    assert np.max(np.abs(evaluate(fj.rotor_coupling, robot, np.zeros(robot.n))[:3, 3])) > 0.01
+    assert np.max(np.abs(evaluate(fj.dynamics.rotor_coupling, robot, np.zeros(robot.n))[:3, 3])) > 0.01
 
 
 def test_without_a_proof():
     """Where elastic link equations contain other motors the law says so, and (52) holds no more; it still tracks."""
     robot = lbr(3)
     lost, promised, start = lost_and_promised(robot)
-    law = fj.MixedInverseDynamics(robot, [40.0, 10.0, 80.0, 8.0])
+    law = fj.control.MixedInverseDynamics(robot, [40.0, 10.0, 80.0, 8.0])
     assert not law.exact
     assert 1e-3 < np.max(np.abs(lost - promised)) / start < 1e-2
-    motion = fj.Sinusoid([0.3] * 3, 0.5, duration=4.0)
+    motion = fj.trajectory.Sinusoid([0.3] * 3, 0.5, duration=4.0)
     run = fj.simulate(robot, law, motion, period=1e-3)
     error = np.abs(run.q - motion(run.t, order=0)[0])
     assert error.max() > 0.03
@@ -152,13 +152,13 @@ def test_without_a_proof():
 @each(ROBOTS[:1])
 def test_along_simulate(robot):
     """The same through compiled loops, V₂' integrated by Simpson's rule."""
-    law = fj.MixedInverseDynamics(robot, gains(robot))
-    motion = fj.Sinusoid([0.3] * robot.n, 1 / np.pi, phase=np.arange(robot.n), duration=DURATION)
+    law = fj.control.MixedInverseDynamics(robot, gains(robot))
+    motion = fj.trajectory.Sinusoid([0.3] * robot.n, 1 / np.pi, phase=np.arange(robot.n), duration=DURATION)
     q, v, theta, theta_v = beginning(robot).reshape(4, -1)
     run = fj.simulate(robot, law, motion, start=fj.JointState(q, v, theta, theta_v), hold=False, period=5e-4)
     wanted = motion(run.t, order=4)
     tracking = {"reference": list(wanted), "gains": list(law.gains)}
-    found = fj.mixed_torque(robot, run.q, run.v, run.theta, run.theta_v, tracking=tracking)
+    found = fj.control.laws.mixed_torque(robot, run.q, run.v, run.theta, run.theta_v, tracking=tracking)
     assert relative_error(found.tau, run.tau) < 1e-12
     rows = zip(fj.mass_matrix(robot, run.q), run.q, run.v, run.theta, run.theta_v, wanted[0], wanted[1], *found[1:])
     V, rate = np.array([lyapunov(robot, *row[:5], row[5:7], *row[7:]) for row in rows]).T
@@ -172,8 +172,13 @@ def test_rigid_robots_get_the_passivity_law():
     q, v, q_d, v_d, a_d = np.random.default_rng(0).normal(size=(5, 4))
     K_P, K_D, *rest = gains(robot)
     tracking = {"reference": [q_d, v_d, a_d], "gains": [K_P, K_D, *rest]}
-    found = evaluate(fj.mixed_torque, robot, q, v, q, v, tracking=tracking).tau
-    assert relative_error(found, evaluate(fj.passivity_torque, robot, q, v, q_d, v_d, a_d, K_P / K_D, K_P, K_D)) < 1e-13
+    found = evaluate(fj.control.laws.mixed_torque, robot, q, v, q, v, tracking=tracking).tau
+    assert (
+        relative_error(
+            found, evaluate(fj.control.laws.passivity_torque, robot, q, v, q_d, v_d, a_d, K_P / K_D, K_P, K_D)
+        )
+        < 1e-13
+    )
 
 
 # Adaptive -----------------------------------------------------------------------------------------------------------
@@ -199,13 +204,13 @@ def adapting(robot, Gamma):
     Y, zero = fj.base_regressor(robot, q, v, v_r, a_r), ca.SX.zeros(robot.n)
     given = Y @ estimate + (1 - elastic) * B * a_r + D * v_r + K_D * s  # at rigid joints, without S θ'' + C_1 θ'
     driving = elastic * K * (theta - q) + (1 - elastic) * given
-    asked = fj.generalized_forces(robot, q, v, theta, zero, zero, zero).tau_e
+    asked = fj.dynamics.generalized_forces(robot, q, v, theta, zero, zero, zero).tau_e
     a = ca.solve(fj.mass_matrix(robot, q), driving - asked)
     known = ca.vertcat(v, a, theta_v, zero, Gamma * (Y.T @ s), 0)
     jerk = ca.jtimes(a, x, known) + ca.jacobian(a, t)
     tracking = {"reference": wanted, "gains": [ca.SX(x) for x in gains(robot)]}
     law = (q, v, a, jerk, theta, theta_v, estimate, ca.SX(Gamma))
-    tau, theta_d, theta_d_v, rate = fj.adaptive_mixed_torque(robot, *law, tracking=tracking)
+    tau, theta_d, theta_d_v, rate = fj.control.laws.adaptive_mixed_torque(robot, *law, tracking=tracking)
     accelerations = forward(robot, q, v, theta, theta_v, tau)
     V, loss = lyapunov(robot, fj.mass_matrix(robot, q), q, v, theta, theta_v, wanted, theta_d, theta_d_v)
     V += ca.dot(pi - estimate, (pi - estimate) / Gamma) / 2
@@ -227,13 +232,13 @@ def test_adaptive_law(robot):
 def test_adaptive_control_learns():
     """Without measured accelerations, from masses 30 % too large: at the end as good as with the right ones."""
     robot = HUA.with_fidelity("complete")
-    motion = fj.Sinusoid([[0.4] * 3, [0.2] * 3], [[0.5, 0.6, 0.7], [1.1, 1.0, 0.9]], duration=100.0)
+    motion = fj.trajectory.Sinusoid([[0.4] * 3, [0.2] * 3], [[0.5, 0.6, 0.7], [1.1, 1.0, 0.9]], duration=100.0)
     gain, period = [200.0, 30.0, 200.0, 30.0], 1e-3
-    learning = fj.AdaptiveMixedControl(heavier(robot), gain, 0.6, period)
+    learning = fj.control.AdaptiveMixedControl(heavier(robot), gain, 0.6, period)
     start = fj.JointState(*motion(0.0)[[0, 1, 0, 1]])
     runs = [
         fj.simulate(robot, law, motion, start=start, period=period)
-        for law in (learning, fj.MixedInverseDynamics(robot, gain))
+        for law in (learning, fj.control.MixedInverseDynamics(robot, gain))
     ]
     learnt, right = (np.abs(run.q - motion(run.t, order=0)[0]).max(axis=1) for run in runs)
     assert learnt[-10000:].max() < 1.1 * right[-10000:].max()  # which is what holding torques for a period leaves

@@ -72,7 +72,7 @@ def lost_and_predicted(robot, law):
 @pytest.mark.parametrize("variant", ["christoffel", "0001", "1110"])
 def test_passivity_law(robot, variant):
     def law(*arguments):
-        return fj.passivity_torque(*arguments, variant=variant)
+        return fj.control.laws.passivity_torque(*arguments, variant=variant)
 
     lost, predicted, start = lost_and_predicted(robot, law)
     assert predicted < -0.1 * start
@@ -101,7 +101,7 @@ def test_adaptive_law(robot):
     q, v, estimate = x[:n], x[n : 2 * n], x[2 * n : -1]
     motion = reference(t, n)
     s = motion[1] - v + Lambda * (motion[0] - q)
-    tau, rate = fj.adaptive_torque(robot, q, v, *motion, ca.SX(Lambda), ca.SX(K_D), ca.SX(Gamma), estimate)
+    tau, rate = fj.control.laws.adaptive_torque(robot, q, v, *motion, ca.SX(Lambda), ca.SX(K_D), ca.SX(Gamma), estimate)
     error = pi - estimate
     V = ca.dot(s, fj.mass_matrix(robot, q) @ s) / 2 + ca.dot(error, error / Gamma) / 2
     loss = -ca.dot(s, (K_D + friction(robot)) * s)
@@ -125,17 +125,17 @@ def test_adaptive_law_is_regressor_and_update(robot):
     v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e
     Y = evaluate(fj.base_regressor, robot, q, v, v_r, a_r)
     arrays = (q, v, q_d, v_d, a_d, Lambda, K_D, Gamma)
-    tau, rate = evaluate(fj.adaptive_torque, robot, *arrays, estimate)
+    tau, rate = evaluate(fj.control.laws.adaptive_torque, robot, *arrays, estimate)
     assert relative_error(tau, Y @ estimate + friction(robot) * v_r + 0.1 * a_r + K_D * s) < 1e-13
     assert relative_error(rate, Gamma * (Y.T @ s)) < 1e-13
-    known, _ = evaluate(fj.adaptive_torque, robot, *arrays, base.of(robot))
-    law = evaluate(fj.passivity_torque, robot, q, v, q_d, v_d, a_d, Lambda, Lambda * K_D, K_D)
+    known, _ = evaluate(fj.control.laws.adaptive_torque, robot, *arrays, base.of(robot))
+    law = evaluate(fj.control.laws.passivity_torque, robot, q, v, q_d, v_d, a_d, Lambda, Lambda * K_D, K_D)
     assert relative_error(known, law) < 1e-13
 
 
-@pytest.mark.parametrize("law", [fj.passivity_torque, fj.adaptive_torque])
+@pytest.mark.parametrize("law", [fj.control.laws.passivity_torque, fj.control.laws.adaptive_torque])
 def test_elastic_joints_are_refused(law):
     robot = fj.load("kuka_lwr")
-    arrays = [np.ones(7)] * 7 + [np.ones(43)] * 2 if law is fj.adaptive_torque else [np.ones(7)] * 8
+    arrays = [np.ones(7)] * 7 + [np.ones(43)] * 2 if law is fj.control.laws.adaptive_torque else [np.ones(7)] * 8
     with pytest.raises(fj.InputError, match="is elastic, the law is for rigid ones"):
         law(robot, *arrays)

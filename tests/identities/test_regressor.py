@@ -99,8 +99,8 @@ def test_torques_are_linear_in_the_parameters(robot):
     base = fj.base_parameters(robot)
     for seed in range(3):
         other = with_other_bodies(robot, seed)
-        tau = evaluate(fj.modified_newton_euler, other, *x)
-        assert relative_error(Y @ fj.standard_parameters(other), tau) < 1e-13
+        tau = evaluate(fj.dynamics.modified_newton_euler, other, *x)
+        assert relative_error(Y @ fj.dynamics.standard_parameters(other), tau) < 1e-13
         assert relative_error(Y_base @ base.of(other), tau) < 1e-13
         assert fj.base_parameters(other).names == base.names
 
@@ -141,7 +141,7 @@ def test_regressors_compiled():
     x = np.random.default_rng(0).normal(size=(4, 3, robot.n))
     Y, Y_base = fj.regressor(robot, *x), fj.base_regressor(robot, *x)
     assert Y.shape == (3, robot.n, 10 * len(robot.links))
-    full, base = fj.standard_parameters(robot), fj.base_parameters(robot)
+    full, base = fj.dynamics.standard_parameters(robot), fj.base_parameters(robot)
     assert relative_error(Y @ full, Y_base @ base.of(robot)) < 1e-13
     tau = fj.inverse_dynamics(bare(robot), x[0], x[1], x[3])
     assert relative_error(fj.regressor(robot, x[0], x[1], x[1], x[3]) @ full, tau) < 1e-13
@@ -152,6 +152,6 @@ def test_symbolic_estimates_have_their_own_length():
     count = len(fj.base_parameters(robot).names)
     states = [ca.SX.sym("x", robot.n) for _ in range(7)]
     good = [ca.SX.sym("x", count) for _ in range(2)]
-    assert fj.adaptive_torque(robot, *states, *good).estimate_rate.shape == (count, 1)
+    assert fj.control.laws.adaptive_torque(robot, *states, *good).estimate_rate.shape == (count, 1)
     with pytest.raises(fj.InputError, match=r"estimate has shape \(1, 1\), as SX it must be"):
-        fj.adaptive_torque(robot, *states, good[0], ca.SX.sym("x"))
+        fj.control.laws.adaptive_torque(robot, *states, good[0], ca.SX.sym("x"))

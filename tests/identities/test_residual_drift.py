@@ -27,7 +27,7 @@ def periodic_solution(u, fade):
 def test_no_drift_over_ten_million_steps():
     """The error is less than a tenth of the round-off of one step, ε (|p|/h + |β| + |τ|), and it does not grow."""
     robot = fj.random_robot(2, 7, prismatic=0.0)
-    residual = fj.MomentumResidual(robot, CUTOFF)
+    residual = fj.observers.MomentumResidual(robot, CUTOFF)
     phase = 2 * np.pi * np.arange(ROUND)[:, None] / ROUND + np.array([0.0, 1.0])
     q, v, tau = np.sin(phase), 2 * np.pi * np.cos(phase), 30.0 * np.sin(3 * phase) + 5.0
     samples = np.concatenate([np.full((ROUND, 1), H), q, v, np.roll(tau, 1, axis=0)], axis=1)

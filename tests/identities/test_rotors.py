@@ -39,7 +39,7 @@ def states(robot, order, seed=1):
 
 def test_large_ratios_give_spong():
     """At a given B the coupling is B/η: the difference to Spong's model falls in proportion to 1/η."""
-    order = fj.derivative_orders(CHAIN).motion
+    order = fj.dynamics.derivative_orders(CHAIN).motion
     stack = states(CHAIN, order)
     differences = []
     for ratio in (1e4, 1e5, 1e6):
@@ -54,7 +54,7 @@ def test_large_ratios_give_spong():
 
 def test_stiff_springs_give_the_rigid_geared_robot():
     """K → ∞ ties θ to q: M + S + Sᵀ + B, and the torques of the robot with rigid drives."""
-    order = fj.derivative_orders(CHAIN).motion
+    order = fj.dynamics.derivative_orders(CHAIN).motion
     stack = states(CHAIN, order)
     q = stack[0]
     A, n = evaluate(fj.mass_matrix, CHAIN, q, motors=True), CHAIN.n
@@ -112,7 +112,7 @@ def test_links_with_and_without_rotors_are_one_robot(fidelity, seed):
     assert sum(x.mass for x in lumped.links) > sum(x.mass for x in robot.links)
     x = states(robot, 5, seed)
     over_all = partial(fj.mass_matrix, motors=True)
-    for function, arrays in ((fj.generalized_forces, 6), (over_all, 1), (fj.gravity_energy, 1)):
+    for function, arrays in ((fj.dynamics.generalized_forces, 6), (over_all, 1), (fj.gravity_energy, 1)):
         one, other = evaluate(function, robot, *x[:arrays]), evaluate(function, lumped, *x[:arrays])
         for a, b in zip(*((one, other) if isinstance(one, tuple) else ([one], [other]))):
             assert relative_error(a, b) < 1e-12
@@ -147,7 +147,7 @@ def polynomial(coefficients, t, order):
 
 def replayed(robot, inverse, forward, coefficients, torque, rtol=1e-10, max_step=np.inf, T=0.5):
     """How far, relatively, the torque leads links and motors from a polynomial motion, open loop; and their way."""
-    order = fj.derivative_orders(robot).motion
+    order = fj.dynamics.derivative_orders(robot).motion
 
     def state(t):
         stack = polynomial(coefficients, t, order)
@@ -167,7 +167,7 @@ def replayed(robot, inverse, forward, coefficients, torque, rtol=1e-10, max_step
 def test_torques_bring_about_their_motion(n, elastic):
     """Inverse dynamics replayed open loop through forward dynamics: positions, velocities, and the motors'."""
     robot = with_random_rotors(fj.random_robot(n, 21, prismatic=0.0, friction=True), 5, elastic=elastic)
-    order = fj.derivative_orders(robot).motion
+    order = fj.dynamics.derivative_orders(robot).motion
     coefficients = states(robot, order + 2, 3)
     inverse = Symbolic(fj.motor_motion, robot, *coefficients[: order + 1])
     forward = Symbolic(fj.forward_dynamics, robot, *coefficients[:5])
@@ -181,7 +181,7 @@ def test_torques_of_compiled_kernels_bring_about_their_motion(n):
     """Four joints in general position, and the LBR with modes up to 2700 rad/s; Spong's torques lead elsewhere."""
     general = with_random_rotors(fj.random_robot(4, 21, prismatic=0.0, friction=True), 5, elastic=1.0)
     robot = general if n == 4 else fj.load("dlr_lbr2")
-    assert fj.derivative_orders(robot).differentiations == 8
+    assert fj.dynamics.derivative_orders(robot).differentiations == 8
     coefficients = states(robot, 12, 3)
     inverse, forward = fj.compile(fj.motor_motion, robot), fj.compile(fj.forward_dynamics, robot)
     simpler = fj.compile(fj.inverse_dynamics, robot.with_fidelity("spong"))
@@ -196,7 +196,7 @@ def test_torques_of_compiled_kernels_bring_about_their_motion(n):
 def test_seven_joints_compiled():
     """The 7R with orthogonal axes at order 8: rounding, derivatives in time, and forward dynamics back, in a batch."""
     robot = coaxial(fj.load("kuka_lwr"))
-    order = fj.derivative_orders(robot).motion
+    order = fj.dynamics.derivative_orders(robot).motion
     coefficients = states(robot, order + 3, 5)
     h = 1e-3
     times = h * np.arange(-2, 3)
@@ -265,7 +265,7 @@ def test_moving_base():
         return dataclasses.replace(link, joint=joint)
 
     carried = arm.replace(links=[stand, *map(on_stand, links)])
-    stack = states(carried, fj.derivative_orders(carried).motion, 9)
+    stack = states(carried, fj.dynamics.derivative_orders(carried).motion, 9)
     stack[0, 0] = 0.0
     z = np.array([0.0, 0.0, 1.0])
     base = fj.BaseMotion([x * z for x in stack[1 : order + 1, 0]], [np.zeros(3)] * (order - 1))
@@ -276,7 +276,9 @@ def test_moving_base():
         assert relative_error(mine, theirs[1:]) < 1e-12
         assert relative_error(other, theirs[1:]) > 1e-4
     q, v, a = stack[:3, 1:]
-    forces = evaluate(fj.generalized_forces, arm, q, v, found.theta, found.theta_v, a, found.theta_a, base=base)
+    forces = evaluate(
+        fj.dynamics.generalized_forces, arm, q, v, found.theta, found.theta_v, a, found.theta_a, base=base
+    )
     assert relative_error(forces.tau_e, found.tau_e) < 1e-12
     back = evaluate(fj.forward_dynamics, arm, q, v, found.theta, found.theta_v, found.tau, base=base)
     assert relative_error(back.a, a) < 1e-11
@@ -286,7 +288,7 @@ def test_moving_base():
 def test_wrenches_enter_with_all_their_derivatives():
     """Inverse dynamics with a wrench, then forward with the same one; a shorter stack is refused."""
     robot = with_random_rotors(fj.random_robot(3, 41, prismatic=0.0), 2, elastic=1.0)
-    orders = fj.derivative_orders(robot)
+    orders = fj.dynamics.derivative_orders(robot)
     stack = states(robot, orders.motion)
     w = list(np.random.default_rng(3).normal(size=(orders.differentiations + 1, 6)))
     motion = evaluate(fj.motor_motion, robot, *stack, wrenches={robot.tool: w})
@@ -317,7 +319,7 @@ def test_power_of_a_mixed_robot():
     x = states(robot, 4)
     value = float(ca.Function("power", [q, v, a, theta_v, theta_a], [power])(*x))
     forces = evaluate(
-        fj.generalized_forces, robot, x[0], x[1], x[0], x[3], x[2], x[4]
+        fj.dynamics.generalized_forces, robot, x[0], x[1], x[0], x[3], x[2], x[4]
     )  # θ = q: the springs are at rest
     done = forces.tau_e @ x[1] + forces.tau[springs] @ x[3][springs]
     assert value == pytest.approx(done, rel=1e-12)

@@ -39,7 +39,7 @@ def paired_control(robot, *state, tracking):
     """The law from deflections; limits of the first and of the second motors."""
     if "limits" in tracking:
         tracking = {**tracking, "limits": [motors(robot, *tracking["limits"])]}
-    found = fj.motion_and_stiffness_control(robot, *from_deflections(robot, *state), tracking=tracking)
+    found = fj.control.laws.motion_and_stiffness_control(robot, *from_deflections(robot, *state), tracking=tracking)
     return PairedControl(*pairs(robot, found.tau), found.error, found.stiffness_error)
 
 
@@ -102,7 +102,7 @@ def test_torques_that_no_stiffness_can_keep_within_limits_are_cut_off(robot):
 
 def test_a_motor_that_the_stiffness_cannot_relieve_is_cut_off_alone():
     """A lever that is not deflected: v_σ moves its second motor only."""
-    lever = fj.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(0.5), fj.Motor(2.0))
+    lever = fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(0.5), fj.Motor(2.0))
     robot = fj.random_robot(1, 4, prismatic=0.0).with_drives([lever])
     tracking, state = random_tracking(1), [np.array([x]) for x in (0.3, 0.2, 0.0, 0.01, 0.5, 0.1)]
     free = evaluate(paired_control, robot, *state, tracking=tracking)
@@ -143,8 +143,11 @@ def started(robot, q, sigma):
 MIXED = fj.random_robot(2, 21, prismatic=0.0, friction=True).with_drives(
     [
         fj.ElasticDrive(300.0, fj.Motor(0.5, 0.3)),
-        fj.AntagonisticDrive(
-            fj.ExponentialSpring(200.0, 4.0), fj.ExponentialSpring(150.0, -5.0), fj.Motor(0.4, 0.1), fj.Motor(0.7)
+        fj.drives.AntagonisticDrive(
+            fj.springs.ExponentialSpring(200.0, 4.0),
+            fj.springs.ExponentialSpring(150.0, -5.0),
+            fj.Motor(0.4, 0.1),
+            fj.Motor(0.7),
         ),
     ]
 )
@@ -163,14 +166,14 @@ def test_errors_decay_with_the_poles(robot, poles, stiffness_poles, sigma):
     """The nonlinear robot and the law in continuous time, by SciPy, against the linear error equations."""
     n, end, rng = robot.n, 0.3, np.random.default_rng(2)
     chosen = np.array(robot.variable_stiffness)
-    K, L = (fj.gains_from_poles(x)[:, None] * np.ones(n) for x in (poles, stiffness_poles))
+    K, L = (fj.control.gains_from_poles(x)[:, None] * np.ones(n) for x in (poles, stiffness_poles))
     integral = len(poles) - 4
-    motion = fj.RestToRest(np.zeros(n), np.linspace(0.5, -0.7, n), 1.0)
-    stiffness = fj.RestToRest(np.full(n, sigma), np.full(n, 1.2 * sigma), 1.0, 2)
+    motion = fj.trajectory.RestToRest(np.zeros(n), np.linspace(0.5, -0.7, n), 1.0)
+    stiffness = fj.trajectory.RestToRest(np.full(n, sigma), np.full(n, 1.2 * sigma), 1.0, 2)
     shape = {"reference": 5, "gains": 4, "stiffness": 3, "stiffness_gains": 2}
     if integral:
         shape |= {"integrals": 2, "integral_gains": 2}
-    law = fj.compile(fj.motion_and_stiffness_control, robot, tracking=shape)
+    law = fj.compile(fj.control.laws.motion_and_stiffness_control, robot, tracking=shape)
     plant = fj.compile(fj.forward_dynamics, robot)
     cuts = np.cumsum([n, n, robot.motor_count, robot.motor_count, n])
 
@@ -206,10 +209,10 @@ def decayed_all(gains, errors, integral, t):
 
 
 def by_hand(drive, phi_1, phi_2):
-    if not isinstance(drive, fj.AntagonisticDrive):
+    if not isinstance(drive, fj.drives.AntagonisticDrive):
         return 0.0
     one, two = drive.springs
-    if isinstance(one, fj.CubicSpring):
+    if isinstance(one, fj.springs.CubicSpring):
         return one.stiffness + two.stiffness + 3 * (one.cubic * phi_1**2 + two.cubic * phi_2**2)
     return one.stiffness * np.exp(one.rate * phi_1) + two.stiffness * np.exp(two.rate * phi_2)
 

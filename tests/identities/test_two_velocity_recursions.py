@@ -65,7 +65,7 @@ ROBOTS = [
 @pytest.mark.parametrize("variant", sorted(ADMISSIBLE))
 def test_the_short_form_is_the_papers(robot, variant):
     arrays = np.random.default_rng(0).normal(size=(4, robot.n))
-    found = evaluate(fj.modified_newton_euler, robot, *arrays, variant=variant)
+    found = evaluate(fj.dynamics.modified_newton_euler, robot, *arrays, variant=variant)
     expected = evaluate(modified_recursion, robot, *arrays, variant=variant, gravity=robot.gravity)
     assert relative_error(found, expected) < 1e-13
 

@@ -18,19 +18,21 @@ from support.lagrange import lagrange, rate, smooth_friction, transmitted
 from support.motors import paired_forward, paired_linearization, paired_motion
 
 PAIRS = {
-    "cubic": (fj.CubicSpring(300.0, 900.0), fj.CubicSpring(300.0, 900.0)),
-    "unequal": (fj.CubicSpring(300.0, 900.0), fj.CubicSpring(200.0, 1500.0)),
-    "exponential": (fj.ExponentialSpring(200.0, 4.0), fj.ExponentialSpring(150.0, -5.0)),
-    "quadratic": (fj.QuadraticSpring(300.0, 400.0), fj.QuadraticSpring(350.0, -500.0)),
+    "cubic": (fj.springs.CubicSpring(300.0, 900.0), fj.springs.CubicSpring(300.0, 900.0)),
+    "unequal": (fj.springs.CubicSpring(300.0, 900.0), fj.springs.CubicSpring(200.0, 1500.0)),
+    "exponential": (fj.springs.ExponentialSpring(200.0, 4.0), fj.springs.ExponentialSpring(150.0, -5.0)),
+    "quadratic": (fj.springs.QuadraticSpring(300.0, 400.0), fj.springs.QuadraticSpring(350.0, -500.0)),
 }
 
 
 SPLINE = np.linspace(-0.9, 0.9, 5)
-PAIRS["tabulated"] = tuple(fj.TabulatedSpring(SPLINE, k * SPLINE + c * SPLINE**3) for k, c in ((300, 900), (250, 700)))
+PAIRS["tabulated"] = tuple(
+    fj.springs.TabulatedSpring(SPLINE, k * SPLINE + c * SPLINE**3) for k, c in ((300, 900), (250, 700))
+)
 
 
 @dataclass(frozen=True)
-class Cams(fj.VariableStiffnessDrive):
+class Cams(fj.drives.VariableStiffnessDrive):
     """Two cams turned against each other by the second motor, as in the DLR FSJ: U = f(φ_1 + φ_2) + f(φ_1 − φ_2)."""
 
     K: float
@@ -54,9 +56,9 @@ def with_drives(robot, kinds):
 
     def drive(kind):
         if kind in PAIRS:
-            return fj.AntagonisticDrive(*PAIRS[kind], motor(), motor())
+            return fj.drives.AntagonisticDrive(*PAIRS[kind], motor(), motor())
         if kind == "lever":
-            return fj.LeverDrive(7e4, 0.1, 0.02, 0.2, motor(), motor())
+            return fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.2, motor(), motor())
         if kind == "cams":
             return Cams(200.0, 700.0, motor(), motor())
         single = {"spring": lambda: fj.ElasticDrive(250.0, motor()), "rigid": lambda: fj.RigidDrive(motor())}
@@ -88,13 +90,13 @@ each_with_springs = pytest.mark.parametrize("robot", SPRINGS.values(), ids=SPRIN
 def law(spring, x):
     """Torque by hand; of splines through points of a cubic, which they are."""
     match spring:
-        case fj.CubicSpring(K, c):
+        case fj.springs.CubicSpring(K, c):
             return K * x + c * x**3
-        case fj.ExponentialSpring(K, b):
+        case fj.springs.ExponentialSpring(K, b):
             return K / b * (ca.exp(b * x) - 1)
-        case fj.QuadraticSpring(K, s):
+        case fj.springs.QuadraticSpring(K, s):
             return K * x + s / 2 * x**2
-        case fj.TabulatedSpring():
+        case fj.springs.TabulatedSpring():
             K, c = (300, 900) if spring == PAIRS["tabulated"][0] else (250, 700)
             return K * x + c * x**3
     raise TypeError(spring)
@@ -109,7 +111,7 @@ def energy(drive, x, y):
 
 def apart(robot):
     """Which joints have a second motor that does not pull at the link."""
-    return np.array([isinstance(joint.drive, Cams | fj.LeverDrive) for joint in robot.joints])
+    return np.array([isinstance(joint.drive, Cams | fj.drives.LeverDrive) for joint in robot.joints])
 
 
 def springs_of(robot, phi_1, phi_2):
@@ -117,7 +119,7 @@ def springs_of(robot, phi_1, phi_2):
     columns = []
     for i, joint in enumerate(robot.joints):
         one, two, on_link, k = [ca.SX(0)] * 4
-        if isinstance(joint.drive, fj.AntagonisticDrive):
+        if isinstance(joint.drive, fj.drives.AntagonisticDrive):
             one, two = (law(spring, x) for spring, x in zip(joint.drive.springs, (phi_1[i], phi_2[i])))
             on_link = one + two
             k = ca.gradient(one, phi_1)[i] + ca.gradient(two, phi_2)[i]
@@ -174,7 +176,7 @@ def random_state(robot, seed=0):
     phi[1] = np.where(apart(robot), -phi[1] - 0.1, phi[1])
     state = [*rng.normal(size=(2, robot.n)), *phi, *rng.normal(size=(2, robot.n))]
     for i, joint in enumerate(robot.joints):
-        if isinstance(joint.drive, fj.LeverDrive):  # of which 0.1 m is much
+        if isinstance(joint.drive, fj.drives.LeverDrive):  # of which 0.1 m is much
             state[3][i], state[5][i] = 0.1 * state[3][i], 0.1 * state[5][i]
         if isinstance(joint.drive, Cams):  # which are singular where φ_1² − φ_2² = K/(3 K_c)
             state[2][i] *= 0.5
@@ -189,7 +191,7 @@ def positions(robot, q, v, phi_1, phi_2, phi_1_v, phi_2_v):
 
 def moved(robot, *arguments, **keywords):
     """By a kernel where loops would be long written out."""
-    searched = any(fj.deflection_steps(robot))
+    searched = any(fj.dynamics.deflection_steps(robot))
     call = paired_motion
     return call(robot, *arguments, **keywords) if searched else evaluate(call, robot, *arguments, **keywords)
 
@@ -213,7 +215,7 @@ def test_damping_acts_forwards():
     """D φ' of both springs, by difference."""
     robot = SPRINGS["cubic"]
     drives = [joint.drive for joint in robot.joints]
-    damped = robot.with_drives([fj.AntagonisticDrive(*d.springs, *d.motors, damping=3.0) for d in drives])
+    damped = robot.with_drives([fj.drives.AntagonisticDrive(*d.springs, *d.motors, damping=3.0) for d in drives])
     q, v, phi_1, phi_2, phi_1_v, phi_2_v = random_state(robot)
     state = [q, q + phi_1, q + phi_2, v, v + phi_1_v, v + phi_2_v, *np.zeros((2, robot.n))]
     without, found = (evaluate(paired_forward, x, *state) for x in (robot, damped))
@@ -353,8 +355,8 @@ def test_motions_obey_the_equations(robot):
 def test_a_trajectory_follows_its_branch(kinds):
     """Step by step from the deflections of the step before: the same as the search finds anew each time."""
     robot = with_drives(fj.random_robot(3, 23, prismatic=0.0), kinds)
-    motion = fj.RestToRest([0.0, 0.2, -0.3], [0.8, -0.5, 0.4], 1.0)
-    stiffness = fj.RestToRest([900.0, 800.0, 700.0], [1300.0, 1200.0, 1100.0], 1.0)
+    motion = fj.trajectory.RestToRest([0.0, 0.2, -0.3], [0.8, -0.5, 0.4], 1.0)
+    stiffness = fj.trajectory.RestToRest([900.0, 800.0, 700.0], [1300.0, 1200.0, 1100.0], 1.0)
     t = np.linspace(0.0, 1.0, 101)
     stack, sigma = motion(t)[:5], stiffness(t)[:3]
     anew = fj.motor_motion(robot, *stack, stiffness=list(sigma))
@@ -366,7 +368,7 @@ def test_a_trajectory_follows_its_branch(kinds):
         for ours, theirs in zip(found, anew):
             assert np.allclose(ours, theirs[k], rtol=1e-10, atol=1e-9 * np.max(abs(theirs)))
     steps = tuple(6 if kind in ("unequal", "cams") else 0 for kind in kinds)
-    assert fj.deflection_steps(robot, warm_start=True) == steps
+    assert fj.dynamics.deflection_steps(robot, warm_start=True) == steps
 
 
 def test_a_poor_start_is_refused_not_followed():
@@ -398,10 +400,10 @@ def test_joints_share_registers():
 
     def drive(k):
         motors = [fj.Motor(float(x), 0.1, 0.2, 0.5) for x in rng.uniform(0.2, 1.0, 2)]
-        springs = [fj.CubicSpring(300.0 + 10 * k, 1500.0 + 100 * k)] * 2
+        springs = [fj.springs.CubicSpring(300.0 + 10 * k, 1500.0 + 100 * k)] * 2
         if k % 3 == 2:
-            return fj.LeverDrive(6e4 + 1e3 * k, 0.1 + 0.001 * k, 0.02, 0.3, *motors)
-        return fj.AntagonisticDrive(*springs, *motors, greatest_stiffness=1300.0 + k if k % 2 else np.inf)
+            return fj.drives.LeverDrive(6e4 + 1e3 * k, 0.1 + 0.001 * k, 0.02, 0.3, *motors)
+        return fj.drives.AntagonisticDrive(*springs, *motors, greatest_stiffness=1300.0 + k if k % 2 else np.inf)
 
     robot = fj.random_robot(10, 5).with_drives([drive(k) for k in range(9)] + [fj.ElasticDrive(500.0, fj.Motor(0.3))])
     stack, sigma = (
@@ -449,7 +451,7 @@ def test_errors_name_joint_and_range():
     sigma[0, 2] = 1e6
     assert "reaches from" in message(fj.motor_motion, VSA, *rest, stiffness=sigma)
     horizontal = fj.gravity_torque(VSA, np.zeros(3))
-    sigma[0] = fj.feasible_stiffness(VSA, horizontal).lower + 1e-12
+    sigma[0] = fj.dynamics.feasible_stiffness(VSA, horizontal).lower + 1e-12
     assert "cannot be set apart" in message(fj.motor_motion, VSA, *rest, stiffness=sigma)
     load = {"wrenches": {VSA.tool: [[0.0, 0.0, 1e5, 0.0, 0.0, 0.0], np.zeros(6), np.zeros(6)]}}
     sigma[0] = 1000.0
@@ -466,11 +468,11 @@ def test_errors_name_joint_and_range():
         (fj.inverse_dynamics, [3] * 5, "stiffness=[sigma, sigma_v, sigma_a]"),
         (fj.motor_motion, [3] * 5, "stiffness=[sigma, sigma_v, sigma_a]"),
         (fj.feedback_linearization, [3, 3, 6, 6, 3], "stiffness_command=σ''"),
-        (fj.linearizing_control, [3, 3, 6, 6, 3, 3], "motion_and_stiffness_control"),
-        (fj.spring_torques, [3, 3, 6, 6], "motor_motion"),
-        (fj.link_state, [6, 6, 3, 3], "encoders on the links"),
+        (fj.control.laws.linearizing_control, [3, 3, 6, 6, 3, 3], "motion_and_stiffness_control"),
+        (fj.dynamics.spring_torques, [3, 3, 6, 6], "motor_motion"),
+        (fj.dynamics.link_state, [6, 6, 3, 3], "encoders on the links"),
         (fj.inverse_dynamics_step, [6, 3, 3, 1, 3, 3, 3, 3, 3], "robot.without_spring_damping()"),
-        (fj.joint_modes, [3], "ElasticDrive"),
+        (fj.control.joint_modes, [3], "ElasticDrive"),
     ],
 )
 def test_what_variable_stiffness_needs_is_named(algorithm, arrays, instead):

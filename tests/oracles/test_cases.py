@@ -104,7 +104,7 @@ def test_feedback_linearization(name):
     robot = robot_of_case(case)
     state = [case[key] for key in ("q", "qd", "tau_e_in", "tau_e_d_in")]
     found = fj.feedback_linearization(robot, *state, case["v"], measured="q tau_e")
-    motion = fj.link_motion(robot, *state)
+    motion = fj.dynamics.link_motion(robot, *state)
     for b, tau in enumerate(found):
         assert relative_error(tau, case["tau"][b]) < case["tol_rel"]
         assert relative_error(motion.a[b], case["q2"][b]) < case["tol_rel"]
@@ -183,7 +183,7 @@ def test_coriolis_factorizations(name):
     for variant in ("0001", "1110", "christoffel"):
         C = Symbolic(fj.coriolis_matrix, robot, *states[0][:2], variant=variant)
         product = Symbolic(fj.coriolis_product, robot, *states[0][:3], variant=variant)
-        law = Symbolic(fj.modified_newton_euler, robot, *states[0], variant=variant)
+        law = Symbolic(fj.dynamics.modified_newton_euler, robot, *states[0], variant=variant)
         for b, (q, v, v_r, a_r) in enumerate(states):
             expected = case[f"C_{variant}"][b]
             assert relative_error(C(q, v), expected) < TOLERANCE

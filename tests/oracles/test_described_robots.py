@@ -99,7 +99,7 @@ def test_inverse_dynamics(tables, fidelity):
     tables = {**tables, "fidelity": fidelity}
     robot, reference = read(tables), Reference(tables)
     rng = np.random.default_rng(1)
-    order = fj.derivative_orders(robot, moving_base=True).motion
+    order = fj.dynamics.derivative_orders(robot, moving_base=True).motion
     stack = rng.normal(size=(order + 1, robot.n))
     ours, theirs = surroundings(rng, robot, order - 1)
     found = evaluate(fj.motor_motion, robot, *stack, **ours)
@@ -122,7 +122,7 @@ def test_generalized_forces_and_forward_dynamics(tables):
     ours, theirs = surroundings(rng, robot, 1)
     on_links, on_motors = forces(reference, q, theta, **theirs)
     elastic, K = reference.elastic, reference.K
-    found = evaluate(fj.generalized_forces, robot, q[0], q[1], theta[0], theta[1], q[2], theta[2], **ours)
+    found = evaluate(fj.dynamics.generalized_forces, robot, q[0], q[1], theta[0], theta[1], q[2], theta[2], **ours)
     assert relative_error(found.tau_e, on_links) < TOLERANCE
     expected = np.where(elastic, on_motors + K * (theta[0] - q[0]), on_links)
     assert relative_error(found.tau, expected) < TOLERANCE
@@ -146,7 +146,7 @@ def test_feedback_linearization(tables):
     q = series(stack, 5)
     tau_e = reference.forces(q, q, **theirs).links + reference.D * rate(q)[:-1]
     state = [*stack[:2], tau_e[0], tau_e[1]]
-    motion = evaluate(fj.link_motion, robot, *state, **ours)
+    motion = evaluate(fj.dynamics.link_motion, robot, *state, **ours)
     assert relative_error(motion.a, stack[2]) < TOLERANCE
     assert relative_error(motion.jerk, stack[3]) < TOLERANCE
     expected = reference.inverse_dynamics(stack, **theirs)["tau"]

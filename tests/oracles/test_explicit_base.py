@@ -76,7 +76,7 @@ def test_moving_base_wrench_and_friction(name):
     motors = np.where(elastic, on_motors + K * (theta - q) + rub * theta_v, on_links)
 
     around = {"wrenches": {link.name: [w]}, "base": base_motion(base_v, base_a)}
-    found = evaluate(fj.generalized_forces, robot, q, v, theta, theta_v, a, theta_a, **around)
+    found = evaluate(fj.dynamics.generalized_forces, robot, q, v, theta, theta_v, a, theta_a, **around)
     assert relative_error(found.tau_e, on_links) < TOLERANCE
     assert relative_error(found.tau, motors) < TOLERANCE
     for row, x in zip(found.joint_wrenches, robot.links):

@@ -119,7 +119,10 @@ def test_rigid_joints_geared_to_their_rotors(robot):
     M = columns.T @ pinocchio_mass_matrix(made, x) @ columns
     torque = evaluate(fj.inverse_dynamics, robot, q, 0 * q, 0 * q) + M @ a + C @ v_a  # gravity by another sweep
     friction = np.array([joint.drive.motor.viscous_friction for joint in robot.joints])
-    assert relative_error(evaluate(fj.modified_newton_euler, robot, q, v, v_a, a), torque + friction * v_a) < TOLERANCE
+    assert (
+        relative_error(evaluate(fj.dynamics.modified_newton_euler, robot, q, v, v_a, a), torque + friction * v_a)
+        < TOLERANCE
+    )
 
 
 @each(RIGID)
@@ -129,8 +132,8 @@ def test_adaptive_control_knows_the_rotors(robot):
     Lambda, K_D = np.full(robot.n, 3.0), np.full(robot.n, 7.0)
     base = fj.base_parameters(robot)
     Gamma = np.ones(len(base.names))
-    known, _ = evaluate(fj.adaptive_torque, robot, *arrays, Lambda, K_D, Gamma, base.of(robot))
-    law = evaluate(fj.passivity_torque, robot, *arrays, Lambda, Lambda * K_D, K_D)
+    known, _ = evaluate(fj.control.laws.adaptive_torque, robot, *arrays, Lambda, K_D, Gamma, base.of(robot))
+    law = evaluate(fj.control.laws.passivity_torque, robot, *arrays, Lambda, Lambda * K_D, K_D)
     assert relative_error(known, law) < TOLERANCE
 
 

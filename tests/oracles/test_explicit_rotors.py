@@ -69,7 +69,7 @@ def test_generalized_forces_and_forward_dynamics(robot):
     elastic = np.array(robot.compliant)
     K = np.array([joint.drive.stiffness if springy else 0.0 for joint, springy in zip(robot.joints, elastic)])
     state = rng.normal(size=(7, robot.n))
-    inverse = Symbolic(fj.generalized_forces, robot, *state[:6])
+    inverse = Symbolic(fj.dynamics.generalized_forces, robot, *state[:6])
     accelerations = Symbolic(forward, robot, *state[:5])
     for _ in range(3):
         q, theta, v, theta_v, a, theta_a = rng.normal(size=(6, robot.n))
@@ -95,11 +95,11 @@ def test_operators(robot):
     q, v, theta_v, zero = *rng.normal(size=(3, robot.n)), np.zeros(robot.n)
     made, P = explicit(free)
     M = P.T @ pinocchio_mass_matrix(made, P @ np.concatenate([q, zero])) @ P
-    assert relative_error(evaluate(fj.rotor_coupling, robot, q), M[: robot.n, robot.n :]) < TOLERANCE
+    assert relative_error(evaluate(fj.dynamics.rotor_coupling, robot, q), M[: robot.n, robot.n :]) < TOLERANCE
     spinning = projected(free, q, v, zero, zero, theta_v, zero)
     still = projected(free, q, v, zero, zero, zero, zero)
-    assert relative_error(evaluate(fj.rotor_torque, robot, q, v, theta_v), spinning[0] - still[0]) < TOLERANCE
-    assert relative_error(evaluate(fj.carrier_torque, robot, q, v), still[1]) < TOLERANCE
+    assert relative_error(evaluate(fj.dynamics.rotor_torque, robot, q, v, theta_v), spinning[0] - still[0]) < TOLERANCE
+    assert relative_error(evaluate(fj.dynamics.carrier_torque, robot, q, v), still[1]) < TOLERANCE
     assert relative_error(spinning[1], still[1]) < TOLERANCE, "C_carrier does not depend on θ'"
 
 
@@ -132,7 +132,7 @@ def test_joint_wrenches(robot):
     q, theta, v, theta_v, a, theta_a = rng.normal(size=(6, robot.n))
     x, dx, ddx = (P @ np.concatenate(pair) for pair in ((q, theta), (v, theta_v), (a, theta_a)))
     w = {"wrenches": {robot.tool: [rng.normal(size=6)]}}
-    found = evaluate(fj.generalized_forces, robot, q, v, theta, theta_v, a, theta_a, **w).joint_wrenches
+    found = evaluate(fj.dynamics.generalized_forces, robot, q, v, theta, theta_v, a, theta_a, **w).joint_wrenches
     expected = evaluate(fj.joint_wrenches, made, x, dx, ddx, **w)[: len(robot.links)]
     assert relative_error(found, expected) < TOLERANCE
 
@@ -161,7 +161,7 @@ def test_modes():
     for k, i in enumerate(springs, start=robot.n):
         K[np.ix_([i, k], [i, k])] = robot.joints[i].drive.stiffness * np.array([[1.0, -1.0], [-1.0, 1.0]])
     frequencies = np.sqrt(eigh(K, M, eigvals_only=True)[-len(springs) :])
-    assert relative_error(fj.joint_modes(robot, q).frequencies[-len(springs) :], frequencies) < TOLERANCE
+    assert relative_error(fj.control.joint_modes(robot, q).frequencies[-len(springs) :], frequencies) < TOLERANCE
 
 
 @pytest.mark.parametrize("robot", [with_random_rotors(fj.random_robot(3, 5, prismatic=0.0), 1, elastic=1.0), lbr(4)])
@@ -169,7 +169,7 @@ def test_elimination_in_200_bits(robot):
     """All orders, against explicit bodies in multiple precision."""
     motors = [dataclasses.replace(joint.drive.motor, viscous_friction=0.0) for joint in robot.joints]
     robot = robot.with_drives([fj.ElasticDrive(j.drive.stiffness, m) for j, m in zip(robot.joints, motors)])
-    orders = fj.derivative_orders(robot)
+    orders = fj.dynamics.derivative_orders(robot)
     stack = np.random.default_rng(7).normal(size=(orders.motion + 1, robot.n))
     exact = eliminated_exactly(robot, stack, orders)
     assert normwise_error(evaluate(fj.inverse_dynamics, robot, *stack), exact) < 1e-14

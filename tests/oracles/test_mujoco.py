@@ -92,6 +92,6 @@ def test_a_rigid_robot_falls_as_in_mujoco():
     data.qpos[:], data.qfrc_applied[:] = q, tau
     mujoco.mj_step(model, data, 10_000)
     start = fj.JointState(q, 0 * q, q, 0 * q)
-    run = fj.simulate(robot, fj.OpenLoop(robot), tau, 1.0, period=1e-4, start=start, check=False)
+    run = fj.simulate(robot, fj.control.OpenLoop(robot), tau, 1.0, period=1e-4, start=start, check=False)
     assert np.max(np.abs(data.qpos - q)) > 1.0
     assert np.max(np.abs(run.q[-1] - data.qpos)) < 1e-6

@@ -234,9 +234,7 @@ def test_joint_wrenches_with_fixed_links_carry_the_joint_torque():
     rows = evaluate(fj.joint_wrenches, robot, q, v, a)
     assert rows.shape == (len(robot.links), 6)
     tau = Oracle(robot).rnea(q, v, a)
-    along = [
-        rows[i][5 if link.joint.kind.turns else 2] for i, link in enumerate(robot.links) if link.joint.moves
-    ]
+    along = [rows[i][5 if link.joint.kind.turns else 2] for i, link in enumerate(robot.links) if link.joint.moves]
     assert relative_error(along, tau) < TOLERANCE
 
 

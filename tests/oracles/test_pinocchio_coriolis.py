@@ -46,4 +46,4 @@ def test_regressor_is_pinocchios(robot):
     expected = pin.computeJointTorqueRegressor(model, model.createData(), q, v, a)
     assert relative_error(evaluate(fj.regressor, robot, q, v, v, a), expected) < 1e-13
     values = np.concatenate([model.inertias[i].toDynamicParameters() for i in range(1, model.njoints)])
-    assert relative_error(fj.standard_parameters(robot), values) < 1e-14
+    assert relative_error(fj.dynamics.standard_parameters(robot), values) < 1e-14

@@ -28,10 +28,14 @@ def with_drives(robot, drives):
 
 
 SPRING = fj.ElasticDrive(400.0, fj.Motor(0.4, 0.5, 0.8, 0.1), damping=0.7)
-HARD = fj.ElasticDrive(fj.CubicSpring(300.0, 900.0), fj.Motor(0.6, 0.12))
+HARD = fj.ElasticDrive(fj.springs.CubicSpring(300.0, 900.0), fj.Motor(0.6, 0.12))
 TIED = fj.RigidDrive(fj.Motor(0.3, 0.4))
-PAIR = fj.AntagonisticDrive(
-    fj.CubicSpring(200.0, 700.0), fj.CubicSpring(200.0, 700.0), fj.Motor(0.4, 0.5), fj.Motor(0.5, 0.1), 0.2
+PAIR = fj.drives.AntagonisticDrive(
+    fj.springs.CubicSpring(200.0, 700.0),
+    fj.springs.CubicSpring(200.0, 700.0),
+    fj.Motor(0.4, 0.5),
+    fj.Motor(0.5, 0.1),
+    0.2,
 )
 CHAIN = fj.random_robot(3, 4, prismatic=0.4)
 ROBOTS = {
@@ -55,7 +59,7 @@ def rubbing(item, v):
 
 
 def tension_of(spring, phi):
-    return spring.stiffness * phi + (spring.cubic * phi**3 if isinstance(spring, fj.CubicSpring) else 0.0)
+    return spring.stiffness * phi + (spring.cubic * phi**3 if isinstance(spring, fj.springs.CubicSpring) else 0.0)
 
 
 def springs_of(robot):
@@ -66,7 +70,7 @@ def springs_of(robot):
         seen.add(i)
         if isinstance(drive, fj.ElasticDrive):
             found.append((i, drive.motor, drive.spring, drive.damping))
-        elif isinstance(drive, fj.AntagonisticDrive):
+        elif isinstance(drive, fj.drives.AntagonisticDrive):
             found.append((i, drive.motors[second], drive.springs[second], drive.damping))
         else:
             found.append(None)
@@ -126,7 +130,7 @@ class Motion:
         tension = np.array([tensions(*x) for x in zip(*motion)])
         tau_e = np.zeros_like(motion[0])
         np.add.at(tau_e, (slice(None), list(robot.motor_joints)), tension)
-        self.measurement, self.tau = fj.Measurement(*motion, tau_e), np.array([torque(x) for x in self.t])
+        self.measurement, self.tau = fj.observers.Measurement(*motion, tau_e), np.array([torque(x) for x in self.t])
 
 
 @cache
@@ -139,14 +143,16 @@ def test_residuals_filter_their_disturbances(name):
     """r' = −K r + K u  [DeLuca sec. II-A], of second order in the time between samples."""
     robot = ROBOTS[name]
     if any(robot.compliant):
-        residual, channels = fj.JointTorqueResidual(robot, LINK, MOTOR), ("link", "motor")
+        residual, channels = fj.observers.JointTorqueResidual(robot, LINK, MOTOR), ("link", "motor")
     else:
-        residual, channels = fj.MomentumResidual(robot, LINK), ("residual",)
+        residual, channels = fj.observers.MomentumResidual(robot, LINK), ("residual",)
     errors = []
     for h in (0.002, 0.001):
         motion = motion_of(name, h)
         found = residual.run(motion.t, motion.measurement, motion.tau)
-        assert np.all(found["status"] == [[fj.Status.FIRST]] + [[fj.Status.GOOD]] * (len(motion.t) - 1))
+        assert np.all(
+            found["status"] == [[fj.observers.Status.FIRST]] + [[fj.observers.Status.GOOD]] * (len(motion.t) - 1)
+        )
         wanted = dict(zip(channels, (motion.link, motion.motor)))
         errors.append([np.linalg.norm((found[x] - wanted[x])[:: round(0.002 / h)]) for x in channels])
     assert np.all(np.log2(np.divide(*errors)) > 1.95)
@@ -178,18 +184,18 @@ def twice_filtered(motion, n, begin):
 @pytest.mark.parametrize("name", MOTORS_ALONE)
 def test_motors_alone_tell_collisions_by_a_filter_of_second_order(name):
     robot = MOTORS_ALONE[name]
-    residual = fj.MotorEncoderResidual(robot, LINK, SPRING_CUTOFF)
+    residual = fj.observers.MotorEncoderResidual(robot, LINK, SPRING_CUTOFF)
     assert residual.transfer_function().order == 2
     errors = []
     for h in (0.002, 0.001) if name == "constant inertia" else (0.001,):
         motion = Motion(robot, h, fault=0.0)
-        blank = fj.Measurement(None, None, *motion.measurement[2:4], None)
+        blank = fj.observers.Measurement(None, None, *motion.measurement[2:4], None)
         found = residual.run(motion.t, blank, motion.tau)
-        begin = int(np.flatnonzero(found["status"] == fj.Status.GOOD)[0]) - 1
-        told = [fj.Status.FIRST] + [fj.Status.SETTLING] * (begin - 1) + [fj.Status.FIRST]
+        begin = int(np.flatnonzero(found["status"] == fj.observers.Status.GOOD)[0]) - 1
+        told = [fj.observers.Status.FIRST] + [fj.observers.Status.SETTLING] * (begin - 1) + [fj.observers.Status.FIRST]
         assert found["status"][: begin + 1, 0].tolist() == told
         assert found["blind"][begin, 0] == pytest.approx(motion.t[begin] + 0.001, abs=1e-9)
-        assert np.all(found["status"][begin + 1 :] == fj.Status.GOOD)
+        assert np.all(found["status"][begin + 1 :] == fj.observers.Status.GOOD)
         wanted = twice_filtered(motion, robot.n, begin)
         errors.append(np.max(np.abs(found["link"] - wanted)))
         assert errors[-1] < 0.02 * np.max(np.abs(wanted))
@@ -201,7 +207,7 @@ def test_motors_alone_tell_collisions_by_a_filter_of_second_order(name):
 def test_the_energy_residual_filters_the_power_of_collisions(name):
     """... and of nothing else: faults of motors behind springs do not show."""
     robot, errors = ROBOTS[name], []
-    residual = fj.EnergyResidual(robot, LINK)
+    residual = fj.observers.EnergyResidual(robot, LINK)
     for h in (0.002, 0.001):
         motion = motion_of(name, h)
         power = np.sum(motion.measurement.v * [pulse(robot.n, t, 0.08) for t in motion.t], axis=1)
@@ -217,7 +223,7 @@ def test_the_friction_observer_follows_friction(name):
     """Of motors behind springs, whatever the collisions, less their faults; at rigid joints, less what hits them."""
     robot = ROBOTS[name]
     motion = motion_of(name, 0.001)
-    found = fj.FrictionObserver(robot, MOTOR).run(motion.t, motion.measurement, motion.tau)["friction"]
+    found = fj.observers.FrictionObserver(robot, MOTOR).run(motion.t, motion.measurement, motion.tau)["friction"]
     for k, (i, spring) in enumerate(zip(robot.motor_joints, springs_of(robot))):
         joint, v, theta_v = robot.joints[i], motion.measurement.v[:, i], motion.measurement.theta_v[:, k]
         if spring:

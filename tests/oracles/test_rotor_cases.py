@@ -17,7 +17,7 @@ def test_inverse_dynamics(name):
     case = load_case(name)
     robot = rotor_case(case)
     D, eta = case["D"], robot.gear_ratios
-    assert fj.derivative_orders(robot).motion == len(D) - 1
+    assert fj.dynamics.derivative_orders(robot).motion == len(D) - 1
     f = Symbolic(fj.motor_motion, robot, *D[:, 0])
     found = [f(*D[:, b]) for b in range(D.shape[1])]
     for field, key in (("theta", "theta"), ("theta_v", "theta_d"), ("theta_a", "theta_dd"), ("tau", "tau_linkside")):
@@ -52,11 +52,17 @@ def test_mixed_robots(name):
     theta, theta_v, theta_a = (behind_springs(case, case[x], q) for x in ("th", "thd", "thdd"))
     A = Symbolic(fj.mass_matrix, robot, q[0], motors=True)
     inverse = Symbolic(
-        fj.generalized_forces, robot, q[0], v[0], theta[0], theta_v[0], a[0], theta_a[0], wrenches={"tool": [w[0]]}
+        fj.dynamics.generalized_forces,
+        robot,
+        q[0],
+        v[0],
+        theta[0],
+        theta_v[0],
+        a[0],
+        theta_a[0],
+        wrenches={"tool": [w[0]]},
     )
-    forward = Symbolic(
-        fj.forward_dynamics, robot, q[0], v[0], theta[0], theta_v[0], q[0], wrenches={"tool": [w[0]]}
-    )
+    forward = Symbolic(fj.forward_dynamics, robot, q[0], v[0], theta[0], theta_v[0], q[0], wrenches={"tool": [w[0]]})
     for b in range(len(q)):
         wrench = {"wrenches": {"tool": [w[b]]}}
         assert relative_error(A(q[b]), case["A"][b]) < 1e-14

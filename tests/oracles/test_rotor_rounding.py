@@ -38,7 +38,7 @@ def program():
 
 def test_order_eight_in_200_bits(program):
     """Slow and fast motions: torques from 10 to 1e21 Nm, of which the fast ones are due to the highest orders."""
-    orders = fj.derivative_orders(ROBOT)
+    orders = fj.dynamics.derivative_orders(ROBOT)
     assert orders.differentiations == 8
     for omega in FREQUENCIES:
         stack = sinusoid(omega, orders.motion)
@@ -57,7 +57,7 @@ def test_another_unit_of_time_changes_no_bit(program):
     undamped = ROBOT.with_drives([fj.ElasticDrive(k, motor) for k, motor in zip(K, motors)])
     scaled = ROBOT.with_drives([fj.ElasticDrive(k * UNIT**2, motor) for k, motor in zip(K, motors)])
     scaled = scaled.with_gravity(UNIT**2 * ROBOT.gravity)
-    stack = sinusoid(30.0, fj.derivative_orders(ROBOT).motion)
+    stack = sinusoid(30.0, fj.dynamics.derivative_orders(ROBOT).motion)
     slow = np.array([x * UNIT**k for k, x in enumerate(stack)])
     tau = torque(program_of(undamped), stack)
     assert np.array_equal(torque(program_of(scaled), slow), UNIT**2 * tau)

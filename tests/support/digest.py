@@ -40,21 +40,21 @@ def trajectories():
     times = np.cumsum(np.linspace(0.7, 1.3, 200)) * 0.006
     samples = np.stack([np.sqrt(times), times * times, times / (1 + times)], axis=1)
     start, goal = points[:2]
-    swing = fj.Sinusoid.fourier(0.7, points, points[::-1] / 3, offset=0.1)
+    swing = fj.trajectory.Sinusoid.fourier(0.7, points, points[::-1] / 3, offset=0.1)
     kinds = [
-        fj.RestToRest(start, goal, 1.3, smoothness=4),
-        fj.Sinusoid(points, [[0.3], [0.7], [1.1], [1.7], [2.3]], phase=0.3),
+        fj.trajectory.RestToRest(start, goal, 1.3, smoothness=4),
+        fj.trajectory.Sinusoid(points, [[0.3], [0.7], [1.1], [1.7], [2.3]], phase=0.3),
         swing,
-        swing.retimed(fj.RestToRest([0.0], [swing.duration], 1.0)),
-        fj.RestToRest(start, goal, 1.0).scaled(0.7).then(fj.RestToRest(goal, start, 0.6)),
-        fj.Spline(points, 1.7),
-        fj.Spline(points, 1.7, smoothness=4, degree=6),
-        fj.Spline(points, 1.7, ends="periodic"),
-        fj.Spline(np.tile(points[:-1], (60, 1))[:-2], 40.0),
-        fj.Samples(times, samples),
-        fj.Samples(times, samples, cutoff=6.0),
-        fj.FilteredStep(start, goal, 0.05),
-        fj.FilteredStep.settled(start, goal, 0.9, order=7),
+        swing.retimed(fj.trajectory.RestToRest([0.0], [swing.duration], 1.0)),
+        fj.trajectory.RestToRest(start, goal, 1.0).scaled(0.7).then(fj.trajectory.RestToRest(goal, start, 0.6)),
+        fj.trajectory.Spline(points, 1.7),
+        fj.trajectory.Spline(points, 1.7, smoothness=4, degree=6),
+        fj.trajectory.Spline(points, 1.7, ends="periodic"),
+        fj.trajectory.Spline(np.tile(points[:-1], (60, 1))[:-2], 40.0),
+        fj.trajectory.Samples(times, samples),
+        fj.trajectory.Samples(times, samples, cutoff=6.0),
+        fj.trajectory.FilteredStep(start, goal, 0.05),
+        fj.trajectory.FilteredStep.settled(start, goal, 0.9, order=7),
     ]
     return [bits(x(T * min(1.0, x.duration)), x.duration) for x in kinds]
 
@@ -63,14 +63,14 @@ def springs():
     phi = np.linspace(-0.2, 0.2, 41)
     measured = np.linspace(-0.3, 0.3, 60)
     laws = [
-        fj.LinearSpring(700.0),
-        fj.CubicSpring(600.0, 9e3),
-        fj.HardeningSpring(500.0, 0.5),
-        fj.PiecewiseSpring((0.0, 0.1), (100.0, 300.0)),
-        fj.QuadraticSpring(100.0, 1000.0),
-        fj.ExponentialSpring(500.0, 3.0),
-        fj.TabulatedSpring((-0.3, -0.1, 0.05, 0.2, 0.4), (-300.0, -70.0, 30.0, 170.0, 500.0)),
-        fj.TabulatedSpring.fit(measured, 700 * measured + 3e3 * measured**3),
+        fj.springs.LinearSpring(700.0),
+        fj.springs.CubicSpring(600.0, 9e3),
+        fj.springs.HardeningSpring(500.0, 0.5),
+        fj.springs.PiecewiseSpring((0.0, 0.1), (100.0, 300.0)),
+        fj.springs.QuadraticSpring(100.0, 1000.0),
+        fj.springs.ExponentialSpring(500.0, 3.0),
+        fj.springs.TabulatedSpring((-0.3, -0.1, 0.05, 0.2, 0.4), (-300.0, -70.0, 30.0, 170.0, 500.0)),
+        fj.springs.TabulatedSpring.fit(measured, 700 * measured + 3e3 * measured**3),
     ]
     found = []
     for law in laws:
@@ -82,13 +82,13 @@ def torques():
     found = []
     for name in fj.builtin_robots():
         robot = fj.load(name)
-        q = fj.Sinusoid(np.linspace(0.3, 0.9, robot.n), 0.5)(T)
+        q = fj.trajectory.Sinusoid(np.linspace(0.3, 0.9, robot.n), 0.5)(T)
         found.append(bits(fj.inverse_dynamics(robot.rigid(), *q[:3])))
-    motion = fj.Sinusoid(np.linspace(0.3, 0.9, 3), 0.5)(T)
+    motion = fj.trajectory.Sinusoid(np.linspace(0.3, 0.9, 3), 0.5)(T)
     stiffness = np.full((len(T), 3), 900.0)
     vsa = fj.load("vsa_3r")
     found.append(bits(fj.inverse_dynamics(vsa, *motion, stiffness=[stiffness, 0 * stiffness, 0 * stiffness])))
-    found.append(bits(fj.gains_from_poles([-10.0, -12.0, -11 + 3j, -11 - 3j])))
+    found.append(bits(fj.control.gains_from_poles([-10.0, -12.0, -11 + 3j, -11 - 3j])))
     found.append(bits(*fj.motor_motion(ELASTIC, *motion)))
     names, matrix = fj.base_parameters(ELASTIC).names, fj.base_parameters(ELASTIC).matrix
     return [*found, str(names).encode(), bits(matrix, fj.base_regressor(ELASTIC, *motion[:3, 5], motion[2, 6]))]
@@ -96,16 +96,18 @@ def torques():
 
 def constants():
     """What observers and states at rest are made of."""
-    kalman = fj.KalmanDifferentiator(1e-3, 1e-5, 30.0)
-    residual = fj.MomentumResidual(ELASTIC.rigid(), 25.0)
-    state, noise = (fj.Measurement(*x, None, None, None) for x in ((np.full(3, 0.2), np.zeros(3)), (1e-5, 1e-3)))
-    spread = fj.spread_of_noise(residual, state, noise)["residual"]
+    kalman = fj.observers.KalmanDifferentiator(1e-3, 1e-5, 30.0)
+    residual = fj.observers.MomentumResidual(ELASTIC.rigid(), 25.0)
+    state, noise = (
+        fj.observers.Measurement(*x, None, None, None) for x in ((np.full(3, 0.2), np.zeros(3)), (1e-5, 1e-3))
+    )
+    spread = fj.observers.spread_of_noise(residual, state, noise)["residual"]
     return [
-        bits(kalman.gain, kalman.covariance, fj.FilteredDerivative(1e-3, 300.0).decay),
-        bits(*fj.at_rest(fj.load("vsa_3r"), np.full(3, 0.3), 900.0)),
-        bits(*fj.at_rest(with_springs(SMALL, fj.ExponentialSpring(500.0, 3.0)), np.full(2, 0.3))),
-        bits(*fj.at_rest(with_springs(SMALL, fj.CubicSpring(500.0, 900.0)), np.full(2, 0.3))),
-        bits(*spread, *fj.false_alarm_thresholds({"residual": spread}).values()),
+        bits(kalman.gain, kalman.covariance, fj.observers.FilteredDerivative(1e-3, 300.0).decay),
+        bits(*fj.simulation.at_rest(fj.load("vsa_3r"), np.full(3, 0.3), 900.0)),
+        bits(*fj.simulation.at_rest(with_springs(SMALL, fj.springs.ExponentialSpring(500.0, 3.0)), np.full(2, 0.3))),
+        bits(*fj.simulation.at_rest(with_springs(SMALL, fj.springs.CubicSpring(500.0, 900.0)), np.full(2, 0.3))),
+        bits(*spread, *fj.observers.false_alarm_thresholds({"residual": spread}).values()),
     ]
 
 
@@ -121,25 +123,25 @@ def simulation():
     """With sensors, noise, lagging motors and an observer."""
     run = fj.simulate(
         SMALL,
-        fj.MotorPD(SMALL, [500.0, 20.0]),
-        fj.Sinusoid([0.3, 0.4], [0.8, 0.5]),
+        fj.control.MotorPD(SMALL, [500.0, 20.0]),
+        fj.trajectory.Sinusoid([0.3, 0.4], [0.8, 0.5]),
         0.05,
         period=1e-3,
         substeps=4,
         seed=3,
-        sensors=fj.Sensors(motor_resolution=1e-5, link_noise=1e-5, velocity_noise=1e-3, torque_noise=0.1),
-        actuators=fj.Actuators(bandwidth=300.0, delay=1),
-        observers={"residual": fj.JointTorqueResidual(SMALL, 25.0, 50.0)},
+        sensors=fj.simulation.Sensors(motor_resolution=1e-5, link_noise=1e-5, velocity_noise=1e-3, torque_noise=0.1),
+        actuators=fj.simulation.Actuators(bandwidth=300.0, delay=1),
+        observers={"residual": fj.observers.JointTorqueResidual(SMALL, 25.0, 50.0)},
     )
     return [bits(run.q, run.v, run.theta, run.tau), *(bits(run.more[x]) for x in sorted(run.more))]
 
 
 def study():
     with tempfile.TemporaryDirectory() as folder:
-        found = fj.monte_carlo(
+        found = fj.studies.monte_carlo(
             SMALL,
-            fj.MotorPD(SMALL, [500.0, 20.0]),
-            fj.RestToRest([0.0, 0.0], [0.3, 0.4], 0.04),
+            fj.control.MotorPD(SMALL, [500.0, 20.0]),
+            fj.trajectory.RestToRest([0.0, 0.0], [0.3, 0.4], 0.04),
             0.05,
             period=1e-3,
             substeps=4,

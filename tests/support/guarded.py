@@ -79,7 +79,7 @@ def kernels() -> Iterator[Kernel]:
     yield fj.compile(fj.kinetic_energy, rigid)
     yield fj.compile(fj.gravity_torque, rigid, derivatives=[("tau", "q"), ("tau", "link2.mass")])
     yield fj.compile(fj.mass_matrix, long)
-    closed = loop_kernel(ClosedLoop(elastic, fj.MotorPD(elastic, [5.0, 1.0]), 1e-3), Blocking(5, 2.0))
+    closed = loop_kernel(ClosedLoop(elastic, fj.control.MotorPD(elastic, [5.0, 1.0]), 1e-3), Blocking(5, 2.0))
     yield closed.kernel
     if closed.precomputation:
         yield closed.precomputation

@@ -77,12 +77,12 @@ def counted(robot: fj.Robot) -> np.ndarray:
 
 def forward(
     robot: fj.Robot, q: Any, v: Any, theta: Any, theta_v: Any, tau: Any, **keywords: Any
-) -> fj.Accelerations:
+) -> fj.dynamics.Accelerations:
     """Forward dynamics of every robot; of one without springs the motors accelerate as the links."""
     if any(robot.compliant):
         return fj.forward_dynamics(robot, q, v, theta, theta_v, tau, **keywords)
     a = fj.forward_dynamics(robot, q, v, tau, **keywords)
-    return fj.Accelerations(a, a)
+    return fj.dynamics.Accelerations(a, a)
 
 
 def paired_motion(robot: fj.Robot, *arrays: Any, **keywords: Any) -> Paired:

@@ -37,7 +37,7 @@ def scrambled(robot, seed=0):
         if isinstance(old, fj.ElasticDrive):
             stiffness = number(f"{path}.stiffness", 50.0, 500.0)
             changes = {"stiffness": stiffness, "motor": motor(f"{path}.motor", old.motor)}
-        elif isinstance(old, fj.AntagonisticDrive):
+        elif isinstance(old, fj.drives.AntagonisticDrive):
             changes = {f"spring_{k + 1}": spring(f"{path}.spring_{k + 1}", x) for k, x in enumerate(old.springs)}
             changes |= {f"motor_{k + 1}": motor(f"{path}.motor_{k + 1}", x) for k, x in enumerate(old.motors)}
         else:

@@ -6,7 +6,7 @@ import flexjoint as fj
 
 MASS, LEVER, INERTIA, GRAVITY = 2.0, 0.3, 0.05, 9.81
 STIFFNESS, MOTOR = 400.0, 0.7
-MOTION = fj.RestToRest([0.2], [1.4], 1.0)
+MOTION = fj.trajectory.RestToRest([0.2], [1.4], 1.0)
 
 
 def pendulum(drive, **more):

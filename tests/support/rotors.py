@@ -113,7 +113,7 @@ def explicit(robot: Robot) -> Explicit:
     return Explicit(made, np.array(rows))
 
 
-def eliminated_exactly(robot: Robot, stack: np.ndarray, orders: fj.Orders) -> list[Any]:
+def eliminated_exactly(robot: Robot, stack: np.ndarray, orders: fj.dynamics.Orders) -> list[Any]:
     """Motor torques of a chain with all joints elastic and their motors on the parent links, in 200 bits.
 
     Tip to base over the explicit bodies: with the motors beyond joint i known, its link torque and derivatives follow.

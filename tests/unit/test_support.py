@@ -38,9 +38,7 @@ def test_link_frames(robot):
 def test_gravity_torques_are_the_gradient_of_the_potential(robot):
     q, _, _ = random_motion(robot)
     h = 1e-5
-    slope = [
-        (gravity_energy(robot, q + h * e) - gravity_energy(robot, q - h * e)) / (2 * h) for e in np.eye(robot.n)
-    ]
+    slope = [(gravity_energy(robot, q + h * e) - gravity_energy(robot, q - h * e)) / (2 * h) for e in np.eye(robot.n)]
     g = pinocchio_rnea(robot, q, 0 * q, 0 * q)
     np.testing.assert_allclose(g, slope, atol=1e-7 * np.max(np.abs(g)))
 

@@ -40,6 +40,7 @@ from .form import Call, Form, FormOf, Requirement, require
 from .signals import Signal, describe, expression
 from .structure import KEYWORD_ARRAYS, Structure, counted, flatten
 
+ALGORITHMS: dict[str, Algorithm] = {}  # those of flexjoint, by name
 KERNELS_KEPT = 256  # per algorithm; the least recently used is dropped
 CALL_OPTIONS = {"out": None, "finite": None, "threads": 1}  # keywords of every algorithm
 
@@ -362,7 +363,14 @@ def algorithm(
         requires: Preconditions, checked in this order before the function runs (`dynamics/requirements.py`).
         signals: Shapes and units that differ from SIGNALS, by name.
     """
-    return lambda function: Algorithm(function, outputs, arrays, packs, explain, requires, signals)
+
+    def made(function: Callable[..., Any]) -> Algorithm:
+        found = Algorithm(function, outputs, arrays, packs, explain, requires, signals)
+        if function.__module__.startswith("flexjoint.") and not found.__name__.startswith("_"):
+            ALGORITHMS[found.__name__] = found
+        return found
+
+    return made
 
 
 def with_call_options(signature: inspect.Signature) -> inspect.Signature:

@@ -184,7 +184,7 @@ def linearize(robot: Robot, state: ArrayLike | JointState, tau: ArrayLike | None
 
     Example:
         >>> import flexjoint as fj
-        >>> model = fj.linearize(fj.load("hua_3r"), [0.2, 0.5, -0.4])
+        >>> model = fj.analysis.linearize(fj.load("hua_3r"), [0.2, 0.5, -0.4])
         >>> A, B, C, D = model.system("load.joint1", "q.*")
     """
     if isinstance(state, tuple) and not isinstance(state, JointState):

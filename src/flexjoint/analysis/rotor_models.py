@@ -155,7 +155,8 @@ def compare_rotor_models(
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.compare_rotor_models(fj.load("hua_3r"), fj.RestToRest([0.0] * 3, [0.8] * 3, 1.0)).simpler
+        >>> motion = fj.trajectory.RestToRest([0.0] * 3, [0.8] * 3, 1.0)
+        >>> fj.analysis.compare_rotor_models(fj.load("hua_3r"), motion).simpler
         ['no rotors', 'armature', 'geared', 'Spong']
     """
     name = "compare_rotor_models"

@@ -71,8 +71,8 @@ def sensitivity(
 
     Example:
         >>> import flexjoint as fj
-        >>> motion = fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0)
-        >>> band = fj.sensitivity(fj.load("kuka_lwr"), motion([0.5, 1.0]), {"*.mass": "5%"})["tau"]
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0)
+        >>> band = fj.analysis.sensitivity(fj.load("kuka_lwr"), motion([0.5, 1.0]), {"*.mass": "5%"})["tau"]
     """
     if not uncertain:
         raise InputError("sensitivity: uncertain is empty; name parameters and deviations, such as {'*.mass': '5%'}")

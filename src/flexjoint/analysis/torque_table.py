@@ -137,9 +137,8 @@ def units(robot: Robot, quantity: str) -> list[str]:
     stem, _, what = quantity.rpartition("_")
     name = stem if what in OF_A_QUANTITY else quantity
     kinds = second_kinds(robot) if name.endswith("_2") else [joint.kind for joint in robot.joints]
-    matched = OF_A_MOTOR.fullmatch(name)
-    signal = matched["what"] if matched else name
-    return [kind.unit(SIGNALS["deflection" if signal == "phi" else signal].unit) for kind in kinds]
+    signal = name.removesuffix("_1").removesuffix("_2").replace("phi", "deflection")
+    return [kind.unit(SIGNALS[signal].unit) for kind in kinds]
 
 
 def second_kinds(robot: Robot) -> list[JointKind]:
@@ -211,7 +210,7 @@ def motor_table(
     Example:
         >>> import flexjoint as fj
         >>> from flexjoint.analysis import motor_table
-        >>> motor_table(fj.load("kuka_lwr"), fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
+        >>> motor_table(fj.load("kuka_lwr"), fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
         <MotorTable of kuka_lwr: 201 samples in 2 s; largest motor torque 22.04 Nm at joint2>
     """
     require_smoothness(trajectory, robot=robot)

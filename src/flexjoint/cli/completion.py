@@ -36,10 +36,9 @@ def controllers(incomplete: str) -> list[tuple[str, str]]:
 
 def algorithms(incomplete: str) -> list[str]:
     """Names of algorithms."""
-    import flexjoint as fj
+    from .kernels import all_algorithms
 
-    names = [x for x in fj.__all__ if x.startswith(incomplete)]
-    return [x for x in names if isinstance(getattr(fj, x), fj.Algorithm)]
+    return [x for x in all_algorithms() if x.startswith(incomplete)]
 
 
 def integrators(incomplete: str) -> list[str]:

@@ -15,7 +15,7 @@ from .standard_output import STREAM, standard_output
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..detection.detection import Detections, Event
+    from ..detection.detection import DetectionReport, Event
 
 
 @command(thresholds="threshold", held="measured_torque")
@@ -110,7 +110,7 @@ def interval(text: str) -> tuple[float, float]:
     return begin, end
 
 
-def summary(found: Detections) -> list[str]:
+def summary(found: DetectionReport) -> list[str]:
     """Lines about the log, the largest residual, unknown intervals and detections."""
     from ..detection.log_columns import listed
     from ..observers import Status
@@ -137,7 +137,7 @@ def summary(found: Detections) -> list[str]:
     return lines
 
 
-def detection_table(found: Detections) -> Table:
+def detection_table(found: DetectionReport) -> Table:
     """One row per detection."""
     rows = []
     for x in found.detections:
@@ -160,13 +160,13 @@ def detection_table(found: Detections) -> Table:
     return Table(headings, rows, "detections", numbers=("from, s", "to, s", "threshold"))
 
 
-def blind_table(found: Detections) -> Table:
+def blind_table(found: DetectionReport) -> Table:
     """One row per interval without a residual."""
     rows = [[f"{x.begin:.3f}", f"{x.end:.3f}", str(x.samples), x.why] for x in found.blind]
     return Table(["from, s", "to, s", "samples", "why"], rows, "blind", numbers=("from, s", "to, s", "samples"))
 
 
-def detection_data(found: Detections) -> dict[str, Any]:
+def detection_data(found: DetectionReport) -> dict[str, Any]:
     """The result for programs."""
     from ..observers import Status
 
@@ -196,7 +196,7 @@ def detection_data(found: Detections) -> dict[str, Any]:
     }
 
 
-def event_data(found: Detections, event: Event) -> dict[str, Any]:
+def event_data(found: DetectionReport, event: Event) -> dict[str, Any]:
     """An alarm for programs."""
     channel, entry = event.channel, event.entry
     return {

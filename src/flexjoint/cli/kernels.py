@@ -96,13 +96,20 @@ def given_options(order: int | None, link: str | None) -> dict[str, Any]:
 
 def known_algorithm(name: str) -> Algorithm:
     """The algorithm with this name; raises InputError if there is none."""
-    import flexjoint as fj
+    from ..errors import InputError
 
-    function = getattr(fj, name, None)
-    if not isinstance(function, fj.Algorithm):
-        known = ", ".join(x for x in fj.__all__ if isinstance(getattr(fj, x), fj.Algorithm))
-        raise fj.InputError(f"no algorithm '{name}'; there are {known}")
-    return function
+    known = all_algorithms()
+    if name not in known:
+        raise InputError(f"no algorithm '{name}'; there are {', '.join(known)}")
+    return known[name]
+
+
+def all_algorithms() -> dict[str, Algorithm]:
+    """Algorithms of flexjoint by name, sorted."""
+    from .. import control, dynamics  # noqa: F401  each algorithm registers itself
+    from ..algorithm.algorithm import ALGORITHMS
+
+    return dict(sorted(ALGORITHMS.items()))
 
 
 kept = typer.Typer(help="Compiled kernels on disk.", invoke_without_command=True, rich_markup_mode=None)

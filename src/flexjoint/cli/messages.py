@@ -16,11 +16,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
+from types import ModuleType
 from typing import Any
 
 VALUE = r"\([^()]*\)|\[[^\[\]]*\]|'[^']*'|[\w.+%-]*\w"
 IN_FILES = ("allow_unphysical", "rotors_in_links", "fidelity", "tool", "gravity")  # keys of robot files
-PHRASES = {"fj.robot_parameters(robot)": "'flexjoint info ROBOT --parameters'"}
+PHRASES = {"fj.robot.robot_parameters(robot)": "'flexjoint info ROBOT --parameters'"}
 
 
 def with_options(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) -> str:
@@ -52,10 +54,17 @@ def with_options(message: str, parameters: Sequence[Any], aliases: Mapping[str, 
 
 def without_function(message: str) -> str:
     """The message without the name of the Python function that wrote it."""
-    import flexjoint
-
     name, colon, rest = message.partition(": ")
-    return rest if colon and name in flexjoint.__all__ and name.islower() else message
+    return rest if colon and name in function_names() else message
+
+
+@cache
+def function_names() -> set[str]:
+    """Names of the public functions of flexjoint and its subpackages."""
+    import flexjoint as fj
+
+    spaces = [fj, *(x for name in fj.__all__ if isinstance(x := getattr(fj, name), ModuleType))]
+    return {name for space in spaces for name, x in vars(space).items() if name.islower() and callable(x)}
 
 
 def option(found: re.Match[str], known: Mapping[str, Any]) -> str:

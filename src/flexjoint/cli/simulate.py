@@ -96,9 +96,9 @@ def simulate(
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     if samples is None:
         writers: dict[Callable[..., Any], Path | None] = {
-            fj.write_results: output,
-            fj.plot_simulation: plot,
-            fj.animate: animate,
+            fj.results.write_results: output,
+            fj.plots.plot_simulation: plot,
+            fj.viewer.animate: animate,
         }
         return simulate_once(task, options, writers)
     varied = key_values("--vary", vary or [], "'*.drive.stiffness=10%'")
@@ -119,12 +119,12 @@ def loaded_reference(law: Controller, robot: Robot, trajectory: str, stiffness: 
     """The trajectory, with the stiffness for a controller that tracks it."""
     import flexjoint as fj
 
-    motion = fj.load_trajectory(trajectory, robot)
+    motion = fj.trajectory.load_trajectory(trajectory, robot)
     if (law.width > robot.n) != (stiffness is not None):
         raise fj.InputError("--stiffness belongs to robots with two motors per joint under variable_stiffness_tracking")
     if stiffness is None:
         return motion
-    return fj.MotionAndStiffness(motion, fj.load_stiffness(stiffness, robot, motion.duration))
+    return fj.trajectory.MotionAndStiffness(motion, fj.trajectory.load_stiffness(stiffness, robot, motion.duration))
 
 
 def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..., Any], Path | None]) -> CommandResult:
@@ -159,7 +159,7 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
     folder = None if output == STREAM else output
     with progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("simulating", total=options["samples"]))
-        study = fj.monte_carlo(*task, **options, folder=folder, progress=advance)
+        study = fj.studies.monte_carlo(*task, **options, folder=folder, progress=advance)
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
         with standard_output() as file:

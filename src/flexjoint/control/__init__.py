@@ -3,6 +3,7 @@
 To add a law: one file with a subclass of `Controller` that declares its `registration`, and one line here.
 """
 
+from . import laws as laws
 from .adaptive import AdaptiveControl as AdaptiveControl, AdaptiveState as AdaptiveState
 from .adaptive_mixed import AdaptiveMixedControl as AdaptiveMixedControl
 from .base import (

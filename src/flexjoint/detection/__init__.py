@@ -3,7 +3,7 @@
 from .detection import (
     Blindness as Blindness,
     Detection as Detection,
-    Detections as Detections,
+    DetectionReport as DetectionReport,
     Event as Event,
     detect as detect,
 )

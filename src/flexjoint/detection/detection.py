@@ -106,7 +106,7 @@ class Blindness(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Detections:
+class DetectionReport:
     """Collisions and faults found in a log, with the residuals.
 
     Args:
@@ -130,7 +130,8 @@ class Detections:
         blind = sum(x.seconds for x in self.blind)
         where = f"{self.label(top.channel, top.entry)} at {top.t:.3f} s"
         return (
-            f"<Detections of {self.robot.name}: {count} detection{'s' * (count != 1)} in {self.log.t.size} samples; "
+            f"<DetectionReport of {self.robot.name}: {count} detection{'s' * (count != 1)} "
+            f"in {self.log.t.size} samples; "
             f"largest residual {top.value:.3g} {self.unit(top.channel, top.entry)}, {where}; blind for {blind:.3g} s>"
         )
 
@@ -301,7 +302,7 @@ def detect(
     confirmation: float = 0.0,
     held: bool = True,
     residual: str = "best",
-) -> Detections:
+) -> DetectionReport:
     """Collisions and actuator faults in a log.
 
     Give thresholds in one of three ways: `thresholds`, `quiet` or `calibration`.
@@ -319,7 +320,7 @@ def detect(
             residual from joint torque sensors.
 
     Returns:
-        A Detections.
+        A DetectionReport.
 
     Raises:
         InputError: Columns or thresholds are missing, or no plausible threshold can be learnt.
@@ -331,8 +332,9 @@ def detect(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> log = fj.read_log("log.csv", robot)  # doctest: +SKIP
-        >>> fj.detect(log, calibration=fj.read_log("calibration.csv", robot)).detections  # doctest: +SKIP
+        >>> log = fj.detection.read_log("log.csv", robot)  # doctest: +SKIP
+        >>> quiet = fj.detection.read_log("calibration.csv", robot)  # doctest: +SKIP
+        >>> fj.detection.detect(log, calibration=quiet).detections  # doctest: +SKIP
     """
     if not isinstance(log, Log):
         raise InputError(f"detect: log is {shown(log)}; give a Log, such as read_log(path, robot)")
@@ -362,7 +364,7 @@ def detect(
         levels = Detector(chosen, each).thresholds
         check_plausible(levels, (watched,), "given")
     detector = Detector(chosen, levels, confirmation=confirmation)
-    return Detections(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad)
+    return DetectionReport(log, chosen, detector.thresholds, run(detector, watched, held), outliers, bad)
 
 
 def residual_of(log: Log, cutoff: float, wanted: str = "best") -> TimedObserver:

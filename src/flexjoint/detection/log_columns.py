@@ -75,9 +75,7 @@ def column_names(text: str) -> dict[str, str]:
         what, mark, name = (x.strip() for x in item.partition("="))
         if not mark or not name or what not in ("t", *QUANTITIES):
             known = ", ".join(("t", *QUANTITIES))
-            raise InputError(
-                f"--columns has {item[:80]!r}; give QUANTITY=NAME, such as t=stamp,tau=effort, of {known}"
-            )
+            raise InputError(f"--columns has {item[:80]!r}; give QUANTITY=NAME, such as t=stamp,tau=effort, of {known}")
         found[what] = name
     return found
 

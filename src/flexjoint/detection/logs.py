@@ -134,7 +134,7 @@ def read_log(
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.read_log("log.csv", fj.load("kuka_lwr"), time_unit="ms")  # doctest: +SKIP
+        >>> fj.detection.read_log("log.csv", fj.load("kuka_lwr"), time_unit="ms")  # doctest: +SKIP
     """
     place = path_text(path, f"log ({', '.join(READERS)})", InputError)
     suffix = Path(path).suffix.lower()

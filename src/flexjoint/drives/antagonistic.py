@@ -41,8 +41,8 @@ class AntagonisticDrive(VariableStiffnessDrive):
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.AntagonisticDrive(fj.CubicSpring(400.0, 2e3), fj.CubicSpring(400.0, 2e3), fj.Motor(1.0), fj.Motor(1.0))
-        ... # doctest: +NORMALIZE_WHITESPACE
+        >>> spring, motor = fj.springs.CubicSpring(400.0, 2e3), fj.Motor(1.0)
+        >>> fj.drives.AntagonisticDrive(spring, spring, motor, motor)  # doctest: +NORMALIZE_WHITESPACE
         AntagonisticDrive(spring_1=CubicSpring(stiffness=400.0, cubic=2000.0),
             spring_2=CubicSpring(stiffness=400.0, cubic=2000.0), motor_1=Motor(inertia=1.0), motor_2=Motor(inertia=1.0))
     """

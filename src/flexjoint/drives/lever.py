@@ -12,7 +12,7 @@ the joint is undeflected.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from ..checks import positive
@@ -49,12 +49,12 @@ class LeverDrive(VariableStiffnessDrive):
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(1.0), fj.Motor(2.0)).ranges[1].upper
+        >>> fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.2, fj.Motor(1.0), fj.Motor(2.0)).ranges[1].upper
         0.1
     """
 
-    spring: float
-    arm: float
+    spring: float = field(metadata={"unit": "N/m | N/m"})
+    arm: float = field(metadata={"unit": "m | m"})
     least_arm: float
     greatest_arm: float
     motor_1: Motor

@@ -54,7 +54,7 @@ def inverse_dynamics_along(
 
     Example:
         >>> import flexjoint as fj
-        >>> motion = fj.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
         >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
         (3, 7)
     """

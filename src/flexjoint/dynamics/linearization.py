@@ -320,7 +320,7 @@ def chain_length(robot: Robot) -> int:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.chain_length(fj.load("kuka_lwr"))
+        >>> fj.dynamics.chain_length(fj.load("kuka_lwr"))
         4
     """
     return max(relative_degree(robot), default=2)

@@ -1,20 +1,25 @@
-"""Banded systems without pivoting, as the totally positive ones of splines need none  [DeBoor ch. 13].
+"""Banded systems solved without pivoting: those of splines are totally positive and need none  [DeBoor ch. 13].
 
-Long systems are cut into blocks with separators between them.  All blocks are eliminated at once, row by row, in
-vectors over the blocks; the separators then form a shorter banded system.  So n rows take about √n steps of Python.
+A long system is cut into blocks with separators between them.  All blocks are eliminated at once, row by row, with the
+blocks as vectors; the separators then form a shorter banded system.  So n rows take about √n steps of Python.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-DIRECT = 128  # rows; so few are eliminated without cutting
+from ..types import FloatArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import sparray
+
+DIRECT = 128  # rows; a shorter system is eliminated in one piece
 
 
-def banded_solve(A: Any, b: np.ndarray) -> np.ndarray:
+def banded_solve(A: sparray, b: FloatArray) -> FloatArray:
     """x with A x = b, for a banded SciPy sparse matrix A (n, n) and right-hand sides b (n, k)."""
     rows = A.tocoo()
     offset = rows.col.astype(int) - rows.row
@@ -24,7 +29,7 @@ def banded_solve(A: Any, b: np.ndarray) -> np.ndarray:
     return _solve(band, lower, np.array(b, dtype=float))
 
 
-def _solve(band: np.ndarray, lower: int, b: np.ndarray) -> np.ndarray:
+def _solve(band: FloatArray, lower: int, b: FloatArray) -> FloatArray:
     """The same with row i of A in band[i], its diagonal element at `lower`."""
     n, width = band.shape
     w = max(lower, width - 1 - lower, 1)
@@ -80,7 +85,7 @@ def _solve(band: np.ndarray, lower: int, b: np.ndarray) -> np.ndarray:
     return x.reshape(whole, -1)[:n]
 
 
-def _times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+def _times(A: FloatArray, B: FloatArray) -> FloatArray:
     """Products of many small matrices, (m, i, j) and (m, j, k)."""
     total = A[:, :, :1] * B[:, :1]
     for j in range(1, A.shape[2]):
@@ -88,7 +93,7 @@ def _times(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return total
 
 
-def _eliminated(band: np.ndarray, lower: int, b: np.ndarray) -> np.ndarray:
+def _eliminated(band: FloatArray, lower: int, b: FloatArray) -> FloatArray:
     """Solutions of many systems of one size at once, (m, n, width) and (m, n, k)."""
     band, x = band.copy(), b.copy()
     n, width = band.shape[1:]

@@ -1,4 +1,4 @@
-"""SX expressions in numbers: by the reference interpreter, as CasADi's own evaluation calls the C library."""
+"""Values of SX expressions, by the reference interpreter: CasADi's own evaluation calls the C library."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import numpy as np
 
 from ..compiler.ir.program import Program
 from ..compiler.ir.reference import NumpyArithmetic, interpret
+from ..compiler.ir.scan import Definition, Operation
 from ..compiler.ir.trace import Recorder, by_rows
 from ..compiler.pipeline import optimise
 from ..lazy import ca
+from ..types import Expression, FloatArray
 
 
 class Rows(NumpyArithmetic):
@@ -22,15 +24,16 @@ class Rows(NumpyArithmetic):
 
 
 def evaluate(
-    symbols: Sequence[Any],
+    symbols: Sequence[Expression],
     values: Sequence[Any],
-    expressions: Sequence[Any],
-    definitions: Mapping[int, Any] | None = None,
-) -> list[np.ndarray]:
-    """The expressions for each row of `values`, which holds (rows, ...) numbers for every symbol: (rows, *shape) each.
+    expressions: Sequence[Expression],
+    definitions: Mapping[int, Definition | Operation] | None = None,
+) -> list[FloatArray]:
+    """Values of expressions, (rows, *shape) each.
 
-    `symbols` and `expressions` are SX matrices; `definitions` are the loops met while they were made, see `tracing`.
-    What is a constant to CasADi is folded by CasADi: give numbers as values of symbols.
+    symbols, expressions: SX matrices
+    values: (rows, ...) numbers per symbol.  CasADi folds its constants itself, with other bits: give numbers here
+    definitions: the loops met while the expressions were made, see `tracing`; none by default
     """
     inputs = [np.asarray(x, dtype=float) for x in values]
     rows = len(inputs[0])

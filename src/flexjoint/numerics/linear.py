@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
+from ..types import FloatArray
 
 
-def product(*factors: Any) -> np.ndarray:
+def product(*factors: ArrayLike) -> FloatArray:
     """The product of matrices, from left to right; the last one may be a vector."""
     found, *rest = (np.asarray(x, dtype=float) for x in factors)
     for B in rest:
@@ -21,7 +21,7 @@ def product(*factors: Any) -> np.ndarray:
     return found
 
 
-def solve(A: Any, b: Any) -> np.ndarray:
+def solve(A: ArrayLike, b: ArrayLike) -> FloatArray:
     """x with A x = b, for one right-hand side (n,) or several (n, k), by Gaussian elimination with partial pivoting."""
     A = np.array(A, dtype=float)
     b = np.asarray(b, dtype=float)
@@ -40,7 +40,7 @@ def solve(A: Any, b: Any) -> np.ndarray:
     return x.reshape(b.shape)
 
 
-def column_basis(Y: np.ndarray, tolerance: float) -> tuple[list[int], list[int], np.ndarray]:
+def column_basis(Y: FloatArray, tolerance: float) -> tuple[list[int], list[int], FloatArray]:
     """The columns of Y outside the span of those before them, the others, and X with Y[:, kept] X = Y[:, others].
 
     By modified Gram-Schmidt orthogonalisation: a column of length 1 of which at most `tolerance` is left is dependent.
@@ -65,7 +65,7 @@ def column_basis(Y: np.ndarray, tolerance: float) -> tuple[list[int], list[int],
     return kept, others, X
 
 
-def nonnegative_least_squares(A: np.ndarray, b: np.ndarray, free: int = 0) -> np.ndarray:
+def nonnegative_least_squares(A: FloatArray, b: FloatArray, free: int = 0) -> FloatArray:
     """x that minimizes |A x − b| with x ≥ 0, except for its first `free` elements  [LawsonHanson ch. 23].
 
     The normal equations are solved: for well-conditioned A with few columns.
@@ -96,7 +96,7 @@ def nonnegative_least_squares(A: np.ndarray, b: np.ndarray, free: int = 0) -> np
     return x
 
 
-def stationary_covariance(A: np.ndarray, Q: np.ndarray) -> np.ndarray:
+def stationary_covariance(A: FloatArray, Q: FloatArray) -> FloatArray:
     """X = A X Aᵀ + Q, what white noise of covariance Q accumulates to in x⁺ = A x + noise, by doubling.
 
     A must be stable.

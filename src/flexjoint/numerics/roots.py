@@ -1,20 +1,21 @@
 """Roots of increasing functions inside a kernel: a fixed number of safeguarded Newton steps.
 
 All unknowns advance together in one `scan`, so a processor overlaps them.  A Newton step that leaves the bracket, or is
-more than half the last step but one, is replaced by a bisection: no cycle can form.  The count is
-fixed, so a kernel takes the same time whatever its input; what is left of f at the end is the caller's to look at.
+more than half the last step but one, is replaced by a bisection: no cycle can form.  The number of steps is fixed, so a
+kernel takes the same time for every input; the caller checks the residual f(x).
 
-Derivatives never go through the iterations.  The last Newton step, x − f(x, p)/f'(x, p), is taken outside the loop,
-and there x is a constant: its derivative with respect to p is that of the implicit function theorem, −f_p/f_x.
+Derivatives do not go through the iterations.  The last Newton step, x − f(x, p)/f'(x, p), is taken outside the loop,
+where x is a constant: its derivative with respect to p is that of the implicit function theorem, −f_p/f_x.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..compiler.ir.scan import scan
 from ..lazy import ca
+from ..types import Expression
 
 STEPS = 16
 CLOSE = 1e-14, 1e-15  # of the root, and of the bracket: where the search has ended, steps need not shrink
@@ -22,25 +23,34 @@ BESIDE = 1e-9  # of the bracket: a last step so short is taken even out of what 
 
 
 class Search(NamedTuple):
-    """An estimate, what it is known to lie between, ends included, and its last steps; columns, one row an unknown."""
+    """An estimate, the closed bracket around the root, and the last two steps; columns, one row per unknown."""
 
-    x: Any
-    lower: Any
-    upper: Any
-    step: Any
-    before: Any  # the step before that
+    x: Expression
+    lower: Expression
+    upper: Expression
+    step: Expression
+    before: Expression  # the step before that
 
 
-def root_of_increasing(f: Callable[[Any], Any], lower: Any, upper: Any, guess: Any = None, steps: int = STEPS) -> Any:
-    """x with f(x) = 0, row by row; f maps a column to a column, row i depending on row i alone and increasing with it.
+def root_of_increasing(
+    f: Callable[[Expression], Expression | tuple[Expression, Expression]],
+    lower: Expression,
+    upper: Expression,
+    guess: Expression | None = None,
+    steps: int = STEPS,
+) -> Expression:
+    """x with f(x) = 0, row by row.
 
-    Where f has no change of sign in the bracket, the end next to the root is approached.  f may return (f, f') where a
-    cheaper derivative is known than by automatic differentiation, and must where f itself searches for roots.
+    f: maps a column to a column; row i depends only on row i and increases with it.  It may return (f, f') if a
+        cheaper derivative is known than automatic differentiation gives, and must if f itself finds roots
+    lower, upper: columns, the bracket; without a change of sign the end next to the root is approached
+    guess: where to start; the middle of the bracket by default
+    steps: number of Newton steps or bisections
     """
     symbol, bracket = ca.SX.sym("x", lower.numel()), upper - lower
     tried = f(symbol)
 
-    def newton(x: Any) -> tuple[Any, Any]:
+    def newton(x: Expression) -> tuple[Expression, Expression]:
         if isinstance(tried, tuple):
             value, rise = f(x)
         else:  # rows are independent: the diagonal of the Jacobian
@@ -48,7 +58,7 @@ def root_of_increasing(f: Callable[[Any], Any], lower: Any, upper: Any, guess: A
             value, rise = ca.substitute([tried, slope], [symbol], [x])
         return value, value / rise
 
-    def turn(at: Search, _: Any) -> tuple[Search, Any]:
+    def turn(at: Search, _: tuple[()]) -> tuple[Search, tuple[()]]:
         value, step = newton(at.x)
         lower = ca.if_else(value <= 0, at.x, at.lower)
         upper = ca.if_else(value >= 0, at.x, at.upper)

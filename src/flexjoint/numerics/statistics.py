@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from ..types import FloatArray
 from .functions import cos, log
 
 # Numerators and denominators of rational functions, ascending, in the middle and in the tails  [Wichura].
@@ -33,7 +34,7 @@ _TAIL = (
 LEAST_PROBABILITY = 1e-10  # beyond it the tail's rational function does not hold
 
 
-def normal_quantile(p: np.ndarray) -> np.ndarray:
+def normal_quantile(p: FloatArray) -> FloatArray:
     """x with probability p of lying below it, for p from 1e-10 to 1 − 1e-10, to 1e-15 relative  [Wichura]."""
     p = np.asarray(p, dtype=float)
     if not np.all((p >= LEAST_PROBABILITY) & (p <= 1 - LEAST_PROBABILITY)):
@@ -45,12 +46,12 @@ def normal_quantile(p: np.ndarray) -> np.ndarray:
     return np.where(inner, middle, np.where(q < 0, -tail, tail))
 
 
-def _ratio(polynomials: tuple[tuple[float, ...], tuple[float, ...]], x: np.ndarray) -> np.ndarray:
+def _ratio(polynomials: tuple[tuple[float, ...], tuple[float, ...]], x: FloatArray) -> FloatArray:
     above, below = (_horner(c, x) for c in polynomials)
     return above / below
 
 
-def _horner(coefficients: tuple[float, ...], x: np.ndarray) -> np.ndarray:
+def _horner(coefficients: tuple[float, ...], x: FloatArray) -> FloatArray:
     total = np.full_like(x, coefficients[-1])
     for c in coefficients[-2::-1]:
         total = total * x + c
@@ -58,7 +59,7 @@ def _horner(coefficients: tuple[float, ...], x: np.ndarray) -> np.ndarray:
 
 
 @cache
-def gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
+def gauss_legendre(n: int) -> tuple[FloatArray, FloatArray]:
     """Nodes and weights (n,) on [−1, 1], exact for polynomials of degree 2n − 1  [DLMF sec. 3.5]."""
     nodes, weights = np.zeros(n), np.zeros(n)
     for i in range((n + 1) // 2):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..detection.detection import Detections, stretches
+from ..detection.detection import DetectionReport, stretches
 from .figures import BLUE, MOST_POINTS, ORANGE, check_plot_path, literal, write_figure
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ TITLES = {"residual": "residual of the joint", "link": "residual of the link", "
 GREY = "0.55"
 
 
-def plot_detections(found: Detections, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_detections(found: DetectionReport, path: str | os.PathLike[str] | None = None) -> Figure:
     """Figure of the residuals with their thresholds and alarms, one row per joint or motor.
 
     Args:
@@ -55,7 +55,7 @@ def plot_detections(found: Detections, path: str | os.PathLike[str] | None = Non
     return write_figure(figure, place)
 
 
-def draw(axis: Axes, found: Detections, name: str, i: int) -> None:
+def draw(axis: Axes, found: DetectionReport, name: str, i: int) -> None:
     """Draw residual i of a channel."""
     t, level, values = found.running, found.thresholds[name][i], found.outputs[name][:, i]
     step = max(1, len(t) // MOST_POINTS)

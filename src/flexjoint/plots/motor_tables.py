@@ -46,7 +46,8 @@ def plot_motors(table: JointTable, path: str | os.PathLike[str] | None = None) -
         >>> import flexjoint as fj
         >>> from flexjoint.analysis import motor_table
         >>> from flexjoint.plots import plot_motors
-        >>> figure = plot_motors(motor_table(fj.load("kuka_lwr"), fj.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01))
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0)
+        >>> figure = plot_motors(motor_table(fj.load("kuka_lwr"), motion, 0.01))
     """
     place = check_plot_path(path)
     title = f"{table.robot.name}: motors along a trajectory of {table.t[-1]:g} s"

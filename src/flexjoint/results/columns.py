@@ -18,5 +18,5 @@ class Column(NamedTuple):
 
     @property
     def header(self) -> str:
-        """Name and unit, such as `tau.joint1 [Nm]`."""
+        """Name with the unit in brackets, as in the header of a file."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name

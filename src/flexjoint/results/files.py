@@ -48,8 +48,8 @@ def write_results(run: Simulation, path: str | os.PathLike[str]) -> None:
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("hua_3r")
-        >>> run = fj.simulate(robot, fj.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.01)
-        >>> fj.write_results(run, "run.nc")  # doctest: +SKIP
+        >>> run = fj.simulate(robot, fj.control.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.01)
+        >>> fj.results.write_results(run, "run.nc")  # doctest: +SKIP
     """
     path = check_results_path(path)
     if path.suffix.lower() != NETCDF:
@@ -94,7 +94,7 @@ def write_table(table: Table, path: str | os.PathLike[str], progress: Callable[[
     """Write a table to a file; the suffix chooses the format.
 
     Args:
-        table: Anything with `columns()` and `arrays()`: a MotorTable, Detections, SampleTable, SimulationTable.
+        table: Anything with `columns()` and `arrays()`: a MotorTable, DetectionReport, SampleTable, SimulationTable.
         path: .csv, .npz or .parquet.
         progress: Called with the number of samples written; by default nothing.
 

@@ -1,19 +1,8 @@
-"""The robot, frozen data, and what it must fulfil."""
+"""The robot as frozen data: links, joints, drives, and what every robot must fulfil."""
 
-from .drive_checks import FIDELITIES
-from .joints import JointKind
-from .model import Fidelity, Robot, a_robot, parents_first
-from .parts import BASE, Joint, Limits, Link
-
-__all__ = [
-    "BASE",
-    "FIDELITIES",
-    "Fidelity",
-    "Joint",
-    "JointKind",
-    "Limits",
-    "Link",
-    "Robot",
-    "a_robot",
-    "parents_first",
-]
+from .drive_checks import FIDELITIES as FIDELITIES
+from .joints import JointKind as JointKind
+from .model import Fidelity as Fidelity, Robot as Robot, a_robot as a_robot, parents_first as parents_first
+from .parameters import Parameter as Parameter, robot_parameters as robot_parameters
+from .parts import BASE as BASE, Joint as Joint, Limits as Limits, Link as Link
+from .random_robots import random_robot as random_robot

@@ -1,4 +1,4 @@
-"""What drives and rotors must fulfil."""
+"""What drives and rotors must fulfil; a RobotError names the joint otherwise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIDELITIES = ("spong", "complete")
 
 
 def check_friction(name: str, side: str, item: Joint | Motor) -> None:
-    """Of a joint, or with `side` "motor " of its motor."""
+    """Refuse negative friction of a joint, or with `side` "motor " of its motor."""
     for what in ("viscous friction", "coulomb friction", "coulomb velocity"):
         value = getattr(item, what.replace(" ", "_"))
         what = side + what.replace("coulomb", "Coulomb")
@@ -34,6 +34,7 @@ def check_friction(name: str, side: str, item: Joint | Motor) -> None:
 
 
 def check_drive(joint: Joint) -> None:
+    """Refuse a drive of a fixed joint, of a wrong type, or with numbers that no drive has."""
     drive = joint.drive
     if drive is None:
         return
@@ -71,7 +72,7 @@ def check_drive(joint: Joint) -> None:
 
 
 def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
-    """A transmission with which motors can set torque and stiffness at once."""
+    """Refuse a drive whose two motors cannot set torque and stiffness independently."""
     springs = drive.springs if isinstance(drive, AntagonisticDrive) else ()
     for spring in springs:
         if not isinstance(spring, Spring):
@@ -102,7 +103,7 @@ def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:
 
 
 def check_rotors(robot: Robot) -> None:
-    """Rotors as bodies: where they sit, how they turn, and whether the fidelity can do with what is known."""
+    """Refuse rotors whose place, axis or gear ratio is wrong, or missing for the fidelity of the robot."""
     if robot.fidelity not in FIDELITIES:
         known = ", ".join(FIDELITIES)
         raise RobotError(f"{robot.name}: the fidelity is {shown(robot.fidelity)}: choose one of {known}")
@@ -119,7 +120,7 @@ def check_rotors(robot: Robot) -> None:
 
 
 def check_contained(robot: Robot) -> None:
-    """A link said to contain its rotors must have at least their axial inertia."""
+    """Refuse a link with less inertia than the rotors that it is said to contain."""
     left = {i: np.array(link.inertia) for i, link in enumerate(robot.links) if link.mass}
     for i, link in enumerate(robot.links):
         for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
@@ -137,7 +138,7 @@ def check_contained(robot: Robot) -> None:
 
 
 def check_rotor(robot: Robot, link: Link, motor: Motor, k: int) -> None:
-    """Of the k-th motor of a joint."""
+    """Refuse a rotor, that of the k-th motor of a joint, with a wrong place, axis or gear ratio."""
     name, index = link.joint.name, robot.link_index(link.name)
     if motor.carrier not in (None, BASE):
         try:

@@ -5,9 +5,10 @@ A path is the name of a link or a joint, then field names as in the data, then, 
     link7.mass   link7.com   link7.com.z   link7.inertia.xy   joint3.position.x   joint3.drive.motor.inertia   gravity
 
 The paths are found by walking the dataclasses: a new field of a drive or a joint kind is a parameter.  Its unit stands
-in `UNITS` or in the metadata of the field.  An inertia counts as its six elements xx, xy, xz, yy, yz, zz.  A pattern
-with *, ? or [...] stands for all paths it matches, one after the other in one vector.  Elements are matched only if no
-whole path matches: `link7.*` is mass, centre of mass and inertia, `*.com.z` one coordinate of all centres of mass.
+in `UNITS` or in the metadata of the field, where `"free": False` excludes a number.  An inertia counts as its six
+elements xx, xy, xz, yy, yz, zz.  A pattern with *, ? or [...] stands for all paths it matches, one after the other in
+one vector.  Elements are matched only if no whole path matches: `link7.*` is mass, centre of mass and inertia,
+`*.com.z` one coordinate of all centres of mass.
 
 `with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is used for tracing and is not validated.
 """
@@ -25,11 +26,11 @@ from ..checks import is_number
 from ..drives import Motor
 from ..errors import InputError
 from ..spatial import ca, symmetric
-from ..springs import TabulatedSpring
 from ..types import FloatArray, Scalar
-from . import Joint, Link, Robot, a_robot
 from .joints import JointKind
 from .joints.revolute import Revolute
+from .model import Robot, a_robot
+from .parts import Joint, Link
 
 UNITS = {
     "mass": "kg | kg",
@@ -42,17 +43,8 @@ UNITS = {
     "gear_ratio": "1 | rad/m",
     "transverse_inertia": "kg m² | kg m²",
     "stiffness": "Nm/rad | N/m",
-    "torques": "Nm | N",
-    "stiffnesses": "Nm/rad | N/m",
-    "cubic": "Nm/rad³ | N/m³",
-    "slope": "Nm/rad² | N/m²",
-    "rate": "1/rad | 1/m",
-    "limit": "rad | m",
-    "deflections": "rad | m",
     "damping": "Nm s/rad | N s/m",
     "greatest_damping": "Nm s/rad | N s/m",
-    "spring": "N/m | N/m",
-    "arm": "m | m",
     "gravity": "m/s² | m/s²",
 }  # at an angular and at a linear coordinate
 NEVER_FREE = {
@@ -194,7 +186,7 @@ def rebuilt(item: Any, change: Change, prefix: str = "", kind: JointKind = ANGUL
     copy = object.__new__(type(item))
     for field in dataclasses.fields(item):
         value, path = getattr(item, field.name), prefix + field.name
-        if is_used(item, field.name, value):
+        if field.metadata.get("free", True) and is_used(item, field.name, value):
             if dataclasses.is_dataclass(value):
                 value = part(value, change, path, kind)
             elif is_parameter(value):
@@ -218,8 +210,6 @@ def is_used(item: Any, field: str, value: Any) -> bool:
         return False
     if isinstance(item, Motor):  # an axis decides which equations there are; zeros say nothing about the rotor
         return field != "axis" and (bool(value) or field not in ("mass", "transverse_inertia"))
-    if isinstance(item, TabulatedSpring):  # its spline is solved for when it is made, linear in the torques alone
-        return field != "deflections"
     return not isinstance(item, Joint) or item.moves or field == "position"
 
 
@@ -263,5 +253,5 @@ def advice(robot: Robot, pattern: str, paths: list[str], elements: list[str]) ->
     close = [own_names[start] + pattern.removeprefix(start)] if start else []
     close = close or get_close_matches(pattern, dict.fromkeys([*paths, *elements]), n=3)
     meant = f"did you mean {' or '.join(close)}? " if close else ""
-    rest = f" and {len(paths) - SHOWN} more, see fj.robot_parameters(robot)" if len(paths) > SHOWN else ""
+    rest = f" and {len(paths) - SHOWN} more, see fj.robot.robot_parameters(robot)" if len(paths) > SHOWN else ""
     return f"{meant}there are {', '.join(paths[:SHOWN])}{rest}"

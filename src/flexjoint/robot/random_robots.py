@@ -1,4 +1,4 @@
-"""Random robots with bodies that can exist, for tests, benchmarks and examples; the same seed, the same robot."""
+"""Random robots with bodies that can exist, for tests, benchmarks and examples.  A seed determines the robot."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from ..drives import Drive, ElasticDrive, Motor
 from ..errors import RobotError
 from ..numerics import exp, log, product
 from ..spatial import rotation_rpy
-from . import BASE, Joint, JointKind, Link, Robot
+from ..types import FloatArray
+from .joints import JointKind
 from .joints.fixed import Fixed
 from .joints.prismatic import Prismatic
 from .joints.revolute import Revolute
+from .model import Robot
+from .parts import BASE, Joint, Link
 
-TAIL = 3.65  # standard deviations, of one draw in 4000: beyond them NumPy asks the C library for a logarithm
+TAIL = 3.65  # standard deviations, of one draw in 4000: beyond it NumPy uses the C library's logarithm
 
 
 def random_robot(
@@ -30,11 +33,23 @@ def random_robot(
     fixed: float = 0.0,
     name: str | None = None,
 ) -> Robot:
-    """A robot with n moving joints: a chain, or with `tree` a random tree (several links may hang on the base).
+    """A random robot with n moving joints.  Same arguments, same robot.
 
-    `prismatic` is the probability of a sliding joint, `elastic` the fraction of joints with a spring, `fixed` the
-    probability of a further body, or bare frame, on a fixed joint before each moving one.  With `orthogonal`
-    neighbouring axes are parallel or perpendicular and offsets follow an axis, as in most real arms.
+    n: number of moving joints, at least 1.
+    seed: of the random numbers.
+    prismatic: probability of a prismatic joint; the others are revolute.  Default 0.25.
+    tree: whether the links form a random tree, in which several links may hang on the base.  Default False, a chain.
+    elastic: fraction of the joints with a spring.  Default 0.
+    friction: whether the joints have viscous friction.  Default False.
+    orthogonal: whether neighbouring axes are parallel or perpendicular and offsets follow an axis, as in most real
+        arms.  Default False.
+    fixed: probability of a further body, or bare frame, on a fixed joint before each moving joint.  Default 0.
+    name: of the robot.  Default random_n_seed.
+
+    Returns a Robot.  Raises RobotError if n is less than 1 or a probability lies outside 0 to 1.
+
+    >>> random_robot(3, seed=0, prismatic=0.0)
+    Robot('random_3_0', RRR, 3 links, tool 'link3')
     """
     if n < 1:
         raise RobotError(f"a random robot of {n} joints: it needs at least one")
@@ -70,7 +85,7 @@ def random_robot(
     return Robot(name or f"random_{n}_{seed}", tuple(links), gravity)
 
 
-def random_rotation(rng: np.random.Generator) -> np.ndarray:
+def random_rotation(rng: np.random.Generator) -> FloatArray:
     """Nearly uniform over all rotations, from a unit quaternion."""
     quaternion = rng.normal(size=4)
     while np.any(np.abs(quaternion) > TAIL):
@@ -85,18 +100,19 @@ def random_rotation(rng: np.random.Generator) -> np.ndarray:
     )
 
 
-def random_quarter_turns(rng: np.random.Generator) -> np.ndarray:
+def random_quarter_turns(rng: np.random.Generator) -> FloatArray:
     """One of the 24 rotations of the cube, exactly."""
     roll, pitch, yaw = rng.integers(0, 4, size=3) * (math.pi / 2)
     return rotation_rpy(roll, pitch, yaw)
 
 
-def random_offset(rng: np.random.Generator, along_an_axis: bool) -> np.ndarray:
+def random_offset(rng: np.random.Generator, along_an_axis: bool) -> FloatArray:
+    """A vector within ±0.4 m in each direction, or along one of them only."""
     offset = rng.uniform(-0.4, 0.4, size=3)
     return offset * np.eye(3)[rng.integers(3)] if along_an_axis else offset
 
 
-def random_body(rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray]:
+def random_body(rng: np.random.Generator) -> tuple[float, FloatArray, FloatArray]:
     """Mass, centre of mass and central inertia tr(Σ) 1 − Σ of a positive second moment Σ: one a real body has."""
     mass = float(rng.uniform(0.5, 5.0))
     R, radii = random_rotation(rng), rng.uniform(0.03, 0.15, size=3)
@@ -106,5 +122,6 @@ def random_body(rng: np.random.Generator) -> tuple[float, np.ndarray, np.ndarray
 
 
 def random_spring(rng: np.random.Generator) -> ElasticDrive:
+    """A linear spring and a motor, both log-uniform: 100 to 10 000 Nm/rad and 0.05 to 3 kg m²."""
     stiffness, inertia = (exp(rng.uniform(log(low), log(high))) for low, high in ((100.0, 10000.0), (0.05, 3.0)))
     return ElasticDrive(float(stiffness), Motor(float(inertia)))

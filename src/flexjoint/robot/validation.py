@@ -1,11 +1,11 @@
-"""What every robot must fulfil, checked once, when it is made: no algorithm checks it again."""
+"""What every robot must fulfil.  Checked once, when the robot is made: no algorithm checks it again."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def validate(robot: Robot) -> None:
-    """Raise RobotError at the first thing no algorithm could use."""
+    """Raise RobotError at the first thing that no algorithm can use."""
     check_parts(robot.links)
     if not isinstance(robot.name, str):
         raise RobotError(f"a robot is named {shown(robot.name)}: give it a string")
@@ -41,26 +41,28 @@ def validate(robot: Robot) -> None:
     warn_of_units(robot)
 
 
-def check_parts(links: Sequence[Any]) -> None:
-    """Each of its kind."""
+def check_parts(links: Sequence[Link]) -> None:
+    """Refuse links, joints and limits of a wrong type."""
     for link in links:
-        check_kind("one of the links", link, Link)
-        check_kind(f"the joint of link {link.name!r}", link.joint, Joint)
-        check_kind(f"what limits joint {link.joint.name!r}", link.joint.limits, Limits)
+        check_type("one of the links", link, Link)
+        check_type(f"the joint of link {link.name!r}", link.joint, Joint)
+        check_type(f"what limits joint {link.joint.name!r}", link.joint.limits, Limits)
 
 
-def check_kind(what: str, value: Any, kind: type) -> None:
+def check_type(what: str, value: object, kind: type) -> None:
+    """Refuse a value of another type."""
     if not isinstance(value, kind):
         raise RobotError(f"{what} is {shown(value)}: give {kind.__name__}(...)")
 
 
 def check_length(what: str, name: str) -> None:
-    """Names stand in tables, messages and names of files."""
+    """Refuse a long name: names stand in tables, messages and names of files."""
     if len(name) > MOST_QUOTED:
         raise RobotError(f"the {what} name {shown(name)} has {len(name)} characters: give one of at most {MOST_QUOTED}")
 
 
 def check_tree(links: Sequence[Link]) -> None:
+    """Refuse links that do not form a tree on the base, and names that are empty or used twice."""
     if not links:
         raise RobotError("a robot needs at least one link")
     for what, names in (("link", [x.name for x in links]), ("joint", [x.joint.name for x in links])):
@@ -92,6 +94,7 @@ def check_tree(links: Sequence[Link]) -> None:
 
 
 def check_order(links: Sequence[Link]) -> None:
+    """Refuse a link listed before its parent."""
     seen = {BASE}
     for link in links:
         if link.parent not in seen:
@@ -103,6 +106,7 @@ def check_order(links: Sequence[Link]) -> None:
 
 
 def check_joint(joint: Joint) -> None:
+    """Refuse numbers of a joint that are not finite, no rotation, or limits that exclude each other."""
     name = joint.name
     check_finite("position", name, joint.position)
     check_finite("rotation", name, joint.rotation)
@@ -126,6 +130,7 @@ def check_joint(joint: Joint) -> None:
 
 
 def check_body(link: Link, allow_unphysical: bool) -> None:
+    """Refuse a mass or an inertia that no rigid body has."""
     name, mass, I = link.name, link.mass, link.inertia
     check_number("mass", name, mass)
     check_finite("centre of mass", name, link.com)

@@ -1,23 +1,11 @@
 """Simulation of robots under control: plant, sensors, actuators, integrators, the closed loop as a kernel, results."""
 
-from .actuators import Actuators
-from .end_stops import EndStops
-from .equilibrium import at_rest
-from .faults import FaultyActuators
-from .plant import Plant
-from .reference_solution import reference_solution
-from .result import Simulation
-from .sensors import Sensors
-from .simulate import simulate
-
-__all__ = [
-    "Actuators",
-    "EndStops",
-    "FaultyActuators",
-    "Plant",
-    "Sensors",
-    "Simulation",
-    "at_rest",
-    "reference_solution",
-    "simulate",
-]
+from .actuators import Actuators as Actuators
+from .end_stops import EndStops as EndStops
+from .equilibrium import at_rest as at_rest
+from .faults import FaultyActuators as FaultyActuators
+from .plant import Plant as Plant
+from .reference_solution import reference_solution as reference_solution
+from .result import Simulation as Simulation
+from .sensors import Sensors as Sensors
+from .simulate import simulate as simulate

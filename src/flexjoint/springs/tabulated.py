@@ -65,7 +65,7 @@ class TabulatedSpring(Spring):
         [0.0, 20.0]
     """
 
-    deflections: Sequence[float] = field(metadata={"unit": "rad | m"})
+    deflections: Sequence[float] = field(metadata={"unit": "rad | m", "free": False})  # the spline is linear in torques
     torques: Sequence[float] = field(metadata={"unit": "Nm | N"})
 
     smoothness: ClassVar[float] = 3

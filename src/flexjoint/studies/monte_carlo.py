@@ -190,9 +190,9 @@ def monte_carlo(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("hua_3r")
-        >>> law = fj.FeedforwardPD(robot, [400.0, 40.0])
-        >>> motion = fj.RestToRest([0.0] * 3, [0.4, -0.3, 0.2], 0.05)
-        >>> fj.monte_carlo(robot, law, motion, samples=8, vary={"payload": "0..1"}).samples.size
+        >>> law = fj.control.FeedforwardPD(robot, [400.0, 40.0])
+        >>> motion = fj.trajectory.RestToRest([0.0] * 3, [0.4, -0.3, 0.2], 0.05)
+        >>> fj.studies.monte_carlo(robot, law, motion, samples=8, vary={"payload": "0..1"}).samples.size
         8
     """
     if isinstance(innermost(controller), OpenLoop):

@@ -137,7 +137,8 @@ def require_smoothness(trajectory: Trajectory, order: int | None = None, robot: 
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.require_smoothness(fj.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0), robot=fj.load("kuka_lwr"))
+        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [1.0] * 7, duration=2.0)
+        >>> fj.trajectory.require_smoothness(motion, robot=fj.load("kuka_lwr"))
     """
     name = type(a_trajectory("require_smoothness", trajectory)).__name__
     if order is None and robot is None:

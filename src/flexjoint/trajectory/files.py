@@ -50,7 +50,7 @@ def load_trajectory(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.load_trajectory('{kind = "rest_to_rest", goal_deg = 45, duration = 2}', fj.load("kuka_lwr"))
+        >>> fj.trajectory.load_trajectory('{kind = "rest_to_rest", goal_deg = 45, duration = 2}', fj.load("kuka_lwr"))
         RestToRest(n=7, 2 s, C^3)
     """
     joints = a_robot("load_trajectory", robot).joints
@@ -74,7 +74,7 @@ def load_stiffness(source: str | os.PathLike[str] | float, robot: Robot, duratio
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.load_stiffness(900.0, fj.load("vsa_3r"), duration=2.0)
+        >>> fj.trajectory.load_stiffness(900.0, fj.load("vsa_3r"), duration=2.0)
         RestToRest(n=3, 2 s, C^3)
     """
     joints = a_robot("load_stiffness", robot).joints

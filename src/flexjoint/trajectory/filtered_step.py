@@ -48,7 +48,7 @@ class FilteredStep(Trajectory):
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.FilteredStep(start=[0.0], goal=[2.0], time_constant=0.05)
+        >>> fj.trajectory.FilteredStep(start=[0.0], goal=[2.0], time_constant=0.05)
         FilteredStep(n=1, 2.13079 s, C^15)
     """
 
@@ -92,7 +92,7 @@ class FilteredStep(Trajectory):
 
         Example:
             >>> import flexjoint as fj
-            >>> fj.FilteredStep.settled([0.0], [2.0], duration=1.0)
+            >>> fj.trajectory.FilteredStep.settled([0.0], [2.0], duration=1.0)
             FilteredStep(n=1, 1 s, C^15)
         """
         order = whole("FilteredStep", "order", order, least=1, largest=MAX_FILTER_ORDER)

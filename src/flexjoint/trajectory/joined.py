@@ -31,7 +31,8 @@ class Joined(Composed):
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.RestToRest([0.0], [1.0], duration=2.0).then(fj.RestToRest([1.0], [0.5], duration=1.0))
+        >>> there, back = fj.trajectory.RestToRest([0.0], [1.0], 2.0), fj.trajectory.RestToRest([1.0], [0.5], 1.0)
+        >>> there.then(back)
         Joined(n=1, 3 s, C^3)
     """
 

@@ -29,8 +29,8 @@ class MotionAndStiffness(Composed):
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("vsa_3r")
-        >>> motion = fj.RestToRest([0.0] * 3, [0.5] * 3, duration=2.0)
-        >>> fj.MotionAndStiffness(motion, fj.load_stiffness(900.0, robot))
+        >>> motion = fj.trajectory.RestToRest([0.0] * 3, [0.5] * 3, duration=2.0)
+        >>> fj.trajectory.MotionAndStiffness(motion, fj.trajectory.load_stiffness(900.0, robot))
         MotionAndStiffness(n=6, 2 s, C^3)
     """
 

@@ -36,7 +36,7 @@ class RestToRest(Trajectory):
 
     Example:
         >>> import flexjoint as fj
-        >>> motion = fj.RestToRest(start=[0.0, 0.0], goal=[1.0, -0.5], duration=2.0)
+        >>> motion = fj.trajectory.RestToRest(start=[0.0, 0.0], goal=[1.0, -0.5], duration=2.0)
         >>> motion(1.0)[0].tolist()
         [0.5, -0.25]
     """

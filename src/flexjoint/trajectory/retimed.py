@@ -30,8 +30,8 @@ class Retimed(Composed):
         A sinusoid that starts and ends at rest:
 
         >>> import flexjoint as fj
-        >>> swing = fj.Sinusoid([0.3], 0.5, duration=6.0)
-        >>> swing.retimed(fj.RestToRest([0.0], [6.0], duration=7.0))
+        >>> swing = fj.trajectory.Sinusoid([0.3], 0.5, duration=6.0)
+        >>> swing.retimed(fj.trajectory.RestToRest([0.0], [6.0], duration=7.0))
         Retimed(n=1, 7 s, C^3)
     """
 

@@ -52,7 +52,7 @@ class Samples(Trajectory):
         >>> import numpy as np
         >>> import flexjoint as fj
         >>> t = 5.0 + np.linspace(0.0, 2.0, 41)
-        >>> motion = fj.Samples(t, np.sin(t)[:, None])
+        >>> motion = fj.trajectory.Samples(t, np.sin(t)[:, None])
         >>> motion.first_time, motion
         (5.0, Samples(n=1, 2 s, C^4))
     """

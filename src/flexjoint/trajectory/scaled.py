@@ -27,7 +27,7 @@ class Scaled(Composed):
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.RestToRest([0.0], [1.0], duration=2.0).scaled(1.5)
+        >>> fj.trajectory.RestToRest([0.0], [1.0], duration=2.0).scaled(1.5)
         Scaled(n=1, 3 s, C^3)
     """
 

@@ -38,7 +38,7 @@ class Sinusoid(Trajectory):
 
     Example:
         >>> import flexjoint as fj
-        >>> swing = fj.Sinusoid(amplitude=[0.3, 0.2], frequency=0.5)
+        >>> swing = fj.trajectory.Sinusoid(amplitude=[0.3, 0.2], frequency=0.5)
         >>> swing.duration, swing(0.5)[0].round(12).tolist()
         (2.0, [0.3, 0.2])
     """
@@ -98,7 +98,7 @@ class Sinusoid(Trajectory):
 
         Example:
             >>> import flexjoint as fj
-            >>> fj.Sinusoid.fourier(0.5, cosine=[[0.0], [0.1]], sine=[[0.3], [0.0]])
+            >>> fj.trajectory.Sinusoid.fourier(0.5, cosine=[[0.0], [0.1]], sine=[[0.3], [0.0]])
             Sinusoid(n=1, 2 s, C^inf)
         """
         a, b = finite("Sinusoid", "cosine", cosine), finite("Sinusoid", "sine", sine)

@@ -64,7 +64,7 @@ class Spline(Trajectory):
 
     Example:
         >>> import flexjoint as fj
-        >>> motion = fj.Spline(points=[[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]], times=[0.0, 1.0, 2.0])
+        >>> motion = fj.trajectory.Spline(points=[[0.0, 0.0], [1.0, 0.5], [0.0, 1.0]], times=[0.0, 1.0, 2.0])
         >>> motion(1.0)[0].round(12).tolist()
         [1.0, 0.5]
     """

@@ -79,8 +79,8 @@ def animate(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("hua_3r")
-        >>> run = fj.simulate(robot, fj.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.2)
-        >>> fj.animate(run, "run.html", magnify=5)  # doctest: +SKIP
+        >>> run = fj.simulate(robot, fj.control.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.2)
+        >>> fj.viewer.animate(run, "run.html", magnify=5)  # doctest: +SKIP
     """
     path = check_animation_path(path)
     for name, value in (("frames", frames), ("speed", speed), ("magnify", magnify)):
@@ -117,9 +117,7 @@ def scene(run: Simulation, rate: float, magnify: float = 1.0) -> Scene:
     end = int(run.periods) - round(run.t[0] / run.period)
     count = max(2, math.floor(end * run.period * rate * (1 + 1e-9)) + 1)
     if count > MOST_FRAMES:
-        raise InputError(
-            f"animate: {count} frames; at most {MOST_FRAMES} are drawn: raise speed= or lower frames="
-        )
+        raise InputError(f"animate: {count} frames; at most {MOST_FRAMES} are drawn: raise speed= or lower frames=")
     chosen = np.minimum(np.round(np.arange(count) / (rate * run.period)).astype(int), end)
     q = run.q[chosen]
     theta = run.theta[chosen][:, : run.robot.n].copy()

@@ -68,7 +68,7 @@ def test_robots_are_of_the_kinds_these_tests_need():
         (fj.jacobian_derivatives, 2, (2, 6, 3), {}),
         (fj.jacobian_derivatives, 3, (3, 6, 3), {"order": 2}),
     ],
-    ids=lambda x: x.__name__ if isinstance(x, fj.Algorithm) else None,
+    ids=lambda x: x.__name__ if isinstance(x, fj.algorithm.Algorithm) else None,
 )
 def test_value_and_shape(algorithm, count, shape, options):
     arrays = np.random.default_rng(2).normal(size=(count, 3))
@@ -82,7 +82,7 @@ def test_value_and_shape(algorithm, count, shape, options):
 def test_named_results():
     q, v = np.random.default_rng(3).normal(size=(2, 3))
     pose, momentum = fj.forward_kinematics(RIGID, q), fj.spatial_momentum(RIGID, q, v)
-    assert type(pose) is fj.Pose and type(momentum) is fj.SpatialMomentum
+    assert type(pose) is fj.dynamics.Pose and type(momentum) is fj.dynamics.SpatialMomentum
     assert (pose.rotation.shape, pose.position.shape) == ((3, 3), (3,))
     assert (momentum.linear.shape, momentum.angular.shape) == ((3,), (3,))
     expected = reference(fj.forward_kinematics, RIGID, q)
@@ -238,7 +238,7 @@ def test_more_derivatives_than_needed_are_not_used(motion):
 def test_drives_decide_what_a_call_takes(motion):
     q, v, tau = motion
     assert isinstance(fj.forward_dynamics(RIGID, q, v, tau), np.ndarray)
-    assert type(fj.forward_dynamics(ELASTIC, q, v, q, v, tau)) is fj.Accelerations
+    assert type(fj.forward_dynamics(ELASTIC, q, v, q, v, tau)) is fj.dynamics.Accelerations
     needs = "forward_dynamics needs q, v, theta, theta_v, tau for 'elastic', whose joint .* is elastic"
     for arrays, named, missing in (((q, v), {"theta_v": v, "tau": tau}, "theta"), ((q, v, tau), {}, "theta_v, tau")):
         with pytest.raises(fj.InputError, match=f"{needs}; missing: {missing}$"):
@@ -384,7 +384,7 @@ def test_out_of_a_batch_of_stacks_and_of_named_results(batch):
     assert np.array_equal(out, fj.torque_derivatives(RIGID, *stack, order=2))
     R, p = np.empty((3, 3)), np.empty(3)
     pose = fj.forward_kinematics(RIGID, batch[0, 0], out=(R, p))
-    assert type(pose) is fj.Pose and pose.rotation is R and pose.position is p
+    assert type(pose) is fj.dynamics.Pose and pose.rotation is R and pose.position is p
     assert np.array_equal(p, fj.forward_kinematics(RIGID, batch[0, 0]).position)
 
 
@@ -522,7 +522,7 @@ def test_symbols_in_expressions_out(motion):
     assert isinstance(tau, ca.SX) and tau.shape == (3, 1)
     found = np.ravel(ca.Function("tau", [q, v, a], [tau])(*motion).full())
     assert relative_error(found, fj.inverse_dynamics(RIGID, *motion)) < 1e-13
-    assert isinstance(fj.forward_kinematics(RIGID, q), fj.Pose)
+    assert isinstance(fj.forward_kinematics(RIGID, q), fj.dynamics.Pose)
     assert [type(x) for x in fj.torque_derivatives(RIGID, q, v, a)] == [ca.SX]
 
 
@@ -608,7 +608,7 @@ def pendulum(mass):
 
 def test_the_kernels_kept_are_bounded(monkeypatch):
     monkeypatch.setattr(api, "KERNELS_KEPT", 3)
-    algorithm = fj.Algorithm(fj.gravity_torque.__wrapped__, "tau")
+    algorithm = fj.algorithm.Algorithm(fj.gravity_torque.__wrapped__, "tau")
     q = np.array([0.3])
     first = fj.compile(algorithm, pendulum(1.0))
     for mass in (2.0, 3.0):

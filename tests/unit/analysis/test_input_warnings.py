@@ -13,7 +13,7 @@ from flexjoint.cli import app
 from support.warned import said, with_limits
 
 T = np.arange(0.0, 1.0005, 2e-3)
-GOAL = fj.RestToRest([0.0, 0.0], [0.8, -0.5], 1.0)
+GOAL = fj.trajectory.RestToRest([0.0, 0.0], [0.8, -0.5], 1.0)
 RECORD = GOAL(T, 0)[0]
 NOISE = np.random.default_rng(3).normal(size=RECORD.shape)
 
@@ -25,7 +25,7 @@ def robot():
 
 def test_noise_of_a_record_is_named_with_its_torque(robot):
     """1e-4 rad of noise made 1e7 Nm and more in silence."""
-    noisy = fj.Samples(T, RECORD + 1e-4 * NOISE)
+    noisy = fj.trajectory.Samples(T, RECORD + 1e-4 * NOISE)
     tables = []
     (message,) = said(lambda: tables.append(motor_table(robot, noisy)))
     peak = np.abs(tables[0].tau).max()
@@ -34,21 +34,21 @@ def test_noise_of_a_record_is_named_with_its_torque(robot):
     assert "cutoff = 10" in message
     number = float(message.split("about ")[1].split(" Nm")[0])
     assert 0.1 * peak < number < peak
-    smooth = fj.Samples(T, RECORD + 1e-4 * NOISE, cutoff=10.0)
+    smooth = fj.trajectory.Samples(T, RECORD + 1e-4 * NOISE, cutoff=10.0)
     assert said(lambda: tables.append(motor_table(robot, smooth))) == []
     assert np.abs(tables[1].tau).max() < 1e-2 * peak
 
 
 def test_a_record_without_noise_is_silent(robot):
-    assert said(lambda: motor_table(robot, fj.Samples(T, RECORD))) == []
-    assert said(lambda: motor_table(robot, fj.Samples(T[::20], RECORD[::20]))) == []
-    assert said(lambda: motor_table(robot, fj.Samples(T, 0 * RECORD))) == []
-    assert said(lambda: motor_table(robot.rigid(), fj.Samples(T, RECORD + 1e-7 * NOISE, order=2))) == []
+    assert said(lambda: motor_table(robot, fj.trajectory.Samples(T, RECORD))) == []
+    assert said(lambda: motor_table(robot, fj.trajectory.Samples(T[::20], RECORD[::20]))) == []
+    assert said(lambda: motor_table(robot, fj.trajectory.Samples(T, 0 * RECORD))) == []
+    assert said(lambda: motor_table(robot.rigid(), fj.trajectory.Samples(T, RECORD + 1e-7 * NOISE, order=2))) == []
 
 
 def test_a_rounded_record_is_noisy(robot):
     """Five decimals, as spreadsheets write them."""
-    (message,) = said(lambda: motor_table(robot, fj.Samples(T, np.round(RECORD, 5))))
+    (message,) = said(lambda: motor_table(robot, fj.trajectory.Samples(T, np.round(RECORD, 5))))
     assert "noise or jumps" in message
 
 
@@ -71,7 +71,7 @@ def test_limits_along_a_table(robot):
 
 def test_limits_of_both_motors():
     vsa = fj.load("vsa_3r")
-    motion, stiffness = fj.RestToRest([0.0] * 3, [0.5] * 3, 1.0), fj.load_stiffness(1000, vsa)
+    motion, stiffness = fj.trajectory.RestToRest([0.0] * 3, [0.5] * 3, 1.0), fj.trajectory.load_stiffness(1000, vsa)
     (message,) = said(lambda: stiffness_table(with_limits(vsa, effort=0.5), motion, stiffness, 0.01))
     assert "torque limits" in message and "more joints" in message
     assert said(lambda: stiffness_table(vsa, motion, stiffness, 0.01)) == []

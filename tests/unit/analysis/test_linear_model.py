@@ -16,7 +16,7 @@ MIXED = fj.random_robot(3, 21, prismatic=0.3, friction=True).with_drives(
 def test_matrices():
     rng = np.random.default_rng(3)
     q, v, theta, theta_v, tau = rng.uniform(-1.0, 1.0, (5, 3))
-    model = fj.linearize(MIXED, fj.JointState(q, v, theta, theta_v), tau)
+    model = fj.analysis.linearize(MIXED, fj.JointState(q, v, theta, theta_v), tau)
     kept, n = [0, 1, 2, 3, 5], 3
 
     def flow(x, tau):
@@ -39,9 +39,9 @@ def test_matrices():
 def test_deflections_of_joints_with_two_motors():
     """Against settings of the drives: the second motor of a lever does not count from the link."""
     springs = fj.load("vsa_3r").joints[0].drive
-    lever = fj.LeverDrive(1e5, 0.1, 0.03, 0.15, MOTOR, fj.Motor(2.0))
+    lever = fj.drives.LeverDrive(1e5, 0.1, 0.03, 0.15, MOTOR, fj.Motor(2.0))
     robot = fj.random_robot(2, 3, prismatic=0.0).with_drives([lever, springs])
-    model = fj.linearize(robot, fj.at_rest(robot, [0.3, 0.2], 1000.0))
+    model = fj.analysis.linearize(robot, fj.simulation.at_rest(robot, [0.3, 0.2], 1000.0))
     at = {name: k for k, name in enumerate(model.states)}
     first, second = (joint.name for joint in robot.joints)
     expected = {
@@ -58,7 +58,7 @@ def test_deflections_of_joints_with_two_motors():
 
 def test_frequencies_without_a_response():
     floating = fj.random_robot(1, 2, prismatic=0.0).with_gravity([0.0, 0.0, 0.0])
-    model = fj.linearize(floating, [0.0])
+    model = fj.analysis.linearize(floating, [0.0])
     with pytest.raises(fj.InputError, match="that of an undamped pole"):
         model.response([0.0])
     with pytest.raises(fj.InputError, match=r"omega is \[1.0, nan\]"):
@@ -68,8 +68,8 @@ def test_frequencies_without_a_response():
 def test_modes_of_the_lwr():
     robot = fj.load("kuka_lwr").with_gravity([0.0, 0.0, 0.0])
     q = np.linspace(-0.5, 0.7, 7)
-    model = fj.linearize(robot, q)
-    modes = fj.joint_modes(robot, q).frequencies
+    model = fj.analysis.linearize(robot, q)
+    modes = fj.control.joint_modes(robot, q).frequencies
     assert np.allclose(model.frequencies[-14::2], modes[7:], rtol=1e-9)
     assert np.max(np.abs(model.damping[-14:])) < 1e-9
 
@@ -89,13 +89,13 @@ S = 1j * np.array([1.0, 10.0, 100.0])
 def test_response_of_motor_and_wheel():
     """q/τ = K/(s² (I B s² + K (I + B)))."""
     wanted = K / (S**2 * (I * B * S**2 + K * (I + B)))
-    assert np.allclose(fj.linearize(wheel(), [0.0]).response(S.imag)[:, 0, 0], wanted, rtol=1e-12)
+    assert np.allclose(fj.analysis.linearize(wheel(), [0.0]).response(S.imag)[:, 0, 0], wanted, rtol=1e-12)
 
 
 @pytest.mark.parametrize("damping", [0.0, 0.7])
 def test_every_input_and_output_of_motor_and_wheel(damping):
     """(I s² + k) q = k θ + load, (B s² + k) θ = k q + τ, k = K + D s."""
-    model = fj.linearize(wheel(damping), [0.3])
+    model = fj.analysis.linearize(wheel(damping), [0.3])
     k = K + damping * S
     det = (I * S**2 + k) * (B * S**2 + k) - k**2
     q = {"tau": k / det, "load": (B * S**2 + k) / det}
@@ -117,11 +117,11 @@ def test_every_input_and_output_of_motor_and_wheel(damping):
 
 def test_two_motors_at_a_wheel():
     """At rest each spring has half the stiffness: ω² = σ/2 (2/I + 1/B); the motors against each other, ω² = σ/2B."""
-    spring, sigma = fj.CubicSpring(100.0, 1e4), 500.0
-    drive = fj.AntagonisticDrive(spring, spring, fj.Motor(B), fj.Motor(B))
+    spring, sigma = fj.springs.CubicSpring(100.0, 1e4), 500.0
+    drive = fj.drives.AntagonisticDrive(spring, spring, fj.Motor(B), fj.Motor(B))
     link = fj.Link("wheel", fj.Joint("axis", "revolute", drive=drive), mass=1.0, inertia=I * np.eye(3))
     robot = fj.Robot("wheel", (link,), gravity=(0.0, 0.0, 0.0))
-    model = fj.linearize(robot, fj.at_rest(robot, [0.2], sigma))
+    model = fj.analysis.linearize(robot, fj.simulation.at_rest(robot, [0.2], sigma))
     wanted = np.sqrt([sigma / 2 / B] * 2 + [sigma / 2 * (2 / I + 1 / B)] * 2)
     assert np.allclose(model.frequencies[-4:], wanted, rtol=1e-9)
     assert model.inputs == ("axis", "axis.second")
@@ -135,23 +135,23 @@ def test_two_motors_at_a_wheel():
 
 def test_frequency_and_damping_of_motor_and_wheel():
     """ω² = K (1/I + 1/B), and 2 ζ ω = D (1/I + 1/B)."""
-    model = fj.linearize(wheel(0.7), [0.0])
+    model = fj.analysis.linearize(wheel(0.7), [0.0])
     omega = np.sqrt(K * (1 / I + 1 / B))
     assert np.allclose(model.frequencies[-2:], omega, rtol=1e-12)
     assert np.allclose(model.damping[-2:], 0.7 * (1 / I + 1 / B) / (2 * omega), rtol=1e-12)
-    assert fj.joint_eigenfrequencies(wheel(), [0.0]) == pytest.approx([omega], rel=1e-14)
+    assert fj.analysis.joint_eigenfrequencies(wheel(), [0.0]) == pytest.approx([omega], rel=1e-14)
 
 
 def test_python_control_sees_the_same_system():
     """Poles, zeros and frequency responses; the zeros of q/load are those of the motor on its spring, ±i√(K/B)."""
     control = pytest.importorskip("control")
-    model = fj.linearize(wheel(), [0.0])
+    model = fj.analysis.linearize(wheel(), [0.0])
     system = model.to_control("load.*", ["q.axis", "tau_e.*"])
     assert (system.input_labels, system.output_labels) == (["load[axis]"], ["q[axis]", "tau_e[axis]"])
     assert system.state_labels == ["q[axis]", "theta[axis]", "v[axis]", "theta_v[axis]"]
     zeros = control.ss(*model.system("load.axis", "q.axis")).zeros()
     assert np.allclose(np.sort_complex(zeros), [-1j * np.sqrt(K / B), 1j * np.sqrt(K / B)], atol=1e-9)
-    mixed = fj.linearize(MIXED, [0.2, -0.1, 0.3])
+    mixed = fj.analysis.linearize(MIXED, [0.2, -0.1, 0.3])
     theirs = mixed.to_control(["tau.*", "load.*"], ["q.*", "a.*", "tau_e.*"])
     assert np.allclose(np.sort(np.abs(theirs.poles())), mixed.frequencies, rtol=1e-6, atol=1e-6)
     omega = np.array([3.0, 40.0])
@@ -162,11 +162,9 @@ def test_python_control_sees_the_same_system():
 def test_loads_are_forces_on_the_links():
     """Accelerations by a load are those of the inverse dynamics: a wrench on the tool is Jᵀ w."""
     q, wrench = np.array([0.2, -0.1, 0.3]), np.array([1.0, 2.0, -1.0, 0.3, 0.1, -0.2])
-    model = fj.linearize(MIXED, q)
+    model = fj.analysis.linearize(MIXED, q)
     state = [q, np.zeros(3), q, np.zeros(3), np.zeros(3)]
-    pushed, free = (
-        fj.forward_dynamics(MIXED, *state, wrenches={MIXED.tool: [w]}).a for w in (wrench, np.zeros(6))
-    )
+    pushed, free = (fj.forward_dynamics(MIXED, *state, wrenches={MIXED.tool: [w]}).a for w in (wrench, np.zeros(6)))
     D = model.system("load.*", "a.*")[3]
     assert np.allclose(D @ fj.jacobian(MIXED, q).T @ wrench, pushed - free, rtol=1e-10)
 
@@ -174,28 +172,28 @@ def test_loads_are_forces_on_the_links():
 @pytest.mark.parametrize("robot", [fj.load("kuka_lwr"), MIXED, fj.load("dlr_lwr3")], ids=lambda x: x.name)
 def test_frequencies_over_the_workspace(robot):
     """Those of one configuration after the other, springs that harden under gravity among them."""
-    hard = fj.ElasticDrive(fj.CubicSpring(300.0, 4e4), MOTOR)
+    hard = fj.ElasticDrive(fj.springs.CubicSpring(300.0, 4e4), MOTOR)
     robot = robot.with_drives([hard, *(joint.drive for joint in robot.joints[1:])])
     q = np.random.default_rng(4).uniform(-1.0, 1.0, (2, 3, robot.n))
-    found = fj.joint_eigenfrequencies(robot, q)
-    wanted = [fj.joint_modes(robot, x).frequencies[robot.n :] for x in q.reshape(-1, robot.n)]
+    found = fj.analysis.joint_eigenfrequencies(robot, q)
+    wanted = [fj.control.joint_modes(robot, x).frequencies[robot.n :] for x in q.reshape(-1, robot.n)]
     assert found.shape == (2, 3, sum(robot.compliant))
     assert np.allclose(found.reshape(6, -1), wanted, rtol=1e-10)
-    assert fj.joint_eigenfrequencies(robot.rigid(), q).shape == (2, 3, 0)
+    assert fj.analysis.joint_eigenfrequencies(robot.rigid(), q).shape == (2, 3, 0)
 
 
 def test_what_is_refused():
     with pytest.raises(fj.InputError, match="configuration"):
-        fj.linearize(MIXED, [0.0])
+        fj.analysis.linearize(MIXED, [0.0])
     with pytest.raises(fj.InputError, match="JointState"):
-        fj.linearize(MIXED, (np.zeros(3), np.zeros(3)))
+        fj.analysis.linearize(MIXED, (np.zeros(3), np.zeros(3)))
     with pytest.raises(fj.InputError, match=r"nothing matches 'torque'; there are tau\..*, load\."):
-        fj.linearize(wheel(), [0.0]).system("torque")
+        fj.analysis.linearize(wheel(), [0.0]).system("torque")
     with pytest.raises(fj.InputError, match=r"q has shape \(2,\)"):
-        fj.joint_eigenfrequencies(MIXED, [0.0, 0.0])
+        fj.analysis.joint_eigenfrequencies(MIXED, [0.0, 0.0])
 
 
 def test_without_python_control_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "control", None)
     with pytest.raises(fj.InputError, match="pip install control"):
-        fj.linearize(wheel(), [0.0]).to_control()
+        fj.analysis.linearize(wheel(), [0.0]).to_control()

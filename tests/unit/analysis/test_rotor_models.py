@@ -19,7 +19,7 @@ from support.rotors import explicit, with_random_rotors
 ARM = fj.random_robot(3, 2, prismatic=0.3, friction=True)
 RIGID = with_random_rotors(ARM, 4, elastic=0.0, carriers="any")
 MIXED = with_random_rotors(fj.random_robot(3, 3, prismatic=0.0), 5, elastic=0.5)
-MOTION = fj.Sinusoid([0.7, -0.5, 0.9], [0.9, 1.3, 0.7], [0.1, 0.4, 0.8], duration=1.0)
+MOTION = fj.trajectory.Sinusoid([0.7, -0.5, 0.9], [0.9, 1.3, 0.7], [0.1, 0.4, 0.8], duration=1.0)
 
 
 def tied(robot, q, v, a, spin, axial=1.0):
@@ -38,7 +38,7 @@ def tied(robot, q, v, a, spin, axial=1.0):
 
 
 def test_each_model_is_that_of_explicit_bodies():
-    found = fj.compare_rotor_models(RIGID, MOTION, samples=5)
+    found = fj.analysis.compare_rotor_models(RIGID, MOTION, samples=5)
     assert list(found.torques) == ["no rotors", "armature", "Spong", "complete"] and not found.notes
     B = np.array([joint.drive.motor.inertia for joint in RIGID.joints])
     for k, t in enumerate(found.t):
@@ -54,9 +54,9 @@ def test_each_model_is_that_of_explicit_bodies():
 
 
 def test_models_of_springs():
-    found = fj.compare_rotor_models(MIXED, MOTION, samples=4)
+    found = fj.analysis.compare_rotor_models(MIXED, MOTION, samples=4)
     assert list(found.torques) == ["no rotors", "armature", "geared", "Spong", "complete"] and not found.notes
-    stack = MOTION(found.t, fj.derivative_orders(MIXED).motion)
+    stack = MOTION(found.t, fj.dynamics.derivative_orders(MIXED).motion)
     spong, stiff = MIXED.with_fidelity("spong"), MIXED.rigid()
     for model, robot in {"complete": MIXED, "Spong": spong, "geared": stiff}.items():
         assert np.array_equal(found.torques[model], fj.inverse_dynamics(robot, *stack))
@@ -66,7 +66,7 @@ def test_models_of_springs():
 
 
 def test_errors_of_rigid_joints_grow_with_the_square_of_the_speed():
-    found = fj.compare_rotor_models(RIGID, MOTION, samples=7, speeds=(0.5, 1.0, 3.0))
+    found = fj.analysis.compare_rotor_models(RIGID, MOTION, samples=7, speeds=(0.5, 1.0, 3.0))
     for model in found.simpler:
         assert relative_error(found.growth[model], np.outer([0.25, 1.0, 9.0], found.largest[model])) < 1e-12
         assert found.exponents(model) == pytest.approx([2.0] * 3, abs=1e-12)
@@ -77,7 +77,7 @@ def test_rounding_is_no_error():
     """One joint on a fixed base: its rotor turns with nothing, so that an armature is all there is."""
     arm = fj.random_robot(1, 1, prismatic=0.0)
     robot = arm.with_drives([fj.RigidDrive(fj.Motor.from_rotor(1e-3, 30.0))])
-    found = fj.compare_rotor_models(robot, fj.Sinusoid([0.9], [1.3], duration=1.0), samples=99)
+    found = fj.analysis.compare_rotor_models(robot, fj.trajectory.Sinusoid([0.9], [1.3], duration=1.0), samples=99)
     assert not np.any(found.errors["armature"]) and not np.any(found.growth["Spong"])
     assert np.isnan(found.exponents("armature")).all()
     assert "'armature' is enough; it errs by up to 0 %" in found.verdict
@@ -92,7 +92,7 @@ def test_percents_are_no_powers_of_ten(share, text):
 
 
 def test_verdicts():
-    found = fj.compare_rotor_models(RIGID, MOTION, samples=9)
+    found = fj.analysis.compare_rotor_models(RIGID, MOTION, samples=9)
     worst = {model: x.max() for model, x in found.relative.items()}
     best = min(worst, key=worst.get)
     assert f"use the complete model; the best simpler model, '{best}'" in found.verdict
@@ -107,16 +107,16 @@ def test_verdicts():
 def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
     robot, motion = MIXED, MOTION
     if reason == "rough":
-        motion = fj.RestToRest(np.zeros(3), np.ones(3), 1.0, smoothness=2)
+        motion = fj.trajectory.RestToRest(np.zeros(3), np.ones(3), 1.0, smoothness=2)
     if reason == "cycle":
         own = [dataclasses.replace(x.joint.drive.motor, carrier=x.name) for x in robot.links]
         robot = robot.with_drives([fj.ElasticDrive(100.0, motor) for motor in own])
     if reason == "damped":
         robot = robot.with_drives([fj.ElasticDrive(100.0, x.drive.motor, damping=1.0) for x in robot.joints])
     if reason == "piecewise":
-        spring = fj.PiecewiseSpring((0.0, 0.1), (100.0, 200.0))
+        spring = fj.springs.PiecewiseSpring((0.0, 0.1), (100.0, 200.0))
         robot = robot.with_drives([fj.ElasticDrive(spring, x.drive.motor) for x in robot.joints])
-    found = fj.compare_rotor_models(robot, motion, samples=3)
+    found = fj.analysis.compare_rotor_models(robot, motion, samples=3)
     assert len(found.notes) == 1 and "compared as rigid: " in found.notes[0]
     said = {"rough": "C^2 only", "cycle": "no finite inverse dynamics", "damped": "damped", "piecewise": "has 2"}
     assert said[reason] in found.notes[0]
@@ -127,10 +127,12 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
 
 def test_a_gear_ratio_can_be_assumed():
     robot = fj.load("dlr_lwr3")
-    motion = fj.RestToRest(np.zeros(7), np.ones(7), 1.0)
+    motion = fj.trajectory.RestToRest(np.zeros(7), np.ones(7), 1.0)
     with pytest.raises(fj.InputError, match="'joint1' has a reflected inertia but no gear ratio"):
-        fj.compare_rotor_models(robot, motion)
-    errors = [fj.compare_rotor_models(robot, motion, samples=9, gear_ratio=g).largest["armature"] for g in (1e3, 2e3)]
+        fj.analysis.compare_rotor_models(robot, motion)
+    errors = [
+        fj.analysis.compare_rotor_models(robot, motion, samples=9, gear_ratio=g).largest["armature"] for g in (1e3, 2e3)
+    ]
     assert relative_error(errors[0], 2 * errors[1]) < 1e-12, "the coupling is B/η"
 
 
@@ -147,18 +149,18 @@ def test_a_gear_ratio_can_be_assumed():
 )
 def test_mistakes(changes, message):
     with pytest.raises(fj.InputError, match=message):
-        fj.compare_rotor_models(RIGID, MOTION, **changes)
+        fj.analysis.compare_rotor_models(RIGID, MOTION, **changes)
 
 
 def test_robots_without_rotors_are_refused():
     with pytest.raises(fj.InputError, match="nothing to compare"):
-        fj.compare_rotor_models(ARM, MOTION)
+        fj.analysis.compare_rotor_models(ARM, MOTION)
     with pytest.raises(fj.InputError, match="two motors"):
-        fj.compare_rotor_models(fj.load("vsa_3r"), MOTION)
+        fj.analysis.compare_rotor_models(fj.load("vsa_3r"), MOTION)
 
 
 def test_plot(tmp_path):
-    figure = plot_rotor_models(fj.compare_rotor_models(MIXED, MOTION, samples=20), tmp_path / "rotors.svg")
+    figure = plot_rotor_models(fj.analysis.compare_rotor_models(MIXED, MOTION, samples=20), tmp_path / "rotors.svg")
     assert [axis.get_title() for axis in figure.axes[:3]] == ["motor torque", "model − complete", "largest error"]
     text = (tmp_path / "rotors.svg").read_text()
     assert text.startswith("<?xml") and len(text) > 10_000
@@ -178,8 +180,8 @@ def test_command(run, tmp_path):
     result = run("dlr_lwr3", turn, "--gear-ratio", "100", "--plot", str(plot), "--samples", "21", "--speeds", "1,3")
     assert result.exit_code == 0, result.output
     robot = fj.load("dlr_lwr3")
-    found = fj.compare_rotor_models(
-        robot, fj.RestToRest(np.zeros(7), np.ones(7), 1.0), samples=21, gear_ratio=100.0, speeds=(1.0, 3.0)
+    found = fj.analysis.compare_rotor_models(
+        robot, fj.trajectory.RestToRest(np.zeros(7), np.ones(7), 1.0), samples=21, gear_ratio=100.0, speeds=(1.0, 3.0)
     )
     assert found.verdict in result.stdout and "× 3" in result.stdout
     for i, joint in enumerate(robot.joints):

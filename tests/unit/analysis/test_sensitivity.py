@@ -15,11 +15,11 @@ from support.evaluate import evaluate
 from support.pendulum import GRAVITY, INERTIA, LEVER, MASS, pendulum
 
 STIFFNESS, MOTOR = 400.0, 0.7
-MOTION = fj.RestToRest([0.2], [1.4], 1.0)
+MOTION = fj.trajectory.RestToRest([0.2], [1.4], 1.0)
 PENDULUM = pendulum(fj.ElasticDrive(STIFFNESS, fj.Motor(MOTOR)))
 VSA = fj.load("vsa_3r")
-TURN = fj.RestToRest(np.zeros(3), [1.0, -0.5, 0.7], 1.0)
-STIFFEN = fj.RestToRest(np.full(3, 900.0), np.full(3, 1200.0), 1.0)
+TURN = fj.trajectory.RestToRest(np.zeros(3), [1.0, -0.5, 0.7], 1.0)
+STIFFEN = fj.trajectory.RestToRest(np.full(3, 900.0), np.full(3, 1200.0), 1.0)
 T = np.linspace(0.0, 1.0, 7)
 
 
@@ -30,7 +30,7 @@ def test_bands_of_a_pendulum():
     by_mass += MOTOR / STIFFNESS * (LEVER**2 * snap - GRAVITY * LEVER * (np.cos(q) * v**2 + np.sin(q) * a))
     tau_e_a = (INERTIA + MASS * LEVER**2) * snap - MASS * GRAVITY * LEVER * (np.cos(q) * v**2 + np.sin(q) * a)
     by_stiffness = -MOTOR * tau_e_a / STIFFNESS**2
-    found = fj.sensitivity(PENDULUM, MOTION(T), {"link1.mass": 0.1, "*.stiffness": "20%"})["tau"]
+    found = fj.analysis.sensitivity(PENDULUM, MOTION(T), {"link1.mass": 0.1, "*.stiffness": "20%"})["tau"]
     changes = np.abs([0.1 * by_mass, 80.0 * by_stiffness])
     assert relative_error(found.bound[:, 0], changes.sum(axis=0)) < 1e-12
     assert relative_error(found.spread[:, 0], np.sqrt((changes**2).sum(axis=0))) < 1e-12
@@ -64,11 +64,9 @@ def test_bands_are_those_of_robots_made_anew(pattern):
     q, sigma = TURN(0.4), STIFFEN(0.4, order=2)
     slopes = []
     for changed in CHANGES[pattern]:
-        more, less = (
-            evaluate(fj.inverse_dynamics, changed(1 + x), *q, stiffness=list(sigma)) for x in (STEP, -STEP)
-        )
+        more, less = (evaluate(fj.inverse_dynamics, changed(1 + x), *q, stiffness=list(sigma)) for x in (STEP, -STEP))
         slopes.append((more - less) / (2 * STEP))
-    found = fj.sensitivity(VSA, q, {pattern: "5%"}, sigma)["tau"]
+    found = fj.analysis.sensitivity(VSA, q, {pattern: "5%"}, sigma)["tau"]
     for motors in (slice(0, 3), slice(3, 6)):
         changes = 0.05 * np.array(slopes)[:, motors]
         assert relative_error(found.bound[motors], np.abs(changes).sum(axis=0)) < 1e-6
@@ -87,7 +85,7 @@ def test_the_spread_is_that_of_random_robots(name):
     rng = np.random.default_rng(4)
     numbers = [x * (1 + 0.01 * rng.normal(size=(20000, x.size))) for x in kernel.nominal]
     torques = kernel(*point, *numbers)
-    band = fj.sensitivity(robot, TURN(0.4), dict.fromkeys(patterns, "1%"), sigma)["tau"]
+    band = fj.analysis.sensitivity(robot, TURN(0.4), dict.fromkeys(patterns, "1%"), sigma)["tau"]
     for motors in (slice(0, 3), slice(3, 6)) if variable else (slice(0, 3),):
         assert relative_error(band.spread[motors], np.std(torques[:, motors], axis=0)) < 0.03
     assert np.all(band.bound >= band.spread)
@@ -96,7 +94,7 @@ def test_the_spread_is_that_of_random_robots(name):
 def test_tables_have_bands_in_their_columns():
     uncertain = {"*.mass": "5%"}
     found = motor_table(PENDULUM, MOTION, 0.1, uncertain=uncertain)
-    band = fj.sensitivity(PENDULUM, MOTION(found.t), uncertain)["tau"]
+    band = fj.analysis.sensitivity(PENDULUM, MOTION(found.t), uncertain)["tau"]
     assert np.array_equal(found.bands["tau_bound"], band.bound)
     headers = [column.header for column in found.columns()]
     assert headers[-2:] == ["tau_spread.joint1 [Nm]", "tau_bound.joint1 [Nm]"]
@@ -118,4 +116,4 @@ def test_tables_have_bands_in_their_columns():
 )
 def test_mistakes_are_named(uncertain, words):
     with pytest.raises(fj.InputError, match=words):
-        fj.sensitivity(PENDULUM, MOTION(0.0), uncertain)
+        fj.analysis.sensitivity(PENDULUM, MOTION(0.0), uncertain)

@@ -65,10 +65,10 @@ def test_impossible_samples_are_refused(duration, period, message):
 
 def test_a_motion_that_is_not_smooth_enough_is_refused():
     with pytest.raises(fj.InputError, match="not smooth enough"):
-        motor_table(ELASTIC, fj.RestToRest([0.0], [1.0], 1.0, smoothness=2))
+        motor_table(ELASTIC, fj.trajectory.RestToRest([0.0], [1.0], 1.0, smoothness=2))
 
 
 def test_a_torque_that_is_not_finite_names_column_and_time():
-    huge = fj.RestToRest([0.0], [1e12], 1.0)  # angles beyond the range of sin and cos
+    huge = fj.trajectory.RestToRest([0.0], [1e12], 1.0)  # angles beyond the range of sin and cos
     with pytest.raises(fj.NonFiniteError, match=r"theta\.hinge, left is not finite at t = "):
         motor_table(ELASTIC, huge, 0.01)

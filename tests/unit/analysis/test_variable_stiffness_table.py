@@ -16,8 +16,10 @@ from support.pendulum import GRAVITY, INERTIA, LEVER, MASS, pendulum
 from support.runs import NAMES, PULLED
 
 K, KC = 400.0, 2000.0
-MOTION, STIFFEN = fj.RestToRest([0.2], [1.4], 1.0), fj.RestToRest([900.0], [1100.0], 0.7)
-PAIR = fj.AntagonisticDrive(fj.CubicSpring(K, KC), fj.CubicSpring(K, KC), fj.Motor(0.7, 0.2), fj.Motor(0.4))
+MOTION, STIFFEN = fj.trajectory.RestToRest([0.2], [1.4], 1.0), fj.trajectory.RestToRest([900.0], [1100.0], 0.7)
+PAIR = fj.drives.AntagonisticDrive(
+    fj.springs.CubicSpring(K, KC), fj.springs.CubicSpring(K, KC), fj.Motor(0.7, 0.2), fj.Motor(0.4)
+)
 VSA = fj.load("vsa_3r")
 
 
@@ -57,7 +59,7 @@ def test_what_can_be_reached_is_in_the_table():
 
 def test_only_joints_with_two_motors_have_columns_of_both(tmp_path):
     drives = [VSA.joints[0].drive, fj.ElasticDrive(500.0, fj.Motor(1.0)), fj.RigidDrive(fj.Motor(0.5))]
-    mixed, motion = VSA.with_drives(drives), fj.RestToRest(np.zeros(3), [0.4, 0.3, -0.2], 1.0)
+    mixed, motion = VSA.with_drives(drives), fj.trajectory.RestToRest(np.zeros(3), [0.4, 0.3, -0.2], 1.0)
     found = stiffness_table(mixed, motion, STIFFEN, 0.1, wrench=[0.0, 0.0, -5.0, 0.0, 0.0, 0.0])
     write_table(found, tmp_path / "x.csv")
     with open(tmp_path / "x.csv", newline="") as file:
@@ -73,8 +75,8 @@ def test_only_joints_with_two_motors_have_columns_of_both(tmp_path):
 
 
 def test_a_stiffness_out_of_reach_names_joint_time_and_range():
-    low = fj.RestToRest(np.full(3, 850.0), np.full(3, 805.0), 1.0)
-    motion = fj.RestToRest(np.zeros(3), np.zeros(3), 1.0)
+    low = fj.trajectory.RestToRest(np.full(3, 850.0), np.full(3, 805.0), 1.0)
+    motion = fj.trajectory.RestToRest(np.zeros(3), np.zeros(3), 1.0)
     with pytest.raises(fj.NonFiniteError) as error:
         stiffness_table(VSA, motion, low, 0.01)
     tau_e = (6.7858 * 0.15 + 5.0894 * 0.45) * 9.81  # Table I, arm stretched out
@@ -89,18 +91,21 @@ def test_a_stiffness_out_of_reach_names_joint_time_and_range():
 @pytest.mark.parametrize(
     ("sigma", "words"),
     [
-        (fj.RestToRest([900.0], [900.0], 1.0), "1 columns; vsa_3r has 3 joints"),
-        (fj.RestToRest(np.full(3, 900.0), np.full(3, 950.0), 1.0, 0), "not smooth enough"),
+        (fj.trajectory.RestToRest([900.0], [900.0], 1.0), "1 columns; vsa_3r has 3 joints"),
+        (fj.trajectory.RestToRest(np.full(3, 900.0), np.full(3, 950.0), 1.0, 0), "not smooth enough"),
     ],
 )
 def test_stiffnesses_that_do_not_fit_are_refused(sigma, words):
     with pytest.raises(fj.InputError, match=words):
-        stiffness_table(VSA, fj.RestToRest(np.zeros(3), np.ones(3), 1.0), sigma)
+        stiffness_table(VSA, fj.trajectory.RestToRest(np.zeros(3), np.ones(3), 1.0), sigma)
 
 
 def test_units_of_a_pivot_that_slides():
     pivot, spring = (f"{name}.second" for name in NAMES)
-    goal, sigma = fj.RestToRest([0.0, 0.0], [0.2, 0.1], 1.0), fj.RestToRest([950.0] * 2, [1000.0] * 2, 1.0)
+    goal, sigma = (
+        fj.trajectory.RestToRest([0.0, 0.0], [0.2, 0.1], 1.0),
+        fj.trajectory.RestToRest([950.0] * 2, [1000.0] * 2, 1.0),
+    )
     table = stiffness_table(PULLED, goal, sigma, 0.1, uncertain={"*.mass": "5%"})
     headers = [column.header for column in table.columns()]
     for name in (f"theta.{pivot} [m]", f"phi.{pivot} [m]", f"tau.{pivot} [N]", f"tau_bound.{pivot} [N]"):

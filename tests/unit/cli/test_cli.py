@@ -51,7 +51,7 @@ def test_info_reads_a_file(run, tmp_path):
 
 
 def test_info_of_springs_and_damping(run, tmp_path):
-    motor, law = fj.Motor(0.4), fj.CubicSpring(100.0, 900.0)
+    motor, law = fj.Motor(0.4), fj.springs.CubicSpring(100.0, 900.0)
     drives = [fj.RigidDrive(motor), fj.ElasticDrive(law, motor), fj.ElasticDrive(80.0, motor, damping=2.0)]
     fj.write_robot(fj.load("hua_3r").with_drives(drives), tmp_path / "robot.toml")
     text = run("info", str(tmp_path / "robot.toml"), "--operations").output

@@ -33,7 +33,7 @@ def test_torques_are_written_and_plotted(run, tmp_path):
     robot = fj.load("hua_3r")
     assert all(joint.name in result.stdout for joint in robot.joints) and "elastic − rigid" in result.stdout
     rows = np.loadtxt(table, delimiter=",", skiprows=1)
-    stack = fj.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(rows[:, 0])
+    stack = fj.trajectory.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(rows[:, 0])
     assert rows[:, 0].tolist() == [0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5]
     assert np.array_equal(rows[:, 10:13], fj.inverse_dynamics(robot, *stack))
     assert np.array_equal(rows[:, 13:], fj.inverse_dynamics(robot.rigid(), *stack))
@@ -52,12 +52,12 @@ def test_torques_of_both_motors(run, tmp_path):
     for words in ("joint3", "motor torques", "deflections", "1100 Nm/rad", "error of torque 2"):
         assert words in result.stdout
     robot, found = fj.load("vsa_3r"), np.load(table)
-    q = fj.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(found["t"])
-    sigma = fj.RestToRest(np.full(3, 900.0), np.full(3, 1100.0), 0.5)(found["t"], order=2)
+    q = fj.trajectory.RestToRest(np.zeros(3), np.deg2rad([40.0] * 3), 0.5)(found["t"])
+    sigma = fj.trajectory.RestToRest(np.full(3, 900.0), np.full(3, 1100.0), 0.5)(found["t"], order=2)
     motors = paired_motion(robot, *q, *sigma)
     for name in ("tau_1", "tau_2", "theta_1", "theta_2", "phi_1", "phi_2", "tau_e"):
         assert np.array_equal(found[name], getattr(motors, name))
-    band = fj.sensitivity(robot, q, {"link?.mass": "5%"}, sigma)["tau"]
+    band = fj.analysis.sensitivity(robot, q, {"link?.mass": "5%"}, sigma)["tau"]
     assert np.array_equal(found["tau_2_bound"], band.bound[:, 3:]) and found["sigma_unit"][0] == "Nm/rad"
     assert plot.read_bytes().startswith(b"\x89PNG")
 
@@ -164,4 +164,4 @@ def test_reproduce_on_narrow_screens_as_json_and_as_a_stream(run, tmp_path, monk
 def test_reproduce_knows_its_papers(run, tmp_path):
     result = run("reproduce", "007", "-o", str(tmp_path))
     assert result.exit_code == 2
-    assert "there are those of 000, 001, 002" in result.stderr
+    assert "there are 000, 001, 002" in result.stderr

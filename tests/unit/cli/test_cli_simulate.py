@@ -31,7 +31,7 @@ def test_a_run_is_written_plotted_and_animated(run, tmp_path):
     result = run(*PD, "-o", paths[0], "--plot", paths[1], "--animate", paths[2])
     assert result.exit_code == 0, result.output
     assert all(f"wrote {path}" in result.stdout for path in paths)
-    found = fj.read_results(paths[0])
+    found = fj.results.read_results(paths[0])
     assert found.attrs["controller"] == "MotorPD" and found.sizes["time"] == 101
     assert f"{np.abs(found['tau'].values[:, 0]).max():.3g} Nm" in result.stdout
     assert paths[1].read_bytes().startswith(b"\x89PNG") and b"<canvas" in paths[2].read_bytes()
@@ -40,15 +40,15 @@ def test_a_run_is_written_plotted_and_animated(run, tmp_path):
 @pytest.mark.parametrize(
     ("law", "name", "gains", "poles", "first"),
     [
-        (fj.MotorPD, "motor_pd", "400,40", "", 400.0),
-        (fj.FullStateFeedback, "full_state_feedback", "400,40,1,0.001", "", 400.0),
-        (fj.FeedforwardPD, "feedforward_pd", "400,40", "", 400.0),
-        (fj.PassivityControl, "passivity_control", "10,40", "", 10.0),
-        (fj.AdaptiveControl, "adaptive_control", "10,40,0.01", "", 10.0),
-        (fj.MixedInverseDynamics, "mixed_inverse_dynamics", "20,10,10,10", "", 20.0),
-        (fj.AdaptiveMixedControl, "adaptive_mixed_control", "20,10,10,10,0.01", "", 20.0),
-        (fj.ComputedTorque, "computed_torque", "", "-10", 10.0**2),
-        (fj.FeedbackLinearization, "feedback_linearization", "", "-10", 10.0**4),
+        (fj.control.MotorPD, "motor_pd", "400,40", "", 400.0),
+        (fj.control.FullStateFeedback, "full_state_feedback", "400,40,1,0.001", "", 400.0),
+        (fj.control.FeedforwardPD, "feedforward_pd", "400,40", "", 400.0),
+        (fj.control.PassivityControl, "passivity_control", "10,40", "", 10.0),
+        (fj.control.AdaptiveControl, "adaptive_control", "10,40,0.01", "", 10.0),
+        (fj.control.MixedInverseDynamics, "mixed_inverse_dynamics", "20,10,10,10", "", 20.0),
+        (fj.control.AdaptiveMixedControl, "adaptive_mixed_control", "20,10,10,10,0.01", "", 20.0),
+        (fj.control.ComputedTorque, "computed_torque", "", "-10", 10.0**2),
+        (fj.control.FeedbackLinearization, "feedback_linearization", "", "-10", 10.0**4),
     ],
 )
 def test_controllers_by_name(law, name, gains, poles, first):
@@ -75,9 +75,11 @@ def test_samples(run, tmp_path):
     result = run(*STUDY, "-o", folder, "--limit", "0.315")
     assert result.exit_code == 0, result.output
     robot = fj.load("hua_3r")
-    motion, law = fj.load_trajectory(MOTION, robot), fj.MotorPD(robot, [400.0, 40.0])
+    motion, law = fj.trajectory.load_trajectory(MOTION, robot), fj.control.MotorPD(robot, [400.0, 40.0])
     vary = {"*.drive.stiffness": "10%", "payload": "0..3"}
-    study = fj.monte_carlo(robot, law, motion, samples=70, vary=vary, seed=5, period=1e-3, check=False, limit=0.315)
+    study = fj.studies.monte_carlo(
+        robot, law, motion, samples=70, vary=vary, seed=5, period=1e-3, check=False, limit=0.315
+    )
     failed = np.count_nonzero(study.failed)
     assert 0 < failed < 70, "or the limit shows nothing"
     assert f"70 samples, {failed} failed" in result.stdout
@@ -116,7 +118,7 @@ def test_stiffness_is_followed_too(run, tmp_path):
     ramp = '{kind = "rest_to_rest", start = 900, goal = 1000, duration = 1}'
     result = run(*arm, "--stiffness", ramp, "-o", tmp_path / "run.nc")
     assert result.exit_code == 0, result.output
-    found = fj.read_results(tmp_path / "run.nc")
+    found = fj.results.read_results(tmp_path / "run.nc")
     phi = found["theta"].values[-1] - np.tile(found["q"].values[-1], 2)
     drives = [joint.drive for joint in fj.load("vsa_3r").joints]
     springs = [spring for k in (0, 1) for spring in (drive.springs[k] for drive in drives)]

@@ -39,14 +39,14 @@ def said(command, message, **aliases):
         ("simulate", "check=False simulates all the same", "--no-check simulates all the same"),
         ("simulate", "with check=True, period=0.001 or gains=", "with --check, --period 0.001 or --gains"),
         ("simulate", "MotorPD: gains are 3; use FeedforwardPD", "motor_pd: --gains are 3; use feedforward_pd"),
-        ("simulate", "fj.MotorPD(robot)", "fj.MotorPD(robot)"),
+        ("simulate", "fj.control.MotorPD(robot)", "fj.control.MotorPD(robot)"),
         ("simulate", "hua_3r: 'x.drive.stiffness=10%' and link1.stiffness=3", None),
         ("simulate", "simulate: this reference has no end", "this reference has no end"),
         ("simulate", "arm.toml: period is no key", None),
         ("simulate", "the robot= and the trajectory=", "the ROBOT and the --trajectory"),
         ("rotors", "give its gear ratio, gear_ratio=", "give its gear ratio, --gear-ratio"),
         ("info", "or pass allow_unphysical=True", "or write allow_unphysical = true in the robot file"),
-        ("info", "11 more, see fj.robot_parameters(robot)", "11 more, see 'flexjoint info ROBOT --parameters'"),
+        ("info", "11 more, see fj.robot.robot_parameters(robot)", "11 more, see 'flexjoint info ROBOT --parameters'"),
         ("detect", "detect: quiet=(begin, end), a part", "--quiet-part BEGIN:END, a part"),
         ("info", "a == b, x=3 and unknown=5", None),
     ],
@@ -85,7 +85,7 @@ def test_every_law_is_listed_with_its_gains(run):
     from flexjoint.control import REGISTRY
     from flexjoint.control.base import Controller, ControllerWrapper
 
-    classes = {name: x for name in fj.__all__ if inspect.isclass(x := getattr(fj, name)) and issubclass(x, Controller)}
+    classes = {name: x for name, x in vars(fj.control).items() if inspect.isclass(x) and issubclass(x, Controller)}
     own = {name for name, x in classes.items() if not issubclass(x, ControllerWrapper)}
     assert {kind.__name__ for kind in REGISTRY.values()} == own - {"Controller", "OpenLoop"}
     text, data = run("controllers").stdout, json.loads(run("controllers", "--json").stdout)["controllers"]
@@ -135,7 +135,7 @@ def test_columns_are_named_alike(written, run):
     assert {"t [s]", "link.joint1 [Nm]", "motor.joint3 [Nm]"} <= headers["found"]
     with np.load(written / "run.npz") as one, np.load(written / "torques.npz") as two:
         assert {"t", "q", "theta", "tau", "joints"} <= set(one.files) & set(two.files)
-    assert {"q", "theta", "tau"} <= set(fj.read_results(written / "run.nc").data_vars)
+    assert {"q", "theta", "tau"} <= set(fj.results.read_results(written / "run.nc").data_vars)
 
 
 @pytest.mark.parametrize("suffix", ["csv", "npz", "parquet", "nc"])
@@ -155,8 +155,8 @@ def test_torques_are_logs(run, written, suffix):
 @pytest.mark.parametrize("name", ["run.csv", "run.npz", "torques.csv", "torques.npz"])
 def test_simulations_and_torques_are_motions(written, name):
     robot = fj.load("hua_3r")
-    again = fj.load_trajectory(written / name, robot.rigid())
-    wanted = fj.read_log(written / name, robot)
+    again = fj.trajectory.load_trajectory(written / name, robot.rigid())
+    wanted = fj.detection.read_log(written / name, robot)
     np.testing.assert_allclose(again(wanted.t, 0)[0], wanted.q, atol=1e-9)
 
 
@@ -165,7 +165,7 @@ def test_torques_of_both_motors_are_logs(run, tmp_path):
     for suffix in ("csv", "npz"):
         path = tmp_path / f"both.{suffix}"
         assert run("torques", "vsa_3r", motion, "--stiffness", "900", "--period", "0.01", "-o", path).exit_code == 0
-        log = fj.read_log(path, fj.load("vsa_3r"))
+        log = fj.detection.read_log(path, fj.load("vsa_3r"))
         assert log.tau.shape == log.theta.shape == (51, 6) and np.abs(log.tau[:, 3:]).max() > 1
 
 
@@ -173,14 +173,14 @@ def test_damaged_netcdf_files_are_no_logs(tmp_path):
     for content in (b"", b"CDF", b"CDF\x02" + b"\xff" * 40):
         (tmp_path / "x.nc").write_bytes(content)
         with pytest.raises(fj.InputError, match=r"x\.nc: not a NetCDF file of a simulation"):
-            fj.read_log(tmp_path / "x.nc", fj.load("hua_3r"))
+            fj.detection.read_log(tmp_path / "x.nc", fj.load("hua_3r"))
 
 
 def test_a_motion_with_more_columns_than_joints_needs_names(tmp_path):
     table = np.column_stack([np.arange(20) / 20, np.zeros((20, 4))])
     np.savetxt(tmp_path / "x.csv", table, delimiter=",", header="t,a,b,c,d", comments="")
     with pytest.raises(fj.InputError, match=r"5 columns; there must be 4: .* if those are named, such as q\.joint1"):
-        fj.load_trajectory(tmp_path / "x.csv", fj.load("hua_3r"))
+        fj.trajectory.load_trajectory(tmp_path / "x.csv", fj.load("hua_3r"))
 
 
 def test_units_on_the_screen_are_degrees(run):

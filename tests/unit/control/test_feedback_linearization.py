@@ -43,16 +43,16 @@ def chain(robot, q, v, theta, theta_v, held, held_v):
         [d.stiffness if isinstance(d, fj.ElasticDrive) else 0.0 for d in (j.drive for j in robot.joints)]
     )
     damping = np.array([getattr(j.drive, "damping", 0.0) for j in robot.joints])
-    degrees = np.array(fj.relative_degree(robot))
+    degrees = np.array(fj.dynamics.relative_degree(robot))
     tau = np.where(robot.compliant, stretch * (theta - q) + damping * (theta_v - v), held)
     tau_v = np.where(degrees == 4, stretch * (theta_v - v), held_v)
-    return np.array([q, v, *fj.link_motion(robot, q, v, tau, tau_v)])[: fj.chain_length(robot)]
+    return np.array([q, v, *fj.dynamics.link_motion(robot, q, v, tau, tau_v)])[: fj.dynamics.chain_length(robot)]
 
 
 def simulate(robot, gains, trajectory, start, held, duration):
     """Robot and law in continuous time: the torque is computed anew in every stage of the integrator."""
-    n, length = robot.n, fj.chain_length(robot)
-    law = fj.compile(fj.linearizing_control, robot, tracking={"reference": length + 1, "gains": length})
+    n, length = robot.n, fj.dynamics.chain_length(robot)
+    law = fj.compile(fj.control.laws.linearizing_control, robot, tracking={"reference": length + 1, "gains": length})
 
     def flow(t, x):
         q, theta, v, theta_v, tau_e, tau_e_v = x.reshape(6, n)
@@ -67,8 +67,8 @@ def simulate(robot, gains, trajectory, start, held, duration):
 
 
 def test_the_lwr_follows_with_its_poles():
-    gains = np.broadcast_to(fj.gains_from_poles([-8, -9, -10 + 3j, -10 - 3j])[:, None], (4, 7))
-    trajectory = fj.RestToRest(np.zeros(7), np.array([0.5, -0.7, 0.3, 0.9, -0.4, 0.6, 0.8]), 1.0)
+    gains = np.broadcast_to(fj.control.gains_from_poles([-8, -9, -10 + 3j, -10 - 3j])[:, None], (4, 7))
+    trajectory = fj.trajectory.RestToRest(np.zeros(7), np.array([0.5, -0.7, 0.3, 0.9, -0.4, 0.6, 0.8]), 1.0)
     motion = trajectory(0.0)[:4] + RNG.uniform(-1.0, 1.0, (4, 7)) * np.array([[0.02], [0.1], [0.5], [2.0]])
     tau_e, tau_e_v = fj.torque_derivatives(LWR, *motion, order=1)
     K = np.array([joint.drive.stiffness for joint in LWR.joints])
@@ -84,10 +84,10 @@ def test_the_lwr_follows_with_its_poles():
 @pytest.mark.parametrize("name", MIXED)
 def test_every_mix_follows_with_its_poles(name):
     robot = MIXED[name]
-    length = fj.chain_length(robot)
+    length = fj.dynamics.chain_length(robot)
     poles = -4.0 - np.arange(length * robot.n).reshape(robot.n, length) / 4
-    gains = fj.gains_from_poles(poles)
-    trajectory = fj.RestToRest(np.zeros(robot.n), np.linspace(0.5, -0.7, robot.n), 1.5)
+    gains = fj.control.gains_from_poles(poles)
+    trajectory = fj.trajectory.RestToRest(np.zeros(robot.n), np.linspace(0.5, -0.7, robot.n), 1.5)
     theta = RNG.uniform(-0.2, 0.2, robot.n)
     start = [np.zeros(robot.n), theta, *RNG.uniform(-0.1, 0.1, (2, robot.n))]
     held = RNG.uniform(-5.0, 5.0, (2, robot.n))
@@ -125,8 +125,8 @@ def at_rest(robot, q):
 def modes_of_a_period(controller, q):
     """The eigenvalues of one period of the nonlinear loop at rest, by central differences."""
     robot = controller.robot
-    n, length = robot.n, fj.chain_length(robot)
-    degrees = np.array(fj.relative_degree(robot))
+    n, length = robot.n, fj.dynamics.chain_length(robot)
+    degrees = np.array(fj.dynamics.relative_degree(robot))
     reference = [q, *np.zeros((length, n))]
     rest = np.concatenate([at_rest(robot, q), *controller.start(reference)])
     held = [degrees <= 2 + k if 2 + k < length else np.full(n, False) for k in range(2)]
@@ -135,7 +135,7 @@ def modes_of_a_period(controller, q):
     )
 
     def ahead(x):
-        state, y = one_period(controller, fj.ControllerState(*x[4 * n :].reshape(2, n)), x[: 4 * n], reference)
+        state, y = one_period(controller, fj.control.ControllerState(*x[4 * n :].reshape(2, n)), x[: 4 * n], reference)
         return np.concatenate([y, *state])[coordinates]
 
     assert np.max(np.abs(ahead(rest) - rest[coordinates])) < 1e-9, "rest is no equilibrium"
@@ -153,22 +153,22 @@ def growth(controller, q):
 def test_the_sampled_controller_is_stable_up_to_its_limit(name):
     """... and not beyond: the loop itself, not its linear model, on both sides of the limit."""
     robot = MIXED[name]
-    gains = fj.gains_from_poles(-6.0 - np.arange(fj.chain_length(robot)))
+    gains = fj.control.gains_from_poles(-6.0 - np.arange(fj.dynamics.chain_length(robot)))
     q = np.linspace(0.3, -0.4, robot.n)
-    limit = fj.sampling_period_limit(robot, q, gains)
-    assert growth(fj.FeedbackLinearization(robot, gains, 0.99 * limit), q) < 1 - 1e-5
-    assert growth(fj.FeedbackLinearization(robot, gains, 1.01 * limit), q) > 1 + 1e-5
+    limit = fj.control.sampling_period_limit(robot, q, gains)
+    assert growth(fj.control.FeedbackLinearization(robot, gains, 0.99 * limit), q) < 1 - 1e-5
+    assert growth(fj.control.FeedbackLinearization(robot, gains, 1.01 * limit), q) > 1 + 1e-5
 
 
 @pytest.mark.parametrize("name", ["springs and a rigid joint", "damped and rigid", "all kinds"])
 def test_the_linear_loop_has_the_modes_of_the_loop(name):
     robot = MIXED[name]
-    length = fj.chain_length(robot)
-    gains = fj.gains_from_poles(-4.0 - np.arange(length * robot.n).reshape(robot.n, length) / 2)
+    length = fj.dynamics.chain_length(robot)
+    gains = fj.control.gains_from_poles(-4.0 - np.arange(length * robot.n).reshape(robot.n, length) / 2)
     q = np.linspace(0.3, -0.4, robot.n)
-    h = 0.7 * fj.sampling_period_limit(robot, q, gains)
+    h = 0.7 * fj.control.sampling_period_limit(robot, q, gains)
     expected = 1 + h * np.linalg.eigvals(linear_loop(robot, q, gains)(h))
-    found = modes_of_a_period(fj.FeedbackLinearization(robot, gains, h), q)
+    found = modes_of_a_period(fj.control.FeedbackLinearization(robot, gains, h), q)
     assert len(found) == len(expected)
     away = np.abs(found[:, None] - expected)
     assert max(np.max(np.min(away, axis=0)), np.max(np.min(away, axis=1))) < 1e-5
@@ -177,13 +177,13 @@ def test_the_linear_loop_has_the_modes_of_the_loop(name):
 def test_integrators_between_samples():
     """Exact for a top derivative held over the period, of the rigid joint and of the damped spring."""
     robot, h = MIXED["all kinds"], 0.1
-    gains = fj.gains_from_poles([-5] * 4)
+    gains = fj.control.gains_from_poles([-5] * 4)
     state, stack, measurement = RNG.normal(size=(2, 3)), RNG.normal(size=(5, 3)), RNG.normal(size=(4, 3))
     tracking = {"reference": list(stack), "gains": list(np.broadcast_to(gains[:, None], (4, 3)))}
     q, v, theta, theta_v = measurement
-    _, top = fj.linearizing_control(robot, q, v, theta, theta_v, *state, tracking=tracking)
-    ahead, _ = fj.FeedbackLinearization(robot, gains, h)(
-        fj.ControllerState(*state), stack, fj.JointState(q, v, theta, theta_v)
+    _, top = fj.control.laws.linearizing_control(robot, q, v, theta, theta_v, *state, tracking=tracking)
+    ahead, _ = fj.control.FeedbackLinearization(robot, gains, h)(
+        fj.control.ControllerState(*state), stack, fj.JointState(q, v, theta, theta_v)
     )
     assert np.allclose(ahead.tau_e, [state[0, 0] + h * state[1, 0] + h * h / 2 * top[0], 0.0, 0.0], rtol=1e-12)
     assert np.allclose(ahead.tau_e_v, [state[1, 0] + h * top[0], state[1, 1] + h * top[1], 0.0], rtol=1e-12)
@@ -191,7 +191,7 @@ def test_integrators_between_samples():
 
 def test_the_state_starts_with_the_torques_of_the_motion():
     robot = MIXED["springs and a rigid joint"]
-    controller = fj.FeedbackLinearization(robot, fj.gains_from_poles([-5] * 4), 1e-3)
+    controller = fj.control.FeedbackLinearization(robot, fj.control.gains_from_poles([-5] * 4), 1e-3)
     stack = RNG.normal(size=(5, 3))
     state = controller.start(stack)
     tau = fj.torque_derivatives(robot, *stack, order=1)
@@ -213,10 +213,10 @@ def test_the_state_starts_with_the_torques_of_the_motion():
 )
 def test_bad_parameters(gains, period, message):
     with pytest.raises(fj.InputError, match=message):
-        fj.FeedbackLinearization(LWR, gains, period)
+        fj.control.FeedbackLinearization(LWR, gains, period)
 
 
 def test_a_short_reference_is_refused():
-    controller = fj.FeedbackLinearization(LWR, [1e4, 4e3, 600.0, 40.0], 1e-4)
+    controller = fj.control.FeedbackLinearization(LWR, [1e4, 4e3, 600.0, 40.0], 1e-4)
     with pytest.raises(fj.InputError, match="3 derivatives, the law needs 4"):
         controller.start(np.zeros((4, 7)))

@@ -8,14 +8,14 @@ from flexjoint.control.gains import check_gains
 
 
 def test_gains_of_known_polynomials():
-    assert np.allclose(fj.gains_from_poles([-10] * 4), [10_000, 4000, 600, 40], rtol=1e-15)  # (s + 10)⁴
-    assert np.allclose(fj.gains_from_poles([-1, -2, -3]), [6, 11, 6], rtol=1e-15)
-    assert np.allclose(fj.gains_from_poles([-1 + 2j, -1 - 2j]), [5, 2], rtol=1e-15)
+    assert np.allclose(fj.control.gains_from_poles([-10] * 4), [10_000, 4000, 600, 40], rtol=1e-15)  # (s + 10)⁴
+    assert np.allclose(fj.control.gains_from_poles([-1, -2, -3]), [6, 11, 6], rtol=1e-15)
+    assert np.allclose(fj.control.gains_from_poles([-1 + 2j, -1 - 2j]), [5, 2], rtol=1e-15)
 
 
 def test_each_joint_may_have_its_own_poles():
     poles = [[-1, -2, -3, -4], [-5 + 1j, -5 - 1j, -6 - 2j, -6 + 2j]]
-    gains = fj.gains_from_poles(poles)
+    gains = fj.control.gains_from_poles(poles)
     assert gains.shape == (4, 2)
     for column, row in zip(gains.T, poles, strict=True):
         found = np.roots([1, *column[::-1]])
@@ -40,12 +40,12 @@ def test_each_joint_may_have_its_own_poles():
 )
 def test_bad_poles_are_named(poles, message):
     with pytest.raises(fj.InputError, match=message):
-        fj.gains_from_poles(poles)
+        fj.control.gains_from_poles(poles)
 
 
 def test_gains_for_all_joints_or_each():
     assert np.array_equal(check_gains([6, 11, 6], 3, 2), [[6, 6], [11, 11], [6, 6]])
-    each = fj.gains_from_poles([[-1, -2], [-3, -4]])
+    each = fj.control.gains_from_poles([[-1, -2], [-3, -4]])
     assert np.array_equal(check_gains(each, 2, 2), each)
 
 

@@ -42,31 +42,33 @@ def test_one_joint_in_closed_form():
     theta_r_a = theta_d[2] + L_m * (theta_d[1] - theta_v) + (d[2] + L * (d[1] - v) - a)
     tau = B * theta_r_a + K * (theta_d[0] - q) + D_m * (theta_r_v - theta_v) + D * theta_r_v  # (49)
     tracking = {"reference": [[x] for x in d], "gains": [[x] for x in GAINS]}
-    found = fj.mixed_torque(robot, [q], [v], [theta], [theta_v], tracking=tracking)
+    found = fj.control.laws.mixed_torque(robot, [q], [v], [theta], [theta_v], tracking=tracking)
     np.testing.assert_allclose(found.tau, [tau], rtol=1e-13)
     np.testing.assert_allclose([found.theta_d[0], found.theta_d_v[0]], theta_d[:2], rtol=1e-13)
 
 
 def test_a_controller_is_its_kernel():
     robot = HUA.with_fidelity("complete")
-    law = fj.MixedInverseDynamics(robot, GAINS)
+    law = fj.control.MixedInverseDynamics(robot, GAINS)
     assert law.order == 4 and law.exact
     q, v, theta, theta_v = np.random.default_rng(0).normal(size=(4, 3))
     stack = np.random.default_rng(1).normal(size=(5, 3))
     _, tau = law((), stack, fj.JointState(q, v, theta, theta_v))
     tracking = {"reference": list(stack), "gains": list(law.gains)}
-    np.testing.assert_allclose(tau, fj.mixed_torque(robot, q, v, theta, theta_v, tracking=tracking).tau, rtol=1e-13)
-    assert not fj.MixedInverseDynamics(lbr(3), GAINS).exact
-    assert fj.MixedInverseDynamics(HUA.rigid(), GAINS).order == 2
+    np.testing.assert_allclose(
+        tau, fj.control.laws.mixed_torque(robot, q, v, theta, theta_v, tracking=tracking).tau, rtol=1e-13
+    )
+    assert not fj.control.MixedInverseDynamics(lbr(3), GAINS).exact
+    assert fj.control.MixedInverseDynamics(HUA.rigid(), GAINS).order == 2
 
 
 def test_an_adaptive_controller_begins_with_its_own_links():
     """If it learns slowly it is at first the law that knows them."""
-    law = fj.AdaptiveMixedControl(HUA, GAINS, 1e-8, 1e-3)
+    law = fj.control.AdaptiveMixedControl(HUA, GAINS, 1e-8, 1e-3)
     now = fj.JointState(*np.random.default_rng(0).normal(size=(4, 3)))
     stack = np.random.default_rng(1).normal(size=(5, 3))
     state, tau = law(law.start(), stack, now)
-    np.testing.assert_allclose(tau, fj.MixedInverseDynamics(HUA, GAINS)((), stack, now)[1], rtol=1e-5)
+    np.testing.assert_allclose(tau, fj.control.MixedInverseDynamics(HUA, GAINS)((), stack, now)[1], rtol=1e-5)
     pi = fj.base_parameters(HUA).of(HUA)
     q, v = now.q, now.v
     e, e_v = stack[0] - q, stack[1] - v
@@ -75,7 +77,7 @@ def test_an_adaptive_controller_begins_with_its_own_links():
     np.testing.assert_allclose(state.estimate - pi, 1e-11 * Y.T @ (e_v + L * e), atol=1e-15)
 
 
-def refused(match, robot=HUA, gains=GAINS, law=fj.MixedInverseDynamics, *more):
+def refused(match, robot=HUA, gains=GAINS, law=fj.control.MixedInverseDynamics, *more):
     with pytest.raises(fj.InputError, match=match):
         law(robot, gains, *more)
 
@@ -84,24 +86,29 @@ def test_refusals():
     motor = HUA.joints[2].drive.motor
     damped, curved = (
         HUA.with_drives([*(x.drive for x in HUA.joints[:2]), drive])
-        for drive in (fj.ElasticDrive(100.0, motor, damping=1.0), fj.ElasticDrive(fj.CubicSpring(100.0, 10.0), motor))
+        for drive in (
+            fj.ElasticDrive(100.0, motor, damping=1.0),
+            fj.ElasticDrive(fj.springs.CubicSpring(100.0, 10.0), motor),
+        )
     )
     for robot in (damped, curved):
         refused("MixedInverseDynamics: the spring of joint 'joint3' is damped or not linear", robot)
-    refused("has variable stiffness", fj.load("vsa_3r"))
+    refused("has variable stiffness, which its two motors set", fj.load("vsa_3r"))
     refused(r"gains must be \[K_P, K_D, MOTOR_K_P, MOTOR_K_D\]", HUA, [1.0, 2.0])
     refused("K_D is .*at least", HUA, [1.0, 0.0, 1.0, 1.0])
     refused("robot must be a Robot", "hua_3r")
-    refused("adaptation is", HUA, GAINS, fj.AdaptiveMixedControl, -1.0, 1e-3)
-    refused("adaptation has shape", HUA, GAINS, fj.AdaptiveMixedControl, [1.0, 2.0], 1e-3)
-    refused("period is 0", HUA, GAINS, fj.AdaptiveMixedControl, 1.0, 0)
-    law = fj.MixedInverseDynamics(HUA, GAINS)
+    refused("adaptation is", HUA, GAINS, fj.control.AdaptiveMixedControl, -1.0, 1e-3)
+    refused("adaptation has shape", HUA, GAINS, fj.control.AdaptiveMixedControl, [1.0, 2.0], 1e-3)
+    refused("period is 0", HUA, GAINS, fj.control.AdaptiveMixedControl, 1.0, 0)
+    law = fj.control.MixedInverseDynamics(HUA, GAINS)
     with pytest.raises(fj.InputError, match="the law needs 4"):
         law((), np.zeros((3, 3)), fj.JointState(*np.zeros((4, 3))))
     with pytest.raises(fj.InputError, match=r"needs 5 arrays in 'reference' .*2 were given"):
-        fj.mixed_torque(HUA, *np.zeros((4, 3)), tracking={"reference": [np.zeros(3)] * 2, "gains": [np.ones(3)] * 4})
+        fj.control.laws.mixed_torque(
+            HUA, *np.zeros((4, 3)), tracking={"reference": [np.zeros(3)] * 2, "gains": [np.ones(3)] * 4}
+        )
     with pytest.raises(fj.InputError, match=r"needs 4 arrays in 'gains' .*motor K_D.*0 were given"):
-        fj.mixed_torque(HUA, *np.zeros((4, 3)), tracking={"reference": [np.zeros(3)] * 5})
+        fj.control.laws.mixed_torque(HUA, *np.zeros((4, 3)), tracking={"reference": [np.zeros(3)] * 5})
 
 
 def test_friction_at_motor_and_link_is_compensated():
@@ -115,6 +122,6 @@ def test_friction_at_motor_and_link_is_compensated():
     stack = [q, v, *[np.zeros(3)] * 3]
     motion = fj.motor_motion(robot, *stack)
     tracking = {"reference": stack, "gains": [np.full(3, x) for x in GAINS]}
-    found = fj.mixed_torque(robot, q, v, motion.theta, motion.theta_v, tracking=tracking)
+    found = fj.control.laws.mixed_torque(robot, q, v, motion.theta, motion.theta_v, tracking=tracking)
     np.testing.assert_allclose(found.tau, motion.tau, rtol=1e-12)
     np.testing.assert_allclose(found.theta_d, motion.theta, rtol=1e-13)

@@ -47,10 +47,10 @@ def test_a_class_with_a_registration_is_offered():
 
 
 def test_a_subclass_without_its_own_registration_is_not_offered():
-    class Renamed(fj.MotorPD):
+    class Renamed(fj.control.MotorPD):
         pass
 
-    assert Renamed not in REGISTRY.values() and REGISTRY["motor_pd"] is fj.MotorPD
+    assert Renamed not in REGISTRY.values() and REGISTRY["motor_pd"] is fj.control.MotorPD
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))
@@ -68,14 +68,14 @@ LWR = fj.load("kuka_lwr")
 @pytest.mark.parametrize(
     ("item", "text"),
     [
-        (fj.MotorPD(LWR, [np.arange(7.0), 100.0]), "MotorPD('kuka_lwr', K_P=[0, 1, 2, 3, 4, 5, 6], K_D=100)"),
-        (fj.OpenLoop(LWR), "OpenLoop('kuka_lwr')"),
+        (fj.control.MotorPD(LWR, [np.arange(7.0), 100.0]), "MotorPD('kuka_lwr', K_P=[0, 1, 2, 3, 4, 5, 6], K_D=100)"),
+        (fj.control.OpenLoop(LWR), "OpenLoop('kuka_lwr')"),
         (
-            fj.FeedbackLinearization(HUA, fj.gains_from_poles([-10] * 4), 1e-3),
+            fj.control.FeedbackLinearization(HUA, fj.control.gains_from_poles([-10] * 4), 1e-3),
             "FeedbackLinearization('hua_3r', K_0=10000, K_1=4000, K_2=600, K_3=40, period=0.001)",
         ),
         (
-            fj.Detector(fj.MomentumResidual(HUA.rigid(), 50.0), {"residual": [1.0, 2.0, 3.0]}),
+            fj.observers.Detector(fj.observers.MomentumResidual(HUA.rigid(), 50.0), {"residual": [1.0, 2.0, 3.0]}),
             "Detector(MomentumResidual('hua_3r', cutoff=50, period=0.001, max_gap=0.05), "
             "thresholds={'residual': [1, 2, 3]}, release=0.7, confirmation=0)",
         ),
@@ -88,9 +88,9 @@ def test_representations_are_short(item, text):
 
 def test_the_key_of_a_kernel_has_all_digits():
     """... which its representation has not."""
-    one, two = (fj.MomentumResidual(HUA.rigid(), 50.0 + x) for x in (0.0, 1e-12))
+    one, two = (fj.observers.MomentumResidual(HUA.rigid(), 50.0 + x) for x in (0.0, 1e-12))
     assert repr(one) == repr(two) and one._key("log") != two._key("log")
-    other = fj.MomentumResidual(HUA.rigid().replace(gravity=[0.0, 0.0, -9.0]), 50.0)
+    other = fj.observers.MomentumResidual(HUA.rigid().replace(gravity=[0.0, 0.0, -9.0]), 50.0)
     assert repr(one) == repr(other) and one._key("log") != other._key("log")
 
 

@@ -26,7 +26,7 @@ OMEGA = np.sqrt(K1 / M1 + K1 / B1)
 
 
 def test_modes_of_one_joint():
-    modes = fj.joint_modes(SPRING, [0.3])
+    modes = fj.control.joint_modes(SPRING, [0.3])
     assert np.allclose(modes.frequencies, [0.0, OMEGA], rtol=1e-14)
     assert np.allclose(modes.links[:, 0] / modes.motors[:, 0], [1.0, -B1 / M1], rtol=1e-12)
 
@@ -38,7 +38,7 @@ def test_modes_of_the_lwr_solve_the_eigenproblem():
     M[7:, 7:] = np.diag([joint.drive.motor.inertia for joint in LWR.joints])
     K[:7, :7] = K[7:, 7:] = stiffness
     K[:7, 7:] = K[7:, :7] = -stiffness
-    modes = fj.joint_modes(LWR, Q)
+    modes = fj.control.joint_modes(LWR, Q)
     assert np.array_equal(modes.frequencies[:7], np.zeros(7))
     assert np.allclose(modes.frequencies[7:] ** 2, eigh(K, M, eigvals_only=True)[7:], rtol=1e-9)
     x = np.hstack([modes.links, modes.motors])
@@ -49,25 +49,25 @@ def test_modes_of_the_lwr_solve_the_eigenproblem():
 
 def test_rigid_joints_have_no_mode_of_their_own():
     robot = fj.random_robot(3, 5, elastic=0.34)
-    modes = fj.joint_modes(robot, np.zeros(3))
+    modes = fj.control.joint_modes(robot, np.zeros(3))
     assert np.count_nonzero(modes.frequencies) == sum(robot.compliant) == 1
     rigid = ~np.array(robot.compliant)
     assert np.array_equal(modes.links[:, rigid], modes.motors[:, rigid])
 
 
 def test_a_nonlinear_spring_has_the_stiffness_of_its_load():
-    robot = one_joint(fj.ElasticDrive(fj.CubicSpring(K1, 4000.0), fj.Motor(B1)), gravity=(0.0, 9.81, 0.0))
+    robot = one_joint(fj.ElasticDrive(fj.springs.CubicSpring(K1, 4000.0), fj.Motor(B1)), gravity=(0.0, 9.81, 0.0))
     load = 9.81 * 0.5 * np.cos(0.4)
     phi = brentq(lambda x: K1 * x + 4000.0 * x**3 - load, 0.0, 1.0)
     k = K1 + 3 * 4000.0 * phi**2
-    assert np.isclose(fj.joint_modes(robot, [0.4]).frequencies[1], np.sqrt(k / M1 + k / B1), rtol=1e-12)
+    assert np.isclose(fj.control.joint_modes(robot, [0.4]).frequencies[1], np.sqrt(k / M1 + k / B1), rtol=1e-12)
 
 
 def test_runge_kutta_limit():
-    assert np.isclose(fj.runge_kutta_limit(SPRING, [0.0]), np.sqrt(8) / OMEGA, rtol=1e-6)
-    assert np.isclose(fj.runge_kutta_limit(LWR, Q), 2.8 / 2530, rtol=0.02)
+    assert np.isclose(fj.control.runge_kutta_limit(SPRING, [0.0]), np.sqrt(8) / OMEGA, rtol=1e-6)
+    assert np.isclose(fj.control.runge_kutta_limit(LWR, Q), 2.8 / 2530, rtol=0.02)
     damped = one_joint(fj.ElasticDrive(K1, fj.Motor(B1), damping=20.0))
-    h = fj.runge_kutta_limit(damped, [0.0])
+    h = fj.control.runge_kutta_limit(damped, [0.0])
     A = np.array(
         [[0, 0, 1, 0], [0, 0, 0, 1], [-K1 / M1, K1 / M1, -20 / M1, 20 / M1], [K1 / B1, -K1 / B1, 20 / B1, -20 / B1]]
     )
@@ -104,9 +104,9 @@ def linear_growth(M, K, B, gains, h):
 @pytest.mark.parametrize("poles", [[-10] * 4, [-5, -6, -7 + 3j, -7 - 3j]], ids=["real", "complex"])
 @pytest.mark.parametrize("robot", [SPRING, LWR.with_gravity([0.0, 0.0, 0.0])], ids=["one joint", "LWR"])
 def test_sampling_limit_of_the_linear_model(robot, poles):
-    gains = fj.gains_from_poles(poles)
+    gains = fj.control.gains_from_poles(poles)
     q = Q[: robot.n]
-    limit = fj.sampling_period_limit(robot, q, gains)
+    limit = fj.control.sampling_period_limit(robot, q, gains)
     K = np.diag([joint.drive.stiffness for joint in robot.joints])
     B = np.diag([joint.drive.motor.inertia for joint in robot.joints])
     M = fj.mass_matrix(robot, q)
@@ -116,13 +116,13 @@ def test_sampling_limit_of_the_linear_model(robot, poles):
 
 def test_the_lwr_needs_60_microseconds():
     """Poles at −10 on joint 7, which sits at 2530 rad/s; the rule agrees with the eigenvalues."""
-    gains = fj.gains_from_poles([-10] * 4)
-    limit = fj.sampling_period_limit(LWR, Q, gains)
+    gains = fj.control.gains_from_poles([-10] * 4)
+    limit = fj.control.sampling_period_limit(LWR, Q, gains)
     assert abs(limit / 60e-6 - 1) < 0.01
-    rule = fj.routh_period_limit(fj.joint_modes(LWR, Q).frequencies[-1], gains)
+    rule = fj.control.routh_period_limit(fj.control.joint_modes(LWR, Q).frequencies[-1], gains)
     assert abs(limit / rule - 1) < 0.005
     # K₃ = 40 may grow to 120 + √12800, where s⁴ + K₃ s³ + 600 s² + 4000 s + 10⁴ has a pair on the axis
-    assert np.isclose(fj.routh_period_limit(2.0, gains), (120 + np.sqrt(12800) - 40) / 2, rtol=1e-12)
+    assert np.isclose(fj.control.routh_period_limit(2.0, gains), (120 + np.sqrt(12800) - 40) / 2, rtol=1e-12)
 
 
 @pytest.mark.parametrize("h", [1e-6, 1e-2, 3.0])
@@ -133,7 +133,7 @@ def test_mean_response(h):
 
 
 @pytest.mark.parametrize("q", [np.zeros(3), np.zeros((2, 7)), np.full(7, np.nan), "home"])
-@pytest.mark.parametrize("function", [fj.joint_modes, fj.runge_kutta_limit])
+@pytest.mark.parametrize("function", [fj.control.joint_modes, fj.control.runge_kutta_limit])
 def test_bad_configurations(function, q):
     with pytest.raises(fj.InputError, match="7 finite numbers"):
         function(LWR, q)
@@ -141,4 +141,4 @@ def test_bad_configurations(function, q):
 
 def test_bad_gains():
     with pytest.raises(fj.InputError, match="not stable"):
-        fj.sampling_period_limit(LWR, Q, [1e4, 4e3, 600.0, 300.0])
+        fj.control.sampling_period_limit(LWR, Q, [1e4, 4e3, 600.0, 300.0])

@@ -13,13 +13,13 @@ VSA = fj.load("vsa_3r")
 P, S = 10.0, 8.0
 GOAL, OFFSET = np.array([0.4, 0.3, -0.2]), np.array([0.05, -0.04, 0.06])
 SIGMA, MORE = 1000.0, np.array([60.0, -40.0, 80.0])
-LEVER = fj.LeverDrive(7e4, 0.12, 0.02, 0.2, fj.Motor(0.5), fj.Motor(2.0))
+LEVER = fj.drives.LeverDrive(7e4, 0.12, 0.02, 0.2, fj.Motor(0.5), fj.Motor(2.0))
 MIXED = fj.random_robot(2, 3, prismatic=0.0).with_drives([fj.ElasticDrive(600.0, fj.Motor(1.0)), LEVER])
 
 
 def law(robot=VSA, poles=4, stiffness_poles=2, period=1e-3, fast=1.0, **limits):
     poles, stiffness_poles = [-P] * poles, [-fast * S] * stiffness_poles
-    return fj.VariableStiffnessTracking.from_poles(robot, poles, stiffness_poles, period, **limits)
+    return fj.control.VariableStiffnessTracking.from_poles(robot, poles, stiffness_poles, period, **limits)
 
 
 def stiffness_of(robot, run):
@@ -42,7 +42,7 @@ def decay(rate, order, t):
 @pytest.mark.parametrize("robot", [VSA, MIXED], ids=["vsa_3r", "a lever beside a spring"])
 def test_errors_decay_with_the_poles(robot):
     n, pairs = robot.n, np.flatnonzero(robot.variable_stiffness)
-    start = fj.at_rest(robot, (GOAL + OFFSET)[:n], SIGMA + MORE[pairs])
+    start = fj.simulation.at_rest(robot, (GOAL + OFFSET)[:n], SIGMA + MORE[pairs])
     reference = np.concatenate([GOAL[:n], np.full(pairs.size, SIGMA)])
     run = fj.simulate(robot, law(robot), reference, 0.6, start=start, hold=False, check=False)
     found = (run.q - GOAL[:n]) / OFFSET[:n]
@@ -53,10 +53,10 @@ def test_errors_decay_with_the_poles(robot):
 
 def test_a_moving_reference_is_followed_from_off_it():
     """The ramp of the paper, here of degree 5, and a motion; the errors are those of the linear equations."""
-    motion = fj.RestToRest(GOAL, -GOAL, 1.0)
-    ramp = fj.RestToRest(np.full(3, 900.0), np.full(3, 1200.0), 1.0, 2)
-    reference = fj.MotionAndStiffness(motion, ramp)
-    start = fj.at_rest(VSA, GOAL + OFFSET, 900.0 + MORE)
+    motion = fj.trajectory.RestToRest(GOAL, -GOAL, 1.0)
+    ramp = fj.trajectory.RestToRest(np.full(3, 900.0), np.full(3, 1200.0), 1.0, 2)
+    reference = fj.trajectory.MotionAndStiffness(motion, ramp)
+    start = fj.simulation.at_rest(VSA, GOAL + OFFSET, 900.0 + MORE)
     run = fj.simulate(VSA, law(), reference, 1.0, start=start, hold=False, check=False)
     found = (run.q - motion(run.t, order=0)[0]) / OFFSET
     assert np.max(np.abs(found - decay(P, 4, run.t)[:, None])) < 1e-6
@@ -68,7 +68,7 @@ def test_integrals_take_away_what_a_wrong_model_leaves():
     """The law believes in lighter links: without integrals it stays off, with them it does not."""
     wrong = VSA.replace(links=tuple(replace(x, mass=0.998 * x.mass) for x in VSA.links))
     reference = np.concatenate([GOAL, np.full(3, SIGMA)])
-    start = fj.at_rest(VSA, GOAL, SIGMA)
+    start = fj.simulation.at_rest(VSA, GOAL, SIGMA)
     options = {"start": start, "check": False}
     left = fj.simulate(VSA, law(wrong), reference, 3.0, **options)
     gone = fj.simulate(VSA, law(wrong, 5, 3), reference, 3.0, **options)
@@ -79,7 +79,7 @@ def test_integrals_take_away_what_a_wrong_model_leaves():
 
 def test_at_its_effort_limit_the_stiffness_waits_and_the_motion_does_not():
     """A stiffness step of 300 Nm/rad with motors too weak to follow it at once."""
-    start = fj.at_rest(VSA, GOAL + OFFSET, 900.0)
+    start = fj.simulation.at_rest(VSA, GOAL + OFFSET, 900.0)
     reference = np.concatenate([GOAL, np.full(3, 1200.0)])
     free, weak = (
         fj.simulate(VSA, law(effort=x, fast=4.0), reference, 1.0, start=start, check=False) for x in (np.inf, 125.0)
@@ -103,11 +103,13 @@ def test_effort_limits_are_those_of_the_joints_unless_given():
 
 def test_a_reference_below_the_band_does_not_reach_the_singularity():
     """805 Nm/rad cannot be had at joint 2 under gravity; the band of the motion keeps it away, and the run goes on."""
-    motion = fj.RestToRest(np.zeros(3), GOAL, 1.0)
-    least, greatest = fj.stiffness_band(VSA, motion)
+    motion = fj.trajectory.RestToRest(np.zeros(3), GOAL, 1.0)
+    least, greatest = fj.control.stiffness_band(VSA, motion)
     assert np.all(least > 805.0) and np.all(greatest > 5000.0)
-    reference = fj.MotionAndStiffness(motion, fj.RestToRest(np.full(3, 900.0), np.full(3, 805.0), 1.0))
-    options = {"start": fj.at_rest(VSA, np.zeros(3), 900.0), "check": False}
+    reference = fj.trajectory.MotionAndStiffness(
+        motion, fj.trajectory.RestToRest(np.full(3, 900.0), np.full(3, 805.0), 1.0)
+    )
+    options = {"start": fj.simulation.at_rest(VSA, np.zeros(3), 900.0), "check": False}
     kept = fj.simulate(VSA, law(band=(least, greatest)), reference, 2.0, **options)
     assert not kept.diverged and np.max(np.abs(stiffness_of(VSA, kept)[-1] - least)) < 0.05
     with pytest.warns(UserWarning, match="diverged"):
@@ -124,8 +126,8 @@ def test_a_reference_below_the_band_does_not_reach_the_singularity():
         (lambda: law(effort=[1.0, 2.0]), r"effort has shape \(2,\); give a number or \(6,\)"),
         (lambda: law(band=(900.0, 800.0)), "below the greatest"),
         (lambda: law(band=900.0), "least, greatest"),
-        (lambda: fj.VariableStiffnessTracking(VSA, np.ones(7), 1e-3), r"shape \(7,\)"),
-        (lambda: fj.VariableStiffnessTracking(VSA, -np.ones(8), 1e-3), "not stable"),
+        (lambda: fj.control.VariableStiffnessTracking(VSA, np.ones(7), 1e-3), r"shape \(7,\)"),
+        (lambda: fj.control.VariableStiffnessTracking(VSA, -np.ones(8), 1e-3), "not stable"),
     ],
 )
 def test_mistakes_are_named(make, words):

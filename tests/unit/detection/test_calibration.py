@@ -57,15 +57,15 @@ def spoilt(log, name, sample, entry, value):
 
 
 def learn(log, **source):
-    """Detections, and what was said."""
+    """DetectionReport, and what was said."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        found = fj.detect(log, **source)
+        found = fj.detection.detect(log, **source)
     assert all(issubclass(x.category, fj.FlexjointWarning) for x in said)
     return found, [str(x.message) for x in said]
 
 
-BASE = fj.detect(LOG, quiet=QUIET)
+BASE = fj.detection.detect(LOG, quiet=QUIET)
 
 
 def test_without_bad_samples_nothing_is_said():
@@ -161,7 +161,7 @@ def test_a_given_threshold_that_nothing_reaches():
     assert len(said) == 1 and "hardly anything would be detected; give a smaller one" in said[0]
     for wrong in (np.inf, np.nan):
         with pytest.raises(fj.InputError, match=r"nothing is ever detected|must be positive"):
-            fj.detect(LOG, thresholds=wrong)
+            fj.detection.detect(LOG, thresholds=wrong)
 
 
 @pytest.mark.parametrize("sample", [3, 1700])
@@ -184,12 +184,12 @@ def test_a_clock_set_back():
     (blind,) = found.blind
     assert "clock set back" in blind.why and blind.samples == 2 and blind.seconds == pytest.approx(3e-3)
     with pytest.raises(fj.InputError, match=r"the times from 0 to 1.5 s occur more than once in the log"):
-        fj.detect(replace(LOG, t=t), quiet=QUIET)
+        fj.detection.detect(replace(LOG, t=t), quiet=QUIET)
 
 
 def test_the_largest_residual_is_the_largest():
     """... over all joints and samples, not relative to thresholds, nor only while an alarm lasts."""
-    found = fj.detect(LOG, thresholds={"residual": [0.001, 2.0]}, confirmation=0.02)
+    found = fj.detection.detect(LOG, thresholds={"residual": [0.001, 2.0]}, confirmation=0.02)
     r, top = np.abs(found.outputs["residual"]), found.largest()
     assert abs(top.value) == r.max() and (top.entry, top.t) == (1, found.t[np.argmax(r.max(axis=1))])
     for x in found.detections:
@@ -205,7 +205,7 @@ def test_a_peak_before_an_alarm_is_confirmed():
     t = H * np.arange(400)
     tau = np.where(t < 0.1, 0.0, np.where(t < 0.15, -8.0, -2.0))[:, None] * [0.0, 1.0]
     still = np.zeros((400, 2))
-    found = fj.detect(Log(ARM, t, still, still, tau=tau), thresholds=1.0, cutoff=100.0, confirmation=0.15)
+    found = fj.detection.detect(Log(ARM, t, still, still, tau=tau), thresholds=1.0, cutoff=100.0, confirmation=0.15)
     (detection,) = found.detections
     peak = np.abs(found.outputs["residual"]).max()
     assert peak > 7.0 and detection.begin > 0.24
@@ -215,4 +215,4 @@ def test_a_peak_before_an_alarm_is_confirmed():
 @pytest.mark.parametrize("quiet", [(5,), 3, (1.0, 0.5), (0.0, np.nan), ("a", "b"), "xy"])
 def test_quiet_must_be_two_times(quiet):
     with pytest.raises(fj.InputError, match="give two times in s"):
-        fj.detect(LOG, quiet=quiet)
+        fj.detection.detect(LOG, quiet=quiet)

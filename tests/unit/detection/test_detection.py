@@ -1,4 +1,4 @@
-"""Detections in logs: what happened in a simulation is found, when, and where nothing could be told is said."""
+"""DetectionReport in logs: what happened in a simulation is found, when, and where nothing could be told is said."""
 
 import casadi as ca
 import numpy as np
@@ -15,7 +15,7 @@ from flexjoint.results import write_table
 BEGIN, END, FORCE = 0.6, 0.7, 20.0
 RIGID = fj.random_robot(2, 1, prismatic=0.0, name="rigid").with_drives([fj.RigidDrive(fj.Motor(0.3))] * 2)
 ELASTIC = RIGID.with_drives([fj.ElasticDrive(800.0, fj.Motor(0.3))] * 2).replace(name="elastic")
-MOTION = fj.Sinusoid([0.3, 0.4], [0.5, 0.7], duration=1.2)
+MOTION = fj.trajectory.Sinusoid([0.3, 0.4], [0.5, 0.7], duration=1.2)
 
 
 def strike(t, state):
@@ -27,8 +27,8 @@ def strike(t, state):
 
 def simulated(robot):
     """A collision, and from 0.9 to 1.1 s 2 Nm too little at motor 1; with noise of the sensors."""
-    law = fj.FeedforwardPD(robot, [200.0, 20.0])
-    faulty = fj.FaultyActuators(law, bias=[-2.0, 0.0], begin=0.9, end=1.1)
+    law = fj.control.FeedforwardPD(robot, [200.0, 20.0])
+    faulty = fj.simulation.FaultyActuators(law, bias=[-2.0, 0.0], begin=0.9, end=1.1)
     run = fj.simulate(robot, faulty, MOTION, contact=strike)
     rng = np.random.default_rng(0)
     noisy = {x: getattr(run, x) + 1e-4 * rng.normal(size=run.q.shape) for x in ("v", "theta_v")}
@@ -48,7 +48,7 @@ def elastic():
 
 def test_a_rigid_robot(rigid):
     """Both events in one residual, within some 10 ms of their beginning; the fault at joint 1 alone."""
-    found = fj.detect(rigid, quiet=(0.05, 0.55), cutoff=100.0)
+    found = fj.detection.detect(rigid, quiet=(0.05, 0.55), cutoff=100.0)
     first, second = found.detections
     assert BEGIN < first.begin < BEGIN + 0.03 and END - 0.02 < first.end < END + 0.1
     assert {event.entry for event in first.events} == {0, 1}
@@ -61,14 +61,14 @@ def test_a_rigid_robot(rigid):
 @pytest.mark.parametrize("quiet", [(5,), 5, "ab", (None, 1), (0, 1, 2), (np.nan, 1.0), (10**400, 1), (1.0, 0.5)])
 def test_a_quiet_part_is_two_times(rigid, quiet):
     with pytest.raises(fj.InputError, match=r"quiet is .*; give two times in s, such as \(0\.0, 2\.5\)"):
-        fj.detect(rigid, quiet=quiet)
+        fj.detection.detect(rigid, quiet=quiet)
     with pytest.raises(fj.InputError, match=r"log is 'log.csv'; give a Log"):
-        fj.detect("log.csv", quiet=quiet)
+        fj.detection.detect("log.csv", quiet=quiet)
 
 
 def test_a_robot_with_springs(elastic):
     """The collision shows at links, the fault at the motor: they are told apart."""
-    found = fj.detect(elastic, quiet=(0.05, 0.55), cutoff=100.0)
+    found = fj.detection.detect(elastic, quiet=(0.05, 0.55), cutoff=100.0)
     first, second = found.detections
     assert {event.channel for event in first.events} == {"link"} and BEGIN < first.begin < BEGIN + 0.03
     assert [(event.channel, event.entry) for event in second.events] == [("motor", 0)]
@@ -78,7 +78,7 @@ def test_a_robot_with_springs(elastic):
 def test_torque_sensors_are_used_where_they_are(elastic):
     springs = 800.0 * (elastic.theta - elastic.q)
     sensed = Log(ELASTIC, elastic.t, elastic.q, elastic.v, None, elastic.theta_v, springs, elastic.tau)
-    found, other = (fj.detect(log, thresholds=0.5, cutoff=100.0) for log in (sensed, elastic))
+    found, other = (fj.detection.detect(log, thresholds=0.5, cutoff=100.0) for log in (sensed, elastic))
     assert found.residual.sensors and not other.residual.sensors
     for name in ("link", "motor"):
         assert np.abs(found.outputs[name] - other.outputs[name]).max() < 1e-9
@@ -86,8 +86,8 @@ def test_torque_sensors_are_used_where_they_are(elastic):
 
 def test_motor_encoders_alone(elastic):
     log = Log(ELASTIC, elastic.t, theta=elastic.theta, theta_v=elastic.theta_v, tau=elastic.tau)
-    found = fj.detect(log, thresholds=3.0, cutoff=60.0)
-    assert isinstance(found.residual, fj.MotorEncoderResidual) and "settling" in found.blind[0].why
+    found = fj.detection.detect(log, thresholds=3.0, cutoff=60.0)
+    assert isinstance(found.residual, fj.observers.MotorEncoderResidual) and "settling" in found.blind[0].why
     assert BEGIN < found.detections[0].begin < BEGIN + 0.05
 
 
@@ -95,21 +95,21 @@ def test_joint_torque_sensors_without_motors(elastic):
     """q, v and tau_e alone: the residual of the links, as if the motors had been logged too; faults of motors hide."""
     springs = 800.0 * (elastic.theta - elastic.q)
     log = Log(ELASTIC, elastic.t, elastic.q, elastic.v, tau_e=springs)
-    found = fj.detect(log, thresholds=0.5, cutoff=100.0)
-    assert isinstance(found.residual, fj.LinkResidual)
+    found = fj.detection.detect(log, thresholds=0.5, cutoff=100.0)
+    assert isinstance(found.residual, fj.observers.LinkResidual)
     assert [{event.channel for event in x.events} for x in found.detections] == [{"link"}]
-    whole = fj.detect(elastic, thresholds=0.5, cutoff=100.0)
+    whole = fj.detection.detect(elastic, thresholds=0.5, cutoff=100.0)
     assert np.abs(found.outputs["link"] - whole.outputs["link"]).max() < 1e-9
     with_motors = Log(ELASTIC, elastic.t, elastic.q, elastic.v, None, elastic.theta_v, springs, elastic.tau)
-    chosen = fj.detect(with_motors, thresholds=0.5, cutoff=100.0, residual="link")
-    assert isinstance(chosen.residual, fj.LinkResidual)
+    chosen = fj.detection.detect(with_motors, thresholds=0.5, cutoff=100.0, residual="link")
+    assert isinstance(chosen.residual, fj.observers.LinkResidual)
     assert np.array_equal(chosen.outputs["link"], found.outputs["link"])
     without_theta = Log(ELASTIC, elastic.t, elastic.q, elastic.v, None, None, springs, elastic.tau)
-    assert isinstance(fj.detect(without_theta, thresholds=0.5).residual, fj.LinkResidual)
+    assert isinstance(fj.detection.detect(without_theta, thresholds=0.5).residual, fj.observers.LinkResidual)
     with pytest.raises(fj.InputError, match="for the link residual needs q, v, tau_e; tau_e is missing"):
-        fj.detect(elastic, thresholds=0.5, residual="link")
+        fj.detection.detect(elastic, thresholds=0.5, residual="link")
     with pytest.raises(fj.InputError, match="residual is 'all'; it must be 'best' or 'link'"):
-        fj.detect(elastic, thresholds=0.5, residual="all")
+        fj.detection.detect(elastic, thresholds=0.5, residual="all")
 
 
 def test_torque_sensors_of_a_rigid_robot_see_no_rotors(rigid):
@@ -117,19 +117,19 @@ def test_torque_sensors_of_a_rigid_robot_see_no_rotors(rigid):
     acceleration = np.gradient(rigid.q, rigid.t, axis=0)
     acceleration = np.gradient(acceleration, rigid.t, axis=0)
     log = Log(RIGID, rigid.t, rigid.q, rigid.v, tau_e=rigid.tau - 0.3 * acceleration)
-    found = fj.detect(log, thresholds=1.0, cutoff=100.0)
-    whole = fj.detect(rigid, thresholds=1.0, cutoff=100.0, held=False)
-    assert isinstance(found.residual, fj.LinkResidual) and found.residual.robot.joints[0].drive is None
+    found = fj.detection.detect(log, thresholds=1.0, cutoff=100.0)
+    whole = fj.detection.detect(rigid, thresholds=1.0, cutoff=100.0, held=False)
+    assert isinstance(found.residual, fj.observers.LinkResidual) and found.residual.robot.joints[0].drive is None
     assert np.abs(found.outputs["link"] - whole.outputs["residual"])[50:550].max() < 0.05
 
 
 def test_a_calibration_must_have_the_same_columns(rigid):
     with pytest.raises(fj.InputError, match="the calibration has no tau; log the same"):
-        fj.detect(rigid, calibration=Log(RIGID, rigid.t, rigid.q, rigid.v))
+        fj.detection.detect(rigid, calibration=Log(RIGID, rigid.t, rigid.q, rigid.v))
 
 
 def test_the_link_that_was_struck(rigid):
-    found = fj.detect(rigid, quiet=(0.05, 0.55), cutoff=100.0)
+    found = fj.detection.detect(rigid, quiet=(0.05, 0.55), cutoff=100.0)
     assert [found.struck(x) for x in found.detections] == [["link2"], ["link1"]]
 
 
@@ -138,7 +138,7 @@ def test_blindness_is_told(rigid):
     lost[200:230, 1] = np.nan
     kept = np.r_[:400, 500:1201]
     arrays = [x[kept] for x in (rigid.t, lost, rigid.v, rigid.theta, rigid.theta_v)]
-    found = fj.detect(Log(RIGID, *arrays, None, rigid.tau[kept]), thresholds=1.0)
+    found = fj.detection.detect(Log(RIGID, *arrays, None, rigid.tau[kept]), thresholds=1.0)
     first, second = found.blind
     assert (first.begin, first.end) == pytest.approx((0.199, 0.231)) and first.samples == 31
     assert first.why == "gap, invalid"
@@ -147,31 +147,31 @@ def test_blindness_is_told(rigid):
 
 def test_thresholds(rigid):
     """From another log, from a part of the log, or given; the least is a part of the torque."""
-    quiet = fj.detect(rigid, quiet=(0.25, 0.55)).thresholds["residual"]
+    quiet = fj.detection.detect(rigid, quiet=(0.25, 0.55)).thresholds["residual"]
     arrays = [x[250:551] for x in (rigid.t, rigid.q, rigid.v, rigid.theta, rigid.theta_v)]
     part = Log(RIGID, *arrays, None, rigid.tau[250:551])
-    other = fj.detect(rigid, calibration=part)
+    other = fj.detection.detect(rigid, calibration=part)
     level, largest = other.thresholds["residual"], np.abs(other.outputs["residual"][300:551]).max(axis=0)
     assert np.all(level > 1.2 * largest) and np.all(level < 4 * largest)
     assert np.allclose(quiet, 1e-3 * np.abs(rigid.tau).max(axis=0)), "the start of the log takes large torques"
-    given = fj.detect(rigid, thresholds={"residual": [1.0, 2.0]})
+    given = fj.detection.detect(rigid, thresholds={"residual": [1.0, 2.0]})
     assert given.thresholds["residual"].tolist() == [1.0, 2.0]
     assert np.all((np.abs(given.outputs["residual"]) <= [1.0, 2.0]) | (given.outputs["residual_alarm"] == 1.0))
 
 
 def test_bad_requests_are_refused(rigid, elastic):
     with pytest.raises(fj.InputError, match="thresholds are needed"):
-        fj.detect(rigid)
+        fj.detection.detect(rigid)
     with pytest.raises(fj.InputError, match="only one of them"):
-        fj.detect(rigid, thresholds=1.0, quiet=(0, 1))
+        fj.detection.detect(rigid, thresholds=1.0, quiet=(0, 1))
     with pytest.raises(fj.InputError, match="0 samples from 7 to 8 s"):
-        fj.detect(rigid, quiet=(7.0, 8.0))
+        fj.detection.detect(rigid, quiet=(7.0, 8.0))
     with pytest.raises(fj.InputError, match="calibration is a log of elastic, not of rigid"):
-        fj.detect(rigid, calibration=elastic)
+        fj.detection.detect(rigid, calibration=elastic)
     with pytest.raises(fj.InputError, match="motor torques tau are not in the log"):
-        fj.detect(Log(RIGID, rigid.t, rigid.q, rigid.v), thresholds=1.0)
+        fj.detection.detect(Log(RIGID, rigid.t, rigid.q, rigid.v), thresholds=1.0)
     with pytest.raises(fj.InputError, match="theta, theta_v are missing"):
-        fj.detect(Log(ELASTIC, elastic.t, elastic.q, elastic.v, tau=elastic.tau), thresholds=1.0)
+        fj.detection.detect(Log(ELASTIC, elastic.t, elastic.q, elastic.v, tau=elastic.tau), thresholds=1.0)
 
 
 def test_stretches():
@@ -231,7 +231,7 @@ def test_the_command_with_a_log_of_other_people(elastic, tmp_path):
 
 
 def test_files(rigid, tmp_path):
-    found = fj.detect(rigid, thresholds=1.0)
+    found = fj.detection.detect(rigid, thresholds=1.0)
     write_table(found, tmp_path / "found.npz")
     with np.load(tmp_path / "found.npz") as arrays:
         assert np.array_equal(arrays["residual"], found.outputs["residual"]) and np.array_equal(arrays["t"], rigid.t)
@@ -245,7 +245,7 @@ def test_plots_with_blind_stretches(elastic, tmp_path):
     lost = elastic.q.copy()
     lost[300:400] = np.nan
     arrays = (elastic.t, lost, elastic.v, elastic.theta, elastic.theta_v, None, elastic.tau)
-    figure = plot_detections(fj.detect(Log(ELASTIC, *arrays), thresholds=0.5), tmp_path / "found.png")
+    figure = plot_detections(fj.detection.detect(Log(ELASTIC, *arrays), thresholds=0.5), tmp_path / "found.png")
     titles = ["residual of the link", "residual of the motor"]
     assert [axis.get_title() for axis in figure.axes[:2]] == titles and len(figure.axes) == 4
     assert [x.get_text() for x in figure.legends[0].get_texts()] == ["residual", "threshold", "alarm", "blind"]
@@ -266,13 +266,13 @@ def pendulum_log(**changes):
 def test_a_quiet_part_that_teaches_nothing_is_refused():
     """An exact zero would give a detector that never raises an alarm, and does not say so."""
     with pytest.raises(fj.InputError, match="torque of 'pivot' are zero, so that no threshold can be learnt"):
-        fj.detect(pendulum_log(), quiet=(0.0, 0.5))
+        fj.detection.detect(pendulum_log(), quiet=(0.0, 0.5))
 
 
 def test_a_residual_of_zero_takes_its_threshold_from_the_torque():
     """And a torque that nothing explains, later, is found."""
     tau = np.where(np.arange(100) < 60, 0.0, 4.0)[:, None]
-    found = fj.detect(pendulum_log(tau=tau), quiet=(0.0, 0.5))
+    found = fj.detection.detect(pendulum_log(tau=tau), quiet=(0.0, 0.5))
     assert found.thresholds["residual"].tolist() == [4e-3]
     assert [x.begin for x in found.detections] == [0.61]
 
@@ -281,7 +281,7 @@ def test_stamps_that_are_missing():
     """Blind stretches and events lie between the stamps that are there."""
     t = np.arange(100) / 100
     t[[0, 10, 99]] = np.nan
-    found = fj.detect(pendulum_log(t=t), thresholds=1.0)
+    found = fj.detection.detect(pendulum_log(t=t), thresholds=1.0)
     assert [(x.begin, x.end) for x in found.blind] == [(0.01, 0.03), (0.09, 0.12), (0.98, 0.98)]
     assert np.all(np.isfinite(found.t)) and found.t[10] == 0.09
     assert len(plot_detections(found).axes) == 1
@@ -290,9 +290,9 @@ def test_stamps_that_are_missing():
 @pytest.mark.parametrize("wrong", [np.inf, np.nan, -1.0, 0.0, {"residual": [np.inf]}])
 def test_thresholds_that_detect_nothing_are_refused(wrong):
     with pytest.raises(fj.InputError, match=r"nothing is ever detected|every number must be positive"):
-        fj.detect(pendulum_log(), thresholds=wrong)
+        fj.detection.detect(pendulum_log(), thresholds=wrong)
 
 
 def test_samples_that_run_backwards():
     with pytest.raises(fj.InputError, match="no sample of the log is later than the one before it"):
-        fj.detect(pendulum_log(t=-np.arange(100.0)), thresholds=1.0)
+        fj.detection.detect(pendulum_log(t=-np.arange(100.0)), thresholds=1.0)

@@ -13,7 +13,7 @@ MOTOR = fj.Motor(1.0)
 
 
 @dataclass(frozen=True)
-class Cams(fj.VariableStiffnessDrive):
+class Cams(fj.drives.VariableStiffnessDrive):
     """U = f(φ_1 + φ_2) + f(φ_1 − φ_2), f = ½ K x² + ¼ K_c x⁴; `power` makes it another one."""
 
     K: float
@@ -29,9 +29,9 @@ class Cams(fj.VariableStiffnessDrive):
         return sum(self.K / 2 * x**2 + self.Kc / 4 * x**self.power for x in (phi_1 + phi_2, phi_1 - phi_2))
 
 
-class Backwards(fj.LeverDrive):
+class Backwards(fj.drives.LeverDrive):
     stiffens: ClassVar = -1
-    gain = fj.VariableStiffnessDrive.gain
+    gain = fj.drives.VariableStiffnessDrive.gain
 
 
 class Stiffer(Cams):
@@ -45,7 +45,7 @@ def arm(drive):
 
 def test_derivatives_of_an_energy():
     """τ_1, τ_2, σ, A and second derivatives of a lever by hand."""
-    drive = fj.LeverDrive(7e4, 0.1, 0.02, 0.2, MOTOR, MOTOR)
+    drive = fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.2, MOTOR, MOTOR)
     x, y, k = 0.3, 0.04, 7e4
     r, s, c = 0.14, np.sin(0.6), np.cos(0.6)
     found = drive.at(ca.SX(x), ca.SX(y))
@@ -64,7 +64,7 @@ def test_derivatives_of_an_energy():
 def test_a_design_of_ones_own_is_searched_for():
     """10⁴ torques and stiffnesses, many out of reach: solved or refused, on the side of the fold that co-contracts."""
     drive, robot = Cams(200.0, 700.0), arm(Cams(200.0, 700.0))
-    assert fj.deflection_steps(robot) == (40,)
+    assert fj.dynamics.deflection_steps(robot) == (40,)
     rng = np.random.default_rng(0)
     rest = np.zeros((4, 10_000, 1))
     q = rng.uniform(-np.pi, np.pi, (10_000, 1))
@@ -80,7 +80,7 @@ def test_a_design_of_ones_own_is_searched_for():
     assert np.all(abs(f1(x) + f1(y) - tau_e[finite]) <= 1e-12 * (abs(f1(x)) + abs(f1(y)) + abs(tau_e[finite])))
     assert np.all(abs(f2(x) + f2(y) - sigma[finite, 0]) <= 1e-12 * sigma[finite, 0])
     assert np.all(x * y < 200 / 2100)
-    band = fj.feasible_stiffness(robot, tau_e[:, None])
+    band = fj.dynamics.feasible_stiffness(robot, tau_e[:, None])
     inside = (sigma > band.lower * 1.001) & (sigma < band.upper * 0.999)
     assert np.all(finite[inside[:, 0]])
     assert not np.any(finite & ~((sigma > band.lower * 0.999) & (sigma < band.upper * 1.001))[:, 0])
@@ -93,7 +93,7 @@ def test_designs_that_cannot_set_the_stiffness():
     with pytest.raises(fj.RobotError, match=r"'elbow'.*`stiffens`"):
         arm(Backwards(7e4, 0.1, 0.02, 0.2, MOTOR, MOTOR))
     with pytest.raises(fj.RobotError, match="greatest damping"):
-        arm(fj.LeverDrive(7e4, 0.1, 0.02, 0.2, MOTOR, MOTOR, greatest_damping=-1.0))
+        arm(fj.drives.LeverDrive(7e4, 0.1, 0.02, 0.2, MOTOR, MOTOR, greatest_damping=-1.0))
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_designs_that_cannot_set_the_stiffness():
 )
 def test_levers_that_are_none(numbers, words):
     with pytest.raises(fj.RobotError, match=words):
-        fj.LeverDrive(*numbers, MOTOR, MOTOR)
+        fj.drives.LeverDrive(*numbers, MOTOR, MOTOR)
 
 
 def test_a_lever_takes_any_real_numbers():
-    given = fj.LeverDrive(np.float32(70000), 1, np.int64(1), 2, MOTOR, MOTOR)
-    assert given == fj.LeverDrive(7e4, 1.0, 1.0, 2.0, MOTOR, MOTOR)
+    given = fj.drives.LeverDrive(np.float32(70000), 1, np.int64(1), 2, MOTOR, MOTOR)
+    assert given == fj.drives.LeverDrive(7e4, 1.0, 1.0, 2.0, MOTOR, MOTOR)
     assert type(given.spring) is float
 
 
@@ -125,10 +125,10 @@ def test_the_code_of_a_design_tells_robots_apart():
 
 
 def test_levers_in_files(tmp_path):
-    drive = fj.LeverDrive(7e4, 0.1, 1 / 30, 0.2, fj.Motor(0.3), fj.Motor(0.7, 0.1), 0.2, 900.0, 1.5)
-    table = fj.TabulatedSpring([-0.3, -0.1, 0.1, 0.4], [-30.0, -8.0, 8.0, 60.0])
+    drive = fj.drives.LeverDrive(7e4, 0.1, 1 / 30, 0.2, fj.Motor(0.3), fj.Motor(0.7, 0.1), 0.2, 900.0, 1.5)
+    table = fj.springs.TabulatedSpring([-0.3, -0.1, 0.1, 0.4], [-30.0, -8.0, 8.0, 60.0])
     robot = fj.random_robot(3, 0).with_drives([drive, fj.ElasticDrive(table, MOTOR), None])
     fj.write_robot(robot, tmp_path / "robot.toml")
-    assert fj.read_robot(tmp_path / "robot.toml") == robot
+    assert fj.formats.read_robot(tmp_path / "robot.toml") == robot
     with pytest.raises(fj.RobotError, match="no form in robot files"):
         fj.write_robot(arm(Cams(200.0, 700.0)), tmp_path / "robot.toml")

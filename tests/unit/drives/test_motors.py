@@ -63,9 +63,9 @@ def test_refused(fields, message):
 @pytest.mark.parametrize("second", [False, True])
 def test_of_two_motors_each_is_checked(second):
     """A rotor away from its joint needs a place."""
-    spring = fj.CubicSpring(100.0, 1e3)
+    spring = fj.springs.CubicSpring(100.0, 1e3)
     motors = [fj.Motor(1.0, gear_ratio=10.0), fj.Motor(1.0, gear_ratio=10.0, carrier="base")]
-    drive = fj.AntagonisticDrive(spring, spring, *(motors if second else motors[::-1]))
+    drive = fj.drives.AntagonisticDrive(spring, spring, *(motors if second else motors[::-1]))
     with pytest.raises(fj.RobotError, match="'joint3' sits on 'base', away from the joint"):
         ARM.with_drives([drive if i == 2 else None for i in range(ARM.n)])
 
@@ -110,7 +110,7 @@ def test_everything_enters_the_digest():
 def test_files_keep_every_bit(tmp_path):
     robot = with_random_rotors(fj.random_robot(5, 2, tree=True, fixed=0.5), 3, carriers="any")
     fj.write_robot(robot, tmp_path / "robot.toml")
-    assert fj.read_robot(tmp_path / "robot.toml") == robot
+    assert fj.formats.read_robot(tmp_path / "robot.toml") == robot
 
 
 FILE = """

@@ -39,16 +39,16 @@ def log(motor, fault, count=2000, noise=0.0):
     else:
         command[late, motor] = x + 3.0 * np.sin(5 * t[late])
     measured = theta_v + noise * rng.normal(size=theta_v.shape)
-    return t, fj.Measurement(q, v, theta, measured, np.where(elastic, tau_e, 0.0)), command
+    return t, fj.observers.Measurement(q, v, theta, measured, np.where(elastic, tau_e, 0.0)), command
 
 
-RESIDUAL = fj.JointTorqueResidual(ROBOT, 50.0, 50.0)
-IDENTIFIER = fj.FaultIdentifier(fj.Detector(RESIDUAL, {"link": 0.5, "motor": 0.5}))
+RESIDUAL = fj.observers.JointTorqueResidual(ROBOT, 50.0, 50.0)
+IDENTIFIER = fj.observers.FaultIdentifier(fj.observers.Detector(RESIDUAL, {"link": 0.5, "motor": 0.5}))
 FAULTS = {
-    "total loss": (fj.Fault.TOTAL_LOSS, 1.0, 0.0),
-    "efficiency": (fj.Fault.EFFICIENCY, 0.4, 0.0),
-    "bias": (fj.Fault.BIAS, 0.0, 2.0),
-    "lock": (fj.Fault.LOCK, None, None),
+    "total loss": (fj.observers.Fault.TOTAL_LOSS, 1.0, 0.0),
+    "efficiency": (fj.observers.Fault.EFFICIENCY, 0.4, 0.0),
+    "bias": (fj.observers.Fault.BIAS, 0.0, 2.0),
+    "lock": (fj.observers.Fault.LOCK, None, None),
 }
 
 
@@ -61,8 +61,8 @@ def test_faults_behind_springs_are_named(fault, noise):
     code, loss, bias = FAULTS[fault]
     assert found["fault"][-1, motor] == code
     others = [k for k in range(ROBOT.n) if k != motor]
-    assert np.all(found["fault"][:, others] == fj.Fault.NONE)
-    assert np.all(found["fault"][t < FAULTY] == fj.Fault.NONE)
+    assert np.all(found["fault"][:, others] == fj.observers.Fault.NONE)
+    assert np.all(found["fault"][t < FAULTY] == fj.observers.Fault.NONE)
     if loss is not None:
         assert found["loss"][-1, motor] == pytest.approx(loss, abs=0.02)
         assert found["bias"][-1, motor] == pytest.approx(bias, abs=0.1)
@@ -84,15 +84,21 @@ def test_a_constant_torque_leaves_loss_and_bias_undecided():
     robot = ROBOT.rigid()
     q = np.tile([0.1, 0.2, 0.3], (600, 1))
     tau = fj.gravity_torque(robot, q) + np.array([0.0, 2.0, 0.0])
-    detector = fj.Detector(fj.MomentumResidual(robot, 50.0), {"residual": 0.5})
-    rest = fj.Measurement(q, 0 * q, None, None, None)
-    found = fj.FaultIdentifier(detector).run(H * np.arange(600), rest, tau)
-    assert found["fault"][-1].tolist() == [fj.Fault.NONE, fj.Fault.UNDECIDED, fj.Fault.NONE]
+    detector = fj.observers.Detector(fj.observers.MomentumResidual(robot, 50.0), {"residual": 0.5})
+    rest = fj.observers.Measurement(q, 0 * q, None, None, None)
+    found = fj.observers.FaultIdentifier(detector).run(H * np.arange(600), rest, tau)
+    assert found["fault"][-1].tolist() == [
+        fj.observers.Fault.NONE,
+        fj.observers.Fault.UNDECIDED,
+        fj.observers.Fault.NONE,
+    ]
     assert found["bias"][-1, 1] == pytest.approx(-2.0)
 
 
 def test_what_an_identifier_cannot_use_is_refused():
     with pytest.raises(fj.InputError, match="no thresholds for motor"):
-        fj.FaultIdentifier(fj.Detector(RESIDUAL, {"link": 1.0}))
+        fj.observers.FaultIdentifier(fj.observers.Detector(RESIDUAL, {"link": 1.0}))
     with pytest.raises(fj.InputError, match="must watch a MomentumResidual or a JointTorqueResidual"):
-        fj.FaultIdentifier(fj.Detector(fj.MotorEncoderResidual(ROBOT, 50.0, 200.0), {"link": 1.0}))
+        fj.observers.FaultIdentifier(
+            fj.observers.Detector(fj.observers.MotorEncoderResidual(ROBOT, 50.0, 200.0), {"link": 1.0})
+        )

@@ -18,7 +18,7 @@ def torques(robot, q, link, w):
 
 
 def test_a_wrench_on_the_tool_is_found():
-    found = fj.external_wrench(LWR, Q, torques(LWR, Q, LWR.tool, W))
+    found = fj.observers.external_wrench(LWR, Q, torques(LWR, Q, LWR.tool, W))
     assert np.allclose(found.wrench, W, rtol=1e-9)
     assert found.rank == 6 and found.unobservable_directions() == []
     assert np.max(np.abs(found.unexplained)) < 1e-12 and np.max(np.abs(found.unobservable)) < 1e-12
@@ -35,11 +35,11 @@ def test_what_is_not_felt_is_named():
     arm = fj.Robot("planar", tuple(links), gravity=np.zeros(3), allow_unphysical=True)
     w = np.array([1.0, 2.0, 7.0, 8.0, 9.0, 3.0])
     bent, straight = np.array([0.2, 0.8, -0.5]), np.zeros(3)
-    found = fj.external_wrench(arm, bent, torques(arm, bent, "tip", w))
+    found = fj.observers.external_wrench(arm, bent, torques(arm, bent, "tip", w))
     assert found.rank == 3
     assert sorted(found.unobservable_directions()) == ["1.00 f_z", "1.00 n_x", "1.00 n_y"]
     assert np.allclose(found.wrench, [1.0, 2.0, 0.0, 0.0, 0.0, 3.0], atol=1e-12)
-    found = fj.external_wrench(arm, straight, torques(arm, straight, "tip", w))
+    found = fj.observers.external_wrench(arm, straight, torques(arm, straight, "tip", w))
     assert found.rank == 2
     assert sorted(found.unobservable_directions()) == ["1.00 f_x", "1.00 f_z", "1.00 n_x", "1.00 n_y"]
     assert np.allclose(found.wrench, [0.0, 2.0, 0.0, 0.0, 0.0, 3.0], atol=1e-12)
@@ -49,7 +49,7 @@ def test_what_is_not_felt_is_named():
 def test_what_no_wrench_on_the_link_explains_is_left_over():
     """Torques at joints beyond the link, of which it knows nothing."""
     r = torques(LWR, Q, LWR.links[2].name, W) + np.array([0, 0, 0, 0, 2.0, 0, 1.0])
-    found = fj.external_wrench(LWR, Q, r, link=LWR.links[2].name)
+    found = fj.observers.external_wrench(LWR, Q, r, link=LWR.links[2].name)
     assert found.rank == 3
     J = fj.jacobian(LWR, Q, link=LWR.links[2].name)
     assert np.max(np.abs(J.T @ found.unobservable)) < 1e-12
@@ -60,7 +60,7 @@ def test_what_no_wrench_on_the_link_explains_is_left_over():
 
 def test_batches():
     r = np.stack([torques(LWR, Q, LWR.tool, k * W) for k in range(3)])
-    found = fj.external_wrench(LWR, np.tile(Q, (3, 1)), r)
+    found = fj.observers.external_wrench(LWR, np.tile(Q, (3, 1)), r)
     assert np.allclose(found.wrench, np.outer(range(3), W))
     with pytest.raises(fj.InputError, match="describes one estimate"):
         found.unobservable_directions()
@@ -70,7 +70,7 @@ def test_batches():
 def test_the_last_joint_that_felt_it(link):
     r = torques(LWR, Q, LWR.links[link].name, W)
     alarms = np.abs(r) > 1e-9
-    assert fj.struck_links(LWR, alarms) == [LWR.links[link].name]
+    assert fj.observers.struck_links(LWR, alarms) == [LWR.links[link].name]
 
 
 def test_branches_are_told_apart():
@@ -81,22 +81,22 @@ def test_branches_are_told_apart():
         fj.Link("right", fj.Joint("c"), "plate", 1.0),
     ]
     robot = fj.Robot("two arms", tuple(links), allow_unphysical=True)
-    assert fj.struck_links(robot, [1, 1, 0]) == ["left"]
-    assert fj.struck_links(robot, [1, 1, 1]) == ["left", "right"]
-    assert fj.struck_links(robot, [1, 0, 0]) == ["trunk"]
-    assert fj.struck_links(robot, [0, 0, 1]) == ["right"]
-    assert fj.struck_links(robot, [0, 0, 0]) == []
+    assert fj.observers.struck_links(robot, [1, 1, 0]) == ["left"]
+    assert fj.observers.struck_links(robot, [1, 1, 1]) == ["left", "right"]
+    assert fj.observers.struck_links(robot, [1, 0, 0]) == ["trunk"]
+    assert fj.observers.struck_links(robot, [0, 0, 1]) == ["right"]
+    assert fj.observers.struck_links(robot, [0, 0, 0]) == []
     with pytest.raises(fj.InputError, match="give one per joint"):
-        fj.struck_links(robot, [1, 0])
+        fj.observers.struck_links(robot, [1, 0])
 
 
 def test_a_residual_that_is_no_number_is_refused():
     with pytest.raises(fj.InputError, match=r"the residual is .*nan.* must be finite"):
-        fj.external_wrench(LWR, Q, [0.0, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0])
+        fj.observers.external_wrench(LWR, Q, [0.0, np.nan, 0.0, 0.0, 0.0, 0.0, 0.0])
     with pytest.raises(fj.InputError, match="struck_links: alarms"):
-        fj.struck_links(LWR, [0, 0, np.nan, 0, 0, 0, 0])
+        fj.observers.struck_links(LWR, [0, 0, np.nan, 0, 0, 0, 0])
 
 
 def test_a_detector_watches_something():
     with pytest.raises(fj.InputError, match="Detector: give thresholds for one or more of residual"):
-        fj.Detector(fj.MomentumResidual(fj.load("dlr_lwr3"), 30.0), {})
+        fj.observers.Detector(fj.observers.MomentumResidual(fj.load("dlr_lwr3"), 30.0), {})

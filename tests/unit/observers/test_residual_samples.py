@@ -11,7 +11,7 @@ ARM = fj.random_robot(2, 7, prismatic=0.0)
 ELASTIC = fj.random_robot(2, 7, prismatic=0.0, elastic=1.0)
 CUTOFF = 40.0
 H = 1e-3
-GOOD, SATURATED, FIRST, GAP, INVALID, STALE = map(int, list(fj.Status)[:6])
+GOOD, SATURATED, FIRST, GAP, INVALID, STALE = map(int, list(fj.observers.Status)[:6])
 
 
 def limited(robot, effort):
@@ -26,10 +26,10 @@ def at_rest(robot, u, count, t=None):
     q = np.tile([0.3, -0.5], (count, 1))
     tau = fj.gravity_torque(robot, q) - u
     t = H * np.arange(count) if t is None else t
-    return t, fj.Measurement(q, np.zeros_like(q), q, np.zeros_like(q), np.zeros_like(q)), tau
+    return t, fj.observers.Measurement(q, np.zeros_like(q), q, np.zeros_like(q), np.zeros_like(q)), tau
 
 
-RESIDUAL = fj.MomentumResidual(ARM, CUTOFF)
+RESIDUAL = fj.observers.MomentumResidual(ARM, CUTOFF)
 U = np.array([2.0, -3.0])
 
 
@@ -43,11 +43,11 @@ def test_a_constant_force_is_filtered_exactly_whatever_the_times():
 def test_one_sample_at_a_time_is_the_same_as_a_log():
     t, measurement, tau = at_rest(ARM, U, 70)
     wanted = RESIDUAL.run(t, measurement, tau)
-    first = fj.Measurement(*(x[0] for x in measurement))
+    first = fj.observers.Measurement(*(x[0] for x in measurement))
     state, outputs = RESIDUAL.start(first)
     timed = state[0].copy()
     for k in range(1, len(t)):
-        now = fj.Measurement(*(x[k] for x in measurement))
+        now = fj.observers.Measurement(*(x[k] for x in measurement))
         state, outputs = RESIDUAL(state, now, tau[k - 1])
         timed, residual, *_ = RESIDUAL.kernel(timed, t[k] - t[k - 1], now.q, now.v, tau[k - 1])
         assert np.allclose(outputs["residual"], wanted["residual"][k], rtol=1e-12)
@@ -72,7 +72,7 @@ def test_many_logs_at_once():
 
 def changed(log, row, **arrays):
     """A log with other values in a row."""
-    t, measurement, tau = log[0].copy(), fj.Measurement(*(x.copy() for x in log[1])), log[2].copy()
+    t, measurement, tau = log[0].copy(), fj.observers.Measurement(*(x.copy() for x in log[1])), log[2].copy()
     for name, value in arrays.items():
         {"t": t, "tau": tau, **measurement._asdict()}[name][row] = value
     return t, measurement, tau
@@ -105,18 +105,18 @@ def test_a_sensor_that_is_not_there_is_not_missed():
     robot = fj.random_robot(2, 7, prismatic=0.0, elastic=0.5)
     t, measurement, tau = at_rest(robot, U, 10)
     tau_e = np.where(robot.compliant, fj.gravity_torque(robot, measurement.q), np.nan)
-    found = fj.JointTorqueResidual(robot, CUTOFF, CUTOFF).run(t, measurement._replace(tau_e=tau_e), tau)
+    found = fj.observers.JointTorqueResidual(robot, CUTOFF, CUTOFF).run(t, measurement._replace(tau_e=tau_e), tau)
     assert statuses(found) == [FIRST] + [GOOD] * 9
 
 
 @pytest.mark.parametrize("name", ["theta", "theta_v"])
 def test_motor_encoders_that_fail(name):
-    residual = fj.MotorEncoderResidual(ELASTIC, CUTOFF, 500.0)
+    residual = fj.observers.MotorEncoderResidual(ELASTIC, CUTOFF, 500.0)
     t, measurement, tau = at_rest(ELASTIC, 0.0, 60)
     stiffness = np.array([x.drive.stiffness for x in ELASTIC.joints])
     log = (t, measurement._replace(theta=measurement.q + tau / stiffness), tau)
     found = residual.run(*changed(log, slice(30, 33), **{name: np.nan}))
-    settling = [int(fj.Status.SETTLING)] * 14
+    settling = [int(fj.observers.Status.SETTLING)] * 14
     assert statuses(found) == [FIRST, *settling, FIRST, *[GOOD] * 14, *[INVALID] * 3, *[GOOD] * 27]
     assert np.max(np.abs(found["link"])) < 1e-9
     assert np.allclose(found["q"][20:], measurement.q[20:], atol=1e-12)
@@ -125,14 +125,14 @@ def test_motor_encoders_that_fail(name):
 
 def test_a_torque_that_the_spring_cannot_have():
     """Then the link is nowhere: told, and settled anew afterwards."""
-    soft = fj.ElasticDrive(fj.ExponentialSpring(100.0, 10.0), fj.Motor(1.0))  # more than −10 Nm
+    soft = fj.ElasticDrive(fj.springs.ExponentialSpring(100.0, 10.0), fj.Motor(1.0))  # more than −10 Nm
     robot = fj.random_robot(1, 2, prismatic=0.0).with_drives([soft]).with_gravity([0, 0, 0])
     still, tau = np.zeros((60, 1)), np.zeros((60, 1))
     tau[30:40] = -300.0
-    found = fj.MotorEncoderResidual(robot, CUTOFF, 500.0).run(
-        H * np.arange(60), fj.Measurement(None, None, still, still, None), tau
+    found = fj.observers.MotorEncoderResidual(robot, CUTOFF, 500.0).run(
+        H * np.arange(60), fj.observers.Measurement(None, None, still, still, None), tau
     )
-    told, settling = statuses(found), int(fj.Status.SETTLING)
+    told, settling = statuses(found), int(fj.observers.Status.SETTLING)
     assert told[29:34] == [GOOD, GOOD, INVALID, INVALID, INVALID]
     assert told[-1] == settling
     assert all(np.all(np.isfinite(x)) for x in found.values())
@@ -184,7 +184,7 @@ def test_torques_beyond_the_limit_count_as_the_limit():
     """A motor that is asked for more than it has looks healthy, and the status tells."""
     free = fj.gravity_torque(ARM, [0.3, -0.5])
     limit = float(np.max(np.abs(free)))
-    residual = fj.MomentumResidual(limited(ARM, limit), CUTOFF)
+    residual = fj.observers.MomentumResidual(limited(ARM, limit), CUTOFF)
     t, measurement, tau = at_rest(ARM, 0.0, 40)
     worst = int(np.argmax(np.abs(free)))
     tau[20:, worst] *= 3.0
@@ -216,17 +216,19 @@ def test_what_is_missing_in_a_log_is_named():
 def test_a_log_has_times(t):
     m = np.size(t)
     with pytest.raises(fj.InputError, match="times of a log have shape"):
-        RESIDUAL.run(t, fj.Measurement(np.zeros((m, 2)), np.zeros((m, 2)), None, None, None), np.zeros((m, 2)))
+        RESIDUAL.run(
+            t, fj.observers.Measurement(np.zeros((m, 2)), np.zeros((m, 2)), None, None, None), np.zeros((m, 2))
+        )
 
 
 def test_bad_numbers_are_refused():
     with pytest.raises(fj.InputError, match=r"'link1_joint' is elastic.*JointTorqueResidual"):
-        fj.MomentumResidual(ELASTIC, CUTOFF)
+        fj.observers.MomentumResidual(ELASTIC, CUTOFF)
     for cutoff in (0.0, -1.0, np.nan, [1.0, 2.0, 3.0]):
         with pytest.raises(fj.InputError, match="cutoff"):
-            fj.MomentumResidual(ARM, cutoff)
+            fj.observers.MomentumResidual(ARM, cutoff)
     with pytest.raises(fj.InputError, match=r"max_gap is 0\.0; it must be a positive number"):
-        fj.MomentumResidual(ARM, CUTOFF, max_gap=0.0)
+        fj.observers.MomentumResidual(ARM, CUTOFF, max_gap=0.0)
 
 
 def test_springs_from_deflections_instead_of_sensors():
@@ -235,39 +237,41 @@ def test_springs_from_deflections_instead_of_sensors():
     t = H * np.arange(50)
     q, theta = (np.cumsum(rng.normal(size=(50, 2)), axis=0) * 1e-3 for _ in range(2))
     v, theta_v, tau = (rng.normal(size=(50, 2)) for _ in range(3))
-    tau_e = fj.spring_torques(ELASTIC, q, v, theta, theta_v).tau_e
-    one = fj.JointTorqueResidual(ELASTIC, CUTOFF, 2 * CUTOFF)
-    two = fj.JointTorqueResidual(ELASTIC, CUTOFF, 2 * CUTOFF, sensors=False)
+    tau_e = fj.dynamics.spring_torques(ELASTIC, q, v, theta, theta_v).tau_e
+    one = fj.observers.JointTorqueResidual(ELASTIC, CUTOFF, 2 * CUTOFF)
+    two = fj.observers.JointTorqueResidual(ELASTIC, CUTOFF, 2 * CUTOFF, sensors=False)
     assert "tau_e" in one.reads and "tau_e" not in two.reads
-    first = one.run(t, fj.Measurement(q, v, None, theta_v, tau_e), tau)
-    second = two.run(t, fj.Measurement(q, v, theta, theta_v, None), tau)
+    first = one.run(t, fj.observers.Measurement(q, v, None, theta_v, tau_e), tau)
+    second = two.run(t, fj.observers.Measurement(q, v, theta, theta_v, None), tau)
     for name in ("link", "motor"):
         assert np.allclose(first[name], second[name], rtol=1e-9, atol=1e-9)
 
 
 def test_kernels_are_kept_under_names_that_say_everything():
     """... and observers of users, whose code may change, under none."""
-    detector = fj.Detector(RESIDUAL, {"residual": 1.0})
+    detector = fj.observers.Detector(RESIDUAL, {"residual": 1.0})
     others = [
-        fj.Detector(RESIDUAL, {"residual": 1.0 + 1e-12}),
-        fj.Detector(RESIDUAL, {"residual": 1.0}, release=0.71),
-        fj.Detector(fj.MomentumResidual(ARM, CUTOFF * (1 + 1e-14)), {"residual": 1.0}),
-        fj.Detector(fj.MomentumResidual(ARM.with_payload(1e-9), CUTOFF), {"residual": 1.0}),
+        fj.observers.Detector(RESIDUAL, {"residual": 1.0 + 1e-12}),
+        fj.observers.Detector(RESIDUAL, {"residual": 1.0}, release=0.71),
+        fj.observers.Detector(fj.observers.MomentumResidual(ARM, CUTOFF * (1 + 1e-14)), {"residual": 1.0}),
+        fj.observers.Detector(fj.observers.MomentumResidual(ARM.with_payload(1e-9), CUTOFF), {"residual": 1.0}),
     ]
     keys = {x._key("sample") for x in (detector, *others)}
-    assert len(keys) == 5 and detector._key("sample") == fj.Detector(RESIDUAL, {"residual": 1.0})._key("sample")
+    assert len(keys) == 5 and detector._key("sample") == fj.observers.Detector(RESIDUAL, {"residual": 1.0})._key(
+        "sample"
+    )
 
     @dataclasses.dataclass(frozen=True, eq=False, repr=False)
-    class Own(fj.MomentumResidual):
+    class Own(fj.observers.MomentumResidual):
         """A user's."""
 
-    assert fj.Detector(Own(ARM, CUTOFF), {"residual": 1.0})._key("sample") is None
+    assert fj.observers.Detector(Own(ARM, CUTOFF), {"residual": 1.0})._key("sample") is None
 
 
 # Alarms ---------------------------------------------------------------------------------------------------------------
 
 
-DETECTOR = fj.Detector(RESIDUAL, {"residual": 1.0}, release=0.5)
+DETECTOR = fj.observers.Detector(RESIDUAL, {"residual": 1.0}, release=0.5)
 
 
 def detected(u, detector=DETECTOR):
@@ -288,7 +292,7 @@ def test_alarms_have_hysteresis():
 
 
 def test_alarms_wait_for_confirmation():
-    alarm, r = detected(np.full(100, 2.0), fj.Detector(RESIDUAL, {"residual": 1.0}, confirmation=0.0095))
+    alarm, r = detected(np.full(100, 2.0), fj.observers.Detector(RESIDUAL, {"residual": 1.0}, confirmation=0.0095))
     begin = np.flatnonzero(r > 1.0)[0]
     assert np.flatnonzero(alarm)[0] == begin + 9  # the tenth sample above
 
@@ -303,8 +307,8 @@ def test_alarms_stay_while_the_residual_is_blind():
 
 def test_detectors_refuse_what_they_cannot_watch():
     with pytest.raises(fj.InputError, match=r"no residual \['motor'\]; there are residual"):
-        fj.Detector(RESIDUAL, {"motor": 1.0})
+        fj.observers.Detector(RESIDUAL, {"motor": 1.0})
     with pytest.raises(fj.InputError, match=r"threshold of 'residual' is \[1.0, 0.0\]; every number must be positive"):
-        fj.Detector(RESIDUAL, {"residual": [1.0, 0.0]})
+        fj.observers.Detector(RESIDUAL, {"residual": [1.0, 0.0]})
     with pytest.raises(fj.InputError, match="release"):
-        fj.Detector(RESIDUAL, {"residual": 1.0}, release=2.0)
+        fj.observers.Detector(RESIDUAL, {"residual": 1.0}, release=2.0)

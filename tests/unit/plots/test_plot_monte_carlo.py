@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 import flexjoint as fj
 from support.runs import ROBOT
 
-LAW = fj.FeedforwardPD(ROBOT, [400.0, 40.0])
-MOTION = fj.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
+LAW = fj.control.FeedforwardPD(ROBOT, [400.0, 40.0])
+MOTION = fj.trajectory.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
 
 
 def study(joint=-1, stiff=-1):
@@ -20,12 +20,12 @@ def study(joint=-1, stiff=-1):
     arrays = {"parameters": errors[:, :1], "largest": errors, "rms": errors / 2, "final": errors / 4}
     arrays |= {"ended": np.full(8, 0.05), "joint": np.where(last, joint, -1), "longest_step": np.full(8, np.inf)}
     arrays |= {"stiff_joint": np.where(last, stiff, -1), "samples": np.arange(8)}
-    return fj.MonteCarlo(ROBOT, ("link1.mass",), **arrays, wanted=8, step=1e-3)
+    return fj.studies.MonteCarlo(ROBOT, ("link1.mass",), **arrays, wanted=8, step=1e-3)
 
 
 @pytest.mark.parametrize(("changes", "most"), [({}, 1.0), ({"joint": 0}, 0.75), ({"stiff": 1}, 0.75)])
 def test_curves_end_at_the_share_of_runs_with_a_finite_error(changes, most):
-    figure = fj.plot_monte_carlo(study(**changes))
+    figure = fj.plots.plot_monte_carlo(study(**changes))
     assert isinstance(figure, Figure) and len(figure.axes) == 2
     for axis in figure.axes:
         largest, final = axis.get_lines()
@@ -36,7 +36,9 @@ def test_curves_end_at_the_share_of_runs_with_a_finite_error(changes, most):
 
 
 def test_a_study_is_plotted(tmp_path):
-    found = fj.monte_carlo(ROBOT, LAW, MOTION, 0.06, samples=8, vary={"payload": "0..3"}, threads=1, check=False)
-    fj.plot_monte_carlo(found, tmp_path / "errors.png")
+    found = fj.studies.monte_carlo(
+        ROBOT, LAW, MOTION, 0.06, samples=8, vary={"payload": "0..3"}, threads=1, check=False
+    )
+    fj.plots.plot_monte_carlo(found, tmp_path / "errors.png")
     assert (tmp_path / "errors.png").read_bytes().startswith(b"\x89PNG")
-    assert fj.plot_monte_carlo(found).get_suptitle() == "arm: 8 samples, 0 failed"
+    assert fj.plots.plot_monte_carlo(found).get_suptitle() == "arm: 8 samples, 0 failed"

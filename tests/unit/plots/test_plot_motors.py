@@ -22,7 +22,7 @@ def found():
 
 def test_units_follow_the_joints():
     robot = fj.random_robot(3, seed=2, prismatic=1.0, elastic=1.0)
-    found = motor_table(robot, fj.RestToRest([0.0] * 3, [0.1] * 3, 1.0), 0.1)
+    found = motor_table(robot, fj.trajectory.RestToRest([0.0] * 3, [0.1] * 3, 1.0), 0.1)
     assert {column.unit for column in found.columns()} == {"s", "m", "N"}
     assert [panel.units[0] for panel in panels(found)] == ["N", "mm"]
     assert np.array_equal(panels(found)[1].values, found.deflection * 1000)
@@ -47,7 +47,7 @@ def test_a_plot_shows_torque_deflection_and_difference(found):
 def test_rounding_is_not_drawn():
     """A rigid joint asks for the same torque in both, but for the last bits."""
     robot = fj.random_robot(4, seed=3, prismatic=0.5, elastic=0.5)
-    found = motor_table(robot, fj.RestToRest([0.0] * 4, [0.5] * 4, 2.0), 0.01, rigid=True)
+    found = motor_table(robot, fj.trajectory.RestToRest([0.0] * 4, [0.5] * 4, 2.0), 0.01, rigid=True)
     shown = panels(found)[2].values
     assert np.any(found.tau != found.tau_rigid, axis=0).all(), "or there is nothing to leave out"
     assert np.any(shown, axis=0).tolist() == list(robot.compliant)
@@ -59,7 +59,7 @@ def test_no_text_of_a_plot_overlaps_another():
 
     robot = fj.random_robot(4, seed=3, prismatic=0.5, elastic=0.5)
     assert {joint.kind.name for joint in robot.joints} == {"revolute", "prismatic"}
-    found = motor_table(robot, fj.RestToRest([0.0] * 4, [0.5] * 4, 2.0), 0.01, rigid=True)
+    found = motor_table(robot, fj.trajectory.RestToRest([0.0] * 4, [0.5] * 4, 2.0), 0.01, rigid=True)
     figure = plot_motors(found)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
@@ -76,7 +76,10 @@ def test_no_text_of_a_plot_overlaps_another():
 
 
 def test_a_pivot_has_no_curve_beside_the_other_motors():
-    goal, sigma = fj.RestToRest([0.0, 0.0], [0.2, 0.1], 1.0), fj.RestToRest([950.0] * 2, [1000.0] * 2, 1.0)
+    goal, sigma = (
+        fj.trajectory.RestToRest([0.0, 0.0], [0.2, 0.1], 1.0),
+        fj.trajectory.RestToRest([950.0] * 2, [1000.0] * 2, 1.0),
+    )
     table = stiffness_table(PULLED, goal, sigma, 0.1, uncertain={"*.mass": "5%"})
     torques, deflections, *_ = panels(table)
     for panel, second in ((torques, table.tau_2), (deflections, np.rad2deg(table.phi_2))):

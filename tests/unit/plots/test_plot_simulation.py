@@ -69,11 +69,11 @@ def test_a_pivot_is_not_drawn_as_a_motor_beside_the_link(pulled):
 
 def test_plots_are_written(single, batch, two_motors, tmp_path):
     for name, run in {"single": single, "batch": batch, "two": two_motors}.items():
-        figure = fj.plot_simulation(run, tmp_path / f"{name}.png")
+        figure = fj.plots.plot_simulation(run, tmp_path / f"{name}.png")
         assert isinstance(figure, Figure) and len(figure.axes) == 8
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_figure_needs_no_file(single):
-    titles = [axis.get_title() for axis in fj.plot_simulation(single).axes[:4]]
+    titles = [axis.get_title() for axis in fj.plots.plot_simulation(single).axes[:4]]
     assert titles == ["position, °", "error q_d − q, °", "motor torque, Nm", "deflection θ − q, °"]

@@ -19,7 +19,7 @@ from support.lagrange import rate, transmitted
 ROBOT = fj.load("kuka_lwr")
 K = np.array([joint.drive.stiffness for joint in ROBOT.joints])
 B = np.array([joint.drive.motor.inertia for joint in ROBOT.joints])
-MOTION = fj.RestToRest(np.zeros(7), paper_000.SWEEP * paper_000.PEAK_SPEEDS, paper_000.DURATION)
+MOTION = fj.trajectory.RestToRest(np.zeros(7), paper_000.SWEEP * paper_000.PEAK_SPEEDS, paper_000.DURATION)
 
 
 # The motion -------------------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def test_random_motions_are_of_the_papers_kind():
     motions = paper_000.random_motions((50, 7), np.random.default_rng(1))
     speeds = np.rad2deg(np.abs(motions.speed))
     assert speeds.min() >= 90 and speeds.max() <= 120
-    single = fj.RestToRest(motions.start[3], motions.start[3] + 64 / 35 * motions.speed[3], 4.0)
+    single = fj.trajectory.RestToRest(motions.start[3], motions.start[3] + 64 / 35 * motions.speed[3], 4.0)
     stack = single(np.linspace(0.0, 4.0, 101))
     tau, stiff = fj.inverse_dynamics(ROBOT, *stack), fj.inverse_dynamics(ROBOT.rigid(), *stack)
     ratio = 100 * np.abs(tau - stiff).max(axis=0) / np.abs(tau).max(axis=0)
@@ -200,7 +200,7 @@ def test_figures_and_tables_are_written(counted, tmp_path, monkeypatch):
 
 
 def test_an_unknown_paper_and_a_file_for_a_folder_are_refused(tmp_path):
-    with pytest.raises(fj.InputError, match="there are those of 000"):
+    with pytest.raises(fj.InputError, match="there are 000"):
         reproduce("999", tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(fj.InputError, match="not a folder"):

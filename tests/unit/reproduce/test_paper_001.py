@@ -30,7 +30,7 @@ def test_the_arm_is_as_the_paper_says():
 def test_coupling_is_a_product_of_cosines():
     """z_i and z_{i+2} enclose the angle q_{i+1}: S = η I cos q; nothing on the first off-diagonal and below."""
     q = np.random.default_rng(1).uniform(-3.0, 3.0, 7)
-    S = fj.rotor_coupling(LBR, q)
+    S = fj.dynamics.rotor_coupling(LBR, q)
     second = [motor.gear_ratio * motor.axial_inertia * np.cos(x) for motor, x in zip(MOTORS[2:], q[1:])]
     assert relative_error(np.diag(S, 2), second) < 1e-15
     pattern = coupling_pattern(LBR)
@@ -53,11 +53,11 @@ def test_the_highest_derivative_is_needed():
     S = [100 * MOTORS[j].axial_inertia * np.cos(stack[0, j - 1]) for j in (2, 4, 6)]
     expected = MOTORS[0].inertia * np.prod(S) * LBR.links[6].inertia[2, 2] / 1e4**4
     assert fj.inverse_dynamics(LBR, *stack)[0] / 1e40 == pytest.approx(expected, rel=1e-12)
-    assert fj.derivative_orders(LBR).motion == HIGHEST
+    assert fj.dynamics.derivative_orders(LBR).motion == HIGHEST
 
 
 def test_derivatives_that_matter():
-    motion = fj.Sinusoid(np.full(7, 0.5), np.full(7, 1.0), duration=1.0)
+    motion = fj.trajectory.Sinusoid(np.full(7, 0.5), np.full(7, 1.0), duration=1.0)
     found = derivatives_that_matter(LBR, motion, np.linspace(0.0, 1.0, 11))
     assert found.last > 0 and 0 < found.share < 1e-15
     assert list(found.without) == list(range(2, HIGHEST))
@@ -66,14 +66,14 @@ def test_derivatives_that_matter():
 
 def test_general_arms_need_two_orders_a_joint():
     for n in (2, 4):
-        orders = fj.derivative_orders(general_arm(n))
+        orders = fj.dynamics.derivative_orders(general_arm(n))
         assert (orders.differentiations, orders.motion) == (2 * n, 2 * n + 2)
 
 
 def test_replay_follows_and_can_fail(monkeypatch):
     robot = general_arm(2)
     soft = robot.with_drives([fj.ElasticDrive(100.0, joint.drive.motor) for joint in robot.joints])
-    motion = fj.FilteredStep.settled(np.zeros(2), np.ones(2), 1.0, 16)
+    motion = fj.trajectory.FilteredStep.settled(np.zeros(2), np.ones(2), 1.0, 16)
     assert replay(soft, motion, 0.8) < 1e-7
     weightless = fj.compile(fj.forward_dynamics, soft.with_gravity([0.0, 0.0, 0.0]))
     forward = {fj.forward_dynamics: weightless}

@@ -109,7 +109,7 @@ def test_random_motions_are_of_the_papers_kind(monkeypatch):
     monkeypatch.setattr(paper_002, "RANDOM_MOTIONS", 5)
     found = paper_002.random_ratios(ROBOT)
     start, goal = np.random.default_rng(0).uniform(-np.pi / 2, np.pi / 2, (2, 5, 1, 3))
-    q = fj.RestToRest(start[2, 0], goal[2, 0], 4.0)(np.linspace(0.0, 4.0, 101))
+    q = fj.trajectory.RestToRest(start[2, 0], goal[2, 0], 4.0)(np.linspace(0.0, 4.0, 101))
     low, high = (
         np.stack(pairs(ROBOT, fj.inverse_dynamics(ROBOT, *q, stiffness=[np.full(3, x), np.zeros(3), np.zeros(3)])))
         for x in (850.0, 1275.0)

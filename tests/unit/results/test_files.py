@@ -38,7 +38,7 @@ def test_npz_is_itself_a_motion(found, tmp_path):
         assert file["joints"].tolist() == ["hinge, left"]
         assert file["tau_unit"].tolist() == ["Nm"]
         assert np.array_equal(file["tau"], found.tau)
-    again = fj.load_trajectory(tmp_path / "x.npz", ELASTIC)
+    again = fj.trajectory.load_trajectory(tmp_path / "x.npz", ELASTIC)
     assert relative_error(again(found.t)[0], found.q) < 1e-12
 
 

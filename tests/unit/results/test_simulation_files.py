@@ -72,8 +72,8 @@ def test_the_name_of_a_python_controller():
 @pytest.mark.parametrize("rows", [(), (3,)])
 def test_netcdf_is_read_back_bit_by_bit(rows, tmp_path):
     run = simulated(rows=rows)
-    fj.write_results(run, tmp_path / "run.nc")
-    found = fj.read_results(tmp_path / "run.nc")
+    fj.results.write_results(run, tmp_path / "run.nc")
+    found = fj.results.read_results(tmp_path / "run.nc")
     assert all(np.array_equal(found[name], getattr(run, name)) for name in ARRAYS)
     assert found.identical(run.to_dataset())
 
@@ -81,19 +81,19 @@ def test_netcdf_is_read_back_bit_by_bit(rows, tmp_path):
 @pytest.mark.parametrize("suffix", ["nc", "csv", "npz", "parquet"])
 def test_the_same_run_makes_the_same_file(suffix, tmp_path):
     for name in ("one", "two"):
-        fj.write_results(simulated(periods=5), tmp_path / f"{name}.{suffix}")
+        fj.results.write_results(simulated(periods=5), tmp_path / f"{name}.{suffix}")
     assert (tmp_path / f"one.{suffix}").read_bytes() == (tmp_path / f"two.{suffix}").read_bytes()
 
 
 def test_csv(single, batch, tmp_path):
-    fj.write_results(single, tmp_path / "run.csv")
+    fj.results.write_results(single, tmp_path / "run.csv")
     with open(tmp_path / "run.csv", newline="", encoding="utf-8") as file:
         header, *lines = csv.reader(file)
     assert header[:3] == ["t [s]", f"q.{NAMES[0]} [rad]", f"q.{NAMES[1]} [rad]"]
     assert header[-1] == f"reference.{NAMES[1]}"
     wanted = np.column_stack([single.t, *(getattr(single, name) for name in ARRAYS)])
     assert np.array_equal(np.array(lines, dtype=float), wanted)
-    fj.write_results(batch, tmp_path / "batch.csv")
+    fj.results.write_results(batch, tmp_path / "batch.csv")
     rows = np.loadtxt(tmp_path / "batch.csv", delimiter=",", skiprows=1)
     assert np.array_equal(rows[:, 0], np.repeat([0, 1, 2], 21))
     assert np.array_equal(rows[:, 2:4].reshape(3, 21, 2), batch.q)
@@ -101,31 +101,34 @@ def test_csv(single, batch, tmp_path):
 
 def test_parquet_and_npz(batch, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
-    fj.write_results(batch, tmp_path / "x.parquet")
+    fj.results.write_results(batch, tmp_path / "x.parquet")
     read = parquet.read_table(tmp_path / "x.parquet")
     tau = read.column(f"tau.{NAMES[1]} [Nm]").to_numpy()
     assert np.array_equal(tau.reshape(3, 21), batch.tau[..., 1])
     assert read.schema.field(f"tau.{NAMES[1]} [Nm]").metadata == {b"unit": b"Nm"}
-    fj.write_results(batch, tmp_path / "x.npz")
+    fj.results.write_results(batch, tmp_path / "x.npz")
     with np.load(tmp_path / "x.npz") as file:
         assert np.array_equal(file["tau"], batch.tau)
         assert file["joints"].tolist() == NAMES and str(file["digest"]) == ROBOT.digest
 
 
 def test_what_sensors_and_actuators_gave(tmp_path):
-    options = {"sensors": fj.Sensors(link_resolution=1e-3, motor_noise=1e-4), "actuators": fj.Actuators(effort=50.0)}
+    options = {
+        "sensors": fj.simulation.Sensors(link_resolution=1e-3, motor_noise=1e-4),
+        "actuators": fj.simulation.Actuators(effort=50.0),
+    }
     start = fj.JointState(*np.zeros((4, 2)))
-    law = fj.MotorPD(ROBOT, [400.0, 40.0])
+    law = fj.control.MotorPD(ROBOT, [400.0, 40.0])
     run = fj.simulate(ROBOT, law, [0.4, -0.3], 0.02, start=start, period=1e-3, check=False, seed=3, **options)
     found = run.to_dataset()
     assert found["command"].dims == ("time", "motor") and found["measured.q"].dims == ("time", "joint")
     assert found.attrs["seed"] == "3" and "motor_noise" in found.attrs["sensors"]
-    fj.write_results(run, tmp_path / "run.nc")
-    assert fj.read_results(tmp_path / "run.nc").identical(found)
-    fj.write_results(run, tmp_path / "run.csv")
+    fj.results.write_results(run, tmp_path / "run.nc")
+    assert fj.results.read_results(tmp_path / "run.nc").identical(found)
+    fj.results.write_results(run, tmp_path / "run.csv")
     header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
     assert header.index("command.1") == len(header) - 2 - 10
-    fj.write_results(run, tmp_path / "run.npz")
+    fj.results.write_results(run, tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:
         assert np.array_equal(file["measured.theta"], run.more["measured.theta"])
 
@@ -134,8 +137,8 @@ def test_two_motors_at_a_joint(two_motors, tmp_path):
     found = two_motors.to_dataset()
     assert found["motor"].values.tolist() == [*NAMES, f"{NAMES[1]}.second"]
     for suffix in ("nc", "csv", "npz"):
-        fj.write_results(two_motors, tmp_path / f"x.{suffix}")
-    assert fj.read_results(tmp_path / "x.nc").identical(found)
+        fj.results.write_results(two_motors, tmp_path / f"x.{suffix}")
+    assert fj.results.read_results(tmp_path / "x.nc").identical(found)
 
 
 def test_units_of_a_pivot_that_slides(pulled):
@@ -148,20 +151,20 @@ def test_units_of_a_pivot_that_slides(pulled):
 
 def test_mistakes(single, tmp_path, monkeypatch):
     with pytest.raises(fj.InputError, match=r"ends in \.nc, \.csv, \.npz, \.parquet"):
-        fj.write_results(single, tmp_path / "x.mat")
+        fj.results.write_results(single, tmp_path / "x.mat")
     with pytest.raises(fj.InputError, match="no such file"):
-        fj.read_results(tmp_path / "x.nc")
+        fj.results.read_results(tmp_path / "x.nc")
     (tmp_path / "text.nc").write_text("no NetCDF")
     with pytest.raises(fj.InputError, match="not a NetCDF file"):
-        fj.read_results(tmp_path / "text.nc")
-    fj.write_results(single, tmp_path / "whole.nc")
+        fj.results.read_results(tmp_path / "text.nc")
+    fj.results.write_results(single, tmp_path / "whole.nc")
     for length in (500, -500):
         (tmp_path / "cut.nc").write_bytes((tmp_path / "whole.nc").read_bytes()[:length])
         with pytest.raises(fj.InputError, match="not a NetCDF file"):
-            fj.read_results(tmp_path / "cut.nc")
+            fj.results.read_results(tmp_path / "cut.nc")
     monkeypatch.setattr(files, "MOST_BYTES", 100)
     with pytest.raises(fj.InputError, match=r"NetCDF holds at most 4 per variable; write \.npz"):
-        fj.write_results(single, tmp_path / "x.nc")
+        fj.results.write_results(single, tmp_path / "x.nc")
 
 
 def test_without_xarray_the_error_says_what_to_install(single, tmp_path, monkeypatch):
@@ -169,7 +172,10 @@ def test_without_xarray_the_error_says_what_to_install(single, tmp_path, monkeyp
     with pytest.raises(fj.InputError, match=r"pip install 'flexjoint\[results\]'"):
         single.to_dataset()
     monkeypatch.setattr(files, "find_spec", lambda name: None)
-    for use in (lambda: fj.write_results(single, tmp_path / "x.nc"), lambda: fj.read_results(tmp_path / "x.nc")):
+    for use in (
+        lambda: fj.results.write_results(single, tmp_path / "x.nc"),
+        lambda: fj.results.read_results(tmp_path / "x.nc"),
+    ):
         with pytest.raises(fj.InputError, match=r"pip install 'flexjoint\[results\]'"):
             use()
 
@@ -178,7 +184,7 @@ def test_a_folder_that_cannot_be_written_to(single, tmp_path, monkeypatch):
     """Refused before anything is computed, or if that cannot be known, with the name that was given."""
     with pytest.raises(OSError, match=r"run\.csv"), monkeypatch.context() as patch:
         patch.setattr("builtins.open", denied)
-        fj.write_results(single, tmp_path / "run.csv")
+        fj.results.write_results(single, tmp_path / "run.csv")
     monkeypatch.setattr(files.os, "access", lambda *_: False)
     with pytest.raises(fj.InputError, match="is not writable; choose another"):
         files.check_results_path(tmp_path / "run.csv")

@@ -25,7 +25,7 @@ def robot_of(*links, **fields):
 
 
 def test_paths_of_a_robot():
-    found = fj.robot_parameters(LWR)
+    found = fj.robot.robot_parameters(LWR)
     assert found["link7.mass"].value == LWR.links[6].mass
     assert np.array_equal(found["joint3.position"].value, LWR.links[2].joint.position)
     assert found["joint2.drive.motor.inertia"].value == 3.05
@@ -38,7 +38,7 @@ def test_paths_of_a_robot():
 
 @pytest.mark.parametrize("robot", [LWR, MIXED, *map(fj.load, fj.builtin_robots())], ids=lambda x: x.name)
 def test_every_number_has_a_path_and_a_unit(robot):
-    found = fj.robot_parameters(robot)
+    found = fj.robot.robot_parameters(robot)
     assert set(scrambled(robot)[1]) <= set(found)
     assert all(parameter.unit for parameter in found.values())
     assert all(len(x.elements) == x.value.size for x in found.values())
@@ -48,7 +48,7 @@ def test_every_number_has_a_path_and_a_unit(robot):
 def test_units_follow_the_kind_of_joint():
     drive = fj.ElasticDrive(1.0, fj.Motor(1.0))
     turning, sliding = (fj.Joint(kind, kind, drive=drive) for kind in ("revolute", "prismatic"))
-    found = fj.robot_parameters(robot_of(fj.Link("a", turning, mass=1.0), fj.Link("b", sliding, mass=1.0)))
+    found = fj.robot.robot_parameters(robot_of(fj.Link("a", turning, mass=1.0), fj.Link("b", sliding, mass=1.0)))
     assert found["revolute.drive.stiffness"].unit == "Nm/rad"
     assert found["prismatic.drive.stiffness"].unit == "N/m"
     assert found["prismatic.drive.motor.inertia"].unit == "kg"
@@ -56,15 +56,15 @@ def test_units_follow_the_kind_of_joint():
 
 
 def test_a_joint_that_does_not_move_has_only_a_place():
-    found = fj.robot_parameters(LWR)
+    found = fj.robot.robot_parameters(LWR)
     assert [path for path in found if path.startswith("tool_mount.")] == ["tool_mount.position"]
     assert len(select(LWR, "joint?.viscous_friction").elements) == LWR.n
 
 
 def test_a_link_and_a_joint_may_share_their_name():
     robot = robot_of(fj.Link("arm", fj.Joint("arm"), mass=2.0))
-    assert fj.robot_parameters(robot)["arm.mass"].value == 2.0
-    assert fj.robot_parameters(robot)["arm.position"].unit == "m"
+    assert fj.robot.robot_parameters(robot)["arm.mass"].value == 2.0
+    assert fj.robot.robot_parameters(robot)["arm.position"].unit == "m"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,10 +98,10 @@ def test_fields_that_are_not_known_yet_are_found():
 
 def test_values_cannot_be_changed():
     with pytest.raises(ValueError, match="read-only"):
-        fj.robot_parameters(LWR)["link7.com"].value[0] = 1.0
+        fj.robot.robot_parameters(LWR)["link7.com"].value[0] = 1.0
     assert not any(select(LWR, x).value.flags.writeable for x in ("link7.mass", "link7.com.x", "*.mass"))
-    fj.robot_parameters(LWR).clear()
-    assert fj.robot_parameters(LWR)
+    fj.robot.robot_parameters(LWR).clear()
+    assert fj.robot.robot_parameters(LWR)
 
 
 # Selection --------------------------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def test_nothing_is_free_twice():
 
 def test_parameters_wants_a_robot():
     with pytest.raises(fj.InputError, match="not str"):
-        fj.robot_parameters("kuka_lwr")
+        fj.robot.robot_parameters("kuka_lwr")
 
 
 # Symbols ----------------------------------------------------------------------------------------------------------

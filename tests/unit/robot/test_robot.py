@@ -43,7 +43,7 @@ NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"kind": "hinge"}, ["'elbow'", "'hinge'", "fixed, prismatic, revolute"]),
+        ({"kind": "hinge"}, ["'elbow'", "'hinge'", "choose one of fixed, ", "prismatic, revolute"]),
         ({"position": (0, math.nan, 0)}, ["position", "'elbow'", "nan", "finite"]),
         ({"position": (0, 0)}, ["position", "'elbow'", "(3,)", "(2,)"]),
         ({"position": "up"}, ["position", "'elbow'", "numbers"]),
@@ -293,17 +293,17 @@ def test_what_a_robot_is_made_of(fields, words):
 @pytest.mark.parametrize(
     ("function", "rest"),
     [
-        (fj.robot_parameters, ()),
-        (fj.deflection_steps, ()),
-        (fj.derivative_orders, ()),
+        (fj.robot.robot_parameters, ()),
+        (fj.dynamics.deflection_steps, ()),
+        (fj.dynamics.derivative_orders, ()),
         (fj.explain_orders, ()),
-        (fj.relative_degree, ()),
-        (fj.chain_length, ()),
-        (fj.standard_parameters, ()),
+        (fj.dynamics.relative_degree, ()),
+        (fj.dynamics.chain_length, ()),
+        (fj.dynamics.standard_parameters, ()),
         (fj.base_parameters, ()),
-        (fj.joint_modes, ([0.0],)),
-        (lambda robot: fj.load_trajectory("{kind = 'rest_to_rest', goal = 1, duration = 1}", robot), ()),
-        (lambda robot: fj.load_stiffness(900, robot), ()),
+        (fj.control.joint_modes, ([0.0],)),
+        (lambda robot: fj.trajectory.load_trajectory("{kind = 'rest_to_rest', goal = 1, duration = 1}", robot), ()),
+        (lambda robot: fj.trajectory.load_stiffness(900, robot), ()),
         (lambda robot: fj.write_robot(robot, "arm.toml"), ()),
     ],
 )

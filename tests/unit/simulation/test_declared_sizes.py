@@ -18,7 +18,7 @@ JOINT = ROBOT.joints[0].name
 
 
 @dataclass(frozen=True, eq=False)
-class Law(fj.Controller):
+class Law(fj.control.Controller):
     """Returns whatever `answer` makes of its measurement."""
 
     answer: Any
@@ -39,7 +39,7 @@ class Law(fj.Controller):
 
 
 @dataclass(frozen=True, eq=False)
-class Watcher(fj.Observer):
+class Watcher(fj.observers.Observer):
     answer: Any
     robot: Any = ROBOT
     period: float = 1e-3
@@ -54,7 +54,7 @@ class Watcher(fj.Observer):
 
 
 @dataclass(frozen=True, eq=False)
-class Timed(fj.TimedObserver):
+class Timed(fj.observers.TimedObserver):
     answer: Any
     robot: Any = ROBOT
     period: float = 1e-3
@@ -113,7 +113,7 @@ def test_a_torque_of_another_size_is_refused(case):
         lambda law: fj.simulate(ROBOT, law, [0.0], 0.01, hold=False, check=False),
         lambda law: fj.simulate(ROBOT, law, [0.0], 0.01, gains=np.empty((3, 0, 1)), check=False),
         lambda law: reference_solution(ROBOT, law, [0.0], 0.01),
-        lambda law: fj.simulate(ROBOT, fj.FaultyActuators(law, 0.5), [0.0], 0.01, check=False),
+        lambda law: fj.simulate(ROBOT, fj.simulation.FaultyActuators(law, 0.5), [0.0], 0.01, check=False),
     ],
     ids=["stability", "stages", "batch", "reference solution", "around"],
 )
@@ -174,14 +174,16 @@ def test_an_observer_of_another_size_is_refused(case):
     with pytest.raises(fj.InputError, match=rf"Watcher\.law .*{message}"):
         simulate(Law(lambda s, m: (s, -m.q)), observers={"watcher": watcher})
     with pytest.raises(fj.InputError, match=rf"Watcher\.law .*{message}"):
-        watcher((np.zeros(2),), fj.Measurement(*np.zeros((5, 1))), np.zeros(1))
+        watcher((np.zeros(2),), fj.observers.Measurement(*np.zeros((5, 1))), np.zeros(1))
 
 
 def test_a_timed_observer_of_another_size_is_refused():
     longer = Timed(lambda s, m: (ca.vertcat(s, 1), {"speed": m.v}))
     message = r"Timed\.step returned state with shape \(3,\); it must have shape \(2,\)"
     with pytest.raises(fj.InputError, match=message):
-        longer.run(np.arange(5) * 1e-3, fj.Measurement(None, np.zeros((5, 1)), None, None, None), np.zeros((5, 1)))
+        longer.run(
+            np.arange(5) * 1e-3, fj.observers.Measurement(None, np.zeros((5, 1)), None, None, None), np.zeros((5, 1))
+        )
     with pytest.raises(fj.InputError, match=message):
         _ = longer.kernel
     with pytest.raises(fj.InputError, match=message):
@@ -239,8 +241,8 @@ def test_a_python_controller_that_writes_into_its_arguments():
         controller.order = 0
         controller.start = lambda reference: (np.zeros(1),)
     start = fj.JointState(*np.full((4, 1), 0.2))
-    for reference in ([0.1], fj.RestToRest([0.0], [1.0], 0.02)):
-        for around in ({}, {"sensors": fj.Sensors(delay=1), "observers": {"watcher": Watcher(watched)}}):
+    for reference in ([0.1], fj.trajectory.RestToRest([0.0], [1.0], 0.02)):
+        for around in ({}, {"sensors": fj.simulation.Sensors(delay=1), "observers": {"watcher": Watcher(watched)}}):
             runs = [fj.simulate(ROBOT, x, reference, 0.02, start=start, **around) for x in (honest, writing)]
             for name in ("q", "v", "theta", "tau", "reference"):
                 assert np.array_equal(getattr(runs[0], name), getattr(runs[1], name)), name

@@ -17,8 +17,8 @@ def wheel(drive=None, limits=(-0.5, 0.3), kind="revolute"):
 
 def thrown(robot, velocity, **options):
     start = fj.JointState([0.0], [velocity], [0.0], [velocity])
-    options = {"period": 1e-4, "start": start, "stops": fj.EndStops(K, C)} | options
-    return fj.simulate(robot, fj.OpenLoop(robot), [0.0], 1.0, **options)
+    options = {"period": 1e-4, "start": start, "stops": fj.simulation.EndStops(K, C)} | options
+    return fj.simulate(robot, fj.control.OpenLoop(robot), [0.0], 1.0, **options)
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,28 @@ def test_leaning_on_a_stop():
     """A motor that pushes on: the spring of the joint and the stop share its torque, at rest."""
     robot = wheel(fj.ElasticDrive(800.0, fj.Motor(0.3, viscous_friction=4.0)))
     run = fj.simulate(
-        robot, fj.OpenLoop(robot), [50.0], 3.0, start=fj.JointState(*np.zeros((4, 1))), stops=fj.EndStops(K, C)
+        robot,
+        fj.control.OpenLoop(robot),
+        [50.0],
+        3.0,
+        start=fj.JointState(*np.zeros((4, 1))),
+        stops=fj.simulation.EndStops(K, C),
     )
     assert run.q[-1, 0] == pytest.approx(0.3 + 50.0 / K, abs=1e-5)
     assert run.theta[-1, 0] - run.q[-1, 0] == pytest.approx(50.0 / 800.0, abs=1e-5)
 
 
 def test_variable_stiffness_against_a_stop():
-    spring = fj.CubicSpring(300.0, 900.0)
+    spring = fj.springs.CubicSpring(300.0, 900.0)
     motor = fj.Motor(0.3, viscous_friction=4.0)
-    robot = wheel(fj.AntagonisticDrive(spring, spring, motor, motor, damping=1.0))
+    robot = wheel(fj.drives.AntagonisticDrive(spring, spring, motor, motor, damping=1.0))
     run = fj.simulate(
-        robot, fj.OpenLoop(robot), [40.0, 20.0], 4.0, start=fj.at_rest(robot, [0.0], 900.0), stops=fj.EndStops(K, C)
+        robot,
+        fj.control.OpenLoop(robot),
+        [40.0, 20.0],
+        4.0,
+        start=fj.simulation.at_rest(robot, [0.0], 900.0),
+        stops=fj.simulation.EndStops(K, C),
     )
     assert run.q[-1, 0] == pytest.approx(0.3 + 60.0 / K, abs=1e-4)
 
@@ -64,14 +74,14 @@ def test_stops_need_short_steps():
     """ω = √(k/I) = 2.8/h: the limit of Runge-Kutta, h = 0.56 ms here."""
     robot = wheel()
     with pytest.raises(fj.InputError, match=r"unstable against the stops.*'axis'.* at most 0.000566 s") as caught:
-        thrown(robot, 1.0, period=1e-3, stops=fj.EndStops(5e6))
+        thrown(robot, 1.0, period=1e-3, stops=fj.simulation.EndStops(5e6))
     assert np.sqrt(8) / np.sqrt(5e6 / INERTIA) == pytest.approx(0.000566, rel=1e-3)
-    thrown(robot, 1.0, period=5e-4, stops=fj.EndStops(5e6))
+    thrown(robot, 1.0, period=5e-4, stops=fj.simulation.EndStops(5e6))
     assert "check=False" in str(caught.value)
 
 
 ARM = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
-LAW = fj.MotorPD(ARM, [400.0, 40.0])
+LAW = fj.control.MotorPD(ARM, [400.0, 40.0])
 
 
 def test_a_payload_taken_up_on_the_way():

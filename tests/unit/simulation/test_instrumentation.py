@@ -12,10 +12,10 @@ from flexjoint.simulation.loop_kernel import Blocking
 from support.noise import by_integers
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
-PD = fj.MotorPD(ROBOT, [100.0, 5.0])
+PD = fj.control.MotorPD(ROBOT, [100.0, 5.0])
 GOAL = np.array([0.4, -0.3])
 REST = fj.JointState(*np.zeros((4, 2)))
-SENSORS = fj.Sensors(
+SENSORS = fj.simulation.Sensors(
     link_resolution=(1e-4, 3e-4),
     motor_resolution=2e-5,
     link_noise=5e-4,
@@ -23,14 +23,14 @@ SENSORS = fj.Sensors(
     velocity_noise=2e-3,
     torque_noise=0.1,
 )
-ACTUATORS = fj.Actuators(effort=(25.0, 30.0), bandwidth=(400.0, np.inf), delay=2)
-ESTIMATOR = fj.VelocityEstimator(ROBOT, fj.FilteredDerivative(1e-3, 300.0))
+ACTUATORS = fj.simulation.Actuators(effort=(25.0, 30.0), bandwidth=(400.0, np.inf), delay=2)
+ESTIMATOR = fj.observers.VelocityEstimator(ROBOT, fj.observers.FilteredDerivative(1e-3, 300.0))
 EVERYTHING = {
     "sensors": SENSORS,
-    "actuators": fj.Actuators(effort=25.0, bandwidth=400.0, delay=1),
+    "actuators": fj.simulation.Actuators(effort=25.0, bandwidth=400.0, delay=1),
     "estimator": ESTIMATOR,
-    "observers": {"other": fj.VelocityEstimator(ROBOT, fj.KalmanDifferentiator(1e-3, 1e-3, 10.0))},
-    "stops": fj.EndStops(2e3, 0.3),
+    "observers": {"other": fj.observers.VelocityEstimator(ROBOT, fj.observers.KalmanDifferentiator(1e-3, 1e-3, 10.0))},
+    "stops": fj.simulation.EndStops(2e3, 0.3),
     "seed": 11,
 }
 
@@ -93,7 +93,7 @@ def test_noise_and_encoders():
 
 def test_delay_and_sample_rate():
     """Every third period a sample, seen four periods later; velocities are differences of samples."""
-    sensors = fj.Sensors(link_resolution=1e-5, velocities="differenced", every=3, delay=4)
+    sensors = fj.simulation.Sensors(link_resolution=1e-5, velocities="differenced", every=3, delay=4)
     result = run(sensors=sensors)
     taken = 3 * ((np.arange(61) - 4) // 3)  # the sample that is seen
     before = np.maximum(taken, 0)
@@ -122,15 +122,18 @@ def test_actuators():
 
 def test_effort_limits_of_the_robot():
     tight = with_limits(fj.Limits(effort=3.0), fj.Limits())
-    result = run(robot=tight, actuators=fj.Actuators())
+    result = run(robot=tight, actuators=fj.simulation.Actuators())
     assert np.max(np.abs(result.tau[:, 0])) == 3.0
     assert np.array_equal(result.tau[:, 1], result.more["command"][:, 1])
 
 
 @pytest.mark.parametrize("kind", ["filtered", "kalman"])
 def test_an_estimator_feeds_the_law(kind):
-    own = {"filtered": fj.FilteredDerivative(1e-3, 300.0), "kalman": fj.KalmanDifferentiator(1e-3, 1e-3, 10.0)}[kind]
-    result = run(sensors=SENSORS, estimator=fj.VelocityEstimator(ROBOT, own))
+    own = {
+        "filtered": fj.observers.FilteredDerivative(1e-3, 300.0),
+        "kalman": fj.observers.KalmanDifferentiator(1e-3, 1e-3, 10.0),
+    }[kind]
+    result = run(sensors=SENSORS, estimator=fj.observers.VelocityEstimator(ROBOT, own))
     state = own.start(result.more["measured.theta"][0], result.theta_v[0])
     for k, x in enumerate(result.more["measured.theta"][1:], 1):
         state, _ = own(state, x)
@@ -143,15 +146,15 @@ def test_observers_look_on():
     plain, watched = run(sensors=SENSORS), run(sensors=SENSORS, observers={"rate": ESTIMATOR})
     assert same(plain, run(sensors=SENSORS))
     assert all(np.array_equal(x, arrays(watched)[name]) for name, x in arrays(plain).items())
-    measured = [watched.more[f"measured.{x}"] for x in fj.Measurement._fields]
-    state, outputs = ESTIMATOR.start(fj.Measurement(*(x[0] for x in measured)))
+    measured = [watched.more[f"measured.{x}"] for x in fj.observers.Measurement._fields]
+    state, outputs = ESTIMATOR.start(fj.observers.Measurement(*(x[0] for x in measured)))
     assert np.array_equal(outputs["v"], watched.more["rate.v"][0])
     for k in range(1, 61):
-        state, outputs = ESTIMATOR(state, fj.Measurement(*(x[k] for x in measured)), watched.tau[k - 1])
+        state, outputs = ESTIMATOR(state, fj.observers.Measurement(*(x[k] for x in measured)), watched.tau[k - 1])
         assert np.allclose(outputs["v"], watched.more["rate.v"][k], rtol=0, atol=1e-9)
 
 
-class Balance(fj.Observer):
+class Balance(fj.observers.Observer):
     """What remains of B_1 θ_1'' = τ_1 − τ_e1: needs the torque of the period that is over."""
 
     robot, period, memory, outputs = ROBOT, 1e-3, (1, 1), {"rest": 1}
@@ -194,12 +197,12 @@ def test_an_observer_that_is_not_finite_is_noticed():
 
 def test_an_effort_limit_bounds_no_pivot():
     """20 Nm of the joint say nothing of the force on the lever's arm; the other motors are bounded."""
-    lever = fj.LeverDrive(1e5, 0.1, 0.03, 0.15, fj.Motor(0.5), fj.Motor(2.0))
+    lever = fj.drives.LeverDrive(1e5, 0.1, 0.03, 0.15, fj.Motor(0.5), fj.Motor(2.0))
     robot = with_limits(*[fj.Limits(effort=20.0)] * 2).with_drives([lever, fj.load("vsa_3r").joints[0].drive])
     assert robot.motor_efforts == (20.0, 20.0, np.inf, 20.0)
-    start = fj.at_rest(robot, np.zeros(2), 1000.0)
-    options = {"start": start, "actuators": fj.Actuators(), "check": False}
-    found = fj.simulate(robot, fj.OpenLoop(robot), np.full(4, 30.0), 0.002, **options)
+    start = fj.simulation.at_rest(robot, np.zeros(2), 1000.0)
+    options = {"start": start, "actuators": fj.simulation.Actuators(), "check": False}
+    found = fj.simulate(robot, fj.control.OpenLoop(robot), np.full(4, 30.0), 0.002, **options)
     assert found.tau[0].tolist() == [20.0, 20.0, 30.0, 20.0]
 
 
@@ -240,7 +243,7 @@ def test_a_python_controller_sees_the_same():
 def test_a_run_that_diverges_keeps_what_it_had():
     gains = np.stack([PD.gains] * 5)
     gains[3, 0] = [-4e5, 400.0]
-    options = EVERYTHING | {"actuators": fj.Actuators(np.inf, 400.0, 1), "stops": None}
+    options = EVERYTHING | {"actuators": fj.simulation.Actuators(np.inf, 400.0, 1), "stops": None}
     with pytest.warns(UserWarning, match="1 of 5 runs diverged; joint 'link1_joint' left all bounds"):
         batch = run(gains=gains, duration=0.2, **options)
     end = batch.periods[3]
@@ -253,25 +256,25 @@ def test_a_run_that_diverges_keeps_what_it_had():
 
 def test_too_much_delay_is_refused_before_the_run():
     """The growth that is announced is that of the run."""
-    sensors = fj.Sensors(delay=6, every=2)
+    sensors = fj.simulation.Sensors(delay=6, every=2)
     with pytest.raises(fj.InputError, match=r"with its sensors.* the loop is unstable.* lower the gains") as caught:
         run(sensors=sensors, check=True)
     rate = float(str(caught.value).split("grows at ")[1].split("/s")[0])
-    state = fj.at_rest(ROBOT, GOAL)
+    state = fj.simulation.at_rest(ROBOT, GOAL)
     result = run(sensors=sensors, start=state._replace(q=state.q + 1e-9), duration=2.0)
     size = np.max(np.abs(result.q - GOAL), axis=1)
     largest = [np.max(size[k : k + 200]) for k in (1100, 1600)]
     assert np.log(largest[1] / largest[0]) / 0.5 == pytest.approx(rate, rel=0.1)
-    run(sensors=fj.Sensors(delay=1), check=True)
+    run(sensors=fj.simulation.Sensors(delay=1), check=True)
 
 
 def test_tables(tmp_path):
     result = run(**EVERYTHING | {"stops": None})
-    fj.write_results(result, tmp_path / "run.csv")
+    fj.results.write_results(result, tmp_path / "run.csv")
     header, *lines = (tmp_path / "run.csv").read_text().splitlines()
     table = np.loadtxt(lines, delimiter=",")
     assert np.array_equal(table[:, header.split(",").index("estimator.v.2")], result.more["estimator.v"][:, 1])
-    fj.write_results(result, tmp_path / "run.npz")
+    fj.results.write_results(result, tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as data:
         assert np.array_equal(data["measured.tau_e"], result.more["measured.tau_e"])
 
@@ -279,16 +282,16 @@ def test_tables(tmp_path):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: fj.Sensors(link_noise=-1.0), "link_noise is -1.0"),
-        (lambda: fj.Sensors(every=0), "every is 0"),
-        (lambda: fj.Sensors(delay=0.5), "delay is 0.5"),
-        (lambda: fj.Sensors(velocities="guessed"), "velocities is 'guessed'"),
-        (lambda: fj.Actuators(effort=0.0), "effort is 0.0"),
-        (lambda: fj.Actuators(bandwidth="fast"), "bandwidth is 'fast'"),
-        (lambda: fj.EndStops(-1.0), "stiffness is -1.0"),
-        (lambda: run(sensors=fj.Sensors(link_noise=[1e-4] * 3)), "link_noise has 3 numbers"),
-        (lambda: run(actuators=fj.Actuators([1.0, 2.0, 3.0])), "effort has 3 numbers"),
-        (lambda: run(stops=fj.EndStops(1e4)), "no joint of 'arm' has position limits"),
+        (lambda: fj.simulation.Sensors(link_noise=-1.0), "link_noise is -1.0"),
+        (lambda: fj.simulation.Sensors(every=0), "every is 0"),
+        (lambda: fj.simulation.Sensors(delay=0.5), "delay is 0.5"),
+        (lambda: fj.simulation.Sensors(velocities="guessed"), "velocities is 'guessed'"),
+        (lambda: fj.simulation.Actuators(effort=0.0), "effort is 0.0"),
+        (lambda: fj.simulation.Actuators(bandwidth="fast"), "bandwidth is 'fast'"),
+        (lambda: fj.simulation.EndStops(-1.0), "stiffness is -1.0"),
+        (lambda: run(sensors=fj.simulation.Sensors(link_noise=[1e-4] * 3)), "link_noise has 3 numbers"),
+        (lambda: run(actuators=fj.simulation.Actuators([1.0, 2.0, 3.0])), "effort has 3 numbers"),
+        (lambda: run(stops=fj.simulation.EndStops(1e4)), "no joint of 'arm' has position limits"),
         (lambda: run(sensors=ACTUATORS), r"sensors must be Sensors\("),
         (lambda: run(observers={"rate": PD}), "observer 'rate' must be an Observer"),
         (lambda: run(estimator=ESTIMATOR, period=2e-3), "observer 'estimator' was made for 0.001 s"),
@@ -297,7 +300,7 @@ def test_tables(tmp_path):
         (lambda: run(sensors=SENSORS, row=0.5), "row is 0.5"),
         (lambda: run(changes={"link2.mass": 3.0}), r"changes\['link2.mass'\] is 3.0; give \(time, value\)"),
         (lambda: run(changes={"link9.mass": (0.1, 3.0)}), "no parameter 'link9.mass'"),
-        (lambda: fj.VelocityEstimator(ROBOT, 3.0), "filter is 3.0"),
+        (lambda: fj.observers.VelocityEstimator(ROBOT, 3.0), "filter is 3.0"),
     ],
 )
 def test_what_is_refused(make, message):

@@ -44,7 +44,7 @@ def test_order_of_convergence(integrator):
     errors = []
     for substeps in (20, 40, 80):  # at 160 the error of Runge-Kutta, 2e-13, is that of SciPy's solution
         options = {"period": 0.02, "start": start, "integrator": integrator, "substeps": substeps, "check": False}
-        run = fj.simulate(MIXED, fj.OpenLoop(MIXED), tau, 0.1, **options)
+        run = fj.simulate(MIXED, fj.control.OpenLoop(MIXED), tau, 0.1, **options)
         errors.append(np.linalg.norm(np.array([run.q[-1], run.theta[-1]]) - wanted))
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert abs(orders[-1] - ORDERS[integrator]) < 0.06
@@ -57,8 +57,8 @@ def test_elastic_7R_against_adaptive_steps():
     The phase of its fastest mode alone is off by ω (ωh)⁴/120 · 1 s: 3e-8 rad of 0.01 at h = 10 µs.
     """
     start, tau = thrown(LWR, deflection=0.01), fj.gravity_torque(LWR, np.zeros(7))
-    run = fj.simulate(LWR, fj.OpenLoop(LWR), tau, 1.0, period=0.01, substeps=4000, start=start, check=False)
-    wanted = fj.reference_solution(LWR, fj.OpenLoop(LWR), tau, 1.0, period=0.01, start=start)
+    run = fj.simulate(LWR, fj.control.OpenLoop(LWR), tau, 1.0, period=0.01, substeps=4000, start=start, check=False)
+    wanted = fj.simulation.reference_solution(LWR, fj.control.OpenLoop(LWR), tau, 1.0, period=0.01, start=start)
     assert np.max(np.abs(wanted.q[5] - exact(LWR, start, tau, 0.05)[0])) < 1e-10
     assert np.max(np.abs(run.q - wanted.q)) < 1e-9
     assert np.max(np.abs(run.theta - wanted.theta)) < 1e-9
@@ -68,7 +68,9 @@ def test_elastic_7R_against_adaptive_steps():
 def test_radau_with_the_compiled_jacobian():
     start, tau = thrown(MIXED), np.zeros(3)
     explicit, implicit = (
-        fj.reference_solution(MIXED, fj.OpenLoop(MIXED), tau, 0.05, period=0.01, start=start, method=m, tolerance=1e-11)
+        fj.simulation.reference_solution(
+            MIXED, fj.control.OpenLoop(MIXED), tau, 0.05, period=0.01, start=start, method=m, tolerance=1e-11
+        )
         for m in ("DOP853", "Radau")
     )
     assert np.max(np.abs(implicit.q - explicit.q)) < 1e-9
@@ -87,7 +89,14 @@ def test_energy_over_ten_seconds():
     worst = {}
     for integrator in ("midpoint", "runge_kutta"):
         run = fj.simulate(
-            LWR, fj.OpenLoop(LWR), np.zeros(7), 10.0, period=2e-4, start=start, integrator=integrator, check=False
+            LWR,
+            fj.control.OpenLoop(LWR),
+            np.zeros(7),
+            10.0,
+            period=2e-4,
+            start=start,
+            integrator=integrator,
+            check=False,
         )
         exchanged = np.ptp(fj.kinetic_energy(LWR, run.q, run.v))
         worst[integrator] = np.max(np.abs(energy(LWR, run) - energy(LWR, run)[0])) / exchanged
@@ -106,7 +115,7 @@ def test_motor_and_wheel():
     robot = oscillator(fj.ElasticDrive(80.0, fj.Motor(0.3)))
     omega = np.sqrt(80.0 * (1 / 0.2 + 1 / 0.3))
     start = fj.JointState([0.3], [0.0], [-0.2], [0.0])
-    run = fj.simulate(robot, fj.OpenLoop(robot), [0.0], 1.0, period=1e-3, start=start)
+    run = fj.simulate(robot, fj.control.OpenLoop(robot), [0.0], 1.0, period=1e-3, start=start)
     assert np.allclose(run.theta[:, 0] - run.q[:, 0], -0.5 * np.cos(omega * run.t), atol=1e-7, rtol=0)
     assert np.allclose(0.2 * run.q + 0.3 * run.theta, 0.0, atol=1e-13)
 
@@ -118,7 +127,7 @@ def test_contact_as_a_function_of_time_and_state():
     def contact(t, state):
         return {"wheel": fj.spatial.ca.vertcat(0, 0, 0, 0, 0, 3.0 * t - 5.0 * state.q)}
 
-    run = fj.simulate(robot, fj.OpenLoop(robot), [0.0], 2.0, period=1e-3, contact=contact)
+    run = fj.simulate(robot, fj.control.OpenLoop(robot), [0.0], 2.0, period=1e-3, contact=contact)
     omega = np.sqrt(5.0 / 0.2)
     wanted = 3.0 / 5.0 * (run.t - np.sin(omega * run.t) / omega)
     assert np.allclose(run.q[:, 0], wanted, atol=1e-9, rtol=0)

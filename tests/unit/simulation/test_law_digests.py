@@ -14,7 +14,7 @@ LINK = ROBOT.links[-1].name
 FACTOR = 1.0
 
 
-class Law(fj.Controller):
+class Law(fj.control.Controller):
     order = 0
 
     def __init__(self, gain=50.0):
@@ -51,14 +51,14 @@ def test_the_same_law_has_one_kernel():
 
 def test_only_code_of_flexjoint_has_a_place_on_disk():
     assert isinstance(code_of(Law()), LawDigest) and ClosedLoop(ROBOT, Law(), 1e-3).key is None
-    assert isinstance(code_of(fj.FaultyActuators(Law(), period=1e-3)), LawDigest)
-    own = fj.FeedforwardPD(ROBOT, [1.0, 1.0])
+    assert isinstance(code_of(fj.simulation.FaultyActuators(Law(), period=1e-3)), LawDigest)
+    own = fj.control.FeedforwardPD(ROBOT, [1.0, 1.0])
     assert ClosedLoop(ROBOT, own, 1e-3).key
     assert ClosedLoop(ROBOT, own, 1e-3, contact=DigestedContact(ROBOT, push)).key is None
 
 
 def test_thresholds_count_to_the_last_digit():
     """Arrays within a dictionary too, whose repr has eight digits."""
-    residual = fj.JointTorqueResidual(ROBOT, 50.0, 50.0)
-    one, other = (fj.Detector(residual, {"link": np.array([x, 2.0])}) for x in (1.0, 1.0 + 1e-12))
+    residual = fj.observers.JointTorqueResidual(ROBOT, 50.0, 50.0)
+    one, other = (fj.observers.Detector(residual, {"link": np.array([x, 2.0])}) for x in (1.0, 1.0 + 1e-12))
     assert code_of(one) != code_of(other)

@@ -12,7 +12,9 @@ from flexjoint.spatial import ca, sx
 from support.rotors import with_random_rotors
 
 MOTORS = [fj.Motor(0.5, 0.3), fj.Motor(0.8, 0.2, 0.4, 0.5)]
-PAIR = fj.AntagonisticDrive(fj.CubicSpring(300.0, 900.0), fj.CubicSpring(200.0, 1500.0), *MOTORS, damping=0.5)
+PAIR = fj.drives.AntagonisticDrive(
+    fj.springs.CubicSpring(300.0, 900.0), fj.springs.CubicSpring(200.0, 1500.0), *MOTORS, damping=0.5
+)
 LINKS = fj.random_robot(3, 21, prismatic=0.3, friction=True)
 TREE = fj.random_robot(4, 22, tree=True, fixed=0.4, prismatic=0.25)
 PLANTS = {
@@ -52,7 +54,7 @@ def test_order_of_convergence(robot, integrator):
     wanted, errors = exact(robot, start, tau, 0.1), []
     for substeps in (20, 40):
         options = {"period": 0.02, "start": start, "integrator": integrator, "substeps": substeps, "check": False}
-        run = fj.simulate(robot, fj.OpenLoop(robot), tau, 0.1, **options)
+        run = fj.simulate(robot, fj.control.OpenLoop(robot), tau, 0.1, **options)
         errors.append(np.linalg.norm(np.concatenate([run.q[-1], run.theta[-1]]) - wanted))
     assert abs(np.log2(errors[0] / errors[1]) - ORDERS[integrator]) < 0.15
     assert errors[0] < 1e-3
@@ -61,7 +63,7 @@ def test_order_of_convergence(robot, integrator):
 @pytest.mark.parametrize("robot", PLANTS.values(), ids=PLANTS.keys())
 def test_adaptive_steps(robot):
     start, tau = thrown(robot), np.linspace(-0.5, 0.5, robot.motor_count)
-    run = fj.reference_solution(robot, fj.OpenLoop(robot), tau, 0.05, period=0.01, start=start)
+    run = fj.simulation.reference_solution(robot, fj.control.OpenLoop(robot), tau, 0.05, period=0.01, start=start)
     assert np.max(np.abs(np.append(run.q[-1], run.theta[-1]) - exact(robot, start, tau, 0.05))) < 1e-10
 
 
@@ -89,17 +91,17 @@ def test_equations_of_an_implicit_step(robot):
 
 def test_rest_is_an_equilibrium():
     q = np.array([0.3, -0.2, 0.5])
-    state = fj.at_rest(VARIABLE, q, 900.0)
+    state = fj.simulation.at_rest(VARIABLE, q, 900.0)
     phi = state.theta - q[list(VARIABLE.motor_joints)]
     torques = np.append(fj.gravity_torque(VARIABLE, q), 0.0)
     torques[[0, 3]] = [PAIR.springs[k].torque(phi[3 * k]) for k in (0, 1)]
     assert np.max(np.abs(np.concatenate(fj.forward_dynamics(VARIABLE, *state, torques)))) < 1e-10
     assert 300 + 3 * 900 * phi[0] ** 2 + 200 + 3 * 1500 * phi[3] ** 2 == pytest.approx(900.0, rel=1e-12)
-    run = fj.simulate(VARIABLE, fj.OpenLoop(VARIABLE), torques, 0.1, start=state, check=False)
+    run = fj.simulate(VARIABLE, fj.control.OpenLoop(VARIABLE), torques, 0.1, start=state, check=False)
     assert np.max(np.abs(run.q - q)) < 1e-10
 
 
-class Drawn(fj.Controller):
+class Drawn(fj.control.Controller):
     """PD control of links and stiffness in the simplest way: a law whose reference is wider than the robot."""
 
     robot, gains, order = VARIABLE, np.empty((0, 3)), 0
@@ -120,7 +122,7 @@ def test_a_reference_of_motion_and_stiffness():
     """The run begins at rest with the stiffness asked for; batches and resumed runs have the same bits."""
     goal = np.array([0.1, 0.05, -0.1, 800.0])
     run = fj.simulate(VARIABLE, DRAWN, goal, 0.1)
-    assert np.array_equal(run.theta[0], fj.at_rest(VARIABLE, goal[:3], 800.0).theta)
+    assert np.array_equal(run.theta[0], fj.simulation.at_rest(VARIABLE, goal[:3], 800.0).theta)
     assert (run.q.shape, run.theta.shape, run.tau.shape, run.reference.shape) == ((101, 3), *[(101, 4)] * 3)
     starts = fj.JointState(*(np.stack([x[0], x[50], x[20]]) for x in run.states))
     batch = fj.simulate(VARIABLE, DRAWN, goal, 0.1, start=starts, check=False)
@@ -132,19 +134,21 @@ def test_a_reference_of_motion_and_stiffness():
 
 
 def test_names_of_motors(tmp_path):
-    start = fj.at_rest(VARIABLE, np.zeros(3), 900.0)
-    run = fj.simulate(VARIABLE, fj.OpenLoop(VARIABLE), np.zeros(4), 0.01, start=start)
-    fj.write_results(run, tmp_path / "run.csv")
+    start = fj.simulation.at_rest(VARIABLE, np.zeros(3), 900.0)
+    run = fj.simulate(VARIABLE, fj.control.OpenLoop(VARIABLE), np.zeros(4), 0.01, start=start)
+    fj.results.write_results(run, tmp_path / "run.csv")
     header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
     assert len(header) == 1 + 2 * 3 + 3 * 4 + 4
     assert header[10] == "theta.link1_joint.second [rad]"
 
 
 def test_sensors_and_actuators_of_more_motors_than_joints():
-    sensors = fj.Sensors(link_resolution=1e-4, motor_noise=[1e-4, 0.0, 1e-4], velocity_noise=[1e-3, 0.0, 0.0])
-    start = fj.at_rest(VARIABLE, np.zeros(3), 900.0)
+    sensors = fj.simulation.Sensors(
+        link_resolution=1e-4, motor_noise=[1e-4, 0.0, 1e-4], velocity_noise=[1e-3, 0.0, 0.0]
+    )
+    start = fj.simulation.at_rest(VARIABLE, np.zeros(3), 900.0)
     batch = start._replace(q=np.zeros((2, 3)))
-    actuators = fj.Actuators([5.0, 6.0, 7.0, 8.0], delay=1)
+    actuators = fj.simulation.Actuators([5.0, 6.0, 7.0, 8.0], delay=1)
     options = {"start": batch, "sensors": sensors, "actuators": actuators, "check": False}
     run = fj.simulate(VARIABLE, DRAWN, [0.1, 0.05, -0.1, 800.0], 0.05, **options)
     assert run.more["measured.theta"].shape == (2, 51, 4)
@@ -154,18 +158,21 @@ def test_sensors_and_actuators_of_more_motors_than_joints():
 
 
 def test_a_motor_that_flies_off_is_named_by_its_joint():
-    start = fj.at_rest(VARIABLE, np.zeros(3), 900.0)
+    start = fj.simulation.at_rest(VARIABLE, np.zeros(3), 900.0)
     with pytest.warns(UserWarning, match="joint 'link1_joint' left all bounds"):
-        run = fj.simulate(VARIABLE, fj.OpenLoop(VARIABLE), [0.0, 0.0, 0.0, 1e9], 1.0, start=start, check=False)
+        run = fj.simulate(VARIABLE, fj.control.OpenLoop(VARIABLE), [0.0, 0.0, 0.0, 1e9], 1.0, start=start, check=False)
     assert run.diverged
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((VARIABLE, fj.OpenLoop(VARIABLE), np.zeros(4)), "'link1_joint' has two motors.*give a start"),
-        ((VARIABLE, fj.OpenLoop(VARIABLE), np.zeros(3)), r"reference has shape \(3,\).*a goal \(4,\)"),
-        ((VARIABLE, fj.MotorPD(VARIABLE.rigid(), [1.0, 1.0]), np.zeros(3)), "3 joints and 3 motors, the robot 3 and 4"),
+        ((VARIABLE, fj.control.OpenLoop(VARIABLE), np.zeros(4)), "'link1_joint' has two motors.*give a start"),
+        ((VARIABLE, fj.control.OpenLoop(VARIABLE), np.zeros(3)), r"reference has shape \(3,\).*a goal \(4,\)"),
+        (
+            (VARIABLE, fj.control.MotorPD(VARIABLE.rigid(), [1.0, 1.0]), np.zeros(3)),
+            "3 joints and 3 motors, the robot 3 and 4",
+        ),
         ((VARIABLE, DRAWN, [0.0, 0.0, 0.0, 100.0]), "cannot have the stiffness 100"),
     ],
 )
@@ -177,20 +184,20 @@ def test_what_is_refused(arguments, message):
 @pytest.mark.parametrize("stiffness", ["soft", [1.0, 2.0], -5.0, np.nan])
 def test_stiffness_at_rest(stiffness):
     with pytest.raises(fj.InputError, match="at_rest: stiffness is"):
-        fj.at_rest(VARIABLE, np.zeros(3), stiffness)
+        fj.simulation.at_rest(VARIABLE, np.zeros(3), stiffness)
 
 
 def test_too_long_a_step_with_rotors():
     with pytest.raises(fj.InputError, match=r"unstable at rest.* a period of at most"):
-        fj.simulate(COMPLETE, fj.OpenLoop(COMPLETE), np.zeros(4), 1.0, period=0.2)
+        fj.simulate(COMPLETE, fj.control.OpenLoop(COMPLETE), np.zeros(4), 1.0, period=0.2)
 
 
 def test_motors_that_feel_each_other():
     """A lever: Runge-Kutta takes it, the implicit step refuses it by name."""
-    lever = fj.LeverDrive(3e4, 0.1, 0.02, 0.3, *MOTORS)
+    lever = fj.drives.LeverDrive(3e4, 0.1, 0.02, 0.3, *MOTORS)
     robot = fj.random_robot(1, 4, prismatic=0.0).with_drives([lever])
     start = fj.JointState([0.1], [0.0], [0.12, 0.01], [0.0, 0.0])
-    run = fj.simulate(robot, fj.OpenLoop(robot), [0.5, 0.01], 0.05, start=start)
+    run = fj.simulate(robot, fj.control.OpenLoop(robot), [0.5, 0.01], 0.05, start=start)
     assert np.max(np.abs(np.append(run.q[-1], run.theta[-1]) - exact(robot, start, np.array([0.5, 0.01]), 0.05))) < 1e-8
     with pytest.raises(fj.InputError, match=r"midpoint: the motors of joint '.*' feel each other"):
-        fj.simulate(robot, fj.OpenLoop(robot), [0.0, 0.0], 0.05, start=start, integrator="midpoint")
+        fj.simulate(robot, fj.control.OpenLoop(robot), [0.0, 0.0], 0.05, start=start, integrator="midpoint")

@@ -19,7 +19,7 @@ drive = {kind = "elastic", stiffness = 1000, motor_inertia = 1}
 """,
     "one",
 )
-PD = fj.MotorPD(ROBOT, [10.0, 1.0])
+PD = fj.control.MotorPD(ROBOT, [10.0, 1.0])
 
 
 def run(controller, reference=(0.1,), duration=0.005, **options):
@@ -33,7 +33,7 @@ def returning(value):
 @pytest.mark.parametrize(
     "controller, message",
     [
-        (fj.MotorPD, r"controller is the class MotorPD; make one, such as MotorPD\(robot"),
+        (fj.control.MotorPD, r"controller is the class MotorPD; make one, such as MotorPD\(robot"),
         ("motor_pd", r"controller is 'motor_pd'; give a controller such as MotorPD"),
         (None, "controller is None; give"),
         (

@@ -11,7 +11,7 @@ from flexjoint.simulation import closed_loop, loop_kernel as loops
 from flexjoint.simulation.closed_loop import ClosedLoop
 
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
-PD = fj.MotorPD(ROBOT, [400.0, 40.0])
+PD = fj.control.MotorPD(ROBOT, [400.0, 40.0])
 GOAL = np.array([0.4, -0.3])
 REST = fj.JointState(*np.zeros((4, 2)))
 ARRAYS = ("q", "v", "theta", "theta_v", "tau")
@@ -58,9 +58,11 @@ def test_same_bits_in_other_blocks(monkeypatch):
     assert same(whole, run(duration=0.053))
 
 
-@pytest.mark.parametrize("controller", [PD, fj.FeedbackLinearization(ROBOT, fj.gains_from_poles([-9.0] * 4), 1e-3)])
+@pytest.mark.parametrize(
+    "controller", [PD, fj.control.FeedbackLinearization(ROBOT, fj.control.gains_from_poles([-9.0] * 4), 1e-3)]
+)
 def test_same_bits_when_resumed(controller):
-    trajectory = fj.RestToRest([0.0, 0.0], GOAL, 0.05)
+    trajectory = fj.trajectory.RestToRest([0.0, 0.0], GOAL, 0.05)
     whole = run(controller=controller, reference=trajectory)
     first = run(controller=controller, reference=trajectory, duration=0.023)
     second = run(controller=controller, reference=trajectory, start=first, duration=0.027)
@@ -71,8 +73,8 @@ def test_same_bits_when_resumed(controller):
 
 def test_resumed_under_another_controller():
     """Its memory is another one; from the last state a run begins anew."""
-    law = fj.FeedbackLinearization(ROBOT, fj.gains_from_poles([-9.0] * 4), 1e-3)
-    motion = fj.RestToRest([0.0, 0.0], GOAL, 0.05)
+    law = fj.control.FeedbackLinearization(ROBOT, fj.control.gains_from_poles([-9.0] * 4), 1e-3)
+    motion = fj.trajectory.RestToRest([0.0, 0.0], GOAL, 0.05)
     first = run(controller=PD, reference=motion, duration=0.01)
     with pytest.raises(fj.InputError, match="another controller, MotorPD, whose memory does not suit FeedbackLin"):
         run(controller=law, reference=motion, start=first, duration=0.01)
@@ -80,19 +82,19 @@ def test_resumed_under_another_controller():
 
 
 def test_resumed_on_a_robot_with_other_motors():
-    lever = fj.LeverDrive(1e4, 0.1, 0.03, 0.15, fj.Motor(0.5), fj.Motor(2.0))
+    lever = fj.drives.LeverDrive(1e4, 0.1, 0.03, 0.15, fj.Motor(0.5), fj.Motor(2.0))
     other = ROBOT.with_drives([lever, ROBOT.joints[1].drive])
     with pytest.raises(fj.InputError, match="another number of joints or motors"):
-        fj.simulate(other, fj.OpenLoop(other), np.zeros(3), 0.01, start=run(duration=0.01))
+        fj.simulate(other, fj.control.OpenLoop(other), np.zeros(3), 0.01, start=run(duration=0.01))
 
 
 def test_resumed_with_slower_actuators():
     """What was asked for before goes on while a command is on its way, and a lag begins there."""
     first = run(duration=0.01)
-    late = run(start=first, duration=0.01, actuators=fj.Actuators(delay=3))
+    late = run(start=first, duration=0.01, actuators=fj.simulation.Actuators(delay=3))
     assert np.array_equal(late.tau[:3], first.tau[[-1, -1, -1]])
     assert np.array_equal(late.tau[3:], late.more["command"][:-3])
-    lagging = run(start=first, duration=0.01, actuators=fj.Actuators(bandwidth=100.0))
+    lagging = run(start=first, duration=0.01, actuators=fj.simulation.Actuators(bandwidth=100.0))
     wanted, x = lagging.more["command"][0], 100.0 * 1e-3
     assert np.allclose(lagging.tau[0], wanted + (first.tau[-1] - wanted) * (1 - np.exp(-x)) / x, rtol=1e-12)
 
@@ -105,7 +107,9 @@ def test_gains_and_parameters_for_each_row():
     batch = run(gains=gains, free={path: stiffness[:, 0]})
     for k in range(2):
         drive = fj.ElasticDrive(float(stiffness[k, 0]), ROBOT.joints[0].drive.motor)
-        alone = run(robot=ROBOT.with_drives([drive, ROBOT.joints[1].drive]), controller=fj.MotorPD(ROBOT, gains[k]))
+        alone = run(
+            robot=ROBOT.with_drives([drive, ROBOT.joints[1].drive]), controller=fj.control.MotorPD(ROBOT, gains[k])
+        )
         assert np.allclose(batch.q[k], alone.q, rtol=0, atol=1e-12)
     assert np.max(np.abs(batch.q[0] - batch.q[1])) > 1e-3
 
@@ -115,6 +119,62 @@ def test_a_python_function_as_controller():
         return state, PD((), reference, measurement)[1]
 
     assert np.allclose(run(controller=law).q, run().q, rtol=0, atol=1e-13)
+
+
+def test_a_python_controller_gets_the_time():
+    times = []
+
+    def law(t, state, reference, measurement):
+        times.append(t)
+        return state, np.zeros(2)
+
+    first = run(controller=law, duration=0.02)
+    assert times == first.t.tolist() and type(times[0]) is float
+    second = run(controller=law, duration=0.01, start=first)
+    assert times[21:] == second.t.tolist() and times[21] == 0.02
+
+
+def test_what_a_python_controller_keeps_does_not_change():
+    """Measurements and references of earlier periods are as they were."""
+    kept = []
+
+    def law(t, state, reference, measurement):
+        kept.append((reference, measurement, [reference.copy(), *(x.copy() for x in measurement)]))
+        return state, PD((), reference, measurement)[1]
+
+    run(controller=law, reference=fj.trajectory.RestToRest([0.0, 0.0], GOAL, 0.05))
+    for reference, measurement, before in kept:
+        assert all(np.array_equal(x, y) for x, y in zip((reference, *measurement), before))
+
+
+def test_a_python_controller_of_a_batch():
+    """One law for all rows, which may return one torque for all; as many threads as one likes."""
+    many = starts(70)
+
+    def law(t, state, reference, measurement):
+        assert measurement.q.shape == (70, 2)
+        return state, PD((), np.broadcast_to(reference, (70, 3, 2)).swapaxes(0, 1), measurement)[1]
+
+    whole = run(controller=law, start=many)
+    assert same(whole, run(controller=law, start=many, threads=2))
+    assert np.allclose(whole.q, run(start=many).q, rtol=0, atol=1e-13)
+    still = run(controller=lambda t, state, reference, measurement: (state, np.ones(2)), start=many)
+    assert np.array_equal(still.tau, np.ones((70, 51, 2)))
+    with pytest.raises(fj.InputError, match=r"torque has shape \(3, 2\) at t = 0 s; it must be \(70, 2\) or \(2,\)"):
+        run(controller=lambda t, state, reference, measurement: (state, np.ones((3, 2))), start=many)
+
+
+def test_a_python_controller_sees_the_whole_batch_of_parameters():
+    """From the first period on, also where only parameters differ from row to row."""
+    shapes = set()
+
+    def law(t, state, reference, measurement):
+        shapes.add(measurement.q.shape)
+        return state, np.zeros(2)
+
+    path = f"{ROBOT.joints[0].name}.drive.stiffness"
+    batch = run(controller=law, free={path: np.array([300.0, 400.0, 500.0])})
+    assert shapes == {(3, 2)} and batch.q.shape == (3, 51, 2)
 
 
 def test_a_python_controller_with_any_state():
@@ -180,7 +240,7 @@ def test_a_run_that_diverges_stops_and_leaves_the_others_alone():
         ({"hold": False, "substeps": 2}, "hold=False takes one step"),
         ({"reference": [0.0, 0.0, 0.0]}, r"reference has shape \(3,\)"),
         ({"reference": [np.nan, 0.0]}, "reference is .*finite"),
-        ({"reference": fj.RestToRest([0.0], [1.0], 1.0)}, "moves 1 joints"),
+        ({"reference": fj.trajectory.RestToRest([0.0], [1.0], 1.0)}, "moves 1 joints"),
         ({"start": 3.0}, "start must be a JointState"),
         ({"start": fj.JointState(*np.full((4, 2), np.inf))}, r"start\.q"),
         ({"start": fj.JointState(*np.zeros((4, 3)))}, r"start\.q has shape \(3,\)"),
@@ -190,7 +250,10 @@ def test_a_run_that_diverges_stops_and_leaves_the_others_alone():
         ({"gains": np.ones((3, 2))}, "gains"),
         ({"contact": lambda t, state: None}, "contact gave None; it must return wrenches"),
         ({"contact": lambda t, state: {"link1": [0.0] * 3}}, r"contact returned the wrench on 'link1' .*\(3,\)"),
-        ({"observers": [fj.VelocityEstimator(ROBOT, fj.FilteredDerivative(1e-3, 50.0))]}, "observers must be named"),
+        (
+            {"observers": [fj.observers.VelocityEstimator(ROBOT, fj.observers.FilteredDerivative(1e-3, 50.0))]},
+            "observers must be named",
+        ),
     ],
 )
 def test_what_is_refused(changes, message):
@@ -199,7 +262,7 @@ def test_what_is_refused(changes, message):
 
 
 def test_another_period_than_the_controllers():
-    law = fj.FeedbackLinearization(ROBOT, fj.gains_from_poles([-9.0] * 4), 1e-3)
+    law = fj.control.FeedbackLinearization(ROBOT, fj.control.gains_from_poles([-9.0] * 4), 1e-3)
     with pytest.raises(fj.InputError, match=r"period is 0.002 s, but the controller was made for 0.001 s"):
         run(controller=law, period=2e-3)
 
@@ -210,10 +273,10 @@ def test_the_loop_is_one_kernel():
 
 
 def test_other_gains_need_no_other_kernel(tmp_path, monkeypatch):
-    setups = [ClosedLoop(ROBOT, fj.MotorPD(ROBOT, [k, k]), 1e-3) for k in (1.0, 2.0)]
+    setups = [ClosedLoop(ROBOT, fj.control.MotorPD(ROBOT, [k, k]), 1e-3) for k in (1.0, 2.0)]
     assert setups[0] == setups[1]
     assert loops.loop_kernel(setups[0], loops.SINGLE) is loops.loop_kernel(setups[1], loops.SINGLE)
-    others = [ClosedLoop(ROBOT, fj.FeedforwardPD(ROBOT, PD.gains), 1e-3), ClosedLoop(ROBOT, PD, 2e-3)]
+    others = [ClosedLoop(ROBOT, fj.control.FeedforwardPD(ROBOT, PD.gains), 1e-3), ClosedLoop(ROBOT, PD, 2e-3)]
     assert len({x.key for x in (*setups, *others)}) == 3
     monkeypatch.setenv("FLEXJOINT_CACHE", str(tmp_path))
     loops.loop_kernel.cache_clear()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation.closed_loop import ClosedLoop
+from flexjoint.simulation.closed_loop import Change, ClosedLoop, RunParameters
 from flexjoint.simulation.step_limit import (
     ADDED,
     SAFE,
@@ -20,7 +20,7 @@ from flexjoint.simulation.step_limit import (
 )
 
 ROBOT = fj.random_robot(3, 5, prismatic=0.0, elastic=1.0, name="arm")
-LAW = fj.FeedforwardPD(ROBOT, [40.0, 4.0])
+LAW = fj.control.FeedforwardPD(ROBOT, [40.0, 4.0])
 NAMES = [joint.name for joint in ROBOT.joints]
 PATHS = tuple(f"{name}.drive.stiffness" for name in NAMES)
 NOMINAL = np.array([joint.drive.stiffness for joint in ROBOT.joints])
@@ -28,7 +28,7 @@ Q = np.array([0.3, -0.4, 0.5])
 
 
 def poses(*q):
-    return fj.JointState(*map(np.stack, zip(*(fj.at_rest(ROBOT, x) for x in q))))
+    return fj.JointState(*map(np.stack, zip(*(fj.simulation.at_rest(ROBOT, x) for x in q))))
 
 
 def with_stiffness(values):
@@ -41,7 +41,7 @@ def stiff_samples():
 
 
 def fastest(values, q=Q):
-    return fj.joint_modes(with_stiffness(values), q).frequencies[-1]
+    return fj.control.joint_modes(with_stiffness(values), q).frequencies[-1]
 
 
 def test_runge_kutta_limits_are_those_of_each_robot():
@@ -49,7 +49,7 @@ def test_runge_kutta_limits_are_those_of_each_robot():
     h = 3.2 / min(fastest(x) for x in values[:3])
     found = step_limits(ClosedLoop(ROBOT, LAW, h), PATHS, values, poses(Q))
     assert found.joint.tolist() == [0, 1, 2, -1] and np.isinf(found.longest[3])
-    expected = [fj.runge_kutta_limit(with_stiffness(x), Q) for x in values[:3]]
+    expected = [fj.control.runge_kutta_limit(with_stiffness(x), Q) for x in values[:3]]
     assert found.longest[:3] == pytest.approx(expected, rel=0.01)
 
 
@@ -57,11 +57,11 @@ def test_runge_kutta_limits_are_those_of_each_robot():
 @pytest.mark.parametrize("side", [0.98, 1.02])
 def test_the_limit_lies_where_the_textbook_has_it(integrator, limit, side):
     frictionless = ROBOT.with_drives([fj.ElasticDrive(x.drive.stiffness, fj.Motor(0.5)) for x in ROBOT.joints])
-    omega = fj.joint_modes(frictionless, Q).frequencies[-1]
-    law = fj.FeedforwardPD(frictionless, [40.0, 4.0])
+    omega = fj.control.joint_modes(frictionless, Q).frequencies[-1]
+    law = fj.control.FeedforwardPD(frictionless, [40.0, 4.0])
     for substeps in (1, 3):
         setup = ClosedLoop(frictionless, law, side * substeps * limit / omega, integrator, substeps)
-        start = fj.at_rest(frictionless, Q)
+        start = fj.simulation.at_rest(frictionless, Q)
         found = step_limits(setup, PATHS[:1], NOMINAL[None, :1], fj.JointState(*(x[None] for x in start)))
         assert bool(found.failed[0]) == (side > 1)
         if side > 1:
@@ -83,9 +83,9 @@ def test_a_stiff_friction_limits_too():
     path = f"{NAMES[1]}.drive.motor.viscous_friction"
     motor = fj.Motor(0.5, viscous_friction=1.0)
     robot = ROBOT.with_drives([fj.ElasticDrive(x.drive.stiffness, motor) for x in ROBOT.joints])
-    start = fj.at_rest(robot, Q)
+    start = fj.simulation.at_rest(robot, Q)
     frictions = np.array([[1.0], [2.7 * 0.5 / 1e-3], [2.9 * 0.5 / 1e-3]])
-    setup = ClosedLoop(robot, fj.FeedforwardPD(robot, [40.0, 4.0]), 1e-3)
+    setup = ClosedLoop(robot, fj.control.FeedforwardPD(robot, [40.0, 4.0]), 1e-3)
     found = step_limits(setup, [path], frictions, fj.JointState(*(x[None] for x in start)))
     assert found.joint.tolist() == [-1, -1, 1]
 
@@ -130,13 +130,13 @@ def test_bounds_are_bounds(integrator, damping):
 # In simulate ------------------------------------------------------------------------------------------------------
 
 STEP = 2.5 / fastest(NOMINAL)  # stable for the robot as it is
-JOINT = NAMES[int(np.argmax(np.abs(fj.joint_modes(ROBOT, Q).links[-1])))]
+JOINT = NAMES[int(np.argmax(np.abs(fj.control.joint_modes(ROBOT, Q).links[-1])))]
 PATH = f"{JOINT}.drive.stiffness"
-BATCH = {PATH: fj.robot_parameters(ROBOT)[PATH].value * np.array([0.9, 1.6])}
+BATCH = {PATH: fj.robot.robot_parameters(ROBOT)[PATH].value * np.array([0.9, 1.6])}
 
 
 def run(**options):
-    return fj.simulate(ROBOT, LAW, Q, 5 * STEP, period=STEP, start=fj.at_rest(ROBOT, Q), **options)
+    return fj.simulate(ROBOT, LAW, Q, 5 * STEP, period=STEP, start=fj.simulation.at_rest(ROBOT, Q), **options)
 
 
 def test_a_batch_with_a_robot_too_stiff_is_refused():
@@ -150,21 +150,25 @@ def test_a_batch_with_a_robot_too_stiff_is_refused():
         run(check="some")
 
 
+STIFFNESS = "*.drive.stiffness"
+
+
 @pytest.mark.parametrize(
-    ("names", "values", "what"),
+    ("names", "free", "changed", "what"),
     [
-        ({"free": (PATH,), "substeps": 2}, [BATCH[PATH]], None),
-        ({"free": (PATH,)}, [BATCH[PATH][1]], "with the parameters given: it is stable up to"),
-        ({"changes": (PATH,)}, [np.array(2.0), BATCH[PATH][1]], "with the parameters given: it is stable up to"),
-        ({"free": (PATH,), "changes": (PATH,)}, [BATCH[PATH][0], np.array(2.0), BATCH[PATH]], "in 1 of 2 runs"),
-        ({"free": (PATH,), "changes": (PATH,)}, [BATCH[PATH][0], np.array(2.0), BATCH[PATH][0]], None),
-        ({"free": ("*.drive.stiffness", "gravity")}, [np.stack([NOMINAL, 1.7 * NOMINAL]), np.zeros(3)], "1 of 2 runs"),
-        ({"free": ("*.drive.stiffness", "gravity")}, [NOMINAL, np.zeros(3)], None),
+        ({"free": (PATH,), "substeps": 2}, [BATCH[PATH]], [], None),
+        ({"free": (PATH,)}, [BATCH[PATH][1]], [], "with the parameters given: it is stable up to"),
+        ({"changes": (PATH,)}, [], [BATCH[PATH][1]], "with the parameters given: it is stable up to"),
+        ({"free": (PATH,), "changes": (PATH,)}, [BATCH[PATH][0]], [BATCH[PATH]], "in 1 of 2 runs"),
+        ({"free": (PATH,), "changes": (PATH,)}, [BATCH[PATH][0]], [BATCH[PATH][0]], None),
+        ({"free": (STIFFNESS, "gravity")}, [np.stack([NOMINAL, 1.7 * NOMINAL]), np.zeros(3)], [], "1 of 2 runs"),
+        ({"free": (STIFFNESS, "gravity")}, [NOMINAL, np.zeros(3)], [], None),
     ],
 )
-def test_which_parameters_are_checked(names, values, what):
-    setup = ClosedLoop(ROBOT, LAW, STEP, **names)
+def test_which_parameters_are_checked(names, free, changed, what):
+    loop = ClosedLoop(ROBOT, LAW, STEP, **names)
+    parameters = RunParameters(LAW.gains, free, [Change(np.array(2.0), x) for x in changed])
     if what is None:
-        return check_steps(setup, values, fj.at_rest(ROBOT, Q))
+        return check_steps(loop, parameters, fj.simulation.at_rest(ROBOT, Q))
     with pytest.raises(fj.InputError, match=f"is too long for joint '.*' .*{what}"):
-        check_steps(setup, values, fj.at_rest(ROBOT, Q))
+        check_steps(loop, parameters, fj.simulation.at_rest(ROBOT, Q))

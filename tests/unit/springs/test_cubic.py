@@ -6,7 +6,7 @@ import pytest
 import flexjoint as fj
 from support.springs import inverse
 
-CUBIC = fj.CubicSpring(900.0, 4.0e4)
+CUBIC = fj.springs.CubicSpring(900.0, 4.0e4)
 
 
 @pytest.mark.parametrize("tau", [1e-300, 1e-12, 1e-3, 1.0, 37.0, 1e4, 1e9])

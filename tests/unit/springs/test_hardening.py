@@ -5,7 +5,7 @@ import numpy as np
 import flexjoint as fj
 from support.springs import inverse
 
-TAN = fj.HardeningSpring(700.0, 0.2)
+TAN = fj.springs.HardeningSpring(700.0, 0.2)
 
 
 def test_large_torques_stay_inside_the_stop():

@@ -9,7 +9,7 @@ from scipy.integrate import quad
 import flexjoint as fj
 
 POINTS = ((0.0, 0.01, 0.03, 0.1), (500.0, 400.0, 2000.0, 1500.0))
-PIECES = fj.PiecewiseSpring(*POINTS)
+PIECES = fj.springs.PiecewiseSpring(*POINTS)
 
 
 def test_piecewise_torque_is_the_integral_of_the_stiffness():

@@ -12,11 +12,18 @@ from flexjoint import springs
 from flexjoint.springs import SPRINGS, Spring
 from support.springs import inverse
 
-CUBIC = fj.CubicSpring(900.0, 4.0e4)
-TAN = fj.HardeningSpring(700.0, 0.2)
+CUBIC = fj.springs.CubicSpring(900.0, 4.0e4)
+TAN = fj.springs.HardeningSpring(700.0, 0.2)
 POINTS = ((0.0, 0.01, 0.03, 0.1), (500.0, 400.0, 2000.0, 1500.0))
-PIECES = fj.PiecewiseSpring(*POINTS)
-LAWS = [fj.LinearSpring(1234.5), CUBIC, fj.CubicSpring(50.0, 0.0), TAN, PIECES, fj.PiecewiseSpring([0], [80])]
+PIECES = fj.springs.PiecewiseSpring(*POINTS)
+LAWS = [
+    fj.springs.LinearSpring(1234.5),
+    CUBIC,
+    fj.springs.CubicSpring(50.0, 0.0),
+    TAN,
+    PIECES,
+    fj.springs.PiecewiseSpring([0], [80]),
+]
 
 
 def each(laws=LAWS):
@@ -32,7 +39,7 @@ def test_torques_by_hand():
     assert np.allclose(TAN.curve(phi).torque, 700 * c * np.tan(phi / c), rtol=1e-14)
     assert np.allclose(TAN.curve(phi).stiffness, 700 / np.cos(phi / c) ** 2, rtol=1e-13)
     assert np.allclose(TAN.curve(phi).slope, 1400 / c * np.tan(phi / c) / np.cos(phi / c) ** 2, rtol=1e-13)
-    assert np.allclose(fj.LinearSpring(3.0).curve(phi), [3 * phi, 3 + 0 * phi, 0 * phi], rtol=1e-15)
+    assert np.allclose(fj.springs.LinearSpring(3.0).curve(phi), [3 * phi, 3 + 0 * phi, 0 * phi], rtol=1e-15)
 
 
 @each()
@@ -53,10 +60,10 @@ def test_the_inverse_undoes_the_law(spring):
     assert np.allclose(found, phi, rtol=1e-14, atol=0)
 
 
-TABLE = fj.TabulatedSpring((-0.2, -0.07, 0.0, 0.1, 0.25, 0.3), (-25.0, -7.0, 0.0, 9.0, 30.0, 40.0))
+TABLE = fj.springs.TabulatedSpring((-0.2, -0.07, 0.0, 0.1, 0.25, 0.3), (-25.0, -7.0, 0.0, 9.0, 30.0, 40.0))
 
 
-@each([*LAWS, fj.QuadraticSpring(90.0, 40.0), fj.ExponentialSpring(90.0, 3.0), TABLE])
+@each([*LAWS, fj.springs.QuadraticSpring(90.0, 40.0), fj.springs.ExponentialSpring(90.0, 3.0), TABLE])
 def test_the_slope_of_the_inverse_is_that_of_the_law(spring):
     """dφ/dτ = 1/k by automatic differentiation, at rest and where pieces meet too."""
     places = {0.0, 0.05, -0.05, *getattr(spring, "deflections", (0.0,))}
@@ -70,7 +77,10 @@ def test_the_slope_of_the_inverse_is_that_of_the_law(spring):
 def test_springs_that_stiffen_on_one_side(sign):
     """Quadratic and exponential torques by hand, mirrored if the sign is; the inverse to rounding of its terms."""
     phi = np.linspace(-0.2, 0.2, 41)
-    quadratic, exponential = fj.QuadraticSpring(300.0, sign * 1200.0), fj.ExponentialSpring(300.0, sign * 6.0)
+    quadratic, exponential = (
+        fj.springs.QuadraticSpring(300.0, sign * 1200.0),
+        fj.springs.ExponentialSpring(300.0, sign * 6.0),
+    )
     assert np.allclose(quadratic.curve(phi).torque, 300 * phi + sign * 600 * phi**2, rtol=1e-14)
     assert np.allclose(quadratic.curve(phi).stiffness, 300 + sign * 1200 * phi, rtol=1e-14)
     assert np.allclose(quadratic.curve(phi).slope, sign * 1200, rtol=1e-14)
@@ -86,23 +96,23 @@ def test_springs_that_stiffen_on_one_side(sign):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: fj.LinearSpring(0.0), ["LinearSpring", "stiffness is 0", "positive"]),
-        (lambda: fj.CubicSpring(-3.0, 1.0), ["CubicSpring", "stiffness is -3", "positive"]),
-        (lambda: fj.CubicSpring(3.0, -1.0), ["CubicSpring", "cubic is -1", "not be negative"]),
-        (lambda: fj.CubicSpring(3.0, math.nan), ["cubic is nan", "finite"]),
-        (lambda: fj.HardeningSpring(math.inf, 1.0), ["HardeningSpring", "inf", "finite"]),
-        (lambda: fj.HardeningSpring(3.0, 0.0), ["limit is 0", "positive"]),
-        (lambda: fj.HardeningSpring("hard", 1.0), ["'hard'", "finite number"]),
-        (lambda: fj.PiecewiseSpring([0.0, 0.1], [1.0]), ["2 deflections and 1 stiffnesses"]),
-        (lambda: fj.PiecewiseSpring([], []), ["0 deflections"]),
-        (lambda: fj.PiecewiseSpring([0.1, 0.2], [1.0, 1.0]), ["[0.1, 0.2]", "start at 0"]),
-        (lambda: fj.PiecewiseSpring([0.0, 0.2, 0.2], [1.0, 1.0, 2.0]), ["increase"]),
-        (lambda: fj.PiecewiseSpring([0.0, 0.2], [1.0, 0.0]), ["a stiffness is 0", "positive"]),
-        (lambda: fj.PiecewiseSpring([0.0, 0.2], [1.0, math.nan]), ["stiffnesses", "nan", "finite"]),
-        (lambda: fj.QuadraticSpring(0.0, 1.0), ["QuadraticSpring", "stiffness is 0", "positive"]),
-        (lambda: fj.QuadraticSpring(1.0, 0.0), ["slope is 0", "LinearSpring"]),
-        (lambda: fj.ExponentialSpring(1.0, math.inf), ["ExponentialSpring", "rate is inf", "finite"]),
-        (lambda: fj.PiecewiseSpring("ab", "cd"), ["deflections", "'ab'"]),
+        (lambda: fj.springs.LinearSpring(0.0), ["LinearSpring", "stiffness is 0", "positive"]),
+        (lambda: fj.springs.CubicSpring(-3.0, 1.0), ["CubicSpring", "stiffness is -3", "positive"]),
+        (lambda: fj.springs.CubicSpring(3.0, -1.0), ["CubicSpring", "cubic is -1", "not be negative"]),
+        (lambda: fj.springs.CubicSpring(3.0, math.nan), ["cubic is nan", "finite"]),
+        (lambda: fj.springs.HardeningSpring(math.inf, 1.0), ["HardeningSpring", "inf", "finite"]),
+        (lambda: fj.springs.HardeningSpring(3.0, 0.0), ["limit is 0", "positive"]),
+        (lambda: fj.springs.HardeningSpring("hard", 1.0), ["'hard'", "finite number"]),
+        (lambda: fj.springs.PiecewiseSpring([0.0, 0.1], [1.0]), ["2 deflections and 1 stiffnesses"]),
+        (lambda: fj.springs.PiecewiseSpring([], []), ["0 deflections"]),
+        (lambda: fj.springs.PiecewiseSpring([0.1, 0.2], [1.0, 1.0]), ["[0.1, 0.2]", "start at 0"]),
+        (lambda: fj.springs.PiecewiseSpring([0.0, 0.2, 0.2], [1.0, 1.0, 2.0]), ["increase"]),
+        (lambda: fj.springs.PiecewiseSpring([0.0, 0.2], [1.0, 0.0]), ["a stiffness is 0", "positive"]),
+        (lambda: fj.springs.PiecewiseSpring([0.0, 0.2], [1.0, math.nan]), ["stiffnesses", "nan", "finite"]),
+        (lambda: fj.springs.QuadraticSpring(0.0, 1.0), ["QuadraticSpring", "stiffness is 0", "positive"]),
+        (lambda: fj.springs.QuadraticSpring(1.0, 0.0), ["slope is 0", "LinearSpring"]),
+        (lambda: fj.springs.ExponentialSpring(1.0, math.inf), ["ExponentialSpring", "rate is inf", "finite"]),
+        (lambda: fj.springs.PiecewiseSpring("ab", "cd"), ["deflections", "'ab'"]),
     ],
 )
 def test_refused(make, words):
@@ -167,7 +177,11 @@ class Searched(Spring):
 
 @pytest.mark.parametrize(
     "spring",
-    [fj.CubicSpring(100.0, 4000.0), fj.HardeningSpring(100.0, 0.3), fj.PiecewiseSpring((0.0, 0.1), (50.0, 500.0))],
+    [
+        fj.springs.CubicSpring(100.0, 4000.0),
+        fj.springs.HardeningSpring(100.0, 0.3),
+        fj.springs.PiecewiseSpring((0.0, 0.1), (50.0, 500.0)),
+    ],
 )
 def test_an_inverse_that_a_law_does_not_tell_is_found(spring):
     """... with the deflection, its derivatives and the motor torque of the closed inverse; beyond its reach nothing."""
@@ -178,7 +192,7 @@ def test_an_inverse_that_a_law_does_not_tell_is_found(spring):
     for ours, expected in zip(fj.motor_motion(found, *stack), fj.motor_motion(told, *stack)):
         np.testing.assert_allclose(ours, expected, rtol=1e-13, atol=1e-13)
     with pytest.raises(fj.NonFiniteError):
-        fj.motor_motion(on_a_joint(Searched(fj.LinearSpring(1.0))), *np.full((5, 1), 50.0))
+        fj.motor_motion(on_a_joint(Searched(fj.springs.LinearSpring(1.0))), *np.full((5, 1), 50.0))
 
 
 def test_the_inverse_of_a_law_of_ones_own_is_tried():
@@ -200,10 +214,19 @@ def test_robots_with_other_laws_are_other_robots():
 
         return Quintic(10.0)
 
-    laws = [100.0, fj.LinearSpring(100.0), fj.CubicSpring(100.0, 0.0), CUBIC, TAN, PIECES, quintic(3), quintic(7)]
+    laws = [
+        100.0,
+        fj.springs.LinearSpring(100.0),
+        fj.springs.CubicSpring(100.0, 0.0),
+        CUBIC,
+        TAN,
+        PIECES,
+        quintic(3),
+        quintic(7),
+    ]
     assert len({on_a_joint(law) for law in laws}) == len(laws)
     assert on_a_joint(quintic(5)) == on_a_joint(Quintic(10.0))
-    assert on_a_joint(fj.CubicSpring(1, 2)) == on_a_joint(fj.CubicSpring(1.0, 2.0))
+    assert on_a_joint(fj.springs.CubicSpring(1, 2)) == on_a_joint(fj.springs.CubicSpring(1.0, 2.0))
 
 
 # Files ------------------------------------------------------------------------------------------------------------
@@ -217,7 +240,7 @@ def test_every_law_has_a_name_in_files():
 @each()
 def test_files_hold_laws(spring, tmp_path):
     fj.write_robot(on_a_joint(spring), tmp_path / "robot.toml")
-    again = fj.read_robot(tmp_path / "robot.toml")
+    again = fj.formats.read_robot(tmp_path / "robot.toml")
     assert again == on_a_joint(spring)
     assert again.joints[0].drive.spring == spring
 
@@ -237,7 +260,7 @@ def test_bad_laws_in_files(spring, words, tmp_path):
     drive = f'{{kind="elastic", motor_inertia=1, spring={spring}}}'
     path.write_text(f'name="r"\nconvention="frames"\n[[link]]\nname="a"\ndrive={drive}\n')
     with pytest.raises(fj.RobotError) as error:
-        fj.read_robot(path)
+        fj.formats.read_robot(path)
     for word in words:
         assert word in str(error.value)
 
@@ -259,7 +282,7 @@ def test_a_registered_law_has_a_form_in_files(tmp_path):
                 return self.k * (ca.exp(phi) - ca.exp(-phi))
 
         fj.write_robot(on_a_joint(Sinh(7.0)), tmp_path / "robot.toml")
-        assert fj.read_robot(tmp_path / "robot.toml").joints[0].drive.spring == Sinh(7.0)
+        assert fj.formats.read_robot(tmp_path / "robot.toml").joints[0].drive.spring == Sinh(7.0)
 
         class Further(Sinh):
             reach = 3.0

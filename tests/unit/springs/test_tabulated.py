@@ -21,7 +21,7 @@ each = pytest.mark.parametrize("phi, tau", TABLES.values(), ids=TABLES.keys())
 
 @each
 def test_it_is_the_spline_through_the_points(phi, tau):
-    spring, curve = fj.TabulatedSpring(phi, tau), CubicSpline(phi, tau)
+    spring, curve = fj.springs.TabulatedSpring(phi, tau), CubicSpline(phi, tau)
     x = np.concatenate([np.linspace(phi[0], phi[-1], 2001), phi])
     found = [spring.curve(x).torque, *(evaluated(lambda y, k=k: spring.gradients(y, 3)[k], x) for k in range(3))]
     for k, ours in enumerate(found[:3]):
@@ -34,7 +34,7 @@ def test_it_is_the_spline_through_the_points(phi, tau):
 @each
 def test_the_inverse_is_found_in_the_steps_counted(phi, tau):
     """To rounding, at 10⁵ torques; with one step less it is not, so that the count means something."""
-    spring, curve = fj.TabulatedSpring(phi, tau), CubicSpline(phi, tau)
+    spring, curve = fj.springs.TabulatedSpring(phi, tau), CubicSpline(phi, tau)
     asked = np.concatenate([np.linspace(tau[0], tau[-1], 100_000), tau])
     found = evaluated(spring.deflection, asked)
     noise = 8 * np.finfo(float).eps * np.max(abs(tau)) / curve(found, 1) + 4 * np.finfo(float).eps
@@ -43,13 +43,13 @@ def test_the_inverse_is_found_in_the_steps_counted(phi, tau):
         exact = brentq(lambda x: curve(x) - t, phi[0], phi[-1], xtol=1e-15)  # noqa: B023
         assert evaluated(spring.deflection, t) == pytest.approx(exact, abs=1e-13)
     assert 2 <= spring.steps <= 8
-    fewer = fj.TabulatedSpring(phi, tau)
+    fewer = fj.springs.TabulatedSpring(phi, tau)
     object.__setattr__(fewer, "steps", 1)
     assert np.max(abs(curve(evaluated(fewer.deflection, asked)) - asked)) > 1e-4
 
 
 def test_nothing_beyond_the_points():
-    spring = fj.TabulatedSpring(PHI, 300 * PHI)
+    spring = fj.springs.TabulatedSpring(PHI, 300 * PHI)
     assert np.all(np.isnan(spring.curve([-0.51, 0.5001]).torque))
     assert np.all(np.isnan(evaluated(spring.deflection, [-150.1, 150.1])))
     assert spring.reach == 0.5
@@ -60,14 +60,14 @@ def test_a_fit_of_noisy_values_increases():
     phi = rng.uniform(-0.5, 0.5, 400)
     law = lambda x: 300 * x + 900 * x**3  # noqa: E731
     noisy = law(phi) + 8 * rng.normal(size=400)
-    spring = fj.TabulatedSpring.fit(phi, noisy, points=9)
+    spring = fj.springs.TabulatedSpring.fit(phi, noisy, points=9)
     x = np.linspace(-0.48, 0.48, 200)
     assert np.all(spring.curve(x).stiffness > 0)
     assert np.max(abs(spring.curve(x).torque - law(x))) < 5.0
     order = np.argsort(phi)
     with pytest.raises(fj.RobotError, match=r"must increase.*TabulatedSpring\.fit"):
-        fj.TabulatedSpring(phi[order], noisy[order])
-    exact = fj.TabulatedSpring.fit(phi, law(phi), points=6)
+        fj.springs.TabulatedSpring(phi[order], noisy[order])
+    exact = fj.springs.TabulatedSpring.fit(phi, law(phi), points=6)
     assert np.allclose(exact.curve(x).torque, law(x), atol=1e-9)
 
 
@@ -84,7 +84,7 @@ def test_a_fit_of_noisy_values_increases():
 )
 def test_what_is_refused(phi, tau, words):
     with pytest.raises(fj.RobotError, match=words):
-        fj.TabulatedSpring(phi, tau)
+        fj.springs.TabulatedSpring(phi, tau)
 
 
 def test_an_elastic_joint_with_points_of_a_cubic_is_that_with_the_cubic():
@@ -93,28 +93,30 @@ def test_an_elastic_joint_with_points_of_a_cubic_is_that_with_the_cubic():
     robot = fj.random_robot(2, 3)
     rng = np.random.default_rng(1)
     stack = 0.3 * rng.normal(size=(5, 50, 2))
-    spring = fj.TabulatedSpring(x, 300 * x + 900 * x**3)
+    spring = fj.springs.TabulatedSpring(x, 300 * x + 900 * x**3)
     found, expected = (
         fj.inverse_dynamics(robot.with_drives([fj.ElasticDrive(law, motor)] * 2), *stack)
-        for law in (spring, fj.CubicSpring(300.0, 900.0))
+        for law in (spring, fj.springs.CubicSpring(300.0, 900.0))
     )
     assert np.allclose(found, expected, rtol=1e-11, atol=1e-11)
 
 
 def test_torques_may_be_free():
     x = np.linspace(-0.6, 0.6, 5)
-    drive = fj.ElasticDrive(fj.TabulatedSpring(x, 300 * x), fj.Motor(1.0))
+    drive = fj.ElasticDrive(fj.springs.TabulatedSpring(x, 300 * x), fj.Motor(1.0))
     arm = fj.Robot("arm", (fj.Link("arm", fj.Joint("elbow", drive=drive), mass=1.0, inertia=np.eye(3)),))
     kernel = fj.compile(fj.motor_motion, arm, free=("elbow.drive.stiffness.torques",))
     state = [np.array([0.3]), *np.zeros((4, 1))]
     tau = 200 * x + 900 * x**3
-    expected = fj.motor_motion(arm.with_drives([fj.ElasticDrive(fj.TabulatedSpring(x, tau), fj.Motor(1.0))]), *state)
+    expected = fj.motor_motion(
+        arm.with_drives([fj.ElasticDrive(fj.springs.TabulatedSpring(x, tau), fj.Motor(1.0))]), *state
+    )
     assert np.allclose(kernel(*state, tau).deflection, expected.deflection, rtol=1e-13)
 
 
 def test_all_numbers_but_its_deflections_may_be_free():
     x = np.linspace(-0.6, 0.6, 5)
-    drive = fj.ElasticDrive(fj.TabulatedSpring(x, 300 * x), fj.Motor(1.0))
+    drive = fj.ElasticDrive(fj.springs.TabulatedSpring(x, 300 * x), fj.Motor(1.0))
     arm = fj.Robot(
         "arm", (fj.Link("arm", fj.Joint("elbow", drive=drive), mass=1.0, com=[0.1, 0, 0], inertia=np.eye(3)),)
     )
@@ -127,5 +129,5 @@ def test_all_numbers_but_its_deflections_may_be_free():
 
 def test_it_is_written_as_sx():
     phi = ca.SX.sym("phi")
-    spring = fj.TabulatedSpring(PHI, 300 * PHI)
+    spring = fj.springs.TabulatedSpring(PHI, 300 * PHI)
     assert ca.symvar(spring.torque(phi))[0].name() == "phi"

@@ -115,6 +115,6 @@ MAKERS = {
     "partial of a partial": lambda gain: functools.partial(functools.partial(scaled, np.array([gain, 1.0])), state=()),
     "recursive": recursive,
     "kernel": with_kernel,
-    "controller of flexjoint inside": lambda gain: Data(Pair(1.0, 1.0), law=fj.MotorPD(ROBOT, [gain, 1.0])),
+    "controller of flexjoint inside": lambda gain: Data(Pair(1.0, 1.0), law=fj.control.MotorPD(ROBOT, [gain, 1.0])),
     "generator of numbers": lambda gain: Data(Pair(1.0, 1.0), law=np.random.default_rng(int(gain))),
 }

@@ -20,8 +20,8 @@ from flexjoint.studies.variation import Variations
 
 module = import_module("flexjoint.studies.monte_carlo")
 ROBOT = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
-LAW = fj.FeedforwardPD(ROBOT, [400.0, 40.0])
-MOTION = fj.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
+LAW = fj.control.FeedforwardPD(ROBOT, [400.0, 40.0])
+MOTION = fj.trajectory.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
 VARY = {"*.drive.stiffness": "10%", "payload": "0..3"}
 STIFFNESS = f"{ROBOT.joints[0].name}.drive.stiffness"
 ARRAYS = module.ARRAYS
@@ -29,7 +29,7 @@ ARRAYS = module.ARRAYS
 
 def study(samples=40, **changes):
     options = {"vary": VARY, "seed": 7, "threads": 1, "period": 1e-3, "check": False}
-    return fj.monte_carlo(ROBOT, LAW, MOTION, 0.06, samples=samples, **options | changes)
+    return fj.studies.monte_carlo(ROBOT, LAW, MOTION, 0.06, samples=samples, **options | changes)
 
 
 def same(a, b, rows=slice(None)):
@@ -62,7 +62,7 @@ def test_a_sample_is_a_single_run(whole, sample):
 
 
 def test_noise_is_that_of_the_sample():
-    sensors = fj.Sensors(motor_noise=1e-3)
+    sensors = fj.simulation.Sensors(motor_noise=1e-3)
     found = study(20, sensors=sensors, threads=2)
     assert same(found, study(20, sensors=sensors))
     quiet = study(20)
@@ -142,7 +142,7 @@ def test_more_samples_in_the_same_folder(whole, tmp_path):
         ({"vary": {"payload": "0..3", "*.drive.stiffness": "10%"}}, "vary was"),
         ({"period": 5e-4}, "period"),
         ({"substeps": 2}, "options.substeps was 1, now it is 2"),
-        ({"sensors": fj.Sensors(motor_resolution=1e-4)}, "options.sensors was None"),
+        ({"sensors": fj.simulation.Sensors(motor_resolution=1e-4)}, "options.sensors was None"),
         ({"start": fj.JointState(*np.full((4, 2), 0.1))}, "options.start was None"),
     ],
 )
@@ -156,24 +156,24 @@ def test_another_prior_of_an_adaptive_law_is_refused(tmp_path):
     rigid = ROBOT.rigid()
     options = {"samples": 8, "vary": {"link1.mass": "10%"}, "check": False, "folder": tmp_path}
     for prior in (None, rigid):
-        law = fj.AdaptiveControl(rigid, 5.0, 10.0, 0.01, 1e-3, prior)
+        law = fj.control.AdaptiveControl(rigid, 5.0, 10.0, 0.01, 1e-3, prior)
         if prior is None:
-            fj.monte_carlo(rigid, law, MOTION, **options)
+            fj.studies.monte_carlo(rigid, law, MOTION, **options)
         else:
             with pytest.raises(fj.InputError, match=r"other settings: controller\.data\.prior was None"):
-                fj.monte_carlo(rigid, law, MOTION, **options)
+                fj.studies.monte_carlo(rigid, law, MOTION, **options)
 
 
 def test_another_controller_reference_or_folder_is_refused(tmp_path):
     study(8, folder=tmp_path)
     options = {"samples": 8, "vary": VARY, "seed": 7, "period": 1e-3, "folder": tmp_path}
     for law, motion, what in (
-        (fj.FeedforwardPD(ROBOT, [400.0, 41.0]), MOTION, "controller.data.gains"),
-        (fj.MotorPD(ROBOT, [400.0, 40.0]), MOTION, "controller.code was .*controller.name"),
-        (LAW, fj.RestToRest([0.0, 0.0], [0.4, -0.2], 0.05), "reference"),
+        (fj.control.FeedforwardPD(ROBOT, [400.0, 41.0]), MOTION, "controller.data.gains"),
+        (fj.control.MotorPD(ROBOT, [400.0, 40.0]), MOTION, "controller.code was .*controller.name"),
+        (LAW, fj.trajectory.RestToRest([0.0, 0.0], [0.4, -0.2], 0.05), "reference"),
     ):
         with pytest.raises(fj.InputError, match=f"other settings: {what} was"):
-            fj.monte_carlo(ROBOT, law, motion, 0.06, **options)
+            fj.studies.monte_carlo(ROBOT, law, motion, 0.06, **options)
     (tmp_path / "settings.json").write_text("{")
     with pytest.raises(fj.InputError, match="cannot be read"):
         study(8, folder=tmp_path)
@@ -206,7 +206,7 @@ def wall(stiffness):
     return lambda t, state: {ROBOT.links[-1].name: [-stiffness * state.q[0], 0, 0, 0, 0, 0]}
 
 
-class OwnLaw(fj.Controller):
+class OwnLaw(fj.control.Controller):
     """A law in SX with a number that is in no gain."""
 
     order = 0
@@ -218,7 +218,7 @@ class OwnLaw(fj.Controller):
         return (), self.factor * gains[0] * (reference[0] - measurement.theta) - 5.0 * measurement.theta_v
 
 
-class OwnObserver(fj.Observer):
+class OwnObserver(fj.observers.Observer):
     """Another measurement for the controller."""
 
     robot, period = ROBOT, 1e-3
@@ -236,7 +236,7 @@ class OwnObserver(fj.Observer):
 
 def own_study(folder, law=LAW, **changes):
     options = {"vary": VARY, "seed": 7, "threads": 1, "period": 1e-3, "check": False, "folder": folder}
-    return fj.monte_carlo(ROBOT, law, MOTION, 0.06, **{"samples": 8, **options, **changes})
+    return fj.studies.monte_carlo(ROBOT, law, MOTION, 0.06, **{"samples": 8, **options, **changes})
 
 
 def not_run(*given):
@@ -261,12 +261,21 @@ def test_samples_of_another_gain_in_a_closure(tmp_path):
         (lambda x: {"law": proportional(x)}, r"controller\.data\.gain was 50\.0, now it is 60\.0"),
         (lambda x: {"law": Proportional(x)}, r"controller\.data\.gain was 50\.0, now it is 60\.0"),
         (lambda x: {"law": OwnLaw(x / 50)}, r"controller\.law was '\w+', now"),
-        (lambda x: {"law": fj.FaultyActuators(OwnLaw(x / 50), period=1e-3)}, r"controller\.law was '\w+', now"),
+        (
+            lambda x: {"law": fj.simulation.FaultyActuators(OwnLaw(x / 50), period=1e-3)},
+            r"controller\.law was '\w+', now",
+        ),
         (lambda x: {"contact": wall(x)}, r"options\.contact\.law was '\w+', now"),
         (lambda x: {"estimator": OwnObserver(x / 50)}, r"options\.estimator\.law was '\w+', now"),
         (lambda x: {"observers": {"own": OwnObserver(x / 50)}}, r"options\.observers\.own\.law was '\w+', now"),
-        (lambda x: {"actuators": fj.Actuators(delay=int(x))}, r"options\.actuators\.data\.delay was 50, now it is 60"),
-        (lambda x: {"sensors": fj.Sensors(motor_noise=x * 1e-9)}, r"options\.sensors\.data\.motor_noise was 5\.0"),
+        (
+            lambda x: {"actuators": fj.simulation.Actuators(delay=int(x))},
+            r"options\.actuators\.data\.delay was 50, now it is 60",
+        ),
+        (
+            lambda x: {"sensors": fj.simulation.Sensors(motor_noise=x * 1e-9)},
+            r"options\.sensors\.data\.motor_noise was 5\.0",
+        ),
         (lambda x: {"changes": {"link1.mass": (0.03, x)}}, r"options\.changes\.link1\.mass was"),
     ],
 )
@@ -284,7 +293,7 @@ def test_another_robot_of_the_same_name_is_refused(tmp_path):
     own_study(tmp_path)
     heavier = ROBOT.with_payload(1e-9)
     with pytest.raises(fj.InputError, match="other settings: robot was"):
-        fj.monte_carlo(heavier, LAW, MOTION, 0.06, samples=8, vary=VARY, seed=7, period=1e-3, folder=tmp_path)
+        fj.studies.monte_carlo(heavier, LAW, MOTION, 0.06, samples=8, vary=VARY, seed=7, period=1e-3, folder=tmp_path)
 
 
 def test_a_reference_that_differs_in_one_period_is_refused(tmp_path):
@@ -293,12 +302,12 @@ def test_a_reference_that_differs_in_one_period_is_refused(tmp_path):
     for bump in (0.0, 1e-6):
         q = np.zeros((61, 2))
         q[31] += bump
-        motions.append(fj.Samples(t, q))
+        motions.append(fj.trajectory.Samples(t, q))
     options = {"samples": 8, "vary": VARY, "seed": 7, "period": 1e-3, "check": False, "folder": tmp_path}
-    law = fj.MotorPD(ROBOT, [400.0, 40.0])
-    fj.monte_carlo(ROBOT, law, motions[0], **options)
+    law = fj.control.MotorPD(ROBOT, [400.0, 40.0])
+    fj.studies.monte_carlo(ROBOT, law, motions[0], **options)
     with pytest.raises(fj.InputError, match="other settings: reference was"):
-        fj.monte_carlo(ROBOT, law, motions[1], **options)
+        fj.studies.monte_carlo(ROBOT, law, motions[1], **options)
 
 
 @pytest.mark.parametrize(
@@ -367,16 +376,16 @@ def failing():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ROWS", (8, 8))
         options = {"vary": {STIFFNESS: "1e3..4e5"}, "period": 1e-3, "check": False, "integrator": "euler"}
-        undamped = fj.FeedforwardPD(ROBOT, [1.0, 0.0])
+        undamped = fj.control.FeedforwardPD(ROBOT, [1.0, 0.0])
         with pytest.warns(fj.FlexjointWarning, match=f"too long for joint '{ROBOT.joints[0].name}' .* of 24 runs"):
-            return fj.monte_carlo(ROBOT, undamped, MOTION, 0.06, samples=24, threads=1, **options)
+            return fj.studies.monte_carlo(ROBOT, undamped, MOTION, 0.06, samples=24, threads=1, **options)
 
 
 def test_failures_are_found_with_their_parameters(failing, tmp_path):
     assert 0 < np.count_nonzero(failing.diverged) < 24
     for stiffness, diverged in zip(failing.parameters[:, 0], failing.diverged):
         drive = fj.ElasticDrive(stiffness, ROBOT.joints[0].drive.motor)
-        modes = fj.joint_modes(ROBOT.with_drives([drive, ROBOT.joints[1].drive]), [0.0, 0.0])
+        modes = fj.control.joint_modes(ROBOT.with_drives([drive, ROBOT.joints[1].drive]), [0.0, 0.0])
         h_omega = 1e-3 * modes.frequencies[-1]
         assert h_omega > 2.0 if diverged else h_omega < 2.1  # near the limit it grows slowly
     assert np.all(failing.ended[failing.diverged] < 0.06)
@@ -403,7 +412,7 @@ def test_a_step_that_is_too_long_is_told_from_control_that_fails(failing, tmp_pa
     for stiffness, failed, longest in zip(failing.parameters[:, 0], failing.integrator_failed, failing.longest_step):
         drive = fj.ElasticDrive(stiffness, ROBOT.joints[0].drive.motor)
         robot = ROBOT.with_drives([drive, ROBOT.joints[1].drive])
-        limits = [2 / fj.joint_modes(robot, MOTION(t)[0]).frequencies[-1] for t in np.linspace(0, 0.05, 5)]
+        limits = [2 / fj.control.joint_modes(robot, MOTION(t)[0]).frequencies[-1] for t in np.linspace(0, 0.05, 5)]
         assert failed == (min(limits) < 1e-3)
         assert longest == pytest.approx(min(limits), rel=0.02) if failed else np.isinf(longest)
     assert 0 < np.count_nonzero(failing.integrator_failed) < 24
@@ -418,7 +427,9 @@ def test_a_step_that_is_too_long_is_told_from_control_that_fails(failing, tmp_pa
 
 def test_more_substeps_cure_the_integrator(failing, recwarn):
     options = {"vary": {STIFFNESS: "1e3..4e5"}, "period": 1e-3, "check": False, "integrator": "euler", "substeps": 2}
-    cured = fj.monte_carlo(ROBOT, fj.FeedforwardPD(ROBOT, [1.0, 0.0]), MOTION, 0.06, samples=24, threads=1, **options)
+    cured = fj.studies.monte_carlo(
+        ROBOT, fj.control.FeedforwardPD(ROBOT, [1.0, 0.0]), MOTION, 0.06, samples=24, threads=1, **options
+    )
     assert np.array_equal(cured.parameters, failing.parameters)
     assert not cured.failed.any() and not recwarn.list
 
@@ -430,7 +441,7 @@ def test_control_that_fails_is_not_blamed_on_the_step(recwarn):
     def away(t, state, reference, measurement):
         return state, 1e6 * (measurement.theta - reference[0]) + 1.0
 
-    found = fj.monte_carlo(ROBOT, away, MOTION, 0.1, samples=8, **options)
+    found = fj.studies.monte_carlo(ROBOT, away, MOTION, 0.1, samples=8, **options)
     assert np.all(found.diverged) and np.all(found.control_failed) and not found.integrator_failed.any()
     assert not recwarn.list
 
@@ -454,7 +465,7 @@ def drawn(vary, count=4000):
 def test_normal_variations_are_cut_off_at_three_deviations():
     names, values = drawn({"*.drive.stiffness": "10%"})
     for name, column in zip(names, values.T):
-        z = (column / fj.robot_parameters(ROBOT)[name].value - 1) / 0.1
+        z = (column / fj.robot.robot_parameters(ROBOT)[name].value - 1) / 0.1
         assert stats.kstest(z, stats.truncnorm(-3, 3).cdf).pvalue > 0.01
         assert np.max(np.abs(z)) <= 3
     assert abs(np.corrcoef(values.T)[0, 1]) < 0.05, "every number on its own"
@@ -507,7 +518,7 @@ def test_mistakes(changes, message):
     with pytest.raises(fj.InputError, match=message):
         study(**changes)
     with pytest.raises(fj.InputError, match="OpenLoop follows no reference"):
-        fj.monte_carlo(ROBOT, fj.OpenLoop(ROBOT), [0.0, 0.0], 1.0, samples=1, vary=VARY)
+        fj.studies.monte_carlo(ROBOT, fj.control.OpenLoop(ROBOT), [0.0, 0.0], 1.0, samples=1, vary=VARY)
 
 
 def test_settings_say_what_was_run(tmp_path):

@@ -56,9 +56,9 @@ def run(ready, out, folder, gain):
 
 def samples_of(gain, folder=None):
     robot = fj.random_robot(2, 5, prismatic=0.0, elastic=1.0, name="arm")
-    law, motion = fj.FeedforwardPD(robot, [gain, 40.0]), fj.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
+    law, motion = fj.control.FeedforwardPD(robot, [gain, 40.0]), fj.trajectory.RestToRest([0.0, 0.0], [0.4, -0.3], 0.05)
     options = {"samples": 80, "vary": {"*.drive.stiffness": "10%"}, "seed": 7, "period": 1e-3, "check": False}
-    return fj.monte_carlo(robot, law, motion, 0.06, folder=folder, threads=1, **options)
+    return fj.studies.monte_carlo(robot, law, motion, 0.06, folder=folder, threads=1, **options)
 
 
 def test_two_studies_at_once_in_one_folder(races):

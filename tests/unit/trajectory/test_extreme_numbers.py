@@ -11,14 +11,14 @@ import flexjoint as fj
 
 STEPS = np.arange(50.0)
 MAKERS = {
-    "RestToRest": lambda x: fj.RestToRest([0.0], [1.0], x),
-    "FilteredStep": lambda x: fj.FilteredStep([0.0], [1.0], x),
-    "settled": lambda x: fj.FilteredStep.settled([0.0], [1.0], x),
-    "Sinusoid": lambda x: fj.Sinusoid([1.0], [1.0], duration=x),
-    "Spline": lambda x: fj.Spline([[0.0], [1.0], [3.0], [2.0]], x),
-    "Spline times": lambda x: fj.Spline([[0.0], [1.0], [3.0], [2.0]], [0.0, *(x * k for k in (1, 2, 3))]),
-    "Samples": lambda x: fj.Samples([x * k for k in range(50)], np.sin(STEPS)[:, None]),
-    "Scaled": lambda x: fj.RestToRest([0.0], [1.0], 1.0).scaled(x),
+    "RestToRest": lambda x: fj.trajectory.RestToRest([0.0], [1.0], x),
+    "FilteredStep": lambda x: fj.trajectory.FilteredStep([0.0], [1.0], x),
+    "settled": lambda x: fj.trajectory.FilteredStep.settled([0.0], [1.0], x),
+    "Sinusoid": lambda x: fj.trajectory.Sinusoid([1.0], [1.0], duration=x),
+    "Spline": lambda x: fj.trajectory.Spline([[0.0], [1.0], [3.0], [2.0]], x),
+    "Spline times": lambda x: fj.trajectory.Spline([[0.0], [1.0], [3.0], [2.0]], [0.0, *(x * k for k in (1, 2, 3))]),
+    "Samples": lambda x: fj.trajectory.Samples([x * k for k in range(50)], np.sin(STEPS)[:, None]),
+    "Scaled": lambda x: fj.trajectory.RestToRest([0.0], [1.0], 1.0).scaled(x),
 }
 
 
@@ -42,21 +42,21 @@ def test_the_shortest_and_longest_times(kind, value):
 
 def test_messages_name_value_and_range():
     with pytest.raises(fj.InputError, match=r"duration is 1e\+200 s; it must lie between 1e-12 and 1e\+12 s"):
-        fj.RestToRest([0.0], [1.0], 1e200)
+        fj.trajectory.RestToRest([0.0], [1.0], 1e200)
     with pytest.raises(fj.InputError, match=r"start must be real numbers, not .an integer of about 400 digits"):
-        fj.RestToRest([10**400], [1.0], 1.0)
+        fj.trajectory.RestToRest([10**400], [1.0], 1.0)
 
 
 def test_times_too_close():
     for times in ([0.0, 5e-324, 2.0, 3.0], [0.0, 1e-320, 2.0, 3.0]):
         with pytest.raises(fj.InputError, match=r"from point 1 to point 2 is .*e-32\d of the mean one"):
-            fj.Spline([[0.0], [1.0], [3.0], [2.0]], times)
+            fj.trajectory.Spline([[0.0], [1.0], [3.0], [2.0]], times)
 
 
 def test_positions_beyond_the_doubles():
     huge = 1.7e308 * np.where(STEPS % 2, 1.0, -1.0)[:, None]
     with warnings.catch_warnings(), pytest.raises((fj.InputError, fj.NonFiniteError)):
         warnings.simplefilter("error")
-        fj.Samples(STEPS, huge)(STEPS, 4)
+        fj.trajectory.Samples(STEPS, huge)(STEPS, 4)
     with pytest.raises(fj.InputError, match="distances between the points"):
-        fj.Spline(huge[:4], 1.0)
+        fj.trajectory.Spline(huge[:4], 1.0)

@@ -56,56 +56,56 @@ SINES = np.array([[0.1, 0.2, 0.3], [0.0, 0.1, 0.0]])
 KINDS = [
     (
         'kind = "rest_to_rest"\ngoal = [0.1, 0.2, 0.3]\nduration = 2',
-        fj.RestToRest(np.zeros(3), [0.1, 0.2, 0.3], 2.0),
+        fj.trajectory.RestToRest(np.zeros(3), [0.1, 0.2, 0.3], 2.0),
     ),
     (
         'kind = "rest_to_rest"\nstart = -1\ngoal_deg = [90, 0, -90]\nduration = 2.5\nsmoothness = 5',
-        fj.RestToRest(np.full(3, -1.0), [np.pi / 2, 0.0, -np.pi / 2], 2.5, 5),
+        fj.trajectory.RestToRest(np.full(3, -1.0), [np.pi / 2, 0.0, -np.pi / 2], 2.5, 5),
     ),
     (
         'kind = "sinusoid"\namplitude = 0.4\nfrequency = [0.5, 1, 1]\nphase = 0.1\noffset = [1, 2, 3]\nduration = 4',
-        fj.Sinusoid(np.full(3, 0.4), [0.5, 1.0, 1.0], 0.1, [1.0, 2.0, 3.0], 4.0),
+        fj.trajectory.Sinusoid(np.full(3, 0.4), [0.5, 1.0, 1.0], 0.1, [1.0, 2.0, 3.0], 4.0),
     ),
     (
         'kind = "sinusoid"\namplitude = [[0.4, 0.1, 0.2], [0.1, 0.1, 0.1]]\nfrequency = [[0.5], [1.5]]',
-        fj.Sinusoid([[0.4, 0.1, 0.2], [0.1, 0.1, 0.1]], [[0.5], [1.5]]),
+        fj.trajectory.Sinusoid([[0.4, 0.1, 0.2], [0.1, 0.1, 0.1]], [[0.5], [1.5]]),
     ),
     (
         'kind = "fourier"\nfrequency = 0.2\ncosine = [[0, 0, 0], [0.1, 0, 0]]\nsine = [[0.1, 0.2, 0.3], [0, 0.1, 0]]',
-        fj.Sinusoid.fourier(0.2, [[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]], SINES),
+        fj.trajectory.Sinusoid.fourier(0.2, [[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]], SINES),
     ),
     (
         'kind = "spline"\npoints = [[0, 0, 0], [1, 0, 1], [0, 1, 2]]\nduration = 3',
-        fj.Spline([[0.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]], 3.0),
+        fj.trajectory.Spline([[0.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]], 3.0),
     ),
     (
         'kind = "spline"\npoints = [[0, 0, 0], [1, 0, 1], [0, 1, 2], [0, 0, 0]]\ntimes = [0, 1, 3, 4]\n'
         'ends = "periodic"\nsmoothness = 4',
-        fj.Spline([[0, 0, 0], [1, 0, 1], [0, 1, 2], [0, 0, 0]], [0, 1, 3, 4], 4, "periodic"),
+        fj.trajectory.Spline([[0, 0, 0], [1, 0, 1], [0, 1, 2], [0, 0, 0]], [0, 1, 3, 4], 4, "periodic"),
     ),
     (
         'kind = "filtered_step"\ngoal = 2\nduration = 2.5',
-        fj.FilteredStep.settled(np.zeros(3), np.full(3, 2.0), 2.5),
+        fj.trajectory.FilteredStep.settled(np.zeros(3), np.full(3, 2.0), 2.5),
     ),
     (
         'kind = "filtered_step"\nstart = 1\ngoal = 2\ntime_constant = 0.1\norder = 6',
-        fj.FilteredStep(np.ones(3), np.full(3, 2.0), 0.1, 6),
+        fj.trajectory.FilteredStep(np.ones(3), np.full(3, 2.0), 0.1, 6),
     ),
 ]
 
 
 @pytest.mark.parametrize(("text", "wanted"), KINDS, ids=lambda x: x.split('"')[1] if isinstance(x, str) else "")
 def test_kinds(text, wanted, write):
-    same(fj.load_trajectory(write(text), ROBOT), wanted)
-    same(fj.load_trajectory(str(write(text)), ROBOT), wanted)
+    same(fj.trajectory.load_trajectory(write(text), ROBOT), wanted)
+    same(fj.trajectory.load_trajectory(str(write(text)), ROBOT), wanted)
     inline = text.replace("\n", ", ")
-    same(fj.load_trajectory(f" {{{inline}}} ", ROBOT), wanted)
+    same(fj.trajectory.load_trajectory(f" {{{inline}}} ", ROBOT), wanted)
 
 
 def test_many_points_may_stand_in_one_line():
     points = np.random.default_rng(0).normal(size=(60, 3))
-    found = fj.load_trajectory(f'{{kind = "spline", points = {points.tolist()}, duration = 3.5}}', ROBOT)
-    same(found, fj.Spline(points, 3.5))
+    found = fj.trajectory.load_trajectory(f'{{kind = "spline", points = {points.tolist()}, duration = 3.5}}', ROBOT)
+    same(found, fj.trajectory.Spline(points, 3.5))
 
 
 def test_defaults_are_smooth_enough_for_the_robot():
@@ -113,14 +113,14 @@ def test_defaults_are_smooth_enough_for_the_robot():
     kinds = ['rest_to_rest", goal = 1, duration = 1', 'filtered_step", goal = 1, duration = 1']
     kinds.append(f'spline", points = [{[0] * 7}, {[1] * 7}], duration = 1')
     for kind in kinds:
-        assert fj.load_trajectory(f'{{kind = "{kind}}}', ELASTIC).smoothness >= 3
+        assert fj.trajectory.load_trajectory(f'{{kind = "{kind}}}', ELASTIC).smoothness >= 3
 
 
 def test_a_motion_too_rough_is_refused_with_its_place(write):
     path = write('kind = "rest_to_rest"\ngoal = 1\nduration = 1\nsmoothness = 2')
     with pytest.raises(fj.InputError, match=r"motion.toml: RestToRest is not smooth enough: .* give smoothness=3"):
-        fj.load_trajectory(path, ELASTIC)
-    assert fj.load_trajectory(path, ELASTIC.rigid()).smoothness == 2
+        fj.trajectory.load_trajectory(path, ELASTIC)
+    assert fj.trajectory.load_trajectory(path, ELASTIC.rigid()).smoothness == 2
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_a_motion_too_rough_is_refused_with_its_place(write):
 )
 def test_wrong_files_are_refused_with_place_and_key(text, message, write):
     with pytest.raises(fj.InputError, match=message) as error:
-        fj.load_trajectory(write(text), ROBOT)
+        fj.trajectory.load_trajectory(write(text), ROBOT)
     assert "motion.toml" in str(error.value) or "nowhere.csv" in str(error.value)
 
 
@@ -183,13 +183,13 @@ def test_wrong_files_are_refused_with_place_and_key(text, message, write):
 )
 def test_wrong_sources_are_refused(source, message):
     with pytest.raises(fj.InputError, match=message):
-        fj.load_trajectory(source, ROBOT)
+        fj.trajectory.load_trajectory(source, ROBOT)
 
 
 def test_degrees_are_for_turning_joints():
     slide = fj.from_dh("slide", [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0], kinds="RP")
     with pytest.raises(fj.InputError, match=r"goal_deg is in degrees, but joint 'joint2' slides: give goal"):
-        fj.load_trajectory('{kind = "rest_to_rest", goal_deg = 1, duration = 1}', slide)
+        fj.trajectory.load_trajectory('{kind = "rest_to_rest", goal_deg = 1, duration = 1}', slide)
 
 
 # Samples ----------------------------------------------------------------------------------------------------------
@@ -198,8 +198,8 @@ def test_degrees_are_for_turning_joints():
 @pytest.mark.parametrize("header", [None, "t,q1,q2,q3", "time [s], a, b, c", ",".join(["t", *NAMES])])
 def test_csv(header, write):
     path = write(csv(np.column_stack([STAMPS, RECORD]), header), "record.csv")
-    same(fj.load_trajectory(path, ROBOT), fj.Samples(STAMPS, RECORD))
-    found = fj.load_trajectory(path, ROBOT)
+    same(fj.trajectory.load_trajectory(path, ROBOT), fj.trajectory.Samples(STAMPS, RECORD))
+    found = fj.trajectory.load_trajectory(path, ROBOT)
     assert found.first_time == 5.0
     assert found.max_error.shape == (3,)
 
@@ -208,7 +208,7 @@ def test_csv(header, write):
 def test_separators_comments_and_byte_order_marks(mark, write):
     rows = "\n".join(mark.join(repr(float(x)) for x in row) for row in np.column_stack([STAMPS, RECORD]))
     path = write("\ufeff# recorded today\n\n" + rows + "\n\n", "record.csv")
-    same(fj.load_trajectory(path, ROBOT), fj.Samples(STAMPS, RECORD))
+    same(fj.trajectory.load_trajectory(path, ROBOT), fj.trajectory.Samples(STAMPS, RECORD))
 
 
 @pytest.mark.parametrize("form", ["q{}", "Q_{}", "Joint {}", "J{}", "pos_{}", "axis {}"])
@@ -218,14 +218,14 @@ def test_numbered_columns_are_found_by_their_numbers(form, first, write):
     names = ["t", *(form.format(j) for j in (first + 2, first, first + 1))]
     path = write(csv(np.column_stack([STAMPS, RECORD[:, [2, 0, 1]]]), ",".join(names)), "record.csv")
     found = []
-    assert said(lambda: found.append(fj.load_trajectory(path, ROBOT))) == []
+    assert said(lambda: found.append(fj.trajectory.load_trajectory(path, ROBOT))) == []
     assert np.array_equal(found[0].positions, RECORD)
 
 
 def test_columns_that_name_no_joint_are_read_as_they_stand_with_a_warning(write):
     path = write(csv(np.column_stack([STAMPS, RECORD]), "t,shoulder,elbow,wrist"), "record.csv")
     found = []
-    (message,) = said(lambda: found.append(fj.load_trajectory(path, ROBOT)))
+    (message,) = said(lambda: found.append(fj.trajectory.load_trajectory(path, ROBOT)))
     assert np.array_equal(found[0].positions, RECORD)
     assert "record.csv: no column is named after a joint" in message
     assert f"shoulder is {NAMES[0]}, elbow is {NAMES[1]}" in message and "or q1, q2" in message
@@ -244,27 +244,27 @@ def test_columns_that_name_no_joint_are_read_as_they_stand_with_a_warning(write)
 def test_columns_that_contradict_positions_are_refused(header, message, write):
     path = write(csv(np.column_stack([STAMPS, RECORD]), header), "record.csv")
     with pytest.raises(fj.InputError, match=message):
-        fj.load_trajectory(path, ROBOT)
+        fj.trajectory.load_trajectory(path, ROBOT)
 
 
 def test_times_that_look_like_milliseconds_are_warned_of(write):
     """A record of 40 ms became one of 40 s, and its torques those of standing still."""
     stamps = np.arange(41.0)
     path = write(csv(np.column_stack([stamps, RECORD]), "t,q1,q2,q3"), "record.csv")
-    (message,) = said(lambda: fj.load_trajectory(path, ROBOT))
+    (message,) = said(lambda: fj.trajectory.load_trajectory(path, ROBOT))
     assert "the times in 't' are whole numbers up to 40, 1 s apart" in message and "'t [ms]'" in message
     for unit in ("s", "ms"):
         path = write(csv(np.column_stack([stamps, RECORD]), f"t [{unit}],q1,q2,q3"), f"record_{unit}.csv")
-        assert said(lambda path=path: fj.load_trajectory(path, ROBOT)) == []
+        assert said(lambda path=path: fj.trajectory.load_trajectory(path, ROBOT)) == []
 
 
 def test_columns_named_after_joints_may_stand_in_any_order(write):
     turned = [2, 0, 1]
     names = [NAMES[i] for i in turned]
     text = csv(np.column_stack([STAMPS, RECORD[:, turned]]), ",".join(["t", *names]))
-    same(fj.load_trajectory(write(text, "record.csv"), ROBOT), fj.Samples(STAMPS, RECORD))
+    same(fj.trajectory.load_trajectory(write(text, "record.csv"), ROBOT), fj.trajectory.Samples(STAMPS, RECORD))
     data = npz(**{name: RECORD[:, i] for name, i in zip(names, turned)}, t=STAMPS)
-    same(fj.load_trajectory(write(data, "record.npz"), ROBOT), fj.Samples(STAMPS, RECORD))
+    same(fj.trajectory.load_trajectory(write(data, "record.npz"), ROBOT), fj.trajectory.Samples(STAMPS, RECORD))
 
 
 @pytest.mark.parametrize("form", ["{0}", "q.{0}", "{0}.q", "q{1}", "q_{1}", "{0} [rad]"])
@@ -273,7 +273,7 @@ def test_named_columns_are_found_wherever_they_stand(form, turned, write):
     """The time too; a column must never be taken for another."""
     names = ["time [s]", *(form.format(name, i) for i, name in enumerate(NAMES, start=1))]
     text = csv(np.column_stack([STAMPS, RECORD])[:, turned], ",".join(names[i] for i in turned))
-    same(fj.load_trajectory(write(text, "record.csv"), ROBOT), fj.Samples(STAMPS, RECORD))
+    same(fj.trajectory.load_trajectory(write(text, "record.csv"), ROBOT), fj.trajectory.Samples(STAMPS, RECORD))
 
 
 def test_units_of_columns(write):
@@ -281,35 +281,40 @@ def test_units_of_columns(write):
     sliding = fj.from_dh("rp", 0.0, 0.1, 0.1, kinds="RP", mass=1.0, inertia=np.eye(3))
     header = "joint2 [mm], joint1 [deg], t [ms]"
     text = csv(np.column_stack([1e3 * RECORD[:, 1], np.rad2deg(RECORD[:, 0]), 1e3 * STAMPS]), header)
-    found = fj.load_trajectory(write(text, "record.csv"), sliding)
-    assert np.allclose(found(0.7), fj.Samples(STAMPS, RECORD[:, :2], 2)(0.7), rtol=1e-9)
+    found = fj.trajectory.load_trajectory(write(text, "record.csv"), sliding)
+    assert np.allclose(found(0.7), fj.trajectory.Samples(STAMPS, RECORD[:, :2], 2)(0.7), rtol=1e-9)
     with pytest.raises(fj.InputError, match=r"the unit of 'joint2 \[deg\]' is none of m, mm, cm"):
-        fj.load_trajectory(write(text.replace("[mm]", "[deg]"), "record.csv"), sliding)
+        fj.trajectory.load_trajectory(write(text.replace("[mm]", "[deg]"), "record.csv"), sliding)
     stiffness = csv(np.column_stack([STAMPS, 900.0 + RECORD]), "t," + ",".join(f"q{i} [Nm/rad]" for i in (1, 2, 3)))
     vsa = fj.load("vsa_3r")
-    same(fj.load_stiffness(write(stiffness, "s.csv"), vsa), fj.Samples(STAMPS, 900.0 + RECORD, 2))
+    same(fj.trajectory.load_stiffness(write(stiffness, "s.csv"), vsa), fj.trajectory.Samples(STAMPS, 900.0 + RECORD, 2))
     with pytest.raises(fj.InputError, match="is none of Nm/rad"):
-        fj.load_stiffness(write(stiffness.replace("Nm/rad", "rad"), "s.csv"), vsa)
+        fj.trajectory.load_stiffness(write(stiffness.replace("Nm/rad", "rad"), "s.csv"), vsa)
 
 
 def test_a_name_with_brackets_has_no_unit(write):
     robot = fj.from_dh("odd", 0.0, 0.1, [0.1, 0.2], mass=1.0, inertia=np.eye(3), joint_names=["a[0]", "a[1]"])
     text = csv(np.column_stack([STAMPS, RECORD[:, [1, 0]]]), "t,a[1],a[0]")
-    same(fj.load_trajectory(write(text, "record.csv"), robot), fj.Samples(STAMPS, RECORD[:, :2], 2))
+    same(
+        fj.trajectory.load_trajectory(write(text, "record.csv"), robot), fj.trajectory.Samples(STAMPS, RECORD[:, :2], 2)
+    )
 
 
 def test_npz(write):
-    same(fj.load_trajectory(write(npz(t=STAMPS, q=RECORD), "a.npz"), ROBOT), fj.Samples(STAMPS, RECORD))
     same(
-        fj.load_trajectory(write(npz(time=STAMPS, q=RECORD, v=0.0), "a.npz"), ROBOT),
-        fj.Samples(STAMPS, RECORD),
+        fj.trajectory.load_trajectory(write(npz(t=STAMPS, q=RECORD), "a.npz"), ROBOT),
+        fj.trajectory.Samples(STAMPS, RECORD),
+    )
+    same(
+        fj.trajectory.load_trajectory(write(npz(time=STAMPS, q=RECORD, v=0.0), "a.npz"), ROBOT),
+        fj.trajectory.Samples(STAMPS, RECORD),
     )
 
 
 def test_samples_from_toml(write):
     write(csv(np.column_stack([STAMPS, RECORD])), "record.csv")
     path = write('kind = "samples"\nfile = "record.csv"\norder = 4\ncutoff = 3')
-    same(fj.load_trajectory(path, ROBOT), fj.Samples(STAMPS, RECORD, 4, 3.0))
+    same(fj.trajectory.load_trajectory(path, ROBOT), fj.trajectory.Samples(STAMPS, RECORD, 4, 3.0))
 
 
 ROWS = np.column_stack([STAMPS, RECORD])
@@ -346,7 +351,7 @@ def broken(i, j, value):
 )
 def test_wrong_csv_is_refused(text, message, write):
     with pytest.raises(fj.InputError, match=message) as error:
-        fj.load_trajectory(write(text, "record.csv"), ROBOT)
+        fj.trajectory.load_trajectory(write(text, "record.csv"), ROBOT)
     assert "record.csv" in str(error.value)
 
 
@@ -370,20 +375,20 @@ def test_wrong_csv_is_refused(text, message, write):
 )
 def test_wrong_npz_is_refused(data, message, write):
     with pytest.raises(fj.InputError, match=message) as error:
-        fj.load_trajectory(write(data, "record.npz"), ROBOT)
+        fj.trajectory.load_trajectory(write(data, "record.npz"), ROBOT)
     assert "record.npz" in str(error.value)
 
 
 def test_files_without_end_are_refused(write, monkeypatch):
     monkeypatch.setattr(sample_files, "MAX_TABLE_BYTES", 1000)
     with pytest.raises(fj.InputError, match=r"record.csv: the file is larger than 1,000 bytes"):
-        fj.load_trajectory(write(csv(ROWS), "record.csv"), ROBOT)
+        fj.trajectory.load_trajectory(write(csv(ROWS), "record.csv"), ROBOT)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, t=np.zeros(10000), q=np.zeros((10000, 3)))
     assert len(buffer.getvalue()) < 1000
     monkeypatch.setattr(npz_module, "MAX_NUMBERS", 20000)
     with pytest.raises(fj.InputError, match=r"record.npz: 'q' has 30,000 numbers, .* 20,000 are read"):
-        fj.load_trajectory(write(buffer.getvalue(), "record.npz"), ROBOT)
+        fj.trajectory.load_trajectory(write(buffer.getvalue(), "record.npz"), ROBOT)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -399,7 +404,7 @@ def test_damaged_files_give_errors_of_ours(write):
             if random.random() < 0.2:
                 damaged = damaged[: random.integers(len(damaged))]
             try:
-                fj.load_trajectory(write(bytes(damaged), name), ROBOT)
+                fj.trajectory.load_trajectory(write(bytes(damaged), name), ROBOT)
             except fj.InputError as error:
                 assert name in str(error)
 
@@ -414,12 +419,12 @@ def test_a_registered_kind_is_read():
         @kind_of_files("hold", positions=("at",), others=("duration",))
         def read(table):
             at = table.per_joint("at")
-            return fj.RestToRest(at, at, table.number("duration"))
+            return fj.trajectory.RestToRest(at, at, table.number("duration"))
 
-        found = fj.load_trajectory('{kind = "hold", at_deg = 90, duration = 2}', ROBOT)
-        same(found, fj.RestToRest([np.pi / 2] * 3, [np.pi / 2] * 3, 2.0))
+        found = fj.trajectory.load_trajectory('{kind = "hold", at_deg = 90, duration = 2}', ROBOT)
+        same(found, fj.trajectory.RestToRest([np.pi / 2] * 3, [np.pi / 2] * 3, 2.0))
         with pytest.raises(fj.InputError, match=r"unknown key 'too'; .*at, at_deg, duration, kind"):
-            fj.load_trajectory('{kind = "hold", too = 90, duration = 2}', ROBOT)
+            fj.trajectory.load_trajectory('{kind = "hold", too = 90, duration = 2}', ROBOT)
     finally:
         KINDS_OF_FILES.pop("hold", None)
 

@@ -59,15 +59,15 @@ def test_a_goal_in_degrees():
     """goal = 90 asked for 1e7 Nm in silence."""
     plain = robot()
     text = '{kind = "rest_to_rest", goal = 90, duration = 60}'
-    (message,) = said(lambda: fj.load_trajectory(text, plain))
+    (message,) = said(lambda: fj.trajectory.load_trajectory(text, plain))
     assert f"limited: joint '{plain.joints[0].name}' moves to 90 rad, 14.3 turns, at t = 60 s" in message
     assert "goal_deg" in message and "np.deg2rad" in message
-    assert said(lambda: fj.load_trajectory(text.replace("goal", "goal_deg"), plain)) == []
-    assert said(lambda: fj.load_trajectory(text, robot(lower=-100.5, upper=100.5))) == []
+    assert said(lambda: fj.trajectory.load_trajectory(text.replace("goal", "goal_deg"), plain)) == []
+    assert said(lambda: fj.trajectory.load_trajectory(text, robot(lower=-100.5, upper=100.5))) == []
 
 
 def test_a_trajectory_is_spoken_of_once():
-    plain, motion = robot(), fj.RestToRest([0, 0], [0, 180], 60.0)
+    plain, motion = robot(), fj.trajectory.RestToRest([0, 0], [0, 180], 60.0)
     assert len(said(lambda: warn_of_units(plain, motion))) == 1
     assert said(lambda: warn_of_units(plain, motion)) == []
     assert len(said(lambda: warn_of_units(plain, np.array([0.0, 90.0])))) == 1
@@ -75,7 +75,7 @@ def test_a_trajectory_is_spoken_of_once():
 
 def test_a_trajectory_without_a_hash_will_do():
     @dataclass(frozen=True)
-    class Still(fj.Trajectory):
+    class Still(fj.trajectory.Trajectory):
         place: np.ndarray
         n: int = 2
         duration: float = 1.0
@@ -95,31 +95,31 @@ def test_a_trajectory_without_a_hash_will_do():
 
 
 def test_a_joint_that_spins():
-    plain, spin = robot(), fj.Sinusoid([1.0, 0.0], 20.0)
+    plain, spin = robot(), fj.trajectory.Sinusoid([1.0, 0.0], 20.0)
     (message,) = said(lambda: warn_of_units(plain, spin))
     assert "moves at 125.7 rad/s" in message and "take longer" in message
-    assert said(lambda: warn_of_units(robot(velocity=200.5), fj.Sinusoid([1.0, 0.0], 20.0))) == []
+    assert said(lambda: warn_of_units(robot(velocity=200.5), fj.trajectory.Sinusoid([1.0, 0.0], 20.0))) == []
 
 
 def test_ordinary_motions_are_silent():
     for motion in (
-        fj.RestToRest([0, 0], [math.pi, -2 * math.pi], 1.0),
-        fj.Sinusoid([1.0, 0.2], [1.0, 5.0]),
-        fj.FilteredStep.settled([0, 0], [1, 1], 0.5),
+        fj.trajectory.RestToRest([0, 0], [math.pi, -2 * math.pi], 1.0),
+        fj.trajectory.Sinusoid([1.0, 0.2], [1.0, 5.0]),
+        fj.trajectory.FilteredStep.settled([0, 0], [1, 1], 0.5),
     ):
         assert said(lambda motion=motion: warn_of_units(robot(), motion)) == []
 
 
 def test_a_run_names_what_its_reference_and_its_torques_exceed():
     limited = robot(lower=-0.5, upper=0.5, velocity=0.2, effort=1.0)
-    law = fj.ComputedTorque(limited, fj.gains_from_poles([-20.0, -20.0]))
-    motion = fj.RestToRest([0.0, 0.0], [0.0, 0.6], 0.1)
+    law = fj.control.ComputedTorque(limited, fj.control.gains_from_poles([-20.0, -20.0]))
+    motion = fj.trajectory.RestToRest([0.0, 0.0], [0.0, 0.6], 0.1)
     position, velocity, torque = said(lambda: fj.simulate(limited, law, motion))
     assert "the reference exceeds position limits" in position and "reaches 0.6 rad at t = 0.1 s" in position
     assert "the reference exceeds velocity limits" in velocity
     assert "the run exceeds torque limits" in torque
     assert said(lambda: fj.simulate(limited, law, motion, check=False)) == []
-    kept = said(lambda: fj.simulate(limited, law, motion, actuators=fj.Actuators()))
+    kept = said(lambda: fj.simulate(limited, law, motion, actuators=fj.simulation.Actuators()))
     assert not any("torque limits" in x for x in kept)
     assert any("moves to 90 rad" in x for x in said(lambda: fj.simulate(robot(), law, [0.0, 90.0], 0.01)))
     start = fj.JointState(*([0.0, 90.0], [0.0, 0.0]) * 2)
@@ -128,7 +128,7 @@ def test_a_run_names_what_its_reference_and_its_torques_exceed():
 
 def test_what_simulate_refuses():
     plain = robot()
-    law, link = fj.ComputedTorque(plain, fj.gains_from_poles([-20.0, -20.0])), plain.links[1].name
+    law, link = fj.control.ComputedTorque(plain, fj.control.gains_from_poles([-20.0, -20.0])), plain.links[1].name
     with pytest.raises(fj.InputError, match=r"the duration, 0\.0001 s, is shorter than one period, 0\.001 s"):
         fj.simulate(plain, law, [0.0, 0.0], 1e-4)
     with pytest.raises(fj.InputError, match=rf"free: {link}\.mass would be -2; it cannot be negative"):

@@ -15,7 +15,7 @@ def test_polynomials_come_back_whole():
     """A polynomial of the spline's degree is recovered with its derivatives, whatever the time stamps."""
     stamps = 100.0 + np.sort(RNG.uniform(0.0, 2.0, 30))
     polynomial = np.polynomial.Polynomial([0.3, -1.0, 2.0, 0.5, -0.7, 0.2])
-    samples = fj.Samples(stamps, polynomial(stamps - 100.0)[:, None])
+    samples = fj.trajectory.Samples(stamps, polynomial(stamps - 100.0)[:, None])
     assert samples.first_time == stamps[0]
     t = np.linspace(0.0, samples.duration, 50)
     stack = samples(t, order=5)
@@ -28,7 +28,7 @@ def test_polynomials_come_back_whole():
 @pytest.mark.parametrize("order", [0, 1, 2, 3, 4, 8])
 def test_samples_are_met(order):
     t = np.linspace(0.0, 3.0, 61)
-    samples = fj.Samples(t, RNG.normal(size=(61, 4)), order)
+    samples = fj.trajectory.Samples(t, RNG.normal(size=(61, 4)), order)
     assert samples.smoothness >= order - 1
     assert samples.max_error.shape == samples.rms_error.shape == (4,)
     assert np.all(samples.max_error < 1e-11)
@@ -41,7 +41,7 @@ def test_the_gain_is_that_of_the_filter(order, ratio):
     cutoff, d = 2.0, {2: 2, 4: 3, 10: 6}[order]
     t = np.arange(0.0, 10.0, 0.01)
     wave = np.sin(2 * np.pi * ratio * cutoff * t)
-    samples = fj.Samples(t, wave[:, None], order, cutoff)
+    samples = fj.trajectory.Samples(t, wave[:, None], order, cutoff)
     middle = slice(300, 700)
     assert np.allclose(samples(t[middle], order=0)[0, :, 0], wave[middle] / (1 + ratio ** (2 * d)), rtol=0, atol=1e-3)
 
@@ -51,7 +51,7 @@ def test_the_cubic_one_is_the_smoothing_spline():
     t[0], t[-1] = 0.0, 5.0
     noisy = np.sin(2 * t) + 0.1 * RNG.normal(size=400)
     cutoff = 1.5
-    ours = fj.Samples(t, noisy[:, None], order=2, cutoff=cutoff)
+    ours = fj.trajectory.Samples(t, noisy[:, None], order=2, cutoff=cutoff)
     scipy = make_smoothing_spline(t, noisy, w=np.gradient(t), lam=(2 * np.pi * cutoff) ** -4)
     x = np.linspace(0.0, 5.0, 300)
     assert np.allclose(ours(x, order=0)[0, :, 0], scipy(x), rtol=0, atol=2e-3)
@@ -68,14 +68,15 @@ def test_smoothing_saves_the_derivatives():
     noisy = (clean + 1e-4 * RNG.normal(size=t.size))[:, None]
     wanted = 16 * clean[1000:3000]
     error = [
-        np.abs(fj.Samples(t, noisy, cutoff=cutoff)(t[1000:3000])[4, :, 0] - wanted).max() for cutoff in (None, 2.0)
+        np.abs(fj.trajectory.Samples(t, noisy, cutoff=cutoff)(t[1000:3000])[4, :, 0] - wanted).max()
+        for cutoff in (None, 2.0)
     ]
     assert error[0] > 1e6
     assert error[1] < 0.1 * 8
 
 
 def test_there_is_no_motion_outside():
-    samples = fj.Samples(np.linspace(0.0, 1.0, 20), RNG.normal(size=(20, 2)))
+    samples = fj.trajectory.Samples(np.linspace(0.0, 1.0, 20), RNG.normal(size=(20, 2)))
     for t in (-0.01, 1.01, [0.5, 2.0]):
         with pytest.raises(fj.InputError, match=r"outside the samples, which last from 0 to 1.0 s"):
             samples(t)
@@ -104,4 +105,4 @@ def test_there_is_no_motion_outside():
 def test_bad_input_is_refused(keywords, message):
     given = {"times": np.arange(20.0), "positions": np.zeros((20, 2))} | keywords
     with pytest.raises(fj.InputError, match=message):
-        fj.Samples(**given)
+        fj.trajectory.Samples(**given)

@@ -8,12 +8,12 @@ import pytest
 import flexjoint as fj
 
 START, GOAL = np.array([0.3, -1.0]), np.array([-0.7, 1.5])
-MOTION = fj.RestToRest(START, GOAL, 2.0)
+MOTION = fj.trajectory.RestToRest(START, GOAL, 2.0)
 T = np.linspace(0.0, 2.0, 21)
 
 
 def test_scaling_is_a_longer_motion():
-    longer = fj.RestToRest(START, GOAL, 5.0)
+    longer = fj.trajectory.RestToRest(START, GOAL, 5.0)
     for scaled in (MOTION.scaled(2.5), MOTION.lasting(5.0)):
         assert scaled.duration == 5.0
         assert scaled.smoothness == 3

@@ -21,22 +21,22 @@ LOOP = np.vstack([POINTS[:-1], POINTS[:1]])
 START, GOAL = POINTS[:2]
 STAMPS = np.linspace(0.0, 2.5, 101)
 RECORD = np.column_stack([np.sin(STAMPS), np.cos(1.3 * STAMPS)])
-REST = fj.RestToRest(START, GOAL, 2.0)
-SWING = fj.Sinusoid([0.5, 0.2], [[0.4], [1.1]], 0.3, 1.0)
+REST = fj.trajectory.RestToRest(START, GOAL, 2.0)
+SWING = fj.trajectory.Sinusoid([0.5, 0.2], [[0.4], [1.1]], 0.3, 1.0)
 
 KINDS = {
     "rest_to_rest": REST,
     "sinusoid": SWING,
-    "spline": fj.Spline(POINTS, TIMES),
-    "spline_even": fj.Spline(POINTS, TIMES, smoothness=4, degree=6),
-    "spline_two_points": fj.Spline(POINTS[:2], [0.0, 2.0]),
-    "spline_periodic": fj.Spline(LOOP, TIMES, ends="periodic"),
-    "filtered_step": fj.FilteredStep(START, GOAL, 0.1, order=5),
-    "samples": fj.Samples(STAMPS + 7.0, RECORD),
-    "samples_smoothed": fj.Samples(STAMPS, RECORD, order=2, cutoff=3.0),
+    "spline": fj.trajectory.Spline(POINTS, TIMES),
+    "spline_even": fj.trajectory.Spline(POINTS, TIMES, smoothness=4, degree=6),
+    "spline_two_points": fj.trajectory.Spline(POINTS[:2], [0.0, 2.0]),
+    "spline_periodic": fj.trajectory.Spline(LOOP, TIMES, ends="periodic"),
+    "filtered_step": fj.trajectory.FilteredStep(START, GOAL, 0.1, order=5),
+    "samples": fj.trajectory.Samples(STAMPS + 7.0, RECORD),
+    "samples_smoothed": fj.trajectory.Samples(STAMPS, RECORD, order=2, cutoff=3.0),
     "scaled": REST.scaled(1.7),
-    "retimed": SWING.retimed(fj.RestToRest([0.0], [SWING.duration], 3.0, smoothness=4)),
-    "joined": REST.then(fj.RestToRest(GOAL, START, 1.5, smoothness=5)),
+    "retimed": SWING.retimed(fj.trajectory.RestToRest([0.0], [SWING.duration], 3.0, smoothness=4)),
+    "joined": REST.then(fj.trajectory.RestToRest(GOAL, START, 1.5, smoothness=5)),
 }
 BREAKS = {
     "rest_to_rest": [0.0, 2.0],
@@ -58,7 +58,7 @@ each_kind = pytest.mark.parametrize("kind", KINDS)
 @each_kind
 def test_dimensions_of_t_become_batch_dimensions(kind):
     trajectory = KINDS[kind]
-    assert isinstance(trajectory, fj.Trajectory)
+    assert isinstance(trajectory, fj.trajectory.Trajectory)
     assert trajectory.n == 2
     grid = trajectory.duration * np.linspace(0.0, 1.0, 12).reshape(3, 4)
     stack = trajectory(grid)
@@ -140,7 +140,7 @@ def test_bad_calls_are_refused_by_name(kind, t, order, message):
 
 def test_derivatives_beyond_the_doubles_are_no_silent_infinities():
     with pytest.raises(fj.NonFiniteError, match=r"Sinusoid: derivative \d+ exceeds"):
-        fj.Sinusoid([1.0], [1e5])(0.1, order=60)
+        fj.trajectory.Sinusoid([1.0], [1e5])(0.1, order=60)
 
 
 # Smoothness -------------------------------------------------------------------------------------------------------
@@ -158,29 +158,29 @@ def robot():
 
 
 def test_elastic_joints_need_three_continuous_derivatives(robot):
-    fj.require_smoothness(fj.RestToRest(START, GOAL, 1.0, smoothness=3), robot=robot)
+    fj.trajectory.require_smoothness(fj.trajectory.RestToRest(START, GOAL, 1.0, smoothness=3), robot=robot)
     with pytest.raises(fj.InputError) as error:
-        fj.require_smoothness(fj.RestToRest(START, GOAL, 1.0, smoothness=2), robot=robot)
+        fj.trajectory.require_smoothness(fj.trajectory.RestToRest(START, GOAL, 1.0, smoothness=2), robot=robot)
     message = str(error.value)
     assert "RestToRest is not smooth enough: it is C^2 only, its derivative 3 jumps" in message
     assert f"joint '{robot.joints[1].name}' is elastic" in message
     assert "needs C^3 with a bounded derivative 4: give smoothness=3 or more" in message
-    fj.require_smoothness(fj.RestToRest(START, GOAL, 1.0, smoothness=1), robot=robot.rigid())
+    fj.trajectory.require_smoothness(fj.trajectory.RestToRest(START, GOAL, 1.0, smoothness=1), robot=robot.rigid())
     with pytest.raises(fj.InputError, match=r"it is C\^0 only, .* needs C\^1 with a bounded derivative 2"):
-        fj.require_smoothness(fj.RestToRest(START, GOAL, 1.0, smoothness=0), robot=robot.rigid())
+        fj.trajectory.require_smoothness(fj.trajectory.RestToRest(START, GOAL, 1.0, smoothness=0), robot=robot.rigid())
 
 
 @pytest.mark.parametrize(
     ("trajectory", "remedy"),
     [
-        (fj.Spline(POINTS, TIMES), "give smoothness=9"),
-        (fj.FilteredStep(START, GOAL, 0.1, order=9), "give order=10"),
-        (fj.Samples(STAMPS, RECORD), "give order=10"),
+        (fj.trajectory.Spline(POINTS, TIMES), "give smoothness=9"),
+        (fj.trajectory.FilteredStep(START, GOAL, 0.1, order=9), "give order=10"),
+        (fj.trajectory.Samples(STAMPS, RECORD), "give order=10"),
         (REST.scaled(2.0), "give smoothness=9"),
-        (SWING.retimed(fj.RestToRest([0.0], [1.0], 3.0)), "give smoothness=9"),
-        (REST.then(fj.FilteredStep(GOAL, START, 0.1)), "RestToRest: give smoothness=9"),
+        (SWING.retimed(fj.trajectory.RestToRest([0.0], [1.0], 3.0)), "give smoothness=9"),
+        (REST.then(fj.trajectory.FilteredStep(GOAL, START, 0.1)), "RestToRest: give smoothness=9"),
         (
-            SWING.then(fj.RestToRest(*SWING(SWING.duration, order=0)[[0, 0]], 1.0, smoothness=9)),
+            SWING.then(fj.trajectory.RestToRest(*SWING(SWING.duration, order=0)[[0, 0]], 1.0, smoothness=9)),
             "match 9 derivatives",
         ),
     ],
@@ -188,12 +188,12 @@ def test_elastic_joints_need_three_continuous_derivatives(robot):
 )
 def test_the_remedy_is_named(trajectory, remedy):
     with pytest.raises(fj.InputError, match=remedy):
-        fj.require_smoothness(trajectory, order=10)
+        fj.trajectory.require_smoothness(trajectory, order=10)
 
 
 def test_a_motion_too_rough_for_springs_is_refused_by_inverse_dynamics(robot):
     """The arrays of a C^1 motion gave torques without the impulses of its jumps."""
-    rough = fj.RestToRest(START, GOAL, 1.0, smoothness=1)
+    rough = fj.trajectory.RestToRest(START, GOAL, 1.0, smoothness=1)
     with pytest.raises(fj.InputError, match=r"is elastic and needs .* 2 derivatives were given; .* require_smoothness"):
         fj.inverse_dynamics(robot, *rough(0.5))
     assert rough(0.5).shape == (3, 2) and REST(0.5).shape == SWING(0.5).shape == (5, 2)
@@ -201,29 +201,29 @@ def test_a_motion_too_rough_for_springs_is_refused_by_inverse_dynamics(robot):
 
 
 def test_derivatives_beyond_a_jump_are_warned_of(robot):
-    rough = fj.RestToRest(START, GOAL, 1.0, smoothness=1)
+    rough = fj.trajectory.RestToRest(START, GOAL, 1.0, smoothness=1)
     (message,) = said(lambda: fj.inverse_dynamics(robot, *rough(0.5, order=4)))
     assert "RestToRest is C^1 only: its derivative 2 jumps, and derivatives 3 to 4 are given without" in message
     assert "give smoothness=3 or more, or call it with order=2" in message
-    (message,) = said(lambda: fj.RestToRest(START, GOAL, 1.0, smoothness=2)(0.5, order=4))
+    (message,) = said(lambda: fj.trajectory.RestToRest(START, GOAL, 1.0, smoothness=2)(0.5, order=4))
     assert "derivative 4 is given" in message
     assert said(lambda: (REST(0.5, order=4), SWING(0.5, order=9), KINDS["samples"](0.5))) == []
 
 
 def test_following_the_remedy_is_enough():
-    fj.require_smoothness(fj.Spline(POINTS, TIMES, smoothness=9), order=10)
-    fj.require_smoothness(fj.FilteredStep(START, GOAL, 0.1, order=10), order=10)
-    fj.require_smoothness(fj.Samples(STAMPS, RECORD, order=10), order=10)
-    fj.require_smoothness(SWING, order=1000)
+    fj.trajectory.require_smoothness(fj.trajectory.Spline(POINTS, TIMES, smoothness=9), order=10)
+    fj.trajectory.require_smoothness(fj.trajectory.FilteredStep(START, GOAL, 0.1, order=10), order=10)
+    fj.trajectory.require_smoothness(fj.trajectory.Samples(STAMPS, RECORD, order=10), order=10)
+    fj.trajectory.require_smoothness(SWING, order=1000)
 
 
 def test_what_the_check_needs(robot):
     with pytest.raises(fj.InputError, match="give the order needed, or the robot"):
-        fj.require_smoothness(REST)
+        fj.trajectory.require_smoothness(REST)
     with pytest.raises(fj.InputError, match="require_smoothness takes trajectories, not ndarray"):
-        fj.require_smoothness(np.zeros(2), robot=robot)
+        fj.trajectory.require_smoothness(np.zeros(2), robot=robot)
     with pytest.raises(fj.InputError, match=r"RestToRest moves 1 joints; .* has 2"):
-        fj.require_smoothness(fj.RestToRest([0.0], [1.0], 1.0), robot=robot)
+        fj.trajectory.require_smoothness(fj.trajectory.RestToRest([0.0], [1.0], 1.0), robot=robot)
 
 
 # Single kinds -----------------------------------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_what_the_check_needs(robot):
 def test_sinusoids_against_high_precision():
     amplitude, frequency, phase = RNG.normal(size=(3, 4, 2))
     frequency = np.abs(frequency) + 0.1
-    trajectory = fj.Sinusoid(amplitude, frequency, phase, offset=[1.0, -2.0])
+    trajectory = fj.trajectory.Sinusoid(amplitude, frequency, phase, offset=[1.0, -2.0])
     assert trajectory.duration == pytest.approx(1 / frequency.min())
     t = 0.77
     with mpmath.workdps(40):
@@ -248,7 +248,7 @@ def test_sinusoids_against_high_precision():
 
 def test_a_fourier_series_is_a_sum_of_harmonics():
     cosine, sine = RNG.normal(size=(2, 5, 3))
-    trajectory = fj.Sinusoid.fourier(0.4, cosine, sine, offset=0.5)
+    trajectory = fj.trajectory.Sinusoid.fourier(0.4, cosine, sine, offset=0.5)
     assert trajectory.duration == 2.5
     t = np.linspace(-1.0, 4.0, 17)
     angle = 2 * np.pi * 0.4 * np.arange(1, 6)[:, None] * t
@@ -270,14 +270,14 @@ def test_a_fourier_series_is_a_sum_of_harmonics():
 )
 def test_bad_sinusoids_are_refused(arguments, message):
     with pytest.raises(fj.InputError, match=message):
-        fj.Sinusoid(*arguments)
+        fj.trajectory.Sinusoid(*arguments)
 
 
 def test_bad_series_are_refused():
     with pytest.raises(fj.InputError, match=r"both must be \(harmonics, n\)"):
-        fj.Sinusoid.fourier(1.0, [1.0], [1.0])
+        fj.trajectory.Sinusoid.fourier(1.0, [1.0], [1.0])
     with pytest.raises(fj.InputError, match="frequency is 0"):
-        fj.Sinusoid.fourier(0.0, [[1.0]], [[1.0]])
+        fj.trajectory.Sinusoid.fourier(0.0, [[1.0]], [[1.0]])
 
 
 def horner(coefficients, x):
@@ -291,7 +291,7 @@ def horner(coefficients, x):
 def test_high_orders_of_polynomials_keep_their_digits(smoothness):
     """Every derivative up to order 30 in 200-digit arithmetic; powers of x would lose all digits here."""
     x = np.linspace(0.0, 1.0, 21)
-    stack = fj.RestToRest([0.0], [1.0], 1.0, smoothness)(x, order=30)[..., 0]
+    stack = fj.trajectory.RestToRest([0.0], [1.0], 1.0, smoothness)(x, order=30)[..., 0]
     m = smoothness
     with mpmath.workdps(200):
         scale = (2 * m + 1) * mpmath.binomial(2 * m, m)

@@ -32,7 +32,7 @@ def pulled():
 def test_points_of_the_animation_are_those_of_the_links(tmp_path):
     """A tree with sliding and turning joints: frames of links at their poses, motors at those of the motors' angles."""
     robot = fj.random_robot(5, seed=2, prismatic=0.4, elastic=1.0)
-    law = fj.MotorPD(robot, [400.0, 40.0])
+    law = fj.control.MotorPD(robot, [400.0, 40.0])
     run = fj.simulate(
         robot, law, np.full(5, 0.3), 0.1, start=fj.JointState(*np.zeros((4, 5))), period=1e-3, check=False
     )
@@ -59,7 +59,7 @@ def test_two_motors_hold_the_arm_at_their_mean_and_a_pivot_does_not(pulled):
 
 
 def test_the_page_is_self_contained_and_has_the_points(single, tmp_path):
-    fj.animate(single, tmp_path / "run.html", frames=200.0)
+    fj.viewer.animate(single, tmp_path / "run.html", frames=200.0)
     text = (tmp_path / "run.html").read_text()
     assert "http" not in text and "src=" not in text and "<title>arm</title>" in text
     data = json.loads(re.search(r"const data = (\{.*\});", text).group(1))
@@ -72,8 +72,8 @@ def test_the_page_is_self_contained_and_has_the_points(single, tmp_path):
 def test_a_gif_has_its_frames_and_stops_where_a_run_diverged(tmp_path):
     image = pytest.importorskip("PIL.Image")
     with pytest.warns(UserWarning, match="diverged"):
-        run = fj.simulate(ROBOT, fj.OpenLoop(ROBOT), [5e6, 0.0], 1.0, period=1e-3, check=False)
-    fj.animate(run, tmp_path / "run.gif", frames=20.0, speed=0.01)
+        run = fj.simulate(ROBOT, fj.control.OpenLoop(ROBOT), [5e6, 0.0], 1.0, period=1e-3, check=False)
+    fj.viewer.animate(run, tmp_path / "run.gif", frames=20.0, speed=0.01)
     with image.open(tmp_path / "run.gif") as found:
         durations = []
         for k in range(found.n_frames):  # what does not move is one longer frame
@@ -93,8 +93,8 @@ def test_mistakes_in_animations(single, batch, tmp_path, monkeypatch):
         (single, "x.gif", {"frames": 1e6}, "at most 2000 are drawn"),
     ):
         with pytest.raises(fj.InputError, match=message):
-            fj.animate(run, tmp_path / name, **options)
+            fj.viewer.animate(run, tmp_path / name, **options)
     monkeypatch.setattr(FFMpegWriter, "isAvailable", classmethod(lambda cls: False))
     with pytest.raises(fj.InputError, match="MP4 needs the program ffmpeg"):
-        fj.animate(single, tmp_path / "x.mp4")
+        fj.viewer.animate(single, tmp_path / "x.mp4")
     assert not list(tmp_path.iterdir())

@@ -56,7 +56,7 @@ def deflection_steps(robot: Robot, warm_start: bool = False) -> tuple[int, ...]:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.deflection_steps(fj.load("vsa_3r"))
+        >>> fj.dynamics.deflection_steps(fj.load("vsa_3r"))
         (0, 0, 0)
     """
     steps = FOLLOW if warm_start else SEARCH

@@ -80,7 +80,7 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.derivative_orders(fj.load("kuka_lwr")).motion
+        >>> fj.dynamics.derivative_orders(fj.load("kuka_lwr")).motion
         4
     """
     contained = link_equations(a_robot("derivative_orders", robot), moving_base)

@@ -59,7 +59,7 @@ def relative_degree(robot: Robot) -> tuple[int, ...]:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.relative_degree(fj.load("hua_3r"))
+        >>> fj.dynamics.relative_degree(fj.load("hua_3r"))
         (2, 2, 4)
     """
     return tuple(joint_order(joint) for joint in a_robot("relative_degree", robot).joints)

@@ -9,14 +9,15 @@ with gravity as an acceleration of the base.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ...robot import Robot
 from ...spatial import Inertia, Screw, ca, cross, identity, is_zero, skew, sx, zeros
-from ...types import Matrix, Scalar, Vector
+from ...types import Expression, Jet, Matrix, Scalar, Vector
 from ..drivetrain.friction import link_friction
-from ..loads import checked_base, checked_wrenches
-from .bodies import Body, frames, moving_bodies, rigid_motor_inertia, tied_rotors
+from ..loads import Base, Wrenches, checked_base, checked_wrenches
+from .bodies import Body, Rotor, frames, moving_bodies, rigid_motor_inertia, tied_rotors
 from .composite_bodies import FEW_JOINTS, by_factorization, cheapest
 from .definiteness import check_inertia
 from .joint_jets import joint_motion
@@ -25,6 +26,8 @@ from .newton_euler import Motion, assemble, base_motion, external, forward_recur
 
 
 class ArticulatedInertia(NamedTuple):
+    """Moment and force of a handle at a body's frame: n = I α + H a, f = Hᵀα + M a."""
+
     I: Matrix
     H: Matrix
     M: Matrix
@@ -33,35 +36,36 @@ class ArticulatedInertia(NamedTuple):
         return ArticulatedInertia(self.I + other.I, self.H + other.H, self.M + other.M)
 
     def transformed(self, R: Matrix, p: Vector) -> ArticulatedInertia:
-        """The same about the parent's frame, in which this one stands at p, turned by R."""
+        """The same about another frame, in which this frame has the orientation R and the origin p."""
         I, H, M = (R @ x @ R.T for x in self)
         S = skew(p)
         return ArticulatedInertia(upper(I - H @ S + S @ H.T - S @ M @ S), H + S @ M, upper(M))
 
 
 def of_body(inertia: Inertia) -> ArticulatedInertia:
+    """The articulated inertia of a rigid body alone."""
     m, h, Sigma = inertia
     return ArticulatedInertia(ca.trace(Sigma) * identity() - Sigma, skew(h), m * identity())
 
 
 def upper(X: Matrix) -> Matrix:
-    """A symmetric matrix from its upper triangle, so that the lower one is not computed."""
+    """A symmetric matrix from its upper triangle; the lower one is not computed."""
     return ca.triu2symm(ca.triu(X))
 
 
 def by_articulated_bodies(
     robot: Robot,
-    q: Any,
-    v: Any,
-    tau: Any,
-    wrenches: Any = None,
-    base: Any = None,
-    spins: Any = (),
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    wrenches: Wrenches = None,
+    base: Base = None,
+    spins: Sequence[tuple[Rotor, Jet]] = (),
     gravity: Vector | None = None,
-) -> Any:
-    """q'' in three sweeps over the tree; rigidly coupled motors are armatures, as in Spong's model.
+) -> Expression:
+    """q'' in three sweeps over the tree; motors of rigid drives add their inertia to the joint, as in Spong's model.
 
-    `gravity` is the robot's unless given.
+    gravity: the robot's by default.
     """
     tree = moving_bodies(robot, frozen=False)
     base_now = base_motion(sx(robot.gravity) if gravity is None else gravity, 0, checked_base(base, 0))
@@ -84,8 +88,8 @@ def by_articulated_bodies(
 
     friction, motor = link_friction(robot, [v], 0)[0], rigid_motor_inertia(robot)
     U: list[tuple[Vector, Vector]] = [(zeros(3), zeros(3))] * robot.n
-    D: list[Any] = [None] * robot.n
-    u: list[Any] = [None] * robot.n
+    D: list[Scalar] = [None] * robot.n
+    u: list[Scalar] = [None] * robot.n
     for i in range(robot.n - 1, -1, -1):
         body, (I, H, M) = tree[i], inertia[i]
         n, f = bias[i]
@@ -118,8 +122,10 @@ def by_articulated_bodies(
     return ca.vertcat(*acceleration)
 
 
-def drifts(tree: list[Body], motions: list[Motion], q: Any, v: Any, base: Motion) -> list[tuple[Vector, Vector]]:
-    """What a body accelerates (angular, linear) beyond its parent's acceleration when q'' = 0."""
+def drifts(
+    tree: list[Body], motions: list[Motion], q: Expression, v: Expression, base: Motion
+) -> list[tuple[Vector, Vector]]:
+    """Angular and linear acceleration per body beyond that of its parent, for q'' = 0."""
     found = []
     for body, motion in zip(tree, motions):
         up = motions[body.parent] if body.parent >= 0 else base
@@ -131,7 +137,7 @@ def drifts(tree: list[Body], motions: list[Motion], q: Any, v: Any, base: Motion
 
 
 def velocity_forces(tree: list[Body], motions: list[Motion]) -> list[tuple[Vector, Vector]]:
-    """Moment and force that the velocities alone ask for."""
+    """Moment and force per body that the velocities require, for accelerations of zero."""
     still = zeros(3)
     found = []
     for body, motion in zip(tree, motions):
@@ -142,7 +148,7 @@ def velocity_forces(tree: list[Body], motions: list[Motion]) -> list[tuple[Vecto
 
 
 def centripetal(W: Matrix) -> Matrix:
-    """ωωᵀ − |ω|² 1, the acceleration matrix of a body that turns steadily."""
+    """ωωᵀ − |ω|² 1, the acceleration matrix of a body that rotates at a constant velocity."""
     return assemble(zeros(3), W)
 
 
@@ -163,11 +169,17 @@ def articulated(
 
 
 def joint_accelerations(
-    robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
-) -> Any:
-    """q'' where `tau` is what reaches the links: of a rigid joint the motor torque, of an elastic one the spring's.
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    wrenches: Wrenches = None,
+    base: Base = None,
+    spins: Sequence[tuple[Rotor, Jet]] = (),
+) -> Expression:
+    """q'' from the torques on the links: the motor torque of a rigid joint, the spring torque of an elastic one.
 
-    `spins` are rotors behind springs, with the jets of their momenta about their axes.
+    spins: rotors behind springs, with the jets of their angular momenta about their axes.
     """
     ways = [by_factorization, by_articulated_bodies]
     if tied_rotors(robot):

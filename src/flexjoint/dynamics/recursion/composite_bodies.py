@@ -7,53 +7,56 @@ eliminates leaves first, which on a tree creates no fill-in.  L and D overwrite 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 from ...robot import Robot
 from ...spatial import Inertia, ca, cross, skew, sx, zeros
+from ...types import Expression, Jet, Scalar, Vector
 from ..drivetrain.friction import link_friction
 from ..links import link_dynamics
+from ..loads import Base, Wrenches
 from .bodies import Body, Rotor, moving_bodies, rigid_motor_inertia, tied_rotors
 from .definiteness import check_inertia
 from .kinematics import joint_pose, poses
 
-FEW_JOINTS = 16  # up to here both ways of an algorithm are tried; beyond, the one that is linear in N has won
+FEW_JOINTS = 16  # up to here both ways of an algorithm are traced and counted; beyond, the one linear in N is cheaper
 
-Rows = list[dict[int, Any]]  # M[i][j] for joint i and j among its ancestors and itself; the rest is zero
+Result = TypeVar("Result")
+Rows = list[dict[int, Scalar]]  # M[i][j] for joint i and j among its ancestors and itself; the rest is zero
 
 
 class Factors(NamedTuple):
     """M = LᵀDL: `L[k][i]` for i among the ancestors of k (unit diagonal left out), `D[k]`."""
 
-    L: list[dict[int, Any]]
-    D: list[Any]
+    L: list[dict[int, Scalar]]
+    D: list[Scalar]
 
 
-def unit_forces(tree: list[Body], q: Any) -> list[tuple[Any, Any]]:
-    """Moment and force, in its own frame, that a unit acceleration of each joint asks for.
+def unit_forces(tree: list[Body], q: Expression) -> list[tuple[Vector, Vector]]:
+    """Moment and force per joint for a unit acceleration of the joint, in its body's frame.
 
-    It moves the whole subtree as one composite body: A = S(z) or a = z.
+    The joint moves its whole subtree as one composite body: A = S(turn z), a = slide z.
     """
     composite = [body.inertia for body in tree]
-    forces: list[tuple[Any, Any]] = [(zeros(3), zeros(3))] * len(tree)
+    forces: list[tuple[Vector, Vector]] = [(zeros(3), zeros(3))] * len(tree)
     for i in range(len(tree) - 1, -1, -1):
         body, inertia = tree[i], composite[i]
         a, alpha = body.screw.axes
         A = skew(alpha)
         if body.parent >= 0:
-            composite[body.parent] = composite[body.parent] + handed_on(body, inertia, q)
+            composite[body.parent] = composite[body.parent] + composite_in_parent(body, inertia, q)
         forces[i] = (inertia.moment(A, zeros(3, 3), a), inertia.force(A, a))
     return forces
 
 
-def handed_on(body: Body, inertia: Inertia, q: Any) -> Inertia:
-    """A composite body about the frame of its parent."""
+def composite_in_parent(body: Body, inertia: Inertia, q: Expression) -> Inertia:
+    """The inertia of a composite body about the frame of its parent."""
     x = q[body.coordinate]
     return body.screw.moved(inertia, x).transformed(body.R, body.p)
 
 
-def by_walking(tree: list[Body], q: Any) -> Rows:
-    """M[i][j]: the force of joint i carried towards the base shows at every joint j on the way."""
+def by_walking(tree: list[Body], q: Expression) -> Rows:
+    """M[i][j]: the unit force of joint i, carried towards the base, projected on every joint j on the way."""
     placed = [joint_pose(body, q) for body in tree]
     M: Rows = [{} for _ in tree]
     for i, (n, f) in enumerate(unit_forces(tree, q)):
@@ -65,9 +68,11 @@ def by_walking(tree: list[Body], q: Any) -> Rows:
     return M
 
 
-def by_projection(tree: list[Body], q: Any) -> Rows:
-    """M[i][j]: the force of joint i on the screw of joint j, both about the first joint: eleven operations each, which
-    beats walking on long chains (74 000 operations at N = 100 instead of 221 000)."""
+def by_projection(tree: list[Body], q: Expression) -> Rows:
+    """M[i][j]: the unit force of joint i projected on the screw of joint j, both about the first joint.
+
+    Eleven operations per element, fewer than walking on long chains: 74 000 instead of 221 000 at N = 100.
+    """
     tree = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # M knows no base
     M: Rows = [{} for _ in tree]
     screws = []
@@ -82,17 +87,17 @@ def by_projection(tree: list[Body], q: Any) -> Rows:
     return M
 
 
-def composite_rigid_body(tree: list[Body], q: Any) -> Rows:
-    """The mass matrix of the bodies, the cheaper of two ways."""
+def composite_rigid_body(tree: list[Body], q: Expression) -> Rows:
+    """The mass matrix of the bodies, by the cheaper of two ways."""
     if len(tree) > FEW_JOINTS:
         return by_projection(tree, q)
     return cheapest([by_walking(tree, q), by_projection(tree, q)], lambda M: [x for row in M for x in row.values()])
 
 
-def cheapest(found: list[Any], outputs: Callable[[Any], list[Any]]) -> Any:
+def cheapest(found: list[Result], outputs: Callable[[Result], list[Expression]]) -> Result:
     """The result with the fewest operations."""
 
-    def operations(result: Any) -> int:
+    def operations(result: Result) -> int:
         x = ca.vertcat(zeros(1), *outputs(result))
         return ca.Function("f", ca.symvar(x), [x]).n_instructions()
 
@@ -100,7 +105,7 @@ def cheapest(found: list[Any], outputs: Callable[[Any], list[Any]]) -> Any:
 
 
 def link_mass_matrix(
-    robot: Robot, q: Any, frozen: bool = True, tree: list[Body] | None = None
+    robot: Robot, q: Expression, frozen: bool = True, tree: list[Body] | None = None
 ) -> tuple[Rows, list[int]]:
     """The mass matrix by rows, M + S_r + S_rᵀ + B_r with the motors rigidly coupled to it, and the tree of joints.
 
@@ -122,7 +127,7 @@ def link_mass_matrix(
     return M, parents
 
 
-def coupling(tree: list[Body], q: Any, rotor: Rotor) -> dict[int, Any]:
+def coupling(tree: list[Body], q: Expression, rotor: Rotor) -> dict[int, Scalar]:
     """A column of S: {i: S_ij} for the turning joints i that move the rotor's carrier  [Hoepler (29)].
 
     The momentum of a unit θ' is walked from the carrier towards the base, so that S_ij holds no other joints than those
@@ -141,7 +146,7 @@ def coupling(tree: list[Body], q: Any, rotor: Rotor) -> dict[int, Any]:
 def factorize(M: Rows, parents: Sequence[int]) -> Factors:
     """M = LᵀDL, leaves first: row k is eliminated from the rows of its ancestors  [Featherstone table 6.3]."""
     M = [dict(row) for row in M]
-    L: list[dict[int, Any]] = [{} for _ in M]
+    L: list[dict[int, Scalar]] = [{} for _ in M]
     for k in range(len(M) - 1, -1, -1):
         path = ancestors(k, parents)
         for i in path:
@@ -152,7 +157,7 @@ def factorize(M: Rows, parents: Sequence[int]) -> Factors:
     return Factors(L, [M[k][k] for k in range(len(M))])
 
 
-def solve(factors: Factors, parents: Sequence[int], b: Any) -> Any:
+def solve(factors: Factors, parents: Sequence[int], b: Expression) -> Expression:
     """x with LᵀDL x = b."""
     L, D = factors
     x = [b[i] for i in range(len(D))]
@@ -173,7 +178,7 @@ def ancestors(k: int, parents: Sequence[int]) -> list[int]:
     return path
 
 
-def full_matrix(M: Rows) -> Any:
+def full_matrix(M: Rows) -> Expression:
     """A symmetric matrix from its rows."""
     full = zeros(len(M), len(M))
     for i, row in enumerate(M):
@@ -183,8 +188,14 @@ def full_matrix(M: Rows) -> Any:
 
 
 def by_factorization(
-    robot: Robot, q: Any, v: Any, tau: Any, wrenches: Any = None, base: Any = None, spins: Any = ()
-) -> Any:
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    tau: Expression,
+    wrenches: Wrenches = None,
+    base: Base = None,
+    spins: Sequence[tuple[Rotor, Jet]] = (),
+) -> Expression:
     """q'' = M⁻¹(τ − n): composite bodies and one factorization, O(N³) but cheap for few joints.
 
     Rotors behind springs are not `frozen` to the links: see `forward.py`.

@@ -12,14 +12,14 @@ The first is skew, as X is, and joins it in the flow of the body; the others sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...errors import InputError
 from ...robot import Robot
 from ...spatial import Inertia, Screw, ca, cross, is_zero, skew, sx, total, unit_z, zeros
-from ...types import Matrix, Scalar, Vector
+from ...types import Expression, Matrix, Scalar, Vector
 from .bodies import Body, Rotor, lump_fixed, moving_bodies
-from .composite_bodies import FEW_JOINTS, ancestors, cheapest, handed_on
+from .composite_bodies import FEW_JOINTS, ancestors, cheapest, composite_in_parent
 from .energy import Spin
 from .kinematics import Velocity, joint_pose, poses, screw_rate, velocities
 
@@ -34,13 +34,13 @@ def weight(variant: str) -> float:
     return VARIANTS[variant]
 
 
-def gyration(robot: Robot, variant: str) -> list[Any]:
+def gyration(robot: Robot, variant: str) -> list[Scalar]:
     """± tr(Σ_c) of each body, zero for Christoffel's C."""
     sign = weight(variant)
     return [sign * central_trace(body.inertia) if sign else sx(0.0) for body in lump_fixed(robot)]
 
 
-def central_trace(inertia: Inertia) -> Any:
+def central_trace(inertia: Inertia) -> Scalar:
     """tr(Σ) about the centre of mass."""
     m, h, Sigma = inertia
     return ca.trace(Sigma) - ca.dot(h, h) / m if not m.is_zero() else sx(0.0)
@@ -57,13 +57,13 @@ class Flow(NamedTuple):
         return Flow(*(x + y for x, y in zip(self, other)))
 
     def transformed(self, R: Matrix, p: Vector) -> Flow:
-        """About another frame, in which this one stands at p, turned by R."""
+        """The same about another frame, in which this frame has the orientation R and the origin p."""
         l = R @ self.l
         return Flow(l, R @ self.P @ R.T + l @ p.T, R @ self.L)
 
 
 class Column(NamedTuple):
-    """What a unit velocity of joint j asks of all that it carries, in the joint's frame.
+    """Forces of a unit velocity of joint j on all that it carries, in the joint's frame.
 
     With J = ∂x/∂q_j of each point x: force and moment u = ∫ (1, r ×) J dm, c = ∫ (1, r ×) J' dm, and k = ∫ x' × J dm.
     """
@@ -82,7 +82,7 @@ class Column(NamedTuple):
 
 
 def columns(
-    robot: Robot, tree: list[Body], q: Any, motions: list[Velocity], variant: str, spinning: Sequence[Spin] = ()
+    robot: Robot, tree: list[Body], q: Expression, motions: list[Velocity], variant: str, spinning: Sequence[Spin] = ()
 ) -> list[Column]:
     """Composite bodies as in the mass matrix, with the moments of their velocities beside those of their masses."""
     inertias = [body.inertia for body in tree]
@@ -97,7 +97,7 @@ def columns(
         body = tree[i]
         found.append(column_of(body.screw, inertias[i], flows[i], motions[i]))
         if body.parent >= 0:
-            inertias[body.parent] = inertias[body.parent] + handed_on(body, inertias[i], q)
+            inertias[body.parent] = inertias[body.parent] + composite_in_parent(body, inertias[i], q)
             flows[body.parent] = flows[body.parent] + flows[i].transformed(*joint_pose(body, q))
     return found[::-1]
 
@@ -134,8 +134,8 @@ def turning_column(inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
     return Column((cross(z, h), ca.trace(Sigma) * z - Sigma @ z), (f, n), k)
 
 
-def by_walking(tree: list[Body], q: Any, motions: list[Velocity], found: list[Column]) -> Any:
-    """C: the forces of joint j carried towards the base show at every joint i on the way, and C_ji beside C_ij."""
+def by_walking(tree: list[Body], q: Expression, motions: list[Velocity], found: list[Column]) -> Expression:
+    """C: the forces of joint j, carried towards the base, give C_ij and C_ji at every joint i on the way."""
     placed = [joint_pose(body, q) for body in tree]
     parents = [body.parent for body in tree]
     C = zeros(len(tree), len(tree))
@@ -149,13 +149,13 @@ def by_walking(tree: list[Body], q: Any, motions: list[Velocity], found: list[Co
     return C
 
 
-def by_projection(tree: list[Body], q: Any, motions: list[Velocity], found: list[Column]) -> Any:
-    """C: the same on the screws of the joints, all about the first joint: less on long chains."""
+def by_projection(tree: list[Body], q: Expression, motions: list[Velocity], found: list[Column]) -> Expression:
+    """C: the same forces projected on the screws of the joints, all about the first joint: cheaper on long chains."""
     tree = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # C knows no base
     parents = [body.parent for body in tree]
     C = zeros(len(tree), len(tree))
-    rows: list[Any] = []
-    rates: list[Any] = []
+    rows: list[Expression] = []
+    rates: list[Expression] = []
     for j, ((R, p), column) in enumerate(zip(poses(tree, q), found)):
         for screw, known in zip(screws(tree[j], motions[j]), (rows, rates)):
             known.append(ca.vertcat(*moved(R, p, screw[3:], screw[:3])[::-1]))
@@ -173,7 +173,8 @@ def screws(body: Body, motion: Velocity) -> tuple[Vector, Vector]:
 
 
 def moved(R: Matrix, p: Vector, free: Vector, bound: Vector) -> tuple[Vector, Vector]:
-    """A force and its moment, or a rotation and its velocity, in the frame in which theirs stands at p, turned by R."""
+    """A force and its moment, or an angular velocity and the velocity of the origin, in a frame in which theirs has the
+    orientation R and the origin p."""
     free = R @ free
     return free, R @ bound + cross(p, free)
 
@@ -181,9 +182,11 @@ def moved(R: Matrix, p: Vector, free: Vector, bound: Vector) -> tuple[Vector, Ve
 # Of the whole robot -------------------------------------------------------------------------------------------------
 
 
-def spinning_columns(tree: list[Body], q: Any, motions: list[Velocity], rotor: Rotor) -> dict[int, tuple[Any, Any]]:
+def spinning_columns(
+    tree: list[Body], q: Expression, motions: list[Velocity], rotor: Rotor
+) -> dict[int, tuple[Scalar, Scalar]]:
     """{i: (C_ik, C_ki)} of a rotor k for the turning joints i that move its carrier."""
-    found: dict[int, tuple[Any, Any]] = {}
+    found: dict[int, tuple[Scalar, Scalar]] = {}
     if rotor.body < 0:
         return found
     a, turned = rotor.momentum * rotor.axis, cross(motions[rotor.body].omega, rotor.momentum * rotor.axis)
@@ -199,9 +202,9 @@ def spinning_columns(tree: list[Body], q: Any, motions: list[Velocity], rotor: R
 
 
 def whole_matrix(
-    robot: Robot, q: Any, v: Any, spinning: Sequence[Spin], rows: Sequence[int], variant: str, size: int
-) -> Any:
-    """C over the links and further coordinates, `size` in all; each of the spinning rotors has its row."""
+    robot: Robot, q: Expression, v: Expression, spinning: Sequence[Spin], rows: Sequence[int], variant: str, size: int
+) -> Expression:
+    """C over the links and further coordinates, (size, size); `rows` are those of the spinning rotors."""
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
     found = columns(robot, tree, q, motions, variant, spinning)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...robot import Robot
 from ...spatial import Inertia, ca, cross, zeros
+from ...types import Expression, Scalar, Vector
 from .bodies import Body, Frame, Rotor, rotors
 from .kinematics import Velocity, carried_loads
 
 
-def body_momentum(inertia: Inertia, motion: Velocity) -> tuple[Any, Any]:
+def body_momentum(inertia: Inertia, motion: Velocity) -> tuple[Vector, Vector]:
     """Linear momentum and angular momentum about the body's frame: ∫ (v + ω × r) dm, ∫ r × (v + ω × r) dm."""
     m, h, Sigma = inertia
     omega, v = motion.omega, motion.v
@@ -24,36 +25,40 @@ class Spin(NamedTuple):
     """A rotor and its speed θ', after the reduction and relative to its carrier."""
 
     rotor: Rotor
-    rate: Any
+    rate: Scalar
 
     @property
-    def momentum(self) -> Any:
+    def momentum(self) -> Vector:
         """η I_axial θ' a, in the carrier's frame."""
         return self.rotor.momentum * self.rate * self.rotor.axis
 
 
-def spins(robot: Robot, v: Any, theta_v: Any = None, place: Sequence[Frame] | None = None) -> list[Spin]:
-    """Of the rotors that turn rigidly with their joints, θ' = q', and with `theta_v` of those behind springs too."""
+def spins(
+    robot: Robot, v: Expression, theta_v: Expression | None = None, place: Sequence[Frame] | None = None
+) -> list[Spin]:
+    """Spins of the rotors that turn rigidly with their joints, θ' = q'; with `theta_v` also of those behind springs."""
+    rates = {False: v, True: theta_v}
     return [
-        Spin(rotor, (theta_v if rotor.elastic else v)[rotor.coordinate])
+        Spin(rotor, rate[rotor.coordinate])
         for rotor in rotors(robot, place)
-        if theta_v is not None or not rotor.elastic
+        if (rate := rates[rotor.elastic]) is not None
     ]
 
 
-def carrier_velocity(motions: Sequence[Any], rotor: Rotor) -> Any:
+def carrier_velocity(motions: Sequence[Velocity], rotor: Rotor) -> Vector:
+    """Angular velocity of the body that carries a rotor."""
     return motions[rotor.body].omega if rotor.body >= 0 else zeros(3)
 
 
-def turned_along(rotor: Rotor, motions: Sequence[Velocity]) -> Any:
-    """η I_axial a·ω: what of a rotor's momentum comes from its carrier."""
+def turned_along(rotor: Rotor, motions: Sequence[Velocity]) -> Scalar:
+    """η I_axial a·ω, the part of a rotor's angular momentum that its carrier's rotation gives it."""
     return rotor.momentum * ca.dot(rotor.axis, carrier_velocity(motions, rotor))
 
 
 def subtree_momenta(
-    tree: list[Body], q: Any, motions: list[Velocity], spinning: Sequence[Spin] = ()
-) -> list[tuple[Any, Any]]:
-    """Linear and angular momentum of each body and all that it carries, about the body's frame."""
+    tree: list[Body], q: Expression, motions: list[Velocity], spinning: Sequence[Spin] = ()
+) -> list[tuple[Vector, Vector]]:
+    """Linear and angular momentum per body, with all that it carries, about the body's frame."""
     momenta = [body_momentum(body.inertia, motion) for body, motion in zip(tree, motions)]
     for spin in spinning:
         if spin.rotor.body >= 0:

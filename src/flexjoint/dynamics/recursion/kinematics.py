@@ -1,22 +1,26 @@
-"""Where the links are and how they move: poses, Jacobians and their time derivatives, velocities."""
+"""Poses and velocities of the links, Jacobians and their time derivatives."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ...algorithm.algorithm import algorithm
 from ...errors import InputError
 from ...robot import Robot
 from ...spatial import Screw, TimeDerivatives, ca, cross, identity, zeros
-from ...types import Matrix, Vector
+from ...types import Expression, Matrix, Vector
 from .bodies import Body, bodies
 
 
 class Pose(NamedTuple):
-    """Orientation and position of a frame in base coordinates: x_base = rotation · x + position."""
+    """Pose of a frame in base coordinates: x_base = rotation · x + position.
 
-    rotation: Any
-    position: Any
+    rotation: orientation, (..., 3, 3)
+    position: of the origin, (..., 3), m
+    """
+
+    rotation: Matrix
+    position: Vector
 
 
 class Velocity(NamedTuple):
@@ -27,8 +31,8 @@ class Velocity(NamedTuple):
     v: Vector  # of the frame's origin
 
 
-def joint_pose(body: Body, q: Any) -> tuple[Matrix, Vector]:
-    """The body's frame in its parent's: R(q), p(q)."""
+def joint_pose(body: Body, q: Expression) -> tuple[Matrix, Vector]:
+    """Orientation R(q) and origin p(q) of a body's frame in its parent's."""
     if body.coordinate is None:
         return body.R, body.p
     x = q[body.coordinate]
@@ -36,7 +40,7 @@ def joint_pose(body: Body, q: Any) -> tuple[Matrix, Vector]:
     return R, body.p + body.R @ body.screw.translation(x) if body.screw.slides else body.p
 
 
-def poses(tree: list[Body], q: Any) -> list[Pose]:
+def poses(tree: list[Body], q: Expression) -> list[Pose]:
     """Every body's pose in base coordinates."""
     found: list[Pose] = []
     for body in tree:
@@ -46,7 +50,7 @@ def poses(tree: list[Body], q: Any) -> list[Pose]:
     return found
 
 
-def velocities(tree: list[Body], q: Any, v: Any) -> list[Velocity]:
+def velocities(tree: list[Body], q: Expression, v: Expression) -> list[Velocity]:
     """Every body's velocity: ω = Rᵀω_parent + q' z, v = Rᵀ(v_parent + ω_parent × p) + d'."""
     found: list[Velocity] = []
     for body in tree:
@@ -64,8 +68,8 @@ def screw_rate(screw: Screw, motion: Velocity) -> tuple[Vector, Vector]:
     return cross(motion.v, angular) + cross(motion.omega, linear), cross(motion.omega, angular)
 
 
-def carried_loads(tree: list[Body], q: Any, loads: list[tuple[Vector, Vector]]) -> list[tuple[Vector, Vector]]:
-    """Of each body and all that it carries, the sum of the vectors (f, n), n about the body's own frame."""
+def carried_loads(tree: list[Body], q: Expression, loads: list[tuple[Vector, Vector]]) -> list[tuple[Vector, Vector]]:
+    """Sum of the vectors (f, n) per body with all that it carries, n about the body's own frame."""
     loads = list(loads)
     for i in range(len(tree) - 1, -1, -1):
         up = tree[i].parent
@@ -76,20 +80,42 @@ def carried_loads(tree: list[Body], q: Any, loads: list[tuple[Vector, Vector]]) 
     return loads
 
 
-def along_joints(tree: list[Body], loads: list[tuple[Vector, Vector]]) -> Any:
-    """What the joints feel of (f, n): n_z of a turning, f_z of a sliding one."""
+def along_joints(tree: list[Body], loads: list[tuple[Vector, Vector]]) -> Expression:
+    """Joint efforts of (f, n): n_z of a turning joint, f_z of a sliding one."""
     return ca.vertcat(*[body.screw.effort(f, n) for body, (f, n) in zip(tree, loads)])
 
 
 @algorithm(Pose)
-def forward_kinematics(robot: Robot, q, *, link=None):
-    """Pose of a link's frame in base coordinates; of the tool by default."""
+def forward_kinematics(robot: Robot, q: Expression, *, link: str | None = None) -> Pose:
+    """Pose of a link's frame in base coordinates.
+
+    q: joint positions, (..., n), rad or m
+    link: name of the link; the tool by default
+
+    Returns: Pose(rotation, position), (..., 3, 3) and (..., 3), m
+    Raises: RobotError if there is no such link
+
+    >>> import flexjoint as fj, numpy as np
+    >>> fj.forward_kinematics(fj.load("kuka_lwr"), np.zeros(7)).position.shape
+    (3,)
+    """
     return poses(bodies(robot), q)[robot.link_index(link)]
 
 
 @algorithm("jacobian")
-def jacobian(robot: Robot, q, *, link=None):
-    """J(q) with (velocity of the link's origin, angular velocity) = J q', in base coordinates."""
+def jacobian(robot: Robot, q: Expression, *, link: str | None = None) -> Expression:
+    """Jacobian of a link's frame: (velocity of its origin, angular velocity) = J q', in base coordinates.
+
+    q: joint positions, (..., n), rad or m
+    link: name of the link; the tool by default
+
+    Returns: J, (..., 6, n)
+    Raises: RobotError if there is no such link
+
+    >>> import flexjoint as fj, numpy as np
+    >>> fj.jacobian(fj.load("kuka_lwr"), np.zeros(7)).shape
+    (6, 7)
+    """
     tree = bodies(robot)
     pose = poses(tree, q)
     tip = robot.link_index(link)
@@ -105,8 +131,22 @@ def jacobian(robot: Robot, q, *, link=None):
 
 
 @algorithm("jacobian", arrays=lambda robot, order=1, **_: order + 1)
-def jacobian_derivatives(robot: Robot, q, *higher, order=1, link=None):
-    """[J, J', ... J⁽ᵒʳᵈᵉʳ⁾] along a motion, from [q, v, ...] up to derivative `order`."""
+def jacobian_derivatives(
+    robot: Robot, q: Expression, *higher: Expression, order: int = 1, link: str | None = None
+) -> list[Expression]:
+    """Jacobian and its time derivatives along a motion, [J, J', ... J⁽ᵒʳᵈᵉʳ⁾].
+
+    q, higher: joint positions and their derivatives up to `order`, each (..., n)
+    order: of the highest derivative of J; 1 by default
+    link: name of the link; the tool by default
+
+    Returns: a list of order + 1 arrays (..., 6, n)
+    Raises: InputError if derivatives are missing; RobotError if there is no such link
+
+    >>> import flexjoint as fj, numpy as np
+    >>> [J.shape for J in fj.jacobian_derivatives(fj.load("kuka_lwr"), np.zeros(7), np.ones(7))]
+    [(6, 7), (6, 7)]
+    """
     stack = [q, *higher]
     if order < 0 or len(stack) < order + 1:
         raise InputError(

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,13 +29,13 @@ from ...errors import InputError
 from ...numerics import column_basis, evaluate, product
 from ...robot import Joint, Link, Robot, a_robot
 from ...spatial import Inertia, ca, cross, is_symbolic, is_zero, sx, symmetric, zeros
-from ...types import Vector
+from ...types import Expression, FloatArray, Scalar, Vector
 from .bodies import Body, bodies, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions
 from .kinematics import joint_pose, velocities
 
 STANDARD = ("m", "h_x", "h_y", "h_z", "I_xx", "I_xy", "I_yy", "I_xz", "I_yz", "I_zz")
-BASE: dict[str, Callable[[Inertia], Any]] = {
+BASE: dict[str, Callable[[Inertia], Scalar]] = {
     "m": lambda x: x.m,
     "h_x": lambda x: x.h[0],
     "h_y": lambda x: x.h[1],
@@ -51,26 +51,31 @@ ROBOTS_KEPT = 64
 INDEPENDENT = 1e-7  # what of a unit column lies outside the span of others: 1e-16, or on the robots tried 0.1 and more
 
 
-def inertia_from_standard(p: Sequence[Any]) -> Inertia:
+def inertia_from_standard(p: Sequence[Scalar]) -> Inertia:
     """Of a link with these ten parameters; I is taken about the link's frame, Σ = ½ tr(I) 1 − I."""
     m, x, y, z, xx, xy, yy, xz, yz, zz = p
     half = (xx + yy + zz) / 2
     return Inertia(sx(m), ca.vertcat(x, y, z), symmetric(half - xx, -xy, -xz, half - yy, -yz, half - zz))
 
 
-def inertia_from_base(p: Sequence[Any]) -> Inertia:
+def inertia_from_base(p: Sequence[Scalar]) -> Inertia:
     """Of a body with these values of `BASE`; I_zz is laid in Σ_xx."""
     m, x, y, z, xx, xy, xz, yy, yz, zz = p
     return Inertia(sx(m), ca.vertcat(x, y, z), symmetric(xx + zz, xy, xz, yy, yz, 0))
 
 
-def units(inertia_from: Callable[[Sequence[Any]], Inertia]) -> list[Inertia]:
+def units(inertia_from: Callable[[Sequence[Scalar]], Inertia]) -> list[Inertia]:
     """For each of ten parameters the inertia that has it alone, with the value one."""
     return [inertia_from(row) for row in np.eye(10).tolist()]
 
 
-def standard_parameters(robot: Robot) -> np.ndarray:
-    """π: for each link, fixed ones included, the ten of `STANDARD` about its frame, (10 links,), with its rotors."""
+def standard_parameters(robot: Robot) -> FloatArray:
+    """Standard parameters π of all links, fixed ones included: the ten of `STANDARD` per link, about its frame.
+
+    robot: a Robot; its links are taken with their rotors
+
+    Returns: array (10 links,), kg, kg m and kg m²
+    """
     found = []
     for body in bodies(a_robot("standard_parameters", robot)):
         m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
@@ -82,8 +87,8 @@ def standard_parameters(robot: Robot) -> np.ndarray:
 # Columns ------------------------------------------------------------------------------------------------------------
 
 
-def body_jacobians(tree: list[Body], q: Any) -> list[dict[int, tuple[Vector, Vector]]]:
-    """For each body and each joint that moves it: velocity of the frame and angular velocity, in the body's frame."""
+def body_jacobians(tree: list[Body], q: Expression) -> list[dict[int, tuple[Vector, Vector]]]:
+    """Per body and joint that moves it: (velocity of the origin, angular velocity) at a unit rate, in its frame."""
     found: list[dict[int, tuple[Vector, Vector]]] = []
     for body in tree:
         R, p = joint_pose(body, q)
@@ -95,8 +100,8 @@ def body_jacobians(tree: list[Body], q: Any) -> list[dict[int, tuple[Vector, Vec
     return found
 
 
-def column(n: int, unit: Inertia, motion: TwoMotions, J: dict[int, tuple[Vector, Vector]]) -> Any:
-    """The torques that a body of the given inertia asks for."""
+def column(n: int, unit: Inertia, motion: TwoMotions, J: dict[int, tuple[Vector, Vector]]) -> Expression:
+    """Joint torques that accelerate a body of the given inertia."""
     f, moment = inertial_load(unit, motion)
     found = zeros(n)
     for i, (v, w) in J.items():
@@ -104,7 +109,15 @@ def column(n: int, unit: Inertia, motion: TwoMotions, J: dict[int, tuple[Vector,
     return found
 
 
-def columns(tree: list[Body], parts: list[tuple[int, Inertia]], q: Any, v: Any, v_a: Any, a: Any, gravity: Any) -> Any:
+def columns(
+    tree: list[Body],
+    parts: list[tuple[int, Inertia]],
+    q: Expression,
+    v: Expression,
+    v_a: Expression,
+    a: Expression,
+    gravity: Vector,
+) -> Expression:
     """One column for each part (body, inertia)."""
     motions, J = two_motions(tree, q, v, v_a, a, gravity), body_jacobians(tree, q)
     return ca.horzcat(*[column(q.shape[0], unit, motions[k], J[k]) for k, unit in parts])
@@ -123,13 +136,17 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class BaseParameters:
-    """Names, and the matrix that makes base parameters of standard ones: matrix @ standard_parameters(robot)."""
+    """Names of the base parameters, and the matrix that gives them: matrix @ standard_parameters(robot).
+
+    names: a name per base parameter, that of the parameter that leads a sum
+    matrix: (base parameters, 10 links)
+    """
 
     names: tuple[str, ...]
-    matrix: np.ndarray
+    matrix: FloatArray
 
-    def of(self, robot: Robot) -> np.ndarray:
-        """The values of a robot, which may differ in its bodies from the one the parameters were found for."""
+    def of(self, robot: Robot) -> FloatArray:
+        """Values of the base parameters of a robot with these joints; its bodies may be others."""
         return product(self.matrix, standard_parameters(robot))
 
 
@@ -138,11 +155,11 @@ class Basis(NamedTuple):
 
     kept: tuple[Part, ...]
     others: tuple[Part, ...]
-    share: np.ndarray  # (kept, others)
+    share: FloatArray  # (kept, others)
 
 
 def basis(robot: Robot) -> Basis:
-    """It depends on the joints and on gravity alone: robots with other bodies and drives share it."""
+    """The basis of a robot; it depends only on the joints and on gravity."""
     if any(map(is_symbolic, [robot.gravity, *(link.joint.position for link in robot.links)])):
         raise InputError(
             f"{robot.name}: gravity and the positions of joints decide which base parameters there are: they cannot be "
@@ -167,15 +184,15 @@ def basis_of_joints(robot: Robot) -> Basis:
     return Basis(tuple(parts[k] for k in kept), tuple(parts[k] for k in others), share)
 
 
-def sampled(Y: Any, count: int) -> np.ndarray:
-    """Y in random states, one below the other; angles and what else it depends on lie around the unit."""
+def sampled(Y: Expression, count: int) -> FloatArray:
+    """Y in random states, stacked; all inputs lie between −2 and 2."""
     symbols = ca.symvar(Y)
     states = np.random.default_rng(0).uniform(-2.0, 2.0, size=(count, len(symbols)))
     found = evaluate([ca.vertcat(*symbols)], [states], [Y])[0]
     return found.reshape(-1, found.shape[-1])
 
 
-def independent(Y: np.ndarray) -> tuple[list[int], np.ndarray]:
+def independent(Y: FloatArray) -> tuple[list[int], FloatArray]:
     """Columns outside the span of those before them, by orthogonalisation  [Gautier], and the shares X with
     Y[:, kept] X = Y[:, others]."""
     length = np.sqrt(np.sum(Y * Y, axis=0))
@@ -187,6 +204,7 @@ def independent(Y: np.ndarray) -> tuple[list[int], np.ndarray]:
 
 
 def base_parts(robot: Robot) -> tuple[Part, ...]:
+    """The base parameters of a robot."""
     return basis(robot).kept
 
 
@@ -208,7 +226,13 @@ def kept_names(tree: list[Body]) -> list[tuple[str, ...]]:
 
 @lru_cache(ROBOTS_KEPT)
 def base_parameters(robot: Robot) -> BaseParameters:
-    """The least parameters that torques show, and how they follow from the standard ones."""
+    """The base parameters of a robot: the fewest numbers that determine its joint torques.
+
+    robot: a Robot; the names depend on its joints and on gravity only
+
+    Returns: BaseParameters(names, matrix); `matrix @ standard_parameters(robot)` are the values
+    Raises: InputError if gravity or a joint position is a free parameter
+    """
     pi = ca.SX.sym("pi", 10, len(a_robot("base_parameters", robot).links))
     links = [
         body._replace(inertia=inertia_from_standard(ca.vertsplit(pi[:, k]))) for k, body in enumerate(bodies(robot))
@@ -216,7 +240,7 @@ def base_parameters(robot: Robot) -> BaseParameters:
     left = regroup(lump_fixed(robot, links))
     kept, others, share = basis(robot)
 
-    def matrix_of(parts: tuple[Part, ...]) -> np.ndarray:
+    def matrix_of(parts: tuple[Part, ...]) -> FloatArray:
         values = ca.vertcat(zeros(0), *[BASE[part.name](left[part.body].inertia) for part in parts])
         return np.array(ca.DM(ca.jacobian(values, ca.vec(pi)))).reshape(len(parts), pi.numel())
 
@@ -225,8 +249,8 @@ def base_parameters(robot: Robot) -> BaseParameters:
     return BaseParameters(tuple(f"{robot.joints[part.body].name}.{part.name}" for part in kept), matrix)
 
 
-def estimated_bodies(robot: Robot, estimate: Any) -> list[Body]:
-    """The moving bodies with the inertia that the values of the base parameters give them."""
+def estimated_bodies(robot: Robot, estimate: Expression) -> list[Body]:
+    """The moving bodies, with inertias from values of the base parameters."""
     tree = lump_fixed(robot)
     nothing = Inertia(sx(0.0), zeros(3), zeros(3, 3))
     inertias = [nothing] * len(tree)
@@ -235,7 +259,7 @@ def estimated_bodies(robot: Robot, estimate: Any) -> list[Body]:
     return [body._replace(inertia=inertia) for body, inertia in zip(tree, inertias)]
 
 
-def parameter_powers(robot: Robot, motions: Sequence[TwoMotions], q: Any, s: Any) -> Any:
+def parameter_powers(robot: Robot, motions: Sequence[TwoMotions], q: Expression, s: Expression) -> Expression:
     """Yᵀs without Y: the power of each base parameter's load at the velocity s."""
     moving = velocities(lump_fixed(robot), q, s)
     powers = []
@@ -253,15 +277,33 @@ SIZES["base parameters"] = lambda robot: len(base_parts(robot))
 
 
 @algorithm("regressor")
-def regressor(robot: Robot, q, v, v_a, a):
-    """Y with Y π = M a + C(q, v) v_a + g, for the π of `standard_parameters`; of links without friction and motors."""
+def regressor(robot: Robot, q: Expression, v: Expression, v_a: Expression, a: Expression) -> Expression:
+    """Regressor of the standard parameters: Y π = M a + C(q, v) v_a + g of the links, without friction and motors.
+
+    q, v, v_a, a: positions, two velocities and accelerations of the joints, (..., n)
+
+    Returns: Y, (..., n, 10 links), for the π of `standard_parameters`
+
+    >>> import flexjoint as fj, numpy as np
+    >>> fj.regressor(fj.load("hua_3r"), *np.zeros((4, 3))).shape
+    (3, 40)
+    """
     tree = bodies(robot)
     parts = [(k, unit) for k in range(len(tree)) for unit in units(inertia_from_standard)]
     return columns(tree, parts, q, v, v_a, a, sx(robot.gravity))
 
 
 @algorithm("base_regressor")
-def base_regressor(robot: Robot, q, v, v_a, a):
-    """Y with Y π = M a + C(q, v) v_a + g, for the fewer π of `base_parameters`; of links alone."""
+def base_regressor(robot: Robot, q: Expression, v: Expression, v_a: Expression, a: Expression) -> Expression:
+    """Regressor of the base parameters: Y π = M a + C(q, v) v_a + g of the links, without friction and motors.
+
+    q, v, v_a, a: positions, two velocities and accelerations of the joints, (..., n)
+
+    Returns: Y, (..., n, base parameters), for the π of `base_parameters`
+
+    >>> import flexjoint as fj, numpy as np
+    >>> fj.base_regressor(fj.load("hua_3r"), *np.zeros((4, 3))).shape[0]
+    3
+    """
     parts = [(part.body, part.unit) for part in base_parts(robot)]
     return columns(lump_fixed(robot), parts, q, v, v_a, a, sx(robot.gravity))

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from ...compiler.ir.scan import scan, unrolled
 from .bodies import Body
 
-LOOP_FROM = 180  # joints times orders²: straight code of 3 orders is as fast up to 20 joints, of 1 order beyond 100
+LOOP_FROM = 180  # joints times orders²: unrolled code is as fast up to 20 joints at 3 orders, beyond 100 joints at 1
 
 State = TypeVar("State")
 Result = TypeVar("Result")

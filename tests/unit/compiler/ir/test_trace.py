@@ -24,7 +24,7 @@ def user_written(answer, outputs="tau"):
     def law(robot, q):
         return answer(q)
 
-    return fj.Algorithm(law, outputs)
+    return fj.algorithm.Algorithm(law, outputs)
 
 
 @pytest.mark.parametrize(

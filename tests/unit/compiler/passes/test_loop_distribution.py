@@ -70,7 +70,7 @@ def test_what_depends_on_more_stays():
 
 def test_gravity_at_the_goal_is_precomputed_for_batches():
     robot = fj.load("kuka_lwr")
-    loop = ClosedLoop(robot, fj.MotorPD(robot, [1000.0, 50.0]), 1e-4)
+    loop = ClosedLoop(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), 1e-4)
     assert loop_kernel(loop, SINGLE).precomputation is None
     parts = loop_kernel(loop, BATCH)
     whole = loop_kernel(loop, BATCH._replace(least=np.inf)).kernel

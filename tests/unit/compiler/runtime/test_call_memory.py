@@ -141,7 +141,7 @@ class Pair(NamedTuple):
 @pytest.mark.parametrize("rows", [2, 40, 70])
 def test_a_stack_behind_a_plain_result(rows):
     """Layers come first in the array of a stack, wherever it stands among the results."""
-    kernel = fj.compile(fj.Algorithm(lambda robot, q, v: (q + v, [q, 2 * v]), Pair), ROBOT)
+    kernel = fj.compile(fj.algorithm.Algorithm(lambda robot, q, v: (q + v, [q, 2 * v]), Pair), ROBOT)
     q, v = RNG.normal(size=(2, rows, 3))
     found = kernel(q, v)
     assert np.array_equal(found.q, q + v) and np.array_equal(found.tau, [q, 2 * v])

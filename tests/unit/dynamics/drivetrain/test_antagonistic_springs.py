@@ -31,7 +31,7 @@ class Law(NamedTuple):
     `subtracted` is a torque that the law takes from itself, K/b of K/b e^(bφ) − K/b: its rounding is in every result.
     """
 
-    spring: fj.Spring
+    spring: fj.springs.Spring
     torque: object
     stiffness: object
     slope: object
@@ -41,20 +41,20 @@ class Law(NamedTuple):
 
 
 def cubic(K, c):
-    spring = fj.CubicSpring(K, c)
+    spring = fj.springs.CubicSpring(K, c)
     return Law(spring, lambda x: K * x + c * x**3, lambda x: K + 3 * c * x**2, lambda x: 6 * c * x)
 
 
 def exponential(K, b):
     k = lambda x: K * np.exp(b * x)  # noqa: E731
     torque = lambda x: K / b * np.expm1(b * x)  # noqa: E731
-    return Law(fj.ExponentialSpring(K, b), torque, k, lambda x: b * k(x), subtracted=K / abs(b))
+    return Law(fj.springs.ExponentialSpring(K, b), torque, k, lambda x: b * k(x), subtracted=K / abs(b))
 
 
 def quadratic(K, s):
     edge = -K / s
     ends = (max(-1.0, edge), 1.0) if s > 0 else (-1.0, min(1.0, edge))
-    spring = fj.QuadraticSpring(K, s)
+    spring = fj.springs.QuadraticSpring(K, s)
     return Law(spring, lambda x: K * x + s * x**2 / 2, lambda x: K + s * x, lambda x: s + 0 * x, *ends)
 
 
@@ -62,7 +62,7 @@ def hardening(K, limit):
     c = 2 * limit / np.pi
     k = lambda x: K / np.cos(x / c) ** 2  # noqa: E731
     slope = lambda x: 2 * k(x) * np.tan(x / c) / c  # noqa: E731
-    return Law(fj.HardeningSpring(K, limit), lambda x: K * c * np.tan(x / c), k, slope, -limit, limit)
+    return Law(fj.springs.HardeningSpring(K, limit), lambda x: K * c * np.tan(x / c), k, slope, -limit, limit)
 
 
 def table():
@@ -79,7 +79,7 @@ def table():
         slopes = np.append(np.diff(k) / np.diff(x), 0.0)
         return np.sign(phi) * slopes[np.searchsorted(x, abs(phi), side="right") - 1]
 
-    return Law(fj.PiecewiseSpring(*POINTS), torque, stiffness, slope)
+    return Law(fj.springs.PiecewiseSpring(*POINTS), torque, stiffness, slope)
 
 
 def spline(K, c):
@@ -87,11 +87,11 @@ def spline(K, c):
     phi = np.linspace(-0.9, 0.9, 13)
     tau = K * phi + c * phi**3 + K / 30 * np.sin(5 * phi)
     curve = CubicSpline(phi, tau)
-    return Law(fj.TabulatedSpring(phi, tau), curve, curve.derivative(1), curve.derivative(2), -0.9, 0.9, K / 5)
+    return Law(fj.springs.TabulatedSpring(phi, tau), curve, curve.derivative(1), curve.derivative(2), -0.9, 0.9, K / 5)
 
 
 @dataclass(frozen=True)
-class Sinh(fj.Spring):
+class Sinh(fj.springs.Spring):
     """A law of one's own without an inverse."""
 
     K: float
@@ -106,7 +106,7 @@ def searched_for(K):
 
 
 def linear(K):
-    return Law(fj.LinearSpring(K), lambda x: K * x, lambda x: K + 0 * x, lambda x: 0 * x)
+    return Law(fj.springs.LinearSpring(K), lambda x: K * x, lambda x: K + 0 * x, lambda x: 0 * x)
 
 
 PAIRS = {
@@ -128,7 +128,7 @@ each = pytest.mark.parametrize("name", PAIRS)
 
 
 def drive_of(name):
-    return fj.AntagonisticDrive(*(law.spring for law in PAIRS[name]), MOTOR, MOTOR)
+    return fj.drives.AntagonisticDrive(*(law.spring for law in PAIRS[name]), MOTOR, MOTOR)
 
 
 def robot_of(name):
@@ -278,7 +278,7 @@ def test_the_branch_is_that_of_co_contraction(name, solver):
     rng = np.random.default_rng(3)
     phi = deflections_within(name, rng, 40)
     torques = quantities(name, *(0.7 * x for x in phi))[0]
-    bands = fj.feasible_stiffness(robot_of(name), torques[:, None])
+    bands = fj.dynamics.feasible_stiffness(robot_of(name), torques[:, None])
     for tau_e, lower, upper in zip(torques, bands.lower[:, 0], bands.upper[:, 0]):
         sigma, phi_1 = walk(name, tau_e)
         assert lower == pytest.approx(sigma.min(), rel=2e-3)
@@ -299,11 +299,11 @@ def test_joints_without_a_choice_have_no_band():
     robot = fj.load("vsa_3r")
     drives = [joint.drive for joint in robot.joints]
     mixed = robot.with_drives([drives[0], None, fj.ElasticDrive(500.0, MOTOR)])
-    band = fj.feasible_stiffness(mixed, np.zeros((4, 3)))
+    band = fj.dynamics.feasible_stiffness(mixed, np.zeros((4, 3)))
     assert band.lower.shape == (4, 3)
     assert np.allclose(band.lower[:, 0], 800.0)
     assert np.all(np.isnan(band.lower[:, 1:])) and np.all(np.isnan(band.upper[:, 1:]))
-    assert np.all(np.isnan(fj.feasible_stiffness(mixed, [1e9, 0.0, 0.0]).lower))
+    assert np.all(np.isnan(fj.dynamics.feasible_stiffness(mixed, [1e9, 0.0, 0.0]).lower))
 
 
 # What is refused ------------------------------------------------------------------------------------------------------
@@ -312,17 +312,20 @@ def test_joints_without_a_choice_have_no_band():
 @pytest.mark.parametrize(
     ("springs", "words"),
     [
-        ((fj.LinearSpring(300.0), fj.LinearSpring(500.0)), ["'elbow'", "singular", "must stiffen"]),
-        ((fj.CubicSpring(300.0, 0.0), fj.LinearSpring(500.0)), ["'elbow'", "singular"]),
-        ((fj.ExponentialSpring(200.0, 10.0), fj.ExponentialSpring(300.0, 10.0)), ["singular", "different rates"]),
-        ((fj.ExponentialSpring(200.0, -10.0), fj.ExponentialSpring(300.0, 10.0)), ["exchange them"]),
-        ((fj.QuadraticSpring(200.0, -100.0), fj.QuadraticSpring(300.0, 100.0)), ["exchange them"]),
-        ((fj.CubicSpring(300.0, 10.0), 500.0), ["'elbow'", "500.0", "give a Spring"]),
+        ((fj.springs.LinearSpring(300.0), fj.springs.LinearSpring(500.0)), ["'elbow'", "singular", "must stiffen"]),
+        ((fj.springs.CubicSpring(300.0, 0.0), fj.springs.LinearSpring(500.0)), ["'elbow'", "singular"]),
+        (
+            (fj.springs.ExponentialSpring(200.0, 10.0), fj.springs.ExponentialSpring(300.0, 10.0)),
+            ["singular", "different rates"],
+        ),
+        ((fj.springs.ExponentialSpring(200.0, -10.0), fj.springs.ExponentialSpring(300.0, 10.0)), ["exchange them"]),
+        ((fj.springs.QuadraticSpring(200.0, -100.0), fj.springs.QuadraticSpring(300.0, 100.0)), ["exchange them"]),
+        ((fj.springs.CubicSpring(300.0, 10.0), 500.0), ["'elbow'", "500.0", "give a Spring"]),
     ],
 )
 def test_pairs_that_cannot_set_the_stiffness(springs, words):
     with pytest.raises(fj.RobotError) as error:
-        fj.Robot("arm", (fj.Link("arm", fj.Joint("elbow", drive=fj.AntagonisticDrive(*springs, MOTOR, MOTOR))),))
+        fj.Robot("arm", (fj.Link("arm", fj.Joint("elbow", drive=fj.drives.AntagonisticDrive(*springs, MOTOR, MOTOR))),))
     for word in words:
         assert word in str(error.value)
 
@@ -330,18 +333,19 @@ def test_pairs_that_cannot_set_the_stiffness(springs, words):
 def test_laws_of_another_reach():
     """Beyond 1 rad nothing is looked for, unless the law says so: closed forms and searches alike."""
 
-    class Tendon(fj.CubicSpring):
+    class Tendon(fj.springs.CubicSpring):
         reach = 3.0
 
     def drive(law, share):
-        return fj.AntagonisticDrive(law(40.0, 200.0), law(40.0 * share, 200.0), MOTOR, MOTOR)
+        return fj.drives.AntagonisticDrive(law(40.0, 200.0), law(40.0 * share, 200.0), MOTOR, MOTOR)
 
     phi = 1.3, -1.2
     for share in (1.0, 1.5):
         tau_e = sum(K * x + 200 * x**3 for K, x in zip((40.0, 40.0 * share), phi))
         sigma = 40 * (1 + share) + sum(600 * x**2 for x in phi)
         near, far = (
-            operating_points([drive(law, share)], [ca.SX(tau_e)], [ca.SX(sigma)])[0] for law in (fj.CubicSpring, Tendon)
+            operating_points([drive(law, share)], [ca.SX(tau_e)], [ca.SX(sigma)])[0]
+            for law in (fj.springs.CubicSpring, Tendon)
         )
         found = [float(ca.evalf(x)) for x in far[:2]]
         assert np.allclose(found, phi, rtol=1e-13)

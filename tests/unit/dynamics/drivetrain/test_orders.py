@@ -19,7 +19,7 @@ def general(n, stiffness=1e4):
 
 @pytest.mark.parametrize("n", range(1, 8))
 def test_general_axes_need_2n(n):
-    orders = fj.derivative_orders(general(n))
+    orders = fj.dynamics.derivative_orders(general(n))
     assert [joint.differentiations for joint in orders.joints] == [2 * (i + 1) for i in range(n)]
     assert [joint.motion for joint in orders.joints] == [2 * (n - i) + 2 for i in range(n)]
     assert orders.motion == 2 * n + 2
@@ -28,20 +28,20 @@ def test_general_axes_need_2n(n):
 
 @pytest.mark.parametrize("n", range(3, 12))
 def test_orthogonal_coaxial_axes_need_n_plus_1(n):
-    orders = fj.derivative_orders(lbr(n))
+    orders = fj.dynamics.derivative_orders(lbr(n))
     assert orders.differentiations == n + 1
     assert [joint.motion for joint in orders.joints] == [n - i + 3 for i in range(n)]
 
 
 def test_the_lwr_needs_8():
     """Neither the 14 of general axes nor the 12 of the paper; one rotation that is not snapped makes it 14 again."""
-    assert fj.derivative_orders(coaxial(fj.load("kuka_lwr"))).differentiations == 8
+    assert fj.dynamics.derivative_orders(coaxial(fj.load("kuka_lwr"))).differentiations == 8
 
 
 @pytest.mark.parametrize("robot", [general(3, 1.0), lbr(3, 1.0), lbr(4, 1.0)], ids=["general", "lbr_3", "lbr_4"])
 def test_orders_are_those_of_the_torques(robot):
     """τ_i depends on derivatives up to the order said, and is not even given more."""
-    orders = fj.derivative_orders(robot)
+    orders = fj.dynamics.derivative_orders(robot)
     stack = [ca.SX.sym(f"q{k}", robot.n) for k in range(orders.motion + 1)]
     tau = fj.inverse_dynamics(robot, *stack)
     numbers = np.random.default_rng(1).normal(size=(orders.motion + 1, robot.n))
@@ -55,7 +55,7 @@ def test_orders_are_those_of_the_torques(robot):
 def test_couplings_depend_on_the_joints_between(robot):
     """S_ij(q_{i+1} ... q_{j−1}) for motors on the parent link, and nothing below the diagonal  [Hoepler (31)]."""
     q = ca.SX.sym("q", robot.n)
-    S = fj.rotor_coupling(robot, q)
+    S = fj.dynamics.rotor_coupling(robot, q)
     zeros = []
     for i in range(robot.n):
         for j in range(robot.n):
@@ -65,7 +65,7 @@ def test_couplings_depend_on_the_joints_between(robot):
             if entry.is_zero():
                 zeros.append((i, j))
     assert {(i, j) for i in range(robot.n) for j in range(i + 1)} <= set(zeros)
-    orders = fj.derivative_orders(robot)
+    orders = fj.dynamics.derivative_orders(robot)
     for i in range(robot.n):
         assert {j for j in range(robot.n) if (i, j) not in zeros} == set(orders.joints[i].accelerations)
 
@@ -77,8 +77,8 @@ def test_zeros_are_exact_not_small():
     drives = [joint.drive for joint in tilted.joints]
     motor = fj.Motor.from_rotor(1e-4, 100.0, axis=axis / np.linalg.norm(axis), position=(0, 0, 0))
     tilted = tilted.with_drives([drives[0], fj.ElasticDrive(1e4, motor), drives[2]])
-    assert fj.derivative_orders(lbr(3)).joints[0].accelerations == (2,)
-    assert 1 in fj.derivative_orders(tilted).joints[0].accelerations
+    assert fj.dynamics.derivative_orders(lbr(3)).joints[0].accelerations == (2,)
+    assert 1 in fj.dynamics.derivative_orders(tilted).joints[0].accelerations
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -88,9 +88,9 @@ def test_graph_agrees_with_numbers(seed):
     robot = on_axes(base, seed)
     contained = link_equations(robot)
     q, v = np.random.default_rng(seed).normal(size=(2, robot.n))
-    S = evaluate(fj.rotor_coupling, robot, q)
+    S = evaluate(fj.dynamics.rotor_coupling, robot, q)
     for j in range(robot.n):
-        C = evaluate(fj.rotor_torque, robot, q, v, np.eye(robot.n)[j])
+        C = evaluate(fj.dynamics.rotor_torque, robot, q, v, np.eye(robot.n)[j])
         for i in range(robot.n):
             expected = 2 if abs(S[i, j]) > 1e-9 else 1 if abs(C[i]) > 1e-9 else 0
             assert contained[i].get(j, 0) == expected, (i, j)
@@ -135,25 +135,25 @@ def stack_of(robot, order):
 def test_arms_that_carry_each_other_are_refused_by_name():
     robot = two_arms(a2=("b2", (0.0, 0.0, 1.0)), b2=("a2", (0.0, 0.0, 1.0)))
     with pytest.raises(fj.InputError, match=r"'ja2' -> 'jb2' -> 'ja2'.*internal dynamics.*spong"):
-        fj.derivative_orders(robot)
+        fj.dynamics.derivative_orders(robot)
     with pytest.raises(fj.InputError, match="no finite inverse dynamics"):
         fj.inverse_dynamics(robot, *stack_of(robot, 6))
     assert "no finite inverse dynamics" in fj.explain_orders(robot)
-    assert fj.derivative_orders(robot.with_fidelity("spong")).motion == 4
+    assert fj.dynamics.derivative_orders(robot.with_fidelity("spong")).motion == 4
 
 
 @pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0)])
 def test_a_rotor_on_its_own_link_is_a_cycle_even_where_its_coupling_is_zero(axis):
     robot = two_arms(a2=("a2", axis))
-    S = evaluate(fj.rotor_coupling, robot, np.ones(4))
+    S = evaluate(fj.dynamics.rotor_coupling, robot, np.ones(4))
     assert (S[1, 1] != 0) == (axis[2] != 0)
     with pytest.raises(fj.InputError, match="motor of 'ja2' is in its own link equation"):
-        fj.derivative_orders(robot)
+        fj.dynamics.derivative_orders(robot)
 
 
 def test_an_arm_may_carry_the_other():
     robot = two_arms(a2=("b2", (0.0, 0.0, 1.0)), a1=("b2", (0.0, 1.0, 0.0)))
-    orders = fj.derivative_orders(robot)
+    orders = fj.dynamics.derivative_orders(robot)
     assert orders.elimination.index(1) < orders.elimination.index(3)
     check_consistency(robot, orders)
 
@@ -162,7 +162,7 @@ def test_an_equation_may_come_before_that_of_the_link_it_carries():
     """jb2 needs ja2, ja2 needs jb1: jb1 is solved before jb2, although b1 carries b2."""
     z = (0.0, 0.0, 1.0)
     robot = two_arms(a2=("b2", z), b1=("a2", z), b2=("base", z))
-    orders = fj.derivative_orders(robot)
+    orders = fj.dynamics.derivative_orders(robot)
     order = [robot.joints[i].name for i in orders.elimination]
     assert order.index("jb1") < order.index("ja2") < order.index("jb2")
     check_consistency(robot, orders)
@@ -184,7 +184,7 @@ def check_consistency(robot, orders):
     theta, theta_v, theta_a, deflection, _, _, tau_e, tau = map(value, motion)
     assert np.allclose(value(rate(motion.theta)), theta_v, rtol=1e-12, atol=1e-13)
     assert np.allclose(value(rate(motion.theta_v)), theta_a, rtol=1e-12, atol=1e-13)
-    forces = evaluate(fj.generalized_forces, robot, q, v, theta, theta_v, a, theta_a)
+    forces = evaluate(fj.dynamics.generalized_forces, robot, q, v, theta, theta_v, a, theta_a)
     assert np.allclose(theta - q, deflection, rtol=1e-12, atol=1e-14)
     springs = [float(joint.drive.spring.curve(x).torque) for joint, x in zip(robot.joints, deflection)]
     assert np.allclose(forces.tau_e, springs, rtol=1e-11, atol=1e-12)
@@ -200,17 +200,17 @@ def test_springs_and_friction_of_any_kind():
     tree = fj.random_robot(4, 29, tree=True, prismatic=0.25, friction=True)
     robot = with_random_rotors(tree, 8, elastic=1.0)
     laws = [
-        fj.CubicSpring(200.0, 500.0),
-        fj.HardeningSpring(300.0, 0.7),
-        fj.LinearSpring(150.0),
-        fj.CubicSpring(90.0, 50.0),
+        fj.springs.CubicSpring(200.0, 500.0),
+        fj.springs.HardeningSpring(300.0, 0.7),
+        fj.springs.LinearSpring(150.0),
+        fj.springs.CubicSpring(90.0, 50.0),
     ]
     dry = {"coulomb_friction": 0.3, "coulomb_velocity": 2.0}
     motors = [dataclasses.replace(joint.drive.motor, **dry) for joint in robot.joints]
     robot = robot.with_drives([fj.ElasticDrive(law, motor) for law, motor in zip(laws, motors)])
     links = [dataclasses.replace(link, joint=dataclasses.replace(link.joint, **dry)) for link in robot.links]
     robot = robot.replace(links=links)
-    orders = fj.derivative_orders(robot)
+    orders = fj.dynamics.derivative_orders(robot)
     assert orders.differentiations == 6
     check_consistency(robot, orders)
 
@@ -219,7 +219,7 @@ def test_a_piecewise_spring_has_two_derivatives():
     robot = general(2)
     drives = [
         robot.joints[0].drive,
-        fj.ElasticDrive(fj.PiecewiseSpring((0.0, 0.1), (100.0, 200.0)), robot.joints[1].drive.motor),
+        fj.ElasticDrive(fj.springs.PiecewiseSpring((0.0, 0.1), (100.0, 200.0)), robot.joints[1].drive.motor),
     ]
     with pytest.raises(fj.InputError, match=r"joint2.*PiecewiseSpring|link2_joint.*PiecewiseSpring"):
         fj.inverse_dynamics(robot.with_drives(drives), *stack_of(robot, 6))
@@ -233,7 +233,7 @@ def test_too_few_derivatives_are_named():
 
 def test_kernels_for_a_turning_base_expect_what_it_needs():
     robot = lbr(2)
-    assert [fj.derivative_orders(robot, x).motion for x in (False, True)] == [4, 5]
+    assert [fj.dynamics.derivative_orders(robot, x).motion for x in (False, True)] == [4, 5]
     kernel = fj.compile(fj.inverse_dynamics, robot, base={"angular_velocity": 5, "acceleration": 4})
     assert [x.name for x in kernel.inputs[:7]] == ["q", "v", "a", "q3", "q4", "q5", "base.angular_velocity[0]"]
 
@@ -256,11 +256,13 @@ def test_what_holds_for_spong_alone_refuses_the_complete_model():
         lambda: fj.bias_torque(robot, x, x),
         lambda: fj.joint_wrenches(robot, x, x, x),
         lambda: fj.feedback_linearization(robot, x, x, x, x, x),
-        lambda: fj.linearizing_control(robot, x, x, x, x, x, x, tracking={"reference": [x] * 5, "gains": [x] * 4}),
-        lambda: fj.FeedbackLinearization(robot, fj.gains_from_poles([-5.0] * 4), 1e-3),
-        lambda: fj.sampling_period_limit(robot, x, fj.gains_from_poles([-5.0] * 4)),
+        lambda: fj.control.laws.linearizing_control(
+            robot, x, x, x, x, x, x, tracking={"reference": [x] * 5, "gains": [x] * 4}
+        ),
+        lambda: fj.control.FeedbackLinearization(robot, fj.control.gains_from_poles([-5.0] * 4), 1e-3),
+        lambda: fj.control.sampling_period_limit(robot, x, fj.control.gains_from_poles([-5.0] * 4)),
         lambda: fj.inverse_dynamics_step(robot, x, x, x, np.array(0.0), x, x, x, x, x),
     ):
         with pytest.raises(fj.InputError, match=r"complete model of 'lbr_3'.*'joint1'.*spong"):
             call()
-    assert fj.chain_length(robot) == 4
+    assert fj.dynamics.chain_length(robot) == 4

@@ -38,7 +38,7 @@ def test_an_inertia_that_is_rounding_is_refused():
     for call in (
         lambda: fj.forward_dynamics(robot, q, 0 * q, q),
         lambda: fj.compile(fj.forward_dynamics, robot).operations,
-        lambda: fj.simulate(robot, fj.OpenLoop(robot), 0 * q, 0.01, start=(q, q, q, q), check=False),
+        lambda: fj.simulate(robot, fj.control.OpenLoop(robot), 0 * q, 0.01, start=(q, q, q, q), check=False),
     ):
         with pytest.raises(fj.RobotError, match=r"rod_robot: joint 'spin' moves no inertia, .* link 'spindle'"):
             call()

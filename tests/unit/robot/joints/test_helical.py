@@ -192,9 +192,11 @@ def test_loops():
 def test_regressors(robot):
     robot = links_of(robot)
     q, v, v_a, a = state(robot, 4)
-    expected = fj.modified_newton_euler(robot, q, v, v_a, a)
+    expected = fj.dynamics.modified_newton_euler(robot, q, v, v_a, a)
     base = fj.base_parameters(robot)
-    assert relative_error(fj.regressor(robot, q, v, v_a, a) @ fj.standard_parameters(robot), expected) < TOLERANCE
+    assert (
+        relative_error(fj.regressor(robot, q, v, v_a, a) @ fj.dynamics.standard_parameters(robot), expected) < TOLERANCE
+    )
     assert relative_error(fj.base_regressor(robot, q, v, v_a, a) @ base.of(robot), expected) < 1e-11
     rows = [fj.base_regressor(robot, *x) for x in np.random.default_rng(5).normal(size=(60, 4, robot.n))]
     assert np.linalg.matrix_rank(np.concatenate(rows)) == len(base.names)
@@ -261,7 +263,7 @@ def test_feedback_linearization():
 
 def test_a_simulation_keeps_its_energy():
     robot = links_of(helical(fj.random_robot(3, 39, prismatic=0.3), 10, 1.0))
-    run = fj.simulate(robot, fj.OpenLoop(robot), np.zeros(3), 0.2, period=1e-3, substeps=4)
+    run = fj.simulate(robot, fj.control.OpenLoop(robot), np.zeros(3), 0.2, period=1e-3, substeps=4)
     energy = [fj.kinetic_energy(robot, q, v) + fj.gravity_energy(robot, q) for q, v in zip(run.q[::50], run.v[::50])]
     assert np.ptp(energy) < 1e-9 * np.ptp([fj.gravity_energy(robot, q) for q in run.q])
 
@@ -287,7 +289,7 @@ def test_a_free_pitch():
     nut = fj.Joint("screw", Helical(0.05))
     robot = fj.Robot("press", (fj.Link("nut", nut, mass=2.0, com=(0.1, 0.0, 0.0), inertia=0.01 * np.eye(3)),))
     kernel = fj.compile(fj.inverse_dynamics, robot, free=["screw.kind.pitch"])
-    assert fj.robot_parameters(robot)["screw.kind.pitch"].unit == "m/rad"
+    assert fj.robot.robot_parameters(robot)["screw.kind.pitch"].unit == "m/rad"
     for pitch in (0.05, -0.2):
         other = robot.replace(links=(dataclasses.replace(robot.links[0], joint=fj.Joint("screw", Helical(pitch))),))
         expected = fj.inverse_dynamics(other, [0.3], [1.0], [2.0])

@@ -69,7 +69,7 @@ def test_the_numbers_of_a_kind_are_keys_and_parameters(screw_kind, tmp_path):
     fj.write_robot(robot, tmp_path / "press.toml")
     assert 'kind = "screwed"\nlead = 0.01\n' in (tmp_path / "press.toml").read_text()
     assert fj.load(tmp_path / "press.toml") == robot
-    assert fj.robot_parameters(robot)["nut.kind.lead"].unit == "m/rad"
+    assert fj.robot.robot_parameters(robot)["nut.kind.lead"].unit == "m/rad"
     assert robot.digest != robot.replace(links=(fj.Link("ram", fj.Joint("nut", screw_kind(0.02)), **body),)).digest
     assert repr(robot).startswith("Robot('press', S,")
 
