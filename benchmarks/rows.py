@@ -14,6 +14,7 @@ import pinocchio as pin
 import flexjoint as fj
 from flexjoint.compiler import pipeline
 
+from .cold_start import PROCESSES, cold_start
 from .peers import check, mujoco_chain, pinocchio
 from .rollouts import Loop
 from .timing import Effort, Row, in_new_processes, in_turn, interleaved
@@ -296,6 +297,33 @@ def rollouts(effort: Effort) -> Iterator[Row]:
         yield Row("rollouts", label, two / SHORT / ROWS, share, "1 thread", 1 / 1.7, joints=n)
 
 
+def python_laws(effort: Effort) -> Iterator[Row]:
+    """What a period with a law written in Python takes beyond the law itself: the plant, its sensors and the loop."""
+    robot = fj.load("kuka_lwr")
+    goal = np.zeros(robot.n)
+    start, torque = fj.simulation.at_rest(robot, goal), np.asarray(fj.gravity_torque(robot, goal))
+    noise = {"link_noise": 1e-5, "motor_noise": 1e-5, "velocity_noise": 1e-3, "torque_noise": 0.1}
+    sensors = fj.simulation.Sensors(link_resolution=1e-5, motor_resolution=1e-5, **noise)
+
+    def law(t: float, state: Any, reference: np.ndarray, measurement: fj.JointState) -> Any:
+        return state, torque
+
+    names = {"fj": fj, "robot": robot, "law": law, "goal": goal, "start": start, "sensors": sensors}
+    names |= {"stack": np.zeros((3, robot.n)), "periods": range(SHORT)}
+    run = f"fj.simulate(robot, law, goal, {SHORT}e-4, period=1e-4, start=start, check=False, MORE)"
+    alone = "for _ in periods: law(0.0, (), stack, start)"
+    statements = [alone, run.replace(", MORE", ""), run.replace("MORE", "sensors=sensors")]
+    own, plain, sensed = in_turn(statements, names, max(3, effort.blocks // 4))
+    yield Row("Python laws", "a period beyond the law", (plain - own) / SHORT, target=4e-6, joints=robot.n)
+    label = "a period beyond the law, with encoders and noise"
+    yield Row("Python laws", label, (sensed - own) / SHORT, target=15e-6, joints=robot.n)
+
+
+def first_results(effort: Effort) -> Iterator[Row]:
+    """Processor time of a new process, with an empty cache."""
+    yield from cold_start(min(effort.processes, PROCESSES))
+
+
 def calls(effort: Effort) -> Iterator[Row]:
     """A kernel with next to nothing to compute: what the call itself costs."""
     robot = fj.random_robot(1, seed=0, prismatic=0.0)
@@ -348,6 +376,8 @@ PARTS = {
     "residuals": residuals,
     "batches": batches,
     "rollouts": rollouts,
+    "Python laws": python_laws,
+    "first result": first_results,
     "calls": calls,
     "compilation": compilation,
     "import": imports,

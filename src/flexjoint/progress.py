@@ -1,4 +1,4 @@
-"""What long work is doing, for those who wait: messages of level INFO of the logger "flexjoint".
+"""What long work is doing, for those who wait: messages of level INFO of the logger "flexjoint.progress".
 
 A script or a notebook shows them with
 
@@ -10,33 +10,39 @@ and the command line shows them while they last, if stderr is a terminal.
 
 from __future__ import annotations
 
-import logging
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOG = logging.getLogger("flexjoint")
-EVERY = 1.0  # s between two reports
+LOGGER = "flexjoint.progress"
 ENDED = "activity_ended"  # an attribute of the record that ends an activity
+EVERY = 1.0  # s between two reports
+
+
+def report(message: str, ended: str | None = None) -> None:
+    """One message; `ended` is the activity that ends with it."""
+    if "logging" in sys.modules:  # else nobody listens, and it need not be loaded
+        sys.modules["logging"].getLogger(LOGGER).info(message, extra={ENDED: ended})
 
 
 @contextmanager
 def activity(what: str) -> Iterator[None]:
     """Reports work that may take more than a second, such as "compiling inverse_dynamics of arm", and its end."""
     started = time.perf_counter()
-    LOG.info(what)
+    report(what)
     try:
         yield
     finally:
-        seconds = time.perf_counter() - started
-        LOG.info("%s: %.2f s", what, seconds, extra={ENDED: what})
+        report(f"{what}: {time.perf_counter() - started:.2f} s", what)
 
 
 class Progress:
     """Reports how much of some work is done, at most once per second; work of less than a second reports nothing.
 
-    what: the work, such as "simulating arm".
-    total: the number of steps that it takes.
+    Args:
+        what: The work, such as "simulating arm".
+        total: The number of steps that it takes.
     """
 
     def __init__(self, what: str, total: int):
@@ -48,4 +54,4 @@ class Progress:
         now = time.monotonic()
         if now - self._last >= EVERY:
             self._last = now
-            LOG.info("%s: %.0f %%", self.what, min(100.0, 100 * step / self.total))
+            report(f"{self.what}: {min(100.0, 100 * step / self.total):.0f} %")

@@ -366,7 +366,7 @@ def algorithm(
 
     def made(function: Callable[..., Any]) -> Algorithm:
         found = Algorithm(function, outputs, arrays, packs, explain, requires, signals)
-        if function.__module__.startswith("flexjoint."):
+        if function.__module__.startswith("flexjoint.") and not found.__name__.startswith("_"):
             ALGORITHMS[found.__name__] = found
         return found
 

@@ -137,7 +137,8 @@ def units(robot: Robot, quantity: str) -> list[str]:
     stem, _, what = quantity.rpartition("_")
     name = stem if what in OF_A_QUANTITY else quantity
     kinds = second_kinds(robot) if name.endswith("_2") else [joint.kind for joint in robot.joints]
-    return [kind.unit(SIGNALS[name].unit) for kind in kinds]
+    signal = name.removesuffix("_1").removesuffix("_2").replace("phi", "deflection")
+    return [kind.unit(SIGNALS[signal].unit) for kind in kinds]
 
 
 def second_kinds(robot: Robot) -> list[JointKind]:

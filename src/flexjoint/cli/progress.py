@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from ..progress import ENDED, LOG
+from ..progress import ENDED, LOGGER
 from .app import CURRENT, CommonOptions
 from .terminal_text import WIPE, one_line
 
@@ -115,12 +115,13 @@ def reports(options: CommonOptions) -> Iterator[None]:
     if not shown(options):
         yield
         return
-    handler, level = Reports(), LOG.level
-    LOG.addHandler(handler)
-    LOG.setLevel(logging.INFO)
+    handler, logger = Reports(), logging.getLogger(LOGGER)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
     try:
         yield
     finally:
-        LOG.removeHandler(handler)
-        LOG.setLevel(level)
+        logger.removeHandler(handler)
+        logger.setLevel(level)
         handler.line("")

@@ -12,8 +12,10 @@ a Program; `cached` first looks in the cache on disk, so that the second run of 
 from __future__ import annotations
 
 import copyreg
+import gc
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
@@ -188,7 +190,21 @@ def cached(
         code = source.compiled(1, description)
         return Kernel(description, code, source, result, time.perf_counter() - started, nominal, explain)
 
-    return with_stack(COMPILER_STACK, build)
+    with garbage_collection_paused():
+        return with_stack(COMPILER_STACK, build)
+
+
+@contextmanager
+def garbage_collection_paused() -> Iterator[None]:
+    """Nothing is collected meanwhile: a Program is many small tuples without cycles, and looking for cycles among them
+    takes a tenth of the time of a cold closed loop (benchmarks/cold_start.py)."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _rebuilt(program: Program, result: Result, nominal: tuple[np.ndarray, ...]) -> Kernel:

@@ -1,28 +1,42 @@
-"""The papers' results, computed anew.  One module a paper: its `run(folder, say)` writes figures and returns a Report.
+"""Reproduction of papers: figures, and published against computed values.
 
-To add one: `paper_00x.py`, its name in `PAPERS`, a test.
+There is one module per paper, `paper_000.py` and so on.  Its function `run(folder, say)` writes the figures and returns
+a Report.  A new module is found by its name.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from ..errors import InputError
-from .report import Report, write_report
+from .report import Report as Report, write_report
 
-__all__ = ["PAPERS", "Report", "reproduce"]
-
-PAPERS = {"000": "paper_000", "001": "paper_001", "002": "paper_002", "003": "paper_003", "004": "paper_004"}
+PAPER = re.compile(r"paper_(\d+)")
+PAPERS = {found[1]: found[0] for x in iter_modules(__path__) if (found := PAPER.fullmatch(x.name))}  # modules by number
 
 
 def reproduce(paper: str, folder: str | os.PathLike[str], say: Callable[[str], Any] = lambda _: None) -> Report:
-    """Write the figures and the table of a paper to a folder; `say` is told what is being done."""
+    """Reproduce a paper: write its figures and tables to a folder.
+
+    Args:
+        paper: Number of the paper, such as "000".
+        folder: Where files are written; it is created if it does not exist.
+        say: Called with the name of each step when it starts; by default nothing.
+
+    Returns:
+        The Report, with tables, notes and the files written.
+
+    Raises:
+        InputError: There is no such paper, or the folder is a file.
+    """
     if paper not in PAPERS:
-        raise InputError(f"no results of paper '{paper}'; there are those of {', '.join(PAPERS)}")
+        raise InputError(f"no paper '{paper}'; there are {', '.join(PAPERS)}")
     place = Path(folder)
     if place.exists() and not place.is_dir():
         raise InputError(f"{place} is not a folder")

@@ -1,4 +1,4 @@
-"""What inverse dynamics and control with elastic joints cost, beside the claims of [EJNEA sec. III to V]."""
+"""Cost of inverse dynamics and control with elastic joints, and the claims of [EJNEA sec. III to V]."""
 
 from __future__ import annotations
 
@@ -12,23 +12,25 @@ from ..dynamics.inverse import inverse_dynamics
 from ..dynamics.linearization import feedback_linearization
 from ..dynamics.links import torque_derivatives
 from ..robot import Robot
+from ..types import FloatArray
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
 from .operation_counts import Counts, Growth
 from .report import AS_SAID, Claim
 from .timing import least_time
 
-SECONDS = 33.258e-6  # an evaluation, as the paper says
+SECONDS = 33.258e-6  # per evaluation, published
 
 
 class Seconds(NamedTuple):
-    """Of one call of EJNEA from Python; of one sample where a call takes all; of one call of the linearizing law."""
+    """Times, s: per call of EJNEA from Python, per sample in a batch, per call of the linearizing control law."""
 
     call: float
     sample: float
     law: float
 
 
-def measured(robot: Robot, stack: np.ndarray) -> Seconds:
+def measured(robot: Robot, stack: FloatArray) -> Seconds:
+    """Times along a motion [q, q', ...], (5, m, n)."""
     point = stack[:, stack.shape[1] // 3].copy()
     torque, rate = torque_derivatives(robot.without_drives(), *point[:4], order=1)
     names = {
@@ -48,11 +50,12 @@ def measured(robot: Robot, stack: np.ndarray) -> Seconds:
 
 
 def time_claims(seconds: Seconds, samples: int, operations: int, lwr: Counts) -> list[Claim]:
+    """Claims about times."""
     return [
         Claim(
             "time of one evaluation of EJNEA; of 4 s of motion",
             f"{SECONDS * 1e6:.3f} µs; 13 ms",
-            f"{seconds.call * 1e6:.2f} µs a call from Python, {seconds.sample * 1e6:.2f} µs a sample in a batch; "
+            f"{seconds.call * 1e6:.2f} µs per call from Python, {seconds.sample * 1e6:.2f} µs per sample in a batch; "
             f"{samples} samples in {seconds.sample * samples * 1e3:.2f} ms: {SECONDS / seconds.call:.0f} and "
             f"{SECONDS / seconds.sample:.0f} times less",
             "faster, on another computer",
@@ -60,14 +63,15 @@ def time_claims(seconds: Seconds, samples: int, operations: int, lwr: Counts) ->
         Claim(
             "the linearizing control law in real time",
             "for later work",
-            f"{seconds.law * 1e6:.2f} µs a call from Python; {operations} operations in one kernel, {lwr.law} as a sum "
-            "of its parts",
+            f"{seconds.law * 1e6:.2f} µs per call from Python; {operations} operations in one kernel, {lwr.law} as a "
+            "sum of its parts",
             "feasible",
         ),
     ]
 
 
 def cost_claims(lwr: Counts, seven: Counts, growth: Growth) -> list[Claim]:
+    """Claims about operations."""
     slope, offset = growth.polynomials["ejnea"]
     exponents = ", ".join(f"{growth.exponent('law', n):.1f} at N = {n}" for n in (10, 100, 1000))
     cubic = growth.first(lambda c: c.factorization > c.law / 2)
@@ -90,17 +94,17 @@ def cost_claims(lwr: Counts, seven: Counts, growth: Growth) -> list[Claim]:
             AS_SAID,
         ),
         Claim(
-            "rigid forward dynamics: articulated bodies are dearer than composite bodies and factorization up to about",
+            "rigid forward dynamics: articulated bodies cost more than composite bodies with factorization up to about",
             "N = 9",
             f"N = {rigid - 1}; at N = 7 {seven.aba} against {seven.forward} operations, on the LWR {lwr.aba} against "
             f"{lwr.forward}",
             AS_SAID,
         ),
         Claim(
-            "elastic joints favour the factorization further: one serves twice, articulated bodies must run twice",
+            "elastic joints favour the factorization further: it is used twice, articulated bodies must run twice",
             "no number",
-            f"articulated bodies pay from N = {elastic} on; at N = 7 they make the law "
-            f"{100 * (seven.law_by_aba / seven.law - 1):.0f} % dearer, on the LWR "
+            f"articulated bodies cost less from N = {elastic} on; at N = 7 they make the law "
+            f"{100 * (seven.law_by_aba / seven.law - 1):.0f} % more expensive, on the LWR "
             f"{100 * (lwr.law_by_aba / lwr.law - 1):.0f} %",
             AS_SAID,
         ),
@@ -115,7 +119,7 @@ def cost_claims(lwr: Counts, seven: Counts, growth: Growth) -> list[Claim]:
 
 
 def growth_figure(folder: Path, chains: dict[int, Counts], growth: Growth) -> Path:
-    """Operations over the number of joints: those counted as marks, their polynomials as lines."""
+    """Figure of operations over the number of joints: counted values as marks, polynomials as lines."""
     parts = {
         "law": ("linearizing law", BLUE, "-"),
         "law_by_aba": ("the same, articulated bodies", BLUE, "--"),

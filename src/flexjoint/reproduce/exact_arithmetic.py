@@ -1,9 +1,9 @@
-"""CasADi functions over exact numbers: what vanishes at a random point is an identity.
+"""Exact evaluation of CasADi functions: an expression that is zero at a random point is an identity.
 
-The numbers are rational, or residues modulo a prime of 61 bits, whose size does not grow: an expression that is not
-zero everywhere vanishes there at a random point with a probability of about its degree by 2⁶¹.  Angles are points of
-the circle with such coordinates.  Constants of the function must be exact, so robots need dyadic numbers and frames
-turned by quarters; a general twist is a joint that is held.
+The numbers are rational, or residues modulo a prime of 61 bits, whose size does not grow.  An expression that is not
+identically zero is zero at a random point with a probability of about its degree divided by 2⁶¹.  Angles are points of
+the unit circle with such coordinates.  Constants of the function must be exact, so robots need dyadic numbers and
+frames rotated by multiples of 90°; a general twist is a joint that is held.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ PRIME = 2**61 - 1
 
 
 class Residue:
-    """A number modulo `PRIME`, of an integer or of a float with an exact fraction."""
+    """An integer or an exact float modulo `PRIME`."""
 
     __slots__ = ("value",)
 
-    def __init__(self, number: Any):
+    def __init__(self, number: int | float | Fraction) -> None:
         above, below = number.as_integer_ratio()
         self.value = above * pow(below, -1, PRIME) % PRIME
 
@@ -54,14 +54,15 @@ class Residue:
 
 
 class Angle:
-    """The angle whose half has the tangent t."""
+    """The angle whose half has the tangent t, by its sine and cosine."""
 
-    def __init__(self, t: Any):
+    def __init__(self, t: Any) -> None:
         one = type(t)(1)
         self.cos, self.sin = (one - t * t) / (one + t * t), (t + t) / (one + t * t)
 
 
 def operations() -> dict[int, Callable[..., Any]]:
+    """Functions by the number of a CasADi operation."""
     return {
         ca.OP_ADD: add,
         ca.OP_SUB: sub,
@@ -76,7 +77,13 @@ def operations() -> dict[int, Callable[..., Any]]:
 
 
 def exactly(function: Any, *inputs: list[Any], number: Callable[[float], Any] = Fraction) -> list[list[Any]]:
-    """Elements of each output of a CasADi Function, column by column; `number` makes them of its constants."""
+    """Elements of each output of a CasADi Function, in column-major order.
+
+    Args:
+        function: The CasADi Function.
+        inputs: Elements of each input.
+        number: Converts a constant of the function.
+    """
     work: dict[int, Any] = {}
     known = operations()
     outputs = [[number(0)] * function.nnz_out(k) for k in range(function.n_out())]
@@ -94,4 +101,5 @@ def exactly(function: Any, *inputs: list[Any], number: Callable[[float], Any] = 
 
 
 def random_residues(rng: np.random.Generator, count: int) -> list[Residue]:
+    """Residues drawn at random, none of them 0."""
     return [Residue(int(x)) for x in rng.integers(1, PRIME, size=count)]

@@ -1,24 +1,30 @@
-"""Figures as the papers have them: one axis or a few side by side, the legend beside them."""
+"""Figures in the form of the papers: one or several axes side by side, with the legend beside them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..atomic import replacing
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 BLUE, RED, GREEN, YELLOW, BLACK = "#0072B2", "#D55E00", "#009E73", "#E3B505", "#000000"
 
 
-def new_figure(width: float = 7.0, height: float = 4.0) -> tuple[Any, Any]:
+def new_figure(width: float = 7.0, height: float = 4.0) -> tuple[Figure, Axes]:
+    """A figure with one axis; width and height in inches."""
     figure, (axis,) = new_figures(1, width, height)
     return figure, axis
 
 
-def new_figures(count: int, width: float = 7.0, height: float = 4.0) -> tuple[Any, Any]:
-    """Side by side."""
+def new_figures(count: int, width: float = 7.0, height: float = 4.0) -> tuple[Figure, Sequence[Axes]]:
+    """A figure with several axes side by side; width and height in inches."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width + 3.5 * (count - 1), height), layout="constrained")
@@ -28,7 +34,8 @@ def new_figures(count: int, width: float = 7.0, height: float = 4.0) -> tuple[An
     return figure, axes
 
 
-def saved(figure: Any, path: Path) -> Path:
+def saved(figure: Figure, path: Path) -> Path:
+    """The path, after writing the figure there with its legend."""
     if any(axis.get_legend_handles_labels()[0] for axis in figure.axes):
         figure.legend(loc="outside right center", frameon=False)
     with replacing(path) as file:
@@ -39,7 +46,7 @@ def saved(figure: Any, path: Path) -> Path:
 def joint_curves(
     path: Path, title: str, unit: str, t: np.ndarray, curves: np.ndarray, styles: list[tuple[str, str]]
 ) -> Path:
-    """A curve a joint over time; styles are colour and dashes."""
+    """Write a figure with one curve (m,) per joint over time; `styles` has colour and line style per joint."""
     figure, axis = new_figure()
     for i, (colour, dashes) in enumerate(styles):
         axis.plot(t, curves[:, i], dashes, color=colour, label=f"joint {i + 1}")

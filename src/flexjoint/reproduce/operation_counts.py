@@ -1,7 +1,7 @@
-"""Operations of the parts of [EJNEA sec. IV], each on its own as the paper lists them: nothing is shared between them.
+"""Operation counts of the parts of [EJNEA sec. IV], each counted separately, as the paper lists them.
 
-With N they grow as polynomials, exactly: recursions as lines, composite bodies as a parabola, the factorization as a
-cubic.  So a few chains that are counted give all others.
+The counts are exact polynomials of the number of joints N: linear for recursions, quadratic for composite bodies, cubic
+for the factorization.  So the counts of a few chains give those of all others.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from ..dynamics.recursion.composite_bodies import link_mass_matrix
 from ..robot import Robot
 from ..spatial import ca, zeros
 
-PARABOLA_FROM = 10  # joints: shorter chains have a cheaper way to the mass matrix
+PARABOLA_FROM = 10  # joints from which the count of the mass matrix is quadratic; shorter chains cost less
 
 
 class Counts(NamedTuple):
-    """Operations for n joints.  EJNEA₂* gives τ_e, EJNEA₃* its rate; `_still`: with the last derivative put to zero."""
+    """Operations for n joints.  EJNEA₂* gives τ_e, EJNEA₃* its rate; `_still` with the last derivative zero."""
 
     n: int
     ejnea: int
@@ -61,12 +61,12 @@ class Counts(NamedTuple):
 
     @property
     def law_by_aba(self) -> int:
-        """The same with two runs of articulated bodies."""
+        """Feedback linearization by two runs of the articulated-body algorithm."""
         return self.aba + self.ejnea3_still + self.n + self.aba_still + self.ejnea
 
 
 def counts(robot: Robot) -> Counts:
-    """Of a robot with elastic joints."""
+    """Operation counts of a robot with elastic joints."""
     n = robot.n
     links = robot.without_drives()
     weightless = links.with_gravity([0.0, 0.0, 0.0])
@@ -94,7 +94,7 @@ def counted(algorithm: Algorithm, robot: Robot, **options: Any) -> int:
 
 
 def operations(function: Callable[..., Any], *sizes: int) -> int:
-    """Additions, multiplications and divisions of a function of vectors of these sizes, written out without loops."""
+    """Additions, multiplications and divisions of a function of vectors with these sizes, without loops."""
     inputs = [(Array(f"x{k}", (n,)), ca.SX.sym(f"x{k}", n)) for k, n in enumerate(sizes)]
     with tracing(loops=False) as definitions:
         result = function(*(x for _, x in inputs))
@@ -102,9 +102,13 @@ def operations(function: Callable[..., Any], *sizes: int) -> int:
 
 
 class Growth:
-    """The counts of chains of any length from n = 3, `crba` and what contains it from n = 10."""
+    """Counts of chains of any length n ≥ 3; of `crba` and sums with it for n ≥ 10.
 
-    def __init__(self, counted: Mapping[int, Counts]):
+    Args:
+        counted: Counts of some chains, by length.
+    """
+
+    def __init__(self, counted: Mapping[int, Counts]) -> None:
         self.polynomials = {}
         for name in Counts._fields:
             points = [c for n, c in counted.items() if name != "crba" or n >= PARABOLA_FROM]
@@ -118,9 +122,9 @@ class Growth:
         return Counts(**{name: round(float(np.polyval(p, n))) for name, p in self.polynomials.items()})
 
     def first(self, cheaper: Callable[[Counts], bool]) -> int:
-        """From how many joints on something is so."""
+        """Smallest number of joints for which a condition holds."""
         return next(n for n in range(PARABOLA_FROM, 1000) if cheaper(self(n)))
 
     def exponent(self, part: str, n: int) -> float:
-        """Slope of a count in a plot with two logarithmic axes, at n."""
+        """Local exponent p of a count ∝ nᵖ at n."""
         return np.log(getattr(self(2 * n), part) / getattr(self(n), part)) / np.log(2)

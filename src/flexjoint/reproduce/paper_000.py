@@ -1,9 +1,9 @@
-"""[EJNEA sec. V] and the remarks on cost of its section IV: figures 1 to 5, and claim by claim what comes out here.
+"""Reproduction of [EJNEA sec. V] and of the remarks on cost in its section IV: figures 1 to 5, and all claims.
 
-The robot is Table I with its inertia rows relabelled (`robots/kuka_lwr.toml`).  The paper says of its motion: rest to
-rest, degree 7, 4 s, peak speeds from 90 to 120 degrees per second; not where it starts and ends, nor which joint has
-which speed.  Here it starts at q = 0, and speeds and signs were chosen among 3000 arrangements of 90, 95, ... 120 such
-that the claims hold where they can.  What they owe to that choice is seen in many random motions of the same kind.
+The robot is Table I with its inertia rows relabelled (`catalog/kuka_lwr.toml`).  The paper describes its motion as rest
+to rest, degree 7, 4 s, with peak speeds from 90 to 120 °/s; it gives neither end points nor the speed of each joint.
+Here the motion starts at q = 0, and speeds and signs were chosen among 3000 arrangements of 90, 95, ... 120 °/s such
+that the claims hold where they can.  Many random motions of the same kind show the influence of that choice.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..robot import Robot
 from ..robot.random_robots import random_robot
 from ..spatial import ca
 from ..trajectory import RestToRest
+from ..types import Expression
 from .elastic_cost import cost_claims, growth_figure, measured, time_claims
 from .figures import BLUE, GREEN, RED, YELLOW, joint_curves, new_figure, saved
 from .operation_counts import Growth, counts
@@ -35,8 +36,8 @@ DURATION = 4.0  # s
 PERIOD = 0.01  # s
 PEAK_SPEEDS = np.deg2rad([-120.0, 95.0, 110.0, -90.0, -105.0, 100.0, 115.0])  # rad/s
 SPEED_RANGE = (math.radians(90.0), math.radians(120.0))  # rad/s
-SWEEP = 16 / 35 * DURATION  # of a polynomial of degree 7, for a peak speed of one
-DIFFERENCES = (2.0, 5.0)  # % of the peak torque, as the paper says
+SWEEP = 16 / 35 * DURATION  # distance of a polynomial of degree 7 with a peak speed of 1
+DIFFERENCES = (2.0, 5.0)  # % of the peak torque, published
 RANDOM_MOTIONS = 1000
 SEARCH_ROUNDS = 30
 QUANTILES = (0.05, 0.5, 0.95)
@@ -46,6 +47,7 @@ STYLES = [(BLUE, "-"), (BLUE, "--"), (RED, "-"), (RED, "--"), (GREEN, "-"), (GRE
 
 
 def run(folder: Path, say: Callable[[str], Any]) -> Report:
+    """Write the figures to a folder; the report."""
     robot = load("kuka_lwr")
     say("torques along the motion")
     motion = RestToRest(np.zeros(robot.n), SWEEP * PEAK_SPEEDS, DURATION)
@@ -95,25 +97,26 @@ NOTES = (
 
 
 class Peaks(NamedTuple):
-    """Of each motion and joint: largest deflection, °, and largest torque difference in % of the peak torque."""
+    """Largest deflection, °, and largest torque difference, % of the peak torque, per motion and joint."""
 
     deflection: np.ndarray
     difference: np.ndarray
 
 
 def peaks(tau: np.ndarray, tau_rigid: np.ndarray, deflection: np.ndarray) -> Peaks:
-    """Over time, which is the last axis but one."""
+    """Largest values over time, which is the second-last axis."""
     largest, torque, difference = (np.abs(x).max(axis=-2) for x in (deflection, tau, tau - tau_rigid))
     return Peaks(np.rad2deg(largest), 100 * difference / torque)
 
 
 class Motions(NamedTuple):
-    """Start, rad, and peak speed, rad/s, of many motions of the paper's kind, (m, n)."""
+    """Start, rad, and peak speed, rad/s, of m motions of the paper's kind, both (m, n)."""
 
     start: np.ndarray
     speed: np.ndarray
 
     def peaks(self, robot: Robot, samples: int = 101) -> Peaks:
+        """Largest deflections and torque differences per motion and joint."""
         rise = RestToRest(np.zeros(1), np.ones(1), DURATION)(np.linspace(0.0, DURATION, samples))  # (5, samples, 1)
         stack = [SWEEP * self.speed[:, None] * x for x in rise]
         stack[0] += self.start[:, None]
@@ -122,18 +125,20 @@ class Motions(NamedTuple):
 
 
 def random_motions(shape: tuple[int, int], rng: np.random.Generator) -> Motions:
+    """Motions of the paper's kind, drawn at random."""
     speed = rng.uniform(*SPEED_RANGE, shape) * rng.choice([-1.0, 1.0], shape)
     return Motions(rng.uniform(-np.pi, np.pi, shape), speed)
 
 
 def random_peaks(robot: Robot) -> Peaks:
+    """Largest deflections and torque differences of random motions."""
     return random_motions((RANDOM_MOTIONS, robot.n), np.random.default_rng(0)).peaks(robot)
 
 
 def most_different(robot: Robot, joint: int, kept: int = 40, children: int = 8) -> np.ndarray:
-    """The torque differences of all joints, % of their peak torques, in the motion found where that of one is largest.
+    """Torque differences of all joints, % of their peak torques, in the motion that maximizes that of one joint.
 
-    In every round of the search the best motions have children: themselves, changed at random and less and less.
+    Evolutionary search: each round keeps the best motions and adds random changes of them with a shrinking step.
     """
     rng = np.random.default_rng(joint)
     motions = random_motions((RANDOM_MOTIONS, robot.n), rng)
@@ -151,7 +156,7 @@ def most_different(robot: Robot, joint: int, kept: int = 40, children: int = 8) 
 
 
 def other_reading(robot: Robot) -> Robot:
-    """Table I with −y for the centres of mass of links 1 and 5; y of their DH frames is z of their joint frames."""
+    """The robot with −y for the centres of mass of links 1 and 5 in Table I; y of the DH frame is z of the joint."""
     links = list(robot.links)
     for i in (0, 4):
         x, y, z = links[i].com
@@ -161,6 +166,7 @@ def other_reading(robot: Robot) -> Robot:
 
 
 def motion_claims(velocity: np.ndarray, shown: Peaks, family: Peaks, other: Peaks, extremes: np.ndarray) -> list[Claim]:
+    """Claims about speeds, deflections and torque differences."""
     speeds = np.rad2deg(np.abs(velocity).max(axis=0))
     most, second = (np.quantile(x.deflection.max(axis=1), QUANTILES) for x in (family, other))
     claims = [
@@ -193,12 +199,14 @@ def motion_claims(velocity: np.ndarray, shown: Peaks, family: Peaks, other: Peak
 
 
 def difference_text(i: int, shown: float, extreme: np.ndarray, verdict: str) -> str:
+    """Torque difference of a joint as text."""
     found = "" if verdict == AS_SAID else f", at most {extreme[i]:.2g} % found"
     aside = f" (where joint 1 has {extreme[0]:.2g} %)" if verdict == NOT_SO else ""
     return f"joint {i + 1}: {shown:.2g} %{found}{aside}"
 
 
 def difference_verdict(shown: float, extreme: float) -> str:
+    """Verdict on the torque difference of a joint."""
     low, high = DIFFERENCES
     if low <= shown <= high:
         return AS_SAID
@@ -206,7 +214,7 @@ def difference_verdict(shown: float, extreme: float) -> str:
 
 
 def joint_grid(shown: Peaks, family: Peaks, extremes: np.ndarray) -> Grid:
-    """The torque difference joint by joint, in % of the peak torque."""
+    """Table of torque differences per joint, % of the peak torque."""
     low, middle, high = np.quantile(family.difference, QUANTILES, axis=0)
     rows = [
         [str(i + 1), f"{shown.difference[i]:.2g}", f"{middle[i]:.2g}", f"{low[i]:.2g} to {high[i]:.2g}", f"{most:.2g}"]
@@ -220,7 +228,7 @@ def joint_grid(shown: Peaks, family: Peaks, extremes: np.ndarray) -> Grid:
 
 
 class Gap(NamedTuple):
-    """Largest difference to the Lagrangian model, of the largest torque; operations of both."""
+    """Largest difference to the Lagrangian model relative to the largest torque; operations of both."""
 
     difference: float
     lagrangian: int
@@ -228,10 +236,10 @@ class Gap(NamedTuple):
 
 
 def lagrangian_torque(robot: Robot) -> Any:
-    """The motor torque from kinetic and potential energy by automatic differentiation: (4), (6), (9), (10)."""
+    """CasADi Function of the motor torque, from the energies by automatic differentiation: (4), (6), (9), (10)."""
     q = [ca.SX.sym(f"q{k}", robot.n) for k in range(5)]
 
-    def rate(x: Any, order: int) -> Any:
+    def rate(x: Expression, order: int) -> Expression:
         return sum((ca.jtimes(x, q[k], q[k + 1]) for k in range(order + 1)), ca.SX.zeros(robot.n))
 
     links = robot.without_drives()
@@ -244,6 +252,7 @@ def lagrangian_torque(robot: Robot) -> Any:
 
 
 def lagrangian_gap(robot: Robot, motion: RestToRest, samples: int = 41) -> Gap:
+    """Difference of the recursion to the Lagrangian model along a motion."""
     stack = motion(np.linspace(0.0, motion.duration, samples))
     model = lagrangian_torque(robot)
     expected = np.array(model.map(samples)(*(x.T for x in stack))).T
@@ -252,6 +261,7 @@ def lagrangian_gap(robot: Robot, motion: RestToRest, samples: int = 41) -> Gap:
 
 
 def symbolic_claim(gap: Gap) -> Claim:
+    """Claim about the Lagrangian model."""
     return Claim(
         "EJNEA gives the torques of the symbolic Lagrangian model",
         "compared, no number",
@@ -283,7 +293,7 @@ def motion_figures(folder: Path, table: MotorTable, velocity: np.ndarray) -> lis
 
 
 def differences_figure(folder: Path, shown: Peaks, family: Peaks, extremes: np.ndarray) -> Path:
-    """The ratio the paper gives as 2 to 5 %, joint by joint."""
+    """Figure of the ratio that the paper gives as 2 to 5 %, per joint."""
     joints = np.arange(1, shown.difference.size + 1)
     low, middle, high = np.quantile(family.difference, QUANTILES, axis=0)
     figure, axis = new_figure()

@@ -1,10 +1,9 @@
-"""[Hoepler sec. VI]: figures 4 and 5, the pattern of S, the orders, and claim by claim what comes out here.
+"""Reproduction of [Hoepler sec. VI]: figures 4 and 5, the structure of S, the orders, and all claims.
 
-Of its robot the paper has no numbers but length, mass and stiffness; the others are chosen (`robots/dlr_lbr2.toml`).
-Of its motion it gives the step, 2 rad, the order of the filter, 16, and the time shown, 2.5 s; here the filter has 16
-equal poles such that a thousandth of the step is left at the end.  What it calls the rigid model may be one of
-three: the robot with its rotors and rigid joints, with an armature for them, or "standard rigid-body" dynamics
-without.  All are computed.
+The paper gives only length, mass and stiffness of its robot; the other parameters are chosen (`catalog/dlr_lbr2.toml`).
+For the motion it gives the step, 2 rad, the order of the filter, 16, and the time shown, 2.5 s; here the filter has 16
+equal poles such that a thousandth of the step remains at the end.  The "rigid model" of the paper may be one of three:
+rotors and rigid joints, armature and rigid joints, or "standard rigid-body" dynamics without rotors.  All are computed.
 """
 
 from __future__ import annotations
@@ -33,13 +32,14 @@ from .paper_001_figures import (
 from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 from .rotor_couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay
 
-STEP, DURATION, FILTER, LEFT = 2.0, 2.5, 16, 1e-3  # rad, s, its order, what is left of the step at the end
+STEP, DURATION, FILTER, LEFT = 2.0, 2.5, 16, 1e-3  # rad; s; order; share of the step that remains at the end
 PAPER_ORDER = 12
 SIZES = (2, 3, 4, 5, 6, 7)  # joints of the chains whose operations are counted
-FEW = 4  # from here on they follow a power
+FEW = 4  # joints from which the count follows a power
 
 
 def run(folder: Path, say: Callable[[str], Any]) -> Report:
+    """Write the figures to a folder; the report."""
     robot = load("dlr_lbr2")
     motion = FilteredStep.settled(np.zeros(robot.n), np.full(robot.n, STEP), DURATION, FILTER, LEFT)
     say("torques along the motion, in all models")
@@ -84,6 +84,7 @@ NOTES = (
 
 
 def structure_claims(pattern: Pattern, orders: Orders, general: Orders, derivatives: Derivatives) -> list[Claim]:
+    """Claims about S and the orders of derivatives."""
     n = len(pattern.largest)
     above = np.triu(np.ones((n, n), dtype=bool), 2)
     zero = pattern.largest == 0
@@ -131,6 +132,7 @@ def structure_claims(pattern: Pattern, orders: Orders, general: Orders, derivati
 
 
 def order_grid(robot: Robot, orders: Orders) -> Grid:
+    """Table of the orders per joint."""
     names = [joint.name for joint in robot.joints]
     rows = [
         [
@@ -150,6 +152,7 @@ def order_grid(robot: Robot, orders: Orders) -> Grid:
 
 
 def motion_claims(comparison: RotorComparison, motion: FilteredStep, gap: float) -> list[Claim]:
+    """Claims about the motion and its torques."""
     speed = np.rad2deg(np.abs(motion(comparison.t, 1)[1]).max())
     relative = comparison.relative
     shown = "; ".join(
@@ -196,7 +199,7 @@ def motion_claims(comparison: RotorComparison, motion: FilteredStep, gap: float)
 
 
 def difference_grid(comparison: RotorComparison) -> Grid:
-    """The difference to each reading of "rigid", joint by joint."""
+    """Table of the difference to each reading of "rigid", per joint."""
     models = [*READINGS, "Spong"]
     rows = [
         [
@@ -213,6 +216,7 @@ def difference_grid(comparison: RotorComparison) -> Grid:
 
 
 def cost_claim(counts: dict[int, int], lbr: int) -> Claim:
+    """Claim about the cost of Algorithm 1."""
     few, many = FEW, max(counts)
     power = np.log(counts[many] / counts[few]) / np.log(many / few)
     return Claim(

@@ -1,9 +1,9 @@
-"""Figures of [Hoepler sec. VI], and those that go with its claims."""
+"""Figures of [Hoepler sec. VI] and of its claims."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,10 @@ from ..robot import Robot
 from ..trajectory import Trajectory
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
 from .rotor_couplings import Derivatives, Pattern
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHOWN = 3  # joints in figures 4 and 5
 COLOURS = (BLUE, RED, GREEN)
@@ -22,8 +26,8 @@ READINGS = {
 }  # of what the paper calls the rigid model
 
 
-def shaft_axis(robot: Robot, t: np.ndarray, title: str) -> tuple[Any, Any]:
-    """A figure of motor torques over time, at the shaft on the left and after the reduction on the right."""
+def shaft_axis(robot: Robot, t: np.ndarray, title: str) -> tuple[Figure, Axes]:
+    """A figure for motor torques over time: at the shaft on the left axis, after the reduction on the right axis."""
     figure, axis = new_figure(7.5, 4.2)
     eta = robot.gear_ratios[0]  # the same at all joints
     axis.set(title=title, xlabel="time, s", ylabel="at the motor shaft, Nm", xlim=(t[0], t[-1]))
@@ -33,6 +37,7 @@ def shaft_axis(robot: Robot, t: np.ndarray, title: str) -> tuple[Any, Any]:
 
 
 def torques_figure(folder: Path, robot: Robot, comparison: RotorComparison, motion: Trajectory) -> Path:
+    """Figure 4."""
     figure, axis = shaft_axis(robot, comparison.t, "Fig. 4. Motor torques, elastic joints, complete model")
     shaft = comparison.torques["complete"] / robot.gear_ratios
     for i, colour in zip(range(SHOWN), COLOURS):
@@ -45,6 +50,7 @@ def torques_figure(folder: Path, robot: Robot, comparison: RotorComparison, moti
 
 
 def difference_figure(folder: Path, robot: Robot, comparison: RotorComparison, model: str) -> Path:
+    """Figure 5, for one reading of the rigid model."""
     figure, axis = shaft_axis(robot, comparison.t, f"Fig. 5. Elastic − rigid model ({READINGS[model]})")
     shaft = -comparison.errors[model] / robot.gear_ratios
     for i, colour in zip(range(SHOWN), COLOURS):
@@ -53,7 +59,7 @@ def difference_figure(folder: Path, robot: Robot, comparison: RotorComparison, m
 
 
 def pattern_figure(folder: Path, pattern: Pattern) -> Path:
-    """The elements of S, largest over random postures."""
+    """Figure of the elements of S, largest over random postures."""
     n = len(pattern.largest)
     figure, axis = new_figure(5.5, 4.5)
     axis.grid(visible=False)
@@ -70,14 +76,14 @@ def pattern_figure(folder: Path, pattern: Pattern) -> Path:
 
 
 def growth_figure(folder: Path, comparison: RotorComparison) -> Path:
-    """Largest difference of any joint over the speed of the motion, of its peak torque at that speed."""
+    """Figure of the largest difference of any joint, relative to its peak torque, over the speed."""
     figure, axis = new_figure()
     colours = (BLUE, GREEN, YELLOW, RED)
     for model, colour in zip((*READINGS, "Spong"), colours):
         worst = (comparison.growth[model] / comparison.peaks).max(axis=1)
         label = READINGS.get(model, "Spong's model, elastic")
         axis.plot(comparison.speeds, 100 * worst, "o--" if model == "Spong" else "o-", color=colour, label=label)
-    axis.set(xscale="log", yscale="log", xlabel="speed, of the motion's own", ylabel="% of the peak torque")
+    axis.set(xscale="log", yscale="log", xlabel="speed factor", ylabel="% of the peak torque")
     axis.set(title="Largest difference to the complete elastic model")
     axis.set_xticks(comparison.speeds)
     axis.xaxis.set_major_formatter("{x:g}")
@@ -87,6 +93,7 @@ def growth_figure(folder: Path, comparison: RotorComparison) -> Path:
 
 
 def derivatives_figure(folder: Path, derivatives: Derivatives) -> Path:
+    """Figure of the torque error without high derivatives of q."""
     figure, axis = new_figure(6.0, 3.6)
     axis.semilogy(list(derivatives.without), list(derivatives.without.values()), "o-", color=BLUE)
     axis.set(title="Torque error if derivatives of q beyond k are zero", xlabel="k", ylabel="of the peak torque")

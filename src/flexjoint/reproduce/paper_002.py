@@ -1,9 +1,9 @@
-"""[VSANEA sec. V]: three tests of inverse dynamics, figures 1 to 4, and claim by claim what comes out here.
+"""Reproduction of [VSANEA sec. V]: three tests of inverse dynamics, figures 1 to 4, and all claims.
 
-The robot is Table I (`robots/vsa_3r.toml`).  Its links move rest to rest along polynomials of degree 7 in 4 s, while
-the stiffness of all joints rises from 850 to 1275 Nm/rad along one of degree 3, or stays at one of these values.  Where
-the motion starts and ends is not printed; here it goes from q = 0 to `GOAL`, and what the claims owe to that choice is
-seen in many random motions of the same kind.
+The robot is Table I (`catalog/vsa_3r.toml`).  Its links move rest to rest along polynomials of degree 7 in 4 s, while
+the stiffness of all joints rises from 850 to 1275 Nm/rad along a polynomial of degree 3, or stays at one of these
+values.  The paper does not print the end points; here the motion goes from q = 0 to `GOAL`, and many random motions of
+the same kind show the influence of that choice.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ STYLES: list[dict[str, Any]] = [
 
 
 def run(folder: Path, say: Callable[[str], Any]) -> Report:
+    """Write the figures to a folder; the report."""
     robot = load("vsa_3r")
     say("torques of the three tests")
     tests = {name: trial(robot, *ends) for name, ends in TESTS.items()}
@@ -76,12 +77,12 @@ NOTES = (
 
 
 def by_motor(x: np.ndarray) -> np.ndarray:
-    """Numbers of all motors (m, 2n) as those of the first and of the second motor of each joint, (m, 2, n)."""
+    """Values per motor, (m, 2n), by first and second motor of each joint, (m, 2, n)."""
     return x.reshape(len(x), 2, -1)
 
 
 class Trial(NamedTuple):
-    """Times, (m,), the reference with its derivatives, and the motors."""
+    """A test: times (m,), s, motion and stiffness with their derivatives, and the motors."""
 
     t: np.ndarray
     q: np.ndarray
@@ -90,21 +91,22 @@ class Trial(NamedTuple):
 
     @property
     def torques(self) -> np.ndarray:
-        """(m, 2, n)."""
+        """Motor torques, (m, 2, n), Nm."""
         return by_motor(self.motors.tau)
 
     @property
     def speeds(self) -> np.ndarray:
+        """Motor velocities, (m, 2, n), rad/s."""
         return by_motor(self.motors.theta_v)
 
     @property
     def effort(self) -> np.ndarray:
-        """∫τ² dt of each motor, (2, n), Nm² s."""
+        """∫τ² dt per motor, (2, n), Nm² s."""
         return np.trapezoid(self.torques**2, self.t, axis=0)
 
     @property
     def work(self) -> np.ndarray:
-        """∫|τ θ'| dt of each motor, (2, n), J."""
+        """∫|τ θ'| dt per motor, (2, n), J."""
         return np.trapezoid(np.abs(self.torques * self.speeds), self.t, axis=0)
 
 
@@ -112,10 +114,12 @@ TESTS = {"ramp": (LOW, HIGH), "low": (LOW, LOW), "high": (HIGH, HIGH)}
 
 
 def motion(start: np.ndarray, goal: np.ndarray) -> Trajectory:
+    """A motion of the paper's kind."""
     return RestToRest(start, goal, DURATION)
 
 
 def trial(robot: Robot, first: float, last: float, smoothness: int = 1, samples: int = SAMPLES) -> Trial:
+    """A test with a stiffness from `first` to `last`, Nm/rad."""
     t = np.linspace(0.0, DURATION, samples)
     q = motion(np.zeros(robot.n), GOAL)(t)
     sigma = RestToRest(np.full(robot.n, first), np.full(robot.n, last), DURATION, smoothness)(t, order=2)
@@ -123,14 +127,14 @@ def trial(robot: Robot, first: float, last: float, smoothness: int = 1, samples:
 
 
 class Ratios(NamedTuple):
-    """Of each random motion: high stiffness by low, of the peak torques and of ∫τ²; NaN where 850 is out of reach."""
+    """Peak torque and ∫τ² at high stiffness divided by those at low stiffness, per motion; NaN if 850 is infeasible."""
 
     peaks: np.ndarray
     efforts: np.ndarray
 
 
 def random_ratios(robot: Robot, samples: int = 101) -> Ratios:
-    """The least ratio of peaks among motors and joints, and that of the sums of ∫τ²."""
+    """Ratios of random motions: the smallest ratio of peaks over motors and joints, and that of the sums of ∫τ²."""
     rng = np.random.default_rng(0)
     start, goal = rng.uniform(-REACH, REACH, (2, RANDOM_MOTIONS, 1, robot.n))
     rise = RestToRest(np.zeros(1), np.ones(1), DURATION)(np.linspace(0.0, DURATION, samples))  # (5, samples, 1)
@@ -149,6 +153,7 @@ def random_ratios(robot: Robot, samples: int = 101) -> Ratios:
 
 
 def stiffness_claims(robot: Robot, ramp: Trial) -> list[Claim]:
+    """Claims about the feasible stiffness."""
     drive: Any = robot.joints[0].drive
     K, Kc = drive.spring_1.stiffness, drive.spring_1.cubic
     least = feasible_stiffness(robot, ramp.motors.tau_e).lower.max(axis=0)
@@ -172,6 +177,7 @@ def stiffness_claims(robot: Robot, ramp: Trial) -> list[Claim]:
 
 
 def comparison_claims(tests: dict[str, Trial], family: Ratios) -> list[Claim]:
+    """Claims about torques at low and high stiffness."""
     low, high = tests["low"], tests["high"]
     gap = max(np.abs(x.motors.tau_e - low.motors.tau_e).max() for x in tests.values())
     peaks = np.abs(high.torques).max(axis=0) / np.abs(low.torques).max(axis=0)
@@ -192,6 +198,7 @@ def comparison_claims(tests: dict[str, Trial], family: Ratios) -> list[Claim]:
 
 
 def energy_claims(tests: dict[str, Trial]) -> list[Claim]:
+    """Claim about energy."""
     (loss, work), (high_loss, high_work) = ((x.effort.sum(), x.work.sum()) for x in (tests["low"], tests["high"]))
     return [
         Claim(
@@ -205,6 +212,7 @@ def energy_claims(tests: dict[str, Trial]) -> list[Claim]:
 
 
 def energy_grid(tests: dict[str, Trial]) -> Grid:
+    """Table of losses and work per motor."""
     names = {"ramp": f"{LOW:g} → {HIGH:g}", "low": f"{LOW:g}", "high": f"{HIGH:g}"}
     rows = [
         [names[name], str(joint + 1), *(f"{x[k, joint]:.0f}" for x in (found.effort, found.work) for k in range(2))]
@@ -216,18 +224,20 @@ def energy_grid(tests: dict[str, Trial]) -> Grid:
 
 
 class Gap(NamedTuple):
-    """How far the ramp's torques of joint 1 are from those of constant stiffness: Nm, and of the latter."""
+    """Difference of the torques of joint 1 between ramp and constant stiffness: Nm, and relative to the latter."""
 
     torque: float
     ratio: float
 
 
 def gap(ramp: Trial, constant: Trial, sample: int) -> Gap:
+    """Difference of the torques at one sample."""
     difference = np.abs(ramp.torques - constant.torques)[sample]
     return Gap(difference[:, 0].max(), (difference / np.abs(constant.torques[sample]))[:, 0].max())
 
 
 def ends_claims(tests: dict[str, Trial], smooth: Trial) -> list[Claim]:
+    """Claims about the torques at start and end."""
     claims = []
     for name, sample, when in (("low", 0, "initial"), ("high", -1, "final")):
         found, exact = gap(tests["ramp"], tests[name], sample), gap(smooth, tests[name], sample)
@@ -248,6 +258,7 @@ def ends_claims(tests: dict[str, Trial], smooth: Trial) -> list[Claim]:
 
 
 def figures(folder: Path, tests: dict[str, Trial]) -> list[Path]:
+    """Write figures 1 to 4."""
     ramp = tests["ramp"]
     t, motors = ramp.t, ramp.motors
 
@@ -275,7 +286,7 @@ def figures(folder: Path, tests: dict[str, Trial]) -> list[Path]:
 
 
 def comparison(path: Path, tests: dict[str, Trial]) -> Path:
-    """Torques of joint 1 at both constant stiffnesses."""
+    """Figure of the torques of joint 1 at both constant stiffnesses."""
     figure, axes = new_figures(2)
     for k, axis in enumerate(axes):
         for name, style in (("low", STYLES[0]), ("high", STYLES[1])):

@@ -1,14 +1,14 @@
-"""[Hua sec. V]: figures 3 to 8, the errors of its simulation, and claim by claim what comes out here.
+"""Reproduction of [Hua sec. V]: figures 3 to 8, the errors of its simulation, and all claims.
 
-The paper prints masses, inertias, the stiffness, the motion and where the links start.  It does not print the geometry,
-centres of mass, gear ratios and motors' places (chosen in `robots/hua_3r.toml`), the gains, the sample time, nor how
-the motors start.  Here: 1 ms, torques held between samples; at rest, the spring of joint 3 carrying its link; and gains
-found by a random search such that the six errors, the payload's sign as printed, come as close to the printed ones as
-four numbers, the same for all joints, can make them.  So the errors are fitted, not predicted: what they owe to the
-gains is shown beside them.
+The paper prints masses, inertias, the stiffness, the motion and the start of the links.  It does not print geometry,
+centres of mass, gear ratios and positions of the motors (chosen in `catalog/hua_3r.toml`), the gains, the sample time
+and the start of the motors.  Here the sample time is 1 ms with torques held between samples; the robot starts at rest
+with the spring of joint 3 in equilibrium; and a random search chose four gains, the same for all joints, that bring the
+six errors, with the payload's sign as printed, as close to the published ones as possible.  So the errors are fitted,
+not predicted; a table shows the errors for other gains.
 
-The payload is a force at the tool, f_e = (0, 0, −3) N in base coordinates, which the law does not know.  (20) and (26)
-of the paper have it with the wrong sign; both signs are simulated.
+The payload is a force at the tool, f_e = (0, 0, −3) N in base coordinates, which the controller does not know.  (20)
+and (26) of the paper have it with the wrong sign; both signs are simulated.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 DURATION = 10.0  # s
 PERIOD = 1e-3  # s
 START = np.array([0.0, 0.0, -0.4363])  # rad
-GAINS = (390.0, 56.5, 1410.0, 57.5)  # K_P, K_D, motor K_P, motor K_D: found, see above
+GAINS = (390.0, 56.5, 1410.0, 57.5)  # K_P, K_D, motor K_P, motor K_D: found by search, see above
 ALL_GAINS = (GAINS, (100.0, 20.0, 100.0, 20.0), (400.0, 40.0, 400.0, 40.0), (1000.0, 100.0, 1000.0, 100.0))
-FORCE = -3.0  # N, along z, as the paper has it
+FORCE = -3.0  # N, along z, published
 LOWEST = 3.0  # s
 ERRORS = np.array([[0.0026819, 0.003619, 0.052678], [0.0026903, 0.0061066, 0.052422]])  # rad; with a payload the second
 COLOURS = (BLUE, RED, GREEN)
@@ -57,6 +57,7 @@ class Runs(NamedTuple):
 
 
 def run(folder: Path, say: Callable[[str], Any]) -> Report:
+    """Write the figures to a folder; the report."""
     robot = load("hua_3r").with_fidelity("complete")
     motion = Sinusoid(np.full(robot.n, 0.5), 0.25, duration=DURATION)  # type: ignore[arg-type]
     say("simulations with and without payload")
@@ -79,7 +80,7 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
 
 NOTES = (
     "Geometry, centres of mass, gear ratios, motor axes and places, gains, sample time and the start of the motors are "
-    "not in the paper; they were chosen (robots/hua_3r.toml, reproduce/paper_003.py), the gains such that the errors "
+    "not in the paper; they were chosen (catalog/hua_3r.toml, reproduce/paper_003.py), the gains such that the errors "
     "come close. Other gains give other errors, see the third table: no error is a test of the model.",
     "(20) and (26) let an external force act with the opposite sign. With that sign torques at 3 s fall and the error "
     "of joint 1 grows, as in the paper; a force that pulls down does the opposite. That the error of joint 3 falls "
@@ -89,7 +90,7 @@ NOTES = (
     "With motor axes parallel to those of the joints S and the gyroscopic terms of this arm are zero: it shows the "
     "bookkeeping of rotors, not their coupling.",
     "The paper does not say how it gets the derivatives of θ_d in (45); here they are those along the closed loop, "
-    "from q, q', θ and θ' alone (algorithms/mixed_control.py).",
+    "from q, q', θ and θ' alone (control/laws/mixed.py).",
 )
 
 
@@ -97,7 +98,7 @@ NOTES = (
 
 
 def simulated(robot: Robot, motion: Sinusoid) -> Runs:
-    """A batch of runs, one for each set of gains."""
+    """Batches of runs, one run per set of gains."""
     gains = np.array(ALL_GAINS)[:, :, None] * np.ones(robot.n)
     law = MixedInverseDynamics(robot, gains[0])
     options: dict[str, Any] = {"start": at_rest(robot, START), "period": PERIOD, "gains": gains}
@@ -105,15 +106,17 @@ def simulated(robot: Robot, motion: Sinusoid) -> Runs:
 
 
 def first_run(batch: Simulation) -> Simulation:
+    """The first run of a batch."""
     return replace(batch, **{name: getattr(batch, name)[0] for name in FIELDS})
 
 
 def payload(robot: Robot, force: float) -> Callable[[Any, JointState], dict[str, Any]] | None:
+    """Contact with a constant vertical force at the tool, N; None without one."""
     return (lambda t, state: {robot.tool: sx([0.0, 0.0, force, 0.0, 0.0, 0.0])}) if force else None
 
 
 def errors(runs: Runs, motion: Sinusoid) -> np.ndarray:
-    """Root mean square errors (3, gains, n)."""
+    """Root-mean-square errors, (3, number of gains, n), rad."""
     wanted = motion(runs.none.t, order=0)[0]
     return np.array([np.sqrt(np.mean((x.q - wanted) ** 2, axis=-2)) for x in runs])
 
@@ -122,7 +125,7 @@ def errors(runs: Runs, motion: Sinusoid) -> np.ndarray:
 
 
 class Balance(NamedTuple):
-    """V₂ along a motion in continuous time without payload, and what (52) says it loses until the end."""
+    """Lyapunov function V₂ over time, J, in continuous time without payload, and its remaining loss by (52)."""
 
     t: np.ndarray
     V: np.ndarray
@@ -130,7 +133,7 @@ class Balance(NamedTuple):
 
 
 def lyapunov_balance(robot: Robot, motion: Sinusoid, duration: float = 1.0) -> Balance:
-    """[Hua (51), (52)], the law in continuous time."""
+    """V₂ and its loss by [Hua (51), (52)], with the controller in continuous time."""
     law = MixedInverseDynamics(robot, np.array(GAINS))
     options: dict[str, Any] = {"start": at_rest(robot, START), "period": PERIOD / 4, "tolerance": 1e-9}
     x = reference_solution(robot, law, motion, duration, **options)
@@ -158,6 +161,7 @@ def lyapunov_balance(robot: Robot, motion: Sinusoid, duration: float = 1.0) -> B
 
 
 def error_claims(found: np.ndarray) -> list[Claim]:
+    """Claims about the errors."""
     rows = (
         ("without payload", ERRORS[0], found[0], CHOSEN),
         ("with payload, sign as printed", ERRORS[1], found[1], CHOSEN),
@@ -187,6 +191,7 @@ def error_claims(found: np.ndarray) -> list[Claim]:
 
 
 def torque_claim(runs: Runs) -> Claim:
+    """Claim about the torques at the lowest position."""
     at = round(LOWEST / PERIOD)
     none, printed, physical = (x.tau[at] for x in runs)
     lower = np.abs(printed[1:]) < np.abs(none[1:])
@@ -200,6 +205,7 @@ def torque_claim(runs: Runs) -> Claim:
 
 
 def peak_claim(runs: Runs) -> Claim:
+    """Claim about the torque at the start."""
     tau = np.abs(runs.none.tau)
     return Claim(
         "large oscillation of the motor torque of joint 3 at the beginning",
@@ -210,6 +216,7 @@ def peak_claim(runs: Runs) -> Claim:
 
 
 def lyapunov_claim(balance: Balance) -> Claim:
+    """Claim about the Lyapunov function."""
     gap = np.max(np.abs(balance.V - balance.V[-1] - balance.loss)) / balance.V[0]
     return Claim(
         "V₂' < 0 along the motion, as (52) says",
@@ -221,18 +228,19 @@ def lyapunov_claim(balance: Balance) -> Claim:
 
 
 def cost_claim(robot: Robot) -> Claim:
-    """Algorithm 2 runs Algorithm 1 N + N_e + 1 times and inverts a matrix."""
+    """Claim about Algorithm 2, which runs Algorithm 1 N + N_e + 1 times and inverts a matrix."""
     sweeps = robot.n + sum(robot.compliant) + 1
     one, ours = (compile(x, robot).operations for x in (generalized_forces, forward_dynamics))
     return Claim(
         "forward dynamics: recursions and an inverse (Algorithm 2)",
         f"{sweeps} recursions",
         f"{ours} operations in all; {sweeps} times Algorithm 1 would be {sweeps * one}, without the inverse",
-        "done otherwise",
+        "other method",
     )
 
 
 def error_grid(found: np.ndarray) -> Grid:
+    """Table of published and computed errors."""
     headings = ("joint", "paper", "here", "paper, payload", "here, sign as printed", "here, pulling down")
     columns = (ERRORS[0], found[0], ERRORS[1], found[1], found[2])
     rows = [[str(i + 1), *(f"{x[i]:.3g} rad" for x in columns)] for i in range(found.shape[1])]
@@ -240,12 +248,14 @@ def error_grid(found: np.ndarray) -> Grid:
 
 
 def gains_grid(found: np.ndarray) -> Grid:
+    """Table of the errors for several gains."""
     headings = ("K_P, K_D, motor K_P, motor K_D", "errors without payload, rad", "sign as printed", "pulling down")
     rows = [[", ".join(f"{x:g}" for x in gains), *map(listed, found[:, k])] for k, gains in enumerate(ALL_GAINS)]
     return Grid("gains", headings, rows)
 
 
 def listed(numbers: np.ndarray) -> str:
+    """Numbers as text."""
     return ", ".join(f"{x:.3g}" for x in numbers)
 
 
@@ -255,7 +265,7 @@ def listed(numbers: np.ndarray) -> str:
 def case_figures(
     folder: Path, robot: Robot, motion: Sinusoid, runs: list[Simulation], first: int, what: str, labels: list[str]
 ) -> list[Path]:
-    """Load positions, motor positions and motor torques, dashed where a second run is shown."""
+    """Write figures of load positions, motor positions and motor torques; a second run is dashed."""
     law = MixedInverseDynamics(robot, np.array(GAINS))
     name = what.replace(" ", "_")
     positions, motors, torques = (new_figure() for _ in range(3))
@@ -283,6 +293,7 @@ def case_figures(
 
 
 def lyapunov_figure(folder: Path, balance: Balance) -> Path:
+    """Figure of the Lyapunov function."""
     figure, axis = new_figure()
     axis.semilogy(balance.t, balance.V, color=BLUE, label="V$_2$")
     axis.semilogy(balance.t, balance.V[-1] + balance.loss, "--", color=RED, label="from (52)")

@@ -1,8 +1,8 @@
-"""[DeLuca sec. IV, V]: the sixteen recursions, the time of C*, and the residual of section II-A under faults.
+"""Reproduction of [DeLuca sec. IV, V]: the sixteen recursions, the time of C*, and the residual of section II-A.
 
-The robot is the DLR LWR-III of Table I; its dynamic parameters are not published, those of `robots/dlr_lwr3.toml` are
-chosen.  The paper shows no motion: here the arm moves from rest to rest under computed torque, while joint 2 loses a
-part of its torque for a while and later something strikes link 6.
+The robot is the DLR LWR-III of Table I; its dynamic parameters are not published and are chosen in
+`catalog/dlr_lwr3.toml`.  The paper shows no motion: here the arm moves from rest to rest under computed torque; joint 2
+loses a part of its torque for a while, and later a collision acts on link 6.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
 from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
 from .two_velocity_recursions import VARIANTS, nonzero
 
-SKEW = {"0001", "1110"}  # as the paper says
+SKEW = {"0001", "1110"}  # published
 CHAINS = ("RR", "RRR", "RRRRR", "RRRRRRR")
 
 DURATION, PERIOD, CUTOFF = 3.0, 1e-3, 50.0  # s, s, rad/s
-FAULTY, EFFICIENCY, FAULT = 1, 0.7, (0.6, 1.2)  # joint 2; of its torque; s
-STRUCK, FORCE, COLLISION = "link6", (0.0, 40.0, 30.0), (2.0, 2.2)  # at most, N in base coordinates; s
+FAULTY, EFFICIENCY, FAULT = 1, 0.7, (0.6, 1.2)  # joint 2; share of its torque; s
+STRUCK, FORCE, COLLISION = "link6", (0.0, 40.0, 30.0), (2.0, 2.2)  # peak force in base coordinates, N; s
 
 
 def run(folder: Path, say: Callable[[str], Any]) -> Report:
+    """Write the figures to a folder; the report."""
     robot = load("dlr_lwr3")
     violated = {}
     for kinds in CHAINS:
@@ -71,12 +72,13 @@ NOTES = (
 
 
 def violations(kinds: str, variant: str) -> int:
-    """Elements i ≥ j of (22) that are not zero."""
+    """Number of elements i ≥ j of (22) that are not zero."""
     defect, _ = nonzero(kinds, variant)
     return int(np.tril(defect).sum())
 
 
 def variant_claims(violated: dict[str, dict[str, int]]) -> list[Claim]:
+    """Claim about the recursions that obey (22)."""
     found = {len(kinds): {x for x, count in row.items() if not count} for kinds, row in violated.items()}
     general = set.intersection(*found.values())
     joints = ", ".join(map(str, found))
@@ -91,13 +93,14 @@ def variant_claims(violated: dict[str, dict[str, int]]) -> list[Claim]:
 
 
 def variants_grid(violated: dict[str, dict[str, int]]) -> Grid:
+    """Table of violated elements per recursion and number of joints."""
     rows = [[variant, *(str(row[variant]) for row in violated.values())] for variant in VARIANTS]
     headings = ["recursion", *(f"N = {len(x)}, of {len(x) * (len(x) + 1) // 2}" for x in violated)]
     return Grid("elements_that_violate_22", headings, rows)
 
 
 def violation(robot: Robot, variant: str) -> float:
-    """Largest element of Ṁ − C − Cᵀ by that of Ṁ, in random states of a robot and in floating point."""
+    """Largest element of Ṁ − C − Cᵀ relative to that of Ṁ, at random states of a robot, in floating point."""
     q, v = (ca.SX.sym(name, robot.n) for name in "qv")
     C = by_sweeps(robot, q, v, variant)
     f = ca.Function("f", [q, v], [mass_matrix_rate.function(robot, q, v), C + C.T])
@@ -107,6 +110,7 @@ def violation(robot: Robot, variant: str) -> float:
 
 
 def variants_figure(folder: Path, robot: Robot) -> Path:
+    """Figure of the violation of (22) per recursion."""
     figure, axis = new_figure(7.5, 3.8)
     for k, variant in enumerate(VARIANTS):
         size = violation(robot, variant)
@@ -115,7 +119,12 @@ def variants_figure(folder: Path, robot: Robot) -> Path:
     axis.bar(0, 0, color=GREEN, label="skew: rounding")
     axis.bar(0, 0, color=BLUE, label="not skew")
     axis.set_xticks(range(len(VARIANTS)), VARIANTS, rotation=60)
-    axis.set(title="Largest |Ṁ − C* − C*ᵀ| by largest |Ṁ|, 7R arm", xlabel="recursion", yscale="log", ylim=(1e-17, 30))
+    axis.set(
+        title="Largest |Ṁ − C* − C*ᵀ| relative to largest |Ṁ|, 7R arm",
+        xlabel="recursion",
+        yscale="log",
+        ylim=(1e-17, 30),
+    )
     return saved(figure, folder / "sixteen_recursions.png")
 
 
@@ -123,7 +132,7 @@ def variants_figure(folder: Path, robot: Robot) -> Path:
 
 
 class History(NamedTuple):
-    """Times (m,), and (m, n): the residual, what acted beside the commanded torque, and that through the filter."""
+    """Times (m,), s, and (m, n), Nm: the residual, the unmodelled torque, and the filtered unmodelled torque."""
 
     t: np.ndarray
     residual: np.ndarray
@@ -132,6 +141,7 @@ class History(NamedTuple):
 
 
 def faulty_run(robot: Robot) -> History:
+    """The residual of a run with an actuator fault and a collision."""
     motion = RestToRest(np.zeros(robot.n), np.array([0.8, 0.9, -0.7, 1.1, 0.6, -0.9, 0.5]), DURATION)
     law = ComputedTorque(robot, gains_from_poles([-15.0, -15.0]))
     efficiency = np.where(np.arange(robot.n) == FAULTY, EFFICIENCY, 1.0)
@@ -147,19 +157,19 @@ def faulty_run(robot: Robot) -> History:
 
 
 def strike(t: Any, state: Any) -> dict[str, Any]:
-    """The wrench of the collision."""
+    """Wrench of the collision by link."""
     return {STRUCK: blow(t, ca) * sx([*FORCE, 0.0, 0.0, 0.0])}
 
 
 def blow(t: Any, over: Any = np) -> Any:
-    """How a collision rises and falls, sin², from 0 to 1; `over` NumPy or CasADi."""
+    """Time profile sin² of the collision, from 0 to 1; `over` is NumPy or CasADi."""
     begin, end = COLLISION
     on = (t > begin) * (t < end)
     return on * over.sin(np.pi * (t - begin) / (end - begin)) ** 2
 
 
 def filtered(held: np.ndarray, moving: np.ndarray) -> np.ndarray:
-    """r' = −K r + K u for torques that are held from sample to sample, and others that move between them."""
+    """Solution of r' = −K r + K u for torques that are held between samples plus torques that change linearly."""
     fade = np.exp(-CUTOFF * PERIOD)
     r = np.zeros_like(held)
     for k in range(len(held) - 1):
@@ -168,6 +178,7 @@ def filtered(held: np.ndarray, moving: np.ndarray) -> np.ndarray:
 
 
 def residual_claims(history: History) -> list[Claim]:
+    """Claims about the residual."""
     error = np.abs(history.residual - history.filtered).max()
     share = error / np.abs(history.filtered).max()
     quiet = history.t < FAULT[0]
@@ -185,7 +196,7 @@ def residual_claims(history: History) -> list[Claim]:
             AS_SAID,
         ),
         Claim(
-            "components are decoupled: a fault of motor 2 shows at joint 2 alone",
+            "components are decoupled: a fault of motor 2 shows at joint 2 only",
             "no number",
             f"{np.abs(history.residual[during][:, FAULTY]).max():.1f} Nm there, {isolated:.0e} Nm elsewhere",
             AS_SAID,
@@ -200,6 +211,7 @@ def residual_claims(history: History) -> list[Claim]:
 
 
 def residual_figure(folder: Path, history: History) -> Path:
+    """Figure of the residual over time."""
     figure, axis = new_figure(8.0, 4.2)
     styles = [(BLUE, "-"), (RED, "-"), (GREEN, "-"), (YELLOW, "-"), (BLUE, "--"), (RED, "--"), (GREEN, "--")]
     for begin, end, what in ((*FAULT, "motor 2 weak"), (*COLLISION, "link 6 struck")):

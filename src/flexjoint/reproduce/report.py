@@ -1,4 +1,4 @@
-"""What a paper claims beside what comes out here, as tables on the screen, in CSV and in Markdown."""
+"""Report of a reproduction: published against computed values, as tables in CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from typing import NamedTuple
 
 from ..atomic import replacing
 
-AS_SAID = "reproduced"  # the verdict on a claim that holds
-NOT_SO = "not reproduced"
+AS_SAID = "reproduced"  # verdict on a claim that holds
+NOT_SO = "not reproduced"  # verdict on a claim that does not
 
 
 class Claim(NamedTuple):
-    """One line of the main table: `here` in numbers, `verdict` in a word or two."""
+    """One row of the main table.
+
+    Args:
+        claim: What the paper claims.
+        paper: Published value.
+        here: Computed value.
+        verdict: One or two words.
+    """
 
     claim: str
     paper: str
@@ -24,7 +31,13 @@ class Claim(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A table of texts, and the name of its file."""
+    """A table of texts.
+
+    Args:
+        name: Of the file, without suffix.
+        headings: Of the columns.
+        rows: Cells of each row.
+    """
 
     name: str
     headings: Sequence[str]
@@ -32,11 +45,19 @@ class Grid(NamedTuple):
 
     @property
     def texts(self) -> list[Sequence[str]]:
+        """The headings and all rows."""
         return [self.headings, *self.rows]
 
 
 class Report(NamedTuple):
-    """All that reproducing a paper gives: tables, what cannot be reproduced and why, and the files written."""
+    """Result of the reproduction of a paper.
+
+    Args:
+        title: Of the report.
+        grids: Tables; the first has the claims.
+        notes: What cannot be reproduced, and why.
+        files: Files that were written.
+    """
 
     title: str
     grids: tuple[Grid, ...]
@@ -45,10 +66,12 @@ class Report(NamedTuple):
 
 
 def claim_grid(claims: Sequence[Claim]) -> Grid:
+    """The main table."""
     return Grid("claims", Claim._fields, claims)
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
+    """Write the tables as CSV and all of the report as Markdown; the files written."""
     texts = {"report.md": markdown(report), **{f"{grid.name}.csv": csv_text(grid) for grid in report.grids}}
     for name, text in texts.items():
         with replacing(folder / name) as file:
@@ -57,12 +80,14 @@ def write_report(report: Report, folder: Path) -> list[Path]:
 
 
 def csv_text(grid: Grid) -> str:
+    """A table as CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(grid.texts)
     return text.getvalue()
 
 
 def markdown(report: Report) -> str:
+    """A report as Markdown."""
     parts = [f"# {report.title}\n"]
     for grid in report.grids:
         rows = [grid.headings, ["---"] * len(grid.headings), *grid.rows]

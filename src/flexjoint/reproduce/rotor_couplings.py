@@ -1,6 +1,6 @@
-"""What can be said about the complete model of an arm by computing: S, the derivatives that matter, a replay.
+"""Numerical checks of the complete rotor model of an arm  [Hoepler sec. VI]: structure of S, derivatives, replay.
 
-Everything here asks compiled kernels and knows nothing of how they were derived: the checks of [Hoepler sec. VI].
+The checks call compiled kernels only and use nothing of their derivation.
 """
 
 from __future__ import annotations
@@ -20,13 +20,19 @@ from ..trajectory import Trajectory
 
 
 class Pattern(NamedTuple):
-    """Largest |S_ij| at random postures, and whether S_ij changes with q_k, (n, n, n)."""
+    """Structure of S.
+
+    Args:
+        largest: Largest |S_ij| at random postures, (n, n), kg m².
+        depends: Whether S_ij depends on q_k, (n, n, n).
+    """
 
     largest: np.ndarray
     depends: np.ndarray
 
 
 def coupling_pattern(robot: Robot, postures: int = 20) -> Pattern:
+    """Structure of S at random postures."""
     rng = np.random.default_rng(0)
     q = rng.uniform(-np.pi, np.pi, (postures, robot.n))
     S = rotor_coupling(robot, q)
@@ -39,17 +45,19 @@ def coupling_pattern(robot: Robot, postures: int = 20) -> Pattern:
 
 
 def general_arm(n: int) -> Robot:
-    """A chain of elastic joints in general position, its motors coaxial with them, on the links before."""
+    """A chain of elastic joints in general position; each motor is coaxial with its joint, on the preceding link."""
     motor = Motor.from_rotor(1e-4, 100.0)
     arm = random_robot(n, seed=1, prismatic=0.0).replace(rotors_in_links=False)
     return arm.with_drives([ElasticDrive(1e4, motor)] * n).with_fidelity("complete")
 
 
 class Derivatives(NamedTuple):
-    """What derivatives of q matter to the torques.
+    """Influence of the derivatives of q on the torques.
 
-    `last` is ∂τ₁/∂q_N⁽ᵏ⁾ for the highest k that is asked for, `share` its part of the peak of τ₁; `without[k]` the
-    largest error of any joint, of its peak torque, if all derivatives beyond k are put to zero.
+    Args:
+        last: ∂τ₁/∂q_N⁽ᵏ⁾ for the highest needed k.
+        share: Its contribution relative to the peak of τ₁.
+        without: Largest error of any joint relative to its peak torque if all derivatives above k are zero, by k.
     """
 
     last: float
@@ -58,6 +66,7 @@ class Derivatives(NamedTuple):
 
 
 def derivatives_that_matter(robot: Robot, motion: Trajectory, t: np.ndarray) -> Derivatives:
+    """Influence of the derivatives of q along a trajectory."""
     order = needed_order(robot)
     stack = motion(t, order)
     tau = inverse_dynamics(robot, *stack)
@@ -67,7 +76,7 @@ def derivatives_that_matter(robot: Robot, motion: Trajectory, t: np.ndarray) -> 
         cut = stack.copy()
         cut[k + 1 :] = 0.0
         without[k] = float((np.abs(inverse_dynamics(robot, *cut) - tau).max(axis=0) / peak).max())
-    # τ₁ is linear in the highest derivative: a huge one lets its factor be seen
+    # τ₁ is linear in the highest derivative, so a very large value shows its factor
     middle, huge = motion(t[t.size // 2], order), 1e40
     middle[order, :-1], middle[order, -1] = 0.0, huge
     last = float(inverse_dynamics(robot, *middle)[0] / huge)
@@ -75,9 +84,9 @@ def derivatives_that_matter(robot: Robot, motion: Trajectory, t: np.ndarray) -> 
 
 
 def replay(robot: Robot, motion: Trajectory, until: float = 2.0) -> float:
-    """Largest distance, rad, of the links from the motion when its torques drive them open loop, up to a time.
+    """Largest deviation of the links from a trajectory when its torques are replayed open loop up to a time, rad.
 
-    Integrated by SciPy's DOP853 from the state that inverse dynamics says.
+    SciPy's DOP853 integrates from the state that inverse dynamics gives.
     """
     from scipy.integrate import solve_ivp
 

@@ -1,4 +1,4 @@
-"""What inverse dynamics and control with variable stiffness cost, beside the claims of [VSANEA sec. V, VI]."""
+"""Cost of inverse dynamics and control with variable stiffness, and the claims of [VSANEA sec. V, VI]."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .operation_counts import counted
 from .report import AS_SAID, Claim
 from .timing import least_time
 
-SECONDS = (1e-5, 1e-4)  # an evaluation, as the paper says
+SECONDS = (1e-5, 1e-4)  # per evaluation, published
 SIZES = (3, 6, 12, 24)  # joints of the chains whose operations are counted
 
 
 def with_springs(robot: Robot) -> Robot:
-    """All joints driven as joint 1 of the paper's arm."""
+    """The robot with the drive of joint 1 of the paper's arm at every joint."""
     return robot.with_drives([load("vsa_3r").joints[0].drive] * robot.n)
 
 
 class Seconds(NamedTuple):
-    """Of one call from Python: inverse dynamics, the linearizing law; of one sample where a call takes 1000."""
+    """Times, s: per call of inverse dynamics and of the linearizing law from Python, per sample in a batch of 1000."""
 
     call: float
     law: float
@@ -35,6 +35,7 @@ class Seconds(NamedTuple):
 
 
 def measured(robot: Robot) -> Seconds:
+    """Times along a motion of 4 s."""
     n = robot.n
     q = RestToRest(np.zeros(n), np.linspace(0.3, -0.3, n), 4.0)(np.linspace(0.0, 4.0, 1000))
     sigma = np.stack([np.full((1000, n), 1000.0), np.zeros((1000, n)), np.zeros((1000, n))])
@@ -58,6 +59,7 @@ def measured(robot: Robot) -> Seconds:
 
 
 def cost_claims(robot: Robot) -> list[Claim]:
+    """Claims about times and operations."""
     three, seven = ([f"{x * 1e6:.2f}" for x in measured(x)] for x in (robot, with_springs(load("kuka_lwr"))))
     chains = (random_robot(n, seed=1, prismatic=0.0) for n in SIZES)
     operations = {chain.n: counted(inverse_dynamics, with_springs(chain), stiffness=3) for chain in chains}
@@ -67,21 +69,21 @@ def cost_claims(robot: Robot) -> list[Claim]:
         Claim(
             "time of one evaluation; similar for seven joints",
             f"{low * 1e6:g} to {high * 1e6:g} µs",
-            f"3R {three[0]} µs a call from Python, {three[2]} µs a sample in a batch; 7R with the LWR's kinematics "
+            f"3R {three[0]} µs per call from Python, {three[2]} µs per sample in a batch; 7R with the LWR's kinematics "
             f"{seven[0]} and {seven[2]} µs",
             "faster, on another computer",
         ),
         Claim(
             "the linearizing law without root finding, in real time",
             "easily",
-            f"3R {three[1]} µs, 7R {seven[1]} µs a call from Python",
+            f"3R {three[1]} µs, 7R {seven[1]} µs per call from Python",
             AS_SAID,
         ),
         Claim(
             "complexity grows linearly with the joints",
             "linear",
             f"operations of chains of {', '.join(map(str, operations))} joints: "
-            f"{', '.join(map(str, operations.values()))}; a joint more costs {min(slopes):.0f} to {max(slopes):.0f}",
+            f"{', '.join(map(str, operations.values()))}; one more joint costs {min(slopes):.0f} to {max(slopes):.0f}",
             AS_SAID,
         ),
     ]

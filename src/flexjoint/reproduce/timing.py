@@ -1,4 +1,4 @@
-"""Times of calls from Python."""
+"""Time per call from Python."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from typing import Any
 
 
 def least_time(statement: str, names: Mapping[str, Any], number: int) -> float:
-    """Of one execution, s: the least of many repetitions, as other programs can only add to it."""
+    """Time per execution of a statement, s: the minimum of 50 repetitions, since other programs only add to it."""
     return min(timeit.repeat(statement, globals=dict(names), number=number, repeat=50)) / number

@@ -25,14 +25,34 @@ from ..robot import BASE, Joint, JointKind, Link, Robot
 from ..robot.joints.prismatic import Prismatic
 from ..robot.joints.revolute import Revolute
 from ..spatial import ca, cross, identity, rotation_x, rotation_y, sx, time_derivative, zeros
+from ..types import Expression, FloatArray, Vector
 from .exact_arithmetic import Angle, Residue, exactly, random_residues
 
 VARIANTS = tuple("".join(bits) for bits in product("01", repeat=4))
 KINDS: dict[str, JointKind] = {kind.letter: kind for kind in (Revolute(), Prismatic())}
 
 
-def modified_recursion(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, *, variant: str, gravity: Any = None) -> Any:
-    """NE*_variant(q, v, v_a, a) of the links, without gravity if none is given  [DeLuca (16)]."""
+def modified_recursion(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    v_a: Expression,
+    a: Expression,
+    *,
+    variant: str,
+    gravity: Vector | None = None,
+) -> Expression:
+    """NE*_variant(q, v, v_a, a) = M a + C(q, v) v_a of the links, (n, 1)  [DeLuca (16)].
+
+    Args:
+        robot: The robot.
+        q: Positions.
+        v: Velocities.
+        v_a: Auxiliary velocities.
+        a: Accelerations.
+        variant: The indices i1 i2 i3 i4 as four digits 0 or 1.
+        gravity: Acceleration of gravity, m/s²; default none.
+    """
     i1, i2, i3, i4 = (digit == "1" for digit in variant)
     tree = lump_fixed(robot)
     base = (zeros(3), zeros(3), zeros(3), zeros(3) if gravity is None else -sx(gravity))
@@ -59,21 +79,21 @@ def modified_recursion(robot: Robot, q: Any, v: Any, v_a: Any, a: Any, *, varian
     return along_joints(tree, carried_loads(tree, q, loads))  # (FP)
 
 
-def centripetal(w: Any, w_a: Any, r: Any, swapped: bool) -> Any:
-    """ω × (ω_a × r), or ω_a × (ω × r)."""
+def centripetal(w: Vector, w_a: Vector, r: Vector, swapped: bool) -> Vector:
+    """ω × (ω_a × r), or swapped ω_a × (ω × r)."""
     return cross(w_a, cross(w, r)) if swapped else cross(w, cross(w_a, r))
 
 
 # Which of them have Ṁ = C + Cᵀ ----------------------------------------------------------------------------------------
 
 
-def dyadic(rng: np.random.Generator, *shape: int) -> np.ndarray:
-    """Eighths, so that no product of a few of them is rounded."""
+def dyadic(rng: np.random.Generator, *shape: int) -> FloatArray:
+    """Random multiples of 1/8, so that products of a few of them are exact."""
     return rng.integers(-8, 9, size=shape) / 8
 
 
 def general_robot(kinds: str) -> Robot:
-    """Joints R and P, each but the first behind a massless link whose joint is held; brackets branch off."""
+    """A robot with joints R and P, each except the first behind a massless link whose joint is held; () is a branch."""
     rng = np.random.default_rng(3)
     quarter = np.pi / 2
     links: list[Link] = []
@@ -96,17 +116,26 @@ def general_robot(kinds: str) -> Robot:
 
 
 class Rate(NamedTuple):
-    """A robot, its moving joints, symbols q and v, and Ṁ of the moving joints by (23): the same for all variants."""
+    """Ṁ of the moving joints by (23), which is the same for all variants.
+
+    Args:
+        robot: The robot.
+        moving: The joints that are not held.
+        q: Symbols of the positions.
+        v: Symbols of the velocities.
+        rate: Ṁ.
+    """
 
     robot: Robot
     moving: list[int]
-    q: Any
-    v: Any
-    rate: Any
+    q: Expression
+    v: Expression
+    rate: Expression
 
 
 @cache
 def inertia_rate(kinds: str) -> Rate:
+    """Ṁ of a general robot with these joints."""
     robot = general_robot(kinds)
     moving = list(range(0, robot.n, 2))
     q, v, still = ca.SX.sym("q", robot.n), ca.SX.sym("v", robot.n), ca.SX.zeros(robot.n)
@@ -116,7 +145,7 @@ def inertia_rate(kinds: str) -> Rate:
 
 
 def defects(kinds: str, variant: str) -> Any:
-    """A function of (q, v): the matrix Ṁ − C − Cᵀ of (22), and the vector C v − c."""
+    """CasADi Function of (q, v): the matrix Ṁ − C − Cᵀ of (22), and the vector C v − c."""
     robot, moving, q, v, rate = inertia_rate(kinds)
     still, unit = ca.SX.zeros(robot.n), ca.SX.eye(robot.n)
     C = ca.horzcat(
@@ -128,7 +157,7 @@ def defects(kinds: str, variant: str) -> Any:
 
 @cache
 def nonzero(kinds: str, variant: str, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Where Ṁ − C − Cᵀ (n, n) and C v − c (n,) are not zero, in a random state."""
+    """Masks of the elements of Ṁ − C − Cᵀ, (n, n), and C v − c, (n,), that are not zero in a random state."""
     robot, moving, *_ = inertia_rate(kinds)
     rng = np.random.default_rng(seed)
     q: list[Any] = random_residues(rng, robot.n)
@@ -139,5 +168,5 @@ def nonzero(kinds: str, variant: str, seed: int = 0) -> tuple[np.ndarray, np.nda
 
 
 def skew_variants(kinds: str) -> set[str]:
-    """Those for which (22) holds in all elements."""
+    """Variants for which (22) holds in all elements."""
     return {variant for variant in VARIANTS if not nonzero(kinds, variant)[0].any()}

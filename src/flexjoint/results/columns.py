@@ -18,5 +18,5 @@ class Column(NamedTuple):
 
     @property
     def header(self) -> str:
-        """Name and unit as in a header: `tau.joint1 [rad/s]`."""
+        """Name with the unit in brackets, as in the header of a file."""
         return f"{self.name} [{self.unit}]" if self.unit else self.name

@@ -25,13 +25,16 @@ from .sensors import check_size
 class Actuators:
     """Motors with bounded torque, a lag of first order and a delay.
 
-    effort: bounds of the torques, in Nm or N, one number or one per motor; infinite without a bound.  By default the
-        effort limits of the joints.
-    bandwidth: 1/lag, in rad/s, one number or one per motor; by default infinite, without a lag.
-    delay: whole periods from a command to its torque, by default 0.
+    Args:
+        effort: Bounds of the torques, in Nm or N, one number or one per motor; infinite without a bound.  By default
+            the effort limits of the joints.
+        bandwidth: 1/lag, in rad/s, one number or one per motor; by default infinite, without a lag.
+        delay: Whole periods from a command to its torque, by default 0.
 
-    Raises: InputError if a number is not positive, or delay is not a whole number.
+    Raises:
+        InputError: A number is not positive, or `delay` is not a whole number.
 
+    Example:
         >>> import flexjoint as fj
         >>> fj.simulation.Actuators(effort=100.0, bandwidth=500.0, delay=1)
         Actuators(effort=100.0, bandwidth=500.0, delay=1)

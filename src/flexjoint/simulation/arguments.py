@@ -32,8 +32,9 @@ EXAMPLES = {"free": '{"payload.mass": 2.0}', "changes": '{"payload.mass": (0.5, 
 class Run(NamedTuple):
     """One call of `simulate`.
 
-    times: (m,), in s; the last one is the end.
-    batch: the leading dimensions of states and results.
+    Args:
+        times: (m,), in s; the last one is the end.
+        batch: The leading dimensions of states and results.
     """
 
     loop: ClosedLoop

@@ -1,9 +1,8 @@
-"""Simulations as xarray Datasets: named dimensions, coordinates, units, and how they came about; nothing of when."""
+"""Simulations as xarray Datasets: named dimensions, coordinates, units and provenance; no dates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,13 +30,16 @@ def common_unit(unit: str, kinds: Sequence[JointKind]) -> str:
 
 
 def followed_by(name: str) -> str:
-    """The last dimension of what sensors, actuators and observers gave: joints, motors, or of its own."""
+    """The name of the last dimension of what sensors, actuators and observers gave: joint, motor, or one of its own."""
     joints, motors = (*LINKS, "tau_e"), MOTORS
     own = {f"measured.{x}": "joint" for x in joints} | {f"measured.{x}": "motor" for x in motors} | {"command": "motor"}
     return own.get(name, f"{name}_entry")
 
 
 def dataset_of(run: Simulation) -> Any:
+    """The xarray Dataset of a simulation."""
+    from importlib.metadata import version  # 16 ms of every import of flexjoint if it stood above
+
     try:
         import xarray
     except ImportError:
@@ -47,7 +49,7 @@ def dataset_of(run: Simulation) -> Any:
     kinds = robot.motor_kinds[: robot.n]
     along = {"joint": kinds, "motor": robot.motor_kinds}
 
-    def series(name: str, dimension: str) -> tuple:
+    def series(name: str, dimension: str) -> tuple[Any, ...]:
         unit = common_unit(run.units[name], along[dimension])
         return (*runs, "time", dimension), getattr(run, name), {"units": unit, "long_name": MEANING[name]}
 

@@ -22,11 +22,14 @@ from ..types import Expression, Scalar
 class EndStops:
     """Mechanical end stops at all position limits of the joints that have any.
 
-    stiffness: k, in Nm/rad or N/m.
-    damping: c, in s/rad or s/m; by default 0.
+    Args:
+        stiffness: k, in Nm/rad or N/m.
+        damping: c, in s/rad or s/m; by default 0.
 
-    Raises: InputError if a number is not positive.
+    Raises:
+        InputError: A number is not positive.
 
+    Example:
         >>> import flexjoint as fj
         >>> fj.simulation.EndStops(stiffness=1e4, damping=0.2)
         EndStops(stiffness=10000.0, damping=0.2)

@@ -24,14 +24,19 @@ from ..types import FloatArray
 def at_rest(robot: Robot, q: ArrayLike, stiffness: ArrayLike | None = None) -> JointState:
     """The state in which motors and springs hold the links still against gravity.
 
-    robot: any robot.
-    q: positions of the links (n,), in rad or m.
-    stiffness: of the joints with two motors, in Nm/rad or N/m: a number, or one per such joint in the order of q.
-        It must be given if there are such joints.
+    Args:
+        robot: Any robot.
+        q: Positions of the links (n,), in rad or m.
+        stiffness: Of the joints with two motors, in Nm/rad or N/m: a number, or one per such joint in the order of q.
+            It must be given if there are such joints.
 
-    Returns: a JointState with q (n,), v = 0, theta (motors,) on the link side, theta_v = 0.
-    Raises: InputError if a number is missing or not finite, or if a stiffness cannot be reached.
+    Returns:
+        A JointState with q (n,), v = 0, theta (motors,) on the link side, theta_v = 0.
 
+    Raises:
+        InputError: A number is missing or not finite, or a stiffness cannot be reached.
+
+    Example:
         >>> import flexjoint as fj
         >>> state = fj.simulation.at_rest(fj.load("kuka_lwr"), [0.1] * 7)
         >>> state.theta.shape

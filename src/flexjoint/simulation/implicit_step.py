@@ -1,4 +1,4 @@
-"""The linear equations of an implicit step: what springs and friction, which make a robot stiff, add to its inertia.
+"""The linear equations of an implicit step: springs and friction, which make a robot stiff, added to its inertia.
 
 With κ = (h/2) (D + (h/2) K) of the springs, d = (h/2) ∂friction/∂v and the rotors' couplings S of the complete model,
 
@@ -23,6 +23,7 @@ from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..springs import Spring
+from ..types import Expression, Scalar
 from .plant import Plant
 
 
@@ -32,21 +33,21 @@ class Transmission(NamedTuple):
     joint: int
     motor: Motor
     spring: Spring
-    damping: Any
+    damping: Scalar
 
 
 class Eliminated(NamedTuple):
-    """A motor: joint, inertia, κ, couplings S, and what of its force goes to its link and to those that carry it."""
+    """A motor: joint, inertia, κ, couplings S, and the shares of its force on its link and on the joints before it."""
 
     joint: int
-    B: Any
-    kappa: Any
-    S: dict[int, Any]
-    share: Any
-    leaning: dict[int, Any]
+    B: Scalar
+    kappa: Scalar
+    S: dict[int, Scalar]
+    share: Scalar
+    leaning: dict[int, Scalar]
 
 
-def stiff_solver(plant: Plant, state: JointState, h: Any) -> Callable[[Any], Any]:
+def stiff_solver(plant: Plant, state: JointState, h: Scalar) -> Callable[[Expression], Expression]:
     """r -> (1 − h/2 ∂f/∂w − h²/4 ∂f/∂x)⁻¹ r with the derivatives of springs and friction alone."""
     robot, half = plant.robot, h / 2
     slope = friction_slopes(robot.joints, state.v) + friction_slopes(rigid_motors(robot), state.v)
@@ -69,7 +70,7 @@ def stiff_solver(plant: Plant, state: JointState, h: Any) -> Callable[[Any], Any
                     stiff[a][b] -= s * leaning[b]
     factors = factorize(stiff, parents)
 
-    def solved(r: Any) -> Any:
+    def solved(r: Expression) -> Expression:
         force, left = times(M, r, robot.n), []
         for p, motor in enumerate(eliminated, robot.n):
             left.append(motor.B * r[p])
@@ -91,7 +92,7 @@ def stiff_solver(plant: Plant, state: JointState, h: Any) -> Callable[[Any], Any
     return solved
 
 
-def motors_behind(plant: Plant, state: JointState, half: Any) -> list[Eliminated]:
+def motors_behind(plant: Plant, state: JointState, half: Scalar) -> list[Eliminated]:
     """The motors behind springs, in the order of the free coordinates."""
     robot, found = plant.robot, []
     behind = {k: transmission(robot, k) for k in plant.behind}
@@ -118,7 +119,7 @@ def transmission(robot: Robot, k: int) -> Transmission:
     return Transmission(i, drive.motors[place], springs[place], drive.damping)
 
 
-def spinning(robot: Robot, q: Any) -> dict[int, dict[int, Any]]:
+def spinning(robot: Robot, q: Expression) -> dict[int, dict[int, Scalar]]:
     """Columns of S of the rotors behind springs; none in Spong's model."""
     behind = [rotor for rotor in rotors(robot) if rotor.elastic]
     tree = lump_fixed(robot) if behind else []
@@ -133,8 +134,8 @@ def with_places_for(eliminated: Sequence[Eliminated], M: Rows, parents: list[int
     return [{j: row.get(j, zeros(1)) for j in range(i + 1)} for i, row in enumerate(M)], list(range(-1, len(M) - 1))
 
 
-def stop_slopes(plant: Plant, state: JointState, half: Any) -> Any:
-    """κ + d of the stops, each of which feels its own joint alone."""
+def stop_slopes(plant: Plant, state: JointState, half: Scalar) -> Expression:
+    """κ + d of the end stops, each of which depends on its own joint only."""
     assert plant.stops
     q, v = (ca.SX.sym(name, plant.robot.n) for name in "qv")
     torque, one = plant.stops.torque(plant.robot, q, v), ca.SX.ones(plant.robot.n)
@@ -142,14 +143,14 @@ def stop_slopes(plant: Plant, state: JointState, half: Any) -> Any:
     return ca.substitute(slopes, ca.vertcat(q, v), ca.vertcat(state.q, state.v))
 
 
-def friction_slopes(items: Any, rates: Any) -> Any:
+def friction_slopes(items: Any, rates: Expression) -> Expression:
     """∂/∂v of D v + F_c tanh(v/v_c) of each joint or motor."""
     v = ca.SX.sym("v", rates.numel())
     return ca.substitute(ca.jtimes(friction(items, [v], 0)[0], v, ca.SX.ones(v.shape)), v, rates)
 
 
-def times(M: Rows, x: Any, n: int) -> list[Any]:
-    """M x of a symmetric matrix by its lower rows."""
+def times(M: Rows, x: Expression, n: int) -> list[Scalar]:
+    """M x of a symmetric matrix that is given by its lower rows."""
     y = [sx(0.0)] * n
     for i, row in enumerate(M):
         for j, value in row.items():

@@ -20,8 +20,9 @@ from .records import flatten, unflatten
 class Blocking(NamedTuple):
     """How a run is cut into calls of its kernel.
 
-    periods: periods per call.
-    least: operations that a number must save to be computed from the reference before the loop.
+    Args:
+        periods: Periods per call.
+        least: Operations that a number must save to be computed from the reference before the loop.
     """
 
     periods: int

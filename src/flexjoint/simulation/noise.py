@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ..compiler.ir.scan import operation, scan, traced
 from ..spatial import ca, sx
+from ..types import Expression, Scalar
 
 ROUNDS = 10
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
@@ -26,11 +27,11 @@ WORDS = 4  # of a call
 class Stream(NamedTuple):
     """Where a run takes its random numbers from: `seed` and `row`, whole numbers below 2⁵³ and 2³²."""
 
-    seed: Any
-    row: Any
+    seed: Scalar
+    row: Scalar
 
 
-def normals(stream: Stream, step: Any, channels: Sequence[int]) -> dict[int, Any]:
+def normals(stream: Stream, step: Scalar, channels: Sequence[int]) -> dict[int, Scalar]:
     """Independent numbers of mean 0 and deviation 1, by channel; step and channels below 2³².
 
     Four channels take one call, with the counter (row, step, ⌊channel/4⌋, 0) and the seed as its key.
@@ -41,7 +42,7 @@ def normals(stream: Stream, step: Any, channels: Sequence[int]) -> dict[int, Any
     return {channel: found[channel % WORDS][groups.index(channel // WORDS)] for channel in channels}
 
 
-def philox(counter: Sequence[Any], key: Sequence[Any]) -> Sequence[Any]:
+def philox(counter: Sequence[Expression], key: Sequence[Scalar]) -> Sequence[Expression]:
     """Four random words from four words of counter and two of key  [Salmon sec. 3.3]; columns make as many calls."""
 
     def turn(carry: Any, _: Any) -> tuple[Any, Any]:
@@ -55,7 +56,7 @@ def philox(counter: Sequence[Any], key: Sequence[Any]) -> Sequence[Any]:
     return words
 
 
-def gaussian(words: Sequence[Any]) -> list[Any]:
+def gaussian(words: Sequence[Expression]) -> list[Expression]:
     """As many normal numbers as words, two from two  [BoxMuller]."""
     found = []
     for x, y in (words[:2], words[2:]):
@@ -64,7 +65,7 @@ def gaussian(words: Sequence[Any]) -> list[Any]:
     return found
 
 
-def product(constant: int, x: Any) -> tuple[Any, Any]:
+def product(constant: int, x: Expression) -> tuple[Expression, Expression]:
     """The high and the low word of a product of words: (2¹⁶ a + b) c."""
     a = ca.floor(x / HALF)
     upper, lower = constant * a, constant * (x - HALF * a)
@@ -74,7 +75,7 @@ def product(constant: int, x: Any) -> tuple[Any, Any]:
     return carried + above, rest - WORD * above
 
 
-def exclusive_or(*words: Any) -> Any:
+def exclusive_or(*words: Expression) -> Expression:
     """An operation of kernels; in plain SX the parity of ⌊x/2ʲ⌋ + ⌊y/2ʲ⌋ + ... at each place j."""
     if traced():
         rows = zip(*((word + 0 * words[0]).elements() for word in words))
@@ -86,10 +87,12 @@ def exclusive_or(*words: Any) -> Any:
     return found
 
 
-def modulo(x: Any, n: float) -> Any:
+def modulo(x: Scalar, n: float) -> Scalar:
+    """The remainder of x/n."""
     return x - n * ca.floor(x / n)
 
 
-def low_and_high(seed: Any) -> list[Any]:
+def low_and_high(seed: Scalar) -> list[Scalar]:
+    """The two words of a seed."""
     high = ca.floor(seed / WORD)
     return [seed - WORD * high, high]

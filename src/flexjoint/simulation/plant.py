@@ -37,10 +37,12 @@ class LinkTorque(Protocol):
 class Plant:
     """The equations of motion of a robot and its surroundings, in SX.
 
-    robot: the robot.
-    contact: a function (t, state) -> {link name: wrench (6,)} in SX; by default none.
-    stops: end stops at the position limits; by default none.
+    Args:
+        robot: The robot.
+        contact: A function (t, state) -> {link name: wrench (6,)} in SX, as for `simulate`; by default none.
+        stops: End stops at the position limits; by default none.
 
+    Example:
         >>> import flexjoint as fj
         >>> fj.simulation.Plant(fj.load("kuka_lwr")).behind
         [0, 1, 2, 3, 4, 5, 6]

@@ -53,7 +53,8 @@ def state_and_torque(
 ) -> tuple[Any, FloatArray]:
     """What a controller returned: its state, and the torque as an array that broadcasts to `shape`, (..., motors).
 
-    joint: for each run the joint that left the bounds, n while it runs; the torque of a run that ended may be NaN.
+    Args:
+        joint: For each run the joint that left the bounds, n while it runs; the torque of a run that ended may be NaN.
     """
     m = robot.motor_count
     if not isinstance(returned, tuple | list) or len(returned) != 2:

@@ -30,7 +30,8 @@ Law = Callable[[float, Any, FloatArray, JointState], Any]  # (t, state, referenc
 class Buffers(NamedTuple):
     """The state of the loop in arrays that the kernel reads in one period and writes in the next one.
 
-    measured: views of what the controller sees of it.
+    Args:
+        measured: Views of what the controller sees of it.
     """
 
     arrays: list[FloatArray]

@@ -45,15 +45,21 @@ def reference_solution(
 ) -> Simulation:
     """The closed loop with control in continuous time, by adaptive integrators of SciPy, to compare fixed steps with.
 
-    robot, controller, reference, duration, start, contact: as in `simulate`; the controller must not remember anything,
-        as laws with a memory are sampled by nature.
-    period: between two samples of the result, in s; by default 1e-3.
-    method: "DOP853", explicit, order 8; or "Radau", implicit, for robots with fast damping.
-    tolerance: relative and absolute, by default 1e-12.
+    Args:
+        robot, controller, reference, duration, start, contact: As in `simulate`; the controller must not remember
+            anything, as laws with a memory are sampled by nature.
+        period: Between two samples of the result, in s; by default 1e-3.
+        method: "DOP853", explicit, order 8; or "Radau", implicit, for robots with fast damping.
+        tolerance: Relative and absolute, by default 1e-12.
 
-    Returns: a Simulation of one run.
-    Raises: InputError for arguments that do not fit; FlexjointError if the method gives up.
+    Returns:
+        A Simulation of one run.
 
+    Raises:
+        InputError: Arguments do not fit together.
+        FlexjointError: The method gives up.
+
+    Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
         >>> fj.simulation.reference_solution(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, 0.01).q.shape

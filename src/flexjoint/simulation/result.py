@@ -26,20 +26,22 @@ FIELDS = (*JointState._fields, "tau")
 class Simulation:
     """The result of `simulate`: arrays over time, with the dimensions of a batch first.
 
-    robot: the robot that moved.
-    period: of the controller, in s.
-    t: times (m,), in s.
-    q, v: positions and velocities of the links (..., m, n), in rad and rad/s or m and m/s.
-    theta, theta_v: those of the motors, on the link side (..., m, motors), in the order of `robot.motor_names`.
-    tau: torques of the motors (..., m, motors), in Nm or N; row k acts from `t[k]` on.
-    reference: what the controller followed (m, width).
-    periods: how many periods went well (...), counted from t = 0.
-    joint: the first joint that left all bounds (...), -1 where a run did not diverge; what comes later is NaN.
-    memory: the state of the controller at the end.
-    instruments: the states of sensors, actuators and observers at the end.
-    more: what sensors, actuators and observers gave, (..., m, size) by name: "command", "measured.q", "watch.link".
-    provenance: controller, integrator and options, as text.
+    Args:
+        robot: The robot that moved.
+        period: Of the controller, in s.
+        t: Times (m,), in s.
+        q, v: Positions and velocities of the links (..., m, n), in rad and rad/s or m and m/s.
+        theta, theta_v: Those of the motors, on the link side (..., m, motors), in the order of `robot.motor_names`.
+        tau: Torques of the motors (..., m, motors), in Nm or N; row k acts from `t[k]` on.
+        reference: What the controller followed (m, width).
+        periods: How many periods went well (...), counted from t = 0.
+        joint: The first joint that left all bounds (...), -1 where a run did not diverge; what comes later is NaN.
+        memory: The state of the controller at the end.
+        instruments: The states of sensors, actuators and observers at the end.
+        more: What sensors, actuators and observers gave, (..., m, size) by name: "command", "measured.q", "watch.link".
+        provenance: Controller, integrator and options, as text.
 
+    Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
         >>> fj.simulate(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, duration=0.5)
@@ -82,8 +84,9 @@ class Simulation:
         text += f"{len(self.t)} samples, {self.t[-1] - self.t[0]:.6g} s"
         if not np.any(self.diverged):
             return text
-        many = f"{np.count_nonzero(self.diverged)} runs " if self.q.ndim > 2 else ""
-        return f"{text}; {many}diverged, the first at {np.min(np.asarray(self.ended)[self.diverged]):.6g} s"
+        first = f"{np.min(np.asarray(self.ended)[self.diverged]):.6g} s"
+        several = f"{np.count_nonzero(self.diverged)} of them diverged, the first"
+        return f"{text}; {several if self.q.ndim > 2 else 'diverged'} at {first}"
 
     @property
     def last(self) -> JointState:
@@ -119,7 +122,8 @@ class Simulation:
     def to_dataset(self) -> Any:
         """An xarray Dataset with named dimensions, and with units and provenance as attributes.
 
-        Raises: InputError if xarray is not installed: pip install 'flexjoint[results]'.
+        Raises:
+            InputError: xarray is not installed: pip install 'flexjoint[results]'.
         """
         from .dataset import dataset_of
 
@@ -129,11 +133,12 @@ class Simulation:
 class RunOutput(NamedTuple):
     """What a run leaves.
 
-    history: (..., m, columns), see `ClosedLoop.columns`.
-    memory, instruments: states of the controller and of the instruments at the end.
-    done: how many periods went well (...).
-    joint: the joint that left the bounds (...), n if none did.
-    goals: what was followed (m, width).
+    Args:
+        history: (..., m, columns), see `ClosedLoop.columns`.
+        memory, instruments: States of the controller and of the instruments at the end.
+        done: How many periods went well (...).
+        joint: The joint that left the bounds (...), n if none did.
+        goals: What was followed (m, width).
     """
 
     history: FloatArray
@@ -147,7 +152,8 @@ class RunOutput(NamedTuple):
 def finished(loop: ClosedLoop, t: FloatArray, output: RunOutput, controller: Any = None) -> Simulation:
     """The result at times t, or at the first of them if all runs ended early; what comes after the end of a run is NaN.
 
-    controller: the Python function, if the controller was one.
+    Args:
+        controller: The Python function, if the controller was one.
     """
     robot, history, m = loop.robot, output.history, output.history.shape[-2]
     begin = round(float(t[0]) / loop.period)

@@ -30,16 +30,19 @@ class Sensors:
 
     A number holds for all joints; a tuple has one number per joint, of motors also one per motor.
 
-    link_resolution, motor_resolution: step of the encoders, in rad or m; by default 0, without steps.
-    link_noise, motor_noise: standard deviation of positions, in rad or m; by default 0.
-    velocity_noise: standard deviation of velocities of links and motors, in rad/s or m/s; by default 0.
-    torque_noise: standard deviation of the torques on the links, in Nm or N; by default 0.
-    velocities: "measured", or "differenced": the difference of the positions of two samples over the time between them.
-    every: periods from one sample to the next, by default 1.
-    delay: periods after which a sample is known, by default 0.
+    Args:
+        link_resolution, motor_resolution: Step of the encoders, in rad or m; by default 0, without steps.
+        link_noise, motor_noise: Standard deviation of positions, in rad or m; by default 0.
+        velocity_noise: Standard deviation of velocities of links and motors, in rad/s or m/s; by default 0.
+        torque_noise: Standard deviation of the torques on the links, in Nm or N; by default 0.
+        velocities: "measured", or "differenced": difference of the positions of two samples over the time between them.
+        every: Periods from one sample to the next, by default 1.
+        delay: Periods after which a sample is known, by default 0.
 
-    Raises: InputError for a negative number, or `every` or `delay` that is not a whole number.
+    Raises:
+        InputError: A number is negative, or `every` or `delay` is not a whole number.
 
+    Example:
         >>> import flexjoint as fj
         >>> fj.simulation.Sensors(motor_resolution=1e-5, torque_noise=0.05).noisy
         True

@@ -84,42 +84,48 @@ def simulate(
     in `start`, `gains`, `free`, `changes`, `seed` and `row` may have leading dimensions, which broadcast: then the
     result is a batch with one run per row, each bit-identical to the same run alone.
 
-    robot: the robot that moves; the controller may know another model of it.
-    controller: a controller of flexjoint's, compiled with the robot; or a Python function
-        (t, state, reference, measurement) -> (state, torque), called every period.  It gets the time t in s, the state
-        that it returned before (first `controller.start(reference)` if there is such a method, else ()), the stack
-        [q_d, q_d', ...] (order + 1, n) with `controller.order`, by default 2, and a JointState, all of them copies.  It
-        returns its next state and the torque, one number per motor, in Nm or N.
-    reference: a Trajectory; or a goal (n,), in rad or m; or a constant stack [q_d, q_d', ...] (order + 1, n).
-        For `OpenLoop` it is the torque, one number per motor.
-    duration: in s; by default up to the end of the trajectory.
-    period: of the controller, in s; by default the controller's own, else 1e-3.
-    start: the state at t = 0; or a Simulation, which is continued; by default at rest on the reference.
-    integrator: "runge_kutta" (order 4), "euler" (symplectic, order 1) or "midpoint" (implicit, order 2).
-    substeps: steps of the integrator per period, by default 1.
-    hold: False evaluates the law in every stage of the integrator: control in continuous time; by default True.
-    contact: a function (t, state) -> {link name: wrench (6,)} in SX, forces in N and moments in Nm in the frame of the
-        link; by default none.
-    gains: (..., rows, n) in place of the controller's gains.
-    free: values (..., *shape) of parameters of the robot, by path or pattern, such as {"payload.mass": 2.0}.
-    changes: for such parameters a time in s and the values from then on, such as {"payload.mass": (0.5, 2.0)}.
-    stops: end stops at the position limits of the joints; by default none.
-    sensors: what the controller and the observers see of the state; by default the state itself.
-    actuators: what becomes of the controller's torque; by default it reaches the motors unchanged.
-    estimator: an observer; its outputs named q, v, theta or theta_v replace those fields of what the controller sees.
-    observers: further observers by name, whose outputs are recorded.
-    seed: whole number from 0 up to 2⁵³ − 1, of the sensors' noise; by default 0.
-    row: number of each run, on which its noise depends too; by default its place in the batch.
-    check: True checks before a run that the sampled loop is stable and the step short enough for the parameters of
-        every run, and warns after it of limits that were exceeded; "nominal" leaves out `free` and `changes`; False
-        checks nothing.
-    threads: on which the rows of a batch run, by default 1.
+    Args:
+        robot: The robot that moves; the controller may know another model of it.
+        controller: A controller of flexjoint's, compiled with the robot; or a Python function
+            (t, state, reference, measurement) -> (state, torque), called every period.  It gets the time t in s, the
+            state that it returned before (first `controller.start(reference)` if there is such a method, else ()), the
+            stack [q_d, q_d', ...] (order + 1, n) with `controller.order`, by default 2, and a JointState, all of them
+            copies.  It returns its next state and the torque, one number per motor, in Nm or N.
+        reference: A Trajectory; or a goal (n,), in rad or m; or a constant stack [q_d, q_d', ...] (order + 1, n).
+            For `OpenLoop` it is the torque, one number per motor.
+        duration: In s; by default up to the end of the trajectory.
+        period: Of the controller, in s; by default the controller's own, else 1e-3.
+        start: The state at t = 0; or a Simulation, which is continued; by default at rest on the reference.
+        integrator: "runge_kutta" (order 4), "euler" (symplectic, order 1) or "midpoint" (implicit, order 2).
+        substeps: Steps of the integrator per period, by default 1.
+        hold: False evaluates the law in every stage of the integrator: control in continuous time; by default True.
+        contact: A function (t, state) -> {link name: wrench (6,)} in SX: force in N and moment in Nm on the link, at
+            the origin of its frame, in base coordinates; by default none.
+        gains: (..., rows, n) in place of the controller's gains.
+        free: Values (..., *shape) of parameters of the robot, by path or pattern, such as {"payload.mass": 2.0}.
+        changes: For such parameters a time in s and the values from then on, such as {"payload.mass": (0.5, 2.0)}.
+        stops: End stops at the position limits of the joints; by default none.
+        sensors: What the controller and the observers see of the state; by default the state itself.
+        actuators: What becomes of the controller's torque; by default it reaches the motors unchanged.
+        estimator: An observer; its outputs named q, v, theta or theta_v replace these fields of what the controller
+            sees.
+        observers: Further observers by name, whose outputs are recorded.
+        seed: Whole number from 0 up to 2⁵³ − 1, of the sensors' noise; by default 0.
+        row: Number of each run, on which its noise depends too; by default its place in the batch.
+        check: True checks before a run that the sampled loop is stable and the step short enough for the parameters of
+            every run, and warns after it of limits that were exceeded; "nominal" leaves out `free` and `changes`; False
+            checks nothing.
+        threads: Number of threads for the rows of a batch, by default 1.
 
-    Returns: a Simulation, with arrays over time and, in a batch, over rows.
-    Raises: InputError for arguments that do not fit; InputError if the period or the step makes the loop unstable;
-        NonFiniteError if a Python controller returns NaN.  A run that diverges raises nothing: it warns, and
-        `Simulation.diverged` says which.
+    Returns:
+        A Simulation, with arrays over time and, in a batch, over rows.
 
+    Raises:
+        InputError: Arguments do not fit together, or the period or the step makes the loop unstable.
+        NonFiniteError: A Python controller returned NaN.  A run that diverges raises nothing: it warns, and
+            `Simulation.diverged` says which run it was.
+
+    Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
         >>> run = fj.simulate(robot, fj.control.MotorPD(robot, [1000.0, 50.0]), [0.1] * 7, duration=0.5)

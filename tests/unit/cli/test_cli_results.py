@@ -164,4 +164,4 @@ def test_reproduce_on_narrow_screens_as_json_and_as_a_stream(run, tmp_path, monk
 def test_reproduce_knows_its_papers(run, tmp_path):
     result = run("reproduce", "007", "-o", str(tmp_path))
     assert result.exit_code == 2
-    assert "there are those of 000, 001, 002" in result.stderr
+    assert "there are 000, 001, 002" in result.stderr

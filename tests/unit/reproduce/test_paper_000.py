@@ -200,7 +200,7 @@ def test_figures_and_tables_are_written(counted, tmp_path, monkeypatch):
 
 
 def test_an_unknown_paper_and_a_file_for_a_folder_are_refused(tmp_path):
-    with pytest.raises(fj.InputError, match="there are those of 000"):
+    with pytest.raises(fj.InputError, match="there are 000"):
         reproduce("999", tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(fj.InputError, match="not a folder"):

@@ -121,6 +121,62 @@ def test_a_python_function_as_controller():
     assert np.allclose(run(controller=law).q, run().q, rtol=0, atol=1e-13)
 
 
+def test_a_python_controller_gets_the_time():
+    times = []
+
+    def law(t, state, reference, measurement):
+        times.append(t)
+        return state, np.zeros(2)
+
+    first = run(controller=law, duration=0.02)
+    assert times == first.t.tolist() and type(times[0]) is float
+    second = run(controller=law, duration=0.01, start=first)
+    assert times[21:] == second.t.tolist() and times[21] == 0.02
+
+
+def test_what_a_python_controller_keeps_does_not_change():
+    """Measurements and references of earlier periods are as they were."""
+    kept = []
+
+    def law(t, state, reference, measurement):
+        kept.append((reference, measurement, [reference.copy(), *(x.copy() for x in measurement)]))
+        return state, PD((), reference, measurement)[1]
+
+    run(controller=law, reference=fj.trajectory.RestToRest([0.0, 0.0], GOAL, 0.05))
+    for reference, measurement, before in kept:
+        assert all(np.array_equal(x, y) for x, y in zip((reference, *measurement), before))
+
+
+def test_a_python_controller_of_a_batch():
+    """One law for all rows, which may return one torque for all; as many threads as one likes."""
+    many = starts(70)
+
+    def law(t, state, reference, measurement):
+        assert measurement.q.shape == (70, 2)
+        return state, PD((), np.broadcast_to(reference, (70, 3, 2)).swapaxes(0, 1), measurement)[1]
+
+    whole = run(controller=law, start=many)
+    assert same(whole, run(controller=law, start=many, threads=2))
+    assert np.allclose(whole.q, run(start=many).q, rtol=0, atol=1e-13)
+    still = run(controller=lambda t, state, reference, measurement: (state, np.ones(2)), start=many)
+    assert np.array_equal(still.tau, np.ones((70, 51, 2)))
+    with pytest.raises(fj.InputError, match=r"torque has shape \(3, 2\) at t = 0 s; it must be \(70, 2\) or \(2,\)"):
+        run(controller=lambda t, state, reference, measurement: (state, np.ones((3, 2))), start=many)
+
+
+def test_a_python_controller_sees_the_whole_batch_of_parameters():
+    """From the first period on, also where only parameters differ from row to row."""
+    shapes = set()
+
+    def law(t, state, reference, measurement):
+        shapes.add(measurement.q.shape)
+        return state, np.zeros(2)
+
+    path = f"{ROBOT.joints[0].name}.drive.stiffness"
+    batch = run(controller=law, free={path: np.array([300.0, 400.0, 500.0])})
+    assert shapes == {(3, 2)} and batch.q.shape == (3, 51, 2)
+
+
 def test_a_python_controller_with_any_state():
     """An integrator kept in a dictionary goes on where it was."""
 

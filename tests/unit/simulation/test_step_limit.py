@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.simulation.closed_loop import ClosedLoop
+from flexjoint.simulation.closed_loop import Change, ClosedLoop, RunParameters
 from flexjoint.simulation.step_limit import (
     ADDED,
     SAFE,
@@ -150,21 +150,25 @@ def test_a_batch_with_a_robot_too_stiff_is_refused():
         run(check="some")
 
 
+STIFFNESS = "*.drive.stiffness"
+
+
 @pytest.mark.parametrize(
-    ("names", "values", "what"),
+    ("names", "free", "changed", "what"),
     [
-        ({"free": (PATH,), "substeps": 2}, [BATCH[PATH]], None),
-        ({"free": (PATH,)}, [BATCH[PATH][1]], "with the parameters given: it is stable up to"),
-        ({"changes": (PATH,)}, [np.array(2.0), BATCH[PATH][1]], "with the parameters given: it is stable up to"),
-        ({"free": (PATH,), "changes": (PATH,)}, [BATCH[PATH][0], np.array(2.0), BATCH[PATH]], "in 1 of 2 runs"),
-        ({"free": (PATH,), "changes": (PATH,)}, [BATCH[PATH][0], np.array(2.0), BATCH[PATH][0]], None),
-        ({"free": ("*.drive.stiffness", "gravity")}, [np.stack([NOMINAL, 1.7 * NOMINAL]), np.zeros(3)], "1 of 2 runs"),
-        ({"free": ("*.drive.stiffness", "gravity")}, [NOMINAL, np.zeros(3)], None),
+        ({"free": (PATH,), "substeps": 2}, [BATCH[PATH]], [], None),
+        ({"free": (PATH,)}, [BATCH[PATH][1]], [], "with the parameters given: it is stable up to"),
+        ({"changes": (PATH,)}, [], [BATCH[PATH][1]], "with the parameters given: it is stable up to"),
+        ({"free": (PATH,), "changes": (PATH,)}, [BATCH[PATH][0]], [BATCH[PATH]], "in 1 of 2 runs"),
+        ({"free": (PATH,), "changes": (PATH,)}, [BATCH[PATH][0]], [BATCH[PATH][0]], None),
+        ({"free": (STIFFNESS, "gravity")}, [np.stack([NOMINAL, 1.7 * NOMINAL]), np.zeros(3)], [], "1 of 2 runs"),
+        ({"free": (STIFFNESS, "gravity")}, [NOMINAL, np.zeros(3)], [], None),
     ],
 )
-def test_which_parameters_are_checked(names, values, what):
-    setup = ClosedLoop(ROBOT, LAW, STEP, **names)
+def test_which_parameters_are_checked(names, free, changed, what):
+    loop = ClosedLoop(ROBOT, LAW, STEP, **names)
+    parameters = RunParameters(LAW.gains, free, [Change(np.array(2.0), x) for x in changed])
     if what is None:
-        return check_steps(setup, values, fj.simulation.at_rest(ROBOT, Q))
+        return check_steps(loop, parameters, fj.simulation.at_rest(ROBOT, Q))
     with pytest.raises(fj.InputError, match=f"is too long for joint '.*' .*{what}"):
-        check_steps(setup, values, fj.simulation.at_rest(ROBOT, Q))
+        check_steps(loop, parameters, fj.simulation.at_rest(ROBOT, Q))

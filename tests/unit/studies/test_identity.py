@@ -57,7 +57,7 @@ def test_other_data_is_another_law(name):
 def test_a_call_changes_nothing(name):
     law, still = user.MAKERS[name](3.0), np.zeros(2)
     before = digest(law)
-    law((), [still], fj.JointState(still, still, still, still))
+    law(0.0, (), [still], fj.JointState(still, still, still, still))
     assert digest(law) == before
 
 

@@ -75,10 +75,11 @@ class Op(NamedTuple):
 
     def on(self, new: Mapping[int, int]) -> Op:
         """The same operation on values called new[x]."""
-        if self.name in LEAVES:
+        name, args, constant, loop = self
+        if name in LEAVES:
             return self
-        args = (new[self.args[0]], self.args[1]) if self.name == "item" else tuple([new[x] for x in self.args])
-        return Op(self.name, args, self.constant, self.loop)
+        args = (new[args[0]], args[1]) if name == "item" else tuple([new[x] for x in args])
+        return Op(name, args, constant, loop)
 
 
 def unsigned(code: Sequence[Op], x: int) -> int:

@@ -9,6 +9,7 @@ Contiguous runs of an array that are arguments or results of a loop are copied b
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 from typing import NamedTuple
 
 from ..ir.program import Program
@@ -25,7 +26,7 @@ class LoopBuffers:
         self._start: dict[int, int] = {}
         self._arguments = {i: len(program.code[i].args) for i in self.loops}
         self.written = [] if step else written_runs(program)  # copied to the caller when all is computed
-        self.copied = set() if step else copied_elements(program)
+        self.copied = {place for run in self.written for place in run.elements}
         self.size = 0
         for i, loop in self.loops.items():
             self._start[i] = self.size
@@ -51,12 +52,7 @@ class Run(NamedTuple):
     place: int
     array: int
     element: int
-    length: int = 1
-
-    def followed_by(self, other: Run) -> bool:
-        """Whether a single element continues this run."""
-        after = self._replace(place=self.place + self.length, element=self.element + self.length, length=1)
-        return after == other
+    length: int
 
     @property
     def elements(self) -> set[tuple[int, int]]:
@@ -64,27 +60,26 @@ class Run(NamedTuple):
         return {(self.array, self.element + k) for k in range(self.length)}
 
 
-def contiguous_runs(single: Iterable[Run]) -> list[Run]:
-    """Runs of at least `LEAST_RUN` elements among single elements in order."""
-    found: list[Run] = []
-    for x in single:
-        if found and found[-1].followed_by(x):
-            found[-1] = found[-1]._replace(length=found[-1].length + 1)
-        else:
-            found.append(x)
-    return [x for x in found if x.length >= LEAST_RUN]
+def contiguous_runs(single: Iterable[tuple[int, int, int, int]]) -> list[Run]:
+    """Runs of at least `LEAST_RUN` elements among single elements (scan, place, array, element) in order."""
+    found = []
+    for _, group in groupby(enumerate(single), lambda x: (x[1][0], x[1][1] - x[0], x[1][2], x[1][3] - x[0])):
+        members = list(group)
+        if len(members) >= LEAST_RUN:
+            found.append(Run(*members[0][1], len(members)))
+    return found
 
 
 def read_runs(program: Program, scan: int) -> list[Run]:
     """Arguments of a scan that are elements of inputs."""
     args = [(k, program.code[x]) for k, x in enumerate(program.code[scan].args)]
-    return contiguous_runs(Run(scan, k, op.args[0], op.args[1]) for k, op in args if op.name == "input")
+    return contiguous_runs((scan, k, op.args[0], op.args[1]) for k, op in args if op.name == "input")
 
 
 def written_runs(program: Program) -> list[Run]:
     """Results of scans that are elements of outputs."""
     results = [(k, e, program.code[x]) for k, row in enumerate(program.results) for e, x in enumerate(row)]
-    return contiguous_runs(Run(op.args[0], op.args[1], k, e) for k, e, op in results if op.name == "item")
+    return contiguous_runs((op.args[0], op.args[1], k, e) for k, e, op in results if op.name == "item")
 
 
 def copied_elements(program: Program) -> set[tuple[int, int]]:

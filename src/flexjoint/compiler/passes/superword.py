@@ -75,7 +75,11 @@ def sine_depths(code: Sequence[Op]) -> list[int]:
     """The largest number of sines and cosines on a path to each value."""
     depth = [0] * len(code)
     for i, op in enumerate(code):
-        depth[i] = max((depth[x] for x in op.operands), default=0) + (op.name in SINES)
+        largest = 0
+        for x in op.operands:
+            if depth[x] > largest:
+                largest = depth[x]
+        depth[i] = largest + (op.name in SINES)
     return depth
 
 

@@ -68,13 +68,13 @@ def feasible_stiffness(robot: Robot, tau_e: ArrayLike) -> StiffnessBand:
         array([800., 802., 807.])
     """
     rows = np.asarray(tau_e, dtype=float)
-    band = stiffness_ends(robot, rows)
+    band = _stiffness_ends(robot, rows)
     chosen = np.asarray(robot.variable_stiffness) & (band.lower < band.upper)
     return StiffnessBand(*(np.where(chosen, x, math.nan) for x in band))
 
 
 @algorithm(StiffnessBand)
-def stiffness_ends(robot: Robot, tau_e: Expression) -> StiffnessBand:
+def _stiffness_ends(robot: Robot, tau_e: Expression) -> StiffnessBand:
     """Least and greatest stiffness; both 0 where no stiffness is feasible."""
     joints = [i for i, chosen in enumerate(robot.variable_stiffness) if chosen]
     band = StiffnessBand(zeros(robot.n), zeros(robot.n))
