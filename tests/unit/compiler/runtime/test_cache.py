@@ -407,7 +407,9 @@ def test_a_kernel_from_the_cache_warns_as_when_it_was_traced(folder):
     link = fj.Link("bar", joint, mass=1.0, com=[0.3, 0.0, 0.0], inertia=np.diag([0.01, 0.1, 0.1]))
     robot, motion = fj.Robot("bar", (link,)), np.zeros((5, 1))
     for _ in range(2):
-        algorithm = fj.algorithm.Algorithm(fj.inverse_dynamics.__wrapped__, "tau")  # which remembers nothing in memory
+        # one that remembers nothing in memory
+        own = fj.inverse_dynamics
+        algorithm = fj.algorithm.Algorithm(own.__wrapped__, "tau", requires=own._requires)
         with pytest.warns(fj.FlexjointWarning, match="Coulomb friction of joint 'hinge'"):
             algorithm(robot, *motion)
     assert len(list(folder.glob("*.kernel"))) == 1
