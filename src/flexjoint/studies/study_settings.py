@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Mapping
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -31,6 +30,8 @@ DRAWN = 8  # samples whose parameters are compared
 
 def study_settings(plan: StudyPlan) -> dict[str, Any]:
     """Settings of a study as JSON can hold them."""
+    from importlib.metadata import version  # 16 ms of every import of flexjoint if it stood above
+
     stages = (0.0,) if plan.options.get("hold", True) else (0.0, 0.5, 1.0)
     controller = plan.controller
     found = {
