@@ -1,7 +1,8 @@
 """Instructions per call of compiled code, counted by callgrind: `python -m benchmarks.instructions`.
 
-Counts do not depend on what else the computer does.  Only instructions of machine code that LLVM made in memory count,
-which callgrind reports under the object "???".  Callgrind knows no AVX-512, so kernels are compiled for x86-64-v3.
+Counts do not depend on what else the computer does.  Those outside any object file count, which callgrind reports under
+"???": the machine code that LLVM made in memory, and a part of the call path that is the same for every kernel, about
+700 instructions.  Callgrind knows no AVX-512, so kernels are compiled for x86-64-v3.
 """
 
 from __future__ import annotations
