@@ -70,7 +70,7 @@ def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
 
     Example:
         >>> import flexjoint as fj
-        >>> modes = fj.control.joint_modes(fj.load("kuka_lwr"), [0.1] * 7)
+        >>> modes = fj.control.joint_modes(fj.load("kuka_lwr"), [0.0] * 7)
         >>> round(modes.frequencies[-1])
         2530
     """
