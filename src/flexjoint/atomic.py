@@ -12,7 +12,7 @@ from typing import IO
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A file that takes the place of `path` when all went well, and vanishes otherwise: the old one is kept.
+    """A file to write to, which replaces `path` at the end; after an error it is removed and `path` is as it was.
 
     What a link points to is replaced, not the link; devices and pipes are written to as they are.
     """

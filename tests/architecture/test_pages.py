@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,9 +31,11 @@ COMMAND = re.compile(r"^(?:    |)(flexjoint (?:\S.*))$", re.MULTILINE)
     [page for page in PAGES if CODE.search(page.read_text()) and page.name not in ELSEWHERE],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
-def test_python_blocks_run(page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    exec(compile("\n".join(CODE.findall(page.read_text())), page.name, "exec"), {"__name__": "page"})
+def test_python_blocks_run(page, tmp_path):
+    """In a process of their own: pages register controllers, springs and trajectories."""
+    code = "\n".join(CODE.findall(page.read_text()))
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_commands_of_the_readme_run(tmp_path, monkeypatch):

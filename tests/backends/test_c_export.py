@@ -22,7 +22,7 @@ from flexjoint.compiler.ir.program import ARITY, LANES, Array
 from flexjoint.compiler.ir.reference import SingleArithmetic, evaluate, evaluate_rows
 from flexjoint.compiler.ir.scan import operation, tracing
 from flexjoint.compiler.pipeline import trace
-from flexjoint.dynamics.recursion import newton_euler
+from flexjoint.dynamics.recursion import packed_jets, sweeps
 from support.loops import LOOPS, program_of
 from support.programs import (
     ALGORITHMS,
@@ -89,8 +89,8 @@ def test_loops_have_the_bits_of_the_kernel(function, tmp_path):
 
 def test_the_loop_over_links_is_exported(tmp_path, monkeypatch):
     """... cleanly: no warning, no finding of the analyzer, nothing from the library where freestanding."""
-    monkeypatch.setattr(newton_euler, "LOOP_FROM", 0)
-    monkeypatch.setattr(newton_euler, "PACKED_JOINTS", 0)
+    monkeypatch.setattr(sweeps, "LOOP_FROM", 0)
+    monkeypatch.setattr(packed_jets, "PACKED_JOINTS", 0)
     robot = fj.random_robot(5, 1, prismatic=0.0, elastic=1.0)
     program, result = fj.inverse_dynamics.trace(robot, fj.inverse_dynamics.structure(robot))
     kernel = pipeline.compile(program, result)

@@ -11,7 +11,7 @@ from flexjoint.compiler.ir.program import Array
 from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.compiler.ir.scan import scan, tracing
 from flexjoint.compiler.llvm import jit, outlining
-from flexjoint.dynamics.recursion import newton_euler
+from flexjoint.dynamics.recursion import packed_jets, sweeps
 from support.errors import relative_error
 from support.loops import LOOPS, chained, nested, program_of, sums
 from support.programs import same_bits
@@ -138,9 +138,9 @@ def test_the_loop_over_links_gives_the_torques_of_straight_code(name, order, dis
     )
     leaves = [y for x in groups.values() for stack in (x if isinstance(x, tuple) else x.values()) for y in stack]
     results = {}
-    monkeypatch.setattr(newton_euler, "PACKED_JOINTS", 0)
+    monkeypatch.setattr(packed_jets, "PACKED_JOINTS", 0)
     for loop_from in (2, 10**9):
-        monkeypatch.setattr(newton_euler, "LOOP_FROM", loop_from)
+        monkeypatch.setattr(sweeps, "LOOP_FROM", loop_from)
         program, _ = algorithm.trace(robot, structure)
         assert any(op.loop for op in program.code) == (loop_from == 2)
         results[loop_from] = np.array(evaluate(program, *stack, *leaves))

@@ -57,7 +57,7 @@ CASES = {
     "MonteCarlo": (study, r"8 samples, 2 failed; median of the largest error 0\.004 rad"),
     "RotorComparison": (comparison, "use the complete model"),
     "Log": (log, "200 samples from 0 to 1.99 s; q, v, tau"),
-    "Detections": (detections, r"1 detection in 200 samples; largest residual \S+ Nm"),
+    "DetectionReport": (detections, r"1 detection in 200 samples; largest residual \S+ Nm"),
 }
 
 

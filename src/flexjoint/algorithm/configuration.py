@@ -8,7 +8,14 @@ from ..compiler.runtime.calling import EXTENSION
 
 
 def show_config() -> str:
-    """Which parts are in use on this computer: call path, versions, processor."""
+    """Which parts are in use on this computer: call path, versions, processor.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.show_config().startswith("flexjoint")  # doctest: +ELLIPSIS
+        flexjoint ...
+        True
+    """
     text = configuration_text(configuration())
     print(text)
     return text

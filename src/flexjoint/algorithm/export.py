@@ -40,6 +40,11 @@ def export_c(
 
     Raises:
         InputError: The algorithm does not take this robot or these keywords.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> [x.suffix for x in fj.export_c(fj.gravity_torque, fj.load("kuka_lwr"), "c")][:2]
+        ['.h', '.c']
     """
     from importlib.metadata import version
 

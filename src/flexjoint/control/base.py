@@ -49,6 +49,11 @@ class JointState(NamedTuple):
         theta: Motor positions (..., m), rad or m, in the order of `Robot.motor_names`: one per joint, then the second
             motors of joints with variable stiffness.
         theta_v: Motor velocities (..., m), rad/s or m/s.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.JointState(*np.zeros((4, 7))).theta.shape
+        (7,)
     """
 
     q: Signal

@@ -86,6 +86,11 @@ def coriolis_product(
 
     Returns:
         Torques (..., n); with `motors` LinksAndMotors(links, motors), Nm or N.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.coriolis_product(fj.load("kuka_lwr"), *np.ones((3, 7))).shape
+        (7,)
     """
     still, behind = zeros(robot.n), zeros(robot.motor_count)
     spinning = TwoSpeeds(theta_v, theta_v_a, behind) if motors else None
@@ -112,6 +117,11 @@ def coriolis_transpose_product(
 
     Returns:
         Torques (..., n); with `motors` LinksAndMotors(links, motors), whose motors are zero.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.coriolis_transpose_product(fj.load("kuka_lwr"), *np.ones((2, 7))).shape
+        (7,)
     """
     links = energy_gradient(robot, q, v, spins(robot, v, theta_v))
     return LinksAndMotors(links, zeros(robot.motor_count)) if motors else links
@@ -137,6 +147,11 @@ def coriolis_matrix(
 
     Returns:
         A matrix of the shape of `mass_matrix`, kg m²/s or kg/s.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.coriolis_matrix(fj.load("kuka_lwr"), *np.ones((2, 7))).shape
+        (7, 7)
     """
     place = {k: robot.n + m for m, k in enumerate(robot.motors_behind_springs)}
     spinning = spins(robot, v, theta_v)

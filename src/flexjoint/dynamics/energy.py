@@ -66,6 +66,11 @@ def kinetic_energy(
 
     Returns:
         (...), J.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> float(fj.kinetic_energy(fj.load("kuka_lwr"), np.zeros(7), np.zeros(7)))
+        0.0
     """
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
@@ -89,6 +94,11 @@ def gravity_energy(robot: Robot, q: Expression) -> Expression:
 
     Returns:
         (...), J; zero where all mass lies in the base origin.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> float(fj.gravity_energy(fj.load("kuka_lwr"), np.zeros(7))) > 0
+        True
     """
     tree = bodies(robot)
     placed = zip(tree, poses(tree, q))
@@ -109,6 +119,11 @@ def generalized_momentum(
 
     Returns:
         (..., n), kg m²/s or kg m/s; with `motors` LinksAndMotors(links, motors).
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.generalized_momentum(fj.load("kuka_lwr"), *np.ones((2, 7))).shape
+        (7,)
     """
     tree = moving_bodies(robot)
     moving = velocities(tree, q, v)
@@ -136,6 +151,11 @@ def spatial_momentum(robot: Robot, q: Expression, v: Expression) -> SpatialMomen
 
     Returns:
         SpatialMomentum(linear, angular), (..., 3) each, kg m/s and kg m²/s.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.spatial_momentum(fj.load("kuka_lwr"), *np.ones((2, 7))).linear.shape
+        (3,)
     """
     tree = bodies(robot)
     placed = poses(tree, q)

@@ -74,5 +74,10 @@ def mass_matrix_rate(robot: Robot, q: Expression, v: Expression, *, motors: bool
 
     Returns:
         A matrix of the shape of `mass_matrix`, kg m²/s or kg/s.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.mass_matrix_rate(fj.load("kuka_lwr"), *np.ones((2, 7))).shape
+        (7, 7)
     """
     return TimeDerivatives(lambda x: mass_matrix.function(robot, x[0], motors=motors), 1, (2, robot.n))(1, [q, v])

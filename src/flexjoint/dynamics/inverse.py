@@ -216,6 +216,12 @@ def inverse_dynamics_step(
 
     Raises:
         InputError: For damped springs that are not linear, and for joints of variable stiffness.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> robot, rest, h = fj.load("kuka_lwr"), np.zeros((3, 7)), np.array(0.0)
+        >>> fj.inverse_dynamics_step(robot, *rest, h, *np.zeros((5, 7))).tau.shape
+        (7,)
     """
     motion = [q, v, a, jerk, *higher]
     tau = transmitted_torque(robot, motion, max(1, needed_order(robot) - 2), wrenches, base)

@@ -102,6 +102,11 @@ def joint_wrenches(
     Returns:
         One row per link, fixed ones included, (..., links, 6), N and Nm; that of a link on the base is the reaction of
         the base.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.joint_wrenches(fj.load("kuka_lwr"), *np.zeros((3, 7))).shape
+        (8, 6)
     """
     return wrenches_of_links(robot, [q, v, a], [q, v, a], wrenches, base)
 
@@ -115,6 +120,11 @@ def bias_torque(
     Args:
         q, v: Position and velocity of the joints, (..., n).
         wrenches, base: As in `torque_derivatives`.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.bias_torque(fj.load("kuka_lwr"), *np.ones((2, 7))).shape
+        (7,)
     """
     return torque_derivatives.function(robot, q, v, zeros(robot.n), wrenches=wrenches, base=base)[0]
 
@@ -125,6 +135,11 @@ def coriolis_torque(robot: Robot, q: Expression, v: Expression) -> Expression:
 
     Args:
         q, v: Position and velocity of the joints, (..., n).
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> bool(fj.coriolis_torque(fj.load("kuka_lwr"), np.ones(7), np.zeros(7)).any())
+        False
     """
     return link_torques(robot, [q, v, zeros(robot.n)], zeros(3), 0)[0]
 

@@ -19,6 +19,12 @@ class BaseMotion(NamedTuple):
     Attributes:
         angular_velocity: [ω₀, ω₀', ...], each (3,), rad/s and its absolute time derivatives.
         acceleration: [a₀, a₀', ...], each (3,), m/s² and its absolute time derivatives; gravity is the robot's.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> base = fj.BaseMotion([np.zeros(3)] * 2, [np.array([0.0, 0.0, 1.0])])  # a lift
+        >>> fj.bias_torque(fj.load("kuka_lwr"), *np.zeros((2, 7)), base=base).shape
+        (7,)
     """
 
     angular_velocity: Stack

@@ -1,7 +1,7 @@
-"""Numbers of a robot that are legal and probably in other units: warned of once, when the robot is made.
+"""Warnings of a robot's numbers that are legal but probably in other units, given once, when the robot is made.
 
-The bounds are wide: each is beyond what robots have by a factor of ten or more, and below what a mistaken unit makes of
-an ordinary robot.  Nothing is changed or refused.
+The bounds are wide: each lies ten times or more beyond what robots have, and below what a wrong unit makes of an
+ordinary robot.  Nothing is changed or refused.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import numpy as np
 from ..drives import Drive, ElasticDrive, Motor, VariableStiffnessDrive
 from ..errors import warn
 from ..springs import Spring
+from ..types import FloatArray
 from .parts import Joint, Link
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def warn_of_units(robot: Robot) -> None:
 
 
 def doubts(robot: Robot) -> Iterator[tuple[str, str]]:
-    """Kind of number and message."""
+    """(kind of number, message) for every implausible number."""
     g = length(robot.gravity)
     if g > GRAVITY:
         yield "gravity", f"gravity is {g:.4g} m/s²: it is in m/s², 9.81 on Earth"
@@ -57,18 +58,20 @@ def doubts(robot: Robot) -> Iterator[tuple[str, str]]:
 
 
 def stretched_inertia(robot: Robot) -> float:
-    """A bound of the inertia of all links about any joint, kg m²."""
+    """Upper bound of the inertia of all links about any joint, kg m²."""
     reach = sum(length(link.joint.position) for link in robot.links)
     distances = [reach + length(link.com) for link in robot.links]
     spread = sum(link.mass * x * x for link, x in zip(robot.links, distances))
     return spread + sum(sum(link.inertia.diagonal().tolist()) for link in robot.links)
 
 
-def length(x: np.ndarray) -> float:
+def length(x: FloatArray) -> float:
+    """Euclidean length of a vector."""
     return math.hypot(*x.tolist())
 
 
 def length_doubts(link: Link) -> Iterator[tuple[str, str]]:
+    """Implausible offsets and centres of mass."""
     for what, vector in (("joint", link.joint.position), ("centre of mass", link.com)):
         if length(vector) > LENGTH:
             yield "length", (
@@ -78,8 +81,8 @@ def length_doubts(link: Link) -> Iterator[tuple[str, str]]:
 
 
 def body_doubts(link: Link) -> Iterator[tuple[str, str]]:
-    """By its radius of gyration, and by the density of the solid sphere with its mass and largest second moment: every
-    body with these moments is at least as dense somewhere."""
+    """Implausible radius of gyration, or density: that of the solid sphere with the link's mass and largest second
+    moment.  Every body with these moments is at least as dense somewhere."""
     moments = np.linalg.eigvalsh(link.inertia).tolist()
     radius = math.sqrt(max(moments[-1], 0.0) / link.mass)
     if radius > GYRATION:
@@ -100,6 +103,7 @@ def body_doubts(link: Link) -> Iterator[tuple[str, str]]:
 
 
 def limit_doubts(joint: Joint) -> Iterator[tuple[str, str]]:
+    """Limits that are probably in degrees."""
     if not joint.kind.angular:
         return
     for key, most in (("lower", POSITION), ("upper", POSITION), ("velocity", VELOCITY)):
@@ -113,6 +117,7 @@ def limit_doubts(joint: Joint) -> Iterator[tuple[str, str]]:
 
 
 def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str, str]]:
+    """Implausible motors and springs; `most` bounds the motor inertia."""
     for motor in drive.motors if not isinstance(drive, VariableStiffnessDrive) else drive.turning:
         yield from motor_doubts(joint, motor, most)
     if isinstance(drive, ElasticDrive) and not isinstance(drive.stiffness, Spring):
@@ -127,6 +132,7 @@ def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str,
 
 
 def motor_doubts(joint: Joint, motor: Motor, most: float) -> Iterator[tuple[str, str]]:
+    """Implausible gear ratio, or a motor inertia above `most`."""
     low, high = GEAR_RATIO
     if joint.kind.angular and motor.gear_ratio is not None and not low <= abs(motor.gear_ratio) <= high:
         yield "gear ratio", (

@@ -4,55 +4,32 @@
 which `ca`, `sx` and `is_symbolic` give access to.
 """
 
-from ..lazy import ca, is_symbolic, sx
-from .inertia import Inertia
+from ..lazy import ca as ca, is_symbolic as is_symbolic, sx as sx
+from .inertia import Inertia as Inertia
 from .jets import (
-    TimeDerivatives,
-    in_frame_rotating_about_z,
-    in_rotating_frame,
-    leibniz,
-    outer_square,
-    time_derivative,
+    TimeDerivatives as TimeDerivatives,
+    in_frame_rotating_about_z as in_frame_rotating_about_z,
+    in_rotating_frame as in_rotating_frame,
+    leibniz as leibniz,
+    outer_square as outer_square,
+    time_derivative as time_derivative,
 )
-from .rotations import rotation_rpy, rotation_x, rotation_y, rotation_z
-from .screws import Screw
+from .rotations import (
+    rotation_rpy as rotation_rpy,
+    rotation_x as rotation_x,
+    rotation_y as rotation_y,
+    rotation_z as rotation_z,
+)
+from .screws import Screw as Screw
 from .vectors import (
-    cross,
-    identity,
-    is_zero,
-    rotation_about_z,
-    skew,
-    symmetric,
-    total,
-    unit_z,
-    vector,
-    zeros,
+    cross as cross,
+    identity as identity,
+    is_zero as is_zero,
+    rotation_about_z as rotation_about_z,
+    skew as skew,
+    symmetric as symmetric,
+    total as total,
+    unit_z as unit_z,
+    vector as vector,
+    zeros as zeros,
 )
-
-__all__ = [
-    "Inertia",
-    "Screw",
-    "TimeDerivatives",
-    "ca",
-    "cross",
-    "identity",
-    "in_frame_rotating_about_z",
-    "in_rotating_frame",
-    "is_symbolic",
-    "is_zero",
-    "leibniz",
-    "outer_square",
-    "rotation_about_z",
-    "rotation_rpy",
-    "rotation_x",
-    "rotation_y",
-    "rotation_z",
-    "skew",
-    "sx",
-    "symmetric",
-    "time_derivative",
-    "total",
-    "unit_z",
-    "vector",
-    "zeros",
-]

@@ -435,7 +435,7 @@ def test_progress_of_files_with_wild_names():
 
 def test_reports_of_the_library(monkeypatch):
     """On a terminal a line for as long as the work lasts, or a row of the bar that is open."""
-    from flexjoint.cli.app import Settings
+    from flexjoint.cli.app import CommonOptions
     from flexjoint.cli.progress import reports, terminal_bar
     from flexjoint.progress import LOGGER, activity, report
 
@@ -444,7 +444,7 @@ def test_reports_of_the_library(monkeypatch):
             return True
 
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with reports(Settings()):
+    with reports(CommonOptions()):
         with activity("compiling\x1b arm"):
             assert sys.stderr.getvalue().endswith("compiling\\x1b arm")
         assert sys.stderr.getvalue().endswith("\x1b[2K")
@@ -456,10 +456,10 @@ def test_reports_of_the_library(monkeypatch):
                 assert [x.description for x in bar.tasks] == ["simulating", "compiling arm", "simulating arm: 5 %"]
             assert [x.description for x in bar.tasks] == ["simulating", "simulating arm: 5 %"]
     before = sys.stderr.getvalue()
-    with reports(Settings(quiet=True)), activity("compiling arm"):
+    with reports(CommonOptions(quiet=True)), activity("compiling arm"):
         assert sys.stderr.getvalue() == before
     monkeypatch.setattr(sys, "stderr", StringIO())
-    with reports(Settings()), activity("compiling arm"):
+    with reports(CommonOptions()), activity("compiling arm"):
         assert not sys.stderr.getvalue()  # no terminal
     assert not logging.getLogger(LOGGER).handlers
 

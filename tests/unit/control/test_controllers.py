@@ -231,8 +231,9 @@ OTHERS = (
 
 
 @pytest.mark.parametrize("make", ONE_MOTOR)
-def test_laws_for_one_motor_a_joint_say_so(make):
-    with pytest.raises(fj.InputError, match=r"joint 'joint1' has two motors.*use VariableStiffnessTracking"):
+def test_laws_for_one_motor_per_joint_say_so(make):
+    message = "joint 'joint1' has variable stiffness, which its two motors set; use VariableStiffnessTracking"
+    with pytest.raises(fj.InputError, match=message):
         make(fj.load("vsa_3r"))
 
 

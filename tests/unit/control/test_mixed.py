@@ -93,7 +93,7 @@ def test_refusals():
     )
     for robot in (damped, curved):
         refused("MixedInverseDynamics: the spring of joint 'joint3' is damped or not linear", robot)
-    refused("has two motors", fj.load("vsa_3r"))
+    refused("has variable stiffness, which its two motors set", fj.load("vsa_3r"))
     refused(r"gains must be \[K_P, K_D, MOTOR_K_P, MOTOR_K_D\]", HUA, [1.0, 2.0])
     refused("K_D is .*at least", HUA, [1.0, 0.0, 1.0, 1.0])
     refused("robot must be a Robot", "hua_3r")

@@ -82,7 +82,7 @@ def test_open_loop_begins_where_it_does_without_faults():
     tau = np.array([1.0, 2.0, 3.0])
     for law in (fj.control.OpenLoop(ROBOT), fj.simulation.FaultyActuators(fj.control.OpenLoop(ROBOT))):
         assert np.array_equal(fj.simulate(ROBOT, law, tau, 0.002).q[0], np.zeros(3))
-    with pytest.raises(fj.InputError, match="OpenLoop follows no motion"):
+    with pytest.raises(fj.InputError, match="OpenLoop follows no reference"):
         fj.studies.monte_carlo(
             ROBOT,
             fj.simulation.FaultyActuators(fj.control.OpenLoop(ROBOT)),

@@ -314,7 +314,7 @@ def test_a_reference_that_differs_in_one_period_is_refused(tmp_path):
     ("place", "name", "value"),
     [
         ("flexjoint.studies.study_settings", "sources", lambda: "0" * 64),
-        ("flexjoint.studies.study_settings", "version", lambda package: "0.0.9"),
+        ("importlib.metadata", "version", lambda package: "0.0.9"),
         ("flexjoint.studies.variation", "CUT", 2.9),
     ],
 )

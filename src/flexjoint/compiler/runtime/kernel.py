@@ -86,6 +86,12 @@ class Kernel(KernelBase):
     - `compile_time`: seconds that LLVM took; 0 if the code came from the cache
     - `nominal`: values of the free parameters, the last inputs, in the robot itself
     - `explain`: why a result of finite inputs is not finite
+
+    Example:
+        >>> import flexjoint as fj
+        >>> kernel = fj.compile(fj.gravity_torque, fj.load("kuka_lwr"))
+        >>> [array.name for array in kernel.inputs]
+        ['q']
     """
 
     def __init__(

@@ -246,7 +246,14 @@ def product(R: Rotation, Q: Rotation) -> Rotation:
 
 
 def explain_orders(robot: Robot) -> str:
-    """Print which motors each link equation contains and which derivatives of q follow from that; returns the text."""
+    """Print which motors each link equation contains and which derivatives of q follow from that; returns the text.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> orders = fj.explain_orders(fj.load("hua_3r"))  # doctest: +ELLIPSIS
+        hua_3r, spong model
+        ...
+    """
     contained = link_equations(a_robot("explain_orders", robot))
     cycle = find_cycle(contained, robot.compliant)
     orders = None if cycle else derivative_orders(robot)

@@ -1,22 +1,23 @@
-"""What the recursions see of a robot: bodies on joints, with their inertia about the joint frame.
+"""The robot as the recursions use it: bodies on joints, with their inertia about the joint frame.
 
-`bodies(robot)` lists every link.  Two passes make the list shorter and its numbers fewer, joint torques
-unchanged: `lump_fixed` merges links on fixed joints into the link that carries them, `regroup` moves to the
-parent whatever of a link's inertia its own joint cannot feel (the base parameters of Gautier and Khalil):
+`bodies(robot)` lists every link.  Two passes shorten the list and its numbers without a change of the joint torques:
+`lump_fixed` merges links on fixed joints into the link that carries them, `regroup` moves to the parent the part of a
+link's inertia that its own joint does not feel (the base parameters of Gautier and Khalil):
 
-    a revolute link hands over m, h_z and Σ_zz, the moments of masses on its axis, which the joint does not move;
-    a prismatic link hands over all of Σ, which turns with the parent, and keeps m and h.
+    a revolute link gives m, h_z and Σ_zz, the moments of masses on its axis, which the joint does not move;
+    a prismatic link gives Σ, which rotates with the parent, and keeps m and h;
+    a helical link gives Σ_zz, which passes both tests.
 
-Internal wrenches do change, so joint wrenches are computed from `bodies` alone.  What the joints themselves add
-along their axes comes as vectors: rigidly coupled motors here, friction in `friction.py`.
+Internal wrenches change, so joint wrenches are computed from `bodies`.  What the joints add along their axes comes as
+vectors: motors of rigid drives here, friction in `friction.py`.
 
-Rotors are counted here and nowhere else.  A link and the rotors it carries are one body, since a rotor is axially
-symmetric  [Hua A2]; of a rotor's tensor I_t (1 − aaᵀ) + I_a aaᵀ
+The inertia of rotors is accounted for here only.  A link and the rotors it carries are one body, since a rotor is
+axially symmetric  [Hua A2]; of a rotor's tensor I_t (1 − aaᵀ) + I_a aaᵀ
 
-    the complete model has all of it in that body, and the spin as a momentum of its own, `rotors(robot)`;
-    the model of Spong has the axial part in B alone, as if the rotor turned in a gimbal.
+    the complete model has all in that body, and the spin as a momentum of its own, `rotors(robot)`;
+    Spong's model has the axial part only in B, as if the rotor turned in a gimbal.
 
-`robot.rotors_in_links` says what must be added to the links as they are given, or taken from them.
+`robot.rotors_in_links` says whether rotors must be added to the links as they are given.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from ...types import Expression, FloatArray, Matrix, Scalar, Vector
 
 
 class Body(NamedTuple):
-    """A link as the recursions see it; R and p place its frame at q = 0 in the parent's."""
+    """A link in a recursion; R and p are orientation and origin of its frame in the parent's at q = 0."""
 
     parent: int  # index of another body, -1 for the base
     screw: Screw  # how its joint moves it
@@ -44,7 +45,7 @@ class Body(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """A place fixed on a body."""
+    """A frame fixed on a body."""
 
     body: int
     R: Matrix
@@ -63,14 +64,14 @@ class Rotor(NamedTuple):
 
     @property
     def momentum(self) -> Scalar:
-        """η I_axial: of a unit velocity θ', relative to the carrier."""
+        """η I_axial: angular momentum relative to the carrier per unit of θ'."""
         return self.B / self.eta
 
 
 def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
     """Every link, with its inertia about its joint frame.
 
-    Without `frozen` rotors behind springs keep out of it with their axial inertia, as in Spong's model.
+    frozen: whether rotors behind springs add their axial inertia to the links that carry them; Spong's model adds none.
     """
     tree = [
         Body(
@@ -94,9 +95,9 @@ def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
 
 
 def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia | None:
-    """What the rotor adds to its carrier as that is given, about the carrier's frame: with its axial part, or without.
+    """Inertia that a rotor adds to its carrier as given, about the carrier's frame; None if nothing.
 
-    None if nothing.
+    whole: with its axial part.
     """
     if robot.rotors_in_links and (whole or motor.gear_ratio is None):
         return None
@@ -111,16 +112,16 @@ def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia
 
 
 def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[Vector, FloatArray]:
-    """Position and axis in the carrier's frame: those of the joint unless given."""
+    """Position and axis of a rotor in the carrier's frame; those of the joint by default."""
     joint = robot.links[link].joint
     position = joint.position if motor.position is None else list(motor.position)
     return position, joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
 
 
 def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
-    """The rotors whose spin the links feel, in the order of q; none in Spong's model.
+    """The rotors whose spin acts on the links, in the order of q; none in Spong's model.
 
-    `place` says where the links are among the bodies: after `lump_fixed`, unless given.
+    place: frames of the links on the bodies; after `lump_fixed` by default.
     """
     if robot.fidelity != "complete":
         return []
@@ -139,12 +140,12 @@ def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
 
 
 def tied_rotors(robot: Robot) -> list[Rotor]:
-    """Those that turn rigidly with the joint they drive, θ = q."""
+    """The rotors that turn rigidly with the joints they drive, θ = q."""
     return [rotor for rotor in rotors(robot) if not rotor.elastic]
 
 
 def frames(robot: Robot) -> list[Frame]:
-    """For each link, the moving body it belongs to after `lump_fixed` and its frame there."""
+    """Frame per link on the moving body that it belongs to after `lump_fixed`."""
     found: list[Frame] = []
     moving = -1
     for link, parent in zip(robot.links, robot.parents):
@@ -158,20 +159,22 @@ def frames(robot: Robot) -> list[Frame]:
 
 
 def own_frame(body: int) -> Frame:
+    """The frame of a body itself."""
     return Frame(body, identity(), zeros(3))
 
 
 def carried(frame: Frame, R: Matrix, p: Vector) -> Frame:
+    """A frame with the orientation R and the origin p in another frame of the same body."""
     return Frame(frame.body, frame.R @ R, frame.p + frame.R @ p)
 
 
 def moving_bodies(robot: Robot, frozen: bool = True) -> list[Body]:
-    """One body a moving joint, base parameters regrouped: what joint torques need, and no more."""
+    """One body per moving joint, with regrouped base parameters: the least that joint torques need."""
     return regroup(lump_fixed(robot, bodies(robot, frozen)))
 
 
 def lump_fixed(robot: Robot, links: list[Body] | None = None) -> list[Body]:
-    """One body a moving joint: fixed links give their inertia to the body that carries them."""
+    """One body per moving joint: fixed links give their inertia to the body that carries them."""
     place = frames(robot)
     links = bodies(robot) if links is None else links
     merged: list[Body] = []
@@ -187,7 +190,7 @@ def lump_fixed(robot: Robot, links: list[Body] | None = None) -> list[Body]:
 
 
 def regroup(tree: list[Body]) -> list[Body]:
-    """Leaves first, give the parent what the joint cannot feel.  What reaches the base is dropped."""
+    """From the tips inwards, give the parent what the joint does not feel; what reaches the base is dropped."""
     tree = list(tree)
     for i in range(len(tree) - 1, -1, -1):
         body = tree[i]
@@ -200,5 +203,5 @@ def regroup(tree: list[Body]) -> list[Body]:
 
 
 def rigid_motor_inertia(robot: Robot) -> Expression:
-    """B of the motors that turn with their links, zero for the others."""
+    """B per joint of the motors that turn with their links, 0 for the others."""
     return sx([j.drive.motor.inertia if isinstance(j.drive, RigidDrive) else 0.0 for j in robot.joints])

@@ -69,8 +69,10 @@ def by_walking(tree: list[Body], q: Expression) -> Rows:
 
 
 def by_projection(tree: list[Body], q: Expression) -> Rows:
-    """M[i][j]: the force of joint i on the screw of joint j, both about the first joint: eleven operations each, which
-    beats walking on long chains (74 000 operations at N = 100 instead of 221 000)."""
+    """M[i][j]: the unit force of joint i projected on the screw of joint j, both about the first joint.
+
+    Eleven operations per element, fewer than walking on long chains: 74 000 instead of 221 000 at N = 100.
+    """
     tree = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # M knows no base
     M: Rows = [{} for _ in tree]
     screws = []

@@ -1,27 +1,26 @@
 """Coriolis forces with two velocities: C(q, v) v_a in one sweep, the matrices C, Cᵀv in O(N)  [DeLuca sec. IV].
 
 The modified recursion NE*(q, v, v_a, a) = M a + C(q, v) v_a + g splits each product of velocities of the Newton-Euler
-recursion between v and v_a.  Of the paper's sixteen ways two give Ṁ = C + Cᵀ, 0001 and 1110.  Both move
-alike: their angular accelerations differ by ω × ω_a, their centripetal terms by the opposite, S(ω_a × ω).  So in both a
-point r of a body accelerates with a + A r, where
+recursion between v and v_a.  Two of the paper's sixteen ways, 0001 and 1110, give Ṁ = C + Cᵀ.  Both have the same
+accelerations: their angular accelerations differ by ω × ω_a, their centripetal terms by the opposite, S(ω_a × ω).  In
+both, a point r of a body accelerates with a + A r, where
 
     A = S(α) + ω_a ωᵀ − (ω·ω_a) 1,    α = α_parent + q'' z + q' ω_a,parent × z     (AAR'_0, LAR'_0, LAR_0)
 
 This is the polarized acceleration, symmetric in v and v_a.  Its torques are Christoffel's, and the variants differ from
-them by a moment on each body alone:
+them only by a moment on each body:
 
     C_1110 = C_christoffel + X,   C_0001 = C_christoffel − X,   X = Σ tr(Σ_c) Jωᵀ S(ω) Jω
 
 with Σ_c the second moment about the centre of mass.  X is skew and X v = 0: C v, C + Cᵀ and Cᵀv are the same for all
-three.  X_ij holds triple products z_i·(z_k × z_j): where no body turns about three independent axes the three are one.
+three.  X_ij holds triple products z_i·(z_k × z_j): all three are equal if no body rotates about three independent axes.
 
-Christoffel's C does not change under regrouping.  X does: it is taken from the bodies as they are, with links on fixed
-joints part of the link that carries them.  The paper treats revolute joints; a sliding one adds
+Christoffel's C does not change under regrouping.  X does: it is taken from the bodies before regrouping, with links on
+fixed joints part of the link that carries them.  The paper treats revolute joints; a joint that slides adds
 d'' z + d' ω_a × z + d_a' ω × z to the acceleration of its link, in all variants.
 
-Rotors of the complete model, rigidly geared to their joints or behind springs, are part of the
-bodies that carry them but for their spin, which adds Christoffel's terms in all variants: the mean of its two
-polarizations.
+Rotors of the complete model, at rigid joints or behind springs, are part of the bodies that carry them except for their
+spin, which adds Christoffel's terms in all variants: the mean of its two polarizations.
 """
 
 from __future__ import annotations
@@ -41,12 +40,12 @@ from .kinematics import along_joints, carried_loads, joint_pose, screw_rate, vel
 
 
 class TwoMotions(NamedTuple):
-    """A body's motion under two velocities; with v_a = v the real one."""
+    """A body's motion under two velocities; with v_a = v the actual motion."""
 
     omega: Vector
     omega_a: Vector
     alpha: Vector
-    a: Vector  # acceleration of the origin, less gravity
+    a: Vector  # acceleration of the origin minus gravity
     A: Matrix  # a point r of the body accelerates with a + A r
     W: Matrix  # ω_a ωᵀ
 
@@ -54,7 +53,7 @@ class TwoMotions(NamedTuple):
 def two_motions(
     tree: list[Body], q: Expression, v: Expression, v_a: Expression, a: Expression, gravity: Vector
 ) -> list[TwoMotions]:
-    """From the base outwards."""
+    """Motion per body, from the base outwards."""
     base = TwoMotions(zeros(3), zeros(3), zeros(3), -gravity, zeros(3, 3), zeros(3, 3))
     found: list[TwoMotions] = []
     for body in tree:
@@ -93,7 +92,7 @@ class TwoSpeeds(NamedTuple):
 
 
 class Forces(NamedTuple):
-    """On the links, and on the rotors behind springs beside B θ''."""
+    """Generalized forces on the links, and on the rotors behind springs without B θ''."""
 
     links: Expression
     motors: Expression
@@ -102,7 +101,7 @@ class Forces(NamedTuple):
 def two_velocity_forces(
     robot: Robot, q: Expression, links: TwoSpeeds, gravity: Vector, variant: str, motors: TwoSpeeds | None = None
 ) -> Forces:
-    """NE* of the links: M a + C(q, v) v_a + g  [DeLuca (16)]; rotors behind springs spin if their speeds are given."""
+    """NE* of the links, M a + C(q, v) v_a + g  [DeLuca (16)]; with `motors` the rotors behind springs spin."""
     tree = moving_bodies(robot)
     motions = two_motions(tree, q, *links, gravity)
     moments, at_rotors = rotor_loads(robot, motions, links, motors)
@@ -116,8 +115,8 @@ def two_velocity_forces(
 def rotor_loads(
     robot: Robot, motions: list[TwoMotions], links: TwoSpeeds, motors: TwoSpeeds | None = None
 ) -> tuple[list[Vector], Forces]:
-    """Of spinning rotors, with L = η I_axial θ' a: on each body the moment L' + ω × L, polarized, and the torque
-    η I_axial a·ω' on the rotors, which at a rigid joint its link feels."""
+    """Loads of spinning rotors with L = η I_axial θ' a: polarized moment L' + ω × L per body, and torque η I_axial a·ω'
+    per rotor, which acts on the link at a rigid joint."""
     moments, forces = [zeros(3)] * len(motions), Forces(zeros(robot.n), zeros(robot.n))
     for rotor in rotors(robot):
         speeds = motors if rotor.elastic else links
@@ -137,7 +136,7 @@ def inertial_load(inertia: Inertia, motion: TwoMotions) -> tuple[Vector, Vector]
 
 
 def energy_gradient(robot: Robot, q: Expression, v: Expression, spinning: Sequence[Spin]) -> Expression:
-    """∂T/∂q_i = (V_i × s_i)·h_i."""
+    """∂T/∂q_i = (V_i × s_i)·h_i, with the momentum h_i of all that joint i carries."""
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
     found = []

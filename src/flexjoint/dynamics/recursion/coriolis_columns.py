@@ -57,13 +57,13 @@ class Flow(NamedTuple):
         return Flow(*(x + y for x, y in zip(self, other)))
 
     def transformed(self, R: Matrix, p: Vector) -> Flow:
-        """About another frame, in which this one stands at p, turned by R."""
+        """The same about another frame, in which this frame has the orientation R and the origin p."""
         l = R @ self.l
         return Flow(l, R @ self.P @ R.T + l @ p.T, R @ self.L)
 
 
 class Column(NamedTuple):
-    """What a unit velocity of joint j asks of all that it carries, in the joint's frame.
+    """Forces of a unit velocity of joint j on all that it carries, in the joint's frame.
 
     With J = ∂x/∂q_j of each point x: force and moment u = ∫ (1, r ×) J dm, c = ∫ (1, r ×) J' dm, and k = ∫ x' × J dm.
     """
@@ -135,7 +135,7 @@ def turning_column(inertia: Inertia, flow: Flow, motion: Velocity) -> Column:
 
 
 def by_walking(tree: list[Body], q: Expression, motions: list[Velocity], found: list[Column]) -> Expression:
-    """C: the forces of joint j carried towards the base show at every joint i on the way, and C_ji beside C_ij."""
+    """C: the forces of joint j, carried towards the base, give C_ij and C_ji at every joint i on the way."""
     placed = [joint_pose(body, q) for body in tree]
     parents = [body.parent for body in tree]
     C = zeros(len(tree), len(tree))
@@ -150,7 +150,7 @@ def by_walking(tree: list[Body], q: Expression, motions: list[Velocity], found: 
 
 
 def by_projection(tree: list[Body], q: Expression, motions: list[Velocity], found: list[Column]) -> Expression:
-    """C: the same on the screws of the joints, all about the first joint: less on long chains."""
+    """C: the same forces projected on the screws of the joints, all about the first joint: cheaper on long chains."""
     tree = [body if body.parent >= 0 else body._replace(p=zeros(3)) for body in tree]  # C knows no base
     parents = [body.parent for body in tree]
     C = zeros(len(tree), len(tree))
@@ -173,7 +173,8 @@ def screws(body: Body, motion: Velocity) -> tuple[Vector, Vector]:
 
 
 def moved(R: Matrix, p: Vector, free: Vector, bound: Vector) -> tuple[Vector, Vector]:
-    """A force and its moment, or a rotation and its velocity, in the frame in which theirs stands at p, turned by R."""
+    """A force and its moment, or an angular velocity and the velocity of the origin, in a frame in which theirs has the
+    orientation R and the origin p."""
     free = R @ free
     return free, R @ bound + cross(p, free)
 
@@ -203,7 +204,7 @@ def spinning_columns(
 def whole_matrix(
     robot: Robot, q: Expression, v: Expression, spinning: Sequence[Spin], rows: Sequence[int], variant: str, size: int
 ) -> Expression:
-    """C over the links and further coordinates, `size` in all; each of the spinning rotors has its row."""
+    """C over the links and further coordinates, (size, size); `rows` are those of the spinning rotors."""
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
     found = columns(robot, tree, q, motions, variant, spinning)

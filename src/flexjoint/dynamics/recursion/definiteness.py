@@ -1,4 +1,4 @@
-"""Refuses robots whose mass matrix is singular, structurally or but for rounding.
+"""Refuses robots whose mass matrix is singular, structurally or up to rounding.
 
 A joint that moves no inertia gives a pivot of M = LᵀDL that is zero.  Where frames are turned by angles that are no
 quarter turns, the zero is a sum of terms that cancel, such as −3e-18 kg m², and accelerations come out as 1e17 rad/s².
@@ -36,7 +36,7 @@ def check_inertia(robot: Robot, D: Sequence[Scalar]) -> None:
 
 @lru_cache(maxsize=256)
 def loose_joint(robot: Robot) -> str | None:
-    """The outermost joint whose pivot is rounding wherever the robot stands; None if there is none.
+    """The outermost joint whose pivot is rounding in every configuration tried; None if there is none.
 
     None as well if masses are free parameters, about which nothing is known yet.
     """
@@ -63,7 +63,7 @@ def loose_joint(robot: Robot) -> str | None:
 
 
 def pivots(rows: list[dict[int, float]], parents: Sequence[int]) -> list[float]:
-    """D of M = LᵀDL in numbers; not a number from the first zero on."""
+    """D of M = LᵀDL in numbers; NaN from the first zero on."""
     from .composite_bodies import factorize
 
     with np.errstate(all="ignore"):
@@ -71,12 +71,12 @@ def pivots(rows: list[dict[int, float]], parents: Sequence[int]) -> list[float]:
 
 
 def configuration(n: int, place: int) -> list[float]:
-    """Joint positions with nothing special about them, rad or m: multiples of the golden section, within ±1.6."""
+    """Generic joint positions, rad or m: multiples of the golden section, within ±1.6."""
     return [3.2 * ((0.6180339887498949 * (i + 1) * (place + 1)) % 1.0) - 1.6 for i in range(n)]
 
 
 def terms(tree: list[Body]) -> list[float]:
-    """Of each joint a bound of what its diagonal element is a sum of: masses times squared distances, or masses."""
+    """Upper bound per joint of the terms of its diagonal element: masses times squared distances, or masses."""
     mass = [float(body.inertia.m) for body in tree]
     moment = [float(ca.trace(body.inertia.Sigma)) for body in tree]
     for i in range(len(tree) - 1, -1, -1):

@@ -232,6 +232,11 @@ def base_parameters(robot: Robot) -> BaseParameters:
 
     Returns: BaseParameters(names, matrix); `matrix @ standard_parameters(robot)` are the values
     Raises: InputError if gravity or a joint position is a free parameter
+
+    Example:
+        >>> import flexjoint as fj
+        >>> len(fj.base_parameters(fj.load("kuka_lwr")).names) > 0
+        True
     """
     pi = ca.SX.sym("pi", 10, len(a_robot("base_parameters", robot).links))
     links = [

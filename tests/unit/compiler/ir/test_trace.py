@@ -74,7 +74,7 @@ def test_an_array_may_be_given_as_any_matrix_of_its_rows(matrix):
 @pytest.mark.parametrize("how", ["called", "compiled", "differentiated"])
 def test_an_algorithm_that_returns_another_size(outputs, answer, message, how):
     law = user_written(answer, outputs)
-    pairs = {"derivatives": [(law._fields[0], "q")]} if how == "differentiated" else {}
+    pairs = {"derivatives": [(law.form(ROBOT, ()).fields[0], "q")]} if how == "differentiated" else {}
     with pytest.raises(fj.InputError, match=message):
         law(ROBOT, Q) if how == "called" else fj.compile(law, ROBOT, **pairs)
 

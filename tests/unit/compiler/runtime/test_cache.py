@@ -44,7 +44,7 @@ def folder(tmp_path, monkeypatch):
 
 def mass_matrix(robot=ROBOT):
     """By an algorithm that remembers nothing in memory."""
-    algorithm = fj.algorithm.Algorithm(fj.mass_matrix.function, "mass_matrix")
+    algorithm = fj.algorithm.Algorithm(fj.mass_matrix.__wrapped__, "mass_matrix")
     return algorithm(robot, Q)
 
 
@@ -72,7 +72,7 @@ def test_two_processes_at_once(folder):
 def test_a_hit_gives_the_same_bits_and_describes_itself(folder):
     expected = mass_matrix()
     assert len(list(folder.glob("*.kernel"))) == 1
-    algorithm = fj.algorithm.Algorithm(fj.mass_matrix.function, "mass_matrix")
+    algorithm = fj.algorithm.Algorithm(fj.mass_matrix.__wrapped__, "mass_matrix")
     algorithm.trace = lambda *_: pytest.fail("traced although the kernel is on disk")
     kernel = algorithm.kernel(ROBOT, algorithm.structure(ROBOT))
     assert np.array_equal(kernel(Q), expected)
@@ -376,7 +376,7 @@ def test_what_is_done_is_logged(folder, caplog):
 def test_the_least_recently_used_go_first(folder, monkeypatch):
     robots = [fj.random_robot(1, seed) for seed in range(4)]
     for k, robot in enumerate(robots):
-        fj.algorithm.Algorithm(fj.gravity_torque.function, "tau")(robot, np.zeros(1))
+        fj.algorithm.Algorithm(fj.gravity_torque.__wrapped__, "tau")(robot, np.zeros(1))
         for path in folder.glob("*.kernel"):
             os.utime(path, (path.stat().st_atime, min(path.stat().st_mtime, 1000.0 + k)))
     paths = sorted(folder.glob("*.kernel"), key=lambda x: x.stat().st_mtime)
@@ -407,7 +407,9 @@ def test_a_kernel_from_the_cache_warns_as_when_it_was_traced(folder):
     link = fj.Link("bar", joint, mass=1.0, com=[0.3, 0.0, 0.0], inertia=np.diag([0.01, 0.1, 0.1]))
     robot, motion = fj.Robot("bar", (link,)), np.zeros((5, 1))
     for _ in range(2):
-        algorithm = fj.algorithm.Algorithm(fj.inverse_dynamics.function, "tau")  # which remembers nothing in memory
+        # one that remembers nothing in memory
+        own = fj.inverse_dynamics
+        algorithm = fj.algorithm.Algorithm(own.__wrapped__, "tau", requires=own._requires)
         with pytest.warns(fj.FlexjointWarning, match="Coulomb friction of joint 'hinge'"):
             algorithm(robot, *motion)
     assert len(list(folder.glob("*.kernel"))) == 1

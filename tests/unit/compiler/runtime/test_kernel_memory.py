@@ -28,7 +28,7 @@ def torque(mass):
 def forgetful(monkeypatch):
     """An algorithm of its own that keeps one kernel."""
     monkeypatch.setattr(api, "KERNELS_KEPT", 1)
-    return fj.algorithm.Algorithm(fj.gravity_torque.function, "tau")
+    return fj.algorithm.Algorithm(fj.gravity_torque.__wrapped__, "tau")
 
 
 def test_a_call_from_a_robots_finalizer(forgetful):
