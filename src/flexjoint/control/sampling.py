@@ -72,7 +72,7 @@ def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
         >>> import flexjoint as fj
         >>> modes = fj.control.joint_modes(fj.load("kuka_lwr"), [0.0] * 7)
         >>> round(modes.frequencies[-1])
-        2530
+        2541
     """
     instead = "a robot whose drives are ElasticDrive, of the stiffness in question"
     require("joint_modes", a_robot("joint_modes", robot), constant_stiffness(instead))
