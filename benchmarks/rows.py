@@ -298,7 +298,7 @@ def rollouts(effort: Effort) -> Iterator[Row]:
 
 
 def python_laws(effort: Effort) -> Iterator[Row]:
-    """What a period with a law written in Python takes beyond the law itself: the plant, its sensors and the loop."""
+    """Processor time of a period with a law written in Python beyond the law itself: plant, sensors and loop."""
     robot = fj.load("kuka_lwr")
     goal = np.zeros(robot.n)
     start, torque = fj.simulation.at_rest(robot, goal), np.asarray(fj.gravity_torque(robot, goal))
@@ -309,14 +309,14 @@ def python_laws(effort: Effort) -> Iterator[Row]:
         return state, torque
 
     names = {"fj": fj, "robot": robot, "law": law, "goal": goal, "start": start, "sensors": sensors}
-    names |= {"stack": np.zeros((3, robot.n)), "periods": range(SHORT)}
-    run = f"fj.simulate(robot, law, goal, {SHORT}e-4, period=1e-4, start=start, check=False, MORE)"
+    names |= {"stack": np.zeros((3, robot.n)), "periods": range(ROLLOUT)}
+    run = f"fj.simulate(robot, law, goal, {ROLLOUT}e-4, period=1e-4, start=start, check=False, MORE)"
     alone = "for _ in periods: law(0.0, (), stack, start)"
     statements = [alone, run.replace(", MORE", ""), run.replace("MORE", "sensors=sensors")]
-    own, plain, sensed = in_turn(statements, names, max(3, effort.blocks // 4))
-    yield Row("Python laws", "a period beyond the law", (plain - own) / SHORT, target=4e-6, joints=robot.n)
+    own, plain, sensed = in_turn(statements, names, max(3, effort.blocks // 10), time.thread_time)
+    yield Row("Python laws", "a period beyond the law", (plain - own) / ROLLOUT, target=4e-6, joints=robot.n)
     label = "a period beyond the law, with encoders and noise"
-    yield Row("Python laws", label, (sensed - own) / SHORT, target=15e-6, joints=robot.n)
+    yield Row("Python laws", label, (sensed - own) / ROLLOUT, target=15e-6, joints=robot.n)
 
 
 def first_results(effort: Effort) -> Iterator[Row]:

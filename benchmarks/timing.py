@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 import timeit
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -69,9 +71,11 @@ def interleaved(statements: list[str], names: dict[str, Any], effort: Effort) ->
     return best
 
 
-def in_turn(statements: list[str], names: dict[str, Any], rounds: int) -> list[float]:
+def in_turn(
+    statements: list[str], names: dict[str, Any], rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> list[float]:
     """The same for statements that take long: each runs once a round."""
-    timers = [timeit.Timer(x, globals=names) for x in statements]
+    timers = [timeit.Timer(x, timer=clock, globals=names) for x in statements]
     times = [[timer.timeit(1) for timer in timers] for _ in range(rounds + 1)]
     return [min(x) for x in zip(*times[1:])]  # the first round compiles
 

@@ -1,4 +1,4 @@
-"""How fast a robot with elastic joints must be sampled: its modes, and the limits of integrators and of held control.
+"""Sampling of robots with elastic joints: modes, and the limits of integrators and of held control.
 
 The springs and the light links behind them set the time scale.  Joint 7 of the LWR of [EJNEA sec. V], 1.6e-4 kg m² on
 1000 Nm/rad, oscillates at 2530 rad/s, so that poles at −10 rad/s need a period under 60 µs.  The rule behind that
@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithm.compile import program_of
 from ..compiler.ir.program import Array, Program
@@ -29,6 +30,7 @@ from ..dynamics.requirements import constant_stiffness, require
 from ..errors import NOT_NUMBERS, InputError
 from ..robot import Robot, a_robot
 from ..spatial import ca, sx, zeros
+from ..types import Expression, FloatArray
 from .gains import check_gains
 from .laws.linearizing import linearizing_control
 
@@ -38,18 +40,40 @@ RUNGE_KUTTA = [1.0, 1.0, 1 / 2, 1 / 6, 1 / 24]  # growth of a mode in one step o
 
 
 class JointModes(NamedTuple):
-    """Undamped modes: `frequencies` in rad/s, ascending, and their shapes in `links` and `motors`, one a row.
+    """Undamped modes of a robot, one per joint and one per elastic joint.
 
-    Each elastic joint adds a mode; as many others have the frequency 0, those of the robot as a whole.
+    Args:
+        frequencies: In rad/s, ascending; n of them are 0, those of the robot as a whole.
+        links: Shape of each mode in the links, one row per mode.
+        motors: Shape of each mode in the motors, one row per mode; at a rigid joint that of the link.
     """
 
-    frequencies: np.ndarray
-    links: np.ndarray
-    motors: np.ndarray
+    frequencies: FloatArray
+    links: FloatArray
+    motors: FloatArray
 
 
-def joint_modes(robot: Robot, q: Any) -> JointModes:
-    """Small oscillations at the configuration q without gravity: ([[M, S], [Sᵀ, B]] ω² − [[K, −K], [−K, K]]) x = 0."""
+def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
+    """Frequencies and shapes of small oscillations without damping and gravity.
+
+        ([[M, S], [Sᵀ, B]] ω² − [[K, −K], [−K, K]]) x = 0
+
+    Args:
+        robot: A robot with rigid and elastic joints.
+        q: Configuration (n,), in rad or m; springs have the stiffness with which they carry the links there.
+
+    Returns:
+        JointModes: frequencies in rad/s, and shapes.
+
+    Raises:
+        InputError: The robot has a joint of variable stiffness, or q is not (n,) finite numbers.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> modes = fj.control.joint_modes(fj.load("kuka_lwr"), [0.0] * 7)
+        >>> round(modes.frequencies[-1])
+        2541
+    """
     instead = "a robot whose drives are ElasticDrive, of the stiffness in question"
     require("joint_modes", a_robot("joint_modes", robot), constant_stiffness(instead))
     q = configuration(robot, q)
@@ -70,8 +94,22 @@ def joint_modes(robot: Robot, q: Any) -> JointModes:
     return JointModes(frequencies, x[:, :n], motors)
 
 
-def runge_kutta_limit(robot: Robot, q: Any) -> float:
-    """The largest step with which the classic Runge-Kutta method of order 4 is stable at rest at q; about 2.8/ω_max."""
+def runge_kutta_limit(robot: Robot, q: ArrayLike) -> float:
+    """The longest step, in s, with which the classic Runge-Kutta method of order 4 is stable at rest; about 2.8/ω_max.
+
+    Args:
+        robot: A robot with rigid and elastic joints.
+        q: Configuration (n,), in rad or m.
+
+    Returns:
+        The step in s; infinite for a robot that does not oscillate.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> step = fj.control.runge_kutta_limit(fj.load("kuka_lwr"), [0.1] * 7)
+        >>> 1e-3 < step < 1.2e-3
+        True
+    """
     A, _ = linear_robot(robot, q)
     modes = np.linalg.eigvals(A)
     fast = modes[np.abs(modes) > 1e-3 * np.max(np.abs(modes), initial=0.0)]  # slow ones, gravity's too, limit nothing
@@ -80,7 +118,7 @@ def runge_kutta_limit(robot: Robot, q: Any) -> float:
 
 
 def stable_distance(direction: complex) -> float:
-    """How far along a direction of the left half plane |1 + z + z²/2 + z³/6 + z⁴/24| stays below 1: 2√2 up the axis."""
+    """The distance to which |1 + z + z²/2 + z³/6 + z⁴/24| < 1 along a direction of the left half plane; 2√2 along i."""
 
     def stable(r: float) -> bool:
         return bool(abs(np.polyval(RUNGE_KUTTA[::-1], r * direction)) <= 1 + 1e-12)
@@ -88,18 +126,51 @@ def stable_distance(direction: complex) -> float:
     return first_failure(stable, 0.1, 5.0)
 
 
-def routh_period_limit(frequency: float, gains: Any) -> float:
-    """The rule: h with K₃ + ω² h/2 at the end of the range in which s⁴ + K₃ s³ + K₂ s² + K₁ s + K₀ is Hurwitz."""
+def routh_period_limit(frequency: float, gains: ArrayLike) -> float:
+    """The longest period, in s, by the rule above: s⁴ + (K₃ + ω² h/2) s³ + K₂ s² + K₁ s + K₀ is Hurwitz up to it.
+
+    Args:
+        frequency: ω of the fastest mode, in rad/s.
+        gains: K₀, K₁, K₂, K₃ of one joint.
+
+    Returns:
+        The period h in s.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> period = fj.control.routh_period_limit(2530.0, fj.control.gains_from_poles([-10.0] * 4))
+        >>> f"{period:.1e}"
+        '6.0e-05'
+    """
     K0, K1, K2, K3 = check_gains(gains, 4, 1)[:, 0]
     largest = K1 * (K2 + np.sqrt(K2 * K2 - 4 * K0)) / (2 * K0)  # K₃K₂K₁ = K₁² + K₃²K₀
     return float(2 * (largest - K3) / frequency**2)
 
 
-def sampling_period_limit(robot: Robot, q: Any, gains: Any) -> float:
-    """The largest period with which `FeedbackLinearization` with these gains is stable at rest at q, and all below it.
+def sampling_period_limit(robot: Robot, q: ArrayLike, gains: ArrayLike) -> float:
+    """The longest period, in s, up to which `FeedbackLinearization` with these gains is stable at rest.
 
-    Eigenvalues of the sampled loop, exact for the robot linearized at q: springs, friction, gravity and the integrators
-    of the controller.  In terms of δ = (z − 1)/h, which keeps its digits at short periods.
+    It is found from the eigenvalues of the sampled loop, exact for the robot linearized at q: springs, friction,
+    gravity and the integrators of the controller.  They are those of δ = (z − 1)/h, which keeps its digits at short
+    periods.
+
+    Args:
+        robot: A robot with rigid and elastic joints.
+        q: Configuration (n,), in rad or m.
+        gains: (r,) or (r, n), as for `FeedbackLinearization`.
+
+    Returns:
+        The period in s.
+
+    Raises:
+        InputError: The gains are not stable at any period, or do not fit the robot.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> gains = fj.control.gains_from_poles([-10.0] * 4)
+        >>> period = fj.control.sampling_period_limit(fj.load("kuka_lwr"), [0.0] * 7, gains)
+        >>> 5e-5 < period < 7e-5
+        True
     """
     loop = linear_loop(robot, q, gains)
 
@@ -114,7 +185,7 @@ def sampling_period_limit(robot: Robot, q: Any, gains: Any) -> float:
 
 
 def first_failure(holds: Callable[[float], bool], start: float, end: float) -> float:
-    """The first x from `start` on where a condition fails, to 1e-9; `end` if it does not."""
+    """The first x from `start` on where a condition fails, with a relative error of 1e-9; `end` if it does not."""
     if not holds(start):
         raise InputError(f"no stable period was found, not even {start:.3g} s; are the gains stable?")
     x = start
@@ -129,7 +200,8 @@ def first_failure(holds: Callable[[float], bool], start: float, end: float) -> f
     return low
 
 
-def configuration(robot: Robot, q: Any) -> np.ndarray:
+def configuration(robot: Robot, q: ArrayLike) -> FloatArray:
+    """The configuration (n,), checked."""
     try:
         array = np.asarray(q, dtype=float)
     except NOT_NUMBERS:
@@ -139,8 +211,8 @@ def configuration(robot: Robot, q: Any) -> np.ndarray:
     return array
 
 
-def stiffness_at_rest(robot: Robot, q: Any) -> np.ndarray:
-    """dτ_e/dφ of each joint under gravity, zero at rigid ones."""
+def stiffness_at_rest(robot: Robot, q: ArrayLike) -> FloatArray:
+    """dτ_e/dφ of each joint (n,) under gravity, zero at rigid joints."""
     phi = deflection_at_rest(robot, q)
     drives = [joint.drive for joint in robot.joints]
     return np.array(
@@ -148,8 +220,8 @@ def stiffness_at_rest(robot: Robot, q: Any) -> np.ndarray:
     )
 
 
-def deflection_at_rest(robot: Robot, q: Any) -> np.ndarray:
-    """φ with which the springs carry the links."""
+def deflection_at_rest(robot: Robot, q: ArrayLike) -> FloatArray:
+    """The deflections φ (n,) with which the springs carry the links."""
     return evaluate(deflection_program(robot), gravity_torque(robot, q))[0]
 
 
@@ -157,7 +229,7 @@ def deflection_at_rest(robot: Robot, q: Any) -> np.ndarray:
 def deflection_program(robot: Robot) -> Program:
     """φ (n,) of springs that transmit τ_e (n,), zero at rigid joints."""
 
-    def deflections(tau_e: Any) -> list[tuple[Array, Any]]:
+    def deflections(tau_e: Expression) -> list[tuple[Array, Expression]]:
         pairs = zip(robot.joints, ca.vertsplit(tau_e))
         phi = [spring_motion(x, [t, 0.0, 0.0])[0] if isinstance(x.drive, ElasticDrive) else sx(0.0) for x, t in pairs]
         return [(Array("phi", (robot.n,)), ca.vertcat(zeros(0), *phi))]
@@ -165,13 +237,13 @@ def deflection_program(robot: Robot) -> Program:
     return program_of(f"deflection of {robot.name}", [Array("tau_e", (robot.n,))], deflections)
 
 
-def state_at_rest(robot: Robot, q: Any) -> list[np.ndarray]:
+def state_at_rest(robot: Robot, q: ArrayLike) -> list[FloatArray]:
     """[q, θ, q', θ', torques on the links, their rates]."""
     q, still = configuration(robot, q), np.zeros(robot.n)
     return [q, q + deflection_at_rest(robot, q), still, still, np.asarray(gravity_torque(robot, q)), still]
 
 
-def linear_robot(robot: Robot, q: Any) -> tuple[np.ndarray, np.ndarray]:
+def linear_robot(robot: Robot, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """A, B of x' = A x + B τ at rest, x = (q, θ of elastic joints, q', θ' of elastic joints)."""
     symbols = [ca.SX.sym(name, robot.n) for name in ("q", "theta", "v", "theta_v", "tau")]
     q_, theta, v, theta_v, tau = symbols
@@ -188,7 +260,7 @@ def linear_robot(robot: Robot, q: Any) -> tuple[np.ndarray, np.ndarray]:
     return A, B
 
 
-def slopes(symbols: list[Any], expressions: list[Any], at: list[np.ndarray]) -> list[np.ndarray]:
+def slopes(symbols: list[Expression], expressions: list[Expression], at: list[FloatArray]) -> list[FloatArray]:
     """Jacobians with respect to all symbols, in numbers, direction by direction: their expressions would be long."""
     f = ca.Function("f", symbols, [ca.densify(x) for x in expressions])
     forward, columns = f.forward(1), []
@@ -199,7 +271,7 @@ def slopes(symbols: list[Any], expressions: list[Any], at: list[np.ndarray]) -> 
     return [np.array(x).T for x in zip(*columns)]
 
 
-def mean_response(A: np.ndarray, h: float) -> np.ndarray:
+def mean_response(A: FloatArray, h: float) -> FloatArray:
     """∫₀ʰ e^(A s) ds/h by its series for a fraction of h, then doubled: φ(2Z) = (1 + e^Z) φ(Z)/2, e^Z = 1 + Z φ(Z)."""
     doublings = max(0, math.ceil(math.log2(max(h * float(np.linalg.norm(A, 1)), 1e-300))))
     one, Z = np.eye(len(A)), A * (h / 2**doublings)
@@ -211,7 +283,7 @@ def mean_response(A: np.ndarray, h: float) -> np.ndarray:
     return phi
 
 
-def linear_loop(robot: Robot, q: Any, gains: Any) -> Callable[[float], np.ndarray]:
+def linear_loop(robot: Robot, q: ArrayLike, gains: ArrayLike) -> Callable[[float], FloatArray]:
     """h -> the matrix (Z − 1)/h of the sampled loop x⁺ = Z x, in (q, q', ... q⁽ʳ⁻¹⁾, φ of damped springs).
 
     With robot and controller x' = [A x + B τ(x); u(x)] in continuous time, holding τ turns A x + B τ into its mean over
@@ -237,7 +309,7 @@ def linear_loop(robot: Robot, q: Any, gains: Any) -> Callable[[float], np.ndarra
     held_rate[held[1], p + len(held[0]) + np.arange(len(held[1]))] = 1.0
     first, second = (held_rate, F_top) if length == 4 else (F_top, np.zeros_like(F_top))  # rates of the torques held
 
-    def loop(h: float) -> np.ndarray:
+    def loop(h: float) -> FloatArray:
         rows = [mean_response(A, h) @ drift, (first + h / 2 * second)[held[0]], second[held[1]]]
         return T @ np.vstack(rows) @ np.linalg.inv(T)
 

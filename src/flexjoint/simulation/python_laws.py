@@ -48,14 +48,8 @@ def check_arguments(what: str, function: Callable[..., Any], names: str) -> None
         raise InputError(f"simulate: {what} takes {signature}; it is called with ({names})") from None
 
 
-def state_and_torque(
-    returned: Any, robot: Robot, joint: FloatArray, t: float, shape: tuple[int, ...]
-) -> tuple[Any, FloatArray]:
-    """What a controller returned: its state, and the torque as an array that broadcasts to `shape`, (..., motors).
-
-    Args:
-        joint: For each run the joint that left the bounds, n while it runs; the torque of a run that ended may be NaN.
-    """
+def state_and_torque(returned: Any, robot: Robot, t: float, shape: tuple[int, ...]) -> tuple[Any, FloatArray]:
+    """What a controller returned: its state, and the torque as an array that broadcasts to `shape`, (..., motors)."""
     m = robot.motor_count
     if not isinstance(returned, tuple | list) or len(returned) != 2:
         raise InputError(
@@ -72,10 +66,18 @@ def state_and_torque(
             f"simulate: the controller's torque has shape {tau.shape} at t = {t:g} s; it must be "
             f"{' or '.join(dict.fromkeys(map(str, (shape, (m,)))))}, one number per motor"
         )
+    return state, tau
+
+
+def refuse_nan(tau: FloatArray, robot: Robot, joint: FloatArray, t: float) -> None:
+    """Refuse a torque (..., motors) that is NaN, except that of runs that ended.
+
+    Args:
+        joint: For each run the joint that left the bounds; n while it runs.
+    """
     if np.any(lost := np.isnan(tau) & (np.asarray(joint) >= robot.n)[..., None]):
         motor = robot.motor_names[int(np.argwhere(lost)[0][-1])]
         raise NonFiniteError(f"simulate: the controller's torque for motor '{motor}' is NaN at t = {t:g} s")
-    return state, tau
 
 
 def fits(shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:

@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..control.base import JointState
 from ..progress import Progress
-from ..robot import Robot
 from ..types import FloatArray
 from .arguments import Run
 from .closed_loop import LoopState, input_arrays
 from .compiled_run import CHUNK
 from .loop_kernel import PYTHON, loop_kernel
-from .python_laws import state_and_torque
+from .python_laws import refuse_nan, state_and_torque
 from .records import flatten, unflatten
 from .result import RunOutput
 
+DOUBLE = np.dtype(np.float64)
 Law = Callable[[float, Any, FloatArray, JointState], Any]  # (t, state, reference, measurement) -> (state, torque)
 
 
@@ -31,11 +32,15 @@ class Buffers(NamedTuple):
     """The state of the loop in arrays that the kernel reads in one period and writes in the next one.
 
     Args:
-        measured: Views of what the controller sees of it.
+        state: The state of the loop.
+        arrays: Its arrays, in the kernel's order.
+        arguments: All that the kernel takes while it reads them.
+        measured: Views of what the controller sees of the state.
     """
 
-    arrays: list[FloatArray]
     state: LoopState
+    arrays: tuple[FloatArray, ...]
+    arguments: tuple[FloatArray, ...]
     measured: JointState
 
 
@@ -46,23 +51,23 @@ def python_run(run: Run, law: Law) -> RunOutput:
     does not change later.
     """
     robot, batch, m = run.loop.robot, run.batch, len(run.times)
-    kernel = loop_kernel(run.loop, PYTHON).kernel
-    options = {"threads": run.threads} if run.threads > 1 and batch else {}  # the keyword alone takes 24 µs
-    now, then = first_buffers(run), empty_buffers(run)
+    kernel: Callable[..., Any] = loop_kernel(run.loop, PYTHON).kernel
+    if run.threads > 1 and batch:
+        kernel = partial(kernel, threads=run.threads)  # not otherwise: the keyword alone takes 24 µs
     torque = np.empty((*batch, 1, 1, 1, robot.motor_count))  # one period, stage and derivative of an open loop
-    command, parameters = torque.reshape(*batch, robot.motor_count), contiguous_parameters(run)
-    until, after = np.array(run.until), run.initial.memory
-    history = np.empty((*batch, m, sum(run.loop.columns.values())))
-    rows = np.moveaxis(history[..., None, :], -3, 0)  # a view (..., 1, columns) per period
-    goals, progress = np.empty((m, robot.n)), Progress(f"simulating {robot.name}", m)
-    done = 0
-    for k, (t, stack) in enumerate(samples(run, goals, progress)):
+    command, numbers = torque.reshape(*batch, robot.motor_count), torque.reshape(-1)
+    now, then = first_buffers(run, torque), empty_buffers(run, torque)
+    history, goals = np.empty((*batch, m, sum(run.loop.columns.values()))), np.empty((m, robot.n))
+    shape, after, done = command.shape, run.initial.memory, 0
+    for t, stack, row in samples(run, goals, history):
         q, v, theta, theta_v = now.measured
         measurement = JointState(q.copy(), v.copy(), theta.copy(), theta_v.copy())
         memory, returned = after, law(t, after, stack, measurement)
-        after, command[...] = checked(returned, robot, command, now.state.joint, t)
-        kernel(*now.arrays, until, torque, *parameters, out=(rows[k], *then.arrays), **options)
-        now, then, done = then, now, k + 1
+        after, command[...] = returned if plain(returned, shape) else state_and_torque(returned, robot, t, shape)
+        if math.isnan(numbers.dot(numbers)):
+            refuse_nan(command, robot, now.state.joint, t)
+        kernel(*now.arguments, out=(row, *then.arrays))
+        now, then, done = then, now, done + 1
         joint = now.state.joint
         if (joint < robot.n).all() if batch else joint.item() < robot.n:
             break
@@ -71,30 +76,30 @@ def python_run(run: Run, law: Law) -> RunOutput:
     return RunOutput(history[..., :done, :], memory, instruments, last.done, last.joint, goals[:done])
 
 
-def checked(returned: Any, robot: Robot, command: FloatArray, joint: FloatArray, t: float) -> tuple[Any, FloatArray]:
-    """State and torque that a law returned; the usual case, an array without NaN, is decided quickly."""
-    if type(returned) is tuple and len(returned) == 2:
-        tau = returned[1]
-        if type(tau) is np.ndarray and tau.dtype == np.float64 and tau.shape == command.shape:
-            numbers = tau.ravel()
-            if not math.isnan(numbers.dot(numbers)):
-                return returned
-    return state_and_torque(returned, robot, joint, t, command.shape)
+def plain(returned: Any, shape: tuple[int, ...]) -> bool:
+    """Whether a law returned (state, array of this shape), as most do: then nothing is left to check but NaN."""
+    if type(returned) is not tuple or len(returned) != 2:
+        return False
+    tau = returned[1]
+    return type(tau) is np.ndarray and tau.dtype is DOUBLE and tau.shape == shape
 
 
-def first_buffers(run: Run) -> Buffers:
+def first_buffers(run: Run, torque: FloatArray) -> Buffers:
     """The state in which the run begins, for every row of its batch."""
-    buffers, initial = empty_buffers(run), run.initial
+    buffers, initial = empty_buffers(run, torque), run.initial
     for array, x in zip(buffers.arrays, (*initial.state, *initial.instruments, initial.begin, run.loop.robot.n)):
         array[...] = x
     return buffers
 
 
-def empty_buffers(run: Run) -> Buffers:
+def empty_buffers(run: Run, torque: FloatArray) -> Buffers:
+    """Arrays for a state of the loop; `torque` is what the kernel takes as reference."""
     like = input_arrays(run.loop, PYTHON.periods).state
-    arrays = [np.empty((*run.batch, *array.shape)) for array in flatten(like)]
+    arrays = tuple(np.empty((*run.batch, *array.shape)) for array in flatten(like))
     state = unflatten(like, arrays)
-    return Buffers(arrays, state, run.loop.instrumentation.seen(run.loop.robot, state.instruments, state.state))
+    arguments = (*arrays, np.array(run.until), torque, *contiguous_parameters(run))
+    measured = run.loop.instrumentation.seen(run.loop.robot, state.instruments, state.state)
+    return Buffers(state, arrays, arguments, measured)
 
 
 def contiguous_parameters(run: Run) -> list[FloatArray]:
@@ -105,11 +110,18 @@ def contiguous_parameters(run: Run) -> list[FloatArray]:
     return [np.array(np.broadcast_to(x, shape), order="C") for (x, _), shape in zip(pairs, shapes)]
 
 
-def samples(run: Run, goals: FloatArray, progress: Progress) -> Iterator[tuple[float, FloatArray]]:
-    """The times and the references (order + 1, n) of all periods; `goals` (m, n) receives what is followed."""
-    for first in range(0, len(run.times), CHUNK):
+def samples(run: Run, goals: FloatArray, history: FloatArray) -> Iterator[tuple[float, FloatArray, FloatArray]]:
+    """The time, the reference (order + 1, n) and the place in the history (..., 1, columns) of every period.
+
+    `goals` (m, n) receives what is followed.
+    """
+    progress, rows = (
+        Progress(f"simulating {run.loop.robot.name}", len(goals)),
+        np.moveaxis(history[..., None, :], -3, 0),
+    )
+    for first in range(0, len(goals), CHUNK):
         part = slice(first, first + CHUNK)
         table = np.array(run.reference(run.times[part]))  # the law's own: it may write into it
         goals[part] = table[:, 0]
-        yield from zip(run.times[part].tolist(), table)
+        yield from zip(run.times[part].tolist(), table, rows[part])
         progress.reached(first + CHUNK)
