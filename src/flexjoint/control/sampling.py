@@ -107,7 +107,7 @@ def runge_kutta_limit(robot: Robot, q: ArrayLike) -> float:
     Example:
         >>> import flexjoint as fj
         >>> step = fj.control.runge_kutta_limit(fj.load("kuka_lwr"), [0.1] * 7)
-        >>> 1e-3 < step < 1.2e-3
+        >>> bool(1e-3 < step < 1.2e-3)
         True
     """
     A, _ = linear_robot(robot, q)
@@ -169,7 +169,7 @@ def sampling_period_limit(robot: Robot, q: ArrayLike, gains: ArrayLike) -> float
         >>> import flexjoint as fj
         >>> gains = fj.control.gains_from_poles([-10.0] * 4)
         >>> period = fj.control.sampling_period_limit(fj.load("kuka_lwr"), [0.0] * 7, gains)
-        >>> 5e-5 < period < 7e-5
+        >>> bool(5e-5 < period < 7e-5)
         True
     """
     loop = linear_loop(robot, q, gains)
