@@ -20,10 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 TOOLS = ["pytest>=8", "mpmath>=1.3"]  # what the tests need
 TESTS = (
-    *("unit/test_cli.py", "unit/test_cli_results.py", "unit/test_cli_simulate.py", "unit/test_api.py"),
-    *("unit/test_springs.py", "unit/test_tabulated_spring.py", "unit/loading", "unit/trajectory"),
-    *("unit/results/test_results.py", "unit/results/test_simulations.py", "unit/results/test_logs.py"),
-    *("unit/results/test_parquet.py", "unit/simulation/test_python_laws.py", "closed_form"),
+    *("unit/cli/test_cli.py", "unit/cli/test_cli_results.py", "unit/cli/test_cli_simulate.py", "unit/algorithm"),
+    *("unit/springs", "unit/formats", "unit/trajectory", "unit/results", "unit/plots", "unit/detection/test_logs.py"),
+    *("unit/simulation/test_python_laws.py", "closed_form"),
 )
 
 
