@@ -74,6 +74,7 @@ def test_the_report(report):
         "sixteen_recursions.png",
         "residual.png",
         "report.md",
+        "report.html",
         "claims.csv",
         "elements_that_violate_22.csv",
         "ways_to_C.csv",
