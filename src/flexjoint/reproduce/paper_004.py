@@ -63,8 +63,6 @@ NOTES = (
     "in residues modulo a prime of 61 bits at a random state: a recursion that fails, fails; one that holds might "
     "still be no identity with a probability below 1e-15.",
     "(22) is printed for i = 1 ... N − j + 1, which misses elements such as (N, N); all of i ≥ j are checked here.",
-    "With two joints 0101 and 1010 are skew as well: their second index acts between joints, on a link that turns "
-    "about one axis alone.",
     "The paper's ratio of 20 compares MATLAB functions, one of them the expanded expression of Christoffel's matrix. "
     "Where common parts of an expression are computed once the ratio is far smaller, and a third way, composite "
     "bodies, is better than both.",
