@@ -1,7 +1,7 @@
 """Motion of a base that is carried along, from its position and orientation over time.
 
-The pose x = (position, roll, pitch, yaw) is that of the base frame in a frame at rest, R = R_z(yaw) R_y(pitch) R_x(roll) as
-in URDF, and x = 0 where `robot.gravity` holds.  Newton-Euler recursions begin at the base  [Hua Algorithm 1, ω_0, ω_0', P_o0'']:
+The pose (P, roll, pitch, yaw) is that of the base frame in a frame at rest, R = R_z(yaw) R_y(pitch) R_x(roll) as in
+URDF; `robot.gravity` holds at the pose zero.  Newton-Euler recursions begin at the base  [Hua Algorithm 1]:
 
     ω_0 = yaw' z + R_z (pitch' y + R_y roll' x),      a_0 − g = Rᵀ(P'' − g)
 
@@ -22,7 +22,7 @@ from ..compiler.runtime.kernel import Kernel
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import TimeDerivatives, ca, is_symbolic, sx, unit_z
-from ..types import Expression, FloatArray, Matrix, Stack, Vector
+from ..types import Expression, Matrix, Stack, Vector
 from .loads import BaseMotion
 
 POSE = ("x", "y", "z", "roll", "pitch", "yaw")

@@ -41,8 +41,9 @@ class SimulationTable:
         found += [Column(f"reference.{label}", "", x) for label, x in zip(followed, wanted.T)]
         for name, values in run.more.items():
             columns = values.reshape(-1, values.shape[-1]).T
-            labels, units = (POSE, POSE_UNITS) if name == BASE_POSE else (range(1, len(columns) + 1), [""] * len(columns))
-            found += [Column(f"{name}.{label}", unit, x) for label, unit, x in zip(labels, units, columns)]
+            numbered = [(str(k), "") for k in range(1, len(columns) + 1)]
+            own = list(zip(POSE, POSE_UNITS)) if name == BASE_POSE else numbered
+            found += [Column(f"{name}.{label}", unit, x) for (label, unit), x in zip(own, columns)]
         return found
 
     def arrays(self) -> dict[str, Any]:

@@ -60,7 +60,16 @@ class ClosedLoop:
         """The name of the kernel on disk; only flexjoint's own code, which the cache knows, has one."""
         if self.contact or not isinstance(self.law[0], str) or not self.instrumentation.known:
             return None
-        rest = (self.period, self.integrator, self.substeps, self.hold, self.free, self.changes, self.stops, self.carried)
+        rest = (
+            self.period,
+            self.integrator,
+            self.substeps,
+            self.hold,
+            self.free,
+            self.changes,
+            self.stops,
+            self.carried,
+        )
         own = (self.instrumentation.sensors, self.instrumentation.actuators, self.instrumentation.code)
         return f"simulation {self.robot.digest} {self.law} {rest!r} {own!r}"
 
@@ -139,7 +148,7 @@ def input_arrays(loop: ClosedLoop, periods: int) -> LoopInputs:
         [Change(Array(f"change{k}", ()), changed_array(parameter)) for k, parameter in enumerate(changes)],
         Stream(Array("seed", ()), Array("row", ())) if loop.instrumentation.noisy else None,
     )
-    shape = (len(loop.stages), controller.order + 1, controller.width)
+    shape: tuple[int, ...] = (len(loop.stages), controller.order + 1, controller.width)
     if loop.carried:
         shape = (math.prod(shape) + sample_count(loop.substeps) * NUMBERS,)
     return LoopInputs(state, Array("until", ()), Array("reference", (periods, *shape)), parameters)

@@ -64,7 +64,7 @@ class Plant:
         return self.free(*accelerations(self.robot, *state, tau, wrenches, moved, push=push))
 
     def carried(self, stage: int) -> Sequence[Expression]:
-        """The motion of the base at a stage of a step, nothing if it is at rest: the last arguments of `acceleration`."""
+        """The motion of the base at a stage of a step, for `acceleration`; nothing if it is at rest."""
         return self.base[stage : stage + 1]
 
     def touched(self, t: Scalar, state: JointState) -> dict[str, Expression]:

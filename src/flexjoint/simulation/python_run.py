@@ -62,14 +62,14 @@ def python_run(run: Run, law: Law) -> RunOutput:
     history, goals = np.empty((*batch, m, sum(run.loop.columns.values()))), np.empty((m, robot.n))
     shape, after, done = command.shape, run.initial.memory, 0
     for t, stack, moved, row in samples(run, goals, history):
+        if run.base:
+            base[...] = moved
         q, v, theta, theta_v = now.measured
         measurement = JointState(q.copy(), v.copy(), theta.copy(), theta_v.copy())
         memory, returned = after, law(t, after, stack, measurement)
         after, command[...] = returned if plain(returned, shape) else state_and_torque(returned, robot, t, shape)
         if math.isnan(numbers.dot(numbers)):
             refuse_nan(command, robot, now.state.joint, t)
-        if run.base:
-            base[...] = moved
         kernel(*now.arguments, out=(row, *then.arrays))
         now, then, done = then, now, done + 1
         joint = now.state.joint

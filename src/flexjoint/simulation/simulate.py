@@ -175,7 +175,9 @@ def simulate(
         check_stability(loop, blocking, initial.state, followed(np.asarray(times[0])), parameters.gains)
     if check and check != NOMINAL:
         check_steps(loop, parameters, initial.state)
-    run = Run(loop, followed, initial, times, parameters, batch, whole("simulate", "threads", threads, least=1), carried)
+    run = Run(
+        loop, followed, initial, times, parameters, batch, whole("simulate", "threads", threads, least=1), carried
+    )
     output = python_run(run, controller) if not isinstance(controller, Controller) else compiled_run(run)
     result = finished(loop, times, output, controller)
     if check:

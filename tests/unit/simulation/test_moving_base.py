@@ -32,7 +32,9 @@ class Accelerated(Trajectory):
     smoothness: float = np.inf
 
     def derivatives(self, t, order):
-        stack = np.stack([self.start + self.a * t[..., None] ** 2 / 2, self.a * t[..., None], self.a + 0 * t[..., None]])
+        stack = np.stack(
+            [self.start + self.a * t[..., None] ** 2 / 2, self.a * t[..., None], self.a + 0 * t[..., None]]
+        )
         return np.concatenate([stack, np.zeros((max(order - 2, 0), *stack.shape[1:]))])[: order + 1]
 
     def remedy(self, order):
