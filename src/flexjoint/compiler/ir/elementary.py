@@ -231,7 +231,7 @@ def tanh(m: Arithmetic[T, Any], x: T) -> T:
 
 
 def _hyperbolic(m: Arithmetic[T, Any], x: T) -> tuple[T, T, T, T, T, T]:
-    """r, sinh(r) - r, cosh(r) - 1, 4 sinh(k ln 2)/2^k, 4 cosh(k ln 2)/2^k and 2^(k-2), where |x| = k ln 2 + r, r >= 0."""
+    """r, sinh(r) - r, cosh(r) - 1, 4 sinh(k ln 2)/2^k, 4 cosh(k ln 2)/2^k, 2^(k-2): |x| = k ln 2 + r, 0 <= r < ln 2."""
     f = m.format
     limit = m.const(f.sinh_range)
     size = m.abs(x)
