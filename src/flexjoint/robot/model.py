@@ -209,16 +209,16 @@ class Robot:
         """A copy with some fields changed, validated as every new robot is."""
         if self.symbols:
             raise RobotError(
-                f"{self.name} has symbols at {listed(self.symbols, most=4)}, which cannot be checked: change the robot with its "
-                "numbers first, then call with_symbols"
+                f"{self.name} has symbols at {listed(self.symbols, most=4)}, which cannot be checked: "
+                "change the robot with its numbers first, then call with_symbols"
             )
         return dataclasses.replace(self, **changes)
 
     def with_symbols(self, symbols: Mapping[str, Expression]) -> Robot:
         """The robot with CasADi SX in place of some of its numbers, for algorithms called with SX.
 
-        symbols: SX by path or pattern, such as {"link3.mass": m, "*.drive.stiffness": K}: symbols or expressions, (1, 1)
-            for a number, a column (k, 1) for a vector, an inertia (xx, xy, xz, yy, yz, zz) or a pattern.
+        symbols: SX by path or pattern, such as {"link3.mass": m, "*.drive.stiffness": K}: symbols or expressions,
+            (1, 1) for a number, a column (k, 1) for a vector, an inertia (xx, xy, xz, yy, yz, zz) or a pattern.
             `fj.robot.symbols(robot, paths)` makes new ones.  Paths are listed by `fj.robot.robot_parameters(robot)`.
 
         Returns a robot that every algorithm takes with SX; a symbol is never taken for zero.  For calls with arrays use

@@ -10,8 +10,8 @@ elements xx, xy, xz, yy, yz, zz.  A pattern with *, ? or [...] stands for all pa
 one vector.  Elements are matched only if no whole path matches: `link7.*` is mass, centre of mass and inertia,
 `*.com.z` one coordinate of all centres of mass.
 
-`with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is not validated; algorithms called with SX
-take it, everything that needs numbers refuses it (`numeric`).
+`with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is not validated.  Algorithms called with
+SX take it; what needs numbers refuses it (`numeric`).
 """
 
 from __future__ import annotations
@@ -224,8 +224,8 @@ def numeric(owner: str, robot: Robot) -> Robot:
     """The robot, refused if it has symbols; `owner` begins the message of the InputError."""
     if robot.symbols:
         raise InputError(
-            f"{owner}: '{robot.name}' has symbols at {listed(robot.symbols, most=4)}, where numbers are needed; give the robot "
-            "with its numbers, before with_symbols"
+            f"{owner}: '{robot.name}' has symbols at {listed(robot.symbols, most=4)}, where numbers are needed; "
+            "give the robot with its numbers, before with_symbols"
         )
     return robot
 

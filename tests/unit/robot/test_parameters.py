@@ -188,7 +188,7 @@ def test_symbols_of_a_wrong_kind_are_refused():
     x = ca.SX.sym("x", 3)
     with pytest.raises(fj.InputError, match=r"'link3.mass' is SX of shape \(3, 1\); it must be \(1, 1\)"):
         LWR.with_symbols({"link3.mass": x})
-    with pytest.raises(fj.InputError, match="'link3.mass' is 2.0; give SX"):
+    with pytest.raises(fj.InputError, match=r"'link3.mass' is 2\.0; give SX"):
         LWR.with_symbols({"link3.mass": 2.0})
     with pytest.raises(fj.InputError, match=r"fj.robot.symbols\(robot, paths\) makes one"):
         LWR.with_symbols(["link3.mass"])
@@ -196,15 +196,15 @@ def test_symbols_of_a_wrong_kind_are_refused():
         LWR.with_symbols({"link3.com": x, "link3.com.z": x[0]})
     with pytest.raises(fj.InputError, match="paths are texts"):
         fj.robot.symbols(LWR, [3])
-    with pytest.raises(fj.InputError, match="no parameter 'link3.weight'"):
+    with pytest.raises(fj.InputError, match=r"no parameter 'link3\.weight'"):
         fj.robot.symbols(LWR, "link3.weight")
 
 
 def test_where_numbers_are_needed_symbols_are_refused_with_a_way_out():
     robot = LWR.with_symbols(fj.robot.symbols(LWR, "link3.mass"))
-    with pytest.raises(fj.InputError, match=r"has symbols at link3.mass: give SX.*fj.compile\(gravity_torque, robot, free"):
+    with pytest.raises(fj.InputError, match=r"at link3\.mass: give SX.*fj\.compile\(gravity_torque, robot, free"):
         fj.gravity_torque(robot, np.zeros(7))
-    with pytest.raises(fj.InputError, match="has symbols at link3.mass: give SX"):
+    with pytest.raises(fj.InputError, match=r"has symbols at link3\.mass: give SX"):
         fj.compile(fj.gravity_torque, robot)
     with pytest.raises(fj.RobotError, match="change the robot with its numbers first, then call with_symbols"):
         robot.rigid()
