@@ -31,11 +31,24 @@ NONLINEAR = two_joints("nonlinear", fj.ElasticDrive(CUBIC, fj.Motor(0.1)), fj.El
 DAMPED = two_joints("damped", fj.ElasticDrive(90.0, fj.Motor(0.1), damping=1.5), fj.RigidDrive(RUBBED))
 COMPLETE = with_random_rotors(fj.random_robot(3, 4, prismatic=0.0, name="complete"), 1)
 
-EVERYWHERE = (
-    "torque_derivatives joint_wrenches gravity_torque coriolis_torque forward_kinematics jacobian kinetic_energy "
-    "gravity_energy spatial_momentum mass_matrix mass_matrix_rate coriolis_matrix modified_newton_euler "
-    "coriolis_transpose_product forward_dynamics regressor"
-).split()
+EVERYWHERE = [
+    "torque_derivatives",
+    "joint_wrenches",
+    "gravity_torque",
+    "coriolis_torque",
+    "forward_kinematics",
+    "jacobian",
+    "kinetic_energy",
+    "gravity_energy",
+    "spatial_momentum",
+    "mass_matrix",
+    "mass_matrix_rate",
+    "coriolis_matrix",
+    "modified_newton_euler",
+    "coriolis_transpose_product",
+    "forward_dynamics",
+    "regressor",
+]
 CASES = [
     *((TREE, name) for name in (*EVERYWHERE, "inverse_dynamics", "motor_motion", "generalized_forces")),
     *((TREE.rigid(), name) for name in ("inverse_dynamics", "forward_dynamics", "passivity_torque")),

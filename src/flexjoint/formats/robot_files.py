@@ -41,7 +41,7 @@ from ..spatial import rotation_rpy
 from ..types import FloatArray
 from .angles import check_angle
 from .dh import from_dh
-from .drive_tables import read_drive
+from .drive_tables import read_drive, read_limits
 from .loading import READERS
 from .toml import Table, parse_table, read_bytes
 
@@ -54,7 +54,6 @@ BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", *FRICTION_KEYS, 
 DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
 FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
-LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MAX_SPRING_POINTS = 10_000  # numbers in a file; 500 points in an antagonistic pair take up to 0.5 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
@@ -201,9 +200,7 @@ def _inertia(link: Table) -> FloatArray:
 
 
 def _limits(link: Table) -> Limits:
-    table, known = link.table("limits"), Limits()
-    table.allow(LIMIT_KEYS)
-    return Limits(**{key: table.number(key, getattr(known, key)) for key in LIMIT_KEYS})
+    return read_limits(link.table("limits"), Limits)
 
 
 def _drive(link: Table) -> Drive | None:

@@ -74,12 +74,9 @@ def length_doubts(link: Link) -> Iterator[tuple[str, str]]:
     """Implausible offsets and centres of mass."""
     for what, vector in (("joint", link.joint.position), ("centre of mass", link.com)):
         if length(vector) > LENGTH:
-            yield (
-                "length",
-                (
-                    f"the {what} of link '{link.name:.200}' is {length(vector):.4g} m from its frame: lengths are in m; "
-                    "divide millimetres by 1000"
-                ),
+            yield "length", (
+                f"the {what} of link '{link.name:.200}' is {length(vector):.4g} m from its frame: lengths are in m; "
+                "divide millimetres by 1000"
             )
 
 
@@ -89,25 +86,19 @@ def body_doubts(link: Link) -> Iterator[tuple[str, str]]:
     moments = np.linalg.eigvalsh(link.inertia).tolist()
     radius = math.sqrt(max(moments[-1], 0.0) / link.mass)
     if radius > GYRATION:
-        yield (
-            "inertia",
-            (
-                f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg and a moment of inertia of {moments[-1]:.4g} "
-                f"kg m², as if its mass were {radius:.3g} m from its centre: inertias are in kg m²; multiply kg mm² by "
-                "1e-6, kg cm² by 1e-4"
-            ),
+        yield "inertia", (
+            f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg and a moment of inertia of {moments[-1]:.4g} "
+            f"kg m², as if its mass were {radius:.3g} m from its centre: inertias are in kg m²; multiply kg mm² by "
+            "1e-6, kg cm² by 1e-4"
         )
     axis = math.sqrt(5 * max(sum(moments) / 2 - moments[0], 0.0) / link.mass)
     volume = 4 / 3 * math.pi * axis * axis * axis
     density = link.mass / volume if volume else math.inf
     if density > DENSITY:
-        yield (
-            "mass",
-            (
-                f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg within {axis:.2g} m, by its moments of inertia "
-                f"of up to {moments[-1]:.4g} kg m²: denser than any metal ({density:.2g} kg/m³); masses are in kg and "
-                "central inertias in kg m²; pass allow_unphysical=True if they are meant so"
-            ),
+        yield "mass", (
+            f"link '{link.name:.200}' has a mass of {link.mass:.4g} kg within {axis:.2g} m, by its moments of inertia "
+            f"of up to {moments[-1]:.4g} kg m²: denser than any metal ({density:.2g} kg/m³); masses are in kg and "
+            "central inertias in kg m²; pass allow_unphysical=True if they are meant so"
         )
 
 
@@ -119,12 +110,9 @@ def limit_doubts(joint: Joint) -> Iterator[tuple[str, str]]:
         value = getattr(joint.limits, key)
         if math.isfinite(value) and abs(value) > most and value == round(value):  # nobody writes whole rad
             unit = "rad/s" if key == "velocity" else "rad"
-            yield (
-                "limits",
-                (
-                    f"limits.{key} of joint '{joint.name:.200}' is {value:.4g} {unit}: if degrees are meant, write "
-                    f"{math.radians(value):.4g}, which is π/180 times it"
-                ),
+            yield "limits", (
+                f"limits.{key} of joint '{joint.name:.200}' is {value:.4g} {unit}: if degrees are meant, write "
+                f"{math.radians(value):.4g}, which is π/180 times it"
             )
 
 
@@ -137,12 +125,9 @@ def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str,
         if not low <= drive.stiffness <= high:
             unit = joint.kind.unit("Nm/rad | N/m")
             instead = "use a RigidDrive for a joint that does not yield" if drive.stiffness > high else "check its unit"
-            yield (
-                "stiffness",
-                (
-                    f"the stiffness of joint '{joint.name:.200}' is {drive.stiffness:.4g} {unit}; those of robots lie "
-                    f"between {low:g} and {high:g} {unit}: {instead}"
-                ),
+            yield "stiffness", (
+                f"the stiffness of joint '{joint.name:.200}' is {drive.stiffness:.4g} {unit}; those of robots lie "
+                f"between {low:g} and {high:g} {unit}: {instead}"
             )
 
 
@@ -150,20 +135,14 @@ def motor_doubts(joint: Joint, motor: Motor, most: float) -> Iterator[tuple[str,
     """Implausible gear ratio, or a motor inertia above `most`."""
     low, high = GEAR_RATIO
     if joint.kind.angular and motor.gear_ratio is not None and not low <= abs(motor.gear_ratio) <= high:
-        yield (
-            "gear ratio",
-            (
-                f"the gear ratio of joint '{joint.name:.200}' is {motor.gear_ratio:.4g}: it is θ_rotor/θ, such as 100 "
-                "where the motor turns 100 times as fast as the joint"
-            ),
+        yield "gear ratio", (
+            f"the gear ratio of joint '{joint.name:.200}' is {motor.gear_ratio:.4g}: it is θ_rotor/θ, such as 100 "
+            "where the motor turns 100 times as fast as the joint"
         )
     if 0 < most < motor.inertia:
         unit = joint.kind.unit("kg m² | kg")
-        yield (
-            "motor inertia",
-            (
-                f"the motor inertia of joint '{joint.name:.200}' is {motor.inertia:.4g} {unit}, more than {REFLECTED:g} "
-                f"times that of all links together: motor_inertia is already reflected, η² I_axial, in {unit}; give "
-                "motor_axial_inertia and motor_gear_ratio if it is known on the rotor's side"
-            ),
+        yield "motor inertia", (
+            f"the motor inertia of joint '{joint.name:.200}' is {motor.inertia:.4g} {unit}, more than {REFLECTED:g} "
+            f"times that of all links together: motor_inertia is already reflected, η² I_axial, in {unit}; give "
+            "motor_axial_inertia and motor_gear_ratio if it is known on the rotor's side"
         )
