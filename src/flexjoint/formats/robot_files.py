@@ -14,6 +14,9 @@ Drives: each docstring in `drives/` shows the table of its kind, and each in `sp
 spring = {kind = "cubic", stiffness = 900, cubic = 4e4} in place of stiffness.  A joint of variable stiffness has two
 motors, motor_1 = {inertia = 3.2} and motor_2.
 
+Limits: limits = {lower = -2.9, upper = 2.9, velocity = 2.2} of a link (also effort, acceleration, jerk), motor_limits =
+{torque = 87, speed = 2.6} (also rms_torque, power) and spring_limits = {torque = 100, deflection = 0.05} of a drive.
+
 Rotors: the complete model needs motor_gear_ratio.  motor_axial_inertia, of the rotor itself, may stand in place of
 motor_inertia.  motor_mass, motor_transverse_inertia, motor_position, motor_axis and motor_carrier describe a rotor that
 differs from the defaults; position and axis are in the frame of its carrier, with DH conventions in its DH frame.

@@ -30,7 +30,7 @@ def test_the_lesser_of_motor_and_joint_bounds_the_torque():
 
 
 def test_the_effort_of_a_joint_does_not_bound_a_pivot_that_slides():
-    lever = LeverDrive(1e4, 0.1, 0.01, 0.09, motor(), motor(torque=70.0))
+    lever = LeverDrive(1e4, 0.05, 0.01, 0.09, motor(), motor(torque=70.0))
     assert pendulum(lever, effort=40.0).motor_efforts == (40.0, 70.0)
 
 
