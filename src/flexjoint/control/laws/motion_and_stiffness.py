@@ -40,7 +40,7 @@ from ...dynamics.loads import Base, Wrenches
 from ...dynamics.requirements import drives_in_words, moderate_link_friction
 from ...robot import Joint, Robot
 from ...spatial import ca, total
-from ...types import Expression, FloatArray, Scalar, Stack
+from ...types import Expression, FloatArray, Jet, Scalar, Stack
 
 TRACKING = ("reference", "gains", "stiffness", "stiffness_gains")
 OPTIONS = {"integrals": 2, "integral_gains": 2, "limits": 1, "band": 2}
@@ -69,7 +69,7 @@ class Springs(NamedTuple):
     """At one joint: [τ_e, τ_e'] on the link, its [σ, σ'], how the torques of its motors grow with v_σ, whether both
     act on the link, and whether there is no spring, so that the controller holds the torque."""
 
-    tau_e: Sequence[Scalar]
+    tau_e: Jet
     sigma: Sequence[Scalar]
     gain: Sequence[Scalar] = ()
     share: bool = False
