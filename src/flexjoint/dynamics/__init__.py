@@ -45,6 +45,7 @@ from .energy import (
     gravity_energy as gravity_energy,
     kinetic_energy as kinetic_energy,
     spatial_momentum as spatial_momentum,
+    spring_energy as spring_energy,
 )
 from .forward import Accelerations as Accelerations, forward_dynamics as forward_dynamics
 from .inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate

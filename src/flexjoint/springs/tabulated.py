@@ -190,6 +190,45 @@ class TabulatedSpring(Spring):
         inside = ca.logic_and(phi >= self.deflections[0], phi <= self.deflections[-1])
         return ca.if_else(inside, a + t * (b + t * (c + t * d)), math.nan)
 
+    def energy(self, phi: Expression) -> Expression:
+        x, level, a, b, c, d = chosen(self.energy_pieces, phi, self.deflections)
+        t = phi - x
+        inside = ca.logic_and(phi >= self.deflections[0], phi <= self.deflections[-1])
+        return ca.if_else(inside, level + t * (a + t * (b / 2 + t * (c / 3 + t * (d / 4)))), math.nan)
+
+    @property
+    def energy_pieces(self) -> Pieces:
+        """The same cubics about the point of each piece that is nearest to rest, where `h` is the energy: no digits are
+        lost near rest."""
+        places, ends = [], self.deflections
+        levels: dict[int, Scalar] = {}
+        for k, (x, _, a, b, c, d) in enumerate(zip(*self.pieces)):
+            at = min(max(0.0, ends[k]), ends[k + 1])
+            t = at - x
+            torque = self.torques[k + 1] if at == ends[k + 1] else a + t * (b + t * (c + t * d))
+            places.append((at, torque, b + t * (2 * c + 3 * d * t), c + 3 * d * t, d))
+
+        def across(k: int) -> Scalar:
+            """Energy from the near to the far end of a piece."""
+            at, a, b, c, d = places[k]
+            t = (ends[k + 1] if at == ends[k] else ends[k]) - at
+            return t * (a + t * (b / 2 + t * (c / 3 + t * (d / 4))))
+
+        right = [k for k in range(len(places)) if ends[k] >= 0]
+        left = [k for k in reversed(range(len(places))) if ends[k + 1] <= 0]
+        middle = [k for k in range(len(places)) if ends[k] < 0 < ends[k + 1]]
+        for side, edge in ((right, 1), (left, 0)):
+            level: Scalar = 0.0
+            for k in middle:
+                _, a, b, c, d = places[k]
+                t = ends[k + edge]
+                level = t * (a + t * (b / 2 + t * (c / 3 + t * (d / 4))))
+            for k in side:
+                levels[k] = level
+                level = level + across(k)
+        at, a, b, c, d = (list(column) for column in zip(*places))
+        return Pieces(at, [levels.get(k, 0.0) for k in range(len(places))], a, b, c, d)
+
     def deflection(self, tau: Expression) -> Expression:
         x, h, a, b, c, d = chosen(self.pieces, tau, self.torques)
         t = towards_inflection(h, c, d, ca.if_else, ca.fabs)
