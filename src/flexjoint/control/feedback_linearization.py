@@ -2,9 +2,11 @@
 
     q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾),   k = 0 ... r − 1
 
-The law, with gains and reference, is one kernel (`linearizing_control`).  If the joints have different relative
-degrees, the controller needs integrators: of the torques of rigid joints, and of the torque rates of damped springs
-next to undamped ones.  Between samples the integrated derivative is constant.
+The law, with gains and reference, is one kernel (`linearizing_control`), for each set of sensors of [EJNEA sec. II-B]:
+link and motor encoders, link encoders and torque sensors, motor encoders and torque sensors.
+
+If the joints have different relative degrees, the controller needs integrators: of the torques of rigid joints, and of
+the torque rates of damped springs next to undamped ones.  Between samples the integrated derivative is constant.
 """
 
 from __future__ import annotations
@@ -16,10 +18,19 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ..algorithm.form import Call
 from ..checks import positive
-from ..dynamics.linearization import chain_length, held_torques, uncoupled_motors
+from ..dynamics.linearization import (
+    STATES,
+    chain_length,
+    held_torques,
+    known_state,
+    one_deflection,
+    uncoupled_motors,
+)
 from ..dynamics.links import torque_derivatives
 from ..dynamics.requirements import require
+from ..observers.base import Measurement
 from ..robot import Robot
 from ..spatial import sx
 from ..types import FloatArray, Signal, Stack
@@ -49,9 +60,14 @@ class FeedbackLinearization(Controller):
         gains: [K_0, ... K_(r−1)] as numbers (r,) or per joint (r, n), with r = `chain_length(robot)`:
             `gains_from_poles` of r poles.
         period: Sampling period, s; it must be below `sampling_period_limit`.
+        measured: The sensors that the law reads, with their rates:
+            "q theta" (default): encoders on both sides of the springs
+            "q tau_e": link encoders and joint torque sensors
+            "theta tau_e": motor encoders and joint torque sensors, as on iiwa and Franka
 
     Raises:
-        InputError: A joint has two motors, rotors couple to other links, or the gains are not stable.
+        InputError: A joint has two motors, rotors couple to other links, the gains are not stable, or the torque of a
+            damped spring is measured, which does not tell its deflection.
 
     Example:
         >>> import numpy as np
@@ -70,6 +86,7 @@ class FeedbackLinearization(Controller):
     robot: Robot
     gains: FloatArray
     period: float
+    measured: str = "q theta"
     memory: ClassVar[int] = 2
     registration: ClassVar[Registration] = Registration(
         "feedback_linearization", "tracking, the springs compensated exactly"
@@ -77,7 +94,8 @@ class FeedbackLinearization(Controller):
 
     def __post_init__(self) -> None:
         robot = require_one_motor_per_joint(self)
-        require("FeedbackLinearization", robot, uncoupled_motors)
+        call = Call(robot, options={"measured": self.measured})
+        require("FeedbackLinearization", call, known_state, one_deflection, uncoupled_motors)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
 
@@ -90,6 +108,10 @@ class FeedbackLinearization(Controller):
     def order(self) -> int:
         return chain_length(self.robot)
 
+    @property
+    def torque_sensors(self) -> bool:  # type: ignore[override]
+        return "tau_e" in STATES[self.measured]
+
     def start(self, reference: Sequence[Any]) -> ControllerState:
         """The state on a reference [q_d, q_d', ...]: the torques that this motion takes."""
         motion = self.stack(reference)
@@ -98,9 +120,10 @@ class FeedbackLinearization(Controller):
         tau = torque_derivatives(self.robot, *motion, order=self.order - 2)
         return ControllerState(*self._integrated([*tau, np.zeros_like(tau[0])]))
 
-    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement) -> LawResult:
         tracking = {"reference": reference, "gains": gains}
-        tau, top = linearizing_control.function(self.robot, *measurement, *state, tracking=tracking)
+        sensed = [getattr(measurement, name) for name in STATES[self.measured]]
+        tau, top = linearizing_control.function(self.robot, *sensed, *state, tracking=tracking, measured=self.measured)
         h, (tau_e, tau_e_v) = self.period, state
         rates = [tau_e_v, top] if self.order == 4 else [top, 0 * top]
         ahead = (tau_e + h * rates[0] + h * h / 2 * rates[1], tau_e_v + h * rates[1])

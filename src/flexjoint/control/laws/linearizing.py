@@ -8,9 +8,21 @@ extension).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...algorithm.algorithm import algorithm
-from ...algorithm.form import Call
-from ...dynamics.linearization import LinearizingTorque, chain_length, from_positions, uncoupled_motors
+from ...algorithm.form import Call, Form
+from ...algorithm.signals import SIGNALS
+from ...dynamics.linearization import (
+    STATES,
+    LinearizingTorque,
+    chain_length,
+    from_measured,
+    known_state,
+    one_deflection,
+    uncoupled_motors,
+)
 from ...dynamics.loads import Base, Wrenches
 from ...dynamics.requirements import constant_stiffness, moderate_link_friction
 from ...robot import Robot
@@ -30,10 +42,20 @@ def tracking_for_chains(call: Call) -> str | None:
     return None
 
 
+def sensed_form(robot: Robot, options: Mapping[str, Any]) -> Form:
+    """The state by what is measured, then what the controller integrates."""
+    if options["measured"] not in ("q tau_e", "theta tau_e"):
+        return Form((*STATES["q theta"], "tau_e", "tau_e_v"), LinearizingTorque)
+    signals = {"held": SIGNALS["tau_e"], "held_v": SIGNALS["tau_e_v"]}
+    return Form((*STATES[options["measured"]], *signals), LinearizingTorque, signals)
+
+
 @algorithm(
-    LinearizingTorque,
+    sensed_form,
     requires=(
         constant_stiffness("motion_and_stiffness_control"),
+        known_state,
+        one_deflection,
         uncoupled_motors,
         tracking_for_chains,
         moderate_link_friction,
@@ -49,6 +71,7 @@ def linearizing_control(
     tau_e_v: Expression,
     *,
     tracking: dict[str, Stack] | None = None,
+    measured: str = "q theta",
     wrenches: Wrenches = None,
     base: Base = None,
 ) -> LinearizingTorque:
@@ -58,16 +81,20 @@ def linearizing_control(
         q, v: Position and velocity of the links, (..., n).
         theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
         tau_e, tau_e_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of
-            damped springs beside undamped ones; other entries are ignored.
+            damped springs beside undamped ones; other entries are ignored.  Where torques are measured, these two are
+            called held and held_v.
         tracking: {"reference": [q_d, q_d', ...], "gains": [K₀, K₁, ...]}, each array (..., n).  There are as many gains
             as integrators in a chain, and one array more of the reference.
+        measured: What the first four arrays are, as in `feedback_linearization`: "q theta" (default), "q tau_e" or
+            "theta tau_e"; measured torques are ignored at rigid joints.
         wrenches, base: As in `torque_derivatives`.
 
     Returns:
         LinearizingTorque(tau, tau_e_top); the second is the derivative of the state that the controller integrates.
 
     Raises:
-        InputError: For joints of variable stiffness, and in the complete model of rotors.
+        InputError: For joints of variable stiffness, in the complete model of rotors, and for damped springs whose
+            torque is measured.
     """
     goal, length = dict(tracking or {}), chain_length(robot)
 
@@ -76,4 +103,5 @@ def linearizing_control(
         feedback = zip(goal["gains"], goal["reference"], motion)
         return goal["reference"][length] + total(K * (d - x) for K, d, x in feedback)
 
-    return from_positions(robot, q, v, theta, theta_v, tau_e, tau_e_v, command, wrenches, base)
+    state, held = [q, v, theta, theta_v], [tau_e, tau_e_v]
+    return from_measured(robot, measured, state, held, command, wrenches, base)
