@@ -73,7 +73,7 @@ class Plant:
         return of_joints(self.robot, transmitted(self.robot, *state)[1], tau)
 
     def measurement(self, state: JointState, tau: Expression) -> Measurement:
-        """What perfect sensors measure under the motor torques tau; torque rates are 0 where `determined_rates` is not."""
+        """What perfect sensors measure under motor torques tau; torque rates are 0 where the state does not tell."""
         return Measurement(*state, self.torques_on_links(state, tau), transmitted_rates(self.robot, *state))
 
     def seen(self, controller: Controller, state: JointState) -> JointState | Measurement:
