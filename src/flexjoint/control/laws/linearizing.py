@@ -13,7 +13,6 @@ from typing import Any
 
 from ...algorithm.algorithm import algorithm
 from ...algorithm.form import Call, Form
-from ...algorithm.signals import SIGNALS
 from ...dynamics.linearization import (
     STATES,
     LinearizingTorque,
@@ -44,10 +43,8 @@ def tracking_for_chains(call: Call) -> str | None:
 
 def sensed_form(robot: Robot, options: Mapping[str, Any]) -> Form:
     """The state by what is measured, then what the controller integrates."""
-    if options["measured"] not in ("q tau_e", "theta tau_e"):
-        return Form((*STATES["q theta"], "tau_e", "tau_e_v"), LinearizingTorque)
-    signals = {"held": SIGNALS["tau_e"], "held_v": SIGNALS["tau_e_v"]}
-    return Form((*STATES[options["measured"]], *signals), LinearizingTorque, signals)
+    state = STATES.get(options["measured"], STATES["q theta"])
+    return Form((*state, "held", "held_v"), LinearizingTorque)
 
 
 @algorithm(
@@ -69,6 +66,8 @@ def linearizing_control(
     theta_v: Expression,
     tau_e: Expression,
     tau_e_v: Expression,
+    held: Expression,
+    held_v: Expression,
     *,
     tracking: dict[str, Stack] | None = None,
     measured: str = "q theta",
@@ -77,16 +76,18 @@ def linearizing_control(
 ) -> LinearizingTorque:
     """Motor torque that makes every joint a chain of `chain_length(robot)` integrators that tracks a reference.
 
+    Called with the four state arrays that `measured` names, then held and held_v.
+
     Args:
         q, v: Position and velocity of the links, (..., n).
         theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
-        tau_e, tau_e_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of
-            damped springs beside undamped ones; other entries are ignored.  Where torques are measured, these two are
-            called held and held_v.
+        tau_e, tau_e_v: Torque on the links and its rate, (..., n); ignored at rigid joints.
+        held, held_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of damped
+            springs beside undamped ones; other entries are ignored.
         tracking: {"reference": [q_d, q_d', ...], "gains": [K₀, K₁, ...]}, each array (..., n).  There are as many gains
             as integrators in a chain, and one array more of the reference.
         measured: What the first four arrays are, as in `feedback_linearization`: "q theta" (default), "q tau_e" or
-            "theta tau_e"; measured torques are ignored at rigid joints.
+            "theta tau_e".
         wrenches, base: As in `torque_derivatives`.
 
     Returns:
@@ -103,5 +104,6 @@ def linearizing_control(
         feedback = zip(goal["gains"], goal["reference"], motion)
         return goal["reference"][length] + total(K * (d - x) for K, d, x in feedback)
 
-    state, held = [q, v, theta, theta_v], [tau_e, tau_e_v]
-    return from_measured(robot, measured, state, held, command, wrenches, base)
+    arrays = {"q": q, "v": v, "theta": theta, "theta_v": theta_v, "tau_e": tau_e, "tau_e_v": tau_e_v}
+    state = [arrays[name] for name in STATES[measured]]
+    return from_measured(robot, measured, state, [held, held_v], command, wrenches, base)
