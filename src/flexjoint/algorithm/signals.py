@@ -23,6 +23,7 @@ class Signal(NamedTuple):
 SIZES: dict[str, Callable[[Robot], int]] = {
     "n": lambda robot: robot.n,  # moving joints
     "links": lambda robot: len(robot.links),
+    "spatial": lambda robot: 6 * robot.n,  # stacked spatial vectors of the bodies
     "motors": lambda robot: robot.motor_count,  # first motor of each moving joint, then the second motors
     "coordinates": lambda robot: robot.n + len(robot.motors_behind_springs),  # (q, θ): links, motors behind springs
 }

@@ -84,3 +84,8 @@ from .recursion.regressor import (
     regressor as regressor,
     standard_parameters as standard_parameters,
 )
+from .spatial_operators import (
+    SpatialOperators as SpatialOperators,
+    spatial_cross as spatial_cross,
+    spatial_operators as spatial_operators,
+)
