@@ -11,9 +11,9 @@ operator and Δ = H q',
     S(q) = Hᵀ Φᵀ H_r I          C_rotor = Hᵀ Φᵀ Ω̃ H_r I θ'        C_carrier = −I H_rᵀ Φ Δ̃ V       (29), (30), (33)
 
 where ° is the derivative of components and Ω = (ω, 0).  In print the accents of (13), (14), (17) and (23) are mixed,
-and I stands at the right of vectors in (32) and (33).  Three things differ from the paper: a body may hang on any other, so E
-has its blocks at (body, parent); a joint may slide, H = (turn z, slide z); and θ is after the reduction, so our I holds
-η I_axial, that of the paper I_axial.
+and I stands at the right of vectors in (32) and (33).  Three things differ from the paper: a body may hang on any
+other, so E has its blocks at (body, parent); a joint may slide, H = (turn z, slide z); and θ is after the reduction,
+so our I holds η I_axial, that of the paper I_axial.
 """
 
 from __future__ import annotations
