@@ -1,12 +1,16 @@
-# Two commands: `make demo` and `make test`. Both create .venv and install what they need.
+# `make demo`, `make papers` and `make test` create .venv and install what they need.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-asan test-long bench lint clean
+.PHONY: demo papers test test-asan test-long bench lint clean
 
 demo: $(VENV)/.installed
 	$(BIN)/flexjoint reproduce 000 --output out
+
+# All five papers, one folder each; open out/000/report.html and so on.
+papers: $(VENV)/.installed
+	for paper in 000 001 002 003 004; do $(BIN)/flexjoint reproduce $$paper --output out/$$paper || exit 1; done
 
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n 2

@@ -28,7 +28,8 @@ def reproduce(
 ) -> CommandResult:
     """Reproduce the figures and claims of a paper.
 
-    The folder has the figures, and tables of published and computed values as CSV and Markdown.
+    The folder gets report.html, one page with figures, published and computed values and what was chosen; the same
+    as report.md; figures as PNG and tables as CSV.
     """
     from ..reproduce import reproduce as computed
 
@@ -49,6 +50,9 @@ def reproduce(
         "paper": paper,
         "title": report.title,
         "tables": [{"name": x.name, "headings": x.headings, "rows": x.rows} for x in report.grids],
+        "figures": [{"file": x.path.name, "number": x.number, "caption": x.caption} for x in report.figures],
+        "choices": report.choices,
         "notes": report.notes,
     }
-    return CommandResult([*tables, *(f"- {note}" for note in report.notes)], data, files)
+    lists = [line for title, texts in report.lists.items() for line in (f"{title}:", *(f"- {x}" for x in texts))]
+    return CommandResult([*tables, *lists], data, files)

@@ -29,7 +29,6 @@ __all__ = [
     "require",
     "rigid_joints",
     "spong_rotors",
-    "springs_at_every_joint",
     "stateless_springs",
     "stiffness_given",
     "undamped_springs",
@@ -59,17 +58,6 @@ def rigid_joints(call: Call) -> str | None:
     return (
         f"joint '{joint.name}' is elastic, the law is for rigid ones; use robot.rigid() for stiff joints, or "
         "robot.without_drives() if the result shall be the torque of the springs"
-    )
-
-
-def springs_at_every_joint(call: Call) -> str | None:
-    """A spring between motor and link of every joint."""
-    joint = first(call.robot, [not x for x in call.robot.compliant])
-    if joint is None:
-        return None
-    return (
-        f"joint '{joint.name}' is rigid and answers its motor after two derivatives, the others after four; give it an "
-        "ElasticDrive or an AntagonisticDrive"
     )
 
 

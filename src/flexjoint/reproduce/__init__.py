@@ -1,7 +1,7 @@
 """Reproduction of papers: figures, and published against computed values.
 
 There is one module per paper, `paper_000.py` and so on.  Its function `run(folder, say)` writes the figures and returns
-a Report.  A new module is found by its name.
+a Report, which becomes `report.md` and `report.html`.  A new module is found by its name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from ..errors import InputError
-from .report import Report as Report, write_report
+from .report import PaperFigure as PaperFigure, Report as Report, write_report
 
 PAPER = re.compile(r"paper_(\d+)")
 PAPERS = {found[1]: found[0] for x in iter_modules(__path__) if (found := PAPER.fullmatch(x.name))}  # modules by number
@@ -42,4 +42,4 @@ def reproduce(paper: str, folder: str | os.PathLike[str], say: Callable[[str], A
         raise InputError(f"{place} is not a folder")
     place.mkdir(parents=True, exist_ok=True)
     report = import_module(f".{PAPERS[paper]}", __package__).run(place, say)
-    return report._replace(files=(*report.files, *write_report(report, place)))
+    return report._replace(files=(*(x.path for x in report.figures), *write_report(report, place)))

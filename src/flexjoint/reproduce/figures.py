@@ -1,4 +1,4 @@
-"""Figures in the form of the papers: one or several axes side by side, with the legend beside them."""
+"""Figures in the form of the papers: one or several axes side by side, the legend beside them, and a caption."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..atomic import replacing
+from .report import PaperFigure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,21 +35,31 @@ def new_figures(count: int, width: float = 7.0, height: float = 4.0) -> tuple[Fi
     return figure, axes
 
 
-def saved(figure: Figure, path: Path) -> Path:
-    """The path, after writing the figure there with its legend."""
+def saved(figure: Figure, path: Path, caption: str, number: str = "") -> PaperFigure:
+    """Write a figure with its legend.
+
+    Args:
+        path: PNG file.
+        caption: What is drawn and what to see.
+        number: Of the figure in the paper, such as "Fig. 3"; by default the paper has no such figure.
+
+    Returns:
+        The entry of the report.
+    """
     if any(axis.get_legend_handles_labels()[0] for axis in figure.axes):
         figure.legend(loc="outside right center", frameon=False)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=150)
-    return path
+    return PaperFigure(path, number, caption)
 
 
 def joint_curves(
-    path: Path, title: str, unit: str, t: np.ndarray, curves: np.ndarray, styles: list[tuple[str, str]]
-) -> Path:
+    path: Path, number: str, title: str, unit: str, t: np.ndarray, curves: np.ndarray, styles: list[tuple[str, str]],
+    caption: str,
+) -> PaperFigure:  # fmt: skip
     """Write a figure with one curve (m,) per joint over time; `styles` has colour and line style per joint."""
     figure, axis = new_figure()
     for i, (colour, dashes) in enumerate(styles):
         axis.plot(t, curves[:, i], dashes, color=colour, label=f"joint {i + 1}")
-    axis.set(title=title, xlabel="time, s", ylabel=unit, xlim=(t[0], t[-1]))
-    return saved(figure, path)
+    axis.set(title=f"{number}. {title}", xlabel="time, s", ylabel=unit, xlim=(t[0], t[-1]))
+    return saved(figure, path, caption, number)

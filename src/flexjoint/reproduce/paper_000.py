@@ -30,7 +30,7 @@ from ..types import Expression
 from .elastic_cost import cost_claims, growth_figure, measured, time_claims
 from .figures import BLUE, GREEN, RED, YELLOW, joint_curves, new_figure, saved
 from .operation_counts import Growth, counts
-from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
+from .report import AS_SAID, NOT_SO, Claim, Grid, PaperFigure, Report, claim_grid
 
 DURATION = 4.0  # s
 PERIOD = 0.01  # s
@@ -66,8 +66,8 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     say("times")
     seconds = measured(robot, motion(table.t))
     say("figures")
-    files = [*motion_figures(folder, table, velocity), differences_figure(folder, shown, family, extremes)]
-    files.append(growth_figure(folder, chains, growth))
+    figures = [*motion_figures(folder, table, velocity), differences_figure(folder, shown, family, extremes)]
+    figures.append(growth_figure(folder, chains, growth))
     claims = [
         *motion_claims(velocity, shown, family, other, extremes),
         symbolic_claim(gap),
@@ -75,14 +75,16 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
         *cost_claims(lwr, chains[7], growth),
     ]
     grids = (claim_grid(claims), joint_grid(shown, family, extremes))
-    return Report("Paper 000, section V: KUKA LWR with elastic joints", grids, NOTES, tuple(files))
+    return Report("Paper 000, section V: KUKA LWR with elastic joints", grids, tuple(figures), NOTES, CHOICES)
 
 
-NOTES = (
+CHOICES = (
     "The paper does not print the end points of its motion nor the speed of each joint: figures 1 to 5 show the same "
     "kind of motion, not the same curves. The one here was chosen such that the claims hold where they can.",
     "Table I is rounded, its inertia rows are mislabelled, and in the centres of mass of links 1 and 5 a minus sign "
     "was probably lost; random motions were computed for both readings.",
+)
+NOTES = (
     "τ − τ_rigid = B K⁻¹ τ_e'' (11), and τ_e'' is small where little inertia lies behind a joint, while the peak "
     "torque there is mostly B q''. So Table I does not give 2 to 5 % at every joint: at joint 7 no motion of this kind "
     "comes near, at joints 5 and 6 only some of those in which joint 1 differs by far more.",
@@ -274,25 +276,30 @@ def symbolic_claim(gap: Gap) -> Claim:
 # Figures ---------------------------------------------------------------------------------------------------------
 
 
-def motion_figures(folder: Path, table: MotorTable, velocity: np.ndarray) -> list[Path]:
+def motion_figures(folder: Path, table: MotorTable, velocity: np.ndarray) -> list[PaperFigure]:
     """Write figures 1 to 5, with the line styles of the paper."""
     assert table.tau_rigid is not None
     shown = [
-        ("figure_1_positions", "Fig. 1. Joint positions", "q, °", np.rad2deg(table.q)),
-        ("figure_2_velocities", "Fig. 2. Joint velocities", "q', °/s", np.rad2deg(velocity)),
-        ("figure_3_deflections", "Fig. 3. Joint deflections", "θ − q, °", np.rad2deg(table.deflection)),
-        ("figure_4_torques", "Fig. 4. Motor torques", "τ, Nm", table.tau),
+        ("positions", "Joint positions", "q, °", np.rad2deg(table.q), "Polynomials of degree 7, rest to rest in 4 s."),
+        ("velocities", "Joint velocities", "q', °/s", np.rad2deg(velocity), "All joints peak at 2 s."),
         (
-            "figure_5_differences",
-            "Fig. 5. Motor torques, elastic − rigid joints",
-            "τ − τ$_\\mathrm{rigid}$, Nm",
-            table.tau - table.tau_rigid,
+            "deflections", "Joint deflections", "θ − q, °", np.rad2deg(table.deflection),
+            "The springs of joints 2 and 4, which carry the arm, deflect most: the load sets the deflection.",
         ),
+        ("torques", "Motor torques", "τ, Nm", table.tau, "Torques that move links and motors along figures 1 and 3."),
+        (
+            "differences", "Motor torques, elastic − rigid joints", "τ − τ$_\\mathrm{rigid}$, Nm",
+            table.tau - table.tau_rigid,
+            "B K⁻¹ τ_e'': what a rigid model leaves out. It is largest where the load torque curves most.",
+        ),
+    ]  # fmt: skip
+    return [
+        joint_curves(folder / f"figure_{k}_{name}.png", f"Fig. {k}", title, unit, table.t, y, STYLES, caption)
+        for k, (name, title, unit, y, caption) in enumerate(shown, start=1)
     ]
-    return [joint_curves(folder / f"{name}.png", title, unit, table.t, y, STYLES) for name, title, unit, y in shown]
 
 
-def differences_figure(folder: Path, shown: Peaks, family: Peaks, extremes: np.ndarray) -> Path:
+def differences_figure(folder: Path, shown: Peaks, family: Peaks, extremes: np.ndarray) -> PaperFigure:
     """Figure of the ratio that the paper gives as 2 to 5 %, per joint."""
     joints = np.arange(1, shown.difference.size + 1)
     low, middle, high = np.quantile(family.difference, QUANTILES, axis=0)
@@ -305,4 +312,8 @@ def differences_figure(folder: Path, shown: Peaks, family: Peaks, extremes: np.n
     axis.set(title="Largest |elastic − rigid|, of the peak torque", xlabel="joint", ylabel="%", yscale="log")
     axis.set_xticks(joints)
     axis.yaxis.set_major_formatter("{x:g}")
-    return saved(figure, folder / "differences_by_joint.png")
+    caption = (
+        "Largest difference of motor torque between elastic and rigid joints, per joint. The band is the paper's "
+        "claim; no motion of this kind brings joint 7 there."
+    )
+    return saved(figure, folder / "differences_by_joint.png", caption)

@@ -53,26 +53,29 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     say("operations of chains of different lengths")
     counts = {n: counted(inverse_dynamics, general_arm(n)) for n in SIZES}
     say("figures")
-    files = [
+    figures = (
         torques_figure(folder, robot, comparison, motion),
         *(difference_figure(folder, robot, comparison, model) for model in READINGS),
         pattern_figure(folder, pattern),
         growth_figure(folder, comparison),
         derivatives_figure(folder, derivatives),
-    ]
+    )
     claims = [
         *structure_claims(pattern, orders, general, derivatives),
         *motion_claims(comparison, motion, gap),
         cost_claim(counts, counted(inverse_dynamics, robot)),
     ]
     grids = (claim_grid(claims), difference_grid(comparison), order_grid(robot, orders))
-    return Report("Paper 001, section VI: an arm like the DLR LBR 2", grids, NOTES, tuple(files))
+    return Report("Paper 001, section VI: an arm like the DLR LBR 2", grids, figures, NOTES, CHOICES)
 
 
-NOTES = (
+CHOICES = (
     "The paper prints neither masses, inertias, rotors nor reductions of the LBR 2, and its figures have no numbers in "
     "the text: figures 4 and 5 show the same motion of a similar arm, not the same curves.",
     "The filter is described by its order alone; equal poles and the remainder of 1/1000 at 2.5 s are chosen here.",
+    "Which model the paper calls rigid: figure 5 is drawn for three readings.",
+)
+NOTES = (
     "12 differentiations are what follows if one zero of S, that of joints 6 and 7, saves two. But link equation 6 "
     "still contains θ' of motor 7 through C_rotor, so that this zero alone would leave 13; and all of the first "
     "off-diagonal is zero, which leaves 8: each equation contains θ'' of the second motor beyond it at the earliest.",

@@ -11,6 +11,7 @@ from ..analysis.rotor_models import RotorComparison
 from ..robot import Robot
 from ..trajectory import Trajectory
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
+from .report import PaperFigure
 from .rotor_couplings import Derivatives, Pattern
 
 if TYPE_CHECKING:
@@ -30,13 +31,13 @@ def shaft_axis(robot: Robot, t: np.ndarray, title: str) -> tuple[Figure, Axes]:
     """A figure for motor torques over time: at the shaft on the left axis, after the reduction on the right axis."""
     figure, axis = new_figure(7.5, 4.2)
     eta = robot.gear_ratios[0]  # the same at all joints
-    axis.set(title=title, xlabel="time, s", ylabel="at the motor shaft, Nm", xlim=(t[0], t[-1]))
+    axis.set(title=title, xlabel="time, s", ylabel="τ/η, at the motor shaft, Nm", xlim=(t[0], t[-1]))
     right = axis.secondary_yaxis("right", functions=(lambda x: x * eta, lambda x: x / eta))
-    right.set_ylabel("after the reduction, Nm")
+    right.set_ylabel("τ, after the reduction, Nm")
     return figure, axis
 
 
-def torques_figure(folder: Path, robot: Robot, comparison: RotorComparison, motion: Trajectory) -> Path:
+def torques_figure(folder: Path, robot: Robot, comparison: RotorComparison, motion: Trajectory) -> PaperFigure:
     """Figure 4."""
     figure, axis = shaft_axis(robot, comparison.t, "Fig. 4. Motor torques, elastic joints, complete model")
     shaft = comparison.torques["complete"] / robot.gear_ratios
@@ -46,19 +47,21 @@ def torques_figure(folder: Path, robot: Robot, comparison: RotorComparison, moti
     inset.plot(comparison.t, motion(comparison.t, 0)[0, :, 0], color="black")
     inset.set(xlim=(0.0, comparison.t[-1]), ylabel="q$_i$, rad")
     inset.grid(alpha=0.3)
-    return saved(figure, folder / "figure_4_torques.png")
+    caption = "Shaft torques of the first three motors, complete model; the inset shows the motion of every joint."
+    return saved(figure, folder / "figure_4_torques.png", caption, "Fig. 4")
 
 
-def difference_figure(folder: Path, robot: Robot, comparison: RotorComparison, model: str) -> Path:
+def difference_figure(folder: Path, robot: Robot, comparison: RotorComparison, model: str) -> PaperFigure:
     """Figure 5, for one reading of the rigid model."""
     figure, axis = shaft_axis(robot, comparison.t, f"Fig. 5. Elastic − rigid model ({READINGS[model]})")
     shaft = -comparison.errors[model] / robot.gear_ratios
     for i, colour in zip(range(SHOWN), COLOURS):
         axis.plot(comparison.t, shaft[:, i], color=colour, label=f"τ$_{i + 1}$")
-    return saved(figure, folder / f"figure_5_{model.replace(' ', '_')}.png")
+    caption = f"Difference of the shaft torques to a rigid model: {READINGS[model]}. Note the scale of the axis."
+    return saved(figure, folder / f"figure_5_{model.replace(' ', '_')}.png", caption, "Fig. 5")
 
 
-def pattern_figure(folder: Path, pattern: Pattern) -> Path:
+def pattern_figure(folder: Path, pattern: Pattern) -> PaperFigure:
     """Figure of the elements of S, largest over random postures."""
     n = len(pattern.largest)
     figure, axis = new_figure(5.5, 4.5)
@@ -72,29 +75,39 @@ def pattern_figure(folder: Path, pattern: Pattern) -> Path:
     axis.set(title="S(q): zeros and sizes", xlabel="motor j", ylabel="link equation i")
     axis.set_xticks(range(n), names)
     axis.set_yticks(range(n), names)
-    return saved(figure, folder / "coupling.png")
+    caption = (
+        "Largest elements of S over random postures; 0 marks elements that are zero by structure. The first "
+        "off-diagonal is empty, so 8 differentiations are enough."
+    )
+    return saved(figure, folder / "coupling.png", caption)
 
 
-def growth_figure(folder: Path, comparison: RotorComparison) -> Path:
+def growth_figure(folder: Path, comparison: RotorComparison) -> PaperFigure:
     """Figure of the largest difference of any joint, relative to its peak torque, over the speed."""
-    figure, axis = new_figure()
-    colours = (BLUE, GREEN, YELLOW, RED)
-    for model, colour in zip((*READINGS, "Spong"), colours):
+    figure, axis = new_figure(8.5, 4.0)
+    styles = ((BLUE, "o-", 5), (GREEN, "s-", 2.5), (YELLOW, "o-", 2), (RED, "^:", 2))  # curves lie on each other
+    for model, (colour, style, width) in zip((*READINGS, "Spong"), styles):
         worst = (comparison.growth[model] / comparison.peaks).max(axis=1)
         label = READINGS.get(model, "Spong's model, elastic")
-        axis.plot(comparison.speeds, 100 * worst, "o--" if model == "Spong" else "o-", color=colour, label=label)
-    axis.set(xscale="log", yscale="log", xlabel="speed factor", ylabel="% of the peak torque")
+        axis.plot(comparison.speeds, 100 * worst, style, color=colour, lw=width, ms=6, label=label)
+    axis.set(xscale="log", yscale="log", xlabel="speed factor", ylabel="largest |Δτ|, % of the peak torque")
     axis.set(title="Largest difference to the complete elastic model")
     axis.set_xticks(comparison.speeds)
     axis.xaxis.set_major_formatter("{x:g}")
     axis.yaxis.set_major_formatter("{x:g}")
     axis.xaxis.minorticks_off()
-    return saved(figure, folder / "growth_with_speed.png")
+    caption = (
+        "Largest difference of any joint to the complete elastic model. Rigid joints cost more the faster the arm "
+        "moves; the couplings that Spong's model leaves out cost the same share at every speed."
+    )
+    return saved(figure, folder / "growth_with_speed.png", caption)
 
 
-def derivatives_figure(folder: Path, derivatives: Derivatives) -> Path:
+def derivatives_figure(folder: Path, derivatives: Derivatives) -> PaperFigure:
     """Figure of the torque error without high derivatives of q."""
     figure, axis = new_figure(6.0, 3.6)
     axis.semilogy(list(derivatives.without), list(derivatives.without.values()), "o-", color=BLUE)
-    axis.set(title="Torque error if derivatives of q beyond k are zero", xlabel="k", ylabel="of the peak torque")
-    return saved(figure, folder / "derivatives.png")
+    axis.set(title="Torque error if derivatives of q beyond k are zero")
+    axis.set(xlabel="k", ylabel="largest |Δτ|, of the peak torque")
+    caption = "The model needs q to order 10, but along this motion the high derivatives hardly matter."
+    return saved(figure, folder / "derivatives.png", caption)

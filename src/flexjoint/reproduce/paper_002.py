@@ -21,7 +21,7 @@ from ..formats import load
 from ..robot import Robot
 from ..trajectory import RestToRest, Trajectory
 from .figures import BLACK, BLUE, RED, new_figures, saved
-from .report import AS_SAID, Claim, Grid, Report, claim_grid
+from .report import AS_SAID, Claim, Grid, PaperFigure, Report, claim_grid
 from .stiffness_cost import cost_claims
 
 DURATION = 4.0  # s
@@ -48,7 +48,7 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     say("operations and times")
     costs = cost_claims(robot)
     say("figures")
-    files = figures(folder, tests)
+    drawn = figures(folder, tests)
     claims = [
         *stiffness_claims(robot, tests["ramp"]),
         *comparison_claims(tests, family),
@@ -57,12 +57,14 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
         *costs,
     ]
     grids = (claim_grid(claims), energy_grid(tests))
-    return Report("Paper 002, section V: 3R arm with variable stiffness", grids, NOTES, tuple(files))
+    return Report("Paper 002, section V: 3R arm with variable stiffness", grids, tuple(drawn), NOTES, CHOICES)
 
 
-NOTES = (
+CHOICES = (
     "The paper does not print the end points of its motion: figures 1 to 4 show the same kind of motion, not the same "
     "curves.",
+)
+NOTES = (
     "A stiffness of degree 3 starts and stops with σ'' = ±6 (σ_max − σ_min)/T², and σ'' enters the motor torques (22): "
     "where the paper says that values of the ramp coincide with those of constant stiffness, they are near. With "
     "degree 5, σ'' = 0 at both ends and they coincide.",
@@ -257,40 +259,47 @@ def ends_claims(tests: dict[str, Trial], smooth: Trial) -> list[Claim]:
 # Figures ----------------------------------------------------------------------------------------------------------
 
 
-def figures(folder: Path, tests: dict[str, Trial]) -> list[Path]:
+def figures(folder: Path, tests: dict[str, Trial]) -> list[PaperFigure]:
     """Write figures 1 to 4."""
     ramp = tests["ramp"]
     t, motors = ramp.t, ramp.motors
 
-    def panels(name: str, shown: list[tuple[str, str, np.ndarray]]) -> Path:
+    def panels(number: int, name: str, caption: str, shown: list[tuple[str, str, np.ndarray]]) -> PaperFigure:
         figure, axes = new_figures(len(shown))
         for axis, (title, unit, curves) in zip(axes, shown):
             joints = 1 if np.ptp(curves, axis=1).max() == 0 else curves.shape[1]
             for i, style in enumerate(STYLES[:joints]):
                 axis.plot(t, curves[:, i], label=f"joint {i + 1}" if axis is axes[0] else None, **style)
             axis.set(title=title, xlabel="time, s", ylabel=unit, xlim=(0.0, DURATION))
-        return saved(figure, folder / f"{name}.png")
+        return saved(figure, folder / f"figure_{number}_{name}.png", caption, f"Fig. {number}")
 
     reference = [
-        ("joint position", "degrees", np.rad2deg(ramp.q[0])),
-        ("stiffness of all joints", "Nm/rad", ramp.sigma[0]),
+        ("joint position", "q, °", np.rad2deg(ramp.q[0])),
+        ("stiffness of all joints", "σ, Nm/rad", ramp.sigma[0]),
     ]
     n = ramp.q.shape[-1]
-    torques = [("torque of motor 1", "Nm", motors.tau[:, :n]), ("torque of motor 2", "Nm", motors.tau[:, n:])]
+    torques = [("motor 1", "τ$_1$, Nm", motors.tau[:, :n]), ("motor 2", "τ$_2$, Nm", motors.tau[:, n:])]
     return [
-        panels("figure_1_reference", reference),
-        panels("figure_2_motor_torques", torques),
-        panels("figure_3_elastic_torque", [("total elastic torque", "Nm", motors.tau_e)]),
+        panels(1, "reference", "What is asked for: a motion of degree 7, a stiffness of degree 3.", reference),
+        panels(
+            2, "motor_torques",
+            "The two motors of a joint pull against each other; as the stiffness rises they do so harder.", torques,
+        ),
+        panels(
+            3, "elastic_torque", "Sum of both springs: the motion alone determines it, whatever the stiffness.",
+            [("total elastic torque", "τ$_e$, Nm", motors.tau_e)],
+        ),
         comparison(folder / "figure_4_constant_stiffness.png", tests),
-    ]
+    ]  # fmt: skip
 
 
-def comparison(path: Path, tests: dict[str, Trial]) -> Path:
+def comparison(path: Path, tests: dict[str, Trial]) -> PaperFigure:
     """Figure of the torques of joint 1 at both constant stiffnesses."""
     figure, axes = new_figures(2)
     for k, axis in enumerate(axes):
         for name, style in (("low", STYLES[0]), ("high", STYLES[1])):
             label = f"{TESTS[name][0]:g} Nm/rad" if k == 0 else None
             axis.plot(tests[name].t, tests[name].torques[:, k, 0], label=label, **style)
-        axis.set(title=f"joint 1, torque of motor {k + 1}", xlabel="time, s", ylabel="Nm", xlim=(0.0, DURATION))
-    return saved(figure, path)
+        axis.set(title=f"joint 1, motor {k + 1}", xlabel="time, s", ylabel=f"τ$_{k + 1}$, Nm", xlim=(0.0, DURATION))
+    caption = "The same motion at two constant stiffnesses: the stiffer joint costs far more torque."
+    return saved(figure, path, caption, "Fig. 4")

@@ -1,4 +1,7 @@
-"""Report of a reproduction: published against computed values, as tables in CSV and Markdown."""
+"""Report of a reproduction: published against computed values, figures, and what was chosen.
+
+It is written as Markdown (`report.md`), as one self-contained page (`report.html`), and each table as CSV.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from .. import html
 from ..atomic import replacing
 
 AS_SAID = "reproduced"  # verdict on a claim that holds
 NOT_SO = "not reproduced"  # verdict on a claim that does not
+CHOICES = "Chosen here, because the paper does not say"
+NOTES = "Notes"
 
 
 class Claim(NamedTuple):
@@ -48,6 +54,31 @@ class Grid(NamedTuple):
         """The headings and all rows."""
         return [self.headings, *self.rows]
 
+    @property
+    def title(self) -> str:
+        """The name as a heading: "ways_to_C" is "Ways to C"."""
+        words = self.name.replace("_", " ")
+        return words[:1].upper() + words[1:]
+
+
+class PaperFigure(NamedTuple):
+    """A figure of the report.
+
+    Args:
+        path: PNG file, in the folder of the report.
+        number: Of the figure in the paper, such as "Fig. 3"; "" if the paper has no such figure.
+        caption: One or two sentences: what is drawn and what to see.
+    """
+
+    path: Path
+    number: str
+    caption: str
+
+    @property
+    def text(self) -> str:
+        """Number and caption."""
+        return f"{self.number or 'Not in the paper'}. {self.caption}"
+
 
 class Report(NamedTuple):
     """Result of the reproduction of a paper.
@@ -55,14 +86,23 @@ class Report(NamedTuple):
     Args:
         title: Of the report.
         grids: Tables; the first has the claims.
-        notes: What cannot be reproduced, and why.
+        figures: In the order of the report; none by default.
+        notes: What cannot be reproduced, and why; none by default.
+        choices: What was chosen because the paper does not say; none by default.
         files: Files that were written.
     """
 
     title: str
     grids: tuple[Grid, ...]
-    notes: tuple[str, ...]
+    figures: tuple[PaperFigure, ...] = ()
+    notes: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
+
+    @property
+    def lists(self) -> dict[str, tuple[str, ...]]:
+        """Choices and notes below their headings, where there are any."""
+        return {title: texts for title, texts in ((CHOICES, self.choices), (NOTES, self.notes)) if texts}
 
 
 def claim_grid(claims: Sequence[Claim]) -> Grid:
@@ -71,8 +111,12 @@ def claim_grid(claims: Sequence[Claim]) -> Grid:
 
 
 def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write the tables as CSV and all of the report as Markdown; the files written."""
-    texts = {"report.md": markdown(report), **{f"{grid.name}.csv": csv_text(grid) for grid in report.grids}}
+    """Write the report as Markdown and as a page, and its tables as CSV; the files written."""
+    texts = {
+        "report.md": markdown(report),
+        "report.html": web_page(report),
+        **{f"{grid.name}.csv": csv_text(grid) for grid in report.grids},
+    }
     for name, text in texts.items():
         with replacing(folder / name) as file:
             file.write(text.encode())
@@ -87,10 +131,24 @@ def csv_text(grid: Grid) -> str:
 
 
 def markdown(report: Report) -> str:
-    """A report as Markdown."""
+    """A report as Markdown; figures are linked by the names of their files."""
     parts = [f"# {report.title}\n"]
     for grid in report.grids:
         rows = [grid.headings, ["---"] * len(grid.headings), *grid.rows]
-        parts.append("".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows))
-    parts.append("".join(f"- {note}\n" for note in report.notes))
+        cells = "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |\n" for row in rows)
+        parts.append(f"## {grid.title}\n\n{cells}")
+    if report.figures:
+        parts.append("## Figures\n")
+        parts += [f"![{x.path.stem}]({x.path.name})\n\n{x.text}\n" for x in report.figures]
+    parts += [f"## {title}\n\n" + "".join(f"- {x}\n" for x in texts) for title, texts in report.lists.items()]
     return "\n".join(parts)
+
+
+def web_page(report: Report) -> str:
+    """A report as one page; figures are part of it."""
+    claims, *others = report.grids
+    parts = [html.table(claims.rows, claims.headings)]
+    parts += [html.picture(x.path.read_bytes(), x.text) for x in report.figures]
+    parts += [html.section(grid.title, html.table(grid.rows, grid.headings)) for grid in others]
+    parts += [html.section(title, html.bullets(texts)) for title, texts in report.lists.items()]
+    return html.page(report.title, parts)

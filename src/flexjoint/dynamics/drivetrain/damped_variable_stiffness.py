@@ -8,7 +8,7 @@ The stiffness is given, so the deflections are functions of ψ and time, and so 
 spring whose law changes with time (`damped_spring.py`).  With G = ∂(ψ, σ)/∂φ = (1 c; b_1 b_2) and ∂T/∂φ = (a_1 a_2),
 
     G φ' = (ψ', σ'),     T' = k ψ' + (a_2 − c a_1) σ'/det G,     k = ∂T/∂ψ = det A/det G,
-    G φ'' = (ψ'', σ'' − φ'ᵀ ∂²σ/∂φ² φ'),     ψ'' = (τ_e' − T')/D.
+    G φ'' = (ψ'', σ'' − φ'ᵀ ∂²σ/∂φ² φ'),     ψ'' = (τ_e' − T')/D     (`commanded_motors`).
 
 k > 0 makes the filter forget: antagonistic springs have it wherever their slopes ζ_1 > ζ_2, levers everywhere.  Other
 deflections are refused.  Both deflections of a sample are found by Newton's method from those of the sample before.
@@ -30,7 +30,7 @@ from .damped_spring import Step, Transmission, step_from
 from .equilibrium import FOUND, checked, joined, operating_points
 from .motor_side import MotorSide
 from .transmission import second_motors
-from .variable_stiffness import both_sides
+from .variable_stiffness import commanded_motors
 
 FOLLOW = 8  # Newton steps from the deflections of the last sample
 
@@ -46,13 +46,6 @@ class Wanted(NamedTuple):
 def sum_of(drive: VariableStiffnessDrive, x: Sequence[Scalar]) -> Scalar:
     """ψ = φ_1 + c φ_2, what the dampers see; of rates likewise."""
     return x[0] + drive.c * x[1]
-
-
-def split(drive: VariableStiffnessDrive, point: OperatingPoint, psi: Scalar, sigma: Scalar) -> list[Scalar]:
-    """G⁻¹ (ψ, σ), of rates and accelerations."""
-    b = point.A[1]
-    by_det = 1 / (b[1] - drive.c * b[0])
-    return [by_det * (b[1] * psi - drive.c * sigma), by_det * (sigma - b[0] * psi)]
 
 
 def transmission(drive: VariableStiffnessDrive, point: OperatingPoint, sigma_v: Scalar) -> Transmission:
@@ -104,14 +97,11 @@ def damped_pairs(
 
 def damped_sides(drive: Any, point: OperatingPoint, rate: Scalar, q: Jet, tau_e: Jet, sigma: Jet) -> list[MotorSide]:
     """Both motors of a joint from its deflections and ψ'; refused where its filter would not forget."""
-    D = drive.damping
-    end = transmission(drive, point, sigma[1])
-    rate = ca.if_else(end.stiffness > 0, rate, math.nan)
-    phi_v = split(drive, point, rate, sigma[1])
-    acceleration = (tau_e[1] - end.stiffness * rate - end.drift) / D
-    phi_a = split(drive, point, acceleration, sigma[2] - point.bent(*phi_v)[1])
-    loaded = point._replace(tau_1=point.tau_1 + D * phi_v[0], tau_2=point.tau_2 + drive.c * D * phi_v[1])
-    return both_sides(drive, loaded, q, *([x, y, z] for x, y, z in zip(point[:2], phi_v, phi_a)))
+    b = point.A[1]
+    by_det = 1 / (b[1] - drive.c * b[0])
+    rate = ca.if_else(by_det * point.det > 0, rate, math.nan)
+    phi_v = [by_det * (b[1] * rate - drive.c * sigma[1]), by_det * (sigma[1] - b[0] * rate)]  # G φ' = (ψ', σ')
+    return commanded_motors(drive, point, q, phi_v, tau_e, sigma[2])
 
 
 def followed(
