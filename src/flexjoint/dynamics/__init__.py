@@ -46,6 +46,10 @@ from .energy import (
     kinetic_energy as kinetic_energy,
     spatial_momentum as spatial_momentum,
 )
+from .factorizations import (
+    coriolis_factorization as coriolis_factorization,
+    factorization_parameters as factorization_parameters,
+)
 from .forward import Accelerations as Accelerations, forward_dynamics as forward_dynamics
 from .inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate
 from .inverse import (
