@@ -29,7 +29,7 @@ from ..compiler.ir.trace import check_count, declared
 from ..compiler.pipeline import cached, trace
 from ..compiler.runtime.calling import COMPILER_STACK, AlgorithmBase, inherit_vectorcall, with_stack
 from ..compiler.runtime.kernel import Kernel, Result
-from ..errors import InputError
+from ..errors import InputError, listed as listed_names
 from ..progress import activity
 from ..robot import Robot
 from ..robot.parameters import Parameter, select, select_all, with_symbols
@@ -108,6 +108,7 @@ class Algorithm(AlgorithmBase):
                 raise InputError(f"{self.__name__}: out= is for arrays, not for symbolic expressions")
             given = zip(self._described(robot, structure), (*args, *leaves))
             return self._on_expressions(robot, structure, [expression(self.__name__, *pair) for pair in given])
+        self._check_numbers(robot)
         kernel = self.kernel(robot, structure)
         if not keywords:
             self._remember(robot, kernel)
@@ -139,6 +140,15 @@ class Algorithm(AlgorithmBase):
     def _check_robot(self, robot: Any) -> None:
         if not isinstance(robot, Robot):
             raise InputError(f"{self.__name__}: the first argument is the robot, not {type(robot).__name__}")
+
+    def _check_numbers(self, robot: Robot) -> None:
+        """Refuse arrays beside a robot with symbols."""
+        if robot.symbols:
+            paths = listed_names(robot.symbols, most=4)
+            raise InputError(
+                f"{self.__name__}: '{robot.name}' has symbols at {paths}: give SX, numbers as casadi.SX(x); for arrays "
+                f"compile the robot with its numbers, fj.compile({self.__name__}, robot, free=[paths])"
+            )
 
     def _in_order(
         self, robot: Robot, form: Form, args: tuple[Any, ...], keywords: Mapping[str, Any]
@@ -190,6 +200,7 @@ class Algorithm(AlgorithmBase):
     ) -> Structure:
         """The structure of calls with so many arrays; keyword arrays are given by the lengths of their stacks."""
         self._check_robot(robot)
+        self._check_numbers(robot)
         self._check_known(keywords)
         options = self._options(keywords)
         keyword_arrays = counted(self.__name__, keywords)

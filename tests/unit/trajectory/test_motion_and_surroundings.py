@@ -23,7 +23,7 @@ def test_columns():
 
 def test_smoothness_and_remedy():
     """A wrench needs two derivatives less than the motion, a base as many."""
-    assert fj.trajectory.MotionAndSurroundings(MOTION, [STEPS]).smoothness == STEPS.smoothness + 2
+    assert fj.trajectory.MotionAndSurroundings(PUSH, [STEPS]).smoothness == STEPS.smoothness + 2
     rough = fj.trajectory.MotionAndSurroundings(MOTION, base=STEPS)
     with pytest.raises(fj.InputError, match="not smooth enough.*base: "):
         fj.trajectory.require_smoothness(rough, 4)
