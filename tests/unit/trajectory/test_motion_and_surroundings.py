@@ -25,7 +25,7 @@ def test_smoothness_and_remedy():
     """A wrench needs two derivatives less than the motion, a base as many."""
     assert fj.trajectory.MotionAndSurroundings(PUSH, [STEPS]).smoothness == STEPS.smoothness + 2
     rough = fj.trajectory.MotionAndSurroundings(MOTION, base=STEPS)
-    with pytest.raises(fj.InputError, match="not smooth enough.*base: "):
+    with pytest.raises(fj.InputError, match=r"not smooth enough.*base: "):
         fj.trajectory.require_smoothness(rough, 4)
 
 
