@@ -30,14 +30,16 @@ from ..dynamics.linearization import (
     uncoupled_motors,
 )
 from ..dynamics.links import torque_derivatives
+from ..dynamics.loads import Base, Wrenches
 from ..dynamics.requirements import require
 from ..observers.base import Measurement
 from ..robot import Robot
 from ..spatial import sx
 from ..types import Expression, FloatArray, Signal, Stack
-from .base import Controller, JointState, LawResult, Registration, require_one_motor_per_joint
+from .base import JointState, LawResult, Registration, require_one_motor_per_joint
 from .gains import check_gains, gains_from_poles
 from .laws.linearizing import linearizing_control
+from .surroundings import KnowsSurroundings
 
 
 class ControllerState(NamedTuple):
@@ -53,7 +55,7 @@ class ControllerState(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeedbackLinearization(Controller):
+class FeedbackLinearization(KnowsSurroundings):
     """Feedback linearization with the springs compensated exactly, to track a trajectory.
 
     Args:
@@ -65,6 +67,10 @@ class FeedbackLinearization(Controller):
             "q theta" (default): encoders on both sides of the springs
             "q tau_e": link encoders and joint torque sensors
             "theta tau_e": motor encoders and joint torque sensors, as on iiwa and Franka
+        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
+            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
+        base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
+            False by default.
 
     Raises:
         InputError: A joint has two motors, rotors couple to other links, the gains are not stable, or the torque of a
@@ -99,6 +105,7 @@ class FeedbackLinearization(Controller):
         require("FeedbackLinearization", call, known_state, one_deflection, uncoupled_motors)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
+        self.check_surroundings()
 
     @classmethod
     def from_numbers(cls, robot: Robot, numbers: Sequence[float], period: float) -> Self:
@@ -115,24 +122,25 @@ class FeedbackLinearization(Controller):
 
     def start(self, reference: Sequence[Any]) -> ControllerState:
         """The state on a reference [q_d, q_d', ...]: the torques that this motion takes."""
-        motion = self.stack(reference)
+        known = self.surroundings(self.stack(reference))
         if not holds_torques(self.robot):  # nothing is integrated, so no torque is computed
-            return ControllerState(*np.zeros((2, *np.shape(motion[0]))))
-        return ControllerState(*held_on(self.robot, motion))
+            return ControllerState(*np.zeros((2, *np.shape(known.motion[0]))))
+        return ControllerState(*held_on(self.robot, known.motion, **known.loads))
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement) -> LawResult:
-        tracking = {"reference": reference, "gains": gains}
+        known = self.surroundings(reference)
         sensed = [getattr(measurement, name) for name in STATES[self.measured]]
-        tau, top = linearizing_control.function(self.robot, *sensed, *state, tracking=tracking, measured=self.measured)
+        options = {"tracking": {"reference": known.motion, "gains": gains}, "measured": self.measured, **known.loads}
+        tau, top = linearizing_control.function(self.robot, *sensed, *state, **options)
         return ControllerState(*held_ahead(self.robot, self.period, state, top)), tau
 
 
 # Torques that controllers hold ----------------------------------------------------------------------------------------
 
 
-def held_on(robot: Robot, motion: Sequence[Any]) -> list[Signal]:
+def held_on(robot: Robot, motion: Sequence[Any], wrenches: Wrenches = None, base: Base = None) -> list[Signal]:
     """[torques, rates] that a motion [q, q', ...] takes."""
-    tau = torque_derivatives(robot, *motion, order=chain_length(robot) - 2)
+    tau = torque_derivatives(robot, *motion, order=chain_length(robot) - 2, wrenches=wrenches, base=base)
     return held(robot, [*tau, np.zeros_like(tau[0])])
 
 

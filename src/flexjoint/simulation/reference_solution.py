@@ -16,6 +16,7 @@ from ..checks import positive
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import Controller, JointState, innermost, rows
+from ..control.surroundings import knows_base
 from ..errors import FlexjointError, InputError
 from ..robot import Robot
 from ..spatial import ca
@@ -76,7 +77,7 @@ def reference_solution(
 
     check_motors(robot, controller)
     check_torque_rates("reference_solution", robot, controller)
-    followed = Reference.of(reference, controller.order, controller.width)
+    followed = Reference.of(reference, controller.order, controller.width, base if knows_base(controller) else None)
     carried = MovingBase.of(robot, base, ())
     loop = ClosedLoop(robot, controller, period, method, hold=False, contact=contact, carried=carried is not None)
     state, memory, _, begin = initial_state(start, loop, controller, followed)
