@@ -26,6 +26,7 @@ TESTED = (
     "tests/unit/compiler/runtime/test_call_memory.py",
     "tests/unit/compiler/runtime/test_guard_pages.py",
     "tests/unit/compiler/runtime/test_kernel_memory.py",
+    "tests/unit/compiler/runtime/test_keyword_calls.py",
     "tests/backends/test_batches.py",
 )
 FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
