@@ -16,6 +16,7 @@ from ..checks import positive
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import Controller, JointState, innermost, rows
+from ..control.surroundings import knows_base
 from ..errors import FlexjointError, InputError
 from ..robot import Robot
 from ..spatial import ca
@@ -74,7 +75,7 @@ def reference_solution(
     from scipy.integrate import solve_ivp
 
     check_motors(robot, controller)
-    followed = Reference.of(reference, controller.order, controller.width)
+    followed = Reference.of(reference, controller.order, controller.width, base if knows_base(controller) else None)
     carried = MovingBase.of(robot, base, ())
     loop = ClosedLoop(robot, controller, period, method, hold=False, contact=contact, carried=carried is not None)
     state, memory, _, begin = initial_state(start, loop, controller, followed)

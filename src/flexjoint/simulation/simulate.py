@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ..checks import whole
 from ..control.base import Controller, JointState, innermost
 from ..control.open_loop import OpenLoop
+from ..control.surroundings import knows_base
 from ..errors import InputError
 from ..observers.base import Observer
 from ..robot import Robot
@@ -161,7 +162,7 @@ def simulate(
         carried is not None,
     )
     check_loop(loop)
-    followed = Reference.of(reference, *reference_size(robot, controller))
+    followed = Reference.of(reference, *reference_size(robot, controller), base if knows_base(controller) else None)
     initial = initial_state(start, loop, controller, followed)
     count = periods(duration, followed.duration, period, initial.begin)
     times: FloatArray = np.multiply(period, initial.begin + np.arange(count + 1))
