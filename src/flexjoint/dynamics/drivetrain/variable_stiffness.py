@@ -14,8 +14,9 @@ Joints whose drives differ in numbers alone are computed four at a time, in vect
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import nan
+from types import MappingProxyType
 from typing import Any
 
 from ...compiler.ir import packing
@@ -34,16 +35,23 @@ from .transmission import motors, second_motors
 from .vectorized_drives import alike, merged
 
 
-def motor_sides(robot: Robot, q: Stack, tau_e: Jet, stiffness: Stack, warm_start: Expression = None) -> list[MotorSide]:
+def motor_sides(
+    robot: Robot,
+    q: Stack,
+    tau_e: Jet,
+    stiffness: Stack,
+    warm_start: Expression = None,
+    damped: Mapping[int, list[MotorSide]] = MappingProxyType({}),
+) -> list[MotorSide]:
     """All motors in the order of `robot.motor_names`, from the jets of torque and stiffness of the joints.
 
-    Joints that cannot change their stiffness may be among the others.
+    Joints that cannot change their stiffness may be among the others; the motors of damped ones are given.
     """
 
     def jets(i: int) -> list[Jet]:
         return [[x[i] for x in stack] for stack in (q[:3], tau_e, stiffness)]
 
-    found: dict[int, list[MotorSide]] = {}
+    found = dict(damped)
     packs = packing.allowed() and not from_loops(ca.vertcat(*tau_e))
     for form, joints in packs_of_joints(robot) if packs else ():
         lanes = [joints[min(k, len(joints) - 1)] for k in range(packing.WIDTH)]
