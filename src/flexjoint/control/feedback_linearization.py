@@ -4,7 +4,8 @@
 
 The law, with gains and reference, is one kernel (`linearizing_control`).  If the joints have different relative
 degrees, the controller needs integrators: of the torques of rigid joints, and of the torque rates of damped springs
-next to undamped ones.  Between samples the integrated derivative is constant.
+next to undamped ones; in the complete model of rotors, of derivatives of the motors that act on other links, and of
+higher derivatives of q.  Between samples the integrated derivative is constant.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from ..checks import positive
-from ..dynamics.linearization import chain_length, held_torques, uncoupled_motors
+from ..dynamics.dynamic_extension import (
+    extension_size,
+    extension_state,
+    linearizing_output,
+    mean_rate,
+    rotors_behind_springs,
+)
+from ..dynamics.linearization import chain_length, held_torques
 from ..dynamics.links import torque_derivatives
 from ..dynamics.requirements import require
 from ..robot import Robot
@@ -40,9 +48,22 @@ class ControllerState(NamedTuple):
     tau_e_v: Signal
 
 
+class ExtensionState(NamedTuple):
+    """State of `FeedbackLinearization` in the complete model of rotors.
+
+    Args:
+        extension: (..., `extension_size(robot)`), see `dynamics.extension_state`.
+    """
+
+    extension: Signal
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FeedbackLinearization(Controller):
     """Feedback linearization with the springs compensated exactly, to track a trajectory.
+
+    In the complete model of rotors the trajectory must have r = `chain_length(robot)` derivatives, and the controller
+    has `extension_size(robot)` states: 42 for the arm like the LBR 2, 84 for seven axes in general position.
 
     Args:
         robot: The model, rigid and elastic joints in any mix, with one motor per joint.
@@ -51,7 +72,8 @@ class FeedbackLinearization(Controller):
         period: Sampling period, s; it must be below `sampling_period_limit`.
 
     Raises:
-        InputError: A joint has two motors, rotors couple to other links, or the gains are not stable.
+        InputError: A joint has two motors, rotors of the complete model keep q from being a linearizing output, or the
+            gains are not stable.
 
     Example:
         >>> import numpy as np
@@ -77,7 +99,7 @@ class FeedbackLinearization(Controller):
 
     def __post_init__(self) -> None:
         robot = require_one_motor_per_joint(self)
-        require("FeedbackLinearization", robot, uncoupled_motors)
+        require("FeedbackLinearization", robot, linearizing_output)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
 
@@ -90,9 +112,18 @@ class FeedbackLinearization(Controller):
     def order(self) -> int:
         return chain_length(self.robot)
 
-    def start(self, reference: Sequence[Any]) -> ControllerState:
-        """The state on a reference [q_d, q_d', ...]: the torques that this motion takes."""
+    @cached_property
+    def memory_sizes(self) -> tuple[int, ...]:
+        if not rotors_behind_springs(self.robot):
+            return super().memory_sizes
+        size = extension_size(self.robot)
+        return (size,) if size else ()
+
+    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
+        """The state on a reference [q_d, q_d', ...]: the torques that this motion takes, or the extension on it."""
         motion = self.stack(reference)
+        if rotors_behind_springs(self.robot):
+            return ExtensionState(extension_state(self.robot, *motion)) if self.memory_sizes else ()
         if not any(map(len, held_torques(self.robot))):  # nothing is integrated, so no torque is computed
             return ControllerState(*np.zeros((2, *np.shape(motion[0]))))
         tau = torque_derivatives(self.robot, *motion, order=self.order - 2)
@@ -100,7 +131,14 @@ class FeedbackLinearization(Controller):
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         tracking = {"reference": reference, "gains": gains}
-        tau, top = linearizing_control.function(self.robot, *measurement, *state, tracking=tracking)
+        found = linearizing_control.function(self.robot, *measurement, *state, tracking=tracking)
+        if rotors_behind_springs(self.robot):
+            if not state:
+                return (), found
+            (extension,) = state
+            mean = mean_rate(self.robot, extension, found.extension_rate, self.period)
+            return ExtensionState(extension + self.period * mean), found.tau
+        tau, top = found
         h, (tau_e, tau_e_v) = self.period, state
         rates = [tau_e_v, top] if self.order == 4 else [top, 0 * top]
         ahead = (tau_e + h * rates[0] + h * h / 2 * rates[1], tau_e_v + h * rates[1])

@@ -8,7 +8,7 @@ Joints of variable stiffness also obey σ'' = stiffness_command  [VSANEA sec. II
 
 Beyond the paper: rigid joints and damped springs, which answer their motor after two and three derivatives.  Where they
 stand beside joints that answer later, their torques become states of the controller (dynamic extension): see
-`control/laws/linearizing.py`.
+`control/laws/linearizing.py`.  And the complete model of rotors, whose law has a state too: see `dynamic_extension.py`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,24 @@ import numpy as np
 from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Call, Form
 from ..drives import VariableStiffnessDrive
-from ..robot import Robot
+from ..robot import Robot, a_robot
 from ..spatial import ca, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
 from .drivetrain.equilibrium import regular
 from .drivetrain.motor_side import motor_side
+from .drivetrain.orders import derivative_orders
 from .drivetrain.springs import deflection_acceleration, link_state, relative_degree, spring_motion, spring_torque
 from .drivetrain.transmission import motor_coordinates, motors, of_joints, second_motors
 from .drivetrain.variable_stiffness import both_sides, deflection_jets
+from .dynamic_extension import (
+    ExtendedTorque,
+    extended_motion,
+    extended_torque,
+    extension_signals,
+    extension_size,
+    linearizing_output,
+    rotors_behind_springs,
+)
 from .links import next_torque
 from .loads import Base, Wrenches, checked_base, checked_wrenches
 from .recursion.articulated_body import by_articulated_bodies
@@ -156,8 +166,11 @@ def driving_torque(robot: Robot, motion: Stack, tau_e: Jet, deflections: Sequenc
 
 
 def measured_form(robot: Robot, options: Mapping[str, Any]) -> Form:
-    """The state by what is measured."""
+    """The state by what is measured; in the complete model of rotors also that of the controller."""
     state = STATES.get(options["measured"], STATES["q theta"])
+    if linearizing_output(Call(robot)) is None and extension_size(robot):
+        signals, reason = extension_signals(robot), "in whose complete model rotors couple the links"
+        return Form((*STATES["q theta"], "command", "extension"), ExtendedTorque, signals, reason)
     return Form((*state, "command"), "tau", reason=drives_in_words(robot))
 
 
@@ -173,6 +186,19 @@ def known_state(call: Call) -> str | None:
             "the deflections of two springs; use measured='q theta'"
         )
     return None
+
+
+def measured_positions(call: Call) -> str | None:
+    """Link and motor positions in the complete model of rotors."""
+    measured = call.options.get("measured", "q theta")
+    if measured == "q theta" or not rotors_behind_springs(call.robot):
+        return None
+    return f"measured is {measured!r}; in the complete model of '{call.robot.name}' use measured='q theta'"
+
+
+def equal_degrees(call: Call) -> str | None:
+    """Equal relative degrees, but of the complete model, whose law has integrators."""
+    return None if rotors_behind_springs(call.robot) else equal_relative_degrees(call)
 
 
 def stiffness_commanded(call: Call) -> str | None:
@@ -215,8 +241,9 @@ def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any,
         known_state,
         undamped_variable_stiffness,
         stiffness_commanded,
-        equal_relative_degrees,
-        uncoupled_motors,
+        linearizing_output,
+        measured_positions,
+        equal_degrees,
         moderate_link_friction,
     ),
 )
@@ -227,20 +254,26 @@ def feedback_linearization(
     theta: Expression,
     theta_v: Expression,
     command: Expression,
+    extension: Expression = None,
     *,
     stiffness_command: Expression = None,
     measured: str = "q theta",
     wrenches: Wrenches = None,
     base: Base = None,
-) -> Expression:
+) -> Expression | ExtendedTorque:
     """Motor torque that gives the links q'''' = command, and joints of variable stiffness σ'' = stiffness_command.
 
     [EJNEA (12), (45)], [VSANEA sec. III-C].  If all springs are damped, the command is the jerk: damping passes the
     motor torque on one derivative earlier.  `linearizing_control` takes every mix of rigid, damped and undamped joints.
 
+    In the complete model of rotors the command is q⁽ʳ⁾, r = `chain_length(robot)`.  If r > 4 or a joint is rigid, the
+    law is dynamic  [DeLucaLucibello]: it takes the state of the controller, `extension`, and returns its rate.
+
     Args:
         q, v, theta, theta_v: The state as `measured` says; q and tau_e (..., n), theta (..., motors).
-        command: q'''' (or the jerk) wanted of the links, (..., n).
+        command: q'''' (or the jerk, or q⁽ʳ⁾) wanted of the links, (..., n).
+        extension: Only for a dynamic law: state of the controller, (..., `extension_size(robot)`); `extension_state`
+            gives that on a motion, any other is admissible.
         stiffness_command: σ'' wanted, (..., n), Nm/(rad s²); required if a joint has variable stiffness.
         measured: What the four state arrays are:
             "q theta" (default): q, v, theta, theta_v: encoders on both sides of the springs
@@ -249,11 +282,12 @@ def feedback_linearization(
         wrenches, base: As in `torque_derivatives`, with two derivatives.
 
     Returns:
-        Motor torques (..., motors), Nm or N.
+        Motor torques (..., motors), Nm or N; of a dynamic law ExtendedTorque(tau, extension_rate), the second to be
+        integrated by the controller.
 
     Raises:
-        InputError: For joints that answer their motors after different numbers of derivatives, and in the complete
-            model of rotors.
+        InputError: For joints that answer their motors after different numbers of derivatives, and where the rotors of
+            the complete model keep q from being a linearizing output.
         NonFiniteError: Where motion and stiffness cannot be controlled separately.
 
     Example:
@@ -261,6 +295,11 @@ def feedback_linearization(
         >>> fj.feedback_linearization(fj.load("kuka_lwr"), *np.zeros((5, 7))).shape
         (7,)
     """
+    if rotors_behind_springs(robot):
+        held = zeros(0) if extension is None else extension
+        motion = extended_motion(robot, q, v, theta, theta_v, held, wrenches)
+        found = extended_torque(robot, [*motion, command], held, wrenches)
+        return found.tau if extension is None else found
     if any(robot.variable_stiffness):
         state = (q, v, theta, theta_v)
         return with_variable_stiffness(robot, *state, command, stiffness_command, wrenches, base)
@@ -318,11 +357,15 @@ def held_torques(robot: Robot) -> tuple[list[int], list[int]]:
 def chain_length(robot: Robot) -> int:
     """Number of integrators that each joint becomes: 4 if a spring is undamped, 3 if all are damped, 2 without springs.
 
+    In the complete model of rotors it is the order of inverse dynamics, see `explain_orders`.
+
     Example:
         >>> import flexjoint as fj
         >>> fj.dynamics.chain_length(fj.load("kuka_lwr"))
         4
     """
+    if rotors_behind_springs(a_robot("chain_length", robot)):
+        return derivative_orders(robot).motion
     return max(relative_degree(robot), default=2)
 
 
