@@ -20,6 +20,7 @@ from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import ARITY, LANES, Array
 from flexjoint.compiler.ir.reference import MpmathArithmetic, NumpyArithmetic, evaluate, evaluate_rows, interpret
 from flexjoint.compiler.ir.scan import operation, tracing
+from flexjoint.compiler.ir.trace import FUNCTIONS, unsupported_functions
 from flexjoint.compiler.llvm import jit, outlining
 from flexjoint.compiler.pipeline import trace
 from support import calls
@@ -170,6 +171,10 @@ NEAR = {  # operation: (expression, mpmath's function, smallest and largest argu
     "atan2": (ca.atan2, mpmath.atan2, (-10, 10)),
     "tanh": (ca.tanh, mpmath.tanh, (-5, 5)),
     "cbrt": (lambda x: x ** (1 / 3), lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)), (-1e6, 1e6)),
+    "sinh": (ca.sinh, mpmath.sinh, (-5, 5)),
+    "cosh": (ca.cosh, mpmath.cosh, (-5, 5)),
+    "asin": (ca.asin, mpmath.asin, (-1, 1)),
+    "acos": (ca.acos, mpmath.acos, (-1, 1)),
 }
 
 
@@ -211,6 +216,23 @@ def test_elementary_function(name):
             assert abs(mpmath.mpf(value) - expected) <= 2 * math.ulp(float(expected))
 
 
+DERIVATIVES = {  # function: its derivative
+    "sinh": mpmath.cosh,
+    "cosh": mpmath.sinh,
+    "asin": lambda x: 1 / mpmath.sqrt(1 - x * x),
+    "acos": lambda x: -1 / mpmath.sqrt(1 - x * x),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_derivative_of_an_elementary_function(name):
+    program = traced(lambda x: ca.gradient(NEAR[name][0](x), x), 1)
+    for x in [*np.linspace(-0.999, 0.999, 30), *(1.0 - np.logspace(-12, -1, 12))]:
+        with mpmath.workprec(200):
+            expected = DERIVATIVES[name](mpmath.mpf(float(x)))
+            assert abs(mpmath.mpf(float(evaluate(program, x)[0])) - expected) <= 3 * math.ulp(float(expected))
+
+
 def unit(x):
     return (x > 0) - (x < 0) if not math.isnan(x) else x
 
@@ -228,8 +250,6 @@ COMPOSED = {  # expressions that become several operations, with Python's meanin
     "power": (lambda x: ca.fabs(x) ** 2.5, lambda x: abs(x) ** 2.5, 100),
     "tangent": (ca.tan, math.tan, 4),
     "arctangent": (ca.atan, math.atan, 2),
-    "arcsine": (lambda x: ca.asin(ca.sin(x)), lambda x: math.asin(math.sin(x)), 1e6),
-    "arccosine": (lambda x: ca.acos(ca.cos(x)), lambda x: math.acos(math.cos(x)), 1e6),
     "not": (lambda x: ca.logic_not(x > 1), lambda x: float(not x > 1), 0),
     "unequal": (lambda x: x != 1, lambda x: float(x != 1), 0),
     "and": (lambda x: ca.logic_and(x > 0, x < 1), lambda x: float(0 < x < 1), 0),
@@ -258,8 +278,21 @@ def test_minimum_and_maximum_keep_nan(expression):
 
 
 def test_an_operation_without_meaning_is_named():
-    with pytest.raises(fj.FlexjointError, match="expression: CasADi operation OP_ERF is not supported"):
+    with pytest.raises(fj.FlexjointError, match="expression: no kernel has the function erf; it can use sqrt, exp"):
         traced(ca.erf, 1)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_that_messages_offer(name):
+    arguments = {"pow": 2, "atan2": 2, "fmin": 2, "fmax": 2, "if_else": 3}.get(name, 1)
+    function = getattr(ca, name) if name != "pow" else lambda x, y: x**y
+    traced(function, arguments)
+    assert unsupported_functions([function(*(ca.SX.sym("x") for _ in range(arguments)))]) == []
+
+
+def test_functions_without_meaning_are_found_anywhere():
+    x = ca.SX.sym("x", 2)
+    assert unsupported_functions([x[0], ca.sin(ca.asinh(x[0]) + ca.erf(x[1]))]) == ["asinh", "erf"]
 
 
 def test_matrices_are_stored_by_rows():

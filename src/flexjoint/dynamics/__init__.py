@@ -51,6 +51,10 @@ from .energy import (
     kinetic_energy as kinetic_energy,
     spatial_momentum as spatial_momentum,
 )
+from .factorizations import (
+    coriolis_factorization as coriolis_factorization,
+    factorization_parameters as factorization_parameters,
+)
 from .forward import Accelerations as Accelerations, forward_dynamics as forward_dynamics
 from .inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate
 from .inverse import (
@@ -75,6 +79,7 @@ from .links import (
     torque_derivatives as torque_derivatives,
 )
 from .loads import BaseMotion as BaseMotion
+from .moving_base import base_motion as base_motion
 from .recursion.kinematics import (
     Pose as Pose,
     forward_kinematics as forward_kinematics,
@@ -87,4 +92,9 @@ from .recursion.regressor import (
     base_regressor as base_regressor,
     regressor as regressor,
     standard_parameters as standard_parameters,
+)
+from .spatial_operators import (
+    SpatialOperators as SpatialOperators,
+    spatial_cross as spatial_cross,
+    spatial_operators as spatial_operators,
 )

@@ -20,6 +20,7 @@ with anything measured.  docs/rotors.md has the proof.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import factorial
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ from .recursion.definiteness import check_inertia
 from .recursion.newton_euler import joint_torques, newton_euler, spins_of
 
 UNIT = "rad/sᵏ | m/sᵏ"
+COUPLED = "in whose complete model rotors couple the links"
 
 
 class ExtendedTorque(NamedTuple):
@@ -143,6 +145,23 @@ def extension_state(
         for i, chain in enumerate(chains(derivative_orders(robot)))
     ]
     return ca.vertcat(zeros(0), *[x for joint in held for x in joint])
+
+
+def extended(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    extension: Expression | None,
+    command: Callable[[Stack], Expression],
+    wrenches: Wrenches,
+) -> ExtendedTorque | Expression:
+    """The linearizing law with q⁽ʳ⁾ = command(q, ... q⁽ʳ⁻¹⁾); the torque alone if there is no extension."""
+    held = zeros(0) if extension is None else extension
+    motion = extended_motion(robot, q, v, theta, theta_v, held, wrenches)
+    found = extended_torque(robot, [*motion, command(motion)], held, wrenches)
+    return found.tau if extension is None else found
 
 
 def extended_motion(

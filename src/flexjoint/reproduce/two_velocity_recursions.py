@@ -2,9 +2,14 @@
 
 A two-velocity recursion is a Newton-Euler recursion in which one factor of each velocity product is q' and the other
 an auxiliary velocity v_a, so that it computes C(q, q') v_a.  The indices choose the factor that takes v_a: i1 in
-q' ω × z, i2 and i3 in ω × (ω × r) from joint to joint and to the centre of mass, i4 in ω × Iω.  Only 0001 and 1110 have
-a C with Ṁ = C + Cᵀ; `dynamics/recursion/coriolis.py` has both in a shorter form.  Here frames lie on the joint axes, as
-in the paper; prismatic joints, trees and links on fixed joints are added.
+q' ω × z, i2 in ω × (ω × r) from O_{i-1} to O_i, i3 from O_i to the centre of mass B_i, i4 in ω × Iω.  Only 0001 and
+1110 have a C with Ṁ = C + Cᵀ; `dynamics/recursion/coriolis.py` has both in a shorter form.
+
+The recursion is the printed one, link by link: as in Denavit and Hartenberg's convention O_{i-1} lies on the axis of
+joint i and O_i, fixed on link i, on that of joint i + 1; B_i is reached through O_i; ten vector products per link.
+Prismatic joints, trees and links on fixed joints are added: a joint that slides adds d'' z + d' ω_a × z + d_a' ω × z to
+the acceleration of O_i and its stroke to r, and of a link with several children O_i is the joint of the first, or its
+first fixed frame; without either it is O_{i-1}.
 
 The property is checked element by element and without rounding, by (22) to (24).  The model is general: masses, centres
 of mass, inertias and offsets are arbitrary, and before each moving joint except the first stands a joint that is held
@@ -19,17 +24,42 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.recursion.bodies import lump_fixed
-from ..dynamics.recursion.kinematics import along_joints, carried_loads, joint_pose
+from ..dynamics.recursion.bodies import Body, carried, frames, lump_fixed
+from ..dynamics.recursion.kinematics import along_joints, joint_pose
 from ..robot import BASE, Joint, JointKind, Link, Robot
+from ..robot.joints.fixed import Fixed
 from ..robot.joints.prismatic import Prismatic
 from ..robot.joints.revolute import Revolute
 from ..spatial import ca, cross, identity, rotation_x, rotation_y, sx, time_derivative, zeros
-from ..types import Expression, FloatArray, Vector
+from ..types import Expression, FloatArray, Matrix, Vector
 from .exact_arithmetic import Angle, Residue, exactly, random_residues
 
 VARIANTS = tuple("".join(bits) for bits in product("01", repeat=4))
 KINDS: dict[str, JointKind] = {kind.letter: kind for kind in (Revolute(), Prismatic())}
+
+
+class LinkMotion(NamedTuple):
+    """Motion of link i under two velocities, in its own frame.
+
+    Args:
+        R: Orientation in the parent's frame.
+        w: ω_i.
+        w_a: ω_a,i.
+        alpha: ω_i'.
+        start: Acceleration of O_{i-1}, with that of the joint's stroke.
+        stroke: Of a sliding joint, from O_{i-1} on.
+        end: Acceleration of O_i.
+        r: O_i − O_{i-1}.
+    """
+
+    R: Matrix
+    w: Vector
+    w_a: Vector
+    alpha: Vector
+    start: Vector
+    stroke: Vector
+    end: Vector
+    r: Vector
 
 
 def modified_recursion(
@@ -54,46 +84,84 @@ def modified_recursion(
         gravity: Acceleration of gravity, m/s²; default none.
     """
     i1, i2, i3, i4 = (digit == "1" for digit in variant)
-    tree = lump_fixed(robot)
-    base = (zeros(3), zeros(3), zeros(3), zeros(3) if gravity is None else -sx(gravity))
-    motions: list[tuple[Any, Any, Any, Any]] = []
-    loads = []
-    for body in tree:
-        w, w_a, alpha, origin = motions[body.parent] if body.parent >= 0 else base
-        R, r = joint_pose(body, q)
+    tree, ends = lump_fixed(robot), link_ends(robot)
+    pull = zeros(3) if gravity is None else -sx(gravity)
+
+    def accelerated(start: Vector, x: LinkMotion, r: Vector, swapped: bool) -> Vector:
+        """Acceleration of the point r from one with the acceleration `start`  [DeLuca (LAR'*), (LAR*)]."""
+        outer, inner = (x.w_a, x.w) if swapped else (x.w, x.w_a)
+        return start + cross(x.alpha, r) + cross(outer, cross(inner, r))
+
+    motions: list[LinkMotion] = []
+    for body, end in zip(tree, ends):
+        R, _ = joint_pose(body, q)
+        w, w_a, alpha, start = (R.T @ x for x in carrier_motion(body, motions, pull, accelerated, i2))
         v_i, v_ai, a_i = (x[body.coordinate] for x in (v, v_a, a))
-        origin = origin + cross(alpha, r) + centripetal(w, w_a, r, i2)  # (LAR'*)
-        w, w_a, alpha, origin = (R.T @ x for x in (w, w_a, alpha, origin))
         linear, angular = body.screw.axes
-        origin = origin + a_i * linear + v_i * cross(w_a, linear) + v_ai * cross(w, linear)
-        alpha = alpha + a_i * angular + (v_ai * cross(w, angular) if i1 else v_i * cross(w_a, angular))  # (AAR')
-        w, w_a = w + v_i * angular, w_a + v_ai * angular  # (AVR), (AVR*)
-        motions.append((w, w_a, alpha, origin))
-        m, h, Sigma = body.inertia
+        if body.screw.slides:
+            start = start + a_i * linear + v_i * cross(w_a, linear) + v_ai * cross(w, linear)
+        if body.screw.turns:
+            alpha = alpha + a_i * angular + (v_ai * cross(w, angular) if i1 else v_i * cross(w_a, angular))  # (AAR')
+            w, w_a = w + v_i * angular, w_a + v_ai * angular  # (AVR), (AVR*)
+        stroke = body.screw.translation(q[body.coordinate]) if body.screw.slides else zeros(3)
+        x = LinkMotion(R, w, w_a, alpha, start, stroke, start, stroke + end)
+        motions.append(x._replace(end=accelerated(start, x, x.r, i2)))  # (LAR'*)
+
+    f, tau = [zeros(3)] * len(tree), [zeros(3)] * len(tree)
+    for i in range(len(tree) - 1, -1, -1):
+        x, (m, h, Sigma) = motions[i], tree[i].inertia
         c = h if m.is_zero() else h / m
         Sigma_c = Sigma - h @ c.T
         I = ca.trace(Sigma_c) * identity() - Sigma_c
-        f = m * (origin + cross(alpha, c) + centripetal(w, w_a, c, i3))  # (LAR*), (FR)
-        gyroscopic = cross(w_a, I @ w) if i4 else cross(w, I @ w_a)
-        loads.append((f, cross(c, f) + I @ alpha + gyroscopic))  # (TR*)
-    return along_joints(tree, carried_loads(tree, q, loads))  # (FP)
+        r_B = c + x.stroke - x.r  # B_i − O_i
+        f[i] = f[i] + m * accelerated(x.end, x, r_B, i3)  # (LAR*), (FR)
+        gyroscopic = cross(x.w_a, I @ x.w) if i4 else cross(x.w, I @ x.w_a)
+        tau[i] = tau[i] - cross(f[i], x.r + r_B) + I @ x.alpha + gyroscopic  # (TR*), with the terms of link i + 1 below
+        if (up := tree[i].parent) >= 0:
+            parent = tree[up].inertia
+            B = parent.h if parent.m.is_zero() else parent.h / parent.m
+            carried_f = x.R @ f[i]
+            f[up] = f[up] + carried_f
+            tau[up] = tau[up] + x.R @ tau[i] + cross(carried_f, B - tree[i].p)
+    return along_joints(tree, list(zip(f, tau)))  # (FP)
 
 
-def centripetal(w: Vector, w_a: Vector, r: Vector, swapped: bool) -> Vector:
-    """ω × (ω_a × r), or swapped ω_a × (ω × r)."""
-    return cross(w_a, cross(w, r)) if swapped else cross(w, cross(w_a, r))
+def carrier_motion(
+    body: Body, motions: list[LinkMotion], pull: Vector, accelerated: Any, i2: bool
+) -> tuple[Vector, Vector, Vector, Vector]:
+    """ω, ω_a, ω' of the link that carries a body, and the acceleration of the body's joint, O_i of a chain."""
+    if body.parent < 0:
+        return zeros(3), zeros(3), zeros(3), pull
+    up = motions[body.parent]
+    r = up.stroke + body.p
+    at = up.end if (r - up.r).is_zero() else accelerated(up.start, up, r, i2)
+    return up.w, up.w_a, up.alpha, at
+
+
+def link_ends(robot: Robot) -> list[Vector]:
+    """O_i of each moving body: where the first link on it is mounted, else its own origin."""
+    place = frames(robot)
+    ends: dict[int, Vector] = {}
+    for link, parent in zip(robot.links, robot.parents):
+        if parent >= 0 and place[parent].body >= 0:
+            mount = carried(place[parent], sx(link.joint.rotation), sx(link.joint.position))
+            ends.setdefault(mount.body, mount.p)
+    return [ends.get(i, zeros(3)) for i in range(robot.n)]
 
 
 # Which of them have Ṁ = C + Cᵀ ----------------------------------------------------------------------------------------
 
 
 def dyadic(rng: np.random.Generator, *shape: int) -> FloatArray:
-    """Random multiples of 1/8, so that products of a few of them are exact."""
-    return rng.integers(-8, 9, size=shape) / 8
+    """Random multiples of 1/64 between −1 and 1, none of them 0, so that products of a few of them are exact."""
+    return rng.integers(1, 65, size=shape) * rng.choice([-1, 1], size=shape) / 64
 
 
 def general_robot(kinds: str) -> Robot:
-    """A robot with joints R and P, each except the first behind a massless link whose joint is held; () is a branch."""
+    """A robot with joints R and P, each except the first behind a massless link whose joint is held; () is a branch.
+
+    O_i is the common origin of the held joint and the joint behind it, at the tips that of a fixed frame.
+    """
     rng = np.random.default_rng(3)
     quarter = np.pi / 2
     links: list[Link] = []
@@ -106,12 +174,15 @@ def general_robot(kinds: str) -> Robot:
         if links:
             twist = Joint(f"twist{i}", Revolute(), dyadic(rng, 3), rotation_x(quarter))
             links.append(Link(f"held{i}", twist, tip))
-        joint = Joint(f"joint{i}", KINDS[kind], dyadic(rng, 3), rotation_y(quarter))
+        joint = Joint(f"joint{i}", KINDS[kind], rotation=rotation_y(quarter))
         off = dyadic(rng, 3, 3)
         inertia = np.diag(rng.integers(6, 9, size=3)) + (off + off.T) / 2
         carrier = links[-1].name if links else BASE
         links.append(Link(f"link{i}", joint, carrier, float(2 ** rng.integers(0, 3)), dyadic(rng, 3), inertia))
         tip = f"link{i}"
+    carriers = {link.parent for link in links}
+    for tip in [link.name for link in links if link.name not in carriers]:
+        links.append(Link(f"end_of_{tip}", Joint(f"mount_on_{tip}", Fixed(), dyadic(rng, 3)), tip))
     return Robot(kinds, tuple(links), allow_unphysical=True)
 
 

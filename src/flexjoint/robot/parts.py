@@ -10,6 +10,8 @@ import numpy as np
 
 from ..drives import Drive
 from ..errors import NOT_NUMBERS, RobotError, shown
+from ..lazy import is_symbolic
+from ..reprs import repr_without_defaults
 from ..types import FloatArray
 from .joints import JointKind, joint_kind
 from .joints.revolute import Revolute
@@ -18,7 +20,7 @@ BASE = "base"
 REVOLUTE = Revolute()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Limits:
     """Bounds of a joint; a bound that is not known is infinite.
 
@@ -26,15 +28,23 @@ class Limits:
     upper: greatest position, rad or m.  Default ∞.
     velocity: greatest speed in either direction, rad/s or m/s.  Default ∞.
     effort: greatest motor torque in either direction, after the reduction, Nm or N.  Default ∞.
+    acceleration: greatest acceleration in either direction, rad/s² or m/s².  Default ∞.
+    jerk: greatest jerk in either direction, rad/s³ or m/s³.  Default ∞.
+
+    Those of motors and springs are `drives.MotorLimits` and `drives.SpringLimits`.
 
     >>> Limits(-1.5, 1.5, velocity=2.0)
-    Limits(lower=-1.5, upper=1.5, velocity=2.0, effort=inf)
+    Limits(lower=-1.5, upper=1.5, velocity=2.0)
     """
 
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+    acceleration: float = math.inf
+    jerk: float = math.inf
+
+    __repr__ = repr_without_defaults
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,8 +120,25 @@ class Link:
 def freeze(item: Any, **shapes: tuple[int, ...]) -> None:
     """Turn array fields of a frozen dataclass into read-only float arrays of the given shape."""
     for name, shape in shapes.items():
+        value = getattr(item, name)
+        if has_symbols(value):
+            path = f"{item.name}.{name}" if isinstance(item, Link | Joint) else name
+            raise RobotError(symbol_text(path, value))
         what = f"{name} of {shown(getattr(item, 'name', item))}"
-        object.__setattr__(item, name, frozen_array(getattr(item, name), shape, what))
+        object.__setattr__(item, name, frozen_array(value, shape, what))
+
+
+def has_symbols(value: object) -> bool:
+    """Whether a value is SX, or a list with SX in it."""
+    return is_symbolic(value) or (isinstance(value, list | tuple) and any(map(has_symbols, value)))
+
+
+def symbol_text(path: str, value: object) -> str:
+    """Why a robot cannot be made with symbols, and what to type instead."""
+    return (
+        f"'{path}' is {shown(value)}: a robot is made with numbers, so that they can be checked; give one here, then "
+        f"robot.with_symbols({{'{path}': ...}}) puts SX in its place"
+    )
 
 
 def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> FloatArray:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import ROUNDING, check_finite, check_number, is_number
+from ..checks import ROUNDING, check_finite, check_number
 from ..errors import MOST_QUOTED, RobotError, listed, shown
-from .drive_checks import check_drive, check_friction, check_rotors
-from .parts import BASE, Joint, Limits, Link
+from ..lazy import is_symbolic
+from .drive_checks import check_drive, check_friction, check_limits, check_rotors
+from .parts import BASE, Joint, Limits, Link, symbol_text
 from .plausibility import warn_of_units
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def validate(robot: Robot) -> None:
         raise RobotError(f"{robot.name}: the tool link {shown(robot.tool)} does not exist; the links are: {known}")
     check_finite("gravity", robot.name, robot.gravity)
     for link in robot.links:
+        refuse_symbols(link, link.name)
         check_joint(link.joint)
         check_body(link, robot.allow_unphysical)
     check_rotors(robot)
@@ -53,6 +54,17 @@ def check_type(what: str, value: object, kind: type) -> None:
     """Refuse a value of another type."""
     if not isinstance(value, kind):
         raise RobotError(f"{what} is {shown(value)}: give {kind.__name__}(...)")
+
+
+def refuse_symbols(part: Any, path: str) -> None:
+    """Refuse CasADi symbols in a link, its joint or its drive: nothing could be checked."""
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        place = value.name if isinstance(value, Joint) else f"{path}.{field.name}"
+        if is_symbolic(value):
+            raise RobotError(symbol_text(place, value))
+        if dataclasses.is_dataclass(value):
+            refuse_symbols(value, place)
 
 
 def check_length(what: str, name: str) -> None:
@@ -117,15 +129,12 @@ def check_joint(joint: Joint) -> None:
             f"det R = {np.linalg.det(joint.rotation):.3g}): give an orthonormal, right-handed one"
         )
     check_friction(name, "", joint)
-    limits = dataclasses.astuple(joint.limits)
-    if any(not is_number(x) or math.isnan(x) for x in limits):
-        raise RobotError(f"a limit of joint '{name}' is no number, {shown(joint.limits)}: use infinity where unknown")
+    check_limits(f"joint '{name}'", joint.limits, signed=("lower", "upper"))
     if joint.limits.lower > joint.limits.upper:
         raise RobotError(
-            f"joint '{name}' has the lower limit {joint.limits.lower:g} above the upper {joint.limits.upper:g}"
+            f"joint '{name}' has the lower limit {joint.limits.lower:g} above the upper {joint.limits.upper:g}: "
+            "exchange them, or correct one"
         )
-    if joint.limits.velocity < 0 or joint.limits.effort < 0:
-        raise RobotError(f"joint '{name}' has a negative velocity or effort limit, {joint.limits}")
     check_drive(joint)
 
 

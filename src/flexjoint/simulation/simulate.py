@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ..checks import whole
 from ..control.base import Controller, JointState, innermost
 from ..control.open_loop import OpenLoop
+from ..control.surroundings import knows_base
 from ..errors import InputError
 from ..observers.base import Observer
 from ..robot import Robot
@@ -43,11 +44,12 @@ from .end_stops import EndStops
 from .initial_state import initial_state
 from .instrumentation import checked_instrumentation
 from .loop_kernel import PYTHON
+from .moving_base import MovingBase
 from .plant import Contact
-from .python_laws import check_controller
+from .python_laws import check_controller, reads_torques
 from .python_run import Law, python_run
 from .reference import Reference, reference_size
-from .result import Simulation, finished
+from .result import Simulation, finished, on_base
 from .sensors import Sensors
 from .stability import check_stability
 from .step_limit import check_steps
@@ -65,6 +67,7 @@ def simulate(
     substeps: int = 1,
     hold: bool = True,
     contact: Contact | None = None,
+    base: Trajectory | None = None,
     gains: ArrayLike | None = None,
     free: Mapping[str, ArrayLike] | None = None,
     changes: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
@@ -89,8 +92,9 @@ def simulate(
         controller: A controller of flexjoint's, compiled with the robot; or a Python function
             (t, state, reference, measurement) -> (state, torque), called every period.  It gets the time t in s, the
             state that it returned before (first `controller.start(reference)` if there is such a method, else ()), the
-            stack [q_d, q_d', ...] (order + 1, n) with `controller.order`, by default 2, and a JointState, all of them
-            copies.  It returns its next state and the torque, one number per motor, in Nm or N.
+            stack [q_d, q_d', ...] (order + 1, n) with `controller.order`, by default 2, and a JointState, or a
+            Measurement if `controller.torque_sensors` is True, all of them copies.  It returns its next state and the
+            torque, one number per motor, in Nm or N.
         reference: A Trajectory; or a goal (n,), in rad or m; or a constant stack [q_d, q_d', ...] (order + 1, n).
             For `OpenLoop` it is the torque, one number per motor.
         duration: In s; by default up to the end of the trajectory.
@@ -101,14 +105,18 @@ def simulate(
         hold: False evaluates the law in every stage of the integrator: control in continuous time; by default True.
         contact: A function (t, state) -> {link name: wrench (6,)} in SX: force in N and moment in Nm on the link, at
             the origin of its frame, in base coordinates; by default none.
+        base: A Trajectory of the pose of the base, six columns x, y, z in m and roll, pitch, yaw in rad, in a frame at
+            rest, for all runs; gravity is the robot's where the pose is zero.  By default the base is at rest.  A law
+            knows of it only if it was made for that, see `control.FeedforwardPD`.
         gains: (..., rows, n) in place of the controller's gains.
         free: Values (..., *shape) of parameters of the robot, by path or pattern, such as {"payload.mass": 2.0}.
         changes: For such parameters a time in s and the values from then on, such as {"payload.mass": (0.5, 2.0)}.
         stops: End stops at the position limits of the joints; by default none.
-        sensors: What the controller and the observers see of the state; by default the state itself.
+        sensors: What the controller and the observers see of the state; by default the state itself, and perfect
+            torque sensors for a controller that reads them.
         actuators: What becomes of the controller's torque; by default it reaches the motors unchanged.
-        estimator: An observer; its outputs named q, v, theta or theta_v replace these fields of what the controller
-            sees.
+        estimator: An observer; its outputs named q, v, theta, theta_v, tau_e or tau_e_v replace these fields of what
+            the controller sees.
         observers: Further observers by name, whose outputs are recorded.
         seed: Whole number from 0 up to 2⁵³ − 1, of the sensors' noise; by default 0.
         row: Number of each run, on which its noise depends too; by default its place in the batch.
@@ -140,6 +148,7 @@ def simulate(
     compiled = controller if isinstance(controller, Controller) else None
     free, changes = named_values("free", free), named_values("changes", changes)
     period = checked_period(controller, period)
+    carried = MovingBase.of(robot, base, (*free, *changes))
     loop = ClosedLoop(
         robot,
         compiled or OpenLoop(robot),
@@ -151,10 +160,13 @@ def simulate(
         tuple(free),
         tuple(changes),
         stops,
-        checked_instrumentation(robot, period, sensors, actuators, estimator, observers),
+        checked_instrumentation(
+            robot, period, sensors, actuators, estimator, observers, ideal=hold and reads_torques(controller)
+        ),
+        carried is not None,
     )
     check_loop(loop)
-    followed = Reference.of(reference, *reference_size(robot, controller))
+    followed = Reference.of(reference, *reference_size(robot, controller), base if knows_base(controller) else None)
     initial = initial_state(start, loop, controller, followed)
     count = periods(duration, followed.duration, period, initial.begin)
     times: FloatArray = np.multiply(period, initial.begin + np.arange(count + 1))
@@ -168,13 +180,15 @@ def simulate(
         check_stability(loop, blocking, initial.state, followed(np.asarray(times[0])), parameters.gains)
     if check and check != NOMINAL:
         check_steps(loop, parameters, initial.state)
-    run = Run(loop, followed, initial, times, parameters, batch, whole("simulate", "threads", threads, least=1))
+    run = Run(
+        loop, followed, initial, times, parameters, batch, whole("simulate", "threads", threads, least=1), carried
+    )
     output = python_run(run, controller) if not isinstance(controller, Controller) else compiled_run(run)
     result = finished(loop, times, output, controller)
     if check:
         warn_of_run(result, controller, reference)
     noise = {"seed": str(seed)} if loop.instrumentation.noisy else {}
-    return replace(result, provenance={**result.provenance, **noise})
+    return on_base(replace(result, provenance={**result.provenance, **noise}), carried)
 
 
 def warn_of_run(run: Simulation, controller: Controller | Law, reference: Any) -> None:

@@ -166,6 +166,42 @@ def test_a_law_of_ones_own():
 
 
 @dataclass(frozen=True)
+class Erf(Spring):
+    def torque(self, phi):
+        return ca.erf(phi)
+
+
+@dataclass(frozen=True)
+class Unchecked(Erf):
+    def __post_init__(self):
+        pass
+
+
+@dataclass(frozen=True)
+class InverseErf(Quintic):
+    """The law is usual, its inverse is not."""
+
+    def __post_init__(self):
+        pass
+
+    def deflection(self, tau):
+        return ca.erfinv(tau)
+
+
+def test_a_law_with_a_function_that_no_kernel_has():
+    with pytest.raises(fj.RobotError, match=r"^Erf uses erf, which no kernel has; write it with sqrt, .*sinh"):
+        Erf()
+    law = Unchecked()
+    with pytest.raises(fj.RobotError, match=r"spring law Unchecked of joint 'knee' uses erf, .* write it with sqrt"):
+        on_a_joint(law)
+    with pytest.raises(fj.RobotError, match=r"spring law InverseErf of joint 'knee' uses erfinv"):
+        on_a_joint(InverseErf(1.0))
+    pair = fj.drives.AntagonisticDrive(law, law, fj.Motor(0.1), fj.Motor(0.1))
+    with pytest.raises(fj.RobotError, match=r"spring law Unchecked of joint 'knee' uses erf"):
+        fj.Robot("r", (fj.Link("a", fj.Joint("knee", drive=pair), mass=1.0, inertia=np.eye(3)),))
+
+
+@dataclass(frozen=True)
 class Searched(Spring):
     """The law of another spring, whose inverse it does not tell."""
 

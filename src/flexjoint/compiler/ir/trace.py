@@ -174,7 +174,8 @@ class Recorder:
             elif code in rules:
                 work[into[0]] = rules[code](self.build, *(work[x] for x in args))
             else:
-                raise FlexjointError(f"{self.name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
+                what = f"no kernel has the function {_name(ca, code)}"
+                raise FlexjointError(f"{self.name}: {what}; it can use {', '.join(FUNCTIONS)}")
         return results[1:]
 
     def values_of_symbols(self, outputs: Sequence[Sequence[Expression]]) -> list[list[int]]:
@@ -309,9 +310,6 @@ def _rules() -> dict[int, Callable[..., int]]:
     def square(b: Builder, x: int) -> int:
         return b.emit("mul", x, x)
 
-    def root(b: Builder, x: int) -> int:
-        return b.emit("sqrt", b.emit("sub", one(b), square(b, x)))
-
     rules: dict[int, Callable[..., int]] = {
         ca.OP_ASSIGN: lambda b, x: x,
         ca.OP_ADD: op("add"),
@@ -331,11 +329,13 @@ def _rules() -> dict[int, Callable[..., int]]:
         ca.OP_TAN: lambda b, x: b.emit("div", b.emit("sin", x), b.emit("cos", x)),
         ca.OP_ATAN2: op("atan2"),
         ca.OP_ATAN: lambda b, x: b.emit("atan2", x, one(b)),
-        ca.OP_ASIN: lambda b, x: b.emit("atan2", x, root(b, x)),
-        ca.OP_ACOS: lambda b, x: b.emit("atan2", root(b, x), x),
+        ca.OP_ASIN: op("asin"),
+        ca.OP_ACOS: op("acos"),
         ca.OP_EXP: op("exp"),
         ca.OP_LOG: op("log"),
         ca.OP_TANH: op("tanh"),
+        ca.OP_SINH: op("sinh"),
+        ca.OP_COSH: op("cosh"),
         ca.OP_POW: power,
         ca.OP_CONSTPOW: power,
         ca.OP_LT: op("lt"),
@@ -362,5 +362,21 @@ def repeated_squares(b: Builder, x: int, n: int) -> int:
     return value
 
 
+FUNCTIONS = (
+    "sqrt", "exp", "log", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
+    "fabs", "sign", "floor", "ceil", "fmin", "fmax", "if_else",
+)  # of CasADi, beside arithmetic, comparisons and logic  # fmt: skip
+
+
+def unsupported_functions(expressions: Sequence[Expression]) -> list[str]:
+    """Functions in SX expressions that no kernel has, by their names in CasADi."""
+    import casadi as ca
+
+    listing = ca.Function("listing", symbols_of(expressions), [ca.SX(x) for x in expressions])
+    codes = dict.fromkeys(listing.instruction_id(k) for k in range(listing.n_instructions()))
+    known = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT, *_rules()}
+    return [_name(ca, code) for code in codes if code not in known]
+
+
 def _name(ca: ModuleType, code: int) -> str:
-    return next((x for x in dir(ca) if x.startswith("OP_") and getattr(ca, x) == code), str(code))
+    return next((x[3:].lower() for x in dir(ca) if x.startswith("OP_") and getattr(ca, x) == code), str(code))

@@ -22,10 +22,10 @@ from typing import Any
 from ...drives import AntagonisticDrive
 from ...drives.variable import OperatingPoint, Range
 from ...spatial import ca, is_symbolic
-from ...springs import CubicSpring, ExponentialSpring, Spring
+from ...springs import CubicSpring, ExponentialSpring
 from ...types import Scalar
 from .solution_curve import SINGULAR, SolutionCurve
-from .springs import sought_deflection
+from .springs import deflection_at
 
 # H of `middle_root`, interpolated at Chebyshev points of [0, √½]; it gives the root to 2e-16, and of degree 8 to 1e-13
 SMOOTH_PART = (
@@ -47,12 +47,12 @@ class AntagonisticCurve(SolutionCurve):
 
     def at(self, u: Scalar, tau_e: Scalar) -> OperatingPoint:
         one, two = self.drive.springs
-        return self.drive.at(u, inverse(two, tau_e - one.torque(u)))
+        return self.drive.at(u, deflection_at(two, tau_e - one.torque(u)))
 
     def start(self, tau_e: Scalar) -> Scalar:
         """φ_1 where one spring does all the pulling: the other is at rest."""
         spring = self.drive.spring_1
-        alone = inverse(spring, tau_e)
+        alone = deflection_at(spring, tau_e)
         return ca.if_else(ca.logic_and(tau_e > 0, alone <= spring.reach), alone, 0)
 
     def begun(self, point: OperatingPoint) -> Scalar:
@@ -81,10 +81,6 @@ class AntagonisticCurve(SolutionCurve):
 
     def least_determinant(self, point: OperatingPoint, sigma: Scalar) -> Scalar:
         return SINGULAR * sigma**2  # a rad (m)
-
-
-def inverse(spring: Spring, tau: Scalar) -> Scalar:
-    return spring.deflection(tau) if spring.invertible else sought_deflection(spring, tau)
 
 
 # Closed forms ---------------------------------------------------------------------------------------------------------
