@@ -116,12 +116,14 @@ class Controller(ABC):
         gains: Array (number of gains, n).
         memory: How many arrays the state of the law has; 0 by default.
         registration: How the command line offers the law; None by default.
+        contains_friction: Whether the torque of the law contains the friction of its robot; False by default.
     """
 
     robot: Robot
     gains: FloatArray
     memory: ClassVar[int] = 0
     registration: ClassVar[Registration | None] = None
+    contains_friction: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -71,6 +71,7 @@ class FeedbackLinearization(Controller):
     gains: FloatArray
     period: float
     memory: ClassVar[int] = 2
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "feedback_linearization", "tracking, the springs compensated exactly"
     )

@@ -41,6 +41,7 @@ class FeedforwardPD(Controller):
 
     robot: Robot
     gains: FloatArray
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "feedforward_pd", "tracking: torque of the reference, PD of the motors", gains=PD_GAINS
     )

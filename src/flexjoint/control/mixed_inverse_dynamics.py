@@ -49,6 +49,7 @@ class MixedInverseDynamics(Controller):
 
     robot: Robot
     gains: FloatArray
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "mixed_inverse_dynamics", "tracking by inverse dynamics", gains=MIXED_GAINS
     )
