@@ -1,7 +1,8 @@
-"""Short representations of records that hold a robot and numbers, as `MotorPD('kuka_lwr', K_P=2000, K_D=100)`."""
+"""Short representations of records: of a robot and numbers, `MotorPD('kuka_lwr', K_P=2000, K_D=100)`, or of data."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,13 @@ def short_repr(item: Any, *parts: Any, **fields: Any) -> str:
     """
     shown = [repr(part) for part in parts]
     return f"{type(item).__name__}({', '.join([*shown, *(f'{name}={short(x)}' for name, x in fields.items())])})"
+
+
+def repr_without_defaults(item: Any) -> str:
+    """The repr of a dataclass without the fields that have their default."""
+    given = ((x.name, getattr(item, x.name), x.default) for x in dataclasses.fields(item))
+    shown = ", ".join(f"{name}={value!r}" for name, value, default in given if repr(value) != repr(default))
+    return f"{type(item).__name__}({shown})"
 
 
 def short(value: Any) -> str:

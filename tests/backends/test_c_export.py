@@ -161,6 +161,7 @@ def every_operation():
         "abs": ca.fabs(a), "floor": ca.floor(a), "lt": a < b, "le": a <= b, "eq": a == b,
         "select": ca.if_else(a, b, 0), "sin": ca.sin(a), "cos": ca.cos(a), "exp": ca.exp(a), "log": ca.log(a),
         "atan2": ca.atan2(a, b), "tanh": ca.tanh(a), "cbrt": a ** (1 / 3),
+        "sinh": ca.sinh(a), "cosh": ca.cosh(a), "asin": ca.asin(a), "acos": ca.acos(a),
         "xor": differing,
     }  # fmt: skip
     inputs = [(Array(str(x), ()), x) for x in (a, b, d)]

@@ -1,17 +1,15 @@
 """Mixed robots on a base that moves, under a wrench, with friction, against Pinocchio: rotors are bodies there, and six
 joints carry the base.  All outputs of [Hua Algorithm 1], and the forward dynamics."""
 
-import dataclasses
-
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import flexjoint as fj
-from flexjoint.robot import BASE, Joint, Link, Robot
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.motors import forward
+from support.moving_base import carried_base
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 from support.rotors import explicit, with_random_rotors
 
@@ -22,21 +20,6 @@ ROBOTS = {
     "motors anywhere": with_random_rotors(fj.random_robot(5, 5, tree=True), 5, carriers="any"),
 }
 X, Y, Z = np.eye(3)
-AXES = [("prismatic", X), ("prismatic", Y), ("prismatic", Z), ("revolute", Z), ("revolute", Y), ("revolute", X)]
-
-
-def carried_base(robot):
-    """The robot on six joints: along x, y, z, then about z, y, x; each frame's z is its axis."""
-    links, before, above = [], np.eye(3), BASE
-    for k, (kind, axis) in enumerate(AXES):
-        x = np.roll(axis, 1)
-        frame = np.column_stack([x, np.cross(axis, x), axis])
-        links.append(Link(f"carrier{k}", Joint(f"carrier{k}_joint", kind, np.zeros(3), before.T @ frame), above))
-        before, above = frame, f"carrier{k}"
-    home = Joint("home_joint", "fixed", np.zeros(3), before.T)
-    links.append(Link("home", home, above))
-    moved = [dataclasses.replace(x, parent="home") if x.parent == BASE else x for x in robot.links]
-    return Robot(f"carried_{robot.name}", (*links, *moved), robot.gravity, robot.tool, allow_unphysical=True)
 
 
 def base_motion(v, a):

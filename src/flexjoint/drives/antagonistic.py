@@ -13,6 +13,7 @@ from ..spatial import ca
 from ..springs import TRIAL_DEFLECTIONS, CubicSpring, Spring
 from ..types import Expression
 from .kinds import DRIVES
+from .limits import NO_SPRING_LIMITS, SpringLimits
 from .motor import Motor
 from .variable import SINGULAR, OperatingPoint, Range, VariableStiffnessDrive
 
@@ -54,6 +55,7 @@ class AntagonisticDrive(VariableStiffnessDrive):
     damping: float = 0.0
     greatest_stiffness: float = math.inf
     greatest_damping: float = 0.0
+    spring_limits: SpringLimits = NO_SPRING_LIMITS
 
     stiffens: ClassVar[int] = -1
 

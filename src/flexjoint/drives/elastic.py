@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..reprs import repr_without_defaults
 from ..springs import LinearSpring, Spring
 from .kinds import DRIVES
-from .motor import MASSLESS, Motor, short_repr
+from .limits import NO_SPRING_LIMITS, SpringLimits
+from .motor import MASSLESS, Motor
 
 
 @DRIVES.register("elastic")
@@ -21,6 +23,7 @@ class ElasticDrive:
         stiffness: K of a linear spring, positive, in Nm/rad or N/m; or a `Spring`.
         motor: the motor; a robot requires that its inertia B is positive.
         damping: D ≥ 0, in Nm s/rad or N s/m; 0 by default.
+        spring_limits: bounds of torque and deflection of the spring; none by default.
 
     Example:
         >>> import flexjoint as fj
@@ -31,6 +34,7 @@ class ElasticDrive:
     stiffness: float | Spring
     motor: Motor = MASSLESS
     damping: float = 0.0
+    spring_limits: SpringLimits = NO_SPRING_LIMITS
 
     @property
     def spring(self) -> Spring:
@@ -42,4 +46,4 @@ class ElasticDrive:
         """The motors of the joint: one."""
         return (self.motor,)
 
-    __repr__ = short_repr
+    __repr__ = repr_without_defaults

@@ -20,6 +20,7 @@ from ..errors import RobotError
 from ..spatial import ca, is_symbolic
 from ..types import Expression
 from .kinds import DRIVES
+from .limits import NO_SPRING_LIMITS, SpringLimits
 from .motor import Motor
 from .variable import Range, VariableStiffnessDrive
 
@@ -62,6 +63,7 @@ class LeverDrive(VariableStiffnessDrive):
     damping: float = 0.0
     greatest_stiffness: float = math.inf
     greatest_damping: float = 0.0
+    spring_limits: SpringLimits = NO_SPRING_LIMITS
 
     follows: ClassVar[bool] = False
     slides: ClassVar[bool] = True

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import NOT_NUMBERS, RobotError
+from ..reprs import repr_without_defaults
+from .limits import NO_MOTOR_LIMITS, MotorLimits
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -31,6 +33,7 @@ class Motor:
         position: (3,), centre of the rotor in the frame of the carrier, in m; on the joint axis by default.
         axis: (3,), unit vector of the rotor axis in the frame of the carrier; the joint axis by default.
         carrier: name of the link that carries the rotor; the parent link by default.
+        limits: bounds of torque, speed and power; none by default.
 
     Example:
         >>> import flexjoint as fj
@@ -48,6 +51,7 @@ class Motor:
     position: Sequence[float] | np.ndarray | None = None
     axis: Sequence[float] | np.ndarray | None = None
     carrier: str | None = None
+    limits: MotorLimits = NO_MOTOR_LIMITS
 
     def __post_init__(self) -> None:
         for name in ("position", "axis"):
@@ -74,15 +78,7 @@ class Motor:
         """Axial inertia of the rotor itself, B/η², in kg m²; None if the gear ratio is unknown."""
         return None if self.gear_ratio is None else self.inertia / self.gear_ratio**2
 
-    def __repr__(self) -> str:
-        return short_repr(self)
-
-
-def short_repr(item: Any) -> str:
-    """The repr of a dataclass without the fields that have their default."""
-    given = ((x.name, getattr(item, x.name), x.default) for x in dataclasses.fields(item))
-    shown = ", ".join(f"{name}={value!r}" for name, value, default in given if repr(value) != repr(default))
-    return f"{type(item).__name__}({shown})"
+    __repr__ = repr_without_defaults
 
 
 def plain_vector(value: Any) -> Any:
@@ -118,6 +114,10 @@ def coupled(motors: tuple[Motor, ...]) -> Motor:
         motors[0],
         coulomb_friction=sum(motor.coulomb_friction for motor in motors),
         coulomb_velocity=velocities.pop() if velocities else 0.0,
+        limits=MotorLimits(
+            speed=min(motor.limits.speed for motor in motors),
+            **{x: sum(getattr(motor.limits, x) for motor in motors) for x in ("torque", "rms_torque", "power")},
+        ),
         **{name: sum(getattr(motor, name) for motor in motors) for name in added},
     )
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..reprs import repr_without_defaults
 from .kinds import DRIVES
-from .motor import MASSLESS, Motor, short_repr
+from .motor import MASSLESS, Motor
 
 
 @DRIVES.register("rigid")
@@ -34,4 +35,4 @@ class RigidDrive:
         """The motors of the joint: one."""
         return (self.motor,)
 
-    __repr__ = short_repr
+    __repr__ = repr_without_defaults

@@ -20,9 +20,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..reprs import repr_without_defaults
 from ..spatial import ca
 from ..types import Expression
-from .motor import Motor, short_repr
+from .limits import NO_SPRING_LIMITS, SpringLimits
+from .motor import Motor
 
 SINGULAR = 1e-9  # a determinant smaller than this, relative to its terms, counts as zero
 GRID = 9  # trial deflections per axis
@@ -74,6 +76,7 @@ class VariableStiffnessDrive(ABC):
         greatest_stiffness: largest stiffness that may be commanded, in Nm/rad or N/m; infinite by default.
         greatest_damping: largest damping that a damper beside the springs may be commanded to have; 0 by default, no
             such damper.
+        spring_limits: bounds of torque τ_k and deflection φ_k of each spring; none by default.
         follows: whether φ_2 counts from the link; True by default.
         slides: whether θ_2 is in m and τ_2 in N although the joint turns; False by default.
         stiffens: sign of det A where the joint is used: +1 if it stiffens with φ_2, −1 against it.
@@ -84,6 +87,7 @@ class VariableStiffnessDrive(ABC):
     damping: float = 0.0
     greatest_stiffness: float = math.inf
     greatest_damping: float = 0.0
+    spring_limits: SpringLimits = NO_SPRING_LIMITS
 
     follows: ClassVar[bool] = True
     slides: ClassVar[bool] = False
@@ -171,4 +175,4 @@ class VariableStiffnessDrive(ABC):
             data["law"] = ca.Function("law", x, outputs).serialize()
         return {name: data}
 
-    __repr__ = short_repr
+    __repr__ = repr_without_defaults

@@ -70,6 +70,7 @@ from .links import (
     torque_derivatives as torque_derivatives,
 )
 from .loads import BaseMotion as BaseMotion
+from .moving_base import base_motion as base_motion
 from .recursion.kinematics import (
     Pose as Pose,
     forward_kinematics as forward_kinematics,

@@ -8,17 +8,18 @@ from __future__ import annotations
 import dataclasses
 import typing
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from ..drives import DRIVES, Drive, Motor
+from ..drives import DRIVES, Drive, Motor, MotorLimits, SpringLimits
 from ..errors import RobotError
 from ..springs import SPRINGS, Spring
 from .toml import Table
 
 MOTOR_NUMBERS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", "transverse_inertia", "mass")
 MOTOR_VECTORS = ("position", "axis")
-MOTOR_KEYS = ("inertia", "axial_inertia", "gear_ratio", *MOTOR_NUMBERS, *MOTOR_VECTORS, "carrier")
+MOTOR_KEYS = ("inertia", "axial_inertia", "gear_ratio", *MOTOR_NUMBERS, *MOTOR_VECTORS, "carrier", "limits")
 DriveClass: TypeAlias = Any  # a class in DRIVES; mypy does not take classes for hashable
+T = TypeVar("T")
 LINEAR_OR_LAW = float | Spring  # type of a field given as a number or, under the key `spring`, as a law
 
 
@@ -67,6 +68,8 @@ def read_field(table: Table, drive: DriveClass, name: str) -> Any:
         motor = table.table(name)
         motor.allow(MOTOR_KEYS)
         return read_motor(motor)
+    if type_ is SpringLimits:
+        return read_limits(table.table(name), SpringLimits)
     if type_ is Spring:
         return read_spring(table.table(name))
     if type_ == LINEAR_OR_LAW:
@@ -80,6 +83,7 @@ def read_motor(table: Table, prefix: str = "", optional: bool = False) -> Motor:
     table.only_one(f"{prefix}inertia", f"{prefix}axial_inertia")
     fields: dict[str, Any] = {key: table.number(f"{prefix}{key}", 0.0) for key in MOTOR_NUMBERS}
     fields |= {key: table.vector(f"{prefix}{key}") for key in MOTOR_VECTORS if f"{prefix}{key}" in table.data}
+    fields["limits"] = read_limits(table.table(f"{prefix}limits"), MotorLimits)
     if f"{prefix}carrier" in table.data:
         fields["carrier"] = table.text(f"{prefix}carrier")
     if f"{prefix}axial_inertia" in table.data:
@@ -87,6 +91,13 @@ def read_motor(table: Table, prefix: str = "", optional: bool = False) -> Motor:
     if f"{prefix}gear_ratio" in table.data:
         fields["gear_ratio"] = table.number(f"{prefix}gear_ratio")
     return Motor(table.number(f"{prefix}inertia", 0.0 if optional else None), **fields)
+
+
+def read_limits(table: Table, limits: type[T]) -> T:
+    """Limits of joints, motors or springs in a table of numbers, whose keys are their fields."""
+    known: dict[str, Any] = {x.name: x.default for x in dataclasses.fields(limits)}  # type: ignore[arg-type]
+    table.allow(known)
+    return limits(**{key: table.number(key, default) for key, default in known.items()})
 
 
 def read_spring(table: Table) -> Spring:
@@ -122,14 +133,23 @@ def drive_entries(joint: str, drive: Drive) -> dict[str, Any]:
             linear_or_law = field_types(drive_class)[name] == LINEAR_OR_LAW
             entries["spring" if linear_or_law else name] = spring_entries(joint, value)
         elif value != default:
-            entries[name] = value
+            entries[name] = limit_entries(value) if isinstance(value, SpringLimits) else value
     return entries
 
 
 def motor_entries(motor: Motor, prefix: str = "") -> dict[str, Any]:
     """The keys of a motor, each with a prefix."""
-    others = [field.name for field in dataclasses.fields(Motor)[1:]]
-    return {f"{prefix}inertia": motor.inertia, **{f"{prefix}{key}": x for key in others if (x := getattr(motor, key))}}
+    others = [field.name for field in dataclasses.fields(Motor)[1:] if field.name != "limits"]
+    entries = {"inertia": motor.inertia, **{key: x for key in others if (x := getattr(motor, key))}}
+    if limits := limit_entries(motor.limits):
+        entries["limits"] = limits
+    return {f"{prefix}{key}": x for key, x in entries.items()}
+
+
+def limit_entries(limits: Any) -> dict[str, float]:
+    """The known limits of a joint, a motor or a spring."""
+    given = {field.name: (getattr(limits, field.name), field.default) for field in dataclasses.fields(limits)}
+    return {key: value for key, (value, default) in given.items() if value != default}
 
 
 def spring_entries(joint: str, spring: Spring) -> dict[str, Any]:

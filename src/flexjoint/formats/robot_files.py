@@ -14,6 +14,9 @@ Drives: each docstring in `drives/` shows the table of its kind, and each in `sp
 spring = {kind = "cubic", stiffness = 900, cubic = 4e4} in place of stiffness.  A joint of variable stiffness has two
 motors, motor_1 = {inertia = 3.2} and motor_2.
 
+Limits: limits = {lower = -2.9, upper = 2.9, velocity = 2.2} of a link (also effort, acceleration, jerk), motor_limits =
+{torque = 87, speed = 2.6} (also rms_torque, power) and spring_limits = {torque = 100, deflection = 0.05} of a drive.
+
 Rotors: the complete model needs motor_gear_ratio.  motor_axial_inertia, of the rotor itself, may stand in place of
 motor_inertia.  motor_mass, motor_transverse_inertia, motor_position, motor_axis and motor_carrier describe a rotor that
 differs from the defaults; position and axis are in the frame of its carrier, with DH conventions in its DH frame.
@@ -41,7 +44,7 @@ from ..spatial import rotation_rpy
 from ..types import FloatArray
 from .angles import check_angle
 from .dh import from_dh
-from .drive_tables import read_drive
+from .drive_tables import read_drive, read_limits
 from .loading import READERS
 from .toml import Table, parse_table, read_bytes
 
@@ -54,7 +57,6 @@ BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", *FRICTION_KEYS, 
 DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
 FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
-LIMIT_KEYS = ("lower", "upper", "velocity", "effort")
 MAX_SPRING_POINTS = 10_000  # numbers in a file; 500 points in an antagonistic pair take up to 0.5 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
 
@@ -201,9 +203,7 @@ def _inertia(link: Table) -> FloatArray:
 
 
 def _limits(link: Table) -> Limits:
-    table, known = link.table("limits"), Limits()
-    table.allow(LIMIT_KEYS)
-    return Limits(**{key: table.number(key, getattr(known, key)) for key in LIMIT_KEYS})
+    return read_limits(link.table("limits"), Limits)
 
 
 def _drive(link: Table) -> Drive | None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..atomic import replacing
 from ..errors import RobotError, quoted
-from ..robot import Limits, Link, Robot, a_robot
-from .drive_tables import drive_entries
-from .robot_files import FRICTION_KEYS, LIMIT_KEYS
+from ..robot import Link, Robot, a_robot
+from .drive_tables import drive_entries, limit_entries
+from .robot_files import FRICTION_KEYS
 from .toml import path_text
 
 
@@ -63,7 +63,6 @@ def _link_entries(link: Link) -> dict[str, Any]:
     """The keys of a link, without those that have their default."""
     joint, I = link.joint, link.inertia
     symmetric = {"xx": I[0, 0], "xy": I[0, 1], "xz": I[0, 2], "yy": I[1, 1], "yz": I[1, 2], "zz": I[2, 2]}
-    limits = {key: getattr(joint.limits, key) for key in LIMIT_KEYS}
     entries: dict[str, Any] = {
         "name": link.name,
         "parent": link.parent,
@@ -74,8 +73,8 @@ def _link_entries(link: Link) -> dict[str, Any]:
         "rotation": joint.rotation,
     }
     entries |= {key: value for key in FRICTION_KEYS if (value := getattr(joint, key))}
-    if joint.limits != Limits():
-        entries["limits"] = {key: value for key, value in limits.items() if value != getattr(Limits(), key)}
+    if limits := limit_entries(joint.limits):
+        entries["limits"] = limits
     if joint.drive is not None:
         entries["drive"] = drive_entries(joint.name, joint.drive)
     if link.mass:

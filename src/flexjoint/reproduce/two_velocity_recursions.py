@@ -140,7 +140,8 @@ def carrier_motion(
 
 def link_ends(robot: Robot) -> list[Vector]:
     """O_i of each moving body: where the first link on it is mounted, else its own origin."""
-    place, ends = frames(robot), {}
+    place = frames(robot)
+    ends: dict[int, Vector] = {}
     for link, parent in zip(robot.links, robot.parents):
         if parent >= 0 and place[parent].body >= 0:
             mount = carried(place[parent], sx(link.joint.rotation), sx(link.joint.position))

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.moving_base import POSE, POSE_UNITS
 from ..simulation.dataset import LINKS, MOTORS, common_unit
+from ..simulation.moving_base import BASE_POSE
 from ..simulation.result import Simulation
 from .columns import Column
 
@@ -39,7 +41,9 @@ class SimulationTable:
         found += [Column(f"reference.{label}", "", x) for label, x in zip(followed, wanted.T)]
         for name, values in run.more.items():
             columns = values.reshape(-1, values.shape[-1]).T
-            found += [Column(f"{name}.{k}", "", x) for k, x in enumerate(columns, 1)]
+            numbered = [(str(k), "") for k in range(1, len(columns) + 1)]
+            own = list(zip(POSE, POSE_UNITS)) if name == BASE_POSE else numbered
+            found += [Column(f"{name}.{label}", unit, x) for (label, unit), x in zip(own, columns)]
         return found
 
     def arrays(self) -> dict[str, Any]:

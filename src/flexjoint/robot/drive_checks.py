@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..checks import ROUNDING, check_finite, check_number, is_number
-from ..drives import AntagonisticDrive, Drive, Motor, RigidDrive, VariableStiffnessDrive
+from ..drives import AntagonisticDrive, Drive, Motor, MotorLimits, RigidDrive, SpringLimits, VariableStiffnessDrive
+from ..drives.limits import NO_SPRING_LIMITS
 from ..errors import RobotError, listed, shown
 from ..springs import Spring
 from .parts import BASE, Joint, Link
@@ -33,6 +37,35 @@ def check_friction(name: str, side: str, item: Joint | Motor) -> None:
         )
 
 
+def check_limits(owner: str, limits: object, signed: Sequence[str] = ()) -> None:
+    """Refuse limits that are no numbers, or negative unless they are `signed`."""
+    for field in dataclasses.fields(limits):  # type: ignore[arg-type]
+        value = getattr(limits, field.name)
+        if not is_number(value) or math.isnan(value):
+            raise RobotError(f"the limit {field.name} of {owner} is {shown(value)}: use infinity where it is unknown")
+        if value < 0 and field.name not in signed:
+            raise RobotError(f"the limit {field.name} of {owner} is {value:g}: give the greatest size, not a sign")
+
+
+def check_drive_limits(joint: Joint, drive: Drive) -> None:
+    """Refuse limits of motors and springs that are wrong or contradict each other."""
+    for motor in drive.motors:
+        owner, limits = f"the motor of joint '{joint.name}'", motor.limits
+        if not isinstance(limits, MotorLimits):
+            raise RobotError(f"the limits of {owner} are {shown(limits)}: give drives.MotorLimits(torque=..., ...)")
+        check_limits(owner, limits)
+        if math.inf > limits.rms_torque > limits.torque:
+            raise RobotError(
+                f"{owner} may have a torque of {limits.torque:g} at most, but {limits.rms_torque:g} as root mean "
+                "square: no motion has that; rms_torque is what it bears for long, torque what it bears for a moment"
+            )
+    spring_limits = getattr(drive, "spring_limits", NO_SPRING_LIMITS)
+    if not isinstance(spring_limits, SpringLimits):
+        given = shown(spring_limits)
+        raise RobotError(f"the spring limits of joint '{joint.name}' are {given}: give drives.SpringLimits(torque=...)")
+    check_limits(f"the spring of joint '{joint.name}'", spring_limits)
+
+
 def check_drive(joint: Joint) -> None:
     """Refuse a drive of a fixed joint, of a wrong type, or with numbers that no drive has."""
     drive = joint.drive
@@ -51,6 +84,7 @@ def check_drive(joint: Joint) -> None:
         if motor.inertia < 0:
             raise RobotError(f"the motor inertia of joint '{joint.name}' is {motor.inertia:g}: must not be negative")
         check_friction(joint.name, "motor ", motor)
+    check_drive_limits(joint, drive)
     if isinstance(drive, RigidDrive):
         return
     check_number("damping", joint.name, drive.damping)

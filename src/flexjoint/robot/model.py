@@ -164,9 +164,14 @@ class Robot:
 
     @property
     def motor_efforts(self) -> tuple[float, ...]:
-        """Greatest torque per motor: that of its joint; infinite for a second motor that slides by itself."""
+        """Greatest torque per motor: the lesser of its own limit and the effort of its joint.
+
+        The effort of a joint does not bound a second motor that slides by itself.
+        """
+        drives = [self.joints[i].drive for i in self.motor_joints]
+        own = [drive.motors[k >= self.n].limits.torque if drive else math.inf for k, drive in enumerate(drives)]
         efforts = [self.joints[i].limits.effort for i in self.motor_joints]
-        return tuple(math.inf if own else effort for effort, own in zip(efforts, self._sliding))
+        return tuple(x if alone else min(x, effort) for x, effort, alone in zip(own, efforts, self._sliding))
 
     @property
     def _sliding(self) -> list[bool]:
@@ -305,7 +310,10 @@ def limits_text(joint: Joint) -> str:
         return ""
     bounded = math.isfinite(limits.lower) or math.isfinite(limits.upper)
     found = [f"{limits.lower:g} to {limits.upper:g} {kind.unit('rad | m')}"] if bounded else []
-    for value, unit in ((limits.velocity, "rad/s | m/s"), (limits.effort, "Nm | N")):
+    for value, unit in (
+        *((limits.velocity, "rad/s | m/s"), (limits.acceleration, "rad/s² | m/s²"), (limits.jerk, "rad/s³ | m/s³")),
+        (limits.effort, "Nm | N"),
+    ):
         found += [f"{value:g} {kind.unit(unit)}"] if math.isfinite(value) else []
     return ", ".join(found)
 

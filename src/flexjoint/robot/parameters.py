@@ -49,7 +49,7 @@ UNITS = {
 }  # at an angular and at a linear coordinate
 NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
-    "limits": "limits enter no computation",
+    **dict.fromkeys(("limits", "spring_limits"), "limits enter no computation"),
     **dict.fromkeys(("greatest_stiffness", "least_arm", "greatest_arm"), "limits only refuse"),
 }
 NONE_AT_ZERO = (

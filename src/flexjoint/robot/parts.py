@@ -10,6 +10,7 @@ import numpy as np
 
 from ..drives import Drive
 from ..errors import NOT_NUMBERS, RobotError, shown
+from ..reprs import repr_without_defaults
 from ..types import FloatArray
 from .joints import JointKind, joint_kind
 from .joints.revolute import Revolute
@@ -18,7 +19,7 @@ BASE = "base"
 REVOLUTE = Revolute()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Limits:
     """Bounds of a joint; a bound that is not known is infinite.
 
@@ -26,15 +27,23 @@ class Limits:
     upper: greatest position, rad or m.  Default ∞.
     velocity: greatest speed in either direction, rad/s or m/s.  Default ∞.
     effort: greatest motor torque in either direction, after the reduction, Nm or N.  Default ∞.
+    acceleration: greatest acceleration in either direction, rad/s² or m/s².  Default ∞.
+    jerk: greatest jerk in either direction, rad/s³ or m/s³.  Default ∞.
+
+    Those of motors and springs are `drives.MotorLimits` and `drives.SpringLimits`.
 
     >>> Limits(-1.5, 1.5, velocity=2.0)
-    Limits(lower=-1.5, upper=1.5, velocity=2.0, effort=inf)
+    Limits(lower=-1.5, upper=1.5, velocity=2.0)
     """
 
     lower: float = -math.inf
     upper: float = math.inf
     velocity: float = math.inf
     effort: float = math.inf
+    acceleration: float = math.inf
+    jerk: float = math.inf
+
+    __repr__ = repr_without_defaults
 
 
 @dataclass(frozen=True, slots=True, eq=False)

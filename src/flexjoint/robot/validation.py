@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..checks import ROUNDING, check_finite, check_number, is_number
+from ..checks import ROUNDING, check_finite, check_number
 from ..errors import MOST_QUOTED, RobotError, listed, shown
-from .drive_checks import check_drive, check_friction, check_rotors
+from .drive_checks import check_drive, check_friction, check_limits, check_rotors
 from .parts import BASE, Joint, Limits, Link
 from .plausibility import warn_of_units
 
@@ -117,15 +115,12 @@ def check_joint(joint: Joint) -> None:
             f"det R = {np.linalg.det(joint.rotation):.3g}): give an orthonormal, right-handed one"
         )
     check_friction(name, "", joint)
-    limits = dataclasses.astuple(joint.limits)
-    if any(not is_number(x) or math.isnan(x) for x in limits):
-        raise RobotError(f"a limit of joint '{name}' is no number, {shown(joint.limits)}: use infinity where unknown")
+    check_limits(f"joint '{name}'", joint.limits, signed=("lower", "upper"))
     if joint.limits.lower > joint.limits.upper:
         raise RobotError(
-            f"joint '{name}' has the lower limit {joint.limits.lower:g} above the upper {joint.limits.upper:g}"
+            f"joint '{name}' has the lower limit {joint.limits.lower:g} above the upper {joint.limits.upper:g}: "
+            "exchange them, or correct one"
         )
-    if joint.limits.velocity < 0 or joint.limits.effort < 0:
-        raise RobotError(f"joint '{name}' has a negative velocity or effort limit, {joint.limits}")
     check_drive(joint)
 
 

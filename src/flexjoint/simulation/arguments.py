@@ -20,6 +20,7 @@ from .initial_state import InitialState
 from .instrumentation import NONE
 from .integrators import INTEGRATORS
 from .law_digests import DigestedContact
+from .moving_base import MovingBase, sample_times
 from .noise import Stream
 from .python_laws import check_arguments
 from .reference import Reference
@@ -44,11 +45,19 @@ class Run(NamedTuple):
     parameters: RunParameters
     batch: tuple[int, ...]
     threads: int
+    base: MovingBase | None = None
 
     @property
     def until(self) -> float:
         """The number of the last period."""
         return float(round(self.times[-1] / self.loop.period))
+
+    def base_samples(self, times: FloatArray) -> FloatArray:
+        """What the kernel takes of the moving base in periods that begin at times (m,), (m, numbers)."""
+        if self.base is None:
+            return np.empty((len(times), 0))
+        at = sample_times(times, self.loop.period, self.loop.substeps)
+        return self.base.samples(np.minimum(at, self.times[-1])).reshape(len(times), -1)
 
 
 def check_loop(loop: ClosedLoop) -> None:

@@ -8,8 +8,9 @@ the other rows of the batch go on.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import parameter_array
@@ -24,6 +25,7 @@ from .end_stops import EndStops
 from .instrumentation import NONE, Instrumentation, InstrumentState
 from .integrators import INTEGRATORS, Torque
 from .law_digests import code_of
+from .moving_base import NUMBERS, sample_count
 from .noise import Stream
 from .plant import Contact, Plant
 from .records import flatten, unflatten
@@ -47,6 +49,7 @@ class ClosedLoop:
     changes: tuple[str, ...] = ()  # parameters that take another value during a run
     stops: EndStops | None = None
     instrumentation: Instrumentation = NONE
+    carried: bool = False  # whether the base moves
     law: tuple[Any, ...] = field(init=False)  # what distinguishes the controller's code
 
     def __post_init__(self) -> None:
@@ -57,7 +60,16 @@ class ClosedLoop:
         """The name of the kernel on disk; only flexjoint's own code, which the cache knows, has one."""
         if self.contact or not isinstance(self.law[0], str) or not self.instrumentation.known:
             return None
-        rest = (self.period, self.integrator, self.substeps, self.hold, self.free, self.changes, self.stops)
+        rest = (
+            self.period,
+            self.integrator,
+            self.substeps,
+            self.hold,
+            self.free,
+            self.changes,
+            self.stops,
+            self.carried,
+        )
         own = (self.instrumentation.sensors, self.instrumentation.actuators, self.instrumentation.code)
         return f"simulation {self.robot.digest} {self.law} {rest!r} {own!r}"
 
@@ -103,7 +115,11 @@ class RunParameters(NamedTuple):
 
 
 class LoopInputs(NamedTuple):
-    """What a call of the kernel takes; nothing happens after the period `until`."""
+    """What a call of the kernel takes; nothing happens after the period `until`.
+
+    A row of the reference holds what is followed in a period (stages, order + 1, width); on a moving base the numbers
+    of these, then those of the samples of the base.
+    """
 
     state: LoopState
     until: Any
@@ -132,8 +148,10 @@ def input_arrays(loop: ClosedLoop, periods: int) -> LoopInputs:
         [Change(Array(f"change{k}", ()), changed_array(parameter)) for k, parameter in enumerate(changes)],
         Stream(Array("seed", ()), Array("row", ())) if loop.instrumentation.noisy else None,
     )
-    reference = Array("reference", (periods, len(loop.stages), controller.order + 1, controller.width))
-    return LoopInputs(state, Array("until", ()), reference, parameters)
+    shape: tuple[int, ...] = (len(loop.stages), controller.order + 1, controller.width)
+    if loop.carried:
+        shape = (math.prod(shape) + sample_count(loop.substeps) * NUMBERS,)
+    return LoopInputs(state, Array("until", ()), Array("reference", (periods, *shape)), parameters)
 
 
 def output_arrays(loop: ClosedLoop, periods: int) -> LoopOutputs:
@@ -183,16 +201,28 @@ class RunConstants(NamedTuple):
 
 def periods_in_turn(loop: ClosedLoop, inputs: LoopInputs, periods: int) -> LoopOutputs:
     """The outputs of a kernel in SX, from its inputs: the loop over time."""
-    constants, height = RunConstants.of(loop, inputs), len(loop.stages) * (loop.controller.order + 1)
-    references = [inputs.reference[k : k + height, :].T for k in range(0, periods * height, height)]
-    last, recorded = scan(lambda *x: one_period(loop, constants, *x), inputs.state, references)
+    constants = RunConstants.of(loop, inputs)
+    rows = reference_rows(loop, inputs.reference, periods)
+    last, recorded = scan(lambda *x: one_period(loop, constants, *x), inputs.state, rows)
     return LoopOutputs(ca.horzcat(*recorded).T, last)
 
 
+def reference_rows(loop: ClosedLoop, table: Expression, periods: int) -> list[tuple[Expression, ...]]:
+    """Of each period the reference, a column per stage and derivative; on a moving base also a column per sample."""
+    width, height = loop.controller.width, len(loop.stages) * (loop.controller.order + 1)
+    if not loop.carried:
+        return [(table[k : k + height, :].T,) for k in range(0, periods * height, height)]
+    split = width * height
+    return [
+        (ca.reshape(table[k, :split], width, height), ca.reshape(table[k, split:], NUMBERS, -1)) for k in range(periods)
+    ]
+
+
 def one_period(
-    loop: ClosedLoop, constants: RunConstants, before: LoopState, reference: Expression
+    loop: ClosedLoop, constants: RunConstants, before: LoopState, row: tuple[Expression, ...]
 ) -> tuple[LoopState, Expression]:
-    """The state after a period, and the record of its beginning; `reference` has a column per stage and derivative."""
+    """The state after a period, and the record of its beginning; `row` is one of `reference_rows`."""
+    reference, *base = row
     state, controller, t = before.state, loop.controller, loop.period * before.done
     plant, instrumentation, gains = constants.plant(loop, before.done), loop.instrumentation, constants.gains
     stages = [ca.horzsplit(x) for x in ca.horzsplit(reference, controller.order + 1)]
@@ -203,7 +233,7 @@ def one_period(
     def torque(stage: int, now: JointState) -> Expression:
         return tau if loop.hold else controller.checked_law(gains, before.memory, stages[stage], now)[1]
 
-    after = advanced(loop, plant, t, state, torque)
+    after = advanced(loop, plant, t, state, torque, *base)
     joint = first_beyond_bounds(plant.robot, after)
     running = ca.logic_and(before.done < constants.until, before.joint == plant.robot.n)
     good = ca.logic_and(running, joint == plant.robot.n)
@@ -218,14 +248,22 @@ def one_period(
     return follow, ca.vertcat(*before.state, *(ca.if_else(ca.fabs(x) <= HUGE, x, 0) for x in recorded))
 
 
-def advanced(loop: ClosedLoop, plant: Plant, t: Scalar, state: JointState, torque: Torque) -> JointState:
-    """The state of the plant after a period."""
-    step, h = INTEGRATORS[loop.integrator], loop.period / loop.substeps
+def advanced(
+    loop: ClosedLoop, plant: Plant, t: Scalar, state: JointState, torque: Torque, *base: Expression
+) -> JointState:
+    """The state of the plant after a period; `base` has a column per sample of the moving base."""
+    h = loop.period / loop.substeps
+
+    def step(now: JointState, turn: tuple[Expression, ...]) -> tuple[JointState, tuple[()]]:
+        k, *moved = turn
+        carried = replace(plant, base=[x for columns in moved for x in ca.horzsplit(columns)])
+        return INTEGRATORS[loop.integrator](carried, t + h * k, now, torque, h), ()
+
+    turns = [(sx(k), *(x[:, 2 * k : 2 * k + 3] for x in base)) for k in range(loop.substeps)]
     if loop.substeps == 1:
-        return step(plant, t, state, torque, h)
-    starts = [sx(k) for k in range(loop.substeps)]
+        return step(state, turns[0])[0]
     last: JointState
-    last, _ = scan(lambda now, k: (step(plant, t + h * k, now, torque, h), ()), state, starts)
+    last, _ = scan(step, state, turns)
     return last
 
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..dynamics.moving_base import POSE
 from ..errors import InputError
 from ..robot import JointKind
+from .moving_base import BASE_POSE
 
 if TYPE_CHECKING:
     from .result import Simulation
@@ -30,9 +32,10 @@ def common_unit(unit: str, kinds: Sequence[JointKind]) -> str:
 
 
 def followed_by(name: str) -> str:
-    """The name of the last dimension of what sensors, actuators and observers gave: joint, motor, or one of its own."""
+    """The last dimension of what sensors, actuators, observers and a moving base gave: joint, motor, or its own."""
     joints, motors = (*LINKS, "tau_e"), MOTORS
-    own = {f"measured.{x}": "joint" for x in joints} | {f"measured.{x}": "motor" for x in motors} | {"command": "motor"}
+    own = {f"measured.{x}": "joint" for x in joints} | {f"measured.{x}": "motor" for x in motors}
+    own |= {"command": "motor", BASE_POSE: "pose"}
     return own.get(name, f"{name}_entry")
 
 
@@ -68,6 +71,8 @@ def dataset_of(run: Simulation) -> Any:
         "kind": ("joint", [kind.name for kind in kinds]),
         **{name: np.arange(size) for name, size in zip(runs, batch)},
     }
+    if BASE_POSE in run.more:
+        coordinates["pose"] = list(POSE)
     about = {"robot": robot.name, "robot_digest": robot.digest, "period": run.period, **run.provenance}
     versions = {f"{name}_version": version(name) for name in PACKAGES}
     return xarray.Dataset(arrays, coordinates, {**about, **versions})

@@ -32,12 +32,12 @@ def runge_kutta(plant: Plant, t: Scalar, state: JointState, torque: Torque, h: S
     """The classic method; positions in Nyström's form, which is the same method in fewer operations."""
     x, w = plant.coordinates(state)
     acceleration = traced_once(
-        lambda t, x, w, tau: plant.acceleration(t, plant.state(x, w), tau),
-        [(1, 1), x.shape, w.shape, (plant.robot.motor_count, 1)],
+        lambda t, x, w, *more: plant.acceleration(t, plant.state(x, w), *more),
+        [(1, 1), x.shape, w.shape, (plant.robot.motor_count, 1), *(moved.shape for moved in plant.carried(0))],
     )
 
     def f(stage: int, x: Expression, w: Expression) -> Expression:
-        return acceleration(t + h * (stage / 2), x, w, torque(stage, plant.state(x, w)))
+        return acceleration(t + h * (stage / 2), x, w, torque(stage, plant.state(x, w)), *plant.carried(stage))
 
     k1 = f(0, x, w)
     k2 = f(1, x + h / 2 * w, w + h / 2 * k1)
@@ -49,7 +49,7 @@ def runge_kutta(plant: Plant, t: Scalar, state: JointState, torque: Torque, h: S
 def euler(plant: Plant, t: Scalar, state: JointState, torque: Torque, h: Scalar) -> JointState:
     """Velocities first, then positions with the new velocities."""
     x, w = plant.coordinates(state)
-    w = w + h * plant.acceleration(t, state, torque(0, state))
+    w = w + h * plant.acceleration(t, state, torque(0, state), *plant.carried(0))
     return plant.state(x + h * w, w)
 
 
@@ -63,7 +63,7 @@ def midpoint(plant: Plant, t: Scalar, state: JointState, torque: Torque, h: Scal
 
     def newton(w: Expression, _: tuple[()]) -> tuple[Expression, tuple[()]]:
         middle = plant.state(x + h / 2 * w, w)
-        f = plant.acceleration(t + h / 2, middle, torque(1, middle))
+        f = plant.acceleration(t + h / 2, middle, torque(1, middle), *plant.carried(1))
         return w + correct(start + h / 2 * f - w), ()
 
     w, _ = scan(newton, start, [()] * ITERATIONS)

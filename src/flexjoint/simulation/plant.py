@@ -7,7 +7,7 @@ behind springs; the motor of a rigid joint turns with its link.  Motors are in t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from ..errors import InputError, quoted, shown
 from ..robot import Robot
 from ..spatial import ca
 from ..types import Expression, Scalar
+from .moving_base import sampled_motion
 from .python_laws import traced
 
 COMPONENTS = ("f_x", "f_y", "f_z", "m_x", "m_y", "m_z")
@@ -41,6 +42,8 @@ class Plant:
         robot: The robot.
         contact: A function (t, state) -> {link name: wrench (6,)} in SX, as for `simulate`; by default none.
         stops: End stops at the position limits; by default none.
+        base: Motion of the base (9, 1), ω₀, ω₀' and a₀, at the beginning, the middle and the end of a step; by default
+            at rest.
 
     Example:
         >>> import flexjoint as fj
@@ -51,12 +54,18 @@ class Plant:
     robot: Robot
     contact: Contact | None = None
     stops: LinkTorque | None = None
+    base: Sequence[Expression] = ()
 
-    def acceleration(self, t: Scalar, state: JointState, tau: Expression) -> Expression:
-        """Second derivatives of the free coordinates under the motor torques tau (motors,)."""
+    def acceleration(self, t: Scalar, state: JointState, tau: Expression, *base: Expression) -> Expression:
+        """Second derivatives of the free coordinates under the motor torques tau (motors,), on a base `carried`."""
         wrenches = {link: [w] for link, w in self.touched(t, state).items()} if self.contact else None
         push = self.stops.torque(self.robot, state.q, state.v) if self.stops else None
-        return self.free(*accelerations(self.robot, *state, tau, wrenches, push=push))
+        moved = sampled_motion(*base) if base else None
+        return self.free(*accelerations(self.robot, *state, tau, wrenches, moved, push=push))
+
+    def carried(self, stage: int) -> Sequence[Expression]:
+        """The motion of the base at a stage of a step, for `acceleration`; nothing if it is at rest."""
+        return self.base[stage : stage + 1]
 
     def touched(self, t: Scalar, state: JointState) -> dict[str, Expression]:
         """The wrenches of the surroundings by link, checked."""

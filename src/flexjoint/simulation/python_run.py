@@ -54,12 +54,16 @@ def python_run(run: Run, law: Law) -> RunOutput:
     kernel: Callable[..., Any] = loop_kernel(run.loop, PYTHON).kernel
     if run.threads > 1 and batch:
         kernel = partial(kernel, threads=run.threads)  # not otherwise: the keyword alone takes 24 µs
-    torque = np.empty((*batch, 1, 1, 1, robot.motor_count))  # one period, stage and derivative of an open loop
-    command, numbers = torque.reshape(*batch, robot.motor_count), torque.reshape(-1)
+    # One period, stage and derivative of an open loop; then the samples of a moving base.
+    torque = np.empty((*batch, *input_arrays(run.loop, PYTHON.periods).reference.shape))
+    numbers, given = torque.reshape(-1), torque.reshape(*batch, -1)
+    command, base = given[..., : robot.motor_count], given[..., robot.motor_count :]
     now, then = first_buffers(run, torque), empty_buffers(run, torque)
     history, goals = np.empty((*batch, m, sum(run.loop.columns.values()))), np.empty((m, robot.n))
     shape, after, done = command.shape, run.initial.memory, 0
-    for t, stack, row in samples(run, goals, history):
+    for t, stack, moved, row in samples(run, goals, history):
+        if run.base:
+            base[...] = moved
         q, v, theta, theta_v = now.measured
         measurement = JointState(q.copy(), v.copy(), theta.copy(), theta_v.copy())
         memory, returned = after, law(t, after, stack, measurement)
@@ -110,8 +114,11 @@ def contiguous_parameters(run: Run) -> list[FloatArray]:
     return [np.array(np.broadcast_to(x, shape), order="C") for (x, _), shape in zip(pairs, shapes)]
 
 
-def samples(run: Run, goals: FloatArray, history: FloatArray) -> Iterator[tuple[float, FloatArray, FloatArray]]:
-    """The time, the reference (order + 1, n) and the place in the history (..., 1, columns) of every period.
+def samples(
+    run: Run, goals: FloatArray, history: FloatArray
+) -> Iterator[tuple[float, FloatArray, FloatArray, FloatArray]]:
+    """The time, the reference (order + 1, n), the samples of a moving base and the place in the history
+    (..., 1, columns) of every period.
 
     `goals` (m, n) receives what is followed.
     """
@@ -123,5 +130,5 @@ def samples(run: Run, goals: FloatArray, history: FloatArray) -> Iterator[tuple[
         part = slice(first, first + CHUNK)
         table = np.array(run.reference(run.times[part]))  # the law's own: it may write into it
         goals[part] = table[:, 0]
-        yield from zip(run.times[part].tolist(), table, rows[part])
+        yield from zip(run.times[part].tolist(), table, run.base_samples(run.times[part]), rows[part])
         progress.reached(first + CHUNK)

@@ -24,9 +24,10 @@ from ..types import Expression, FloatArray, Scalar
 from .arguments import check_motors, periods
 from .closed_loop import ClosedLoop
 from .initial_state import initial_state
+from .moving_base import NUMBERS, MovingBase
 from .plant import Contact, Plant
 from .reference import Reference
-from .result import RunOutput, Simulation, finished
+from .result import RunOutput, Simulation, finished, on_base
 
 METHODS = ("DOP853", "Radau")
 
@@ -42,11 +43,12 @@ def reference_solution(
     method: str = "DOP853",
     tolerance: float = 1e-12,
     contact: Contact | None = None,
+    base: Trajectory | None = None,
 ) -> Simulation:
     """The closed loop with control in continuous time, by adaptive integrators of SciPy, to compare fixed steps with.
 
     Args:
-        robot, controller, reference, duration, start, contact: As in `simulate`; the controller must not remember
+        robot, controller, reference, duration, start, contact, base: As in `simulate`; the controller must not remember
             anything, as laws with a memory are sampled by nature.
         period: Between two samples of the result, in s; by default 1e-3.
         method: "DOP853", explicit, order 8; or "Radau", implicit, for robots with fast damping.
@@ -73,7 +75,8 @@ def reference_solution(
 
     check_motors(robot, controller)
     followed = Reference.of(reference, controller.order, controller.width)
-    loop = ClosedLoop(robot, controller, period, method, hold=False, contact=contact)
+    carried = MovingBase.of(robot, base, ())
+    loop = ClosedLoop(robot, controller, period, method, hold=False, contact=contact, carried=carried is not None)
     state, memory, _, begin = initial_state(start, loop, controller, followed)
     if state.q.ndim != 1:
         raise InputError(f"reference_solution: start.q has shape {state.q.shape}; it takes one run, ({robot.n},)")
@@ -83,7 +86,9 @@ def reference_solution(
     slope = flow(loop, jacobian=True) if method == "Radau" else None
 
     def arguments(t: float, x: FloatArray) -> tuple[FloatArray, ...]:
-        return np.array(t), x, np.ascontiguousarray(followed(np.array(min(t, end)))), controller.gains
+        now = np.array(min(t, end))
+        moved = [carried.samples(now)] if carried else []
+        return np.array(t), x, np.ascontiguousarray(followed(now)), controller.gains, *moved
 
     end, plant = t[-1], Plant(robot)
     x = np.concatenate([state.q, state.theta[plant.behind], state.v, state.theta_v[plant.behind]])
@@ -105,7 +110,8 @@ def reference_solution(
     stacks = followed(t)
     tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
     history = np.concatenate([*states, tau], axis=-1)
-    return finished(loop, t, RunOutput(history, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
+    found = finished(loop, t, RunOutput(history, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
+    return on_base(found, carried)
 
 
 def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, state: JointState) -> None:
@@ -121,7 +127,7 @@ def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, state:
 
 
 def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
-    """(t, x, reference, gains) -> x' or ∂x'/∂x, x = (free coordinates, their velocities)."""
+    """(t, x, reference, gains, samples of a moving base) -> x' or ∂x'/∂x, x = (free coordinates, their velocities)."""
     plant, controller = Plant(loop.robot, loop.contact), loop.controller
     p = loop.robot.n + len(plant.behind)
     inputs = [
@@ -129,13 +135,16 @@ def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
         Array("x", (2 * p,)),
         Array("reference", (controller.order + 1, controller.width)),
         Array("gains", controller.gains.shape),
+        *([Array("base", (NUMBERS,))] if loop.carried else []),
     ]
 
-    def function(t: Scalar, x: Expression, reference: Expression, gains: Expression) -> list[tuple[Array, Expression]]:
+    def function(
+        t: Scalar, x: Expression, reference: Expression, gains: Expression, *base: Expression
+    ) -> list[tuple[Array, Expression]]:
         state = plant.state(x[:p], x[p:])
         still = [ca.SX.zeros(size) for size in controller.memory_sizes]
         _, tau = controller.checked_law(rows(gains), still, rows(reference), state)
-        rate = ca.vertcat(x[p:], plant.acceleration(t, state, tau))
+        rate = ca.vertcat(x[p:], plant.acceleration(t, state, tau, *base))
         if not jacobian:
             return [(Array("rate", (2 * p,)), rate)]
         return [(Array("jacobian", (2 * p, 2 * p)), ca.jacobian(rate, x))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from ..html import table
 from ..robot import Robot
 from ..types import FloatArray
 from .closed_loop import ClosedLoop
+from .moving_base import BASE_POSE, MovingBase
 
 FIELDS = (*JointState._fields, "tau")
 
@@ -38,7 +39,8 @@ class Simulation:
         joint: The first joint that left all bounds (...), -1 where a run did not diverge; what comes later is NaN.
         memory: The state of the controller at the end.
         instruments: The states of sensors, actuators and observers at the end.
-        more: What sensors, actuators and observers gave, (..., m, size) by name: "command", "measured.q", "watch.link".
+        more: What sensors, actuators and observers gave, (..., m, size) by name: "command", "measured.q", "watch.link";
+            "base" is the pose of a moving base, x, y, z, roll, pitch, yaw.
         provenance: Controller, integrator and options, as text.
 
     Example:
@@ -180,6 +182,15 @@ def finished(loop: ClosedLoop, t: FloatArray, output: RunOutput, controller: Any
     about = provenance(loop, controller or loop.controller)
     rest: tuple[Any, ...] = (output.goals[:m], done, joint, output.memory, output.instruments, arrays, about)
     return Simulation(robot, loop.period, t[:m], q, v, theta, theta_v, tau, *rest)
+
+
+def on_base(run: Simulation, base: MovingBase | None) -> Simulation:
+    """The result with the poses of its moving base."""
+    if base is None:
+        return run
+    poses = base.poses(run.t)
+    more = {**run.more, BASE_POSE: np.broadcast_to(poses, (*run.q.shape[:-2], *poses.shape))}
+    return replace(run, more=more, provenance={**run.provenance, "base": repr(base.pose)})
 
 
 def provenance(loop: ClosedLoop, controller: Any) -> dict[str, Any]:

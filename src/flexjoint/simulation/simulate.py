@@ -43,11 +43,12 @@ from .end_stops import EndStops
 from .initial_state import initial_state
 from .instrumentation import checked_instrumentation
 from .loop_kernel import PYTHON
+from .moving_base import MovingBase
 from .plant import Contact
 from .python_laws import check_controller
 from .python_run import Law, python_run
 from .reference import Reference, reference_size
-from .result import Simulation, finished
+from .result import Simulation, finished, on_base
 from .sensors import Sensors
 from .stability import check_stability
 from .step_limit import check_steps
@@ -65,6 +66,7 @@ def simulate(
     substeps: int = 1,
     hold: bool = True,
     contact: Contact | None = None,
+    base: Trajectory | None = None,
     gains: ArrayLike | None = None,
     free: Mapping[str, ArrayLike] | None = None,
     changes: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
@@ -101,6 +103,9 @@ def simulate(
         hold: False evaluates the law in every stage of the integrator: control in continuous time; by default True.
         contact: A function (t, state) -> {link name: wrench (6,)} in SX: force in N and moment in Nm on the link, at
             the origin of its frame, in base coordinates; by default none.
+        base: A Trajectory of the pose of the base, six columns x, y, z in m and roll, pitch, yaw in rad, in a frame at
+            rest, for all runs; gravity is the robot's where the pose is zero.  By default the base is at rest.  A law
+            knows of it only if it was made for that, see `control.FeedforwardPD`.
         gains: (..., rows, n) in place of the controller's gains.
         free: Values (..., *shape) of parameters of the robot, by path or pattern, such as {"payload.mass": 2.0}.
         changes: For such parameters a time in s and the values from then on, such as {"payload.mass": (0.5, 2.0)}.
@@ -140,6 +145,7 @@ def simulate(
     compiled = controller if isinstance(controller, Controller) else None
     free, changes = named_values("free", free), named_values("changes", changes)
     period = checked_period(controller, period)
+    carried = MovingBase.of(robot, base, (*free, *changes))
     loop = ClosedLoop(
         robot,
         compiled or OpenLoop(robot),
@@ -152,6 +158,7 @@ def simulate(
         tuple(changes),
         stops,
         checked_instrumentation(robot, period, sensors, actuators, estimator, observers),
+        carried is not None,
     )
     check_loop(loop)
     followed = Reference.of(reference, *reference_size(robot, controller))
@@ -168,13 +175,15 @@ def simulate(
         check_stability(loop, blocking, initial.state, followed(np.asarray(times[0])), parameters.gains)
     if check and check != NOMINAL:
         check_steps(loop, parameters, initial.state)
-    run = Run(loop, followed, initial, times, parameters, batch, whole("simulate", "threads", threads, least=1))
+    run = Run(
+        loop, followed, initial, times, parameters, batch, whole("simulate", "threads", threads, least=1), carried
+    )
     output = python_run(run, controller) if not isinstance(controller, Controller) else compiled_run(run)
     result = finished(loop, times, output, controller)
     if check:
         warn_of_run(result, controller, reference)
     noise = {"seed": str(seed)} if loop.instrumentation.noisy else {}
-    return replace(result, provenance={**result.provenance, **noise})
+    return on_base(replace(result, provenance={**result.provenance, **noise}), carried)
 
 
 def warn_of_run(run: Simulation, controller: Controller | Law, reference: Any) -> None:

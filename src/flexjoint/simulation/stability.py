@@ -28,6 +28,7 @@ from .equilibrium import resting
 from .instrumentation import NONE
 from .integrators import INTEGRATORS
 from .loop_kernel import Blocking, loop_kernel
+from .moving_base import NUMBERS, sample_count
 from .plant import Plant
 from .records import flatten
 
@@ -126,7 +127,11 @@ def by_differences(loop: ClosedLoop, blocking: Blocking, point: OperatingPoint) 
     ends = np.cumsum([len(part) for part in x])
     moved = np.concatenate(x) + DIFFERENCE * np.concatenate([np.eye(ends[-1]), -np.eye(ends[-1])])
     stages = (blocking.periods, len(loop.stages), *point.reference.shape)
-    references, after = compiled.precomputed(np.broadcast_to(point.reference, stages)), []
+    given = np.broadcast_to(point.reference, stages)
+    if loop.carried:  # at rest
+        width = sample_count(loop.substeps) * NUMBERS
+        given = np.concatenate([given.reshape(len(given), -1), np.zeros((len(given), width))], axis=1)
+    references, after = compiled.precomputed(given), []
     # Fewer rows at a time than vector code is made for: code compiled for this check alone would take 0.5 s.
     for first in range(0, len(moved), BLOCKS_FROM - 1):
         rows = moved[first : first + BLOCKS_FROM - 1]

@@ -8,6 +8,7 @@ import pytest
 from flexjoint.catalog import builtin_robots
 from flexjoint.drives import ElasticDrive, Motor, RigidDrive
 from flexjoint.dynamics.inertia import mass_matrix
+from flexjoint.dynamics.recursion.kinematics import forward_kinematics
 from flexjoint.formats import load
 from flexjoint.robot import Robot
 from support.cases import load_case, robot_of_case
@@ -18,7 +19,6 @@ CASE_OF = {
     "kuka_lwr": "ejnea_lwr",
     "vsa_3r": "vsa_table1_cubic",
     "hua_3r": "mixed003_table1",
-    "dlr_lwr3": "modne004_lwr3",
 }
 LWR_MOTORS = [3.20, 3.05, 1.98, 2.06, 0.801, 0.48, 0.381]
 
@@ -36,8 +36,8 @@ def assert_same_links(robot: Robot, expected: Robot, rtol: float) -> None:
 
 
 def test_every_robot_has_a_case():
-    """But the one whose numbers are chosen, which `reproduce/test_paper_001.py` compares with the paper."""
-    assert set(builtin_robots()) == {*CASE_OF, "dlr_lbr2"}
+    """But those whose links are chosen: `test_uniform_links_of_dlr_lwr3`, `reproduce/test_paper_001.py`."""
+    assert set(builtin_robots()) == {*CASE_OF, "dlr_lwr3", "dlr_lbr2"}
 
 
 @pytest.mark.parametrize("name", CASE_OF)
@@ -47,6 +47,20 @@ def test_links_are_those_of_the_case(name):
     assert robot.name == name
     assert_same_links(robot, expected, rtol=4e-16 if name == "kuka_lwr" else 0)  # the case has 2.6958 / 100
     assert np.array_equal(robot.gravity, expected.gravity)
+
+
+def test_uniform_links_of_dlr_lwr3():
+    """Table I as the case has it; stretched out at q = 0, cylinders along the arm, a ball, and a cylinder across."""
+    robot, case = load("dlr_lwr3"), robot_of_case(load_case("modne004_lwr3"))
+    for joint, wanted in zip(robot.joints, case.joints):
+        assert np.array_equal(joint.position, wanted.position) and np.array_equal(joint.rotation, wanted.rotation)
+    centres = [(0, 0, 0.1), (0, 0, 0.3), (0, 0, 0.5), (0, 0, 0.7), (0, 0, 0.9), (0, 0, 1.0), (0.04, 0, 1.0)]
+    along, ball, across = [0.06**2 / 4, 0.06**2 / 4, 0.2**2 / 12], 3 * [0.06**2 / 5], [0.08**2 / 12, 4e-4, 4e-4]
+    for link, centre, moments in zip(robot.links, centres, [*5 * [along], ball, across]):
+        R, p = evaluate(forward_kinematics, robot, np.zeros(7), link=link.name)
+        np.testing.assert_allclose(p + R @ link.com, centre, atol=1e-15)
+        expected = link.mass * np.diag(sum(moments) - np.array(moments))  # from mean squares of the coordinates
+        np.testing.assert_allclose(R @ link.inertia @ R.T, expected, rtol=1e-12, atol=1e-18)
 
 
 def test_only_the_published_unphysical_inertias_are_let_through():

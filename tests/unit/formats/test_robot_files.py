@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from flexjoint.catalog import builtin_robots
-from flexjoint.drives import DRIVES, AntagonisticDrive, ElasticDrive, Motor, RigidDrive, VariableStiffnessDrive
+from flexjoint.drives import (
+    DRIVES,
+    AntagonisticDrive,
+    ElasticDrive,
+    Motor,
+    MotorLimits,
+    RigidDrive,
+    SpringLimits,
+    VariableStiffnessDrive,
+)
 from flexjoint.errors import RobotError
 from flexjoint.formats import READERS, load, read_robot, toml as robot_files
 from flexjoint.formats.dh import from_dh
@@ -114,16 +123,19 @@ def odd_robot():
     """Everything a robot can hold at once, with names and numbers that are hard to write."""
     skewed = np.diag([0.1, 0.1, 0.1])
     skewed[0, 1], skewed[1, 0] = 1e-3, np.nextafter(1e-3, 1)
-    first = Joint('j\x7f\t"é\\\n', "revolute", [1e-300, 0.1 + 0.2, -1 / 3], limits=Limits(-1.0, velocity=3.5))
+    limits = Limits(-1.0, velocity=3.5, jerk=1 / 3)
+    first = Joint('j\x7f\t"é\\\n', "revolute", [1e-300, 0.1 + 0.2, -1 / 3], limits=limits)
     dry = {"coulomb_friction": 1 / 7, "coulomb_velocity": 1e-3}
     second = Joint("b", "prismatic", viscous_friction=0.1, drive=RigidDrive(Motor(0.0, 0.3, 1 / 9, 0.02)), **dry)
     springs = QuadraticSpring(1 / 3, 0.7), ExponentialSpring(0.1, -1 / 7)
-    third = Joint("c", drive=ElasticDrive(1 / 3, Motor(1e-7, viscous_friction=0.7), damping=1 / 11))
+    weak = Motor(1e-7, viscous_friction=0.7, limits=MotorLimits(torque=1 / 7, power=1e-9))
+    third = Joint("c", drive=ElasticDrive(1 / 3, weak, 1 / 11, SpringLimits(deflection=1 / 9)))
+    last = Motor(2 / 3, limits=MotorLimits(speed=0.1 + 0.2))
     links = [
         Link("α = 1 # no comment", first, mass=np.float64(2.0), inertia=skewed),
         Link("y", second, "α = 1 # no comment", mass=1, com=[0.1, 0.0, 0.0]),
         Link("z", third),
-        Link("w", Joint("d", drive=AntagonisticDrive(*springs, Motor(1 / 3, 0.1), Motor(2 / 3), damping=1 / 13))),
+        Link("w", Joint("d", drive=AntagonisticDrive(*springs, Motor(1 / 3, 0.1), last, damping=1 / 13))),
     ]
     return Robot("odd", tuple(links), (0.0, 5e-324, 1e308), tool="y", allow_unphysical=True)
 

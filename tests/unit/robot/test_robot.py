@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.drives import AntagonisticDrive, ElasticDrive, LeverDrive, Motor, RigidDrive
+from flexjoint.drives import (
+    AntagonisticDrive,
+    ElasticDrive,
+    LeverDrive,
+    Motor,
+    MotorLimits,
+    RigidDrive,
+    SpringLimits,
+)
 from flexjoint.errors import FlexjointError, RobotError
 from flexjoint.robot import Joint, Limits, Link, Robot, parents_first
 from flexjoint.robot.random_robots import random_robot
@@ -56,8 +64,17 @@ NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
         ({"limits": Limits(1.0, -1.0)}, ["'elbow'", "lower limit 1", "upper -1"]),
         ({"limits": Limits(lower=math.nan)}, ["'elbow'", "nan", "infinity"]),
         ({"limits": Limits(upper=None)}, ["'elbow'", "None", "infinity"]),
-        ({"limits": Limits(velocity=-1.0)}, ["'elbow'", "negative velocity", "-1.0"]),
-        ({"limits": Limits(effort=-1.0)}, ["'elbow'", "effort", "-1.0"]),
+        ({"limits": Limits(velocity=-1.0)}, ["'elbow'", "the limit velocity", "-1"]),
+        ({"limits": Limits(effort=-1.0)}, ["'elbow'", "the limit effort", "-1"]),
+        ({"limits": Limits(jerk=-2.0)}, ["'elbow'", "the limit jerk", "-2"]),
+        ({"drive": RigidDrive(Motor(1.0, limits=87.0))}, ["the motor of joint 'elbow'", "87", "MotorLimits(torque="]),
+        ({"drive": RigidDrive(Motor(1.0, limits=MotorLimits(speed=-1.0)))}, ["speed", "the motor of", "'elbow'", "-1"]),
+        ({"drive": RigidDrive(Motor(1.0, limits=MotorLimits(5.0, rms_torque=6.0)))}, ["'elbow'", "5", "6", "moment"]),
+        ({"drive": ElasticDrive(9.0, Motor(1.0), spring_limits=0.1)}, ["'elbow'", "0.1", "SpringLimits(torque="]),
+        (
+            {"drive": ElasticDrive(9.0, Motor(1.0), spring_limits=SpringLimits(deflection=math.nan))},
+            ["deflection", "the spring of joint 'elbow'", "nan"],
+        ),
         ({"kind": "fixed", "drive": RigidDrive()}, ["'elbow'", "fixed but has a drive"]),
         ({"drive": RigidDrive(Motor(-2.0))}, ["motor inertia", "'elbow'", "-2"]),
         ({"drive": RigidDrive(Motor(math.inf))}, ["motor inertia", "'elbow'", "inf"]),

@@ -127,8 +127,25 @@ class ErrorArithmetic:
 
     sqrt = increasing(lambda x: np.sqrt(np.maximum(x, 0.0)))
     floor = increasing(np.floor, 0)
-    exp, tanh, cbrt = (increasing(f, FUNCTION) for f in (np.exp, np.tanh, np.cbrt))
+    exp, tanh, cbrt, sinh = (increasing(f, FUNCTION) for f in (np.exp, np.tanh, np.cbrt, np.sinh))
     log = increasing(lambda x: np.log(np.maximum(x, 0.0)), FUNCTION)
+
+    def cosh(self, a: Bounded) -> Bounded:
+        """Errs most at the end of the interval that is farther from 0."""
+        y, far = np.cosh(a.value), np.cosh(np.abs(a.value) + a.error)
+        return rounded(y, far - y, FUNCTION)
+
+    def asin(self, a: Bounded) -> Bounded:
+        return self._arc(np.arcsin, a)
+
+    def acos(self, a: Bounded) -> Bounded:
+        return self._arc(np.arccos, a)
+
+    def _arc(self, function: Callable, a: Bounded) -> Bounded:
+        """A monotonic function on [-1, 1]; infinite error where single precision may leave the interval."""
+        y, ends = function(a.value), [function(np.clip(a.value + e, -1.0, 1.0)) for e in (-a.error, a.error)]
+        error = np.fmax(np.abs(ends[0] - y), np.abs(ends[1] - y))
+        return rounded(y, np.where(np.abs(a.value) + a.error <= 1.0, error, np.inf), FUNCTION)
 
     def lt(self, a: Bounded, b: Bounded) -> Truth:
         return Truth(a.value < b.value, self._apart(a, b))

@@ -36,6 +36,12 @@ class Format:
     tanh_range: float  # beyond, tanh rounds to 1
     tanh: tuple[float, ...]  # (tanh(r)/r - 1)/r^2 in z = r^2 on 0 <= r <= ln(2)/2
 
+    # sinh, cosh
+    sinh_range: float  # beyond, sinh and cosh are infinite
+    sinh: tuple[float, ...]  # (sinh(r)/r - 1)/r^2 in z = r^2 on 0 <= r <= ln(2)
+    cosh: tuple[float, ...]  # (cosh(r) - 1)/r^2 in z = r^2 on 0 <= r <= ln(2)
+
+    asin: tuple[float, ...]  # (asin(s)/s - 1)/s^2 in z = s^2 on 0 <= s <= 1/2
     atan: tuple[float, ...]  # (atan(q)/q - 1)/q^2 in z = q^2 on |q| <= 1
 
     # Adding 1.5*2^52 rounds a double below 2^51 in magnitude to an integer, 1.5*2^54 to a multiple of 4.
@@ -126,6 +132,42 @@ DOUBLE = Format(
         -0.0014315829876357595,
         0.0004766117963080305,
     ),
+    sinh_range=711.0,
+    # degree 5, so that sinh r has relative error 2^-60.5
+    sinh=(
+        0.1666666666666666,
+        0.008333333333336175,
+        0.00019841269837277375,
+        2.7557321762087606e-06,
+        2.505129948046782e-08,
+        1.6185173791093948e-10,
+    ),
+    # degree 6, so that cosh r has relative error 2^-67.0
+    cosh=(
+        0.5,
+        0.04166666666666665,
+        0.0013888888888893432,
+        2.4801587296845665e-05,
+        2.7557321647135763e-07,
+        2.0876105513245426e-09,
+        1.1559227885261608e-11,
+    ),
+    # degree 12, so that asin s has relative error 2^-59.9
+    asin=(
+        0.1666666666666676,
+        0.07499999999970866,
+        0.04464285717456058,
+        0.030381942709900283,
+        0.022372214934590733,
+        0.01735161287944751,
+        0.01398081098344328,
+        0.01139898508729391,
+        0.010779869375848648,
+        0.003707778084273232,
+        0.02170427674806676,
+        -0.020994768851364656,
+        0.03262604087311782,
+    ),
     # degree 19, so that atan q has relative error 2^-57.5
     atan=(
         -0.3333333333333307,
@@ -173,6 +215,20 @@ SINGLE = Format(
     tanh_range=10.0,
     # degree 3, so that tanh r has relative error 2^-31.0
     tanh=(-0.33333322405815125, 0.13332422077655792, -0.053733766078948975, 0.0194725189357996),
+    sinh_range=90.0,
+    # degree 2, so that sinh r has relative error 2^-29.4
+    sinh=(0.16666671633720398, 0.008332660421729088, 0.00020091440819669515),
+    # degree 3, so that cosh r has relative error 2^-35.1
+    cosh=(0.5, 0.041666675359010696, 0.0013887996319681406, 2.5081968487938866e-05),
+    # degree 5, so that asin s has relative error 2^-31.7
+    asin=(
+        0.16666659712791443,
+        0.07500521838665009,
+        0.04451335221529007,
+        0.0318395234644413,
+        0.01431217696517706,
+        0.037702105939388275,
+    ),
     # degree 9, so that atan q has relative error 2^-30.1
     atan=(
         -0.333333283662796,

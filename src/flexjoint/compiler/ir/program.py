@@ -31,7 +31,8 @@ T = TypeVar("T")
 ARITY = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "neg": 1, "fma": 3, "sqrt": 1, "abs": 1, "floor": 1,
     "lt": 2, "le": 2, "eq": 2, "select": 3, "xor": 2,
-    "sin": 1, "cos": 1, "exp": 1, "log": 1, "atan2": 2, "tanh": 1, "cbrt": 1,
+    "sin": 1, "cos": 1, "exp": 1, "log": 1, "atan2": 2, "tanh": 1, "cbrt": 1, "sinh": 1, "cosh": 1,
+    "asin": 1, "acos": 1,
     "pack": 4, "lane0": 1, "lane1": 1, "lane2": 1, "lane3": 1,
 }  # fmt: skip
 LEAVES = frozenset({"const", "input"})

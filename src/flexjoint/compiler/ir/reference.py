@@ -246,7 +246,7 @@ class MpmathArithmetic:
 
         self.context = mpmath.mp.clone() if hasattr(mpmath.mp, "clone") else mpmath.MPContext()
         self.context.prec = precision
-        for name in ("sin", "cos", "exp", "log", "tanh", "atan2", "sqrt", "floor"):
+        for name in ["sin", "cos", "exp", "log", "tanh", "atan2", "sinh", "cosh", "asin", "acos", "sqrt", "floor"]:
             setattr(self, name, getattr(self.context, name))
 
     def const(self, value: Number) -> Number:

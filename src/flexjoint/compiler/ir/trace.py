@@ -309,9 +309,6 @@ def _rules() -> dict[int, Callable[..., int]]:
     def square(b: Builder, x: int) -> int:
         return b.emit("mul", x, x)
 
-    def root(b: Builder, x: int) -> int:
-        return b.emit("sqrt", b.emit("sub", one(b), square(b, x)))
-
     rules: dict[int, Callable[..., int]] = {
         ca.OP_ASSIGN: lambda b, x: x,
         ca.OP_ADD: op("add"),
@@ -331,11 +328,13 @@ def _rules() -> dict[int, Callable[..., int]]:
         ca.OP_TAN: lambda b, x: b.emit("div", b.emit("sin", x), b.emit("cos", x)),
         ca.OP_ATAN2: op("atan2"),
         ca.OP_ATAN: lambda b, x: b.emit("atan2", x, one(b)),
-        ca.OP_ASIN: lambda b, x: b.emit("atan2", x, root(b, x)),
-        ca.OP_ACOS: lambda b, x: b.emit("atan2", root(b, x), x),
+        ca.OP_ASIN: op("asin"),
+        ca.OP_ACOS: op("acos"),
         ca.OP_EXP: op("exp"),
         ca.OP_LOG: op("log"),
         ca.OP_TANH: op("tanh"),
+        ca.OP_SINH: op("sinh"),
+        ca.OP_COSH: op("cosh"),
         ca.OP_POW: power,
         ca.OP_CONSTPOW: power,
         ca.OP_LT: op("lt"),

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from ..ir.program import Builder, Loop, Op, Program
 
+X = 1  # index of x among the inputs of a loop's body
+
 
 def without_dead_code(program: Program) -> Program:
     """The Program without the operations that no result depends on."""
@@ -42,7 +44,11 @@ def trim_loops(program: Program) -> Program:
         op = program.code[i]
         if op.name == "item":
             used[op.args[0]].add(op.args[1])
-    trimmed = {i: trimmed_loop(op.loop, used[i]) for i, op in enumerate(program.code) if op.loop and used[i]}
+    trimmed = {
+        i: trimmed_loop(op.loop, used[i], one_run(program, op.loop.split(op.args)[1]))
+        for i, op in enumerate(program.code)
+        if op.loop and used[i]
+    }
     build = Builder()
     new: dict[int, int] = {}
     for i, op in enumerate(program.code):
@@ -63,8 +69,21 @@ class Trimmed(NamedTuple):
     items: dict[int, int]
 
 
-def trimmed_loop(loop: Loop, used: set[int]) -> Trimmed:
-    """The loop that computes only the results with the indices `used`."""
+def one_run(program: Program, xs: Sequence[Sequence[int]]) -> bool:
+    """Whether all xs are the elements of one input, in order: then they are copied at once.
+
+    Without an element in the middle of each row there would be as many copies as rows: 200 periods of a pendulum whose
+    law leaves out a number of its reference compile in 5 s instead of 0.4 s.
+    """
+    ops = [program.code[x] for row in xs for x in row]
+    if not ops or any(op.name != "input" for op in ops):
+        return False
+    array, first = ops[0].args
+    return all(op.args == (array, first + k) for k, op in enumerate(ops))
+
+
+def trimmed_loop(loop: Loop, used: set[int], all_xs: bool) -> Trimmed:
+    """The loop that computes only the results with the indices `used`, from `all_xs` or from those it needs."""
     body, sizes = loop.body, loop.sizes
     results = dict(zip(("carry", "y"), body.results))
     carry = {k for k in used if k < sizes["carry"]}
@@ -77,6 +96,8 @@ def trimmed_loop(loop: Loop, used: set[int]) -> Trimmed:
             break
         carry = grown
     kept = [sorted(carry), *([e for e in range(a.size) if (k, e) in leaves] for k, a in enumerate(body.inputs) if k)]
+    if all_xs:
+        kept[X] = list(range(sizes["x"]))
     place = {(k, e): new for k, row in enumerate(kept) for new, e in enumerate(row)}
     code = [
         Op("input", (op.args[0], place.get((op.args[0], op.args[1]), 0))) if op.name == "input" else op

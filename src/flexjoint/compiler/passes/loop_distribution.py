@@ -16,9 +16,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ..ir.program import Array, Loop, Op, Program, unsigned
-from .dead_code import without_dead_code
+from .dead_code import X, without_dead_code
 
-X = 1  # index of x among the inputs of a loop's body
 PRECOMPUTED = "precomputed"  # name of the array that replaces the xs
 
 

@@ -28,6 +28,10 @@ EXACT = {
     "atan2": mpmath.atan2,
     "tanh": mpmath.tanh,
     "cbrt": lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x)),
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "asin": mpmath.asin,
+    "acos": mpmath.acos,
 }
 
 
@@ -56,6 +60,7 @@ def points(name):
     rng = np.random.default_rng(sum(map(ord, name)))
     signs = rng.choice([-1.0, 1.0], COUNT)
     anything = signs * 2.0 ** rng.uniform(-149, 128, COUNT)
+    near_one = 1.0 - 2.0 ** rng.uniform(-24, -3, COUNT)
     near = 0.5 * np.pi * rng.integers(1, 60000, COUNT) * signs
     return {
         "sin": [near, near * (1.0 + 1e-7), rng.uniform(-10, 10, COUNT), np.minimum(abs(anything), 1e5) * signs],
@@ -65,6 +70,10 @@ def points(name):
         "tanh": [anything, rng.uniform(-1, 1, COUNT), rng.uniform(-10, 10, COUNT)],
         "cbrt": [anything, rng.uniform(-8, 8, COUNT)],
         "atan2": [anything, rng.uniform(-1, 1, COUNT)],
+        "sinh": [np.minimum(abs(anything), 91.0) * signs, rng.uniform(-1, 1, COUNT), rng.uniform(-12, 12, COUNT)],
+        "cosh": [rng.uniform(-1, 1, COUNT), rng.uniform(-12, 12, COUNT), rng.uniform(88, 90, COUNT)],
+        "asin": [np.minimum(abs(anything), 1.0) * signs, rng.uniform(-1, 1, COUNT), near_one * signs],
+        "acos": [rng.uniform(-1, 1, COUNT), near_one * signs],
     }[name]
 
 
@@ -82,6 +91,10 @@ HARDEST = {  # largest error of all floats, and where (atan2: of 3e8 pairs)
     "log": (0.9108, "0x1.45bf22p+0"),
     "tanh": (1.4286, "0x1.0f8d56p+3"),
     "cbrt": (0.7332, "0x1.6e4ab2p+1"),
+    "sinh": (1.6350, "0x1.202746p+3"),
+    "cosh": (1.7990, "0x1.205664p+3"),
+    "asin": (1.1082, "0x1.047a7ep-1"),
+    "acos": (1.1477, "-0x1.01bbdap-1"),
     "atan2": (1.4899, "-0x1.bf7fdp-6", "0x1.bf3092p-2"),
 }
 
@@ -104,6 +117,9 @@ def test_hardest_arguments(name):
         ("log", math.inf, math.inf), ("tanh", -0.0, -0.0), ("tanh", MIN, MIN), ("tanh", MAX, 1.0),
         ("tanh", -math.inf, -1.0), ("tanh", math.nan, math.nan), ("cbrt", -0.0, -0.0), ("cbrt", -27.0, -3.0),
         ("cbrt", 2.0**-147, 2.0**-49), ("cbrt", -math.inf, -math.inf), ("cbrt", math.nan, math.nan),
+        ("sinh", -0.0, -0.0), ("sinh", MIN, MIN), ("sinh", 90.0, math.inf), ("sinh", -math.inf, -math.inf),
+        ("cosh", 0.0, 1.0), ("cosh", -90.0, math.inf), ("cosh", math.nan, math.nan), ("asin", -0.0, -0.0),
+        ("asin", MIN, MIN), ("asin", 1.0000001, math.nan), ("acos", 1.0, 0.0), ("acos", -2.0, math.nan),
     ],
 )  # fmt: skip
 def test_special_values(name, x, expected):
@@ -124,7 +140,7 @@ def test_atan2_of_zeros_infinities_and_extremes(y):
 def test_constants_are_floats():
     """Each is rounded already, so that const() rounds nothing."""
     numbers = [SINGLE.two_over_pi, SINGLE.log2_e, SINGLE.to_multiple_of_4, SINGLE.pow2_magic, SINGLE.min_normal]
-    for field in ("half_pi", "ln2", "sin", "cos", "exp", "log", "tanh", "atan"):
+    for field in ("half_pi", "ln2", "sin", "cos", "exp", "log", "tanh", "atan", "sinh", "cosh", "asin"):
         numbers += getattr(SINGLE, field)
     assert all(float(np.float32(x)) == x for x in numbers)
     assert all(x > 0 for x in SINGLE.half_pi)
@@ -163,6 +179,8 @@ CHAINS = {  # a rounded operand for every operation
     "sin": lambda x, y: ca.sin(100.0 * x * y), "cos": lambda x, y: ca.cos(30.0 * x / y),
     "exp": lambda x, y: ca.exp(7.0 * x * y), "log": lambda x, y: ca.log(ca.fabs(x * y)),
     "tanh": lambda x, y: ca.tanh(3.0 * x * y), "cbrt": lambda x, y: (x * y) ** (1 / 3),
+    "sinh": lambda x, y: ca.sinh(x * y), "cosh": lambda x, y: ca.cosh(x * y - 0.001),
+    "asin": lambda x, y: ca.asin(x / (x * x + y * y)), "acos": lambda x, y: ca.acos(ca.sin(x * y)),
     "atan2": lambda x, y: ca.atan2(x * y, x + 0.1 * y), "floor": lambda x, y: ca.floor(7.0 * x * y),
     "select": lambda x, y: ca.if_else(x * y < x / y, x - 0.3 * y, x * x),
     "difference": lambda x, y: (x * y - 0.1) - (x * y - 0.1000001),

@@ -41,6 +41,10 @@ EXACT: dict[str, Callable[..., mpmath.mpf]] = {
     "atan2": mpmath.atan2,
     "tanh": mpmath.tanh,
     "cbrt": signed_cbrt,
+    "sinh": mpmath.sinh,
+    "cosh": mpmath.cosh,
+    "asin": mpmath.asin,
+    "acos": mpmath.acos,
 }
 
 
@@ -138,6 +142,28 @@ class Sampler:
         kinds = (lambda: self.log_uniform(-1074, 1024), lambda: self.uniform(8.0))
         return (self.random.choice(kinds)(),)
 
+    def sinh(self) -> tuple[float, ...]:
+        kinds = (
+            lambda: self.log_uniform(-1074, 9),
+            lambda: self.uniform(1.0),
+            lambda: self.uniform(20.0),
+            lambda: self.sign() * self.random.uniform(709.0, 710.6),  # where exp is infinite, and both are
+        )
+        return (self.random.choice(kinds)(),)
+
+    cosh = sinh
+
+    def asin(self) -> tuple[float, ...]:
+        kinds = (
+            lambda: self.log_uniform(-1074, 0),
+            lambda: self.uniform(1.0),
+            lambda: self.sign() * (1.0 - abs(self.log_uniform(-53, -3))),
+            lambda: self.sign() * (0.5 + self.log_uniform(-53, -8)),
+        )
+        return (self.random.choice(kinds)(),)
+
+    acos = asin
+
 
 def points(name: str, count: int = COUNT) -> Iterator[tuple[float, ...]]:
     sampler = Sampler(seed=sum(map(ord, name)))
@@ -181,13 +207,15 @@ def test_octant_boundaries(quarters: int) -> None:
         assert_accurate("cos", (near,))
 
 
-def test_reduction_boundaries_of_exp_log_tanh_cbrt() -> None:
+def test_reduction_boundaries() -> None:
     for k in [*range(-1076, -1020), *range(-20, 20), *range(1000, 1025)]:
         x = (k + 0.5) * math.log(2.0)
         for near in (x, math.nextafter(x, INF), math.nextafter(x, -INF)):
             assert_accurate("exp", (near,))
             assert_accurate("tanh", (0.5 * near,))
             assert_accurate("tanh", (near - 0.5 * math.log(2.0),))
+            assert_accurate("sinh", (near - 0.5 * math.log(2.0),))
+            assert_accurate("cosh", (near - 0.5 * math.log(2.0),))
     for k in [*range(-1074, -1010), *range(-7, 8), *range(1010, 1024)]:
         for x in (math.ldexp(1.0, k), math.ldexp(math.sqrt(2.0), k)):
             for near in (x, math.nextafter(x, INF), math.nextafter(x, 0.0) or x):
@@ -202,15 +230,16 @@ def test_sincos_is_sin_and_cos_bit_for_bit() -> None:
         assert same(c, elementary.cos(FLOATS, x))
 
 
-@pytest.mark.parametrize("name", ["sin", "tanh", "cbrt"])
+@pytest.mark.parametrize("name", ["sin", "tanh", "cbrt", "sinh", "asin"])
 def test_odd_bit_for_bit(name: str) -> None:
     for (x,) in itertools.chain(points(name), [(0.0,), (INF,)]):
         assert same(FUNCTIONS[name](FLOATS, -x), -FUNCTIONS[name](FLOATS, x))
 
 
-def test_cos_is_even_bit_for_bit() -> None:
-    for (x,) in points("cos"):
-        assert same(elementary.cos(FLOATS, -x), elementary.cos(FLOATS, x))
+@pytest.mark.parametrize("name", ["cos", "cosh"])
+def test_even_bit_for_bit(name: str) -> None:
+    for (x,) in points(name):
+        assert same(FUNCTIONS[name](FLOATS, -x), FUNCTIONS[name](FLOATS, x))
 
 
 def test_atan2_is_odd_in_y_bit_for_bit() -> None:
@@ -279,18 +308,55 @@ def test_angles_out_of_range_give_nan(name: str) -> None:
         ("cbrt", INF, INF),
         ("cbrt", -INF, -INF),
         ("cbrt", NAN, NAN),
+        ("sinh", 0.0, 0.0),
+        ("sinh", -0.0, -0.0),
+        ("sinh", MIN, MIN),
+        ("sinh", -MIN_NORMAL, -MIN_NORMAL),
+        ("sinh", 711.0, INF),
+        ("sinh", -MAX, -INF),
+        ("sinh", -INF, -INF),
+        ("sinh", NAN, NAN),
+        ("cosh", -0.0, 1.0),
+        ("cosh", MIN, 1.0),
+        ("cosh", -711.0, INF),
+        ("cosh", -INF, INF),
+        ("cosh", NAN, NAN),
+        ("asin", 0.0, 0.0),
+        ("asin", -0.0, -0.0),
+        ("asin", MIN, MIN),
+        ("asin", -1.0, -0.5 * math.pi),
+        ("asin", math.nextafter(1.0, 2.0), NAN),
+        ("asin", -INF, NAN),
+        ("asin", NAN, NAN),
+        ("acos", 1.0, 0.0),
+        ("acos", -1.0, math.pi),
+        ("acos", -0.0, 0.5 * math.pi),
+        ("acos", math.nextafter(-1.0, -2.0), NAN),
+        ("acos", INF, NAN),
+        ("acos", NAN, NAN),
     ],
 )
 def test_special_values(name: str, x: float, expected: float) -> None:
     assert same(FUNCTIONS[name](FLOATS, x), expected)
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "tanh", "cbrt"])
+@pytest.mark.parametrize("name", ["exp", "log", "tanh", "cbrt", "sinh", "cosh"])
 def test_ends_of_the_double_range(name: str) -> None:
     for x in (MIN, MIN_NORMAL, math.nextafter(MIN_NORMAL, 0.0), 1.0, MAX):
         assert_accurate(name, (x,))
     assert_accurate("exp", (709.782712893384,))
     assert_accurate("exp", (-708.3964185322641,))
+    for k in range(5):  # ln(2 MAX) = 710.4758600739439
+        assert_accurate("sinh", (710.4758600739439 + (k - 2) * math.ulp(710.0),))
+        assert_accurate("cosh", (710.4758600739439 + (k - 2) * math.ulp(710.0),))
+
+
+@pytest.mark.parametrize("name", ["asin", "acos"])
+def test_doubles_next_to_one_and_a_half(name: str) -> None:
+    for x, step in itertools.product((0.5, 1.0), range(1, 40)):
+        assert_accurate(name, (x - step * math.ulp(0.4),))
+        assert_accurate(name, (step * math.ulp(0.4) - x,))
+        assert_accurate(name, (0.5 + step * math.ulp(0.5),))
 
 
 AXES = (0.0, 1.0, MIN, MAX, INF)
