@@ -92,9 +92,9 @@ def shown(value: object) -> str:
     return quoted(_Shown().repr(value))
 
 
-def listed(names: Iterable[object], mark: str = ", ", without: str = "none") -> str:
-    """Names with commas or another mark between them, at most 40; `without` if there are none."""
+def listed(names: Iterable[object], mark: str = ", ", without: str = "none", most: int = MOST_LISTED) -> str:
+    """Names with commas or another mark between them, at most `most`; `without` if there are none."""
     names = iter(names)
-    first = [quoted(name) for name in islice(names, MOST_LISTED)]
+    first = [quoted(name) for name in islice(names, most)]
     more = sum(1 for _ in names)
     return (mark.join(first) + (f" and {more} more" if more else "")) or without

@@ -20,6 +20,7 @@ from flexjoint.compiler import pipeline
 from flexjoint.compiler.ir.program import ARITY, LANES, Array
 from flexjoint.compiler.ir.reference import MpmathArithmetic, NumpyArithmetic, evaluate, evaluate_rows, interpret
 from flexjoint.compiler.ir.scan import operation, tracing
+from flexjoint.compiler.ir.trace import FUNCTIONS, unsupported_functions
 from flexjoint.compiler.llvm import jit, outlining
 from flexjoint.compiler.pipeline import trace
 from support import calls
@@ -277,8 +278,21 @@ def test_minimum_and_maximum_keep_nan(expression):
 
 
 def test_an_operation_without_meaning_is_named():
-    with pytest.raises(fj.FlexjointError, match="expression: CasADi operation OP_ERF is not supported"):
+    with pytest.raises(fj.FlexjointError, match="expression: no kernel has the function erf; it can use sqrt, exp"):
         traced(ca.erf, 1)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_that_messages_offer(name):
+    arguments = {"pow": 2, "atan2": 2, "fmin": 2, "fmax": 2, "if_else": 3}.get(name, 1)
+    function = getattr(ca, name) if name != "pow" else lambda x, y: x**y
+    traced(function, arguments)
+    assert unsupported_functions([function(*(ca.SX.sym("x") for _ in range(arguments)))]) == []
+
+
+def test_functions_without_meaning_are_found_anywhere():
+    x = ca.SX.sym("x", 2)
+    assert unsupported_functions([x[0], ca.sin(ca.asinh(x[0]) + ca.erf(x[1]))]) == ["asinh", "erf"]
 
 
 def test_matrices_are_stored_by_rows():

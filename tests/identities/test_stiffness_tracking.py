@@ -153,14 +153,18 @@ MIXED = fj.random_robot(2, 21, prismatic=0.0, friction=True).with_drives(
 )
 
 
+RIGID = MIXED.with_drives([fj.RigidDrive(fj.Motor(0.5, 0.3)), MIXED.joints[1].drive])
+
+
 @pytest.mark.parametrize(
     ("robot", "poles", "stiffness_poles", "sigma"),
     [
         (VSA, [-8, -9, -10 + 3j, -10 - 3j], [-6.0, -7.0], 1000.0),
         (VSA, [-7, -8, -9, -10 + 3j, -10 - 3j], [-6.0, -7.0, -8.0], 1000.0),
         (MIXED, [-4, -5, -6, -7], [-5 + 2j, -5 - 2j], 600.0),
+        (RIGID, [-4, -5, -6, -7], [-5 + 2j, -5 - 2j], 600.0),
     ],
-    ids=["vsa_3r", "with integrals", "beside a spring"],
+    ids=["vsa_3r", "with integrals", "beside a spring", "beside a rigid joint"],
 )
 def test_errors_decay_with_the_poles(robot, poles, stiffness_poles, sigma):
     """The nonlinear robot and the law in continuous time, by SciPy, against the linear error equations."""
@@ -175,20 +179,23 @@ def test_errors_decay_with_the_poles(robot, poles, stiffness_poles, sigma):
         shape |= {"integrals": 2, "integral_gains": 2}
     law = fj.compile(fj.control.laws.motion_and_stiffness_control, robot, tracking=shape)
     plant = fj.compile(fj.forward_dynamics, robot)
-    cuts = np.cumsum([n, n, robot.motor_count, robot.motor_count, n])
+    holds = robot is RIGID  # the torque of the rigid joint and its rate
+    cuts = np.cumsum([n, n, robot.motor_count, robot.motor_count, n, n, *[n] * holds])
 
     def flow(t, x):
-        q, v, theta, theta_v, *integrals = np.split(x, cuts)
+        q, v, theta, theta_v, *rest = np.split(x, cuts)
+        integrals, held = rest[:2], rest[2 : 2 + 2 * holds]
         extra = [*integrals, K[0], L[0]] if integral else []
         goal = [*motion(t), *K[integral:], *stiffness(t, order=2), *L[integral:], *extra]
-        tau, *errors = law(q, v, theta, theta_v, *goal)
+        tau, *errors = law(q, v, theta, theta_v, *held, *goal)
         a, theta_a = plant(q, v, theta, theta_v, tau)
-        return np.concatenate([v, a, theta_v, theta_a, *errors])
+        return np.concatenate([v, a, theta_v, theta_a, *errors[:2], *held[1:], *errors[2:]])
 
     off = rng.uniform(-1.0, 1.0, (4, n)) * np.array([[0.02], [0.1], [0.5], [2.0]])
     off_sigma = rng.uniform(-1.0, 1.0, (2, n)) * np.array([[30.0], [100.0]])
     start = started(robot, motion(0.0)[:4] + off, stiffness(0.0, order=1) + off_sigma)
-    first = np.concatenate([*start, *np.zeros((2, n))])
+    held = fj.torque_derivatives(robot, *(motion(0.0)[:4] + off), order=1) if holds else []
+    first = np.concatenate([*start, *np.zeros((2, n)), *held])
     x = solve_ivp(flow, (0.0, end), first, method="DOP853", rtol=1e-10, atol=1e-12).y[:, -1]
     q, v, theta, *_ = np.split(x, cuts)
     theta_1, theta_2 = pairs(robot, theta)
@@ -236,7 +243,7 @@ def test_tracking_is_checked(change, words):
         paired_control(VSA, *random_state(VSA), tracking={**tracking, **change})
 
 
-def test_rigid_and_damped_joints_are_refused():
+def test_rigid_joints_need_torques_held():
     rigid = VSA.with_drives([fj.RigidDrive(fj.Motor(1.0)), *(joint.drive for joint in VSA.joints[1:])])
-    with pytest.raises(fj.InputError, match=r"motion_and_stiffness_control: joint 'joint1' is rigid"):
+    with pytest.raises(fj.InputError, match=r"needs q, v, theta, theta_v, tau_e, tau_e_v.*the law holds of 'joint1'"):
         paired_control(rigid, *random_state(VSA), tracking=random_tracking(3))

@@ -15,7 +15,7 @@ import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.lagrange import lagrange, rate, smooth_friction, transmitted
-from support.motors import paired_forward, paired_linearization, paired_motion
+from support.motors import from_deflections, paired_forward, paired_linearization, paired_motion, pairs
 
 PAIRS = {
     "cubic": (fj.springs.CubicSpring(300.0, 900.0), fj.springs.CubicSpring(300.0, 900.0)),
@@ -150,6 +150,10 @@ def model(robot, q, theta_1, theta_2, v, theta_1_v, theta_2_v, tau_1, tau_2):
     asked = lagrange(robot, q, v, a)
     x = [ca.SX.sym("phi", robot.n) for _ in range(2)]
     one, two, on_link, _ = (at_positions(robot, e, x, q, theta_1, theta_2) for e in springs_of(robot, *x))
+    damping = ca.DM([getattr(joint.drive, "damping", 0.0) for joint in robot.joints])
+    counted = ca.DM((np.array(robot.variable_stiffness) & ~apart(robot)).astype(float))
+    dampers = [damping * (theta_1_v - v), damping * counted * (theta_2_v - v)]
+    one, two, on_link = one + dampers[0], two + dampers[1], on_link + dampers[0] + dampers[1]
     driving = ca.vertcat(*[on_link[i] if elastic else tau_1[i] for i, elastic in enumerate(robot.compliant)])
     found = ca.solve(ca.jacobian(asked, a), driving - ca.substitute(asked, a, 0 * a))
     turning = []
@@ -224,10 +228,9 @@ def test_damping_acts_forwards():
     B = np.array([[motor.inertia for motor in drive.motors] for drive in drives]).T
     assert np.allclose(B[0] * (found.theta_1_a - without.theta_1_a), -3.0 * phi_1_v, rtol=1e-9)
     assert np.allclose(B[1] * (found.theta_2_a - without.theta_2_a), -3.0 * phi_2_v, rtol=1e-9)
-    for call in (paired_motion, paired_linearization):
-        with pytest.raises(fj.InputError, match="damped"):
-            call(damped, *np.zeros((8, robot.n)))
-    with pytest.raises(fj.InputError, match=r"D = 3.*robot.without_spring_damping\(\)"):
+    with pytest.raises(fj.InputError, match="damped"):
+        paired_motion(damped, *np.zeros((8, robot.n)))
+    with pytest.raises(fj.InputError, match=r"D = 3.*_along.*_step.*robot.without_spring_damping\(\)"):
         fj.inverse_dynamics(damped, *np.zeros((5, robot.n)), stiffness=list(np.zeros((3, robot.n))))
     assert damped.without_spring_damping() == robot
 
@@ -281,6 +284,75 @@ def test_feedback_linearization_brings_about_its_commands(robot):
     assert np.all(tau.tau_2[~np.array(robot.variable_stiffness)] == 0)
     less = [x * 0.999 for x in tau]
     assert relative_error(brought_about(robot, state, less)[2], command) > 1e-3, "the torque must matter"
+
+
+def damped(robot, values):
+    """The robot with these dampings of its springs, in turn."""
+    drives = [joint.drive for joint in robot.joints]
+    return robot.with_drives([replace(x, damping=d) if d else x for x, d in zip(drives, [*values] * robot.n)])
+
+
+HELD = {name: ROBOTS[name] for name in ("every kind", "a lever and a rigid joint", "rigid in a tree")} | {
+    "a damped spring": damped(with_drives(CHAIN, ["cubic", "spring", "cams"]), [0.0, 4.0, 0.0]),
+    "a damped pair": damped(with_drives(TREE, ["unequal", "rigid", "exponential"]), [5.0, 0.0, 0.0, 2.0]),
+    "a damped lever": damped(with_drives(CHAIN, ["lever", "cubic", "spring"]), [7.0, 0.0, 3.0]),
+    "all damped": damped(with_drives(CHAIN, ["cubic", "lever", "spring"]), [5.0, 6.0, 7.0]),
+    "all damped, one rigid": damped(with_drives(CHAIN, ["cubic", "rigid", "spring"]), [5.0, 0.0, 7.0]),
+}
+
+
+def held_and_brought_about(robot, state, held, tau, top):
+    """q'' to q'''' and σ'' by Lagrange, τ_e' of the springs from the model, held torques and `top` where they answer
+    earlier; and by how much the springs and motors miss what is held."""
+    degrees, length = np.array(fj.dynamics.relative_degree(robot)), fj.dynamics.chain_length(robot)
+    x = symbols(robot, "q theta_1 theta_2 v theta_1_v theta_2_v tau_1 tau_2")
+    q, theta_1, theta_2, v, theta_1_v, theta_2_v, *_ = x
+    accelerations = model(robot, *x)
+    stacks = [[y, dy, a] for y, dy, a in zip((q, theta_1, theta_2), (v, theta_1_v, theta_2_v), accelerations)]
+    phi, motion = [ca.SX.sym("phi", robot.n) for _ in range(2)], [ca.SX.sym("x", robot.n) for _ in range(5)]
+    torque = [ca.substitute(lagrange(robot, *motion[:3]), ca.vertcat(*motion[:3]), ca.vertcat(q, v, accelerations[0]))]
+    sigma = [at_positions(robot, springs_of(robot, *phi)[3], phi, q, theta_1, theta_2)]
+    for _ in range(2):
+        torque.append(rate(torque[-1], *stacks))
+        sigma.append(rate(sigma[-1], *stacks))
+    numbers = value([accelerations[0], *torque, sigma[2]], x, [*positions(robot, *state), *tau])
+    a, modelled, sigma_a = numbers[0], numbers[1:4], numbers[4]
+    given = [np.where(degrees > 2 + k, modelled[k], y) for k, y in enumerate([*held, top][: length - 2])] + [top]
+    missed = [np.where(degrees > 1 + k, modelled[k] - y, 0) for k, y in enumerate(given[:-1])]
+    missed.append(np.where(degrees == length, modelled[length - 2] - top, 0))
+    asked, found = [lagrange(robot, *motion[:3])], [*state[:2], a]
+    for k in range(1, length - 1):
+        asked.append(rate(asked[-1], motion))
+        known = [*found, np.zeros(robot.n)]
+        M, rest = (
+            np.array(ca.Function("f", motion[: k + 3], [y])(*known))
+            for y in (ca.jacobian(asked[k], motion[k + 2]), asked[k])
+        )
+        found.append(np.linalg.solve(M, given[k] - rest[:, 0]))
+    return found, sigma_a, missed
+
+
+@pytest.mark.parametrize("robot", HELD.values(), ids=HELD.keys())
+def test_linearization_among_rigid_and_damped_joints(robot):
+    """q'''' = v_q (q''' if all are damped) and σ'' = v_σ, with the torques of early joints held by the controller."""
+    rng = np.random.default_rng(7)
+    state, (command, stiffness_command) = random_state(robot), rng.normal(size=(2, robot.n)) * [[100.0], [1000.0]]
+    held = rng.normal(size=(2, robot.n)) * [[20.0], [50.0]]
+    arrays = from_deflections(robot, *state)
+    if fj.dynamics.linearization.holds_torques(robot):
+        arrays = [*arrays, *held, command]
+        found = evaluate(fj.feedback_linearization, robot, *arrays, stiffness_command=stiffness_command)
+        tau, top = found
+    else:
+        tau = evaluate(fj.feedback_linearization, robot, *arrays, command, stiffness_command=stiffness_command)
+        top = np.zeros(robot.n)
+        _, _, missed = held_and_brought_about(robot, state, held, pairs(robot, tau), top)
+        top = missed[-1]  # what the springs give
+    motion, sigma_a, missed = held_and_brought_about(robot, state, held, pairs(robot, tau), top)
+    chosen = np.array(robot.variable_stiffness)
+    assert np.all(abs(motion[-1] - command) <= 1e-9 * max(np.max(abs(command)), 1e3))
+    assert np.all(abs(sigma_a - np.where(chosen, stiffness_command, 0.0)) <= 1e-9 * 1e4)
+    assert all(np.all(abs(x) <= 1e-9 * max(1e3, np.max(abs(top)))) for x in missed)
 
 
 @each_with_springs
@@ -471,7 +543,7 @@ def test_errors_name_joint_and_range():
         (fj.control.laws.linearizing_control, [3, 3, 6, 6, 3, 3], "motion_and_stiffness_control"),
         (fj.dynamics.spring_torques, [3, 3, 6, 6], "motor_motion"),
         (fj.dynamics.link_state, [6, 6, 3, 3], "encoders on the links"),
-        (fj.inverse_dynamics_step, [6, 3, 3, 1, 3, 3, 3, 3, 3], "robot.without_spring_damping()"),
+        (fj.inverse_dynamics_step, [6, 3, 3, 1, 3, 3, 3, 3, 3], "stiffness=[sigma, sigma_v, sigma_a]"),
         (fj.control.joint_modes, [3], "ElasticDrive"),
     ],
 )
@@ -482,9 +554,10 @@ def test_what_variable_stiffness_needs_is_named(algorithm, arrays, instead):
     assert "needs q, v, theta, theta_v, tau for 'vsa_3r', whose joints have variable stiffness" in text
 
 
-def test_rigid_joints_cannot_be_linearized():
+def test_rigid_joints_need_torques_held():
     robot = ROBOTS["every kind"]
-    assert "is rigid" in message(paired_linearization, robot, *np.zeros((8, robot.n)))
+    text = message(fj.feedback_linearization, robot, *np.zeros((2, 3)), *np.zeros((2, 4)), np.zeros(3))
+    assert "needs q, v, theta, theta_v, tau_e, tau_e_v, command" in text and "the law holds of 'link2_joint'" in text
 
 
 def test_free_parameters_and_derivatives():

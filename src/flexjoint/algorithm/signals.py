@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -23,7 +24,9 @@ class Signal(NamedTuple):
 SIZES: dict[str, Callable[[Robot], int]] = {
     "n": lambda robot: robot.n,  # moving joints
     "links": lambda robot: len(robot.links),
+    "spatial": lambda robot: 6 * robot.n,  # stacked spatial vectors of the bodies
     "motors": lambda robot: robot.motor_count,  # first motor of each moving joint, then the second motors
+    "triples": lambda robot: math.comb(robot.n, 3),  # of moving joints
     "coordinates": lambda robot: robot.n + len(robot.motors_behind_springs),  # (q, θ): links, motors behind springs
 }
 SIGNALS = {
@@ -59,6 +62,8 @@ SIGNALS = {
     "tau_e_v": Signal(("n",), "Nm/s | N/s"),
     "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
     "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
+    "held": Signal(("n",), "Nm | N"),  # torques that a controller integrates
+    "held_v": Signal(("n",), "Nm/s | N/s"),
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "error": Signal(("n",), "rad | m"),
     "stiffness_error": Signal(("n",), "Nm/rad | N/m"),
@@ -67,6 +72,7 @@ SIGNALS = {
     "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),
     "rotor_coupling": Signal(("n", "motors"), "kg m² | kg m"),
     "coriolis_matrix": Signal(("n", "n"), "kg m²/s | kg/s"),
+    "omega": Signal(("triples",), "kg m² | kg m, kg"),
     "regressor": Signal(("n", "parameters"), "Nm/kg, Nm/(kg m), 1/s² | N/kg, N/(kg m), N/(kg m²)"),
     "base_regressor": Signal(("n", "base parameters"), "as of the regressor"),
     "estimate": Signal(("base parameters",), "kg, kg m, kg m²"),

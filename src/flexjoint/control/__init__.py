@@ -39,6 +39,7 @@ from .sampling import (
 from .structure_preserving import StructurePreserving as StructurePreserving
 from .variable_stiffness import (
     TrackingIntegrals as TrackingIntegrals,
+    TrackingState as TrackingState,
     VariableStiffnessTracking as VariableStiffnessTracking,
     stiffness_band as stiffness_band,
 )

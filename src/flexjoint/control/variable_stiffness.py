@@ -4,6 +4,8 @@ The law is one kernel (`motion_and_stiffness_control`).  The controller keeps it
 errors, except those of a joint at a limit.  If a motor reaches its effort limit, the law first changes the stiffness,
 which leaves the motion as commanded; only if that is not enough are torques saturated.  `band` bounds the reference of
 the stiffness, away from configurations where motion and stiffness cannot be set independently.
+
+Among rigid joints and damped springs the controller also integrates torques, as `FeedbackLinearization` does.
 """
 
 from __future__ import annotations
@@ -17,19 +19,21 @@ from numpy.typing import ArrayLike
 
 from ..checks import frozen, positive, positive_numbers
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness_along
-from ..dynamics.requirements import require, springs_at_every_joint
+from ..dynamics.linearization import chain_length, holds_torques, uncoupled_motors
+from ..dynamics.requirements import require
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import sx, zeros
+from ..spatial import ca, sx, zeros
 from ..trajectory import Trajectory
 from ..types import Expression, FloatArray, Signal, Stack
 from .base import Controller, JointState, LawResult, Registration
+from .feedback_linearization import held_ahead, held_on
 from .gains import check_gains, gains_from_poles
-from .laws.motion_and_stiffness import UNBOUNDED, motion_and_stiffness_control, undamped
+from .laws.motion_and_stiffness import UNBOUNDED, motion_and_stiffness_control
 
 NAME = "VariableStiffnessTracking"
-ROWS = ("K_I", "K_0", "K_1", "K_2", "K_3", "L_I", "L_0", "L_1")
-MOTION, STIFFNESS = slice(0, 5), slice(5, 8)  # rows of the gains
+ROWS = ("K_I", "K_0", "K_1", "K_2", "K_3")
+STIFFNESS_ROWS = ("L_I", "L_0", "L_1")
 MARGIN = 0.01  # relative distance from the ends of a stiffness band
 SAMPLES = 201  # times at which a motion is examined
 
@@ -46,6 +50,20 @@ class TrackingIntegrals(NamedTuple):
     stiffness: Signal
 
 
+class TrackingState(NamedTuple):
+    """State of `VariableStiffnessTracking` for robots with rigid joints, or damped springs, among the others.
+
+    Args:
+        motion, stiffness: As of `TrackingIntegrals`.
+        tau_e, tau_e_v: Torques on the links and their rates (..., n), Nm or N and per second, as of `ControllerState`.
+    """
+
+    motion: Signal
+    stiffness: Signal
+    tau_e: Signal
+    tau_e_v: Signal
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class VariableStiffnessTracking(Controller):
     """Tracks the motion of the links and the stiffness of the joints with two motors, within the limits of the motors.
@@ -54,9 +72,9 @@ class VariableStiffnessTracking(Controller):
     `MotionAndStiffness` makes it of two trajectories.
 
     Args:
-        robot: The model; at least one joint has two motors, no spring is damped.
-        gains: [K_I, K_0, K_1, K_2, K_3] of the motion, then [L_I, L_0, L_1] of the stiffness, as numbers (8,) or per
-            joint (8, n); `from_poles` makes them.
+        robot: The model; at least one joint has two motors, the others may be rigid, elastic or damped.
+        gains: [K_I, K_0, K_1, K_2, K_3] of the motion, without K_3 if every spring is damped, then [L_I, L_0, L_1] of
+            the stiffness, as numbers (8,) or per joint (8, n); `from_poles` makes them.
         period: Sampling period, s.
         effort: Largest motor torque, Nm or N, a positive number or one per motor (m,).  By default the effort limits of
             the joints; infinite is without limit.
@@ -64,7 +82,7 @@ class VariableStiffnessTracking(Controller):
             which the reference is clipped.  By default it is not; `stiffness_band` computes it for a motion.
 
     Raises:
-        InputError: No joint has two motors, a spring is damped, or a number has a wrong shape or sign.
+        InputError: No joint has two motors, rotors couple to other links, or a number has a wrong shape or sign.
 
     Example:
         >>> import flexjoint as fj
@@ -78,7 +96,6 @@ class VariableStiffnessTracking(Controller):
     period: float
     effort: Any = None
     band: Any = None
-    memory: ClassVar[int] = 2
     registration: ClassVar[Registration] = Registration(
         "variable_stiffness_tracking", "tracking of motion and stiffness (--stiffness)", "two motors per joint"
     )
@@ -86,12 +103,12 @@ class VariableStiffnessTracking(Controller):
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot) or not any(self.robot.variable_stiffness):
             raise InputError(f"{NAME}: the robot has no joint of variable stiffness; use FeedbackLinearization")
-        require(NAME, self.robot, undamped, springs_at_every_joint)
+        require(NAME, self.robot, uncoupled_motors)
         positive(NAME, "period", self.period)
         efforts = self.robot.motor_efforts if self.effort is None else self.effort
         count = len(self.variable_joints)
         own = {
-            "gains": checked_gains(self.gains, self.robot.n),
+            "gains": checked_gains(self.gains, chain_length(self.robot), self.robot.n),
             "effort": tuple(min(x, UNBOUNDED) for x in bounds("effort", efforts, self.robot.motor_count)),
             "band": None if self.band is None else tuple(bounds("band", x, count) for x in checked_band(self.band)),
         }
@@ -106,7 +123,8 @@ class VariableStiffnessTracking(Controller):
 
         Args:
             robot: The model.
-            poles: Four poles of the motion, or five with integral action, in 1/s: (r,), or (n, r), one row per joint.
+            poles: Four poles of the motion, or five with integral action, in 1/s: (r,), or (n, r), one row per joint;
+                one less of them if every spring is damped.
             stiffness_poles: Two poles of the stiffness, or three with integral action.
             period: Sampling period, s.
             limits: `effort` and `band`, as the class takes them.
@@ -114,17 +132,22 @@ class VariableStiffnessTracking(Controller):
         Raises:
             InputError: A pole is not stable, or their number is wrong.
         """
-        rows = [integral_first(gains_from_poles(x), r) for x, r in ((poles, 4), (stiffness_poles, 2))]
+        lengths = ((poles, chain_length(robot)), (stiffness_poles, 2))
+        rows = [integral_first(gains_from_poles(x), r) for x, r in lengths]
         return cls(robot, np.concatenate([np.broadcast_to(x, (len(x), robot.n)) for x in rows]), period, **limits)
 
     @classmethod
     def from_numbers(cls, robot: Robot, numbers: Sequence[float], period: float) -> Self:
         (pole,) = numbers
-        return cls.from_poles(robot, [pole] * 4, [pole] * 2, period)
+        return cls.from_poles(robot, [pole] * chain_length(robot), [pole] * 2, period)
+
+    @property
+    def memory(self) -> int:  # type: ignore[override]
+        return 4 if holds_torques(self.robot) else 2
 
     @property
     def gain_names(self) -> list[str]:
-        return list(ROWS)
+        return [*ROWS[: 1 + self.order], *STIFFNESS_ROWS]
 
     @property
     def width(self) -> int:
@@ -132,34 +155,48 @@ class VariableStiffnessTracking(Controller):
 
     @property
     def order(self) -> int:
-        return 4
+        return chain_length(self.robot)
 
     @property
     def variable_joints(self) -> list[int]:
         """Indices of the joints with two motors."""
         return list(self.robot.motor_joints[self.robot.n :])
 
-    def start(self, reference: Sequence[Any]) -> TrackingIntegrals:
-        return TrackingIntegrals(*np.zeros((2, self.robot.n)))
+    def start(self, reference: Sequence[Any]) -> TrackingIntegrals | TrackingState:
+        """Integrals of zero; torques that the controller holds are those of the motion of the reference."""
+        integrals = np.zeros((2, self.robot.n))
+        if not holds_torques(self.robot):
+            return TrackingIntegrals(*integrals)
+        return TrackingState(*integrals, *held_on(self.robot, [x[: self.robot.n] for x in self.stack(reference)]))
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         robot, n = self.robot, self.robot.n
-        motion, stiffness = gains[MOTION], gains[STIFFNESS]
+        motion, stiffness = gains[: 1 + self.order], gains[1 + self.order :]
+        integrals, held = state[:2], state[2:]
         tracking = {
             "reference": [x[:n] for x in reference],
             "gains": motion[1:],
             "stiffness": [self._scattered(x[n:]) for x in reference[:3]],
             "stiffness_gains": stiffness[1:],
-            "integrals": list(state),
+            "integrals": list(integrals),
             "integral_gains": [motion[0], stiffness[0]],
         }
         if any(x < UNBOUNDED for x in self.effort):
             tracking["limits"] = [sx(self.effort)]
         if self.band is not None:
             tracking["band"] = [self._scattered(sx(x)) for x in self.band]
-        tau, *errors = motion_and_stiffness_control.function(robot, *measurement, tracking=tracking)
-        after = TrackingIntegrals(*(x + self.period * e for x, e in zip(state, errors)))
-        return after, tau
+        tau, *found = motion_and_stiffness_control.function(robot, *measurement, *held, tracking=tracking)
+        after = [x + self.period * e for x, e in zip(integrals, found)]
+        if not held:
+            return TrackingIntegrals(*after), tau
+        ahead = held_ahead(robot, self.period, held, found[2])
+        return TrackingState(*after, *self._within_effort(ahead)), tau
+
+    def _within_effort(self, held: Sequence[Expression]) -> list[Expression]:
+        """Torques of rigid joints and their rates, at rest at the limits of the motors."""
+        limit = sx(self.effort)[: self.robot.n]
+        kept = ca.fmin(ca.fmax(held[0], -limit), limit)
+        return [kept, ca.if_else(kept == held[0], held[1], 0)]
 
     def _scattered(self, x: Expression) -> Expression:
         """A column (n, 1) with the entries of x at the joints with two motors, zero elsewhere."""
@@ -203,14 +240,14 @@ def integral_first(gains: FloatArray, length: int) -> FloatArray:
     return rows if len(rows) > length else np.concatenate([np.zeros((1, rows.shape[1])), rows])
 
 
-def checked_gains(gains: ArrayLike, n: int) -> FloatArray:
-    """Gains as a read-only array (8, n) of stable poles."""
-    array = np.array(gains, dtype=float)
-    if array.shape not in ((8,), (8, 1), (8, n)):
-        raise InputError(f"{NAME}: gains have shape {array.shape}; give (8,) or (8, {n}): `from_poles` makes them")
-    array = np.broadcast_to(array.reshape(8, -1), (8, n)).copy()
-    for part in (MOTION, STIFFNESS):
-        rows = array[part]
+def checked_gains(gains: ArrayLike, length: int, n: int) -> FloatArray:
+    """Gains as a read-only array (length + 4, n) of stable poles."""
+    array, count = np.array(gains, dtype=float), length + 4
+    if array.shape not in ((count,), (count, 1), (count, n)):
+        shapes = f"({count},) or ({count}, {n})"
+        raise InputError(f"{NAME}: gains have shape {array.shape}; give {shapes}: `from_poles` makes them")
+    array = np.broadcast_to(array.reshape(count, -1), (count, n)).copy()
+    for rows in np.split(array, [1 + length]):
         rows = rows if np.any(rows[0]) else rows[1:]
         check_gains(rows, len(rows), n)
     return frozen(array)

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from ..numerics import unsupported
 from ..reprs import repr_without_defaults
 from ..spatial import ca
 from ..types import Expression
@@ -129,6 +130,11 @@ class VariableStiffnessDrive(ABC):
         raise NotImplementedError
 
     @property
+    def has_energy(self) -> bool:
+        """Whether the design gives its elastic energy."""
+        return type(self).energy is not VariableStiffnessDrive.energy
+
+    @property
     def closed(self) -> bool:
         """Whether the deflections have a closed form."""
         return type(self).deflections is not VariableStiffnessDrive.deflections
@@ -163,6 +169,13 @@ class VariableStiffnessDrive(ABC):
         good = np.isfinite(det) & (terms > 0)
         best = max((det[good] / terms[good]).tolist(), default=0.0)
         return best if abs(best) > SINGULAR else 0.0
+
+    def unsupported(self) -> str:
+        """Which function of the design or its derivatives no kernel has, and which it can use; "" if there is none."""
+        x = [ca.SX.sym(key) for key in ("phi_1", "phi_2")]
+        found = self.at(*x)
+        closed = self.deflections(*x) if self.closed else ()
+        return unsupported([found.tau_1, found.tau_2, *found.A, *found.bends, *closed])
 
     def plain(self) -> dict[str, Any]:
         """Plain data that identify the drive, for the digest of a robot."""

@@ -45,6 +45,11 @@ from .energy import (
     gravity_energy as gravity_energy,
     kinetic_energy as kinetic_energy,
     spatial_momentum as spatial_momentum,
+    spring_energy as spring_energy,
+)
+from .factorizations import (
+    coriolis_factorization as coriolis_factorization,
+    factorization_parameters as factorization_parameters,
 )
 from .forward import Accelerations as Accelerations, forward_dynamics as forward_dynamics
 from .inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate
@@ -83,4 +88,9 @@ from .recursion.regressor import (
     base_regressor as base_regressor,
     regressor as regressor,
     standard_parameters as standard_parameters,
+)
+from .spatial_operators import (
+    SpatialOperators as SpatialOperators,
+    spatial_cross as spatial_cross,
+    spatial_operators as spatial_operators,
 )

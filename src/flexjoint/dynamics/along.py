@@ -15,12 +15,11 @@ from numpy.typing import ArrayLike
 
 from ..algorithm.compile import compile
 from ..algorithm.structure import flatten
-from ..errors import InputError
+from ..errors import InputError, NonFiniteError
 from ..robot import Robot, a_robot
 from ..types import FloatArray
 from .inverse import MotorMotion, SteppedMotion, inverse_dynamics_step, motor_motion, needed_order
 from .loads import Base, Wrenches
-from .requirements import require, stateless_springs
 
 NAME = "inverse_dynamics_along"
 Motion: TypeAlias = Callable[..., FloatArray]  # motion(t, order=k) returns (k + 1, len(t), columns)
@@ -50,7 +49,8 @@ def inverse_dynamics_along(
         MotorMotion, its arrays (times, motors) or (times, n).
 
     Raises:
-        InputError: If the trajectory is not smooth enough, the stiffness is missing, or a damped spring is not linear.
+        InputError: If the trajectory is not smooth enough, or the stiffness is missing.
+        NonFiniteError: If a stiffness is out of reach, or a damped spring is asked for more than its law reaches.
 
     Example:
         >>> import flexjoint as fj
@@ -63,30 +63,38 @@ def inverse_dynamics_along(
     if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
         raise InputError(f"{NAME}: t must be a list of increasing, finite times")
     require_smooth(robot, trajectory)
+    sigma = None if stiffness is None else stiffness_at(robot, stiffness, times)
     if not any(robot.damped):
         motion = sampled(robot, trajectory, times, needed_order(robot, base))
-        sigma = None if stiffness is None else stiffness_at(robot, stiffness, times)
         return motor_motion(robot, *motion, stiffness=sigma, wrenches=wrenches, base=base)
-    if any(robot.variable_stiffness):
-        require(NAME, robot, stateless_springs)
-    return stepped(robot, sampled(robot, trajectory, times, max(3, needed_order(robot))), times, wrenches, base)
+    motion = sampled(robot, trajectory, times, max(3, needed_order(robot)))
+    return stepped(robot, motion, times, sigma if any(robot.variable_stiffness) else None, wrenches, base)
 
 
-def stepped(robot: Robot, motion: FloatArray, t: FloatArray, wrenches: Wrenches, base: Base) -> MotorMotion:
+def stepped(
+    robot: Robot, motion: FloatArray, t: FloatArray, stiffness: FloatArray | None, wrenches: Wrenches, base: Base
+) -> MotorMotion:
     """Sample by sample, the state carried along."""
-    groups, arrays = flatten(NAME, {"wrenches": wrenches, "base": base})
+    groups, arrays = flatten(NAME, {"stiffness": stiffness, "wrenches": wrenches, "base": base})
     leaves = [over_time(x, t.size) for x in arrays]
-    counts: dict[str, Any] = {name: dict(lengths) for name, lengths in groups}  # type: ignore[arg-type]
-    kernel = compile(inverse_dynamics_step, robot, len(motion) + 4, **counts)
-    found = SteppedMotion(*(np.empty((t.size, robot.n)) for _ in SteppedMotion._fields))
-    state = (np.zeros(robot.n),) * 3
+    counts: dict[str, Any] = {name: x if isinstance(x, int) else dict(x or ()) for name, x in groups}
+    start = compile(inverse_dynamics_step, robot, len(motion) + 4, **counts)
+    follows = any(x and y for x, y in zip(robot.damped, robot.variable_stiffness))  # deflections belong to the state
+    kernel = compile(inverse_dynamics_step, robot, len(motion) + 4, warm_start=True, **counts) if follows else start
+    rows: list[SteppedMotion] = []
+    state: tuple[FloatArray, ...] = (np.zeros(robot.motor_count), np.zeros(robot.n), np.zeros(robot.n))
+    behind: tuple[FloatArray, ...] = ()
     for i, h in enumerate(np.diff(t, prepend=t[0])):
         # as an array h takes the fast way into the kernel, 40 times faster than as a number
-        now = SteppedMotion(*kernel(*state, np.asarray(h), *motion[:, i], *(x[i] for x in leaves)))
+        call = kernel if i else start
+        try:
+            now = SteppedMotion(*call(*state, np.asarray(h), *motion[:, i], *(x[i] for x in leaves), *behind))
+        except NonFiniteError as error:
+            raise NonFiniteError(f"{NAME}: at t = {t[i]:g} s {error}") from error
         state = (now.deflection_v, now.tau_e, now.tau_e_v)
-        for row, value in zip(found, now):
-            row[i] = value
-    return MotorMotion(*found[:-1])
+        behind = (now.deflection,) if follows else ()
+        rows.append(now)
+    return MotorMotion(*(np.array(x) for x in list(zip(*rows))[:-1]))
 
 
 def sampled(robot: Robot, trajectory: Motion, t: FloatArray, order: int) -> FloatArray:

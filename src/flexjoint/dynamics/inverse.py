@@ -6,8 +6,8 @@ derivatives (`links.py`).  With φ = θ − q and k = dτ_e/dφ an elastic joint
     φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,   τ = B θ'' + D_m θ' + F_m tanh(θ'/v_m) + τ_e,
 
 a rigid joint with θ = q, and a joint of variable stiffness as in `drivetrain/variable_stiffness.py`.  A damped spring
-has no such formula, it is a filter (`drivetrain/damped_spring.py`); for the complete model of rotors see
-`drivetrain/elimination.py`.
+has no such formula, it is a filter (`drivetrain/damped_spring.py`, `drivetrain/damped_variable_stiffness.py`); for the
+complete model of rotors see `drivetrain/elimination.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from ..drives import Motor
 from ..robot import Robot
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray, Jet, Stack
-from .drivetrain.damped_spring import deflection_after
+from .drivetrain.damped_spring import Before, deflections_after
+from .drivetrain.damped_variable_stiffness import damped_pairs
 from .drivetrain.elimination import eliminated
 from .drivetrain.friction import joint_friction
 from .drivetrain.motor_side import MotorSide, motor_side
@@ -31,9 +32,7 @@ from .drivetrain.variable_stiffness import motor_sides, unreachable_stiffness
 from .links import link_torques, torque_derivatives
 from .loads import Base, Wrenches
 from .requirements import (
-    constant_stiffness,
     enough_derivatives,
-    linear_springs_where_damped,
     moderate_link_friction,
     spong_rotors,
     stateless_springs,
@@ -66,7 +65,10 @@ class MotorMotion(NamedTuple):
 
 
 class SteppedMotion(NamedTuple):
-    """A MotorMotion with the rate of the torque on the links; (deflection_v, tau_e, tau_e_v) is the state."""
+    """A MotorMotion with the rate of the torque on the links.
+
+    (deflection_v, tau_e, tau_e_v) is the state, with `deflection` where a damped joint has variable stiffness.
+    """
 
     theta: Expression | FloatArray
     theta_v: Expression | FloatArray
@@ -98,6 +100,17 @@ def unreachable(
         return None
     (tau_e,) = torque_derivatives(robot, q, v, a, wrenches=wrenches, base=base)
     return unreachable_stiffness(robot, tau_e, stiffness[0], warm_start is not None)
+
+
+def unreachable_step(
+    robot: Robot, deflection_v: Any, tau_e: Any, tau_e_v: Any, h: Any, q: Any, v: Any, a: Any, *higher: Any,
+    warm_start: Any = None, **given: Any,
+) -> str | None:  # fmt: skip
+    """The same for a step, or that it is too long."""
+    reason = unreachable(robot, q, v, a, **given)
+    if reason is None and warm_start is not None:
+        return "Newton's method does not lead from warm_start to the deflections; take shorter steps"
+    return reason
 
 
 @algorithm("tau", arrays=arrays_needed, packs=True, explain=unreachable, requires=UNDAMPED)
@@ -176,10 +189,10 @@ def motor_motion(
 @algorithm(
     SteppedMotion,
     arrays=lambda robot, **_: 5 + max(3, needed_order(robot)),
+    explain=unreachable_step,
     requires=(
-        constant_stiffness("robot.without_spring_damping() with inverse_dynamics"),
         spong_rotors("enters the equations of links below it"),
-        linear_springs_where_damped,
+        stiffness_given,
         enough_derivatives(first_of_motion=4),
         moderate_link_friction,
     ),
@@ -195,8 +208,10 @@ def inverse_dynamics_step(
     a: Expression,
     jerk: Expression,
     *higher: Expression,
+    stiffness: Stack | None = None,
     wrenches: Wrenches = None,
     base: Base = None,
+    warm_start: Expression = None,
 ) -> SteppedMotion:
     """Motor torques and motion with damped springs, h seconds after the sample of the given state.
 
@@ -204,18 +219,23 @@ def inverse_dynamics_step(
     next sample.  Joints without damping may be among the others; their entries of the state are ignored.
 
     Args:
-        deflection_v, tau_e, tau_e_v: State (..., n): rate of the deflection, torque on the links and its rate.
-        h: Time since the state, (...), s.  With h = 0 only deflection_v counts: zeros start at rest equilibrium, φ =
-            τ_e/K.
+        deflection_v: Rate of the deflections at the state, (..., motors); zeros at rest.
+        tau_e, tau_e_v: Torque on the links and its rate at the state, (..., n).
+        h: Time since the state, (...), s, at least 0.  With h = 0 only deflection_v counts: zeros start at rest
+            equilibrium, where the springs alone bear τ_e.
         q, v, a, jerk: Position of the links and its first three derivatives, (..., n).
         higher: q'''', if a joint has an undamped spring.
-        wrenches, base: As in `inverse_dynamics`.
+        stiffness, wrenches, base: As in `inverse_dynamics`.
+        warm_start: Deflections at the state, (..., motors).  Damped joints of variable stiffness need them; without
+            them the call is the start of a motion, with deflection_v but whatever h.  Undamped joints of variable
+            stiffness follow them as in `inverse_dynamics`.
 
     Returns:
         SteppedMotion, a MotorMotion with tau_e_v.
 
     Raises:
-        InputError: For damped springs that are not linear, and for joints of variable stiffness.
+        InputError: If derivatives or the stiffness are missing, or in the complete model of rotors.
+        NonFiniteError: If a stiffness is out of reach, or too far from that of the state; in a batch the row is NaN.
 
     Example:
         >>> import flexjoint as fj, numpy as np
@@ -225,15 +245,17 @@ def inverse_dynamics_step(
     """
     motion = [q, v, a, jerk, *higher]
     tau = transmitted_torque(robot, motion, max(1, needed_order(robot) - 2), wrenches, base)
-    phi = []
-    for i, joint in enumerate(robot.joints):
-        now = [x[i] for x in tau]
-        if robot.damped[i]:
-            before = (deflection_v[i], tau_e[i], tau_e_v[i])
-            phi.append(deflection_after(joint.drive, h, before, now))
-        else:
-            phi.append(spring_motion(joint, now))
-    return SteppedMotion(*assembled(motors(robot), motion, tau[0], phi), tau[1])
+    torques = [[x[i] for x in tau] for i in range(robot.n)]
+    damped = [i for i in range(robot.n) if robot.damped[i] and not robot.variable_stiffness[i]]
+    before = [Before(deflection_v[i], tau_e[i], tau_e_v[i]) for i in damped]
+    filtered = deflections_after([robot.joints[i].drive for i in damped], h, before, [torques[i] for i in damped])
+    phi = dict(zip(damped, filtered))
+    if stiffness is None or not any(robot.variable_stiffness):
+        jets = [phi[i] if i in phi else spring_motion(joint, torques[i]) for i, joint in enumerate(robot.joints)]
+        return SteppedMotion(*assembled(motors(robot), motion, tau[0], jets), tau[1])
+    sides = {i: [motor_side([motors(robot)[i]], [x[i] for x in motion[:3]], tau[0][i], phi[i])] for i in damped}
+    sides |= damped_pairs(robot, h, deflection_v, tau_e_v, warm_start, motion, tau, stiffness)
+    return SteppedMotion(*gathered(motor_sides(robot, motion, tau, stiffness, warm_start, sides), tau[0]), tau[1])
 
 
 # Parts of the drivetrain --------------------------------------------------------------------------------------------
@@ -249,11 +271,15 @@ def undamped_motion(
         return motion._replace(tau=motion.tau + at_motors)
     tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     if stiffness is not None and any(robot.variable_stiffness):
-        sides = motor_sides(robot, q, tau_e, stiffness, warm_start)
-        side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
-        return MotorMotion(*side[:6], tau_e[0], side.tau)
+        return gathered(motor_sides(robot, q, tau_e, stiffness, warm_start), tau_e[0])
     phi = [spring_motion(joint, [x[i] for x in tau_e]) for i, joint in enumerate(robot.joints)]
     return assembled(motors(robot), q, tau_e[0], phi)
+
+
+def gathered(sides: Sequence[MotorSide], tau_e: Expression) -> MotorMotion:
+    """All motors together, and the torque on the links."""
+    side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
+    return MotorMotion(*side[:6], tau_e, side.tau)
 
 
 def assembled(motors: Sequence[Motor], q: Stack, tau_e: Expression, deflections: Sequence[Jet]) -> MotorMotion:

@@ -24,11 +24,10 @@ from ..drives import VariableStiffnessDrive
 from ..robot import Robot
 from ..spatial import ca, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
-from .drivetrain.equilibrium import regular
 from .drivetrain.motor_side import motor_side
 from .drivetrain.springs import deflection_acceleration, link_state, relative_degree, spring_motion, spring_torque
 from .drivetrain.transmission import motor_coordinates, motors, of_joints, second_motors
-from .drivetrain.variable_stiffness import both_sides, deflection_jets
+from .drivetrain.variable_stiffness import commanded_motors, decoupling, transmission_torque
 from .links import next_torque
 from .loads import Base, Wrenches, checked_base, checked_wrenches
 from .recursion.articulated_body import by_articulated_bodies
@@ -52,9 +51,7 @@ STATES = {
 }  # what `measured` may be, and the arrays it stands for
 
 uncoupled_motors = spong_rotors("couples the links to each other's motors")
-undamped = undamped_springs(
-    "the motor torques depend on the past of the motion", "give the law robot.without_spring_damping()"
-)
+told_by_torque = undamped_springs("its torque does not tell its deflection", "use measured='q theta'")
 
 
 class LinkMotion(NamedTuple):
@@ -156,9 +153,23 @@ def driving_torque(robot: Robot, motion: Stack, tau_e: Jet, deflections: Sequenc
 
 
 def measured_form(robot: Robot, options: Mapping[str, Any]) -> Form:
-    """The state by what is measured."""
-    state = STATES.get(options["measured"], STATES["q theta"])
-    return Form((*state, "command"), "tau", reason=drives_in_words(robot))
+    """The state by what is measured; beside joints of variable stiffness also the torques that the controller holds."""
+    state, reason = STATES.get(options["measured"], STATES["q theta"]), drives_in_words(robot)
+    if any(robot.variable_stiffness) and holds_torques(robot):
+        inputs = (*STATES["q theta"], "tau_e", "tau_e_v", "command")
+        return Form(inputs, LinearizingTorque, reason=held_in_words(robot))
+    return Form((*state, "command"), "tau", reason=reason)
+
+
+def held_in_words(robot: Robot) -> str:
+    """Which joints have springs, and which torques the controller holds, behind "for 'robot', "."""
+    names = ", ".join(f"'{robot.joints[i].name}'" for i in held_torques(robot)[chain_length(robot) - 3])
+    return f"{drives_in_words(robot)} beside rigid or damped ones: tau_e and tau_e_v are what the law holds of {names}"
+
+
+def one_deflection(call: Call) -> str | None:
+    """Undamped springs where torques are measured: only then a torque tells the deflection."""
+    return None if call.options.get("measured", "q theta") == "q theta" else told_by_torque(call)
 
 
 def known_state(call: Call) -> str | None:
@@ -186,9 +197,9 @@ def stiffness_commanded(call: Call) -> str | None:
     return None
 
 
-def undamped_variable_stiffness(call: Call) -> str | None:
-    """No damped springs where the stiffness is controlled."""
-    return undamped(call) if any(call.robot.variable_stiffness) else None
+def fitting_degrees(call: Call) -> str | None:
+    """Equal relative degrees; a robot with joints of variable stiffness may have any mix, see `measured_form`."""
+    return None if any(call.robot.variable_stiffness) else equal_relative_degrees(call)
 
 
 def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any, **keywords: Any) -> str | None:
@@ -198,7 +209,7 @@ def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any,
         drive = joint.drive
         if isinstance(drive, VariableStiffnessDrive):
             phi = theta[i] - q[i], theta[second[i]] - drive.c * q[i]
-            det = float(regular(drive, drive.at(ca.SX(phi[0]), ca.SX(phi[1]))).det)
+            det = float(decoupling(drive, drive.at(ca.SX(phi[0]), ca.SX(phi[1]))).det)
             if np.isnan(det):
                 return (
                     f"the springs of joint '{joint.name}' cannot set motion and stiffness apart at the deflections "
@@ -213,9 +224,8 @@ def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any,
     explain=singular,
     requires=(
         known_state,
-        undamped_variable_stiffness,
         stiffness_commanded,
-        equal_relative_degrees,
+        fitting_degrees,
         uncoupled_motors,
         moderate_link_friction,
     ),
@@ -226,20 +236,29 @@ def feedback_linearization(
     v: Expression,
     theta: Expression,
     theta_v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
     command: Expression,
     *,
     stiffness_command: Expression = None,
     measured: str = "q theta",
     wrenches: Wrenches = None,
     base: Base = None,
-) -> Expression:
+) -> Expression | LinearizingTorque:
     """Motor torque that gives the links q'''' = command, and joints of variable stiffness σ'' = stiffness_command.
 
-    [EJNEA (12), (45)], [VSANEA sec. III-C].  If all springs are damped, the command is the jerk: damping passes the
-    motor torque on one derivative earlier.  `linearizing_control` takes every mix of rigid, damped and undamped joints.
+    [EJNEA (12), (45)], [VSANEA sec. III-C].  Called with four state arrays and the command.  If all springs are damped,
+    the command is the jerk: damping passes the motor torque on one derivative earlier.  `linearizing_control` takes
+    every mix of rigid, damped and undamped joints with one motor each.
+
+    A robot with joints of variable stiffness among rigid or damped ones takes two arrays more, (robot, q, v, theta,
+    theta_v, tau_e, tau_e_v, command), and returns LinearizingTorque(tau, tau_e_top): torques that answer the motors too
+    early are states of the controller, which integrates tau_e_top (dynamic extension).
 
     Args:
         q, v, theta, theta_v: The state as `measured` says; q and tau_e (..., n), theta (..., motors).
+        tau_e, tau_e_v: Torques on the links and their rates (..., n), Nm or N: measured ones, see `measured`; or those
+            that the controller holds, of which it takes both of rigid joints and the rates of damped springs.
         command: q'''' (or the jerk) wanted of the links, (..., n).
         stiffness_command: σ'' wanted, (..., n), Nm/(rad s²); required if a joint has variable stiffness.
         measured: What the four state arrays are:
@@ -249,11 +268,11 @@ def feedback_linearization(
         wrenches, base: As in `torque_derivatives`, with two derivatives.
 
     Returns:
-        Motor torques (..., motors), Nm or N.
+        Motor torques (..., motors), Nm or N; LinearizingTorque(tau, tau_e_top) where the controller holds torques.
 
     Raises:
-        InputError: For joints that answer their motors after different numbers of derivatives, and in the complete
-            model of rotors.
+        InputError: For joints with one motor each that answer it after different numbers of derivatives, and in the
+            complete model of rotors.
         NonFiniteError: Where motion and stiffness cannot be controlled separately.
 
     Example:
@@ -262,17 +281,50 @@ def feedback_linearization(
         (7,)
     """
     if any(robot.variable_stiffness):
-        state = (q, v, theta, theta_v)
-        return with_variable_stiffness(robot, *state, command, stiffness_command, wrenches, base)
+        known = (q, v, theta, theta_v, tau_e, tau_e_v)
+        found = with_variable_stiffness(robot, *known, command, stiffness_command, wrenches, base)
+        return found if holds_torques(robot) else found.tau
+    arrays = {"q": q, "v": v, "theta": theta, "theta_v": theta_v, "tau_e": tau_e, "tau_e_v": tau_e_v}
+    state, held = [arrays[name] for name in STATES[measured]], [zeros(robot.n)] * 2
+    return from_measured(robot, measured, state, held, lambda _: command, wrenches, base).tau
+
+
+def from_measured(
+    robot: Robot, measured: str, state: Stack, held: Stack, command: Command, wrenches: Wrenches, base: Base
+) -> LinearizingTorque:
+    """The linearizing torque from what the sensors measure  [EJNEA sec. II-B].
+
+    Args:
+        measured: A key of `STATES`.
+        state: The four arrays that it stands for.
+        held: [τ_e, τ_e'] of joints whose torques the controller integrates.
+        command: q⁽ʳ⁾ from the derivatives below it.
+    """
     if measured == "q theta":
-        held = zeros(robot.n)
-        return from_positions(robot, q, v, theta, theta_v, held, held, lambda _: command, wrenches, base).tau
-    first, first_v, tau_e, tau_e_v = q, v, theta, theta_v
+        q, v, theta, theta_v = state
+        return from_positions(robot, q, v, theta, theta_v, held, command, wrenches, base)
+    q, v, tau_e, tau_e_v = state
     if measured == "theta tau_e":
-        first, first_v = link_state.function(robot, first, first_v, tau_e, tau_e_v)  # q = θ − φ(τ_e)  [EJNEA sec. II-B]
-    motion, tau = linearized(robot, first, first_v, [tau_e, tau_e_v], lambda _: command, wrenches, base)
-    phi = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
-    return driving_torque(robot, motion, tau, phi)
+        q, v = link_state.function(robot, *state)  # q = θ − φ(τ_e)  [EJNEA (7)]
+    return from_torques(robot, q, v, tau_e, tau_e_v, held, command, wrenches, base)
+
+
+def from_torques(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
+    held: Stack,
+    command: Command,
+    wrenches: Wrenches,
+    base: Base,
+) -> LinearizingTorque:
+    """The linearizing torque from torque sensors at undamped springs and the torques that the controller holds."""
+    known = [of_joints(robot, *x) for x in zip((tau_e, tau_e_v), held)][: chain_length(robot) - 2]
+    motion, tau = linearized(robot, q, v, known, command, wrenches, base)
+    deflections = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
+    return LinearizingTorque(driving_torque(robot, motion, tau, deflections), tau[-1])
 
 
 def from_positions(
@@ -281,15 +333,14 @@ def from_positions(
     v: Expression,
     theta: Expression,
     theta_v: Expression,
-    tau_e: Expression,
-    tau_e_v: Expression,
+    held: Stack,
     command: Command,
     wrenches: Wrenches,
     base: Base,
 ) -> LinearizingTorque:
     """The linearizing torque from deflections and from the torques that the controller holds."""
     phi, phi_v = theta - q, theta_v - v
-    motion, tau = linearized(robot, q, v, torques_on_links(robot, phi, phi_v, tau_e, tau_e_v), command, wrenches, base)
+    motion, tau = linearized(robot, q, v, torques_on_links(robot, phi, phi_v, *held), command, wrenches, base)
     deflections = [
         [phi[i], phi_v[i], deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in tau])]
         for i, joint in enumerate(robot.joints)
@@ -302,8 +353,14 @@ def torques_on_links(
 ) -> list[Expression]:
     """[τ_e, τ_e'] as far as the chain needs them: what the deflection gives, else what the controller holds."""
     springs = [spring_torque(joint, phi[i], phi_v[i]) for i, joint in enumerate(robot.joints)]
+    return known_torques(robot, springs, tau_e, tau_e_v)
+
+
+def known_torques(robot: Robot, springs: Sequence[Jet], tau_e: Expression, tau_e_v: Expression) -> list[Expression]:
+    """[τ_e, τ_e'] as far as the chain needs them, from [τ_e, τ_e'] of each spring, and held ones of other joints."""
+    degrees = relative_degree(robot)
     return [
-        ca.vertcat(*[springs[i][k] if degree > 2 + k else held[i] for i, degree in enumerate(relative_degree(robot))])
+        ca.vertcat(*[springs[i][k] if degree > 2 + k else held[i] for i, degree in enumerate(degrees)])
         for k, held in enumerate([tau_e, tau_e_v][: chain_length(robot) - 2])
     ]
 
@@ -313,6 +370,11 @@ def held_torques(robot: Robot) -> tuple[list[int], list[int]]:
     degrees, length = relative_degree(robot), chain_length(robot)
     torques, rates = ([i for i, x in enumerate(degrees) if x <= 2 + k < length] for k in range(2))
     return torques, rates
+
+
+def holds_torques(robot: Robot) -> bool:
+    """Whether a linearizing controller has a state, because joints answer their motors after different numbers."""
+    return any(map(len, held_torques(robot)))
 
 
 def chain_length(robot: Robot) -> int:
@@ -332,32 +394,37 @@ def with_variable_stiffness(
     v: Expression,
     theta: Expression,
     theta_v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
     command: Expression,
     stiffness_command: Expression,
     wrenches: Wrenches,
     base: Base,
-) -> Expression:
-    """Motor torques (motors,) for q'''' and σ''; no equation is solved but linear ones  [VSANEA sec. III-C]."""
+) -> LinearizingTorque:
+    """Motor torques (motors,) for q'''' and σ''; no equation is solved but linear ones  [VSANEA sec. III-C].
+
+    Rigid joints and damped springs may be among the others: (tau_e, tau_e_v) has what the controller holds of them.
+    """
     phi, phi_v = theta - motor_coordinates(robot, q), theta_v - motor_coordinates(robot, v)
     second = second_motors(robot)
     drives = {i: joint.drive for i, joint in enumerate(robot.joints) if isinstance(joint.drive, VariableStiffnessDrive)}
-    points = {i: regular(drive, drive.at(phi[i], phi[second[i]])) for i, drive in drives.items()}
+    rates = {i: [phi_v[i], phi_v[second[i]]] for i in drives}
+    points = {i: drive.at(phi[i], phi[second[i]]) for i, drive in drives.items()}
     springs = [
-        [points[i].tau_e, ca.mtimes(points[i].A[0], ca.vertcat(phi_v[i], phi_v[second[i]]))]
-        if i in points
-        else spring_torque(joint, phi[i], phi_v[i])
+        transmission_torque(drives[i], points[i], rates[i]) if i in points else spring_torque(joint, phi[i], phi_v[i])
         for i, joint in enumerate(robot.joints)
     ]
-    known = [ca.vertcat(*x) for x in zip(*springs)]  # τ_e, τ_e'  [VSANEA (6), (17)]
-    moved, tau_e = linearized(robot, q, v, known, lambda _: command, wrenches, base)  # [VSANEA (34), (35)]
+    known = known_torques(robot, springs, tau_e, tau_e_v)  # τ_e, τ_e'  [VSANEA (6), (17)]
+    moved, torque = linearized(robot, q, v, known, lambda _: command, wrenches, base)  # [VSANEA (34), (35)]
     torques: list[Scalar] = [0.0] * robot.motor_count
     for i, joint in enumerate(robot.joints):
-        q_i = [x[i] for x in moved[:3]]
+        q_i, tau_i = [x[i] for x in moved[:3]], [x[i] for x in torque]
         if i in points:
-            rates = [phi_v[i], phi_v[second[i]]]
-            jets = deflection_jets(points[i], rates, tau_e[2][i], stiffness_command[i])
-            torques[i], torques[second[i]] = (side.tau for side in both_sides(drives[i], points[i], q_i, *jets))
+            sides = commanded_motors(drives[i], points[i], q_i, rates[i], tau_i, stiffness_command[i])
+            torques[i], torques[second[i]] = (side.tau for side in sides)
+        elif robot.compliant[i]:
+            phi_a = deflection_acceleration(joint, phi[i], phi_v[i], tau_i)
+            torques[i] = motor_side([motors(robot)[i]], q_i, tau_i[0], [phi[i], phi_v[i], phi_a]).tau
         else:
-            phi_a = deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in tau_e])
-            torques[i] = motor_side([motors(robot)[i]], q_i, tau_e[0][i], [phi[i], phi_v[i], phi_a]).tau
-    return ca.vertcat(*torques)
+            torques[i] = tau_i[0]
+    return LinearizingTorque(ca.vertcat(*torques), torque[-1])

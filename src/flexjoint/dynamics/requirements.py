@@ -24,13 +24,11 @@ __all__ = [
     "drives_in_words",
     "enough_derivatives",
     "equal_relative_degrees",
-    "linear_springs_where_damped",
     "linear_undamped_springs",
     "moderate_link_friction",
     "require",
     "rigid_joints",
     "spong_rotors",
-    "springs_at_every_joint",
     "stateless_springs",
     "stiffness_given",
     "undamped_springs",
@@ -60,17 +58,6 @@ def rigid_joints(call: Call) -> str | None:
     return (
         f"joint '{joint.name}' is elastic, the law is for rigid ones; use robot.rigid() for stiff joints, or "
         "robot.without_drives() if the result shall be the torque of the springs"
-    )
-
-
-def springs_at_every_joint(call: Call) -> str | None:
-    """A spring between motor and link of every joint."""
-    joint = first(call.robot, [not x for x in call.robot.compliant])
-    if joint is None:
-        return None
-    return (
-        f"joint '{joint.name}' is rigid and answers its motor after two derivatives, the others after four; give it an "
-        "ElasticDrive or an AntagonisticDrive"
     )
 
 
@@ -111,25 +98,7 @@ def stateless_springs(call: Call) -> str | None:
         f"the spring of joint '{joint.name}' is damped (D = {D}), so the motor torque depends on the past of the motion"
     )
     undamped = "robot.without_spring_damping(), the same robot with D = 0"
-    if not isinstance(joint.drive, ElasticDrive):
-        return f"{past}; use {undamped}, or forward_dynamics"
     return f"{past}; use inverse_dynamics_along for a trajectory, inverse_dynamics_step sample by sample, or {undamped}"
-
-
-def linear_springs_where_damped(call: Call) -> str | None:
-    """Linear springs beside dampers: the exact step of D φ' + K φ = τ_e."""
-    for joint in call.robot.joints:
-        drive = joint.drive
-        if (
-            isinstance(drive, ElasticDrive)
-            and not is_zero(drive.damping)
-            and not isinstance(drive.spring, LinearSpring)
-        ):
-            return (
-                f"the damped spring of joint '{joint.name}' is {drive.spring!r}; the exact step is that of a linear "
-                "spring: give a number as stiffness, or use robot.without_spring_damping()"
-            )
-    return None
 
 
 def linear_undamped_springs(call: Call) -> str | None:

@@ -7,7 +7,7 @@ everywhere.
 """
 
 from .banded import banded_solve
-from .expressions import evaluate
+from .expressions import evaluate, unsupported
 from .functions import atan2, cos, exp, log, power, sin, sin_cos
 from .linear import column_basis, nonnegative_least_squares, product, solve, stationary_covariance
 from .statistics import gauss_legendre, normal_quantile
@@ -29,4 +29,5 @@ __all__ = [
     "sin_cos",
     "solve",
     "stationary_covariance",
+    "unsupported",
 ]

@@ -10,10 +10,16 @@ import numpy as np
 from ..compiler.ir.program import Program
 from ..compiler.ir.reference import NumpyArithmetic, interpret
 from ..compiler.ir.scan import Definition, Operation
-from ..compiler.ir.trace import Recorder, by_rows
+from ..compiler.ir.trace import FUNCTIONS, Recorder, by_rows, unsupported_functions
 from ..compiler.pipeline import optimise
 from ..lazy import ca
 from ..types import Expression, FloatArray
+
+
+def unsupported(expressions: Sequence[Expression]) -> str:
+    """What is wrong with expressions that no kernel can compute, such as "uses erf, which ..."; "" if nothing is."""
+    found = unsupported_functions(expressions)
+    return f"uses {', '.join(found)}, which no kernel has; write it with {', '.join(FUNCTIONS)}" if found else ""
 
 
 class Rows(NumpyArithmetic):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..compiler.ir.scan import scan
+from ..compiler.ir.scan import Tree, scan
 from ..lazy import ca
 from ..types import Expression
 
@@ -33,33 +33,37 @@ class Search(NamedTuple):
 
 
 def root_of_increasing(
-    f: Callable[[Expression], Expression | tuple[Expression, Expression]],
+    f: Callable[..., Expression | tuple[Expression, Expression]],
     lower: Expression,
     upper: Expression,
     guess: Expression | None = None,
     steps: int = STEPS,
+    given: Tree = (),
 ) -> Expression:
-    """x with f(x) = 0, row by row.
+    """x with f(x, *given) = 0, row by row.
 
     f: maps a column to a column; row i depends only on row i and increases with it.  It may return (f, f') if a
         cheaper derivative is known than automatic differentiation gives, and must if f itself finds roots
     lower, upper: columns, the bracket; without a change of sign the end next to the root is approached
     guess: where to start; the middle of the bracket by default
     steps: number of Newton steps or bisections
+    given: further arguments of f, computed once; what f takes from elsewhere is computed in every step
     """
     symbol, bracket = ca.SX.sym("x", lower.numel()), upper - lower
-    tried = f(symbol)
 
-    def newton(x: Expression) -> tuple[Expression, Expression]:
-        if isinstance(tried, tuple):
-            value, rise = f(x)
+    def newton(x: Expression, given: Tree) -> tuple[Expression, Expression]:
+        found = f(x, *given)
+        if isinstance(found, tuple):
+            value, rise = found
         else:  # rows are independent: the diagonal of the Jacobian
+            tried = f(symbol, *given)
             slope = ca.jtimes(tried, symbol, ca.SX.ones(symbol.shape))
             value, rise = ca.substitute([tried, slope], [symbol], [x])
         return value, value / rise
 
-    def turn(at: Search, _: tuple[()]) -> tuple[Search, tuple[()]]:
-        value, step = newton(at.x)
+    def turn(carried: tuple[Search, Tree], _: tuple[()]) -> tuple[tuple[Search, Tree], tuple[()]]:
+        at, given = carried
+        value, step = newton(at.x, given)
         lower = ca.if_else(value <= 0, at.x, at.lower)
         upper = ca.if_else(value >= 0, at.x, at.upper)
         estimate = at.x - step
@@ -67,12 +71,12 @@ def root_of_increasing(
         rounding = CLOSE[0] * ca.fabs(at.x) + CLOSE[1] * bracket
         shrinks = 2 * ca.fabs(step) <= ca.fabs(at.before) + rounding
         x = ca.if_else(ca.logic_and(inside, shrinks), estimate, (lower + upper) / 2)
-        return Search(x, lower, upper, x - at.x, at.step), ()
+        return (Search(x, lower, upper, x - at.x, at.step), given), ()
 
     wide = 2 * bracket  # two steps of any length
     start = Search(guess if guess is not None else (lower + upper) / 2, lower, upper, wide, wide)
-    last, _ = scan(turn, start, [()] * steps, opaque=True)
-    _, step = newton(last.x)
+    (last, _), _ = scan(turn, (start, given), [()] * steps, opaque=True)
+    _, step = newton(last.x, given)
     estimate = last.x - step
     inside = ca.logic_and(last.lower <= estimate, estimate <= last.upper)
     taken = ca.logic_or(inside, ca.fabs(step) <= BESIDE * bracket)  # it carries the derivative

@@ -90,6 +90,7 @@ def check_drive(joint: Joint) -> None:
     check_number("damping", joint.name, drive.damping)
     if drive.damping < 0:
         raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")
+    check_functions(joint.name, drive)
     if isinstance(drive, VariableStiffnessDrive):
         check_variable_stiffness(joint.name, drive)
     elif not isinstance(drive.stiffness, Spring):  # a law has checked itself
@@ -103,6 +104,17 @@ def check_drive(joint: Joint) -> None:
         raise RobotError(
             f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"
         )
+
+
+def check_functions(name: str, drive: Drive) -> None:
+    """Refuse a law or a design from outside flexjoint with a function that no kernel has: before one is compiled."""
+    laws = drive.springs if isinstance(drive, AntagonisticDrive) else (getattr(drive, "stiffness", None),)
+    for law in (*laws, drive):
+        if type(law).__module__.startswith("flexjoint.") or not isinstance(law, Spring | VariableStiffnessDrive):
+            continue
+        if reason := law.unsupported():
+            what = "spring law" if isinstance(law, Spring) else "drive"
+            raise RobotError(f"the {what} {type(law).__name__} of joint '{name}' {reason}")
 
 
 def check_variable_stiffness(name: str, drive: VariableStiffnessDrive) -> None:

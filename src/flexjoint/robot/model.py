@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -24,7 +24,7 @@ from ..errors import InputError, RobotError, listed, shown
 from ..html import table
 from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
-from ..types import FloatArray
+from ..types import Expression, FloatArray
 from .joints import JointKind
 from .joints.fixed import Fixed
 from .joints.prismatic import Prismatic
@@ -203,11 +203,42 @@ class Robot:
         springy = ElasticDrive | VariableStiffnessDrive
         return tuple(isinstance(drive, springy) and not is_zero(drive.damping) for drive in drives)
 
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """Paths of the numbers that are CasADi symbols; none unless the robot comes from `with_symbols`."""
+        return ()
+
     # Transforms -----------------------------------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Robot:
         """A copy with some fields changed, validated as every new robot is."""
+        if self.symbols:
+            raise RobotError(
+                f"{self.name} has symbols at {listed(self.symbols, most=4)}, which cannot be checked: "
+                "change the robot with its numbers first, then call with_symbols"
+            )
         return dataclasses.replace(self, **changes)
+
+    def with_symbols(self, symbols: Mapping[str, Expression]) -> Robot:
+        """The robot with CasADi SX in place of some of its numbers, for algorithms called with SX.
+
+        symbols: SX by path or pattern, such as {"link3.mass": m, "*.drive.stiffness": K}: symbols or expressions,
+            (1, 1) for a number, a column (k, 1) for a vector, an inertia (xx, xy, xz, yy, yz, zz) or a pattern.
+            `fj.robot.symbols(robot, paths)` makes new ones.  Paths are listed by `fj.robot.robot_parameters(robot)`.
+
+        Returns a robot that every algorithm takes with SX; a symbol is never taken for zero.  For calls with arrays use
+        `fj.compile(algorithm, robot, free=paths)` instead.
+        Raises InputError if a path is unknown or an expression has a wrong shape.
+
+        >>> import casadi as ca, flexjoint as fj
+        >>> m, q = ca.SX.sym("m"), ca.SX.sym("q", 7)
+        >>> robot = fj.load("kuka_lwr").with_symbols({"tool.mass": m})
+        >>> ca.jacobian(fj.gravity_torque(robot, q), m).shape
+        (7, 1)
+        """
+        from .parameters import by_element, with_symbols
+
+        return with_symbols(self, by_element(self, symbols))
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The robot under another gravity, (3,), m/s², in base coordinates."""
@@ -366,7 +397,7 @@ def parents_first(links: Iterable[Link]) -> list[Link]:
 def _plain(value: Any) -> Any:
     """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0.
 
-    A symbol, which a robot holds while a kernel with free parameters is traced, is identified by its place in memory.
+    A symbol (`with_symbols`) is identified by its place in memory.
     """
     if is_symbolic(value):
         return [x.element_hash() for x in ca.vertsplit(ca.vec(value))]

@@ -10,13 +10,14 @@ elements xx, xy, xz, yy, yz, zz.  A pattern with *, ? or [...] stands for all pa
 one vector.  Elements are matched only if no whole path matches: `link7.*` is mass, centre of mass and inertia,
 `*.com.z` one coordinate of all centres of mass.
 
-`with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is used for tracing and is not validated.
+`with_symbols` puts CasADi symbols in place of numbers.  The robot it returns is not validated.  Algorithms called with
+SX take it; what needs numbers refuses it (`numeric`).
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,9 +25,9 @@ import numpy as np
 
 from ..checks import is_number
 from ..drives import Motor
-from ..errors import InputError
-from ..spatial import ca, symmetric
-from ..types import FloatArray, Scalar
+from ..errors import InputError, listed, shown
+from ..spatial import ca, is_symbolic, symmetric
+from ..types import Expression, FloatArray, Scalar
 from .joints import JointKind
 from .joints.revolute import Revolute
 from .model import Robot, a_robot
@@ -96,7 +97,7 @@ def robot_parameters(robot: Robot) -> dict[str, Parameter]:
     >>> robot_parameters(fj.load("kuka_lwr"))["link7.mass"].unit
     'kg'
     """
-    return dict(found_in(a_robot("robot_parameters", robot)))
+    return dict(found_in(numeric("robot_parameters", a_robot("robot_parameters", robot))))
 
 
 @lru_cache(maxsize=64)
@@ -158,10 +159,7 @@ def refuse_negative(owner: str, parameter: Parameter, values: FloatArray) -> Non
 
 
 def with_symbols(robot: Robot, symbols: Mapping[str, Scalar]) -> Robot:
-    """The robot with CasADi symbols, by the paths of elements, in place of numbers.
-
-    It is not validated, so it must not reach a user.
-    """
+    """The robot with CasADi symbols, by the paths of elements, in place of numbers; nothing is checked."""
 
     def change(path: str, value: Any, _: str) -> Any:
         elements = element_paths(path, value)
@@ -172,7 +170,64 @@ def with_symbols(robot: Robot, symbols: Mapping[str, Scalar]) -> Robot:
             return tuple(parts)
         return symmetric(*parts) if np.ndim(value) == 2 else ca.vertcat(*parts)
 
-    return rebuilt(robot, change) if symbols else robot
+    if not symbols:
+        return robot
+    found: Robot = rebuilt(robot, change)
+    object.__setattr__(found, "symbols", tuple(symbols))
+    return found
+
+
+def symbols(robot: Robot, paths: str | Iterable[str]) -> dict[str, Expression]:
+    """New CasADi symbols for parameters of a robot, by path: what `robot.with_symbols` takes.
+
+    robot: a Robot.
+    paths: paths or patterns such as "link3.mass", "link3.com" or "*.drive.stiffness" (docs/parameters.md), one or
+        several.
+
+    Returns an SX per path: (1, 1) for a number, a column (k, 1) for a vector, an inertia or a pattern, each element
+    named after its own path.
+    Raises InputError if there is no such parameter, or if two paths select the same number.
+
+    >>> import flexjoint as fj
+    >>> fj.robot.symbols(fj.load("kuka_lwr"), ["link7.mass", "link7.com"])
+    {'link7.mass': SX(link7.mass), 'link7.com': SX([link7.com.x, link7.com.y, link7.com.z])}
+    """
+    patterns = (paths,) if isinstance(paths, str) else tuple(paths)
+    if wrong := [x for x in patterns if not isinstance(x, str)]:
+        raise InputError(f"symbols: paths are texts such as 'link1.mass', not {shown(wrong[0])}")
+    chosen = select_all(numeric("symbols", a_robot("symbols", robot)), patterns)
+    return {x.path: ca.vertcat(*(ca.SX.sym(path) for path in x.elements)) for x in chosen}
+
+
+def by_element(robot: Robot, given: Mapping[str, Expression]) -> dict[str, Expression]:
+    """Expressions by the paths of elements, from expressions by paths and patterns."""
+    owner = "with_symbols"
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"{owner} takes a mapping from paths to SX, not {shown(given)}; fj.robot.symbols(robot, paths) makes one"
+        )
+    found: dict[str, Expression] = {}
+    for parameter in select_all(numeric(owner, robot), tuple(given)):
+        value, count = given[parameter.path], len(parameter.elements)
+        if not is_symbolic(value):
+            raise InputError(
+                f"{owner}: '{parameter.path}' is {shown(value)}; give SX, such as casadi.SX.sym('{parameter.path}'), "
+                "and numbers to the robot itself"
+            )
+        if value.shape != (count, 1):
+            raise InputError(f"{owner}: '{parameter.path}' is SX of shape {value.shape}; it must be {(count, 1)}")
+        found |= zip(parameter.elements, ca.vertsplit(value))
+    return found
+
+
+def numeric(owner: str, robot: Robot) -> Robot:
+    """The robot, refused if it has symbols; `owner` begins the message of the InputError."""
+    if robot.symbols:
+        raise InputError(
+            f"{owner}: '{robot.name}' has symbols at {listed(robot.symbols, most=4)}, where numbers are needed; "
+            "give the robot with its numbers, before with_symbols"
+        )
+    return robot
 
 
 Change = Callable[[str, Any, str], Any]  # path, value, unit -> new value

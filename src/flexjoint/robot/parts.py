@@ -10,6 +10,7 @@ import numpy as np
 
 from ..drives import Drive
 from ..errors import NOT_NUMBERS, RobotError, shown
+from ..lazy import is_symbolic
 from ..reprs import repr_without_defaults
 from ..types import FloatArray
 from .joints import JointKind, joint_kind
@@ -119,8 +120,25 @@ class Link:
 def freeze(item: Any, **shapes: tuple[int, ...]) -> None:
     """Turn array fields of a frozen dataclass into read-only float arrays of the given shape."""
     for name, shape in shapes.items():
+        value = getattr(item, name)
+        if has_symbols(value):
+            path = f"{item.name}.{name}" if isinstance(item, Link | Joint) else name
+            raise RobotError(symbol_text(path, value))
         what = f"{name} of {shown(getattr(item, 'name', item))}"
-        object.__setattr__(item, name, frozen_array(getattr(item, name), shape, what))
+        object.__setattr__(item, name, frozen_array(value, shape, what))
+
+
+def has_symbols(value: object) -> bool:
+    """Whether a value is SX, or a list with SX in it."""
+    return is_symbolic(value) or (isinstance(value, list | tuple) and any(map(has_symbols, value)))
+
+
+def symbol_text(path: str, value: object) -> str:
+    """Why a robot cannot be made with symbols, and what to type instead."""
+    return (
+        f"'{path}' is {shown(value)}: a robot is made with numbers, so that they can be checked; give one here, then "
+        f"robot.with_symbols({{'{path}': ...}}) puts SX in its place"
+    )
 
 
 def frozen_array(value: Any, shape: tuple[int, ...], what: str) -> FloatArray:

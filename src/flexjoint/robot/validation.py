@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..checks import ROUNDING, check_finite, check_number
 from ..errors import MOST_QUOTED, RobotError, listed, shown
+from ..lazy import is_symbolic
 from .drive_checks import check_drive, check_friction, check_limits, check_rotors
-from .parts import BASE, Joint, Limits, Link
+from .parts import BASE, Joint, Limits, Link, symbol_text
 from .plausibility import warn_of_units
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def validate(robot: Robot) -> None:
         raise RobotError(f"{robot.name}: the tool link {shown(robot.tool)} does not exist; the links are: {known}")
     check_finite("gravity", robot.name, robot.gravity)
     for link in robot.links:
+        refuse_symbols(link, link.name)
         check_joint(link.joint)
         check_body(link, robot.allow_unphysical)
     check_rotors(robot)
@@ -51,6 +54,17 @@ def check_type(what: str, value: object, kind: type) -> None:
     """Refuse a value of another type."""
     if not isinstance(value, kind):
         raise RobotError(f"{what} is {shown(value)}: give {kind.__name__}(...)")
+
+
+def refuse_symbols(part: Any, path: str) -> None:
+    """Refuse CasADi symbols in a link, its joint or its drive: nothing could be checked."""
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        place = value.name if isinstance(value, Joint) else f"{path}.{field.name}"
+        if is_symbolic(value):
+            raise RobotError(symbol_text(place, value))
+        if dataclasses.is_dataclass(value):
+            refuse_symbols(value, place)
 
 
 def check_length(what: str, name: str) -> None:

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import number
 from ..errors import NOT_NUMBERS, RobotError, shown
-from ..numerics import evaluate
+from ..numerics import evaluate, unsupported
 from ..registry import Registry
 from ..spatial import ca, is_symbolic
 from ..types import Expression, FloatArray
@@ -67,7 +67,8 @@ class Spring(ABC):
         smoothness: number of derivatives of the deflection that stay finite; infinite by default.
 
     Raises:
-        RobotError: the torque does not increase strictly, or `deflection` is not its inverse.
+        RobotError: the torque does not increase strictly, `deflection` is not its inverse, or one of them uses a
+            function that no kernel has, such as erf.
 
     Example:
         >>> from dataclasses import dataclass
@@ -84,6 +85,8 @@ class Spring(ABC):
     smoothness: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
+        if reason := self.unsupported():
+            raise RobotError(f"{self.name} {reason}")
         phi = np.concatenate([-TRIAL_DEFLECTIONS[::-1], [0.0], TRIAL_DEFLECTIONS])
         phi = phi[np.isfinite(evaluated(self.torque, phi))]
         torque, stiffness, _ = self.curve(phi)
@@ -110,6 +113,10 @@ class Spring(ABC):
         """Deflection φ with τ_e(φ) = τ, as an SX expression; only laws with a closed inverse have it."""
         raise NotImplementedError
 
+    def energy(self, phi: Expression) -> Expression:
+        """Elastic energy ∫τ_e dφ from 0 to φ as an SX expression, in J; only needed by `spring_energy`."""
+        raise NotImplementedError
+
     @property
     def reach(self) -> float:
         """Largest deflection of a search, in rad or m: for a law without closed inverse, or in an antagonistic pair."""
@@ -119,6 +126,11 @@ class Spring(ABC):
     def invertible(self) -> bool:
         """Whether the law has a closed inverse."""
         return type(self).deflection is not Spring.deflection
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether the law has its energy in closed form, as all laws of flexjoint."""
+        return type(self).energy is not Spring.energy
 
     @property
     def name(self) -> str:
@@ -137,6 +149,11 @@ class Spring(ABC):
         for _ in range(order):
             found.append(ca.jacobian(found[-1], x))
         return ca.substitute(found[1:], [x], [ca.SX(phi)])
+
+    def unsupported(self) -> str:
+        """Which function of the law or of its derivatives no kernel has, and which it can use; "" if there is none."""
+        x = ca.SX.sym("x")
+        return unsupported([self.torque(x), *self.gradients(x), *([self.deflection(x)] if self.invertible else [])])
 
     def curve(self, phi: ArrayLike) -> Curve:
         """Torque, stiffness and slope of the stiffness as numbers.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -88,6 +89,46 @@ def test_at_its_effort_limit_the_stiffness_waits_and_the_motion_does_not():
     assert np.max(np.abs(weak.q - free.q)) < 1e-4
     behind = stiffness_of(VSA, free) - stiffness_of(VSA, weak)
     assert np.max(behind) > 5 and np.max(np.abs(behind[-1])) < 1
+
+
+EARLY = fj.random_robot(3, 3, prismatic=0.0).with_drives(
+    [fj.RigidDrive(fj.Motor(1.0)), LEVER, fj.ElasticDrive(600.0, fj.Motor(1.0), damping=8.0)]
+)
+
+
+def test_rigid_and_damped_joints_among_the_others():
+    """Their torques are integrated by the controller: from off the reference to it, with the poles."""
+    start = fj.simulation.at_rest(EARLY, GOAL + OFFSET, SIGMA + MORE[:1])
+    reference = np.append(GOAL, SIGMA)
+    run = fj.simulate(EARLY, law(EARLY, period=2e-4), reference, 1.0, start=start, check=False)
+    memory = fj.control.TrackingState(*run.memory)
+    assert not np.any(memory.tau_e[1:]) and memory.tau_e_v[1] == 0.0 != memory.tau_e_v[2]
+    found = (run.q - GOAL) / OFFSET
+    # at first the controller holds the torques of the reference, at rest, not those of the start
+    assert np.max(np.abs(found[-1])) < 3e-2 < np.max(np.abs(found[len(found) // 2]))
+    sigma = 7e4 * (0.12 + run.theta[:, 3]) ** 2 * np.cos(2 * (run.theta[:, 1] - run.q[:, 1]))
+    assert np.max(np.abs((sigma - SIGMA) / MORE[0] - decay(S, 2, run.t))) < 5e-3
+    gravity = fj.gravity_torque(EARLY, run.q[-1])
+    assert abs(memory.tau_e[0] - gravity[0]) < 0.1 * max(1.0, abs(gravity[0]))
+
+
+def test_a_held_torque_stops_at_the_effort_limit():
+    """... and its rate with it; the integral of the motion waits too."""
+    rest = fj.simulation.at_rest(EARLY, GOAL, SIGMA)
+    controller = law(EARLY, 5, effort=[5.0, *[1e3] * 3])
+    reference = [np.append(GOAL + 0.3, SIGMA), *np.zeros((4, 4))]
+
+    def step(tau_e, tau_e_v):
+        state = [*np.zeros((2, 3)), np.array([tau_e, 0.0, 0.0]), np.array([tau_e_v, 0.0, 0.0])]
+        columns = [[ca.SX(x) for x in stack] for stack in (controller.gains, state, reference, rest)]
+        after, tau = controller.law(*columns[:3], fj.control.JointState(*columns[3]))
+        return [np.array(ca.DM(x))[:, 0] for x in (*after, tau)]
+
+    motion, _, tau_e, tau_e_v, tau = step(5.0, 100.0)
+    assert (motion[0], tau_e[0], tau_e_v[0], tau[0]) == (0.0, 5.0, 0.0, 5.0)
+    motion, _, tau_e, tau_e_v, tau = step(1.0, 100.0)
+    assert motion[0] == pytest.approx(0.3e-3) and tau[0] == 1.0
+    assert 1.0 < tau_e[0] < 5.0 and tau_e_v[0] > 100.0
 
 
 def test_effort_limits_are_those_of_the_joints_unless_given():

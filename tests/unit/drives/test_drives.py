@@ -39,8 +39,18 @@ class Stiffer(Cams):
         return 2 * super().energy(phi_1, phi_2)
 
 
+class Erf(Cams):
+    def energy(self, phi_1, phi_2):
+        return super().energy(phi_1, phi_2) + phi_1 * ca.erf(phi_1)
+
+
 def arm(drive):
     return fj.Robot("arm", (fj.Link("arm", fj.Joint("elbow", drive=drive), mass=1.0, inertia=np.eye(3)),))
+
+
+def test_a_design_with_a_function_that_no_kernel_has():
+    with pytest.raises(fj.RobotError, match=r"drive Erf of joint 'elbow' uses erf, which no kernel has; write it with"):
+        arm(Erf(100.0, 300.0))
 
 
 def test_derivatives_of_an_energy():

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
-from flexjoint.reproduce import coriolis_cost, paper_004, reproduce
+from flexjoint.reproduce import coriolis_cost, paper_004, passivity_runs, reproduce, two_velocity_recursions
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_coriolis
@@ -31,9 +31,37 @@ def test_expanded_size():
     """What is used twice counts twice."""
     x = ca.SX.sym("x")
     y = x + 1
-    assert coriolis_cost.expanded_size([x], y) == 1
-    assert coriolis_cost.expanded_size([x], ca.sin(y) * y) == 4
-    assert coriolis_cost.expanded_size([x], ca.vertcat(y, y)) == 2
+    for expression, size in ((y, 1), (ca.sin(y) * y, 4), (ca.vertcat(y, y), 2)):
+        assert coriolis_cost.expanded_size(ca.Function("f", [x], [expression])) == size
+
+
+@pytest.mark.parametrize("written_out", [False, True])
+def test_the_interpreter_computes_C(written_out):
+    q, v = (ca.SX.sym(name, 7) for name in "qv")
+    f = ca.Function("f", [q, v], [ca.densify(coriolis_cost.by_christoffel(ROBOT, q, v))])
+    seconds, C = coriolis_cost.interpreted_time(f, STATE, written_out)
+    assert seconds > 0 and relative_error(C, pinocchio_coriolis(ROBOT, *STATE)) < 1e-13
+
+
+def test_vector_products(monkeypatch):
+    calls = []
+    monkeypatch.setattr(two_velocity_recursions, "cross", lambda a, b: calls.append(1) or ca.cross(a, b))
+    coriolis_cost.by_sweeps(ROBOT, *STATE)
+    assert len(calls) == coriolis_cost.vector_products(7) == coriolis_cost.VECTOR_PRODUCTS - 7
+
+
+def test_residual_terms():
+    """Both ways are the terms of (6), from functions tested elsewhere against Pinocchio."""
+    bare = ROBOT.without_drives()
+    p, g = evaluate(fj.mass_matrix, bare, STATE[0]) @ STATE[1], evaluate(fj.gravity_torque, bare, STATE[0])
+    expected = np.concatenate([p, g, pinocchio_coriolis(ROBOT, *STATE).T @ STATE[1]])
+    for way in (coriolis_cost.residual_by_sweeps, coriolis_cost.residual_terms):
+        assert relative_error(evaluate(way, ROBOT, *STATE).ravel(), expected) < 1e-12
+
+
+def test_integral_of_power():
+    t = np.linspace(0.0, 1.0, 41)
+    assert np.abs(passivity_runs.integrated(3 * t**2, t[1]) - t**3).max() < 1e-15
 
 
 @pytest.mark.parametrize("variant", ["0001", "1110", "0000"])
@@ -68,10 +96,12 @@ def report(tmp_path_factory):
 def test_the_report(report):
     found, folder = report
     verdicts = {claim.claim: claim.verdict for claim in map(paper_004.Claim._make, found.grids[0].rows)}
-    assert list(verdicts.values()).count("reproduced") == 4
+    assert list(verdicts.values()).count("reproduced") == 7
     assert "0001 and 1110" in found.grids[0].rows[0][2]
     assert {path.name for path in found.files} == {
         "sixteen_recursions.png",
+        "time_of_C.png",
+        "passivity.png",
         "residual.png",
         "report.md",
         "report.html",

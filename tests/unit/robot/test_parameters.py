@@ -172,12 +172,64 @@ def test_symbols_replace_single_elements():
     assert with_symbols(LWR, {}) is LWR
 
 
-def test_a_robot_with_symbols_cannot_be_made_by_hand():
+def test_whole_paths_and_patterns_take_columns():
+    com, K = ca.SX.sym("c", 3), ca.SX.sym("K", 7)
+    robot = LWR.with_symbols({"link2.com": com, "*.drive.stiffness": K, "link3.inertia.xy": com[0] * com[1]})
+    assert ca.is_equal(robot.links[1].com, com)
+    assert all(ca.is_equal(joint.drive.stiffness, K[k]) for k, joint in enumerate(robot.joints))
+    assert robot.symbols[:3] == ("link2.com.x", "link2.com.y", "link2.com.z") and len(robot.symbols) == 11
+    assert LWR.symbols == () and LWR.with_symbols({}) is LWR
+    made = fj.robot.symbols(LWR, ["link7.com", "*.mass"])
+    assert list(made) == ["link7.com", "*.mass"] and made["*.mass"].shape == (len(LWR.links), 1)
+    assert str(made["link7.com"][1]) == "link7.com.y"
+
+
+def test_symbols_of_a_wrong_kind_are_refused():
     x = ca.SX.sym("x", 3)
-    with pytest.raises(fj.RobotError, match="mass of 'a'"):
+    with pytest.raises(fj.InputError, match=r"'link3.mass' is SX of shape \(3, 1\); it must be \(1, 1\)"):
+        LWR.with_symbols({"link3.mass": x})
+    with pytest.raises(fj.InputError, match=r"'link3.mass' is 2\.0; give SX"):
+        LWR.with_symbols({"link3.mass": 2.0})
+    with pytest.raises(fj.InputError, match=r"fj.robot.symbols\(robot, paths\) makes one"):
+        LWR.with_symbols(["link3.mass"])
+    with pytest.raises(fj.InputError, match="selected twice"):
+        LWR.with_symbols({"link3.com": x, "link3.com.z": x[0]})
+    with pytest.raises(fj.InputError, match="paths are texts"):
+        fj.robot.symbols(LWR, [3])
+    with pytest.raises(fj.InputError, match=r"no parameter 'link3\.weight'"):
+        fj.robot.symbols(LWR, "link3.weight")
+
+
+def test_where_numbers_are_needed_symbols_are_refused_with_a_way_out():
+    robot = LWR.with_symbols(fj.robot.symbols(LWR, "link3.mass"))
+    with pytest.raises(fj.InputError, match=r"at link3\.mass: give SX.*fj\.compile\(gravity_torque, robot, free"):
+        fj.gravity_torque(robot, np.zeros(7))
+    with pytest.raises(fj.InputError, match=r"has symbols at link3\.mass: give SX"):
+        fj.compile(fj.gravity_torque, robot)
+    with pytest.raises(fj.RobotError, match="change the robot with its numbers first, then call with_symbols"):
+        robot.rigid()
+    for function in (fj.robot.robot_parameters, lambda x: x.with_symbols({"link2.mass": ca.SX.sym("m")})):
+        with pytest.raises(fj.InputError, match="give the robot with its numbers"):
+            function(robot)
+
+
+def test_a_robot_is_not_made_with_symbols():
+    """The message says what to type instead, by path."""
+    x = ca.SX.sym("x", 3)
+    instead = r"robot.with_symbols\(\{{'{}': ...\}}\)".format
+    with pytest.raises(fj.RobotError, match=instead("a.mass")):
         robot_of(fj.Link("a", fj.Joint("j"), mass=x[0]))
-    with pytest.raises(fj.RobotError, match="com of 'a'"):
+    with pytest.raises(fj.RobotError, match=instead("a.com")):
         fj.Link("a", fj.Joint("j"), com=x)
+    with pytest.raises(fj.RobotError, match=instead("j.position")):
+        fj.Joint("j", position=[x[0], 0.0, 0.0])
+    for drive, path in (
+        (fj.ElasticDrive(x[0], fj.Motor(0.1)), "j.drive.stiffness"),
+        (fj.ElasticDrive(fj.springs.CubicSpring(x[0], 1.0), fj.Motor(0.1)), "j.drive.stiffness.stiffness"),
+        (fj.RigidDrive(fj.Motor(x[0])), "j.drive.motor.inertia"),
+    ):
+        with pytest.raises(fj.RobotError, match=instead(path)):
+            robot_of(fj.Link("a", fj.Joint("j", drive=drive), mass=1.0, inertia=np.eye(3)))
 
 
 # Kernels ----------------------------------------------------------------------------------------------------------

@@ -174,7 +174,8 @@ class Recorder:
             elif code in rules:
                 work[into[0]] = rules[code](self.build, *(work[x] for x in args))
             else:
-                raise FlexjointError(f"{self.name}: CasADi operation {_name(ca, code)} is not supported in a kernel")
+                what = f"no kernel has the function {_name(ca, code)}"
+                raise FlexjointError(f"{self.name}: {what}; it can use {', '.join(FUNCTIONS)}")
         return results[1:]
 
     def values_of_symbols(self, outputs: Sequence[Sequence[Expression]]) -> list[list[int]]:
@@ -361,5 +362,21 @@ def repeated_squares(b: Builder, x: int, n: int) -> int:
     return value
 
 
+FUNCTIONS = (
+    "sqrt", "exp", "log", "pow", "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
+    "fabs", "sign", "floor", "ceil", "fmin", "fmax", "if_else",
+)  # of CasADi, beside arithmetic, comparisons and logic  # fmt: skip
+
+
+def unsupported_functions(expressions: Sequence[Expression]) -> list[str]:
+    """Functions in SX expressions that no kernel has, by their names in CasADi."""
+    import casadi as ca
+
+    listing = ca.Function("listing", symbols_of(expressions), [ca.SX(x) for x in expressions])
+    codes = dict.fromkeys(listing.instruction_id(k) for k in range(listing.n_instructions()))
+    known = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT, *_rules()}
+    return [_name(ca, code) for code in codes if code not in known]
+
+
 def _name(ca: ModuleType, code: int) -> str:
-    return next((x for x in dir(ca) if x.startswith("OP_") and getattr(ca, x) == code), str(code))
+    return next((x[3:].lower() for x in dir(ca) if x.startswith("OP_") and getattr(ca, x) == code), str(code))

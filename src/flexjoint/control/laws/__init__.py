@@ -9,6 +9,7 @@ from .mixed import (
     mixed_torque as mixed_torque,
 )
 from .motion_and_stiffness import (
+    MixedMotionAndStiffnessTorque as MixedMotionAndStiffnessTorque,
     MotionAndStiffnessTorque as MotionAndStiffnessTorque,
     motion_and_stiffness_control as motion_and_stiffness_control,
 )

@@ -169,10 +169,16 @@ def followed(
     points = []
     for k, drive in enumerate(drives):
         found = polished(drive, phi[k][0], phi[k][1], tau_e[k], sigma[k])
-        good = solved(found, tau_e[k], sigma[k])
-        for j in range(BETWEEN + 1):
-            way = j / (BETWEEN + 1)
-            between = drive.at(*(x + way * (y - x) for x, y in zip(guess[k], found[:2])))
-            good = ca.logic_and(good, drive.stiffens * between.det > 0)
+        good = ca.logic_and(solved(found, tau_e[k], sigma[k]), joined(drive, guess[k], found))
         points.append(checked(drive, found, sigma[k], good))
     return points
+
+
+def joined(drive: VariableStiffnessDrive, guess: Sequence[Scalar], found: OperatingPoint) -> Scalar:
+    """Whether no singularity lies between a guess and what was found from it, at `BETWEEN` places and the guess."""
+    good = ca.SX(1)
+    for j in range(BETWEEN + 1):
+        way = j / (BETWEEN + 1)
+        between = drive.at(*(x + way * (y - x) for x, y in zip(guess, found[:2])))
+        good = ca.logic_and(good, drive.stiffens * between.det > 0)
+    return good

@@ -160,7 +160,7 @@ def deflection_jet(spring: Spring, tau: Stack) -> Jet:
     """[φ, φ', ...] of a spring law from the jet of its torque."""
     if isinstance(spring, LinearSpring):
         return [spring.deflection(x) for x in tau]
-    phi = [spring.deflection(tau[0]) if spring.invertible else sought_deflection(spring, tau[0])]
+    phi = [deflection_at(spring, tau[0])]
     top = len(tau) - 1
     F = {(m, 0): slope for m, slope in enumerate(spring.gradients(phi[0], top), start=1)}
     for n in range(top):
@@ -170,6 +170,11 @@ def deflection_jet(spring: Spring, tau: Stack) -> Jet:
         rest = [comb(n, l) * F[1, l] * phi[n + 1 - l] for l in range(1, n + 1)]
         phi.append((1 / F[1, 0]) * total([tau[n + 1], *(-x for x in rest)]))
     return phi
+
+
+def deflection_at(spring: Spring, tau: Scalar) -> Scalar:
+    """φ with τ_e(φ) = τ, in closed form where the law has one."""
+    return spring.deflection(tau) if spring.invertible else sought_deflection(spring, tau)
 
 
 def sought_deflection(spring: Spring, tau: Scalar) -> Scalar:

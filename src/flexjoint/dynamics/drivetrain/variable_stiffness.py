@@ -14,7 +14,9 @@ Joints whose drives differ in numbers alone are computed four at a time, in vect
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import nan
+from types import MappingProxyType
 from typing import Any
 
 from ...compiler.ir import packing
@@ -22,26 +24,34 @@ from ...compiler.ir.scan import from_loops
 from ...drives import VariableStiffnessDrive
 from ...drives.variable import OperatingPoint
 from ...robot import Robot
-from ...spatial import ca
+from ...spatial import ca, is_zero
 from ...types import Expression, FloatArray, Jet, Scalar, Stack
-from .equilibrium import FOLLOW, ClosedForm, closed_form, closed_point, operating_points
+from .equilibrium import FOLLOW, ClosedForm, closed_form, closed_point, operating_points, regular
 from .motor_side import MotorSide, motor_side
+from .solution_curve import SINGULAR
 from .springs import spring_motion
 from .stiffness_range import infeasible
 from .transmission import motors, second_motors
 from .vectorized_drives import alike, merged
 
 
-def motor_sides(robot: Robot, q: Stack, tau_e: Jet, stiffness: Stack, warm_start: Expression = None) -> list[MotorSide]:
+def motor_sides(
+    robot: Robot,
+    q: Stack,
+    tau_e: Jet,
+    stiffness: Stack,
+    warm_start: Expression = None,
+    damped: Mapping[int, list[MotorSide]] = MappingProxyType({}),
+) -> list[MotorSide]:
     """All motors in the order of `robot.motor_names`, from the jets of torque and stiffness of the joints.
 
-    Joints that cannot change their stiffness may be among the others.
+    Joints that cannot change their stiffness may be among the others; the motors of damped ones are given.
     """
 
     def jets(i: int) -> list[Jet]:
         return [[x[i] for x in stack] for stack in (q[:3], tau_e, stiffness)]
 
-    found: dict[int, list[MotorSide]] = {}
+    found = dict(damped)
     packs = packing.allowed() and not from_loops(ca.vertcat(*tau_e))
     for form, joints in packs_of_joints(robot) if packs else ():
         lanes = [joints[min(k, len(joints) - 1)] for k in range(packing.WIDTH)]
@@ -99,6 +109,45 @@ def deflection_jets(
     # [VSANEA (21)-(23), (70)-(72)], less A q''
     phi_1_a, phi_2_a = point.solve(tau_e_a - bent[0], sigma_a - bent[1])
     return [point.phi_1, rates[0], phi_1_a], [point.phi_2, rates[1], phi_2_a]
+
+
+# From a state ---------------------------------------------------------------------------------------------------------
+
+
+def transmission_torque(drive: VariableStiffnessDrive, point: OperatingPoint, phi_v: Sequence[Scalar]) -> Jet:
+    """[τ_e, τ_e'] of a transmission at given rates of its deflections, the rate without the part of damping."""
+    tau_e = point.tau_e
+    if not is_zero(drive.damping):
+        tau_e = tau_e + drive.damping * (phi_v[0] + drive.c * phi_v[1])
+    return [tau_e, ca.mtimes(point.A[0], ca.vertcat(*phi_v))]  # [VSANEA (6), (17)]
+
+
+def decoupling(drive: VariableStiffnessDrive, point: OperatingPoint) -> OperatingPoint:
+    """The point with the matrix by which motor accelerations set motion and stiffness; `det` is NaN if it is singular.
+
+    Without damping τ_e'' = A_1 φ'' + ..., with it τ_e' = A_1 φ' + D (φ_1'' + c φ_2'') one derivative earlier: then the
+    first row is (D, c D).
+    """
+    if is_zero(drive.damping):
+        return regular(drive, point)
+    first, second = ca.horzcat(drive.damping, drive.c * drive.damping), point.A[1]
+    parts = first[0] * second[1], first[1] * second[0]
+    enough = ca.fabs(parts[0] - parts[1]) > SINGULAR * (ca.fabs(parts[0]) + ca.fabs(parts[1]))
+    det = ca.if_else(enough, parts[0] - parts[1], nan)
+    return point._replace(A=(first, second), bends=(ca.SX(2, 2), point.bends[1]), det=det)
+
+
+def commanded_motors(
+    drive: VariableStiffnessDrive, point: OperatingPoint, q: Jet, phi_v: Sequence[Scalar], tau_e: Jet, sigma_a: Scalar
+) -> list[MotorSide]:
+    """Both motors of a joint that obeys τ_e'' and σ'', or if it is damped τ_e' and σ'', from its state."""
+    by_motors = decoupling(drive, point)
+    if is_zero(drive.damping):
+        return both_sides(drive, point, q, *deflection_jets(by_motors, phi_v, tau_e[2], sigma_a))
+    left = tau_e[1] - transmission_torque(drive, point, phi_v)[1]
+    loads = [drive.damping * phi_v[0], drive.c * drive.damping * phi_v[1]]
+    loaded = point._replace(tau_1=point.tau_1 + loads[0], tau_2=point.tau_2 + loads[1])
+    return both_sides(drive, loaded, q, *deflection_jets(by_motors, phi_v, left, sigma_a))
 
 
 def unreachable_stiffness(robot: Robot, tau_e: FloatArray, sigma: FloatArray, warm: bool) -> str | None:
