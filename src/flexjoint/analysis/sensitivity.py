@@ -55,7 +55,7 @@ def sensitivity(
     """Error bands of the motor torques along a motion of a robot with uncertain parameters.
 
     Args:
-        robot: The robot with its nominal parameters.
+        robot: The robot with its nominal parameters; no spring is damped.
         q: Motion [q, q', q'', ...] as a trajectory gives it, each (..., n), rad or m.
         uncertain: Deviation per path or pattern of parameters, a number in the unit of the parameter or a share of its
             value: {"*.mass": "5%", "link3.com": 0.01}.
@@ -67,7 +67,7 @@ def sensitivity(
         {"tau": Band}, each array (..., motors), in the order of `robot.motor_names`.
 
     Raises:
-        InputError: A path matches no parameter or a deviation is not positive.
+        InputError: A path matches no parameter, a deviation is not positive, or a spring is damped.
 
     Example:
         >>> import flexjoint as fj
@@ -76,6 +76,12 @@ def sensitivity(
     """
     if not uncertain:
         raise InputError("sensitivity: uncertain is empty; name parameters and deviations, such as {'*.mass': '5%'}")
+    if any(robot.damped):
+        name = robot.joints[robot.damped.index(True)].name
+        raise InputError(
+            f"sensitivity: the spring of joint '{name}' is damped; error bands are those of undamped springs: give "
+            "robot.without_spring_damping(), in a robot file damping = 0"
+        )
     chosen = select_all(robot, tuple(uncertain))
     deviations = {x.path: deviation(x, given) for x, given in zip(chosen, uncertain.values())}
     pairs = [("tau", pattern) for pattern in deviations]

@@ -233,13 +233,8 @@ def motor_table(
     table = MotorTable(robot, t, **series, bands=joined(bands))
     check_finite(table)
     warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=table.tau)
-    warn_of_noise(robot, trajectory, lambda now: recorded_torque(robot, trajectory, now, loads))
+    warn_of_noise(robot, trajectory, lambda now: inverse_dynamics_along(robot, trajectory, now, **loads).tau)
     return table
-
-
-def recorded_torque(robot: Robot, trajectory: Trajectory, t: FloatArray, loads: dict[str, Any]) -> FloatArray:
-    """Motor torque at the times t, (m, n)."""
-    return inverse_dynamics_along(robot, trajectory, t, **loads).tau
 
 
 def on_the_tool(robot: Robot, wrench: Sequence[float] | None) -> dict[str, Any]:

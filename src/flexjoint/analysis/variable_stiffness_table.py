@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.along import inverse_dynamics_along
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness
-from ..dynamics.inverse import MotorMotion, motor_motion
+from ..dynamics.inverse import MotorMotion, motor_motion, needed_order
 from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK
@@ -82,7 +83,7 @@ def stiffness_table(
 
     Args:
         robot: A robot with at least one joint of variable stiffness.
-        trajectory: Motion of the links, four times differentiable.
+        trajectory: Motion of the links, four times differentiable; three times if all springs are damped.
         stiffness: Stiffness over time, one column per joint with variable stiffness, Nm/rad or N/m, twice
             differentiable; as `load_stiffness` returns it.
         period: Between samples, s; default 1 ms.
@@ -106,10 +107,12 @@ def stiffness_table(
     loads = on_the_tool(robot, wrench)
     blocks: list[dict[str, FloatArray]] = []
     bands: list[dict[str, FloatArray]] = []
-    for now in np.array_split(t, math.ceil(t.size / BLOCK)):
-        q, sigma = trajectory(now, order=4), of_all_joints(robot, stiffness(now, order=2))
-        motion = motor_motion(robot, *q, stiffness=sigma, **loads)
-        check_feasible(robot, now, q, sigma, motion, loads)
+    damped = any(robot.damped)
+    for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs have a state
+        q, sigma = trajectory(now, order=needed_order(robot)), of_all_joints(robot, stiffness(now, order=2))
+        motion = inverse_dynamics_along(robot, trajectory, now, stiffness, **loads)
+        if not damped:
+            check_feasible(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
         block = {"q": q[0], "v": q[1], "sigma": sigma[0], "sigma_lower": lower, "sigma_upper": upper}
         blocks.append(block | series_of(robot, motion))
@@ -124,11 +127,8 @@ def stiffness_table(
     second = table.tau_2[:, list(robot.motor_joints[robot.n :])]
     warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=np.concatenate([table.tau_1, second], axis=1))
 
-    def torque(now: FloatArray) -> FloatArray:
-        sigma = of_all_joints(robot, stiffness(now, order=2))
-        return motor_motion(robot, *trajectory(now, order=4), stiffness=sigma, **loads).tau[..., : robot.n]
-
-    warn_of_noise(robot, trajectory, torque)
+    along = inverse_dynamics_along
+    warn_of_noise(robot, trajectory, lambda now: along(robot, trajectory, now, stiffness, **loads).tau[:, : robot.n])
     return table
 
 

@@ -134,8 +134,10 @@ class FrictionCompensation(ControllerWrapper):
         *own, share = gains
         inner = reference[: self.controller.order + 1]
         after, tau = self.controller.checked_law(own, state, inner, measurement)
-        v, theta_v = (reference[1],) * 2 if self.velocity == "desired" else (measurement.v, measurement.theta_v)
         robot = self._compensated
+        v, theta_v = measurement.v, measurement.theta_v
+        if self.velocity == "desired":
+            v = theta_v = reference[1][: robot.n]
         return after, tau + share[: robot.n] * (link_friction(robot, [v], 0)[0] + motor_friction(robot, theta_v))
 
     @cached_property

@@ -184,7 +184,7 @@ class JointTorqueResidual(Residual):
 
     def _spring_torques(self, measurement: Measurement) -> tuple[list[Expression], list[Expression]]:
         """Spring torques on each link, and those that each motor carries; 0 at rigid joints."""
-        robot, (q, v, theta, theta_v, tau_e) = self.robot, measurement
+        robot, (q, v, theta, theta_v, tau_e, _) = self.robot, measurement
         second = second_motors(robot)
         on_links, from_motors = [zeros(1)] * robot.n, [zeros(1)] * robot.motor_count
         for i in np.flatnonzero(robot.compliant).tolist():

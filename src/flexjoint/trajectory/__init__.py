@@ -9,6 +9,7 @@ from .filtered_step import FilteredStep as FilteredStep
 from .joined import Joined as Joined
 from .kinds import KINDS as KINDS
 from .motion_and_stiffness import MotionAndStiffness as MotionAndStiffness
+from .motion_and_surroundings import MotionAndSurroundings as MotionAndSurroundings
 from .rest_to_rest import RestToRest as RestToRest
 from .retimed import Retimed as Retimed
 from .samples import Samples as Samples
