@@ -15,8 +15,7 @@ from ..errors import InputError
 from ..robot import Robot
 from ..types import Expression, Stack
 from .base import Measurement, Observer, ObserverResult
-from .differentiator import DerivativeState, FilteredDerivative
-from .kalman import KalmanDifferentiator, MotionEstimate
+from .differentiator import Differentiator
 
 
 @dataclass(frozen=True)
@@ -41,10 +40,10 @@ class VelocityEstimator(Observer):
     """
 
     robot: Robot
-    filter: FilteredDerivative | KalmanDifferentiator
+    filter: Differentiator
 
     def __post_init__(self) -> None:
-        if not isinstance(self.filter, FilteredDerivative | KalmanDifferentiator):
+        if not isinstance(self.filter, Differentiator):
             raise InputError(
                 f"VelocityEstimator: filter is {self.filter!r}; give a FilteredDerivative or a KalmanDifferentiator"
             )
@@ -67,7 +66,6 @@ class VelocityEstimator(Observer):
         return (measurement.q, rates["v"], measurement.theta, rates["theta_v"]), rates
 
     def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
-        kind: Any = DerivativeState if isinstance(self.filter, FilteredDerivative) else MotionEstimate
-        links, _ = self.filter.law(kind(*state[:2]), measurement.q)
-        motors, _ = self.filter.law(kind(*state[2:]), measurement.theta)
+        links, _ = self.filter.law(self.filter.state(*state[:2]), measurement.q)
+        motors, _ = self.filter.law(self.filter.state(*state[2:]), measurement.theta)
         return (*links, *motors), {"v": links.rate, "theta_v": motors.rate}
