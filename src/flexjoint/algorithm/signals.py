@@ -62,6 +62,8 @@ SIGNALS = {
     "tau_e_v": Signal(("n",), "Nm/s | N/s"),
     "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
     "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
+    "held": Signal(("n",), "Nm | N"),  # torques that a controller integrates
+    "held_v": Signal(("n",), "Nm/s | N/s"),
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "error": Signal(("n",), "rad | m"),
     "stiffness_error": Signal(("n",), "Nm/rad | N/m"),

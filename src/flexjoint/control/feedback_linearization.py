@@ -2,9 +2,11 @@
 
     q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾),   k = 0 ... r − 1
 
-The law, with gains and reference, is one kernel (`linearizing_control`).  If the joints have different relative
-degrees, the controller needs integrators: of the torques of rigid joints, and of the torque rates of damped springs
-next to undamped ones.  Between samples the integrated derivative is constant.
+The law, with gains and reference, is one kernel (`linearizing_control`), for each set of sensors of [EJNEA sec. II-B]:
+link and motor encoders, link encoders and torque sensors, motor encoders and torque sensors.
+
+If the joints have different relative degrees, the controller needs integrators: of the torques of rigid joints, and of
+the torque rates of damped springs next to undamped ones.  Between samples the integrated derivative is constant.
 """
 
 from __future__ import annotations
@@ -16,11 +18,21 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ..algorithm.form import Call
 from ..checks import positive
-from ..dynamics.linearization import chain_length, held_torques, holds_torques, uncoupled_motors
+from ..dynamics.linearization import (
+    STATES,
+    chain_length,
+    held_torques,
+    holds_torques,
+    known_state,
+    one_deflection,
+    uncoupled_motors,
+)
 from ..dynamics.links import torque_derivatives
 from ..dynamics.loads import Base, Wrenches
 from ..dynamics.requirements import require
+from ..observers.base import Measurement
 from ..robot import Robot
 from ..spatial import sx
 from ..types import Expression, FloatArray, Signal, Stack
@@ -51,13 +63,18 @@ class FeedbackLinearization(KnowsSurroundings):
         gains: [K_0, ... K_(r−1)] as numbers (r,) or per joint (r, n), with r = `chain_length(robot)`:
             `gains_from_poles` of r poles.
         period: Sampling period, s; it must be below `sampling_period_limit`.
+        measured: The sensors that the law reads, with their rates:
+            "q theta" (default): encoders on both sides of the springs
+            "q tau_e": link encoders and joint torque sensors
+            "theta tau_e": motor encoders and joint torque sensors, as on iiwa and Franka
         wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
             N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
         base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
             False by default.
 
     Raises:
-        InputError: A joint has two motors, rotors couple to other links, or the gains are not stable.
+        InputError: A joint has two motors, rotors couple to other links, the gains are not stable, or the torque of a
+            damped spring is measured, which does not tell its deflection.
 
     Example:
         >>> import numpy as np
@@ -76,6 +93,7 @@ class FeedbackLinearization(KnowsSurroundings):
     robot: Robot
     gains: FloatArray
     period: float
+    measured: str = "q theta"
     memory: ClassVar[int] = 2
     registration: ClassVar[Registration] = Registration(
         "feedback_linearization", "tracking, the springs compensated exactly"
@@ -83,7 +101,8 @@ class FeedbackLinearization(KnowsSurroundings):
 
     def __post_init__(self) -> None:
         robot = require_one_motor_per_joint(self)
-        require("FeedbackLinearization", robot, uncoupled_motors)
+        call = Call(robot, options={"measured": self.measured})
+        require("FeedbackLinearization", call, known_state, one_deflection, uncoupled_motors)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
         self.check_surroundings()
@@ -97,6 +116,10 @@ class FeedbackLinearization(KnowsSurroundings):
     def order(self) -> int:
         return chain_length(self.robot)
 
+    @property
+    def torque_sensors(self) -> bool:  # type: ignore[override]
+        return "tau_e" in STATES[self.measured]
+
     def start(self, reference: Sequence[Any]) -> ControllerState:
         """The state on a reference [q_d, q_d', ...]: the torques that this motion takes."""
         known = self.surroundings(self.stack(reference))
@@ -104,10 +127,11 @@ class FeedbackLinearization(KnowsSurroundings):
             return ControllerState(*np.zeros((2, *np.shape(known.motion[0]))))
         return ControllerState(*held_on(self.robot, known.motion, **known.loads))
 
-    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement) -> LawResult:
         known = self.surroundings(reference)
-        tracking = {"reference": known.motion, "gains": gains}
-        tau, top = linearizing_control.function(self.robot, *measurement, *state, tracking=tracking, **known.loads)
+        sensed = [getattr(measurement, name) for name in STATES[self.measured]]
+        options = {"tracking": {"reference": known.motion, "gains": gains}, "measured": self.measured, **known.loads}
+        tau, top = linearizing_control.function(self.robot, *sensed, *state, **options)
         return ControllerState(*held_ahead(self.robot, self.period, state, top)), tau
 
 

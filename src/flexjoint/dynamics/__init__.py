@@ -45,6 +45,7 @@ from .energy import (
     gravity_energy as gravity_energy,
     kinetic_energy as kinetic_energy,
     spatial_momentum as spatial_momentum,
+    spring_energy as spring_energy,
 )
 from .factorizations import (
     coriolis_factorization as coriolis_factorization,

@@ -39,6 +39,7 @@ from .requirements import (
     equal_relative_degrees,
     moderate_link_friction,
     spong_rotors,
+    undamped_springs,
 )
 
 Command: TypeAlias = Callable[[Stack], Expression]  # the highest derivative of the motion, from those below it
@@ -50,6 +51,7 @@ STATES = {
 }  # what `measured` may be, and the arrays it stands for
 
 uncoupled_motors = spong_rotors("couples the links to each other's motors")
+told_by_torque = undamped_springs("its torque does not tell its deflection", "use measured='q theta'")
 
 
 class LinkMotion(NamedTuple):
@@ -165,6 +167,11 @@ def held_in_words(robot: Robot) -> str:
     return f"{drives_in_words(robot)} beside rigid or damped ones: tau_e and tau_e_v are what the law holds of {names}"
 
 
+def one_deflection(call: Call) -> str | None:
+    """Undamped springs where torques are measured: only then a torque tells the deflection."""
+    return None if call.options.get("measured", "q theta") == "q theta" else told_by_torque(call)
+
+
 def known_state(call: Call) -> str | None:
     """`measured` names a state, of joints of variable stiffness the one with θ."""
     measured = call.options.get("measured", "q theta")
@@ -274,17 +281,50 @@ def feedback_linearization(
         (7,)
     """
     if any(robot.variable_stiffness):
-        state = (q, v, theta, theta_v, tau_e, tau_e_v)
-        found = with_variable_stiffness(robot, *state, command, stiffness_command, wrenches, base)
+        known = (q, v, theta, theta_v, tau_e, tau_e_v)
+        found = with_variable_stiffness(robot, *known, command, stiffness_command, wrenches, base)
         return found if holds_torques(robot) else found.tau
+    arrays = {"q": q, "v": v, "theta": theta, "theta_v": theta_v, "tau_e": tau_e, "tau_e_v": tau_e_v}
+    state, held = [arrays[name] for name in STATES[measured]], [zeros(robot.n)] * 2
+    return from_measured(robot, measured, state, held, lambda _: command, wrenches, base).tau
+
+
+def from_measured(
+    robot: Robot, measured: str, state: Stack, held: Stack, command: Command, wrenches: Wrenches, base: Base
+) -> LinearizingTorque:
+    """The linearizing torque from what the sensors measure  [EJNEA sec. II-B].
+
+    Args:
+        measured: A key of `STATES`.
+        state: The four arrays that it stands for.
+        held: [τ_e, τ_e'] of joints whose torques the controller integrates.
+        command: q⁽ʳ⁾ from the derivatives below it.
+    """
     if measured == "q theta":
-        held = zeros(robot.n)
-        return from_positions(robot, q, v, theta, theta_v, held, held, lambda _: command, wrenches, base).tau
+        q, v, theta, theta_v = state
+        return from_positions(robot, q, v, theta, theta_v, held, command, wrenches, base)
+    q, v, tau_e, tau_e_v = state
     if measured == "theta tau_e":
-        q, v = link_state.function(robot, theta, theta_v, tau_e, tau_e_v)  # q = θ − φ(τ_e)  [EJNEA sec. II-B]
-    motion, tau = linearized(robot, q, v, [tau_e, tau_e_v], lambda _: command, wrenches, base)
-    phi = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
-    return driving_torque(robot, motion, tau, phi)
+        q, v = link_state.function(robot, *state)  # q = θ − φ(τ_e)  [EJNEA (7)]
+    return from_torques(robot, q, v, tau_e, tau_e_v, held, command, wrenches, base)
+
+
+def from_torques(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
+    held: Stack,
+    command: Command,
+    wrenches: Wrenches,
+    base: Base,
+) -> LinearizingTorque:
+    """The linearizing torque from torque sensors at undamped springs and the torques that the controller holds."""
+    known = [of_joints(robot, *x) for x in zip((tau_e, tau_e_v), held)][: chain_length(robot) - 2]
+    motion, tau = linearized(robot, q, v, known, command, wrenches, base)
+    deflections = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
+    return LinearizingTorque(driving_torque(robot, motion, tau, deflections), tau[-1])
 
 
 def from_positions(
@@ -293,15 +333,14 @@ def from_positions(
     v: Expression,
     theta: Expression,
     theta_v: Expression,
-    tau_e: Expression,
-    tau_e_v: Expression,
+    held: Stack,
     command: Command,
     wrenches: Wrenches,
     base: Base,
 ) -> LinearizingTorque:
     """The linearizing torque from deflections and from the torques that the controller holds."""
     phi, phi_v = theta - q, theta_v - v
-    motion, tau = linearized(robot, q, v, torques_on_links(robot, phi, phi_v, tau_e, tau_e_v), command, wrenches, base)
+    motion, tau = linearized(robot, q, v, torques_on_links(robot, phi, phi_v, *held), command, wrenches, base)
     deflections = [
         [phi[i], phi_v[i], deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in tau])]
         for i, joint in enumerate(robot.joints)

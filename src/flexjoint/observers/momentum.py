@@ -180,7 +180,7 @@ class JointTorqueResidual(Residual):
 
     def _spring_torques(self, measurement: Measurement) -> tuple[Expression, list[Expression]]:
         """Spring torques on each link, and those that each motor feels; 0 at rigid joints."""
-        robot, (*state, tau_e) = self.robot, measurement
+        robot, (*state, tau_e, _) = self.robot, measurement
         on_motors, on_links = [zeros(1)] * robot.motor_count, zeros(robot.n)
         if "theta" in self.reads:
             on_motors, on_links = transmitted(robot, *state)

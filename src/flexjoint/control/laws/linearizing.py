@@ -8,9 +8,20 @@ extension).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...algorithm.algorithm import algorithm
-from ...algorithm.form import Call
-from ...dynamics.linearization import LinearizingTorque, chain_length, from_positions, uncoupled_motors
+from ...algorithm.form import Call, Form
+from ...dynamics.linearization import (
+    STATES,
+    LinearizingTorque,
+    chain_length,
+    from_measured,
+    known_state,
+    one_deflection,
+    uncoupled_motors,
+)
 from ...dynamics.loads import Base, Wrenches
 from ...dynamics.requirements import constant_stiffness, moderate_link_friction
 from ...robot import Robot
@@ -30,10 +41,18 @@ def tracking_for_chains(call: Call) -> str | None:
     return None
 
 
+def sensed_form(robot: Robot, options: Mapping[str, Any]) -> Form:
+    """The state by what is measured, then what the controller integrates."""
+    state = STATES.get(options["measured"], STATES["q theta"])
+    return Form((*state, "held", "held_v"), LinearizingTorque)
+
+
 @algorithm(
-    LinearizingTorque,
+    sensed_form,
     requires=(
         constant_stiffness("motion_and_stiffness_control"),
+        known_state,
+        one_deflection,
         uncoupled_motors,
         tracking_for_chains,
         moderate_link_friction,
@@ -47,27 +66,36 @@ def linearizing_control(
     theta_v: Expression,
     tau_e: Expression,
     tau_e_v: Expression,
+    held: Expression,
+    held_v: Expression,
     *,
     tracking: dict[str, Stack] | None = None,
+    measured: str = "q theta",
     wrenches: Wrenches = None,
     base: Base = None,
 ) -> LinearizingTorque:
     """Motor torque that makes every joint a chain of `chain_length(robot)` integrators that tracks a reference.
 
+    Called with the four state arrays that `measured` names, then held and held_v.
+
     Args:
         q, v: Position and velocity of the links, (..., n).
         theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
-        tau_e, tau_e_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of
-            damped springs beside undamped ones; other entries are ignored.
+        tau_e, tau_e_v: Torque on the links and its rate, (..., n); ignored at rigid joints.
+        held, held_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of damped
+            springs beside undamped ones; other entries are ignored.
         tracking: {"reference": [q_d, q_d', ...], "gains": [K₀, K₁, ...]}, each array (..., n).  There are as many gains
             as integrators in a chain, and one array more of the reference.
+        measured: What the first four arrays are, as in `feedback_linearization`: "q theta" (default), "q tau_e" or
+            "theta tau_e".
         wrenches, base: As in `torque_derivatives`.
 
     Returns:
         LinearizingTorque(tau, tau_e_top); the second is the derivative of the state that the controller integrates.
 
     Raises:
-        InputError: For joints of variable stiffness, and in the complete model of rotors.
+        InputError: For joints of variable stiffness, in the complete model of rotors, and for damped springs whose
+            torque is measured.
     """
     goal, length = dict(tracking or {}), chain_length(robot)
 
@@ -76,4 +104,6 @@ def linearizing_control(
         feedback = zip(goal["gains"], goal["reference"], motion)
         return goal["reference"][length] + total(K * (d - x) for K, d, x in feedback)
 
-    return from_positions(robot, q, v, theta, theta_v, tau_e, tau_e_v, command, wrenches, base)
+    arrays = {"q": q, "v": v, "theta": theta, "theta_v": theta_v, "tau_e": tau_e, "tau_e_v": tau_e_v}
+    state = [arrays[name] for name in STATES[measured]]
+    return from_measured(robot, measured, state, [held, held_v], command, wrenches, base)
