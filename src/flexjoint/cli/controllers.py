@@ -5,7 +5,8 @@ Every controller registers itself in its own file in `control/`; this module rea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from .app import command
 from .command_result import CommandResult
@@ -42,8 +43,8 @@ def usage(law: Registration) -> str:
     return f"{option(law)} {','.join(names[:needed])}" + "".join(f"[,{name}]" for name in names[needed:])
 
 
-def named_controller(name: str, robot: Robot, gains: str, poles: str, period: float) -> Controller:
-    """The controller that --controller, --gains and --poles describe.
+def named_controller(name: str, robot: Robot, gains: str, poles: str, period: float, measured: str = "") -> Controller:
+    """The controller that --controller, --gains, --poles and --measured describe.
 
     Args:
         name: A registered name.
@@ -51,9 +52,11 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
         gains: Text of --gains, such as "1000,60".
         poles: Text of --poles: one real pole, 1/s.
         period: Sampling period, s.
+        measured: Text of --measured, such as "theta tau_e"; by default what the law reads by default.
 
     Raises:
-        InputError: There is no such controller, or its numbers are missing, too few or too many.
+        InputError: There is no such controller, its numbers are missing, too few or too many, or it has no choice of
+            what it measures.
     """
     from ..control import REGISTRY
     from ..errors import InputError
@@ -73,7 +76,12 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     if not most - law.optional <= len(values) <= most:
         given = f"not {text!r}" if text else "which is missing"
         raise InputError(f"{name} takes {usage(law)}, {given}")
-    return REGISTRY[name].from_numbers(robot, values, period)
+    made: Any = REGISTRY[name].from_numbers(robot, values, period)
+    if not measured:
+        return made
+    if not hasattr(made, "measured"):
+        raise InputError(f"--measured belongs to feedback_linearization; {name} has one set of sensors")
+    return replace(made, measured=" ".join(measured.replace(",", " ").split()))
 
 
 @command()

@@ -56,6 +56,42 @@ def test_controllers_by_name(law, name, gains, poles, first):
     assert type(found) is law and found.gains.flat[0] == pytest.approx(first, rel=1e-15)
 
 
+def test_sensors_and_what_a_law_measures(run, tmp_path):
+    path = tmp_path / "run.nc"
+    law = ["--controller", "feedback_linearization", "--poles=-20", "--duration", "0.01"]
+    sensors = ["--sensor", "torque_noise=0.02,0,0", "--sensor", "every=2", "--sensor", "torque_rates=differenced"]
+    result = run(*BASE, *law, "--measured", "theta,tau_e", *sensors, "--seed", "3", "-o", path)
+    assert result.exit_code == 0, result.output
+    robot, period = fj.load("hua_3r"), 1e-3
+    sensors = fj.simulation.Sensors(torque_noise=(0.02, 0.0, 0.0), every=2, torque_rates="differenced")
+    controller = named_controller("feedback_linearization", robot, "", "-20", period, "theta tau_e")
+    assert controller.measured == "theta tau_e"
+    motion = fj.trajectory.RestToRest(np.zeros(3), np.deg2rad([20, 10, -10]), 0.1)
+    wanted = fj.simulate(robot, controller, motion, 0.01, sensors=sensors, seed=3, check=False)
+    found = fj.results.read_results(path)
+    assert np.array_equal(found["measured.tau_e"].values, wanted.more["measured.tau_e"])
+    assert np.array_equal(found["tau"].values, wanted.tau)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--measured", "q tau"], "--measured is 'q tau'; choose one of 'q theta', 'q tau_e', 'theta tau_e'"),
+        (["--sensor", "torque=1"], "--sensor: there is no 'torque'; did you mean"),
+        (["--sensor", "torque_noise=1,x"], "--sensor: torque_noise is '1,x'; give a number"),
+        (["--sensor", "torque_noise"], "--sensor is 'torque_noise'; give"),
+    ],
+)
+def test_sensors_that_do_not_exist_are_refused(run, arguments, message):
+    result = run(*BASE, "--controller", "feedback_linearization", "--poles=-20", *arguments)
+    assert result.exit_code == 2 and message in " ".join(result.stderr.split())
+
+
+def test_a_law_with_one_set_of_sensors_has_no_choice(run):
+    result = run(*PD, "--measured", "q theta")
+    assert result.exit_code == 2 and "--measured belongs to feedback_linearization" in result.stderr
+
+
 def test_a_controller_of_its_name_runs(run):
     result = run(*BASE, "--controller", "adaptive_control", "--gains=10,40,0.01", "--duration", "0.01")
     assert result.exit_code == 0, result.output
