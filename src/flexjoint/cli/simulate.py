@@ -16,7 +16,7 @@ from .completion import controllers as known_controllers, integrators, measured_
 from .controllers import compensated_controller, named_controller
 from .parameters import PlotFile, RobotName, check_files, key_values
 from .progress import progress_bar
-from .standard_output import STREAM, standard_output
+from .standard_output import STREAM, send_csv
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -188,7 +188,6 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     """Result of one run, written to the given files."""
     import flexjoint as fj
 
-    from ..results import write_csv
     from ..results.simulation_table import SimulationTable
 
     wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
@@ -199,8 +198,7 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
             progress.add_task(f"writing {path}", total=None)
             write(run, path)
     if STREAM in writers.values():
-        with standard_output() as file:
-            write_csv(SimulationTable(run), file)
+        send_csv(SimulationTable(run))
     about = f"{run.robot.name}: {int(run.periods)} periods of {run.period:g} s"
     code = DIVERGED if run.diverged else 0
     return CommandResult([about, run_table(run)], run_data(run), [*wanted.values()], code)
@@ -210,7 +208,6 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
     """Result of a Monte-Carlo study; after Ctrl-C of the finished samples."""
     import flexjoint as fj
 
-    from ..results import write_csv
     from ..studies import SampleTable
 
     folder = None if output == STREAM else output
@@ -219,8 +216,7 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
         study = fj.studies.monte_carlo(*task, **options, folder=folder, progress=advance)
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
-        with standard_output() as file:
-            write_csv(SampleTable(study), file)
+        send_csv(SampleTable(study))
     result = CommandResult(study_text(study), study_data(study), written)
     if study.complete:
         return result
