@@ -117,8 +117,7 @@ class Algorithm(AlgorithmBase):
         """Have calls with the same keywords done without Python, if options are plain numbers and texts."""
         arrays = {name for name, _ in keyword_arrays}
         constants = tuple((name, x) for name, x in keywords.items() if name not in arrays)
-        known = hasattr(self, "_remember_keywords")  # not in an extension that was built from older sources
-        if known and all(x is None or type(x) in (bool, int, str) for _, x in constants):
+        if all(x is None or type(x) in (bool, int, str) for _, x in constants):
             self._remember_keywords(robot, kernel, keyword_arrays, constants)
 
     def function(self, robot: Robot, *arrays: Expression, **keywords: Any) -> Any:

@@ -67,6 +67,8 @@ SIGNALS = {
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "error": Signal(("n",), "rad | m"),
     "stiffness_error": Signal(("n",), "Nm/rad | N/m"),
+    "extension": Signal(("extension",), "rad/sᵏ | m/sᵏ"),
+    "extension_rate": Signal(("extension",), "rad/sᵏ | m/sᵏ"),
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),

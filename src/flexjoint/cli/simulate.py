@@ -13,10 +13,10 @@ import typer
 from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers, integrators, measured_states, trajectories
-from .controllers import named_controller
+from .controllers import compensated_controller, named_controller
 from .parameters import PlotFile, RobotName, check_files, key_values
 from .progress import progress_bar
-from .standard_output import STREAM, standard_output
+from .standard_output import STREAM, send_csv
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -49,6 +49,13 @@ def simulate(
     ] = None,
     gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = "",
     poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = "",
+    compensate_friction: Annotated[
+        str | None,
+        typer.Option(
+            help="Compensate the robot's friction by the desired or the measured velocity: desired, measured."
+        ),
+    ] = None,
+    friction_share: Annotated[float, typer.Option(help="Part of the friction that is compensated.")] = 1.0,
     measured: Annotated[
         str,
         typer.Option(
@@ -104,7 +111,14 @@ def simulate(
     single = None if samples else output
     check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
     model = fj.load(robot)
-    law = named_controller(controller, model, gains, poles, period, measured)
+    if compensate_friction is None and friction_share != 1:
+        raise fj.InputError("--friction-share belongs to --compensate-friction")
+    numbers = (controller, model, gains, poles, period, measured)
+    law = (
+        named_controller(*numbers)
+        if compensate_friction is None
+        else compensated_controller(*numbers, compensate_friction, friction_share)
+    )
     task = Task(model, law, loaded_reference(law, model, trajectory, stiffness), duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
@@ -174,7 +188,6 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     """Result of one run, written to the given files."""
     import flexjoint as fj
 
-    from ..results import write_csv
     from ..results.simulation_table import SimulationTable
 
     wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
@@ -185,8 +198,7 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
             progress.add_task(f"writing {path}", total=None)
             write(run, path)
     if STREAM in writers.values():
-        with standard_output() as file:
-            write_csv(SimulationTable(run), file)
+        send_csv(SimulationTable(run))
     about = f"{run.robot.name}: {int(run.periods)} periods of {run.period:g} s"
     code = DIVERGED if run.diverged else 0
     return CommandResult([about, run_table(run)], run_data(run), [*wanted.values()], code)
@@ -196,7 +208,6 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
     """Result of a Monte-Carlo study; after Ctrl-C of the finished samples."""
     import flexjoint as fj
 
-    from ..results import write_csv
     from ..studies import SampleTable
 
     folder = None if output == STREAM else output
@@ -205,8 +216,7 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
         study = fj.studies.monte_carlo(*task, **options, folder=folder, progress=advance)
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
-        with standard_output() as file:
-            write_csv(SampleTable(study), file)
+        send_csv(SampleTable(study))
     result = CommandResult(study_text(study), study_data(study), written)
     if study.complete:
         return result

@@ -38,6 +38,11 @@ from .drivetrain.stiffness_range import (
     require_feasible_stiffness as require_feasible_stiffness,
     stiffness_range as stiffness_range,
 )
+from .dynamic_extension import (
+    ExtendedTorque as ExtendedTorque,
+    extension_size as extension_size,
+    extension_state as extension_state,
+)
 from .energy import (
     LinksAndMotors as LinksAndMotors,
     SpatialMomentum as SpatialMomentum,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,7 @@ from ..errors import InputError
 from ..robot import Robot
 from ..types import Expression, Stack
 from .base import Measurement, Observer, ObserverResult
-from .differentiator import DerivativeState, FilteredDerivative
-from .kalman import KalmanDifferentiator, MotionEstimate
-
-Differentiator: TypeAlias = FilteredDerivative | KalmanDifferentiator
+from .differentiator import Differentiator
 
 
 @dataclass(frozen=True)
@@ -88,8 +85,8 @@ class VelocityEstimator(Observer):
     def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
         after, rates = [], {}
         for k, (name, rate, differentiator) in enumerate(self._signals):
-            kind: Any = DerivativeState if isinstance(differentiator, FilteredDerivative) else MotionEstimate
-            found, _ = differentiator.law(kind(*state[2 * k : 2 * k + 2]), getattr(measurement, name))
+            before = differentiator.state(*state[2 * k : 2 * k + 2])
+            found, _ = differentiator.law(before, getattr(measurement, name))
             after += [*found]
             rates[rate] = found.rate
         return after, rates

@@ -215,6 +215,12 @@ def set_numbers(spring: Spring, **signs: str) -> None:
         object.__setattr__(spring, field, value)
 
 
+def points_repr(spring: Any) -> str:
+    """The repr of a law through points."""
+    x = spring.deflections
+    return f"{spring.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
+
+
 def set_points(spring: Spring, *fields: str) -> None:
     """Turn fields into tuples of at most 500 floats.
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from ..errors import RobotError
 from ..spatial import ca, is_zero, total
 from ..types import Expression
-from .base import SPRINGS, Spring, set_points
+from .base import SPRINGS, Spring, points_repr, set_points
 
 
 @SPRINGS.register("piecewise")
@@ -39,9 +39,7 @@ class PiecewiseSpring(Spring):
 
     smoothness: ClassVar[float] = 2
 
-    def __repr__(self) -> str:
-        x = self.deflections
-        return f"{self.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
+    __repr__ = points_repr
 
     def __post_init__(self) -> None:
         set_points(self, "deflections", "stiffnesses")

@@ -24,7 +24,7 @@ from ..errors import InputError, RobotError
 from ..numerics import nonnegative_least_squares, product, solve
 from ..spatial import ca, is_symbolic, total
 from ..types import Expression, FloatArray, Scalar
-from .base import SPRINGS, Spring, set_points
+from .base import SPRINGS, Spring, points_repr, set_points
 
 MIN_POINTS = 4
 TRIAL_TORQUES = 257  # per piece, to count Newton steps
@@ -70,9 +70,7 @@ class TabulatedSpring(Spring):
 
     smoothness: ClassVar[float] = 3
 
-    def __repr__(self) -> str:
-        x = self.deflections
-        return f"{self.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
+    __repr__ = points_repr
 
     def __post_init__(self) -> None:
         set_points(self, "deflections", "torques")
