@@ -59,6 +59,7 @@ from .factorizations import (
 from .forward import Accelerations as Accelerations, forward_dynamics as forward_dynamics
 from .inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate
 from .inverse import (
+    FilteredMotion as FilteredMotion,
     MotorMotion as MotorMotion,
     SteppedMotion as SteppedMotion,
     inverse_dynamics as inverse_dynamics,
