@@ -13,7 +13,7 @@ import typer
 from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers, integrators, measured_states, trajectories
-from .controllers import named_controller
+from .controllers import compensated_controller, named_controller
 from .parameters import PlotFile, RobotName, check_files, key_values
 from .progress import progress_bar
 from .standard_output import STREAM, send_csv
@@ -49,6 +49,13 @@ def simulate(
     ] = None,
     gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = "",
     poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = "",
+    compensate_friction: Annotated[
+        str | None,
+        typer.Option(
+            help="Compensate the robot's friction by the desired or the measured velocity: desired, measured."
+        ),
+    ] = None,
+    friction_share: Annotated[float, typer.Option(help="Part of the friction that is compensated.")] = 1.0,
     measured: Annotated[
         str,
         typer.Option(
@@ -116,9 +123,16 @@ def simulate(
     model = fj.load(robot)
     if known and base is wrench is payload is None:
         raise fj.InputError("--known belongs to --base, --wrench or --payload")
+    if compensate_friction is None and friction_share != 1:
+        raise fj.InputError("--friction-share belongs to --compensate-friction")
     moved = model if payload is None else model.with_payload(payload)
     carried = None if base is None else fj.trajectory.load_base(base, model)
-    law = named_controller(controller, moved if known else model, gains, poles, period, measured)
+    numbers = (controller, moved if known else model, gains, poles, period, measured)
+    law = (
+        named_controller(*numbers)
+        if compensate_friction is None
+        else compensated_controller(*numbers, compensate_friction, friction_share)
+    )
     reference = loaded_reference(law, model, trajectory, stiffness)
     if known:
         law = told(law, carried is not None, wrench)
@@ -150,9 +164,12 @@ class Task(NamedTuple):
 def told(law: Controller, base: bool, wrench: Sequence[float] | None) -> Controller:
     """The controller that knows the moving base, and the wrench on its tool."""
     from ..control import REGISTRY
+    from ..control.base import ControllerWrapper
     from ..control.surroundings import KnowsSurroundings, KnowsWrenches
     from ..errors import InputError
 
+    if isinstance(law, ControllerWrapper):
+        return replace(law, controller=told(law.controller, base, wrench))  # type: ignore[type-var]
     named = law.registration.name if law.registration else type(law).__name__
     for given, kind, option in ((base, KnowsSurroundings, "--base"), (wrench is not None, KnowsWrenches, "--wrench")):
         if given and not isinstance(law, kind):
