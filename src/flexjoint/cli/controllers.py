@@ -84,6 +84,30 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     return replace(made, measured=" ".join(measured.replace(",", " ").split()))
 
 
+def compensated_controller(
+    name: str, robot: Robot, gains: str, poles: str, period: float, measured: str, velocity: str, share: float
+) -> Controller:
+    """The controller with compensation of the robot's friction that --compensate-friction asks for.
+
+    Args:
+        velocity: "desired" or "measured".
+        share: Part of the friction that is compensated.
+        name, robot, gains, poles, period, measured: As in `named_controller`.
+
+    Raises:
+        InputError: As `named_controller`, and if the robot has no friction.
+    """
+    from ..control import REGISTRY, FrictionCompensation
+    from ..control.friction_compensation import VELOCITIES
+    from ..errors import InputError
+
+    if velocity not in VELOCITIES:
+        raise InputError(f"--compensate-friction takes {' or '.join(VELOCITIES)}, not {velocity!r}")
+    contained = name in REGISTRY and REGISTRY[name].contains_friction
+    law = named_controller(name, robot.without_friction() if contained else robot, gains, poles, period, measured)
+    return FrictionCompensation(law, velocity, share, robot)  # type: ignore[arg-type]
+
+
 @command()
 def controllers() -> CommandResult:
     """List the controllers of `simulate` and the numbers they take."""

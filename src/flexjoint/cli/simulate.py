@@ -13,7 +13,7 @@ import typer
 from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers, integrators, measured_states, trajectories
-from .controllers import named_controller
+from .controllers import compensated_controller, named_controller
 from .parameters import PlotFile, RobotName, check_files, key_values
 from .progress import progress_bar
 from .standard_output import STREAM, send_csv
@@ -49,6 +49,13 @@ def simulate(
     ] = None,
     gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = "",
     poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = "",
+    compensate_friction: Annotated[
+        str | None,
+        typer.Option(
+            help="Compensate the robot's friction by the desired or the measured velocity: desired, measured."
+        ),
+    ] = None,
+    friction_share: Annotated[float, typer.Option(help="Part of the friction that is compensated.")] = 1.0,
     measured: Annotated[
         str,
         typer.Option(
@@ -104,7 +111,14 @@ def simulate(
     single = None if samples else output
     check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
     model = fj.load(robot)
-    law = named_controller(controller, model, gains, poles, period, measured)
+    if compensate_friction is None and friction_share != 1:
+        raise fj.InputError("--friction-share belongs to --compensate-friction")
+    numbers = (controller, model, gains, poles, period, measured)
+    law = (
+        named_controller(*numbers)
+        if compensate_friction is None
+        else compensated_controller(*numbers, compensate_friction, friction_share)
+    )
     task = Task(model, law, loaded_reference(law, model, trajectory, stiffness), duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}

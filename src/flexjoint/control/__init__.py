@@ -20,6 +20,7 @@ from .feedback_linearization import (
     FeedbackLinearization as FeedbackLinearization,
 )
 from .feedforward_pd import FeedforwardPD as FeedforwardPD
+from .friction_compensation import FrictionCompensation as FrictionCompensation
 from .full_state_feedback import FullStateFeedback as FullStateFeedback
 from .gains import gains_from_poles as gains_from_poles
 from .mixed_inverse_dynamics import MixedInverseDynamics as MixedInverseDynamics

@@ -120,6 +120,7 @@ class Controller(ABC):
         torque_sensors: Whether the law reads joint torque sensors; False by default.  Then its measurement is a
             `Measurement`, with the torques on the links and their rates, and not a `JointState`.
         registration: How the command line offers the law; None by default.
+        contains_friction: Whether the torque of the law contains the friction of its robot; False by default.
     """
 
     robot: Robot
@@ -127,6 +128,7 @@ class Controller(ABC):
     memory: ClassVar[int] = 0
     torque_sensors: ClassVar[bool] = False
     registration: ClassVar[Registration | None] = None
+    contains_friction: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -116,6 +116,7 @@ class FeedbackLinearization(KnowsSurroundings):
     period: float
     measured: str = "q theta"
     memory: ClassVar[int] = 2
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "feedback_linearization", "tracking, the springs compensated exactly"
     )

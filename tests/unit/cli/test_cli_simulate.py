@@ -98,6 +98,33 @@ def test_a_controller_of_its_name_runs(run):
     assert "10 periods" in result.stdout
 
 
+def test_friction_is_compensated(run, tmp_path):
+    """The same run as from Python, of a law that contains friction by itself; and what is refused."""
+    path = tmp_path / "arm.toml"
+    motor = "motor_inertia = 0.2, motor_viscous_friction = 1, motor_coulomb_friction = 2, motor_coulomb_velocity = 0.05"
+    path.write_text(
+        'name = "arm"\nconvention = "standard_dh"\n[[link]]\na = 0.5\nmass = 2.0\ncom = [-0.2, 0.0, 0.0]\n'
+        f'inertia = {{xx = 0.05, yy = 0.05, zz = 0.05}}\ndrive = {{kind = "rigid", {motor}}}\n'
+    )
+    motion = '{kind = "rest_to_rest", goal_deg = 20, duration = 0.1}'
+    words = ["simulate", path, "--controller", "computed_torque", "--poles", "-10", "--trajectory", motion]
+    written = tmp_path / "run.nc"
+    result = run(*words, "--compensate-friction", "desired", "--friction-share", "0.9", "-o", written)
+    assert result.exit_code == 0, result.output
+    robot = fj.load(path)
+    law = fj.control.ComputedTorque(robot.without_friction(), fj.control.gains_from_poles([-10.0] * 2))
+    expected = fj.simulate(
+        robot, fj.control.FrictionCompensation(law, "desired", 0.9, robot), fj.trajectory.load_trajectory(motion, robot)
+    )
+    assert np.array_equal(fj.results.read_results(written)["tau"].values, expected.tau)
+    for more, message in (
+        (["--compensate-friction", "no"], "takes desired or measured"),
+        (["--friction-share", "0.9"], "belongs to --compensate-friction"),
+    ):
+        assert message in run(*words, *more).output
+    assert "has no friction to compensate" in run(*PD, "--compensate-friction", "desired").output
+
+
 def test_a_run_that_diverged_shows_how_far_it_was(run):
     result = run(*BASE[:-2], "0.02", "--no-check", "--controller", "motor_pd", "--gains", "40000,4000")
     assert result.exit_code == 3 and "warning: hua_3r: the run diverged" in result.stderr
