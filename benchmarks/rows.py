@@ -333,6 +333,21 @@ def calls(effort: Effort) -> Iterator[Row]:
     for label, ours in zip(("kernel, out=", "kernel, new array", "function, out="), times):
         yield Row("call of a 1-joint kernel", label, ours, operations=kernel.operations, joints=1)
 
+    vsa = fj.load("vsa_3r")
+    kernel = fj.compile(fj.inverse_dynamics, vsa, stiffness=3)
+    stack = [np.full(vsa.n, 2000.0), np.zeros(vsa.n), np.zeros(vsa.n)]
+    arrays = {f"x{k}": np.full(vsa.n, 0.05) for k in range(5)}
+    names = arrays | {"fj": fj, "vsa": vsa, "kernel": kernel, "out": np.empty(2 * vsa.n), "stack": stack}
+    names |= {"array": np.array(stack), "s0": stack[0], "s1": stack[1], "s2": stack[2]}
+    motion = ", ".join(arrays)
+    statements = {
+        "kernel, out=": f"kernel({motion}, s0, s1, s2, out=out)",
+        "function, [σ, σ', σ''], out=": f"fj.inverse_dynamics(vsa, {motion}, stiffness=stack, out=out)",
+        "function, one array, out=": f"fj.inverse_dynamics(vsa, {motion}, stiffness=array, out=out)",
+    }
+    for label, ours in zip(statements, interleaved(list(statements.values()), names, effort)):
+        yield Row("call with stiffness=, 3R arm", label, ours, operations=kernel.operations, joints=vsa.n)
+
 
 def compilation(effort: Effort) -> Iterator[Row]:
     """Processor time of tracing and of LLVM, which use one core; wall-clock time of calls in a new process."""

@@ -5,11 +5,13 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 import flexjoint as fj
+from flexjoint.algorithm.algorithm import algorithm
 from flexjoint.compiler import pipeline
 from flexjoint.compiler.llvm import jit, outlining
 from flexjoint.compiler.runtime.kernel import BLOCKS_FROM
@@ -221,11 +223,25 @@ def test_what_a_batch_refuses():
         fj.inverse_dynamics(robot, *arrays, out=np.empty((11, 4)))
 
 
+@algorithm("tau")
+def differences(robot, q, *higher):
+    """A stack of as many arrays as it takes, but for one."""
+    return [k * y - x for k, (x, y) in enumerate(pairwise((q, *higher)))]
+
+
 def test_more_than_64_arrays():
-    robot = fj.random_robot(1, seed=4, prismatic=0.0)
-    stack = np.random.default_rng(0).normal(size=(70, 1))
-    one = fj.torque_derivatives(robot, *stack, order=67)
-    rows = fj.torque_derivatives(robot, *np.tile(stack[:, None], (1, 66, 1)), order=67)
-    assert one.shape == (68, 1)
-    assert np.array_equal(rows, np.tile(one[:, None], (1, 66, 1)))
-    np.testing.assert_allclose(one[:3], fj.torque_derivatives(robot, *stack[:5], order=2), rtol=1e-13)
+    """Their addresses are no longer on the stack."""
+    robot = fj.random_robot(2, seed=4)
+    stack = np.random.default_rng(0).integers(-1000, 1000, (70, 2)).astype(float)  # results are exact
+    expected = [k * y - x for k, (x, y) in enumerate(pairwise(stack))]
+    for _ in range(2):  # the second time without Python
+        assert np.array_equal(differences(robot, *stack), expected)
+    out = np.empty((69, 2))
+    assert differences(robot, *stack, out=out) is out and np.array_equal(out, expected)
+    for count in (3, 66):  # by the code for one row, and for several
+        rows = stack[:, None] + np.arange(count)[:, None]
+        expected = [k * y - x for k, (x, y) in enumerate(pairwise(rows))]
+        assert np.array_equal(differences(robot, *rows), expected)
+        assert np.array_equal(differences(robot, *rows, out=np.empty((69, count, 2))), expected)
+    with pytest.raises(fj.NonFiniteError, match=r"q69\[1\] .*is nan"):
+        differences(robot, *stack[:69], np.array([0.0, np.nan]))

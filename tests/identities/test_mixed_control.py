@@ -53,8 +53,13 @@ def gains(robot):
 
 def reference(t, n):
     """q_d and four derivatives."""
-    stack = [0.3 * ca.sin(2 * t + np.arange(n))]
-    for _ in range(4):
+    return time_derivatives(0.3 * ca.sin(2 * t + np.arange(n)), t, 4)
+
+
+def time_derivatives(x, t, order):
+    """[x, x', ...] of an expression in t."""
+    stack = [x]
+    for _ in range(order):
         stack.append(ca.jacobian(stack[-1], t))
     return stack
 
@@ -108,12 +113,16 @@ def symbols(robot, more=0):
     return t, x, [x[k * n : (k + 1) * n] for k in range(4)], reference(t, n)
 
 
-def lost_and_promised(robot):
-    """V₂(T) − V₂(0), the integral of V₂', and V₂(0)."""
+def lost_and_promised(robot, known=None, acting=None):
+    """V₂(T) − V₂(0), the integral of V₂', and V₂(0); wrenches are functions of time by link."""
     t, x, (q, v, theta, theta_v), wanted = symbols(robot, 1)
     tracking = {"reference": wanted, "gains": [ca.SX(x) for x in gains(robot)]}
-    tau, theta_d, theta_d_v = fj.control.laws.mixed_torque(robot, q, v, theta, theta_v, tracking=tracking)
-    a, theta_a = forward(robot, q, v, theta, theta_v, tau)
+    given = known and {link: time_derivatives(w(t), t, 2) for link, w in known.items()}
+    tau, theta_d, theta_d_v = fj.control.laws.mixed_torque(
+        robot, q, v, theta, theta_v, tracking=tracking, wrenches=given
+    )
+    acts = acting and {link: [w(t)] for link, w in acting.items()}
+    a, theta_a = forward(robot, q, v, theta, theta_v, tau, wrenches=acts)
     V, rate = lyapunov(robot, fj.mass_matrix(robot, q), q, v, theta, theta_v, wanted, theta_d, theta_d_v)
     rates = ca.vertcat(v, a, theta_v, theta_a, rate)
     V, promised = integrated(t, x, rates, np.append(beginning(robot), 0.0), [V, x[-1]]).T
@@ -127,6 +136,35 @@ def test_lyapunov_function(robot):
     assert promised[-1] < -0.5 * start
     assert np.max(np.abs(lost - promised)) < 1e-9 * start
     assert fj.control.MixedInverseDynamics(robot, gains(robot)).exact
+
+
+def wrenches(robot):
+    """On two links, changing all the time."""
+    links = [link.name for link in robot.links]
+    return {
+        links[-1]: lambda t: 6 * ca.sin(3 * t + np.arange(6)),
+        links[0]: lambda t: 4 * ca.cos(5 * t * np.arange(1, 7) / 6),
+    }
+
+
+def agree(lost, promised, start):
+    return np.max(np.abs(lost - promised)) < 1e-9 * start
+
+
+@each([ROBOTS[0], ROBOTS[2]])
+def test_known_wrenches(robot):
+    """The law that knows a wrench with its derivatives keeps (52); without them, or without the wrench, it does not."""
+    acting = wrenches(robot)
+    assert agree(*lost_and_promised(robot, acting, acting))
+    frozen = {link: lambda t, w=w: w(ca.SX(0.0)) for link, w in acting.items()}
+    assert not agree(*lost_and_promised(robot, frozen, acting))
+    assert not agree(*lost_and_promised(robot, None, acting))
+
+
+def test_known_payload():
+    """The law for the robot with its payload keeps (52) on it."""
+    loaded = ROBOTS[0].with_payload(1.5, com=(0.05, 0.02, 0.1), inertia=np.diag([0.01, 0.02, 0.015]))
+    assert agree(*lost_and_promised(loaded))
 
 
 def test_rotors_matter():

@@ -26,6 +26,7 @@ TESTED = (
     "tests/unit/compiler/runtime/test_call_memory.py",
     "tests/unit/compiler/runtime/test_guard_pages.py",
     "tests/unit/compiler/runtime/test_kernel_memory.py",
+    "tests/unit/compiler/runtime/test_keyword_calls.py",
     "tests/backends/test_batches.py",
 )
 FLAGS = ["-O1", "-g", "-fno-omit-frame-pointer", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -76,6 +77,5 @@ def run(*arguments: str, **keywords: Any) -> subprocess.CompletedProcess:
 
 
 if __name__ == "__main__":
-    left_out = "not more_than_64_arrays"  # LLVM works on it for a minute
-    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", left_out, *TESTED]
+    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTED]
     sys.exit(run(*(sys.argv[1:] or tests)).returncode)

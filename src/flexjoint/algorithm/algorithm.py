@@ -20,8 +20,6 @@ from contextlib import nullcontext
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-
 from ..compiler.ir import packing
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.scan import tracing
@@ -38,7 +36,7 @@ from ..types import Expression, FloatArray
 from .derivatives import Output, at_values, derivatives, in_a_tuple
 from .form import Call, Form, FormOf, Requirement, require
 from .signals import Signal, describe, expression
-from .structure import KEYWORD_ARRAYS, Structure, counted, flatten
+from .structure import KEYWORD_ARRAYS, Counts, Structure, counted, flatten
 
 ALGORITHMS: dict[str, Algorithm] = {}  # those of flexjoint, by name
 KERNELS_KEPT = 256  # per algorithm; the least recently used is dropped
@@ -77,7 +75,6 @@ class Algorithm(AlgorithmBase):
         self._explain = explain
         self._requires = tuple(requires)
         self._kernels: OrderedDict[tuple[Robot, Structure], Kernel] = OrderedDict()
-        self._last: tuple[Any, Any, Any] = (None, None, None)  # robot, structure and kernel of the last keyword call
         self._lock = threading.RLock()
 
     def __reduce__(self) -> str:
@@ -96,25 +93,32 @@ class Algorithm(AlgorithmBase):
         if threads != 1:
             asked["threads"] = threads
         keyword_arrays, leaves = flatten(self.__name__, keywords)
-        like = (len(args), keyword_arrays, tuple(name for name in keywords if name not in KEYWORD_ARRAYS))
-        if self._last[0] is robot and self._last[1] == like and all(type(x) is np.ndarray for x in (*args, *leaves)):
-            return self._last[2](*args, *leaves, **asked)
         options = self._options(keywords)
         form = self.form(robot, options)
+        given = len(args)
         args, keywords = self._in_order(robot, form, args, keywords)
         structure = Structure(len(args), keyword_arrays, options)
         if any(is_symbolic(x) for x in (*args, *leaves)):
             if out is not None:
                 raise InputError(f"{self.__name__}: out= is for arrays, not for symbolic expressions")
-            given = zip(self._described(robot, structure), (*args, *leaves))
-            return self._on_expressions(robot, structure, [expression(self.__name__, *pair) for pair in given])
+            pairs = zip(self._described(robot, structure), (*args, *leaves))
+            return self._on_expressions(robot, structure, [expression(self.__name__, *pair) for pair in pairs])
         self._check_numbers(robot)
         kernel = self.kernel(robot, structure)
         if not keywords:
             self._remember(robot, kernel)
-        elif len(keywords) == len(keyword_arrays):  # and no options: the next call may be like this one
-            self._last = (robot, (like[0], keyword_arrays, ()), kernel)
+        elif given == len(args):  # none of them by keyword: the next call may be like this one
+            self._remember_call(robot, kernel, keyword_arrays, keywords)
         return kernel(*args, *leaves, **asked)
+
+    def _remember_call(
+        self, robot: Robot, kernel: Kernel, keyword_arrays: tuple[tuple[str, Counts], ...], keywords: Mapping[str, Any]
+    ) -> None:
+        """Have calls with the same keywords done without Python, if options are plain numbers and texts."""
+        arrays = {name for name, _ in keyword_arrays}
+        constants = tuple((name, x) for name, x in keywords.items() if name not in arrays)
+        if all(x is None or type(x) in (bool, int, str) for _, x in constants):
+            self._remember_keywords(robot, kernel, keyword_arrays, constants)
 
     def function(self, robot: Robot, *arrays: Expression, **keywords: Any) -> Any:
         """The algorithm on SX expressions taken as they are: what other algorithms and control laws build on."""

@@ -62,9 +62,13 @@ SIGNALS = {
     "tau_e_v": Signal(("n",), "Nm/s | N/s"),
     "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
     "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
+    "held": Signal(("n",), "Nm | N"),  # torques that a controller integrates
+    "held_v": Signal(("n",), "Nm/s | N/s"),
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "error": Signal(("n",), "rad | m"),
     "stiffness_error": Signal(("n",), "Nm/rad | N/m"),
+    "extension": Signal(("extension",), "rad/sᵏ | m/sᵏ"),
+    "extension_rate": Signal(("extension",), "rad/sᵏ | m/sᵏ"),
     "h": Signal((), "s"),
     "mass_matrix": Signal(("n", "n"), "kg m² | kg"),
     "mass_matrix_rate": Signal(("n", "n"), "kg m²/s | kg/s"),

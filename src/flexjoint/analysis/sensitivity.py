@@ -14,6 +14,7 @@ import numpy as np
 
 from ..algorithm.compile import compile
 from ..dynamics.inverse import inverse_dynamics
+from ..dynamics.requirements import require, undamped_springs
 from ..errors import InputError
 from ..html import table
 from ..robot import Robot
@@ -21,6 +22,10 @@ from ..robot.parameters import Parameter, select_all
 from ..types import FloatArray
 
 PERCENT = "%"
+undamped = undamped_springs(
+    "the motor torques depend on the past of the motion",
+    "error bands are those of undamped springs: give robot.without_spring_damping(), in a robot file damping = 0",
+)
 
 
 class Band(NamedTuple):
@@ -55,7 +60,7 @@ def sensitivity(
     """Error bands of the motor torques along a motion of a robot with uncertain parameters.
 
     Args:
-        robot: The robot with its nominal parameters.
+        robot: The robot with its nominal parameters; no spring is damped.
         q: Motion [q, q', q'', ...] as a trajectory gives it, each (..., n), rad or m.
         uncertain: Deviation per path or pattern of parameters, a number in the unit of the parameter or a share of its
             value: {"*.mass": "5%", "link3.com": 0.01}.
@@ -67,7 +72,7 @@ def sensitivity(
         {"tau": Band}, each array (..., motors), in the order of `robot.motor_names`.
 
     Raises:
-        InputError: A path matches no parameter or a deviation is not positive.
+        InputError: A path matches no parameter, a deviation is not positive, or a spring is damped.
 
     Example:
         >>> import flexjoint as fj
@@ -76,6 +81,7 @@ def sensitivity(
     """
     if not uncertain:
         raise InputError("sensitivity: uncertain is empty; name parameters and deviations, such as {'*.mass': '5%'}")
+    require("sensitivity", robot, undamped)
     chosen = select_all(robot, tuple(uncertain))
     deviations = {x.path: deviation(x, given) for x, given in zip(chosen, uncertain.values())}
     pairs = [("tau", pattern) for pattern in deviations]

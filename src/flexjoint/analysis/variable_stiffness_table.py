@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..dynamics.along import inverse_dynamics_along
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness
-from ..dynamics.inverse import MotorMotion, motor_motion
-from ..dynamics.requirements import warn_of_friction
+from ..dynamics.inverse import MotorMotion, motor_motion, needed_order
 from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
-from ..trajectory.limits import warn_of_limits, warn_of_units
+from ..trajectory.limits import warn_of_limits
 from ..types import FloatArray
-from .input_warnings import warn_of_massless, warn_of_noise
+from .input_warnings import warn_of_noise
 from .sensitivity import named_bands, sensitivity
-from .torque_table import PERIOD, JointTable, check_finite, joined, on_the_tool, sample_times
+from .torque_table import PERIOD, JointTable, check_finite, checked_times, in_blocks, joined, on_the_tool
 
 SHOWN = ("theta_1", "theta_2", "phi_1", "phi_2", "tau_e", "tau_1", "tau_2")
 
@@ -82,7 +81,7 @@ def stiffness_table(
 
     Args:
         robot: A robot with at least one joint of variable stiffness.
-        trajectory: Motion of the links, four times differentiable.
+        trajectory: Motion of the links, four times differentiable; three times if all springs are damped.
         stiffness: Stiffness over time, one column per joint with variable stiffness, Nm/rad or N/m, twice
             differentiable; as `load_stiffness` returns it.
         period: Between samples, s; default 1 ms.
@@ -98,17 +97,13 @@ def stiffness_table(
         NonFiniteError: A stiffness is not feasible, with joint, time and the feasible range.
     """
     check_stiffness(robot, stiffness)
-    require_smoothness(trajectory, robot=robot)
-    warn_of_units(robot, trajectory)
-    warn_of_massless(robot)
-    warn_of_friction(robot)  # a kernel warns when it is compiled, not at later calls
-    t = sample_times(trajectory.duration, period)
+    t = checked_times(robot, trajectory, period)
     loads = on_the_tool(robot, wrench)
     blocks: list[dict[str, FloatArray]] = []
     bands: list[dict[str, FloatArray]] = []
-    for now in np.array_split(t, math.ceil(t.size / BLOCK)):
-        q, sigma = trajectory(now, order=4), of_all_joints(robot, stiffness(now, order=2))
-        motion = motor_motion(robot, *q, stiffness=sigma, **loads)
+    for now in in_blocks(robot, t, BLOCK):
+        q, sigma = trajectory(now, order=needed_order(robot)), of_all_joints(robot, stiffness(now, order=2))
+        motion = inverse_dynamics_along(robot, trajectory, now, stiffness, **loads)
         check_feasible(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
         block = {"q": q[0], "v": q[1], "sigma": sigma[0], "sigma_lower": lower, "sigma_upper": upper}
@@ -124,11 +119,8 @@ def stiffness_table(
     second = table.tau_2[:, list(robot.motor_joints[robot.n :])]
     warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=np.concatenate([table.tau_1, second], axis=1))
 
-    def torque(now: FloatArray) -> FloatArray:
-        sigma = of_all_joints(robot, stiffness(now, order=2))
-        return motor_motion(robot, *trajectory(now, order=4), stiffness=sigma, **loads).tau[..., : robot.n]
-
-    warn_of_noise(robot, trajectory, torque)
+    along = inverse_dynamics_along
+    warn_of_noise(robot, trajectory, lambda now: along(robot, trajectory, now, stiffness, **loads).tau[:, : robot.n])
     return table
 
 

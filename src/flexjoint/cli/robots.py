@@ -120,11 +120,11 @@ def operation_counts(robot: Robot) -> dict[str, int]:
     from .. import forward_dynamics, inverse_dynamics, inverse_dynamics_step, jacobian, mass_matrix
 
     stiff = robot.rigid()
-    step = any(robot.damped) and not any(robot.variable_stiffness)
+    step = any(robot.damped)
     inverse = inverse_dynamics_step if step else inverse_dynamics
-    options = {"stiffness": 3} if any(robot.variable_stiffness) else {}
+    options = {"stiffness": 3, **({"warm_start": True} if step else {})} if any(robot.variable_stiffness) else {}
     rows: list[tuple[str, Any, Robot, dict[str, Any]]] = [
-        (inverse.__name__, inverse, robot if step else robot.without_spring_damping(), options),
+        (inverse.__name__, inverse, robot, options),
         ("mass_matrix", mass_matrix, robot, {}),
         ("forward_dynamics, rigid joints", forward_dynamics, stiff, {}),
         ("jacobian", jacobian, robot, {}),

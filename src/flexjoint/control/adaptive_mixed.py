@@ -20,13 +20,14 @@ from ..robot import Robot
 from ..spatial import sx
 from ..types import FloatArray, Stack
 from .adaptive import ADAPTATION, AdaptiveState
-from .base import Controller, JointState, LawResult, Registration, checked_robot
+from .base import JointState, LawResult, Registration, checked_robot
 from .laws.mixed import adaptive_mixed_torque_from_positions, linear_springs, reference_order
 from .mixed_inverse_dynamics import LEAST_GAIN, MIXED_GAINS
+from .surroundings import KnowsWrenches
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AdaptiveMixedControl(Controller):
+class AdaptiveMixedControl(KnowsWrenches):
     """`MixedInverseDynamics` that estimates the inertia of the links, to track a trajectory.
 
     Kinematics, gravity, friction, springs and motors of the robot are taken as known.  Its links are the first
@@ -38,6 +39,8 @@ class AdaptiveMixedControl(Controller):
             `MixedInverseDynamics`.
         adaptation: Γ, a positive number or one per base parameter (p,).
         period: Sampling period, s.
+        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
+            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
 
     Raises:
         InputError: A spring is damped or not linear, a joint has two motors, or a number is not positive.
@@ -54,6 +57,7 @@ class AdaptiveMixedControl(Controller):
     adaptation: ArrayLike
     period: float
     memory: ClassVar[int] = 1
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "adaptive_mixed_control",
         "tracking by inverse dynamics that learns the inertia",
@@ -63,6 +67,7 @@ class AdaptiveMixedControl(Controller):
     def __post_init__(self) -> None:
         require("AdaptiveMixedControl", checked_robot(self), *linear_springs)
         self.check_gains(LEAST_GAIN)
+        self.check_surroundings()
         positive("AdaptiveMixedControl", "period", self.period)
         adaptation = positive_numbers("AdaptiveMixedControl", "adaptation", self.adaptation, *self.memory_sizes)
         object.__setattr__(self, "adaptation", tuple(adaptation.tolist()))
@@ -91,9 +96,18 @@ class AdaptiveMixedControl(Controller):
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         (estimate,) = state
         q, v, theta, theta_v = measurement
-        tracking = {"reference": reference, "gains": gains}
+        known = self.surroundings(reference)
+        tracking = {"reference": known.motion, "gains": gains}
         tau, *_, rate = adaptive_mixed_torque_from_positions.function(
-            self.robot, q, v, theta, theta_v, estimate, sx(self.adaptation), tracking=tracking
+            self.robot,
+            q,
+            v,
+            theta,
+            theta_v,
+            estimate,
+            sx(self.adaptation),
+            tracking=tracking,
+            wrenches=known.wrenches,
         )
         return (estimate + self.period * rate,), tau
 

@@ -16,17 +16,22 @@ from ..dynamics.inverse import inverse_dynamics
 from ..errors import InputError
 from ..robot import Robot
 from ..types import FloatArray, Stack
-from .base import RIGID_MODEL, Controller, JointState, LawResult, Registration, checked_robot
+from .base import RIGID_MODEL, JointState, LawResult, Registration, checked_robot
 from .gains import check_gains, gains_from_poles
+from .surroundings import KnowsSurroundings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ComputedTorque(Controller):
+class ComputedTorque(KnowsSurroundings):
     """Computed torque of a rigid robot, to track a trajectory.
 
     Args:
         robot: The model, rigid; `robot.rigid()` neglects the springs of an elastic robot.
         gains: [K_0, K_1], 1/s² and 1/s, as numbers (2,) or per joint (2, n): `gains_from_poles` of two poles.
+        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
+            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
+        base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
+            False by default.
 
     Raises:
         InputError: A joint is elastic, or the gains are not stable.
@@ -43,6 +48,7 @@ class ComputedTorque(Controller):
 
     robot: Robot
     gains: FloatArray
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration("computed_torque", "tracking by computed torque", RIGID_MODEL)
 
     def __post_init__(self) -> None:
@@ -53,6 +59,7 @@ class ComputedTorque(Controller):
                     "springs, or use FeedbackLinearization"
                 )
         object.__setattr__(self, "gains", check_gains(self.gains, 2, self.robot.n))
+        self.check_surroundings()
 
     @classmethod
     def from_numbers(cls, robot: Robot, numbers: Sequence[float], period: float) -> Self:
@@ -64,7 +71,8 @@ class ComputedTorque(Controller):
         return 2
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
-        q_d, v_d, a_d = reference
+        known = self.surroundings(reference)
+        q_d, v_d, a_d = known.motion
         q, v = measurement.q, measurement.v
         a = a_d + gains[1] * (v_d - v) + gains[0] * (q_d - q)
-        return state, inverse_dynamics.function(self.robot, q, v, a)
+        return state, inverse_dynamics.function(self.robot, q, v, a, **known.loads)

@@ -15,18 +15,23 @@ from typing import ClassVar
 from ..dynamics.inverse import motor_motion, needed_order
 from ..robot import Robot
 from ..types import FloatArray, Stack
-from .base import Controller, JointState, LawResult, Registration
+from .base import JointState, LawResult, Registration
 from .motor_pd import PD_GAINS
+from .surroundings import KnowsSurroundings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeedforwardPD(Controller):
+class FeedforwardPD(KnowsSurroundings):
     """Torque feedforward and PD control of the motors, to track a trajectory.
 
     Args:
         robot: The model, rigid and elastic joints in any mix, with one motor per joint.
         gains: [K_P, K_D], each a number or one per joint (n,), none negative: the feedback of motor position, Nm/rad or
             N/m, and of motor velocity, Nm s/rad or N s/m.
+        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
+            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
+        base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
+            False by default.
 
     Raises:
         InputError: A joint has two motors, or the gains have a wrong shape or sign.
@@ -41,9 +46,14 @@ class FeedforwardPD(Controller):
 
     robot: Robot
     gains: FloatArray
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "feedforward_pd", "tracking: torque of the reference, PD of the motors", gains=PD_GAINS
     )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_surroundings()
 
     @property
     def order(self) -> int:
@@ -51,6 +61,7 @@ class FeedforwardPD(Controller):
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         K_P, K_D = gains
-        wanted = motor_motion.function(self.robot, *reference)
+        known = self.surroundings(reference)
+        wanted = motor_motion.function(self.robot, *known.motion, **known.loads)
         error, error_v = wanted.theta - measurement.theta, wanted.theta_v - measurement.theta_v
         return state, wanted.tau + K_P * error + K_D * error_v

@@ -12,8 +12,9 @@ from typing import ClassVar
 from ..dynamics.requirements import require
 from ..robot import Robot
 from ..types import FloatArray, Stack
-from .base import Controller, Gain, JointState, LawResult, Registration, checked_robot
+from .base import Gain, JointState, LawResult, Registration, checked_robot
 from .laws.mixed import closes, linear_springs, mixed_torque, reference_order
+from .surroundings import KnowsWrenches
 
 LEAST_GAIN = 1e-9  # the law divides K_P by K_D
 
@@ -26,7 +27,7 @@ MIXED_GAINS = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MixedInverseDynamics(Controller):
+class MixedInverseDynamics(KnowsWrenches):
     """Inverse dynamics control of rigid and elastic joints in any mix, to track a trajectory: τ of [Hua (39), (49)].
 
     Args:
@@ -34,6 +35,8 @@ class MixedInverseDynamics(Controller):
         gains: [K_P, K_D, MOTOR_K_P, MOTOR_K_D], each a number or one per joint (n,), positive: the feedback of link
             position, Nm/rad or N/m, and velocity, Nm s/rad or N s/m, then of motor position and velocity.  Rigid
             joints ignore the motor gains.
+        wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
+            N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
 
     Raises:
         InputError: A spring is damped or not linear, a joint has two motors, or the gains have a wrong shape or sign.
@@ -49,6 +52,7 @@ class MixedInverseDynamics(Controller):
 
     robot: Robot
     gains: FloatArray
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "mixed_inverse_dynamics", "tracking by inverse dynamics", gains=MIXED_GAINS
     )
@@ -56,6 +60,7 @@ class MixedInverseDynamics(Controller):
     def __post_init__(self) -> None:
         require("MixedInverseDynamics", checked_robot(self), *linear_springs)
         self.check_gains(LEAST_GAIN)
+        self.check_surroundings()
 
     @property
     def order(self) -> int:
@@ -68,5 +73,7 @@ class MixedInverseDynamics(Controller):
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         q, v, theta, theta_v = measurement
-        tracking = {"reference": reference, "gains": gains}
-        return state, mixed_torque.function(self.robot, q, v, theta, theta_v, tracking=tracking).tau
+        known = self.surroundings(reference)
+        tracking = {"reference": known.motion, "gains": gains}
+        law = mixed_torque.function(self.robot, q, v, theta, theta_v, tracking=tracking, wrenches=known.wrenches)
+        return state, law.tau

@@ -24,6 +24,7 @@ __all__ = [
     "drives_in_words",
     "enough_derivatives",
     "equal_relative_degrees",
+    "first",
     "linear_undamped_springs",
     "moderate_link_friction",
     "require",

@@ -93,10 +93,12 @@ class Residual(TimedObserver):
     Attributes:
         robot: The model of the balance.
         period: Time between two calls, s.
+        cutoff: K, rad/s, a number or one per channel entry.
         max_gap: Longest time between two samples, s, that is bridged with the motor torques of that time.
         starts_at_zero: Whether the filter starts at 0, as by default, or at the first input it finds.
     """
 
+    cutoff: Any
     max_gap: float
     starts_at_zero: ClassVar[bool] = True
 
@@ -106,9 +108,9 @@ class Residual(TimedObserver):
         return 0
 
     @property
-    @abstractmethod
     def gain(self) -> FloatArray:
-        """K of every channel entry, 1/s."""
+        """K of every channel entry, 1/s: `cutoff`, unless a subclass has several."""
+        return np.full(self.size, self.cutoff)
 
     @abstractmethod
     def balance(self, measurement: Measurement) -> Balance:

@@ -226,12 +226,14 @@ def one_period(
     state, controller, t = before.state, loop.controller, loop.period * before.done
     plant, instrumentation, gains = constants.plant(loop, before.done), loop.instrumentation, constants.gains
     stages = [ca.horzsplit(x) for x in ca.horzsplit(reference, controller.order + 1)]
-    seen = instrumentation.seen(loop.robot, before.instruments, state)
+    seen = instrumentation.seen(loop.robot, before.instruments, plant.seen(controller, state))
     memory, command = controller.checked_law(gains, before.memory, stages[0], seen)
     waiting, tau = instrumentation.torque(loop.robot, loop.period, before.instruments, command, before.done == 0)
 
     def torque(stage: int, now: JointState) -> Expression:
-        return tau if loop.hold else controller.checked_law(gains, before.memory, stages[stage], now)[1]
+        if loop.hold:
+            return tau
+        return controller.checked_law(gains, before.memory, stages[stage], plant.seen(controller, now))[1]
 
     after = advanced(loop, plant, t, state, torque, *base)
     joint = first_beyond_bounds(plant.robot, after)

@@ -14,12 +14,13 @@ from typing import Protocol
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import declared
-from ..control.base import JointState
-from ..dynamics.drivetrain.transmission import of_joints, transmitted
+from ..control.base import Controller, JointState
+from ..dynamics.drivetrain.transmission import determined_rates, of_joints, transmitted, transmitted_rates
 from ..dynamics.forward import accelerations
 from ..errors import InputError, quoted, shown
+from ..observers.base import Measurement
 from ..robot import Robot
-from ..spatial import ca
+from ..spatial import ca, zeros
 from ..types import Expression, Scalar
 from .moving_base import sampled_motion
 from .python_laws import traced
@@ -80,6 +81,14 @@ class Plant:
         """The torque of each spring on its link (n,); at a rigid joint the motor's."""
         return of_joints(self.robot, transmitted(self.robot, *state)[1], tau)
 
+    def measurement(self, state: JointState, tau: Expression) -> Measurement:
+        """What perfect sensors measure under motor torques tau; torque rates are 0 where the state does not tell."""
+        return Measurement(*state, self.torques_on_links(state, tau), transmitted_rates(self.robot, *state))
+
+    def seen(self, controller: Controller, state: JointState) -> JointState | Measurement:
+        """What a controller sees of a state without sensors in between; of the motors' torques nothing."""
+        return self.measurement(state, zeros(self.robot.motor_count)) if controller.torque_sensors else state
+
     @property
     def behind(self) -> list[int]:
         """The numbers of the motors behind springs."""
@@ -103,3 +112,14 @@ class Plant:
         """The state from the free coordinates and their velocities."""
         n, places = self.robot.n, self.places
         return JointState(x[:n], w[:n], x[places], w[places])
+
+
+def check_torque_rates(owner: str, robot: Robot, controller: Controller) -> None:
+    """Refuse a law that reads torque rates in continuous time where the state does not determine them."""
+    known = determined_rates(robot)
+    if controller.torque_sensors and not all(known):
+        joint = robot.joints[known.index(False)]
+        raise InputError(
+            f"{owner}: joint '{joint.name}' is rigid or its spring is damped, so the state does not determine the "
+            "torque rate that the controller reads in continuous time; use simulate with hold=True"
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,16 +21,21 @@ class Reference:
 
     source: Trajectory | FloatArray
     order: int
+    beside: Trajectory | None = None  # further columns
 
     @classmethod
-    def of(cls, source: Any, order: int, n: int) -> Reference:
+    def of(cls, source: Any, order: int, n: int, base: Trajectory | None = None) -> Reference:
         """The argument `reference` of `simulate`, checked; derivatives that are not given are zero.
 
         Args:
             source: A trajectory, a goal (n,) or a stack (order + 1, n).
             order: Number of derivatives that the controller reads.
             n: Width of the reference; the number of joints for most laws.
+            base: Pose of the base, the last columns for a law that knows it, unless the source has them.
         """
+        if base is not None and width(source) == n - base.n:
+            require_smoothness(base, order)
+            return replace(cls.of(source, order, n - base.n), beside=base)
         if isinstance(source, Trajectory):
             if source.n != n:
                 raise InputError(f"simulate: the trajectory moves {source.n} joints, the controller follows {n}")
@@ -52,9 +57,17 @@ class Reference:
         return self.source.duration if isinstance(self.source, Trajectory) else None
 
     def __call__(self, t: FloatArray) -> FloatArray:
+        if self.beside is not None:
+            parts = (replace(self, beside=None), Reference(self.beside, self.order))
+            return np.concatenate([part(t) for part in parts], axis=-1)
         if isinstance(self.source, Trajectory):
             return self.source(t, self.order).transpose(*range(1, t.ndim + 1), 0, -1)
         return np.broadcast_to(self.source, (*t.shape, *self.source.shape)) if t.ndim else self.source
+
+
+def width(source: Any) -> int:
+    """The number of columns of a trajectory, a goal or a stack."""
+    return source.n if isinstance(source, Trajectory) else np.shape(source)[-1] if np.ndim(source) else 1
 
 
 def reference_size(robot: Robot, controller: Any) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 
 import numpy as np
 import pytest
@@ -45,6 +46,18 @@ def test_the_table_obeys_the_pendulums_equations(monkeypatch, block):
         torque = springs[k] + motor.inertia * np.gradient(rate, found.t) + motor.viscous_friction * rate
         inside = slice(5, 690)  # σ'' jumps at 0.7 s
         assert relative_error(columns[f"tau_{k}"][inside], torque[inside]) < 1e-4  # of differences at 1 ms
+
+
+def test_damped_springs_are_followed_through_the_whole_motion(monkeypatch):
+    """τ_1(φ_1) + τ_2(φ_2) + D (φ_1' + φ_2') = τ_e with the stiffness asked for, rates by differences."""
+    monkeypatch.setattr(stiffness, "BLOCK", 7)
+    found = stiffness_table(pendulum(dataclasses.replace(PAIR, damping=8.0)), MOTION, STIFFEN, 1e-3)
+    phi = np.hstack([found.phi_1, found.phi_2])
+    rate = np.gradient(phi.sum(axis=1), found.t, edge_order=2)
+    springs = (K * phi + KC * phi**3).sum(axis=1)
+    assert relative_error(springs + 8.0 * rate, found.tau_e[:, 0]) < 1e-5  # of differences at 1 ms
+    assert relative_error(springs, found.tau_e[:, 0]) > 1e-3
+    assert relative_error(2 * K + 3 * KC * (phi**2).sum(axis=1), found.sigma[:, 0]) < 1e-12
 
 
 def test_what_can_be_reached_is_in_the_table():

@@ -62,6 +62,28 @@ def test_torques_of_both_motors(run, tmp_path):
     assert plot.read_bytes().startswith(b"\x89PNG")
 
 
+def test_torques_of_every_damped_robot(run, tmp_path):
+    """Springs of any law and joints of variable stiffness, from robot files."""
+    motor, spring = fj.Motor(0.4), fj.springs.CubicSpring(400.0, 2e3)
+    pair = fj.drives.AntagonisticDrive(spring, spring, motor, motor, damping=3.0)
+    for drives, options in (
+        (
+            [
+                fj.ElasticDrive(spring, motor, 3.0),
+                None,
+                fj.ElasticDrive(fj.springs.HardeningSpring(300.0, 0.3), motor, 1.0),
+            ],
+            [],
+        ),
+        ([pair, fj.ElasticDrive(spring, motor, 3.0), None], ["--stiffness", "1100"]),
+    ):
+        fj.write_robot(fj.load("hua_3r").with_drives(drives), tmp_path / "robot.toml")
+        result = run("torques", str(tmp_path / "robot.toml"), TURN, "--period", "0.05", *options)
+        assert result.exit_code == 0 and "joint3" in result.output
+    result = run("torques", str(tmp_path / "robot.toml"), TURN, *options, "--sensitivity", "*.mass=5%")
+    assert result.exit_code != 0 and "'joint1' is damped" in result.output and "damping = 0" in result.output
+
+
 def test_torques_without_files_are_a_table(run):
     result = run("torques", "hua_3r", TURN, "--period", "0.1", "--wrench", "0", "0", "-10", "0", "0", "0")
     assert result.exit_code == 0

@@ -6,14 +6,20 @@
    of each output. Whatever does not fit (other dtypes, lists, overlapping buffers, errors) goes to the method `_call` of
    the Python subclass, which brings batches back to `_run`.
 
-   AlgorithmBase: a callable `algorithm(robot, *arrays, out=...)` that remembers the kernel of the robot it was called
-   with last; anything else goes to its `_call`. */
+   AlgorithmBase: a callable `algorithm(robot, *arrays, out=..., **keywords)` that remembers the kernel of the robot it
+   was called with last, and that of its last call with keywords; anything else goes to its `_call`. */
 
 #include "_kernel.h"
 #include "_stack.h"
 #include "_batch.h"
 
 static PyObject *out_name, *call_name;
+
+/* Of keywords, which are nearly always one object. */
+static int same_name(PyObject *a, PyObject *b)
+{
+    return a == b || PyUnicode_Compare(a, b) == 0;
+}
 
 /* Single calls ------------------------------------------------------------------------------------- */
 
@@ -52,24 +58,25 @@ static void run_one(void *argument)
     call->status = call->self->function(call->in, call->out);
 }
 
-/* The arrays that a call shall write to: *given is set to n_out of them, or NULL if there are none; 0 if the keywords
-   are others. */
-static int given_arrays(const Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames,
-                        PyObject *const **given)
+/* The keyword out= of a call: *out is set to its place among the arguments, or NULL if there are no keywords; 0 if
+   there are others. */
+static int only_out(PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject *const **out)
 {
-    *given = NULL;
+    *out = NULL;
     if (kwnames == NULL || PyTuple_GET_SIZE(kwnames) == 0)
         return 1;
-    if (PyTuple_GET_SIZE(kwnames) != 1)
+    if (PyTuple_GET_SIZE(kwnames) != 1 || !same_name(PyTuple_GET_ITEM(kwnames, 0), out_name))
         return 0;
-    PyObject *name = PyTuple_GET_ITEM(kwnames, 0);
-    if (name != out_name && PyUnicode_Compare(name, out_name) != 0)
-        return 0;
+    *out = &args[n];
+    return 1;
+}
+
+/* The n_out arrays that a call shall write to; NULL if out= is something else. */
+static PyObject *const *given_arrays(const Kernel *self, PyObject *const *out)
+{
     if (self->result_type == NULL)
-        *given = &args[n];
-    else if (PyTuple_Check(args[n]) && PyTuple_GET_SIZE(args[n]) == self->n_out)
-        *given = &PyTuple_GET_ITEM(args[n], 0);
-    return *given != NULL;
+        return out;
+    return PyTuple_Check(*out) && PyTuple_GET_SIZE(*out) == self->n_out ? &PyTuple_GET_ITEM(*out, 0) : NULL;
 }
 
 /* See single_call. */
@@ -157,11 +164,11 @@ static int single_call(Kernel *self, PyObject *const *args, PyObject *const *giv
     return done;
 }
 
-/* A call with plain arrays, of one sample or a batch; see single_call. */
-static int fast_call(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
+/* A call with plain arrays, of one sample or a batch, which writes to *out if out is not NULL; see single_call. */
+static int fast_call(Kernel *self, PyObject *const *args, Py_ssize_t n, PyObject *const *out, PyObject **result)
 {
-    PyObject *const *given;
-    if (n != self->n_in || !given_arrays(self, args, n, kwnames, &given))
+    PyObject *const *given = out == NULL ? NULL : given_arrays(self, out);
+    if (n != self->n_in || (out != NULL && given == NULL))
         return 0;
     return single_call(self, args, given, result) || batch_call(self, args, given, result);
 }
@@ -179,8 +186,9 @@ static PyObject *slow_call(PyObject *self, PyObject *const *args, size_t nargsf,
 
 static PyObject *kernel_vectorcall(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
-    PyObject *result;
-    if (fast_call((Kernel *)self, args, PyVectorcall_NARGS(nargsf), kwnames, &result))
+    PyObject *result, *const *out;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if (only_out(args, n, kwnames, &out) && fast_call((Kernel *)self, args, n, out, &result))
         return result;
     return slow_call(self, args, nargsf, kwnames);
 }
@@ -311,23 +319,169 @@ static PyTypeObject KernelType = {
 
 /* Algorithms --------------------------------------------------------------------------------------- */
 
+#define FEW_KEYWORDS 16 /* keyword arrays of a call that is remembered */
+
+/* A call to do again: the kernel for a robot and, if it had keywords, what they were (algorithm_remember). */
+typedef struct {
+    PyObject *robot;
+    Kernel *kernel;
+    PyObject *arrays;    /* ((name, counts), ...) of keyword arrays, in the order of the kernel's arguments */
+    PyObject *constants; /* ((name, value), ...) of other keywords */
+} Memory;
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
-    PyObject *robot;
-    Kernel *kernel;
+    Memory plain;    /* the last call without keywords */
+    Memory keywords; /* the last call with keywords */
 } Algorithm;
+
+/* The arguments of a kernel; those from `first` on are references of our own: a list that holds them can change while a
+   batch runs without the GIL. */
+typedef struct {
+    PyObject *items[FEW_ARRAYS];
+    Py_ssize_t first, count;
+} Leaves;
+
+static int add_leaf(Leaves *leaves, PyObject *item) /* takes over the reference */
+{
+    if (item == NULL || leaves->count == FEW_ARRAYS) {
+        Py_XDECREF(item);
+        PyErr_Clear();
+        return 0;
+    }
+    leaves->items[leaves->count++] = item;
+    return 1;
+}
+
+/* The members of a list, a tuple or an array, if there are `count`. */
+static int add_stack(Leaves *leaves, PyObject *stack, Py_ssize_t count)
+{
+    const int list = PyList_CheckExact(stack), tuple = PyTuple_CheckExact(stack);
+    if (list || tuple) {
+        if ((list ? PyList_GET_SIZE(stack) : PyTuple_GET_SIZE(stack)) != count)
+            return 0;
+        for (Py_ssize_t k = 0; k < count; k++)
+            if (!add_leaf(leaves, Py_NewRef(list ? PyList_GET_ITEM(stack, k) : PyTuple_GET_ITEM(stack, k))))
+                return 0;
+        return 1;
+    }
+    PyArrayObject *array = plain_array(stack, 0);
+    if (array == NULL || PyArray_NDIM(array) < 2 || PyArray_DIM(array, 0) != count)
+        return 0;
+    for (Py_ssize_t k = 0; k < count; k++)
+        if (!add_leaf(leaves, PySequence_GetItem(stack, k)))
+            return 0;
+    return 1;
+}
+
+/* One keyword array: counts is None for a single array, a number for a stack, ((key, number), ...) for stacks by key,
+   in this order. */
+static int add_keyword(Leaves *leaves, PyObject *value, PyObject *counts)
+{
+    if (counts == Py_None)
+        return add_leaf(leaves, Py_NewRef(value));
+    if (PyLong_CheckExact(counts))
+        return add_stack(leaves, value, PyLong_AsSsize_t(counts));
+    if (!PyDict_CheckExact(value) || PyDict_GET_SIZE(value) != PyTuple_GET_SIZE(counts))
+        return 0;
+    PyObject *key, *stack;
+    for (Py_ssize_t place = 0, k = 0; PyDict_Next(value, &place, &key, &stack); k++) {
+        PyObject *member = PyTuple_GET_ITEM(counts, k);
+        if (!PyUnicode_CheckExact(key) || !same_name(key, PyTuple_GET_ITEM(member, 0)) ||
+            !add_stack(leaves, stack, PyLong_AsSsize_t(PyTuple_GET_ITEM(member, 1))))
+            return 0;
+    }
+    return 1;
+}
+
+/* Where a name stands in ((name, ...), ...); -1 if it does not. */
+static Py_ssize_t place_of(PyObject *name, PyObject *entries)
+{
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(entries); k++)
+        if (same_name(name, PyTuple_GET_ITEM(PyTuple_GET_ITEM(entries, k), 0)))
+            return k;
+    return -1;
+}
+
+/* Whether two numbers or texts of an option are the same. */
+static int same_constant(PyObject *a, PyObject *b)
+{
+    if (a == b)
+        return 1;
+    if (Py_TYPE(a) != Py_TYPE(b))
+        return 0;
+    if (PyUnicode_CheckExact(a))
+        return PyUnicode_Compare(a, b) == 0;
+    return PyLong_CheckExact(a) && PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+}
+
+/* The arguments of the kernel in a call like the one remembered, and the place of out=, or NULL; 0 if it is unlike. */
+static int gather(const Memory *memory, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, Leaves *leaves,
+                  PyObject *const **out)
+{
+    PyObject *values[FEW_KEYWORDS];
+    Py_ssize_t known = 0;
+    *out = NULL;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++) {
+        PyObject *name = PyTuple_GET_ITEM(kwnames, k), *value = args[n + k];
+        Py_ssize_t place = place_of(name, memory->arrays);
+        if (place >= 0) {
+            values[place] = value;
+        } else if (same_name(name, out_name)) {
+            *out = &args[n + k];
+            continue;
+        } else if ((place = place_of(name, memory->constants)) < 0 ||
+                   !same_constant(value, PyTuple_GET_ITEM(PyTuple_GET_ITEM(memory->constants, place), 1))) {
+            return 0;
+        }
+        known++; /* a name occurs only once */
+    }
+    if (known != PyTuple_GET_SIZE(memory->arrays) + PyTuple_GET_SIZE(memory->constants))
+        return 0;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(memory->arrays); k++)
+        if (!add_keyword(leaves, values[k], PyTuple_GET_ITEM(PyTuple_GET_ITEM(memory->arrays, k), 1)))
+            return 0;
+    return 1;
+}
+
+/* See single_call. The memory is a copy: what runs meanwhile may call this algorithm. */
+static int keyword_call(Memory memory, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, PyObject **result)
+{
+    Leaves leaves;
+    PyObject *const *out;
+    if (n - 1 > FEW_ARRAYS)
+        return 0;
+    leaves.first = leaves.count = n - 1;
+    for (Py_ssize_t k = 0; k < n - 1; k++)
+        leaves.items[k] = args[1 + k];
+    Py_INCREF((PyObject *)memory.kernel);
+    Py_INCREF(memory.arrays);
+    Py_INCREF(memory.constants);
+    int done = gather(&memory, args, n, kwnames, &leaves, &out) &&
+               fast_call(memory.kernel, leaves.items, leaves.count, out, result);
+    Py_DECREF(memory.constants);
+    Py_DECREF(memory.arrays);
+    Py_DECREF((PyObject *)memory.kernel);
+    release(leaves.items + leaves.first, (int)(leaves.count - leaves.first));
+    return done;
+}
 
 static PyObject *algorithm_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *kwnames)
 {
     Algorithm *self = (Algorithm *)object;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (n > 0 && self->kernel != NULL && args[0] == self->robot) {
-        PyObject *result;
-        Kernel *kernel = (Kernel *)Py_NewRef((PyObject *)self->kernel);
-        int done = fast_call(kernel, args + 1, n - 1, kwnames, &result);
-        Py_DECREF(kernel);
-        if (done)
+    PyObject *result, *const *out;
+    if (n > 0 && only_out(args, n, kwnames, &out)) {
+        if (args[0] == self->plain.robot && self->plain.kernel != NULL) {
+            Kernel *kernel = (Kernel *)Py_NewRef((PyObject *)self->plain.kernel);
+            int done = fast_call(kernel, args + 1, n - 1, out, &result);
+            Py_DECREF(kernel);
+            if (done)
+                return result;
+        }
+    } else if (n > 0 && args[0] == self->keywords.robot && self->keywords.kernel != NULL) {
+        if (keyword_call(self->keywords, args, n, kwnames, &result))
             return result;
     }
     return slow_call(object, args, nargsf, kwnames);
@@ -343,15 +497,28 @@ static PyObject *algorithm_new(PyTypeObject *type, PyObject *args, PyObject *kwa
 
 static int algorithm_traverse(Algorithm *self, visitproc visit, void *arg)
 {
-    Py_VISIT(self->robot);
-    Py_VISIT((PyObject *)self->kernel);
+    Py_VISIT(self->plain.robot);
+    Py_VISIT((PyObject *)self->plain.kernel);
+    Py_VISIT(self->keywords.robot);
+    Py_VISIT((PyObject *)self->keywords.kernel);
     return 0;
+}
+
+/* Everything changes before anything of the old memory dies: a finalizer may call this algorithm. */
+static void memory_set(Memory *memory, Memory next)
+{
+    Memory old = *memory;
+    *memory = next;
+    Py_XDECREF(old.robot);
+    Py_XDECREF((PyObject *)old.kernel);
+    Py_XDECREF(old.arrays);
+    Py_XDECREF(old.constants);
 }
 
 static int algorithm_clear(Algorithm *self)
 {
-    Py_CLEAR(self->robot);
-    Py_CLEAR(self->kernel);
+    memory_set(&self->plain, (Memory){NULL});
+    memory_set(&self->keywords, (Memory){NULL});
     return 0;
 }
 
@@ -362,22 +529,72 @@ static void algorithm_dealloc(Algorithm *self)
     Py_TYPE(self)->tp_free((PyObject *)self);
 }
 
+/* Whether it is ((text, ...), ...). */
+static int is_pairs(PyObject *entries)
+{
+    int good = PyTuple_CheckExact(entries);
+    for (Py_ssize_t k = 0; good && k < PyTuple_GET_SIZE(entries); k++) {
+        PyObject *entry = PyTuple_GET_ITEM(entries, k);
+        good = PyTuple_CheckExact(entry) && PyTuple_GET_SIZE(entry) == 2 &&
+               PyUnicode_CheckExact(PyTuple_GET_ITEM(entry, 0));
+    }
+    return good;
+}
+
+/* Arrays in keyword arrays of these counts; -1 if they are none. */
+static Py_ssize_t leaves_of(PyObject *arrays)
+{
+    Py_ssize_t total = 0;
+    if (!is_pairs(arrays))
+        return -1;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(arrays); k++) {
+        PyObject *counts = PyTuple_GET_ITEM(PyTuple_GET_ITEM(arrays, k), 1);
+        const int several = is_pairs(counts);
+        total += counts == Py_None;
+        for (Py_ssize_t i = 0; counts != Py_None && i < (several ? PyTuple_GET_SIZE(counts) : 1); i++) {
+            PyObject *number = several ? PyTuple_GET_ITEM(PyTuple_GET_ITEM(counts, i), 1) : counts;
+            Py_ssize_t count = PyLong_CheckExact(number) ? PyLong_AsSsize_t(number) : -1;
+            if (count < 0 || count > MAX_ARRAYS || (total += count) > MAX_ARRAYS) {
+                PyErr_Clear();
+                return -1;
+            }
+        }
+    }
+    return total;
+}
+
+/* _remember(robot, kernel): call this kernel directly for this robot, without keywords. */
 static PyObject *algorithm_remember(Algorithm *self, PyObject *args)
 {
     PyObject *robot, *kernel;
     if (!PyArg_ParseTuple(args, "OO!", &robot, &KernelType, &kernel))
         return NULL;
-    /* Both change before anything of the old pair dies: a finalizer may call this algorithm. */
-    PyObject *old_robot = self->robot, *old_kernel = (PyObject *)self->kernel;
-    self->robot = Py_NewRef(robot);
-    self->kernel = (Kernel *)Py_NewRef(kernel);
-    Py_XDECREF(old_robot);
-    Py_XDECREF(old_kernel);
+    memory_set(&self->plain, (Memory){Py_NewRef(robot), (Kernel *)Py_NewRef(kernel), NULL, NULL});
+    Py_RETURN_NONE;
+}
+
+/* _remember_keywords(robot, kernel, arrays, constants): call it directly with these keywords, see Memory; calls with
+   more arrays than the fast path takes are not remembered. */
+static PyObject *algorithm_remember_keywords(Algorithm *self, PyObject *args)
+{
+    PyObject *robot, *kernel, *arrays, *constants;
+    if (!PyArg_ParseTuple(args, "OO!OO", &robot, &KernelType, &kernel, &arrays, &constants))
+        return NULL;
+    const int n_in = ((Kernel *)kernel)->n_in;
+    Py_ssize_t count = leaves_of(arrays);
+    if (count < 0 || count > n_in || !is_pairs(constants)) {
+        PyErr_SetString(PyExc_ValueError, "keywords are remembered as ((name, counts), ...) and ((name, value), ...)");
+        return NULL;
+    }
+    if (n_in <= FEW_ARRAYS && PyTuple_GET_SIZE(arrays) <= FEW_KEYWORDS)
+        memory_set(&self->keywords, (Memory){Py_NewRef(robot), (Kernel *)Py_NewRef(kernel), Py_NewRef(arrays),
+                                             Py_NewRef(constants)});
     Py_RETURN_NONE;
 }
 
 static PyMethodDef algorithm_methods[] = {
     {"_remember", (PyCFunction)algorithm_remember, METH_VARARGS, "Call this kernel directly for this robot."},
+    {"_remember_keywords", (PyCFunction)algorithm_remember_keywords, METH_VARARGS, "The same for calls with keywords."},
     {NULL, NULL, 0, NULL},
 };
 

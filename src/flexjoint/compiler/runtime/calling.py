@@ -94,6 +94,9 @@ class PythonAlgorithmBase:
     def _remember(self, robot: Any, kernel: Any) -> None:
         pass
 
+    def _remember_keywords(self, robot: Any, kernel: Any, arrays: Any, constants: Any) -> None:
+        pass
+
 
 def _unchanged(cls: type) -> type:
     return cls

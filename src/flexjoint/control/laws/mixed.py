@@ -13,6 +13,9 @@ from their motors, and through springs from motors that follow θ_d = q + τ_qc/
 
 Friction is compensated at v_r and θ_r', which takes σᵀ[f(v_r) − f(q')] ≥ 0 more from V₂'.  C is Christoffel's.
 
+A known wrench w on a link is τ_ex = Jᵀw of (30).  −Jᵀw in τ_qc leaves (40), (50) and V₂ as they are; where joints are
+elastic, θ_d' and θ_d'' take the derivatives of w.
+
 The paper does not say where θ_d', θ_d'', q'' and θ'' come from.  Here: (39) makes the links' closed loop
 M q'' = (τ_qc or the springs' torque) − C q' − G without S θ'' and C_1 θ', which gives q'', differentiated q''', and so
 τ_qc' and τ_qc'' along the closed loop; then (50) gives θ'', and this the torques.  Measured are q, q', θ, θ' alone.
@@ -45,14 +48,16 @@ from ...dynamics.drivetrain.friction import motor_friction
 from ...dynamics.drivetrain.orders import link_equations
 from ...dynamics.drivetrain.rotors import at_motors, motor_inertias, spin_torque
 from ...dynamics.drivetrain.transmission import of_joints
+from ...dynamics.loads import Wrenches
 from ...dynamics.recursion.bodies import Body, lump_fixed, moving_bodies, rotors
 from ...dynamics.recursion.composite_bodies import factorize, link_mass_matrix, solve
 from ...dynamics.recursion.coriolis import two_motions
 from ...dynamics.recursion.definiteness import check_inertia
+from ...dynamics.recursion.kinematics import jacobian
 from ...dynamics.recursion.regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers
 from ...dynamics.requirements import constant_stiffness, linear_undamped_springs
 from ...robot import Robot
-from ...spatial import TimeDerivatives, sx, zeros
+from ...spatial import TimeDerivatives, ca, sx, zeros
 from ...springs import LinearSpring
 from ...types import Expression, FloatArray, Jet, Stack, Vector
 from .passivity import load_torque
@@ -87,10 +92,22 @@ def long_enough_tracking(call: Call) -> str | None:
     return None
 
 
+def long_enough_wrenches(call: Call) -> str | None:
+    """As many derivatives of the wrenches as the torque on the links is differentiated."""
+    order = reference_order(call.robot) - 2
+    for link, stack in dict(call.keyword_arrays.get("wrenches") or {}).items():
+        if len(stack) <= order:
+            return (
+                f"the wrench on '{link}' needs its first {order} derivatives, as joints are elastic, {len(stack) - 1} "
+                "were given; they are zero only if it is constant in the base frame"
+            )
+    return None
+
+
 linear_springs = (constant_stiffness("motion_and_stiffness_control"), linear_undamped_springs)
 
 
-@algorithm(MixedTorque, requires=(*linear_springs, long_enough_tracking))
+@algorithm(MixedTorque, requires=(*linear_springs, long_enough_tracking, long_enough_wrenches))
 def mixed_torque(
     robot: Robot,
     q: Expression,
@@ -99,6 +116,7 @@ def mixed_torque(
     theta_v: Expression,
     *,
     tracking: dict[str, Stack] | None = None,
+    wrenches: Wrenches = None,
 ) -> MixedTorque:
     """Motor torque that makes the links track a reference  [Hua (37)-(50)].
 
@@ -107,6 +125,9 @@ def mixed_torque(
         theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
         tracking: {"reference": [q_d, q_d', ... q_d''''], to q_d'' if no joint is elastic, "gains": [K_P, K_D, motor
             K_P, motor K_D], positive, the last two ignored at rigid joints}, each (..., n).
+        wrenches: {link: [w, w', w'']}, known wrenches (f, n) (..., 6) on links at the origins of their frames, in base
+            coordinates, with their derivatives; [w] if no joint is elastic; none by default.  A known payload belongs
+            to the robot: `robot.with_payload(...)`.
 
     Returns:
         MixedTorque(tau, theta_d, theta_d_v).
@@ -114,10 +135,10 @@ def mixed_torque(
     Raises:
         InputError: For springs that are damped, not linear or of variable stiffness.
     """
-    return follow(law_of(robot, tracking), State(q, v, theta, theta_v))[0]
+    return follow(law_of(robot, tracking, wrenches), State(q, v, theta, theta_v))[0]
 
 
-@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, long_enough_tracking))
+@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, long_enough_tracking, long_enough_wrenches))
 def adaptive_mixed_torque(
     robot: Robot,
     q: Expression,
@@ -130,6 +151,7 @@ def adaptive_mixed_torque(
     Gamma: Expression,
     *,
     tracking: dict[str, Stack] | None = None,
+    wrenches: Wrenches = None,
 ) -> AdaptiveMixedTorque:
     """`mixed_torque` with estimated base parameters of the links, and their rate Γ Yᵀσ_q; q'' and q''' are measured.
 
@@ -139,11 +161,13 @@ def adaptive_mixed_torque(
 
     The other arguments are those of `mixed_torque`.
     """
-    torque, rate = follow(law_of(robot, tracking), State(q, v, theta, theta_v), Adaptation(estimate, Gamma), [a, jerk])
+    torque, rate = follow(
+        law_of(robot, tracking, wrenches), State(q, v, theta, theta_v), Adaptation(estimate, Gamma), [a, jerk]
+    )
     return AdaptiveMixedTorque(*torque, rate)
 
 
-@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, long_enough_tracking))
+@algorithm(AdaptiveMixedTorque, requires=(*linear_springs, long_enough_tracking, long_enough_wrenches))
 def adaptive_mixed_torque_from_positions(
     robot: Robot,
     q: Expression,
@@ -154,12 +178,13 @@ def adaptive_mixed_torque_from_positions(
     Gamma: Expression,
     *,
     tracking: dict[str, Stack] | None = None,
+    wrenches: Wrenches = None,
 ) -> AdaptiveMixedTorque:
     """`adaptive_mixed_torque` with q'' and q''' as the estimated model has them; its mass matrix must be regular.
 
     The arguments are those of `adaptive_mixed_torque`.
     """
-    torque, rate = follow(law_of(robot, tracking), State(q, v, theta, theta_v), Adaptation(estimate, Gamma))
+    torque, rate = follow(law_of(robot, tracking, wrenches), State(q, v, theta, theta_v), Adaptation(estimate, Gamma))
     return AdaptiveMixedTorque(*torque, rate)
 
 
@@ -193,10 +218,13 @@ class Adaptation(NamedTuple):
 
 
 class Law(NamedTuple):
-    """A robot, its reference [q_d, q_d', ...] and the diagonals of the gains."""
+    """A robot, its reference [q_d, q_d', ...], the wrenches [w, w', ...] on its `touched` links one below the other,
+    and the diagonals of the gains."""
 
     robot: Robot
     reference: Stack
+    touched: tuple[str, ...]
+    wrenches: Stack
     K_P: Expression
     K_D: Expression
     motor_K_P: Expression
@@ -209,7 +237,7 @@ def follow(
     """The torque, and the rate of the estimate; q'' and q''' are the model's where they are not measured."""
     robot, K = law.robot, stiffness(law.robot)
     learnt = [adaptation.estimate] if adaptation else []
-    load = load_side(robot, adaptation is not None)
+    load = load_side(robot, adaptation is not None, law.touched)
     solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
     springs = [K * (state.theta - state.q), K * (state.theta_v - state.v)]
     links: list[Expression] = [state.q, state.v]
@@ -218,10 +246,10 @@ def follow(
     def acceleration(k: int, more: Expression = 0.0) -> Expression:
         """q⁽ᵏ⁺²⁾ from M q⁽ᵏ⁺²⁾ = (τ_qc or K (θ − q))⁽ᵏ⁾ − what the motion asks for without it."""
         driving = of_joints(robot, springs[k], tau_qc[k])
-        return solved(driving - load.asked(k, [*links[: k + 2], zeros(robot.n)], learnt) - more)
+        return solved(driving - load.asked(k, [*links[: k + 2], zeros(robot.n)], law.wrenches, learnt) - more)
 
     for k in range(reference_order(robot) - 1):
-        tau_qc.append(load.command(k, links, law.reference, [law.K_P], [law.K_D], learnt))
+        tau_qc.append(load.command(k, links, law.reference, [law.K_P], [law.K_D], law.wrenches, learnt))
         if adaptation and load.powers and k < len(springs):
             learnt.append(adaptation.Gamma * load.powers(k, links, law.reference, [law.K_P], [law.K_D]))
         if k < len(springs):
@@ -259,8 +287,8 @@ def motor_acceleration(law: Law, state: State, links: Stack, theta_d: Jet) -> Ex
 
 
 class LoadSide(NamedTuple):
-    """Functions along a motion: of (links, reference, K_P, K_D, estimate) τ_qc without S θ'' + C_1 θ', of (links,
-    estimate) what a motion asks for, of (links, reference, K_P, K_D) Yᵀσ_q."""
+    """Functions along a motion: of (links, reference, K_P, K_D, wrenches, estimate) τ_qc without S θ'' + C_1 θ', of
+    (links, wrenches, estimate) what a motion asks for, of (links, reference, K_P, K_D) Yᵀσ_q."""
 
     command: TimeDerivatives
     asked: TimeDerivatives
@@ -268,18 +296,21 @@ class LoadSide(NamedTuple):
 
 
 @lru_cache(ROBOTS_KEPT)
-def load_side(robot: Robot, adaptive: bool) -> LoadSide:
+def load_side(robot: Robot, adaptive: bool, touched: tuple[str, ...]) -> LoadSide:
     n = robot.n
     links, reference, gain = (4, n), (reference_order(robot) + 1, n), (1, n)
+    wrenches = (reference_order(robot) - 1, 6 * len(touched)) if touched else (0, 0)
     estimate = (3, len(base_parts(robot))) if adaptive else (0, 0)
 
-    def command(x: Stack, wanted: Stack, K_P: Stack, K_D: Stack, pi: Stack) -> Expression:
+    def command(x: Stack, wanted: Stack, K_P: Stack, K_D: Stack, w: Stack, pi: Stack) -> Expression:
         v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
-        # τ_qc = M v_r' + C(q, q') v_r + G + K_Dq σ_q  [Hua (39)]
-        return load_torque(robot, bodies_with(robot, pi), x[0], x[1], v_r, a_r) + K_D[0] * sigma
+        # τ_qc = M v_r' + C(q, q') v_r + G − Jᵀw + K_Dq σ_q  [Hua (39)], with τ_ex = Jᵀw of (30)
+        load = load_torque(robot, bodies_with(robot, pi), x[0], x[1], v_r, a_r)
+        return load - external_torque(robot, x[0], touched, w) + K_D[0] * sigma
 
-    def asked(x: Stack, pi: Stack) -> Expression:
-        return load_torque(robot, bodies_with(robot, pi), x[0], x[1], x[1], x[2])
+    def asked(x: Stack, w: Stack, pi: Stack) -> Expression:
+        load = load_torque(robot, bodies_with(robot, pi), x[0], x[1], x[1], x[2])
+        return load - external_torque(robot, x[0], touched, w)
 
     def powers(x: Stack, wanted: Stack, K_P: Stack, K_D: Stack) -> Expression:
         v_r, a_r, sigma = sliding(x, wanted, K_P[0], K_D[0])
@@ -287,8 +318,8 @@ def load_side(robot: Robot, adaptive: bool) -> LoadSide:
         return parameter_powers(robot, motions, x[0], sigma)
 
     return LoadSide(
-        TimeDerivatives(command, reference_order(robot) - 2, links, reference, gain, gain, estimate),
-        TimeDerivatives(asked, 1, links, estimate),
+        TimeDerivatives(command, reference_order(robot) - 2, links, reference, gain, gain, wrenches, estimate),
+        TimeDerivatives(asked, min(1, reference_order(robot) - 2), links, wrenches, estimate),
         TimeDerivatives(powers, 1, links, reference, gain, gain) if adaptive else None,
     )
 
@@ -298,6 +329,14 @@ def sliding(links: Stack, reference: Stack, K_P: Expression, K_D: Expression) ->
     Lambda = K_P / K_D
     v_r = reference[1] + Lambda * (reference[0] - links[0])
     return v_r, reference[2] + Lambda * (reference[1] - links[1]), v_r - links[1]
+
+
+def external_torque(robot: Robot, q: Expression, touched: tuple[str, ...], wrenches: Stack) -> Expression:
+    """Jᵀw of the wrenches on the `touched` links, τ_ex of [Hua (30)]."""
+    torque = zeros(robot.n)
+    for k, link in enumerate(touched):
+        torque = torque + jacobian.function(robot, q, link=link).T @ wrenches[0][6 * k : 6 * k + 6]
+    return torque
 
 
 def bodies_with(robot: Robot, learnt: Stack) -> list[Body]:
@@ -319,6 +358,8 @@ def stiffness(robot: Robot) -> Expression:
     return sx([spring.stiffness if isinstance(spring, LinearSpring) else 1.0 for spring in springs])
 
 
-def law_of(robot: Robot, tracking: Any) -> Law:
-    """As much of the reference and of the gains as the law reads."""
-    return Law(robot, list(tracking["reference"][: reference_order(robot) + 1]), *tracking["gains"][: len(GAINS)])
+def law_of(robot: Robot, tracking: Any, wrenches: Wrenches) -> Law:
+    """As much of the reference, the gains and the wrenches as the law reads."""
+    order, given = reference_order(robot), dict(wrenches or {})
+    known = [ca.densify(ca.vertcat(*(x[k] for x in given.values()))) for k in range(order - 1)] if given else []
+    return Law(robot, list(tracking["reference"][: order + 1]), tuple(given), known, *tracking["gains"][: len(GAINS)])

@@ -35,7 +35,8 @@ LOOP_FROM = 2000
 
 
 class Eliminated(NamedTuple):
-    """Torque passed to each link, [φ, φ', φ''] of each joint, and what turning the rotors with their carriers takes."""
+    """Torque passed to each link, [φ, φ', φ'', ...] of each joint as far as others need it, and what turning the rotors
+    with their carriers takes."""
 
     tau_e: Expression
     deflections: list[Jet]
@@ -89,4 +90,4 @@ def eliminated(robot: Robot, q: Stack, wrenches: Wrenches = None, base: Base = N
     at_motors = zeros(robot.n)
     for rotor in rotors(robot):
         at_motors[rotor.coordinate] = carrier_torque_jet(rotor, motions, 0)[0]
-    return Eliminated(ca.vertcat(*tau_e), [jet[:3] for jet in deflections], at_motors)
+    return Eliminated(ca.vertcat(*tau_e), deflections, at_motors)

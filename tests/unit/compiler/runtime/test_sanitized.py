@@ -29,6 +29,14 @@ CALLS = """
             kernel(*bad)
         except fj.FlexjointError:
             pass
+    wrench = {"link2": [np.ones(6)]}
+    for w in (wrench, wrench, {"link2": np.ones((1, 6))}, {"link2": np.ones((1, 70, 6))}, {"link2": (np.ones(6),)}):
+        fj.inverse_dynamics(robot, *one, wrenches=w)
+    for w in ({"link2": [np.ones(5)]}, {"link2": [1.0]}, {"link2": []}, [np.ones(6)]):
+        try:
+            fj.inverse_dynamics(robot, *one, wrenches=w)
+        except fj.FlexjointError:
+            pass
     print("done", flush=True)
     if {beyond}:  # an argument that claims more memory than it has
         short = np.lib.stride_tricks.as_strided(np.ones(1), (2,), (8,))
