@@ -85,6 +85,8 @@ SIGNALS = {
     "position": Signal((3,), "m"),
     "jacobian": Signal((6, "n"), "m | 1, 1 | 0"),
     "energy": Signal((), "J"),
+    "lyapunov": Signal((), "J"),
+    "lyapunov_rate": Signal((), "W"),
     "linear": Signal((3,), "kg m/s"),
     "angular": Signal((3,), "kg m²/s"),
     "joint_wrenches": Signal(("links", 6), "N, Nm"),
