@@ -61,7 +61,9 @@ SIGNALS = {
     "tau_e": Signal(("n",), "Nm | N"),
     "tau_e_v": Signal(("n",), "Nm/s | N/s"),
     "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
+    "tau_e_low": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
     "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
+    "deflection_top": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "held": Signal(("n",), "Nm | N"),  # torques that a controller integrates
     "held_v": Signal(("n",), "Nm/s | N/s"),
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
