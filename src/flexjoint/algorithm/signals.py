@@ -61,7 +61,9 @@ SIGNALS = {
     "tau_e": Signal(("n",), "Nm | N"),
     "tau_e_v": Signal(("n",), "Nm/s | N/s"),
     "tau_e_a": Signal(("n",), "Nm/s² | N/s²"),
+    "tau_e_low": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
     "tau_e_top": Signal(("n",), "Nm/sᵏ | N/sᵏ"),
+    "deflection_top": Signal(("n",), "rad/sᵏ | m/sᵏ"),
     "held": Signal(("n",), "Nm | N"),  # torques that a controller integrates
     "held_v": Signal(("n",), "Nm/s | N/s"),
     "command": Signal(("n",), "rad/sᵏ | m/sᵏ"),
@@ -88,6 +90,8 @@ SIGNALS = {
     "position": Signal((3,), "m"),
     "jacobian": Signal((6, "n"), "m | 1, 1 | 0"),
     "energy": Signal((), "J"),
+    "lyapunov": Signal((), "J"),
+    "lyapunov_rate": Signal((), "W"),
     "linear": Signal((3,), "kg m/s"),
     "angular": Signal((3,), "kg m²/s"),
     "joint_wrenches": Signal(("links", 6), "N, Nm"),
