@@ -86,8 +86,8 @@ class FilteredMotion(NamedTuple):
     """A MotorMotion in the complete model of rotors with the state of its damped springs, (..., n) each, 0 elsewhere.
 
     Attributes:
-        deflection_top: φ⁽ᵐ⁻¹⁾, where m is the highest derivative of θ that the motor or another joint needs.
-        tau_e_low, tau_e_top: τ_e⁽ᵐ⁻²⁾ and τ_e⁽ᵐ⁻¹⁾.
+        deflection_top: φ⁽ᵐ⁾, where m is the highest derivative of θ that other joints need, at least 1.
+        tau_e_low, tau_e_top: τ_e⁽ᵐ⁻¹⁾ and τ_e⁽ᵐ⁾.
     """
 
     theta: Expression | FloatArray
@@ -306,7 +306,7 @@ def filtered_motion(
     wrenches: Wrenches,
     base: Base,
 ) -> FilteredMotion:
-    """Motion of the motors in the complete model, h seconds after the state (φ⁽ᵐ⁻¹⁾, τ_e⁽ᵐ⁻²⁾, τ_e⁽ᵐ⁻¹⁾)."""
+    """Motion of the motors in the complete model, h seconds after the state (φ⁽ᵐ⁾, τ_e⁽ᵐ⁻¹⁾, τ_e⁽ᵐ⁾)."""
 
     def deflected(i: int, torque: Jet) -> Jet:
         if robot.damped[i]:
