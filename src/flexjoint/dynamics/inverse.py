@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import algorithm
+from ..compiler.ir.labels import labelled_rows
 from ..drives import Motor
 from ..robot import Robot
 from ..spatial import ca, sx
@@ -279,6 +280,8 @@ def undamped_motion(
 def gathered(sides: Sequence[MotorSide], tau_e: Expression) -> MotorMotion:
     """All motors together, and the torque on the links."""
     side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
+    marks = {"theta": side[:3], "deflection": side[3:5], "spring_torque": [side.spring_torque]}
+    labelled_rows("motor #", "deflection of its spring, motion and torque", marks, joints=False)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 
@@ -286,6 +289,8 @@ def assembled(motors: Sequence[Motor], q: Stack, tau_e: Expression, deflections:
     """One motor per joint: from the motion of the links, the torque on them and [φ, φ', φ''] of each joint."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
     side = motor_side(motors, q, tau_e, phi)
+    marks = {"theta": side[:3], "deflection": phi, "tau_e": [tau_e]}
+    labelled_rows("drive", "deflection of its spring, motion and torque of its motor", marks)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 
