@@ -24,7 +24,7 @@ from ..ir.reference import apply
 from ..passes.finite_check import with_finite_check
 from ..runtime.kernel import Kernel
 from .example import example
-from .reading import by_sections, sections_of, value_names, with_decimals, with_titles
+from .reading import by_sections, harmless, sections_of, value_names, with_decimals, with_titles
 from .target import Target
 
 TAKEN = (
@@ -225,13 +225,13 @@ def signature(kernel: Kernel, name: str, target: Target) -> str:
 
 def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
     guard = f"{name.upper()}_H"
-    lines = [f" * {line}".rstrip() for line in about.splitlines()]
+    lines = about.splitlines()
     for k, (array, c_name, _) in enumerate(parameters(kernel, target)):
         side = "in " if k < len(kernel.inputs) else "out"
         order = ", ".join(array.labels) if array.labels else "row by row"
         shape = " x ".join(map(str, array.shape)) or "1"
-        lines.append(f" *   {side} {c_name}: {shape}, {array.unit}; {order}")
-    body = "\n".join(lines).replace("*/", "* /")  # names are the user's
+        lines.append(f"  {side} {c_name}: {shape}, {array.unit}; {order}")
+    body = "\n".join(f" * {harmless(line)}".rstrip() for line in lines)
     return (
         f"#ifndef {guard}\n#define {guard}\n\n/*\n{body}\n *\n"
         " * Returns 0, or 1 if a result is not finite. Arrays must not overlap.\n"

@@ -61,9 +61,14 @@ def title(section: Section, joints: Sequence[str]) -> str:
 
 
 def comment(text: str) -> str:
-    """A C comment; names in it are the user's."""
-    plain = "".join(x if x.isprintable() else "?" for x in text)
-    return f"/* {plain.replace('*/', '* /').replace('/*', '/ *')} */"
+    """A C comment of one line."""
+    return f"/* {harmless(text)} */"
+
+
+def harmless(text: str) -> str:
+    """A line of a comment without what ends or begins one, or continues a line: names in it are the user's."""
+    plain = "".join(x if x.isprintable() and x != "\\" else "?" for x in text)
+    return plain.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
 
 
 def value_names(program: Program, outputs: Sequence[str], inputs: Sequence[str], taken: set[str]) -> dict[int, str]:
