@@ -11,7 +11,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 table { border-collapse: collapse; width: 100%; font-size: 0.9rem }
 th, td { text-align: left; vertical-align: top; padding: 0.35rem 0.6rem; border-bottom: 1px solid #ddd }
 th { border-bottom: 2px solid #888 }
-figure { margin: 2.5rem 0 } img { max-width: 100% } figcaption { color: #444 }
+figure { margin: 2.5rem 0 } img { width: 46rem; max-width: 100% } figcaption { color: #444 }
 """
 
 

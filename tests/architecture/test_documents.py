@@ -88,6 +88,23 @@ def test_cited_works_are_in_the_bibliography(path):
 
 # Documentation ----------------------------------------------------------------------------------------------------
 
+FOLDERS = ("src", "tests", "docs", "benchmarks", "examples")
+NAMED_FILE = re.compile(r"`(?:[\w-]+/)+[\w-]+\.(?:py|toml|c|h|json|md)`")
+OLD_NAMES = {"renamed.md", "CHANGELOG.md"}  # they name files that no longer exist
+
+
+def files_named_in(page):
+    return {name.strip("`") for name in NAMED_FILE.findall(page.read_text())}
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))], ids=lambda x: x.name)
+def test_files_that_a_page_names_exist(page):
+    """A page may leave out the first folders: `ir/trace.py` is src/flexjoint/compiler/ir/trace.py."""
+    known = [f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")]
+    missing = [x for x in files_named_in(page) if not any(path.endswith(f"/{x}") for path in known)]
+    assert page.name in OLD_NAMES or missing == []
+
+
 
 @pytest.mark.parametrize(
     ("name", "shown"),

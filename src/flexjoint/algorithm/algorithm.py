@@ -117,8 +117,7 @@ class Algorithm(AlgorithmBase):
         """Have calls with the same keywords done without Python, if options are plain numbers and texts."""
         arrays = {name for name, _ in keyword_arrays}
         constants = tuple((name, x) for name, x in keywords.items() if name not in arrays)
-        known = hasattr(self, "_remember_keywords")  # not in an extension that was built from older sources
-        if known and all(x is None or type(x) in (bool, int, str) for _, x in constants):
+        if all(x is None or type(x) in (bool, int, str) for _, x in constants):
             self._remember_keywords(robot, kernel, keyword_arrays, constants)
 
     def function(self, robot: Robot, *arrays: Expression, **keywords: Any) -> Any:
@@ -136,6 +135,19 @@ class Algorithm(AlgorithmBase):
     def form(self, robot: Robot, options: Iterable[tuple[str, Any]] = ()) -> Form:
         """Which arrays the algorithm takes and returns for this robot."""
         return self._only_form or self._form_of(robot, {**self._keywords, **dict(options)})  # type: ignore[misc, operator]
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """Names of the keyword-only parameters: options and keyword arrays."""
+        return tuple(self._keywords)
+
+    def inputs(self, robot: Robot, structure: Structure) -> list[Array]:
+        """The arrays of a call, keyword arrays behind the positional ones."""
+        return self._described(robot, structure)
+
+    def outputs(self, robot: Robot, structure: Structure, value: Any) -> list[Output]:
+        """What the function returned for SX, with names, shapes and units."""
+        return self._outputs(robot, self.form(robot, structure.options), value)
 
     def _on_expressions(self, robot: Robot, structure: Structure, arrays: Iterable[Expression]) -> Any:
         """The function of copies, since SX can be written into."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..algorithm.compile import compile
 from ..dynamics.inverse import inverse_dynamics
+from ..dynamics.requirements import require, undamped_springs
 from ..errors import InputError
 from ..html import table
 from ..robot import Robot
@@ -21,6 +22,10 @@ from ..robot.parameters import Parameter, select_all
 from ..types import FloatArray
 
 PERCENT = "%"
+undamped = undamped_springs(
+    "the motor torques depend on the past of the motion",
+    "error bands are those of undamped springs: give robot.without_spring_damping(), in a robot file damping = 0",
+)
 
 
 class Band(NamedTuple):
@@ -76,12 +81,7 @@ def sensitivity(
     """
     if not uncertain:
         raise InputError("sensitivity: uncertain is empty; name parameters and deviations, such as {'*.mass': '5%'}")
-    if any(robot.damped):
-        name = robot.joints[robot.damped.index(True)].name
-        raise InputError(
-            f"sensitivity: the spring of joint '{name}' is damped; error bands are those of undamped springs: give "
-            "robot.without_spring_damping(), in a robot file damping = 0"
-        )
+    require("sensitivity", robot, undamped)
     chosen = select_all(robot, tuple(uncertain))
     deviations = {x.path: deviation(x, given) for x, given in zip(chosen, uncertain.values())}
     pairs = [("tau", pattern) for pattern in deviations]

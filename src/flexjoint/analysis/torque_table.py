@@ -19,7 +19,7 @@ from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..html import table as html_table
 from ..results.columns import BLOCK, Column
-from ..robot import JointKind, Robot
+from ..robot import JointKind, Robot, numeric
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
 from ..types import FloatArray
@@ -213,15 +213,11 @@ def motor_table(
         >>> motor_table(fj.load("kuka_lwr"), fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
         <MotorTable of kuka_lwr: 201 samples in 2 s; largest motor torque 22.04 Nm at joint2>
     """
-    require_smoothness(trajectory, robot=robot)
-    warn_of_units(robot, trajectory)
-    warn_of_massless(robot)
-    warn_of_friction(robot)  # a kernel warns when it is compiled, not at later calls
-    t, damped, stiff = sample_times(trajectory.duration, period), any(robot.damped), robot.rigid()
-    loads = on_the_tool(robot, wrench)
+    t = checked_times(numeric("motor_table", robot), trajectory, period)
+    stiff, loads = robot.rigid(), on_the_tool(robot, wrench)
     blocks: list[dict[str, FloatArray]] = []
     bands: list[dict[str, FloatArray]] = []
-    for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs have a state
+    for now in in_blocks(robot, t, BLOCK):
         q = trajectory(now, order=needed_order(robot))
         motion = inverse_dynamics_along(robot, trajectory, now, **loads)
         block = {"q": q[0], "v": q[1], "theta": motion.theta, "deflection": motion.deflection, "tau": motion.tau}
@@ -235,6 +231,20 @@ def motor_table(
     warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=table.tau)
     warn_of_noise(robot, trajectory, lambda now: inverse_dynamics_along(robot, trajectory, now, **loads).tau)
     return table
+
+
+def checked_times(robot: Robot, trajectory: Trajectory, period: float) -> FloatArray:
+    """Times of the samples of a table, (m,), s; warns of input that is probably not meant."""
+    require_smoothness(trajectory, robot=robot)
+    warn_of_units(robot, trajectory)
+    warn_of_massless(robot)
+    warn_of_friction(robot)  # a kernel warns when it is compiled, not at later calls
+    return sample_times(trajectory.duration, period)
+
+
+def in_blocks(robot: Robot, t: FloatArray, most: int) -> list[FloatArray]:
+    """The times in blocks of at most so many; in one if a spring is damped, since it has a state."""
+    return [t] if any(robot.damped) else np.array_split(t, math.ceil(t.size / most))
 
 
 def on_the_tool(robot: Robot, wrench: Sequence[float] | None) -> dict[str, Any]:

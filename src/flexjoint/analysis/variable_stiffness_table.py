@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,16 +11,15 @@ import numpy as np
 from ..dynamics.along import inverse_dynamics_along
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness
 from ..dynamics.inverse import MotorMotion, motor_motion, needed_order
-from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
-from ..trajectory.limits import warn_of_limits, warn_of_units
+from ..trajectory.limits import warn_of_limits
 from ..types import FloatArray
-from .input_warnings import warn_of_massless, warn_of_noise
+from .input_warnings import warn_of_noise
 from .sensitivity import named_bands, sensitivity
-from .torque_table import PERIOD, JointTable, check_finite, joined, on_the_tool, sample_times
+from .torque_table import PERIOD, JointTable, check_finite, checked_times, in_blocks, joined, on_the_tool
 
 SHOWN = ("theta_1", "theta_2", "phi_1", "phi_2", "tau_e", "tau_1", "tau_2")
 
@@ -99,20 +97,14 @@ def stiffness_table(
         NonFiniteError: A stiffness is not feasible, with joint, time and the feasible range.
     """
     check_stiffness(robot, stiffness)
-    require_smoothness(trajectory, robot=robot)
-    warn_of_units(robot, trajectory)
-    warn_of_massless(robot)
-    warn_of_friction(robot)  # a kernel warns when it is compiled, not at later calls
-    t = sample_times(trajectory.duration, period)
+    t = checked_times(robot, trajectory, period)
     loads = on_the_tool(robot, wrench)
     blocks: list[dict[str, FloatArray]] = []
     bands: list[dict[str, FloatArray]] = []
-    damped = any(robot.damped)
-    for now in [t] if damped else np.array_split(t, math.ceil(t.size / BLOCK)):  # damped springs have a state
+    for now in in_blocks(robot, t, BLOCK):
         q, sigma = trajectory(now, order=needed_order(robot)), of_all_joints(robot, stiffness(now, order=2))
         motion = inverse_dynamics_along(robot, trajectory, now, stiffness, **loads)
-        if not damped:
-            check_feasible(robot, now, q, sigma, motion, loads)
+        check_feasible(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
         block = {"q": q[0], "v": q[1], "sigma": sigma[0], "sigma_lower": lower, "sigma_upper": upper}
         blocks.append(block | series_of(robot, motion))

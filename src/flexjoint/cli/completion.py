@@ -46,6 +46,13 @@ def integrators(incomplete: str) -> list[str]:
     return [x for x in INTEGRATORS if x.startswith(incomplete)]
 
 
+def measured_states(incomplete: str) -> list[str]:
+    """What a law may measure."""
+    from ..dynamics.linearization import STATES
+
+    return [x for x in STATES if x.startswith(incomplete)]
+
+
 def papers(incomplete: str) -> list[str]:
     """Numbers of papers."""
     from ..reproduce import PAPERS

@@ -5,7 +5,8 @@ Every controller registers itself in its own file in `control/`; this module rea
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from .app import command
 from .command_result import CommandResult
@@ -42,8 +43,8 @@ def usage(law: Registration) -> str:
     return f"{option(law)} {','.join(names[:needed])}" + "".join(f"[,{name}]" for name in names[needed:])
 
 
-def named_controller(name: str, robot: Robot, gains: str, poles: str, period: float) -> Controller:
-    """The controller that --controller, --gains and --poles describe.
+def named_controller(name: str, robot: Robot, gains: str, poles: str, period: float, measured: str = "") -> Controller:
+    """The controller that --controller, --gains, --poles and --measured describe.
 
     Args:
         name: A registered name.
@@ -51,9 +52,11 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
         gains: Text of --gains, such as "1000,60".
         poles: Text of --poles: one real pole, 1/s.
         period: Sampling period, s.
+        measured: Text of --measured, such as "theta tau_e"; by default what the law reads by default.
 
     Raises:
-        InputError: There is no such controller, or its numbers are missing, too few or too many.
+        InputError: There is no such controller, its numbers are missing, too few or too many, or it has no choice of
+            what it measures.
     """
     from ..control import REGISTRY
     from ..errors import InputError
@@ -73,7 +76,36 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     if not most - law.optional <= len(values) <= most:
         given = f"not {text!r}" if text else "which is missing"
         raise InputError(f"{name} takes {usage(law)}, {given}")
-    return REGISTRY[name].from_numbers(robot, values, period)
+    made: Any = REGISTRY[name].from_numbers(robot, values, period)
+    if not measured:
+        return made
+    if not hasattr(made, "measured"):
+        raise InputError(f"--measured belongs to feedback_linearization; {name} has one set of sensors")
+    return replace(made, measured=" ".join(measured.replace(",", " ").split()))
+
+
+def compensated_controller(
+    name: str, robot: Robot, gains: str, poles: str, period: float, measured: str, velocity: str, share: float
+) -> Controller:
+    """The controller with compensation of the robot's friction that --compensate-friction asks for.
+
+    Args:
+        velocity: "desired" or "measured".
+        share: Part of the friction that is compensated.
+        name, robot, gains, poles, period, measured: As in `named_controller`.
+
+    Raises:
+        InputError: As `named_controller`, and if the robot has no friction.
+    """
+    from ..control import REGISTRY, FrictionCompensation
+    from ..control.friction_compensation import VELOCITIES
+    from ..errors import InputError
+
+    if velocity not in VELOCITIES:
+        raise InputError(f"--compensate-friction takes {' or '.join(VELOCITIES)}, not {velocity!r}")
+    contained = name in REGISTRY and REGISTRY[name].contains_friction
+    law = named_controller(name, robot.without_friction() if contained else robot, gains, poles, period, measured)
+    return FrictionCompensation(law, velocity, share, robot)  # type: ignore[arg-type]
 
 
 @command()

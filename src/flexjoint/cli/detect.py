@@ -11,7 +11,7 @@ from .app import command
 from .command_result import CommandResult
 from .completion import logs
 from .parameters import PlotFile, RobotName, check_files, files_of
-from .standard_output import STREAM, standard_output
+from .standard_output import STREAM, send_csv
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def detect(
     from ..formats import load
     from ..plots.detections import plot_detections
     from ..plots.figures import check_plot_path
-    from ..results import check_table_path, write_csv, write_table
+    from ..results import check_table_path, write_table
 
     if sum((threshold is not None, bool(quiet), calibration is not None)) != 1:
         raise InputError(
@@ -84,8 +84,7 @@ def detect(
         residual=residual,
     )
     if output == STREAM:
-        with standard_output() as file:
-            write_csv(found, file)
+        send_csv(found)
     elif output is not None:
         write_table(found, output)
     if plot is not None:

@@ -12,17 +12,17 @@ import typer
 
 from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
-from .completion import controllers as known_controllers, integrators, trajectories
-from .controllers import named_controller
+from .completion import controllers as known_controllers, integrators, measured_states, trajectories
+from .controllers import compensated_controller, named_controller
 from .parameters import PlotFile, RobotName, check_files, key_values
 from .progress import progress_bar
-from .standard_output import STREAM, standard_output
+from .standard_output import STREAM, send_csv
 from .tables import Table
 
 if TYPE_CHECKING:
     from ..control import Controller
     from ..robot import Robot
-    from ..simulation import Simulation
+    from ..simulation import Sensors, Simulation
     from ..studies import MonteCarlo
     from ..trajectory import Trajectory
     from ..types import FloatArray
@@ -49,6 +49,36 @@ def simulate(
     ] = None,
     gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = "",
     poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = "",
+    compensate_friction: Annotated[
+        str | None,
+        typer.Option(
+            help="Compensate the robot's friction by the desired or the measured velocity: desired, measured."
+        ),
+    ] = None,
+    friction_share: Annotated[float, typer.Option(help="Part of the friction that is compensated.")] = 1.0,
+    measured: Annotated[
+        str,
+        typer.Option(
+            help="What feedback_linearization reads: 'q theta', 'q tau_e' or 'theta tau_e'.",
+            autocompletion=measured_states,
+        ),
+    ] = "",
+    sensor: Annotated[
+        list[str] | None,
+        typer.Option(help="A number of the sensors: torque_noise=0.05, torque_rates=differenced; may repeat."),
+    ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(help="Pose of a moving base, x, y, z, roll, pitch, yaw in m and rad, as --trajectory."),
+    ] = None,
+    wrench: Annotated[
+        tuple[float, float, float, float, float, float] | None,
+        typer.Option(help="Constant force, N, and moment, Nm, on the tool, base coordinates.", metavar="6 NUMBERS"),
+    ] = None,
+    payload: Annotated[float | None, typer.Option(help="Point mass at the tool, kg.")] = None,
+    known: Annotated[
+        bool, typer.Option("--known", help="The controller knows --base, --wrench and --payload.")
+    ] = False,
     period: Annotated[float, typer.Option(help="Sampling period of the controller, s.")] = 1e-3,
     duration: Annotated[float | None, typer.Option(help="Duration, s; default that of the trajectory.")] = None,
     integrator: Annotated[
@@ -71,7 +101,7 @@ def simulate(
         list[str] | None,
         typer.Option(help="Varied parameter: '*.drive.stiffness=10%', link1.mass=-20%..20%, payload=0..3."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the samples.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the samples and of the noise.")] = 0,
     limit: Annotated[float | None, typer.Option(help="Error, rad or m, above which a sample fails.")] = None,
     threads: Annotated[int | None, typer.Option(help="Threads for --samples; default all cores.")] = None,
 ) -> CommandResult:
@@ -91,9 +121,25 @@ def simulate(
     single = None if samples else output
     check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
     model = fj.load(robot)
-    law = named_controller(controller, model, gains, poles, period)
-    task = Task(model, law, loaded_reference(law, model, trajectory, stiffness), duration)
+    if known and base is wrench is payload is None:
+        raise fj.InputError("--known belongs to --base, --wrench or --payload")
+    if compensate_friction is None and friction_share != 1:
+        raise fj.InputError("--friction-share belongs to --compensate-friction")
+    moved = model if payload is None else model.with_payload(payload)
+    carried = None if base is None else fj.trajectory.load_base(base, model)
+    numbers = (controller, moved if known else model, gains, poles, period, measured)
+    law = (
+        named_controller(*numbers)
+        if compensate_friction is None
+        else compensated_controller(*numbers, compensate_friction, friction_share)
+    )
+    reference = loaded_reference(law, model, trajectory, stiffness)
+    if known:
+        law = told(law, carried is not None, wrench)
+    task = Task(moved, law, reference, duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
+    options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
+    options |= {"base": carried, "contact": None if wrench is None else constant_wrench(model, wrench)}
     if samples is None:
         writers: dict[Callable[..., Any], Path | None] = {
             fj.results.write_results: output,
@@ -102,7 +148,7 @@ def simulate(
         }
         return simulate_once(task, options, writers)
     varied = key_values("--vary", vary or [], "'*.drive.stiffness=10%'")
-    options |= {"samples": samples, "vary": varied, "seed": seed, "limit": limit, "threads": threads}
+    options |= {"samples": samples, "vary": varied, "limit": limit, "threads": threads}
     return simulate_many(task, options, output, plot)
 
 
@@ -113,6 +159,60 @@ class Task(NamedTuple):
     controller: Controller
     reference: Trajectory
     duration: float | None
+
+
+def told(law: Controller, base: bool, wrench: Sequence[float] | None) -> Controller:
+    """The controller that knows the moving base, and the wrench on its tool."""
+    from ..control import REGISTRY
+    from ..control.base import ControllerWrapper
+    from ..control.surroundings import KnowsSurroundings, KnowsWrenches
+    from ..errors import InputError
+
+    if isinstance(law, ControllerWrapper):
+        return replace(law, controller=told(law.controller, base, wrench))  # type: ignore[type-var]
+    named = law.registration.name if law.registration else type(law).__name__
+    for given, kind, option in ((base, KnowsSurroundings, "--base"), (wrench is not None, KnowsWrenches, "--wrench")):
+        if given and not isinstance(law, kind):
+            able = [name for name, x in sorted(REGISTRY.items()) if issubclass(x, kind)]
+            raise InputError(f"{named} cannot know {option}; leave out --known, or take one of {', '.join(able)}")
+    known: dict[str, Any] = {} if wrench is None else {"wrenches": {law.robot.tool: wrench}}
+    return replace(law, **known, **({"base": True} if base else {}))  # type: ignore[type-var]
+
+
+def constant_wrench(robot: Robot, wrench: Sequence[float]) -> Callable[..., Any]:
+    """The contact of a wrench on the tool that stays."""
+    from ..spatial import sx
+
+    return lambda t, state: {robot.tool: sx(list(wrench))}
+
+
+def chosen_sensors(texts: list[str]) -> Sensors | None:
+    """The sensors that --sensor describes; None without it."""
+    from dataclasses import fields
+
+    from ..errors import InputError
+    from ..formats.toml import suggestion
+    from ..simulation import Sensors
+
+    if not texts:
+        return None
+    given = key_values("--sensor", texts, "torque_noise=0.05")
+    defaults: dict[str, Any] = {x.name: x.default for x in fields(Sensors)}
+    values: dict[str, Any] = {}
+    for name, text in given.items():
+        if name not in defaults:
+            raise InputError(f"--sensor: there is no '{name}'; {suggestion(name, defaults)}")
+        try:
+            values[name] = text if isinstance(defaults[name], str) else sensor_numbers(text, type(defaults[name]))
+        except ValueError:
+            raise InputError(f"--sensor: {name} is {text!r}; give a number, or one per joint, as 0.05,0.02") from None
+    return Sensors(**values)
+
+
+def sensor_numbers(text: str, kind: type) -> Any:
+    """A number, or several with commas between them, of this kind; raises ValueError otherwise."""
+    numbers = [kind(x) for x in text.split(",")]
+    return numbers[0] if len(numbers) == 1 else tuple(numbers)
 
 
 def loaded_reference(law: Controller, robot: Robot, trajectory: str, stiffness: str | None) -> Trajectory:
@@ -131,7 +231,6 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     """Result of one run, written to the given files."""
     import flexjoint as fj
 
-    from ..results import write_csv
     from ..results.simulation_table import SimulationTable
 
     wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
@@ -142,8 +241,7 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
             progress.add_task(f"writing {path}", total=None)
             write(run, path)
     if STREAM in writers.values():
-        with standard_output() as file:
-            write_csv(SimulationTable(run), file)
+        send_csv(SimulationTable(run))
     about = f"{run.robot.name}: {int(run.periods)} periods of {run.period:g} s"
     code = DIVERGED if run.diverged else 0
     return CommandResult([about, run_table(run)], run_data(run), [*wanted.values()], code)
@@ -153,7 +251,6 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
     """Result of a Monte-Carlo study; after Ctrl-C of the finished samples."""
     import flexjoint as fj
 
-    from ..results import write_csv
     from ..studies import SampleTable
 
     folder = None if output == STREAM else output
@@ -162,8 +259,7 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
         study = fj.studies.monte_carlo(*task, **options, folder=folder, progress=advance)
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
-        with standard_output() as file:
-            write_csv(SampleTable(study), file)
+        send_csv(SampleTable(study))
     result = CommandResult(study_text(study), study_data(study), written)
     if study.complete:
         return result

@@ -51,6 +51,14 @@ def standard_output() -> Iterator[IO[bytes]]:
         yield Terminal() if sys.stdout.isatty() else typer.get_binary_stream("stdout")  # type: ignore[misc]
 
 
+def send_csv(table: Any) -> None:
+    """Send a table as CSV to standard output."""
+    from ..results import write_csv
+
+    with standard_output() as file:
+        write_csv(table, file)
+
+
 def send_folder(write: Callable[[Path], Sequence[Path]]) -> None:
     """Send the files that a function writes to a folder as a tar archive to standard output, without dates."""
     import tarfile

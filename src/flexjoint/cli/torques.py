@@ -12,7 +12,7 @@ from .app import command
 from .command_result import CommandResult
 from .parameters import PlotFile, RobotName, TrajectoryName, check_files, files_of, key_values
 from .progress import progress_bar
-from .standard_output import STREAM, standard_output
+from .standard_output import STREAM, send_csv
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def torques(
     from ..analysis.torque_table import sample_times
     from ..formats import load
     from ..plots import check_plot_path, plot_motors
-    from ..results import check_table_path, write_csv, write_table
+    from ..results import check_table_path, write_table
     from ..trajectory import load_trajectory
 
     check_files((output, check_table_path), (plot, check_plot_path))
@@ -68,8 +68,7 @@ def torques(
             progress.add_task(f"drawing {plot}", total=None)
             plot_motors(table, plot)
     if output == STREAM:
-        with standard_output() as file:
-            write_csv(table, file)
+        send_csv(table)
     summary = f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s"
     return CommandResult([summary, peak_table(table)], peaks(table), files_of(output, plot))
 

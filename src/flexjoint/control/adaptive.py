@@ -73,6 +73,7 @@ class AdaptiveControl(Controller):
     gains: FloatArray = field(init=False)  # one row: Λ, K_D, Γ
     kernel: Kernel = field(init=False, compare=False)
     memory: ClassVar[int] = 1
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "adaptive_control", "tracking that learns the inertia", RIGID_MODEL, (BANDWIDTH, DAMPING, ADAPTATION)
     )

@@ -57,6 +57,7 @@ class AdaptiveMixedControl(KnowsWrenches):
     adaptation: ArrayLike
     period: float
     memory: ClassVar[int] = 1
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "adaptive_mixed_control",
         "tracking by inverse dynamics that learns the inertia",

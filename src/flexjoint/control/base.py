@@ -26,6 +26,7 @@ from ..compiler.ir.trace import check_count, declared, declared_all
 from ..compiler.runtime.kernel import Kernel
 from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
+from ..observers.base import Measurement
 from ..reprs import short_repr
 from ..robot import Robot, a_robot
 from ..spatial import ca
@@ -63,6 +64,7 @@ class JointState(NamedTuple):
 
 
 UNITS = dict(zip(JointState._fields, ("rad | m", "rad/s | m/s") * 2))  # revolute | prismatic
+TORQUE_UNITS = {"tau_e": "Nm | N", "tau_e_v": "Nm/s | N/s"}  # the fields that a Measurement adds
 
 
 class Gain(NamedTuple):
@@ -115,13 +117,18 @@ class Controller(ABC):
         robot: The model inside the law.  It may differ from the robot that the law controls.
         gains: Array (number of gains, n).
         memory: How many arrays the state of the law has; 0 by default.
+        torque_sensors: Whether the law reads joint torque sensors; False by default.  Then its measurement is a
+            `Measurement`, with the torques on the links and their rates, and not a `JointState`.
         registration: How the command line offers the law; None by default.
+        contains_friction: Whether the torque of the law contains the friction of its robot; False by default.
     """
 
     robot: Robot
     gains: FloatArray
     memory: ClassVar[int] = 0
+    torque_sensors: ClassVar[bool] = False
     registration: ClassVar[Registration | None] = None
+    contains_friction: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -169,25 +176,43 @@ class Controller(ABC):
         """How many derivatives of the reference the law reads."""
 
     @abstractmethod
-    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: Any) -> LawResult:
         """The law, in SX.
 
         Args:
             gains: One column (n, 1) per row of `self.gains`.
             state: One column per array of the state, of `memory_sizes`.
             reference: [q_d, q_d', ...], `order` + 1 columns of `width` entries.
-            measurement: Columns (n, 1) of the links and (m, 1) of the motors.
+            measurement: JointState of columns (n, 1) of the links and (m, 1) of the motors; a Measurement if
+                `torque_sensors`.
 
         Returns:
             The next state, and the torque of the m motors, Nm or N.
         """
 
+    @property
+    def commands_damping(self) -> bool:
+        """Whether the law also commands dampers."""
+        return type(self).damper_command is not Controller.damper_command
+
+    def damper_command(self, measurement: Any) -> Expression:
+        """What the law asks of dampers that can be commanded, in SX; `DampingRatio` is such a law.
+
+        Args:
+            measurement: As of `law`.
+
+        Returns:
+            A column (n, 1), Nm s/rad or N s/m, which dampers give between 0 and the `greatest_damping` of their drives.
+        """
+        raise NotImplementedError
+
     def checked_law(
-        self, gains: Stack, state: Stack, reference: Stack, measurement: JointState
+        self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement
     ) -> tuple[list[Expression], Expression]:
         """`law` on copies of its arguments, which it may write into, with the sizes of its results checked."""
         owner, states = f"{type(self).__name__}.law", memory_arrays("state", self)
-        found = self.law(*mapped((list(gains), list(state), list(reference), measurement), ca.SX))
+        seen = measurement if self.torque_sensors else joint_state(measurement)
+        found = self.law(*mapped((list(gains), list(state), list(reference), seen), ca.SX))
         check_count(owner, "its result", ("state", "torque"), found)
         after, tau = found
         return declared_all(owner, "its state", states, after), declared(owner, torque_array(self.robot), tau)
@@ -203,24 +228,36 @@ class Controller(ABC):
         """
         return ()
 
-    def __call__(
-        self, state: Sequence[Any], reference: Sequence[Any], measurement: JointState
-    ) -> tuple[Any, FloatArray]:
+    def __call__(self, state: Sequence[Any], reference: Sequence[Any], measurement: Any) -> tuple[Any, FloatArray]:
         """Evaluates the law for one sample, or for a batch of them.
 
         Args:
             state: The state returned by the call before, or by `start`.
             reference: [q_d, q_d', ...], at least `order` + 1 arrays (..., n), as a trajectory returns them.
-            measurement: Measured positions and velocities.
+            measurement: Measured positions and velocities, a JointState; a Measurement if the law reads torque sensors.
+                Fields of a Measurement that the law does not read may be None.
 
         Returns:
             The next state, and the torque (..., m) of the motors, Nm or N.
 
         Raises:
-            InputError: The reference has too few derivatives.
+            InputError: The reference has too few derivatives, or torques are missing.
         """
-        *after, tau = self._kernel(self.gains, *state, np.stack(self.stack(reference), -2), *measurement)
+        seen = self.measured_fields(measurement)
+        *after, tau = self._kernel(self.gains, *state, np.stack(self.stack(reference), -2), *seen)
         return (type(state)(*after) if hasattr(state, "_fields") else tuple(after)), tau
+
+    def measured_fields(self, measurement: Any) -> Sequence[Any]:
+        """The arrays of a measurement that the law takes, NaN for those that are None."""
+        if not self.torque_sensors:
+            return joint_state(measurement)
+        if not isinstance(measurement, Measurement):
+            raise InputError(
+                f"{type(self).__name__}: the law reads torque sensors; give "
+                "fj.observers.Measurement(q, v, theta, theta_v, tau_e, tau_e_v)"
+            )
+        arrays = measurement_arrays(self.robot, torques=True)
+        return [np.full(array.shape, np.nan) if x is None else x for array, x in zip(arrays, measurement)]
 
     def stack(self, reference: Sequence[Any]) -> Sequence[Any]:
         """The part of a reference that the law reads: its first `order` + 1 arrays."""
@@ -249,12 +286,13 @@ class Controller(ABC):
             Array("gains", self.gains.shape),
             *states,
             Array("reference", (self.order + 1, self.width)),
-            *state_arrays(self.robot),
+            *measurement_arrays(self.robot, self.torque_sensors),
         ]
+        kind: Any = Measurement if self.torque_sensors else JointState
 
         def law(gains: Expression, *arrays: Expression) -> list[tuple[Array, Expression]]:
             state, reference, measured = arrays[:memory], arrays[memory], arrays[memory + 1 :]
-            after, tau = self.checked_law(rows(gains), state, rows(reference), JointState(*measured))
+            after, tau = self.checked_law(rows(gains), state, rows(reference), kind(*measured))
             return [*zip(states, after), (torque_array(self.robot), tau)]
 
         return kernel_of(f"{type(self).__name__} of {self.robot.name}", inputs, law)
@@ -287,6 +325,17 @@ class ControllerWrapper(Controller):
     def memory(self) -> int:  # type: ignore[override]
         return len(self.memory_sizes)
 
+    @property
+    def torque_sensors(self) -> bool:  # type: ignore[override]
+        return self.controller.torque_sensors
+
+    @property
+    def commands_damping(self) -> bool:
+        return self.controller.commands_damping
+
+    def damper_command(self, measurement: Any) -> Expression:
+        return self.controller.damper_command(measurement)
+
     def check_period(self, period: float) -> None:
         """Raises an InputError unless the inner controller, if it is sampled, has the same period."""
         own = getattr(self.controller, "period", period)
@@ -300,6 +349,18 @@ def state_arrays(robot: Robot) -> list[Array]:
     links, motors = tuple(joint.name for joint in robot.joints), robot.motor_names
     labels = dict(zip(JointState._fields, (links, links, motors, motors)))
     return [Array(name, (len(labels[name]),), unit, labels[name]) for name, unit in UNITS.items()]
+
+
+def measurement_arrays(robot: Robot, torques: bool) -> list[Array]:
+    """What a law measures as arrays of a kernel: the fields of a JointState, or with `torques` of a Measurement."""
+    labels = tuple(joint.name for joint in robot.joints)
+    added = [Array(name, (robot.n,), unit, labels) for name, unit in TORQUE_UNITS.items() if torques]
+    return [*state_arrays(robot), *added]
+
+
+def joint_state(measurement: Any) -> Any:
+    """The positions and velocities of a Measurement; anything else as it is."""
+    return JointState(*measurement[:4]) if isinstance(measurement, Measurement) else measurement
 
 
 def torque_array(robot: Robot) -> Array:

@@ -48,6 +48,7 @@ class ComputedTorque(KnowsSurroundings):
 
     robot: Robot
     gains: FloatArray
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration("computed_torque", "tracking by computed torque", RIGID_MODEL)
 
     def __post_init__(self) -> None:

@@ -2,9 +2,12 @@
 
     q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾),   k = 0 ... r − 1
 
-The law, with gains and reference, is one kernel (`linearizing_control`).  If the joints have different relative
-degrees, the controller needs integrators: of the torques of rigid joints, and of the torque rates of damped springs
-next to undamped ones.  Between samples the integrated derivative is constant.
+The law, with gains and reference, is one kernel (`linearizing_control`), for each set of sensors of [EJNEA sec. II-B]:
+link and motor encoders, link encoders and torque sensors, motor encoders and torque sensors.
+
+If the joints have different relative degrees, the controller needs integrators: of the torques of rigid joints, and of
+the torque rates of damped springs next to undamped ones; in the complete model of rotors, of derivatives of the motors
+that act on other links, and of higher derivatives of q.  Between samples the integrated derivative is constant.
 """
 
 from __future__ import annotations
@@ -16,11 +19,28 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from ..algorithm.form import Call
 from ..checks import positive
-from ..dynamics.linearization import chain_length, held_torques, holds_torques, uncoupled_motors
+from ..dynamics.dynamic_extension import (
+    extension_size,
+    extension_state,
+    linearizing_output,
+    mean_rate,
+    rotors_behind_springs,
+)
+from ..dynamics.linearization import (
+    STATES,
+    chain_length,
+    held_torques,
+    holds_torques,
+    known_state,
+    measured_positions,
+    one_deflection,
+)
 from ..dynamics.links import torque_derivatives
 from ..dynamics.loads import Base, Wrenches
 from ..dynamics.requirements import require
+from ..observers.base import Measurement
 from ..robot import Robot
 from ..spatial import sx
 from ..types import Expression, FloatArray, Signal, Stack
@@ -42,22 +62,40 @@ class ControllerState(NamedTuple):
     tau_e_v: Signal
 
 
+class ExtensionState(NamedTuple):
+    """State of `FeedbackLinearization` in the complete model of rotors.
+
+    Args:
+        extension: (..., `extension_size(robot)`), see `dynamics.extension_state`.
+    """
+
+    extension: Signal
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FeedbackLinearization(KnowsSurroundings):
     """Feedback linearization with the springs compensated exactly, to track a trajectory.
+
+    In the complete model of rotors the trajectory must have r = `chain_length(robot)` derivatives, and the controller
+    has `extension_size(robot)` states: 42 for the arm like the LBR 2, 84 for seven axes in general position.
 
     Args:
         robot: The model, rigid and elastic joints in any mix, with one motor per joint.
         gains: [K_0, ... K_(r−1)] as numbers (r,) or per joint (r, n), with r = `chain_length(robot)`:
             `gains_from_poles` of r poles.
         period: Sampling period, s; it must be below `sampling_period_limit`.
+        measured: The sensors that the law reads, with their rates:
+            "q theta" (default): encoders on both sides of the springs
+            "q tau_e": link encoders and joint torque sensors
+            "theta tau_e": motor encoders and joint torque sensors, as on iiwa and Franka
         wrenches: For names of links a known wrench (f, n) on them at the origins of their frames, in base coordinates,
             N and Nm: six numbers that stay, or None for six more columns of the reference; none by default.
         base: Whether the reference has six more columns, the pose of a moving base, which `simulate(..., base=)` adds;
             False by default.
 
     Raises:
-        InputError: A joint has two motors, rotors couple to other links, or the gains are not stable.
+        InputError: A joint has two motors, rotors of the complete model keep q from being a linearizing output, the
+            gains are not stable, or the torque of a damped spring is measured, which does not tell its deflection.
 
     Example:
         >>> import numpy as np
@@ -76,14 +114,19 @@ class FeedbackLinearization(KnowsSurroundings):
     robot: Robot
     gains: FloatArray
     period: float
+    measured: str = "q theta"
     memory: ClassVar[int] = 2
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "feedback_linearization", "tracking, the springs compensated exactly"
     )
 
     def __post_init__(self) -> None:
         robot = require_one_motor_per_joint(self)
-        require("FeedbackLinearization", robot, uncoupled_motors)
+        known = {"base": None} if self.base else {}
+        call = Call(robot, keyword_arrays=known, options={"measured": self.measured})
+        checks = known_state, one_deflection, linearizing_output, measured_positions
+        require("FeedbackLinearization", call, *checks)
         positive("FeedbackLinearization", "period", self.period)
         object.__setattr__(self, "gains", check_gains(self.gains, chain_length(robot), robot.n))
         self.check_surroundings()
@@ -97,18 +140,40 @@ class FeedbackLinearization(KnowsSurroundings):
     def order(self) -> int:
         return chain_length(self.robot)
 
-    def start(self, reference: Sequence[Any]) -> ControllerState:
-        """The state on a reference [q_d, q_d', ...]: the torques that this motion takes."""
+    @property
+    def torque_sensors(self) -> bool:  # type: ignore[override]
+        return "tau_e" in STATES[self.measured]
+
+    @cached_property
+    def memory_sizes(self) -> tuple[int, ...]:
+        if not rotors_behind_springs(self.robot):
+            return super().memory_sizes
+        size = extension_size(self.robot)
+        return (size,) if size else ()
+
+    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
+        """The state on a reference [q_d, q_d', ...]: the torques that this motion takes, or the extension on it."""
         known = self.surroundings(self.stack(reference))
+        if rotors_behind_springs(self.robot):
+            if not self.memory_sizes:
+                return ()
+            return ExtensionState(extension_state(self.robot, *known.motion, wrenches=known.wrenches))
         if not holds_torques(self.robot):  # nothing is integrated, so no torque is computed
             return ControllerState(*np.zeros((2, *np.shape(known.motion[0]))))
         return ControllerState(*held_on(self.robot, known.motion, **known.loads))
 
-    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement) -> LawResult:
         known = self.surroundings(reference)
-        tracking = {"reference": known.motion, "gains": gains}
-        tau, top = linearizing_control.function(self.robot, *measurement, *state, tracking=tracking, **known.loads)
-        return ControllerState(*held_ahead(self.robot, self.period, state, top)), tau
+        sensed = [getattr(measurement, name) for name in STATES[self.measured]]
+        options = {"tracking": {"reference": known.motion, "gains": gains}, "measured": self.measured, **known.loads}
+        found = linearizing_control.function(self.robot, *sensed, *state, **options)
+        if not self.memory_sizes:
+            return (), found
+        if rotors_behind_springs(self.robot):
+            (extension,) = state
+            mean = mean_rate(self.robot, extension, found.extension_rate, self.period)
+            return ExtensionState(extension + self.period * mean), found.tau
+        return ControllerState(*held_ahead(self.robot, self.period, state, found.tau_e_top)), found.tau
 
 
 # Torques that controllers hold ----------------------------------------------------------------------------------------

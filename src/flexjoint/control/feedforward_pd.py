@@ -46,6 +46,7 @@ class FeedforwardPD(KnowsSurroundings):
 
     robot: Robot
     gains: FloatArray
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "feedforward_pd", "tracking: torque of the reference, PD of the motors", gains=PD_GAINS
     )

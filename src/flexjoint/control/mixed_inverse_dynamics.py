@@ -52,6 +52,7 @@ class MixedInverseDynamics(KnowsWrenches):
 
     robot: Robot
     gains: FloatArray
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "mixed_inverse_dynamics", "tracking by inverse dynamics", gains=MIXED_GAINS
     )

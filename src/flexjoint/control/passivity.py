@@ -67,6 +67,7 @@ class PassivityControl(Controller):
     variant: str = "christoffel"
     gains: FloatArray = field(init=False)  # [Λ, K_P, K_D]
     kernel: Kernel = field(init=False, compare=False)
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "passivity_control",
         "passivity-based tracking",

@@ -25,7 +25,7 @@ from ..reprs import short_repr
 from ..robot import Robot
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray, Stack
-from .base import Controller, ControllerWrapper, JointState, LawResult, torque_array
+from .base import Controller, ControllerWrapper, JointState, LawResult, joint_state, torque_array
 
 
 class Reaction(ABC):
@@ -115,13 +115,13 @@ class Guarded(ControllerWrapper):
 
     Args:
         controller: The controller before an alarm.
-        detector: A detector whose residual needs no torque sensors (`sensors=False`).
+        detector: A detector; one that reads torque sensors makes this a law that reads them (`torque_sensors`).
         reaction: The law after an alarm.
         latched: Whether the reaction lasts, as by default; otherwise it ends with the alarm.
         patience: Time, s, without a new residual that counts as an alarm; 0.1 by default.
 
     Raises:
-        InputError: The detector needs torque sensors or has no residual of the links, or sizes or periods differ.
+        InputError: The detector has no residual of the links, or sizes or periods differ.
 
     Example:
         >>> import flexjoint as fj
@@ -141,8 +141,6 @@ class Guarded(ControllerWrapper):
 
     def __post_init__(self) -> None:
         positive("Guarded", "patience", self.patience)
-        if "tau_e" in self.detector.reads:
-            raise InputError("Guarded: the detector needs torque sensors, a controller has none; use sensors=False")
         if isinstance(self.reaction, Reflex) and not {"residual", "link"} & set(self.detector.channels):
             has = ", ".join(self.detector.channels)
             raise InputError(
@@ -166,6 +164,10 @@ class Guarded(ControllerWrapper):
         return self.detector.period
 
     @property
+    def torque_sensors(self) -> bool:  # type: ignore[override]
+        return self.controller.torque_sensors or "tau_e" in self.detector.reads
+
+    @property
     def memory_sizes(self) -> tuple[int, ...]:
         """Sizes of the state: the controller's, the detector's, the last torque, and whether there was an alarm."""
         return *self.controller.memory_sizes, *self.detector.memory, self.robot.motor_count, 1
@@ -174,9 +176,10 @@ class Guarded(ControllerWrapper):
         m = self.robot.motor_count
         return *self.controller.start(reference), *self.detector.initial_state, np.zeros(m), np.zeros(1)
 
-    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement) -> LawResult:
         *inner, watched, last, tripped = state
-        (watched,), found = self.detector.checked_law([watched], Measurement(*measurement, None), last)
+        sensed = measurement if isinstance(measurement, Measurement) else Measurement(*measurement, None)
+        (watched,), found = self.detector.checked_law([watched], sensed, last)
         alarms = ca.vertcat(
             *(found[f"{name}_alarm"] for name in self.detector.thresholds), found["blind"] > self.patience
         )
@@ -184,7 +187,7 @@ class Guarded(ControllerWrapper):
         tripped = ca.fmax(tripped, alarm) if self.latched else alarm
         after, tau = self.controller.checked_law(gains, inner, reference, measurement)
         residual = found[next(iter(self.detector.channels))]
-        reaction = self.reaction.law(*mapped((measurement, residual), ca.SX))
+        reaction = self.reaction.law(*mapped((joint_state(measurement), residual), ca.SX))
         reaction = declared(f"{type(self.reaction).__name__}.law", torque_array(self.robot), reaction)
         tau = ca.if_else(tripped > 0, reaction, tau)
         return [*after, watched, tau, tripped], tau

@@ -22,14 +22,23 @@ from ..compiler.ir.program import Array, Program
 from ..compiler.ir.reference import evaluate
 from ..drives import ElasticDrive
 from ..dynamics.drivetrain.springs import relative_degree, spring_motion
+from ..dynamics.dynamic_extension import (
+    extended_motion,
+    extended_torque,
+    extension_size,
+    extension_state,
+    linearizing_output,
+    mean_rate,
+    rotors_behind_springs,
+)
 from ..dynamics.forward import accelerations
 from ..dynamics.inertia import mass_matrix
 from ..dynamics.linearization import chain_length, held_torques, link_derivatives, torques_on_links
 from ..dynamics.links import gravity_torque
 from ..dynamics.requirements import constant_stiffness, require
 from ..errors import NOT_NUMBERS, InputError
-from ..robot import Robot, a_robot
-from ..spatial import ca, sx, zeros
+from ..robot import Robot, numeric
+from ..spatial import ca, sx, total, zeros
 from ..types import Expression, FloatArray
 from .gains import check_gains
 from .laws.linearizing import linearizing_control
@@ -75,7 +84,7 @@ def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
         2541
     """
     instead = "a robot whose drives are ElasticDrive, of the stiffness in question"
-    require("joint_modes", a_robot("joint_modes", robot), constant_stiffness(instead))
+    require("joint_modes", numeric("joint_modes", robot), constant_stiffness(instead))
     q = configuration(robot, q)
     n, elastic = robot.n, np.flatnonzero(robot.compliant)
     k = stiffness_at_rest(robot, q)[elastic]
@@ -172,6 +181,7 @@ def sampling_period_limit(robot: Robot, q: ArrayLike, gains: ArrayLike) -> float
         >>> bool(5e-5 < period < 7e-5)
         True
     """
+    require("sampling_period_limit", robot, linearizing_output)
     loop = linear_loop(robot, q, gains)
 
     def stable(h: float) -> bool:
@@ -289,6 +299,8 @@ def linear_loop(robot: Robot, q: ArrayLike, gains: ArrayLike) -> Callable[[float
     With robot and controller x' = [A x + B τ(x); u(x)] in continuous time, holding τ turns A x + B τ into its mean over
     the response of the robot alone, ∫ e^(A s) ds/h, and the controller's integrators into polynomials in h.
     """
+    if rotors_behind_springs(robot):
+        return extended_loop(robot, q, gains)
     n, length = robot.n, chain_length(robot)
     gains = check_gains(gains, length, n)
     symbols = [ca.SX.sym(name, n) for name in ("q", "theta", "v", "theta_v", "tau_e", "tau_e_v")]
@@ -311,6 +323,40 @@ def linear_loop(robot: Robot, q: ArrayLike, gains: ArrayLike) -> Callable[[float
 
     def loop(h: float) -> FloatArray:
         rows = [mean_response(A, h) @ drift, (first + h / 2 * second)[held[0]], second[held[1]]]
+        return T @ np.vstack(rows) @ np.linalg.inv(T)
+
+    return loop
+
+
+def extended_loop(robot: Robot, q: ArrayLike, gains: ArrayLike) -> Callable[[float], FloatArray]:
+    """`linear_loop` for the complete model of rotors, in (q, q', ... q⁽ʳ⁻¹⁾)."""
+    n, length, size = robot.n, chain_length(robot), extension_size(robot)
+    K = [sx(row) for row in check_gains(gains, length, n)]
+    symbols = [ca.SX.sym(name, n) for name in ("q", "theta", "v", "theta_v")]
+    x, theta, v, theta_v = symbols
+    z, h = ca.SX.sym("z", size), ca.SX.sym("h")
+    motion = extended_motion(robot, x, v, theta, theta_v, z)
+    errors = [sx(configuration(robot, q)) - x, *(-y for y in motion[1:])]
+    tau, rate = extended_torque(robot, [*motion, total(k * e for k, e in zip(K, errors))], z)
+    rest = state_at_rest(robot, q)[:4]
+    held = np.zeros(0)
+    if size:
+        held = extension_state(robot, *[rest[0], *np.zeros((length, n))])
+    elastic = np.flatnonzero(robot.compliant)
+    parts = [range(n), elastic, range(n), elastic, range(size)]
+    kept = [n * k + i for k, joints in enumerate(parts) for i in joints]
+    F_tau, F_rate, T = (J[:, kept] for J in slopes([*symbols, z], [tau, rate, ca.vertcat(*motion)], [*rest, held]))
+    A, B = linear_robot(robot, q)
+    p = len(A)
+    drift = np.hstack([A, np.zeros((p, size))]) + B @ F_tau
+    entering = ca.SX.sym("rate", size)
+    integrated = ca.jacobian(mean_rate(robot, z, entering, h), ca.vertcat(z, entering)) if size else zeros(0, 0)
+    mean = ca.Function("mean", [h], [ca.densify(integrated)])
+
+    def loop(period: float) -> FloatArray:
+        rows = [mean_response(A, period) @ drift]
+        if size:
+            rows.append(np.array(mean(period)) @ np.vstack([np.eye(size, p + size, p), F_rate]))
         return T @ np.vstack(rows) @ np.linalg.inv(T)
 
     return loop

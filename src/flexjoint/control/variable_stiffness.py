@@ -96,6 +96,7 @@ class VariableStiffnessTracking(Controller):
     period: float
     effort: Any = None
     band: Any = None
+    contains_friction: ClassVar[bool] = True
     registration: ClassVar[Registration] = Registration(
         "variable_stiffness_tracking", "tracking of motion and stiffness (--stiffness)", "two motors per joint"
     )

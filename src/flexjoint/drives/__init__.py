@@ -11,6 +11,7 @@ from .elastic import ElasticDrive as ElasticDrive
 from .kinds import DRIVES as DRIVES
 from .lever import LeverDrive as LeverDrive
 from .limits import MotorLimits as MotorLimits, SpringLimits as SpringLimits
+from .maccepa import MaccepaDrive as MaccepaDrive
 from .motor import Motor as Motor, coupled as coupled
 from .rigid import RigidDrive as RigidDrive
 from .variable import VariableStiffnessDrive as VariableStiffnessDrive

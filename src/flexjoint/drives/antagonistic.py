@@ -69,6 +69,13 @@ class AntagonisticDrive(VariableStiffnessDrive):
         one, two = self.springs
         return Range(-one.reach, one.reach), Range(-two.reach, two.reach)
 
+    def energy(self, phi_1: Expression, phi_2: Expression) -> Expression:
+        return self.spring_1.energy(phi_1) + self.spring_2.energy(phi_2)
+
+    @property
+    def has_energy(self) -> bool:
+        return all(spring.has_energy for spring in self.springs)
+
     def torques(self, phi_1: Expression, phi_2: Expression) -> tuple[Expression, Expression]:
         return self.spring_1.torque(phi_1), self.spring_2.torque(phi_2)
 

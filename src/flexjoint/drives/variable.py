@@ -130,6 +130,11 @@ class VariableStiffnessDrive(ABC):
         raise NotImplementedError
 
     @property
+    def has_energy(self) -> bool:
+        """Whether the design gives its elastic energy."""
+        return type(self).energy is not VariableStiffnessDrive.energy
+
+    @property
     def closed(self) -> bool:
         """Whether the deflections have a closed form."""
         return type(self).deflections is not VariableStiffnessDrive.deflections

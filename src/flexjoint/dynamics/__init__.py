@@ -38,6 +38,11 @@ from .drivetrain.stiffness_range import (
     require_feasible_stiffness as require_feasible_stiffness,
     stiffness_range as stiffness_range,
 )
+from .dynamic_extension import (
+    ExtendedTorque as ExtendedTorque,
+    extension_size as extension_size,
+    extension_state as extension_state,
+)
 from .energy import (
     LinksAndMotors as LinksAndMotors,
     SpatialMomentum as SpatialMomentum,
@@ -45,6 +50,7 @@ from .energy import (
     gravity_energy as gravity_energy,
     kinetic_energy as kinetic_energy,
     spatial_momentum as spatial_momentum,
+    spring_energy as spring_energy,
 )
 from .factorizations import (
     coriolis_factorization as coriolis_factorization,
@@ -52,7 +58,9 @@ from .factorizations import (
 )
 from .forward import Accelerations as Accelerations, forward_dynamics as forward_dynamics
 from .inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate
+from .integrated import IntegratedMotion as IntegratedMotion, integrated_motor_motion as integrated_motor_motion
 from .inverse import (
+    FilteredMotion as FilteredMotion,
     MotorMotion as MotorMotion,
     SteppedMotion as SteppedMotion,
     inverse_dynamics as inverse_dynamics,

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import algorithm
-from ..algorithm.form import Form
+from ..algorithm.form import Call, Form
 from ..algorithm.signals import Signal
+from ..drives import ElasticDrive, VariableStiffnessDrive
 from ..robot import Robot
 from ..spatial import ca, cross, sx, total, zeros
+from ..springs import Spring
 from ..types import Expression, FloatArray
 from .drivetrain.rotors import motor_inertias
-from .drivetrain.transmission import of_joints, of_motors
+from .drivetrain.transmission import motor_coordinates, of_joints, of_motors, second_motors
 from .recursion.bodies import bodies, moving_bodies, own_frame, rigid_motor_inertia, rotors, tied_rotors
 from .recursion.energy import body_momentum, carrier_velocity, spins, subtree_momenta, turned_along
 from .recursion.kinematics import along_joints, poses, velocities
@@ -87,7 +89,7 @@ def kinetic_energy(
 
 @algorithm("energy")
 def gravity_energy(robot: Robot, q: Expression) -> Expression:
-    """Potential energy of the links in gravity; that of the springs is not included.
+    """Potential energy of the links in gravity; that of the springs is `spring_energy`.
 
     Args:
         q: Position of the links, (..., n).
@@ -104,6 +106,53 @@ def gravity_energy(robot: Robot, q: Expression) -> Expression:
     placed = zip(tree, poses(tree, q))
     moments = [body.inertia.m * pose.position + pose.rotation @ body.inertia.h for body, pose in placed]
     return -ca.dot(sx(robot.gravity), total(moments))
+
+
+def springs_with_energy(call: Call) -> str | None:
+    """Laws and designs that give their energy, as all of flexjoint do."""
+    for joint in call.robot.joints:
+        drive = joint.drive
+        law = drive.spring if isinstance(drive, ElasticDrive) else drive
+        if isinstance(law, Spring | VariableStiffnessDrive) and not law.has_energy:
+            return (
+                f"joint '{joint.name}' has {type(law).__name__}, which gives torques alone; add `energy`, the integral "
+                "of its torque from rest, to its class, and to those of its springs"
+            )
+    return None
+
+
+@algorithm("energy", requires=(springs_with_energy,))
+def spring_energy(robot: Robot, q: Expression, theta: Expression) -> Expression:
+    """Elastic energy U_e of all springs, from their deflections  [VSANEA (8)].
+
+    τ_k = ∂U_e/∂φ_k is the torque of a spring on its motor, τ_e = −∂U_e/∂q that on the link.  With `kinetic_energy(...,
+    motors=True)` and `gravity_energy` it makes up the energy of a robot, which grows by the power of the motors and
+    falls by friction and damping.
+
+    Args:
+        q: Position of the links, (..., n).
+        theta: Position of the motors, (..., motors), after the reduction; ignored at rigid joints.
+
+    Returns:
+        (...), J; zero where no spring is deflected, and without springs.
+
+    Raises:
+        InputError: A law or a drive written outside flexjoint does not give its energy.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> robot = fj.load("kuka_lwr")
+        >>> round(float(fj.dynamics.spring_energy(robot, np.zeros(7), np.full(7, 0.01))), 9)  # 7 · ½ · 1000 · 0.01²
+        0.35
+    """
+    phi, second = theta - motor_coordinates(robot, q), second_motors(robot)
+    energy: Expression = ca.SX(0)
+    for i, joint in enumerate(robot.joints):
+        if isinstance(joint.drive, VariableStiffnessDrive):
+            energy += joint.drive.energy(phi[i], phi[second[i]])
+        elif isinstance(joint.drive, ElasticDrive):
+            energy += joint.drive.spring.energy(phi[i])
+    return energy
 
 
 @algorithm(momentum_form)

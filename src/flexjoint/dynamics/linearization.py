@@ -8,7 +8,7 @@ Joints of variable stiffness also obey σ'' = stiffness_command  [VSANEA sec. II
 
 Beyond the paper: rigid joints and damped springs, which answer their motor after two and three derivatives.  Where they
 stand beside joints that answer later, their torques become states of the controller (dynamic extension): see
-`control/laws/linearizing.py`.
+`control/laws/linearizing.py`.  And the complete model of rotors, whose law has a state too: see `dynamic_extension.py`.
 """
 
 from __future__ import annotations
@@ -21,13 +21,23 @@ import numpy as np
 from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Call, Form
 from ..drives import VariableStiffnessDrive
-from ..robot import Robot
+from ..robot import Robot, a_robot
 from ..spatial import ca, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
 from .drivetrain.motor_side import motor_side
+from .drivetrain.orders import derivative_orders
 from .drivetrain.springs import deflection_acceleration, link_state, relative_degree, spring_motion, spring_torque
 from .drivetrain.transmission import motor_coordinates, motors, of_joints, second_motors
 from .drivetrain.variable_stiffness import commanded_motors, decoupling, transmission_torque
+from .dynamic_extension import (
+    COUPLED,
+    ExtendedTorque,
+    extended,
+    extension_signals,
+    extension_size,
+    linearizing_output,
+    rotors_behind_springs,
+)
 from .links import next_torque
 from .loads import Base, Wrenches, checked_base, checked_wrenches
 from .recursion.articulated_body import by_articulated_bodies
@@ -39,6 +49,7 @@ from .requirements import (
     equal_relative_degrees,
     moderate_link_friction,
     spong_rotors,
+    undamped_springs,
 )
 
 Command: TypeAlias = Callable[[Stack], Expression]  # the highest derivative of the motion, from those below it
@@ -50,6 +61,7 @@ STATES = {
 }  # what `measured` may be, and the arrays it stands for
 
 uncoupled_motors = spong_rotors("couples the links to each other's motors")
+told_by_torque = undamped_springs("its torque does not tell its deflection", "use measured='q theta'")
 
 
 class LinkMotion(NamedTuple):
@@ -151,8 +163,12 @@ def driving_torque(robot: Robot, motion: Stack, tau_e: Jet, deflections: Sequenc
 
 
 def measured_form(robot: Robot, options: Mapping[str, Any]) -> Form:
-    """The state by what is measured; beside joints of variable stiffness also the torques that the controller holds."""
+    """The state by what is measured; beside joints of variable stiffness also the torques that the controller holds, in
+    the complete model of rotors the extension."""
     state, reason = STATES.get(options["measured"], STATES["q theta"]), drives_in_words(robot)
+    if linearizing_output(Call(robot)) is None and extension_size(robot):
+        over = (*STATES["q theta"], "command", "extension")
+        return Form(over, ExtendedTorque, extension_signals(robot), COUPLED)
     if any(robot.variable_stiffness) and holds_torques(robot):
         inputs = (*STATES["q theta"], "tau_e", "tau_e_v", "command")
         return Form(inputs, LinearizingTorque, reason=held_in_words(robot))
@@ -163,6 +179,11 @@ def held_in_words(robot: Robot) -> str:
     """Which joints have springs, and which torques the controller holds, behind "for 'robot', "."""
     names = ", ".join(f"'{robot.joints[i].name}'" for i in held_torques(robot)[chain_length(robot) - 3])
     return f"{drives_in_words(robot)} beside rigid or damped ones: tau_e and tau_e_v are what the law holds of {names}"
+
+
+def one_deflection(call: Call) -> str | None:
+    """Undamped springs where torques are measured: only then a torque tells the deflection."""
+    return None if call.options.get("measured", "q theta") == "q theta" else told_by_torque(call)
 
 
 def known_state(call: Call) -> str | None:
@@ -179,6 +200,14 @@ def known_state(call: Call) -> str | None:
     return None
 
 
+def measured_positions(call: Call) -> str | None:
+    """Link and motor positions in the complete model of rotors."""
+    measured = call.options.get("measured", "q theta")
+    if measured == "q theta" or not rotors_behind_springs(call.robot):
+        return None
+    return f"measured is {measured!r}; in the complete model of '{call.robot.name}' use measured='q theta'"
+
+
 def stiffness_commanded(call: Call) -> str | None:
     """A stiffness command for joints of variable stiffness."""
     if any(call.robot.variable_stiffness) and "stiffness_command" not in call.keyword_arrays:
@@ -191,8 +220,9 @@ def stiffness_commanded(call: Call) -> str | None:
 
 
 def fitting_degrees(call: Call) -> str | None:
-    """Equal relative degrees; a robot with joints of variable stiffness may have any mix, see `measured_form`."""
-    return None if any(call.robot.variable_stiffness) else equal_relative_degrees(call)
+    """Equal relative degrees; any mix beside joints of variable stiffness and in the complete model of rotors."""
+    any_mix = any(call.robot.variable_stiffness) or rotors_behind_springs(call.robot)
+    return None if any_mix else equal_relative_degrees(call)
 
 
 def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any, **keywords: Any) -> str | None:
@@ -218,8 +248,9 @@ def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any,
     requires=(
         known_state,
         stiffness_commanded,
+        linearizing_output,
+        measured_positions,
         fitting_degrees,
-        uncoupled_motors,
         moderate_link_friction,
     ),
 )
@@ -232,12 +263,13 @@ def feedback_linearization(
     tau_e: Expression,
     tau_e_v: Expression,
     command: Expression,
+    extension: Expression,
     *,
     stiffness_command: Expression = None,
     measured: str = "q theta",
     wrenches: Wrenches = None,
     base: Base = None,
-) -> Expression | LinearizingTorque:
+) -> Expression | LinearizingTorque | ExtendedTorque:
     """Motor torque that gives the links q'''' = command, and joints of variable stiffness σ'' = stiffness_command.
 
     [EJNEA (12), (45)], [VSANEA sec. III-C].  Called with four state arrays and the command.  If all springs are damped,
@@ -248,11 +280,16 @@ def feedback_linearization(
     theta_v, tau_e, tau_e_v, command), and returns LinearizingTorque(tau, tau_e_top): torques that answer the motors too
     early are states of the controller, which integrates tau_e_top (dynamic extension).
 
+    In the complete model of rotors the command is q⁽ʳ⁾, r = `chain_length(robot)`.  If r > 4 or a joint is rigid, the
+    law is dynamic  [DeLucaLucibello]: it takes the state of the controller, `extension`, and returns its rate.
+
     Args:
         q, v, theta, theta_v: The state as `measured` says; q and tau_e (..., n), theta (..., motors).
         tau_e, tau_e_v: Torques on the links and their rates (..., n), Nm or N: measured ones, see `measured`; or those
             that the controller holds, of which it takes both of rigid joints and the rates of damped springs.
-        command: q'''' (or the jerk) wanted of the links, (..., n).
+        command: q'''' (or the jerk, or q⁽ʳ⁾) wanted of the links, (..., n).
+        extension: Only for a dynamic law of the complete model: state of the controller, (...,
+            `extension_size(robot)`); `extension_state` gives that on a motion, any other is admissible.
         stiffness_command: σ'' wanted, (..., n), Nm/(rad s²); required if a joint has variable stiffness.
         measured: What the four state arrays are:
             "q theta" (default): q, v, theta, theta_v: encoders on both sides of the springs
@@ -261,11 +298,12 @@ def feedback_linearization(
         wrenches, base: As in `torque_derivatives`, with two derivatives.
 
     Returns:
-        Motor torques (..., motors), Nm or N; LinearizingTorque(tau, tau_e_top) where the controller holds torques.
+        Motor torques (..., motors), Nm or N; LinearizingTorque(tau, tau_e_top) where the controller holds torques,
+        ExtendedTorque(tau, extension_rate) where it holds an extension: the second is to be integrated.
 
     Raises:
-        InputError: For joints with one motor each that answer it after different numbers of derivatives, and in the
-            complete model of rotors.
+        InputError: For joints with one motor each that answer it after different numbers of derivatives, and where the
+            rotors of the complete model keep q from being a linearizing output.
         NonFiniteError: Where motion and stiffness cannot be controlled separately.
 
     Example:
@@ -273,18 +311,53 @@ def feedback_linearization(
         >>> fj.feedback_linearization(fj.load("kuka_lwr"), *np.zeros((5, 7))).shape
         (7,)
     """
+    if rotors_behind_springs(robot):
+        return extended(robot, q, v, theta, theta_v, extension, lambda _: command, wrenches)
     if any(robot.variable_stiffness):
-        state = (q, v, theta, theta_v, tau_e, tau_e_v)
-        found = with_variable_stiffness(robot, *state, command, stiffness_command, wrenches, base)
+        known = (q, v, theta, theta_v, tau_e, tau_e_v)
+        found = with_variable_stiffness(robot, *known, command, stiffness_command, wrenches, base)
         return found if holds_torques(robot) else found.tau
+    arrays = {"q": q, "v": v, "theta": theta, "theta_v": theta_v, "tau_e": tau_e, "tau_e_v": tau_e_v}
+    state, held = [arrays[name] for name in STATES[measured]], [zeros(robot.n)] * 2
+    return from_measured(robot, measured, state, held, lambda _: command, wrenches, base).tau
+
+
+def from_measured(
+    robot: Robot, measured: str, state: Stack, held: Stack, command: Command, wrenches: Wrenches, base: Base
+) -> LinearizingTorque:
+    """The linearizing torque from what the sensors measure  [EJNEA sec. II-B].
+
+    Args:
+        measured: A key of `STATES`.
+        state: The four arrays that it stands for.
+        held: [τ_e, τ_e'] of joints whose torques the controller integrates.
+        command: q⁽ʳ⁾ from the derivatives below it.
+    """
     if measured == "q theta":
-        held = zeros(robot.n)
-        return from_positions(robot, q, v, theta, theta_v, held, held, lambda _: command, wrenches, base).tau
+        q, v, theta, theta_v = state
+        return from_positions(robot, q, v, theta, theta_v, held, command, wrenches, base)
+    q, v, tau_e, tau_e_v = state
     if measured == "theta tau_e":
-        q, v = link_state.function(robot, theta, theta_v, tau_e, tau_e_v)  # q = θ − φ(τ_e)  [EJNEA sec. II-B]
-    motion, tau = linearized(robot, q, v, [tau_e, tau_e_v], lambda _: command, wrenches, base)
-    phi = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
-    return driving_torque(robot, motion, tau, phi)
+        q, v = link_state.function(robot, *state)  # q = θ − φ(τ_e)  [EJNEA (7)]
+    return from_torques(robot, q, v, tau_e, tau_e_v, held, command, wrenches, base)
+
+
+def from_torques(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    tau_e: Expression,
+    tau_e_v: Expression,
+    held: Stack,
+    command: Command,
+    wrenches: Wrenches,
+    base: Base,
+) -> LinearizingTorque:
+    """The linearizing torque from torque sensors at undamped springs and the torques that the controller holds."""
+    known = [of_joints(robot, *x) for x in zip((tau_e, tau_e_v), held)][: chain_length(robot) - 2]
+    motion, tau = linearized(robot, q, v, known, command, wrenches, base)
+    deflections = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
+    return LinearizingTorque(driving_torque(robot, motion, tau, deflections), tau[-1])
 
 
 def from_positions(
@@ -293,15 +366,14 @@ def from_positions(
     v: Expression,
     theta: Expression,
     theta_v: Expression,
-    tau_e: Expression,
-    tau_e_v: Expression,
+    held: Stack,
     command: Command,
     wrenches: Wrenches,
     base: Base,
 ) -> LinearizingTorque:
     """The linearizing torque from deflections and from the torques that the controller holds."""
     phi, phi_v = theta - q, theta_v - v
-    motion, tau = linearized(robot, q, v, torques_on_links(robot, phi, phi_v, tau_e, tau_e_v), command, wrenches, base)
+    motion, tau = linearized(robot, q, v, torques_on_links(robot, phi, phi_v, *held), command, wrenches, base)
     deflections = [
         [phi[i], phi_v[i], deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in tau])]
         for i, joint in enumerate(robot.joints)
@@ -341,11 +413,15 @@ def holds_torques(robot: Robot) -> bool:
 def chain_length(robot: Robot) -> int:
     """Number of integrators that each joint becomes: 4 if a spring is undamped, 3 if all are damped, 2 without springs.
 
+    In the complete model of rotors it is the order of inverse dynamics, see `explain_orders`.
+
     Example:
         >>> import flexjoint as fj
         >>> fj.dynamics.chain_length(fj.load("kuka_lwr"))
         4
     """
+    if rotors_behind_springs(a_robot("chain_length", robot)):
+        return derivative_orders(robot).motion
     return max(relative_degree(robot), default=2)
 
 

@@ -36,6 +36,7 @@ class Measurement(NamedTuple):
         theta: Motor positions (..., m) divided by the gear ratio, rad or m, in the order of `Robot.motor_names`.
         theta_v: Motor velocities (..., m) divided by the gear ratio, rad/s or m/s.
         tau_e: Torques (..., n) on the links, Nm or N.  At a rigid joint it is the motor torque of the period before.
+        tau_e_v: Their rates (..., n), Nm/s or N/s; None by default.
     """
 
     q: Signal
@@ -43,6 +44,7 @@ class Measurement(NamedTuple):
     theta: Signal
     theta_v: Signal
     tau_e: Signal
+    tau_e_v: Signal = None
 
 
 class Observer(ABC):
@@ -116,7 +118,9 @@ class Observer(ABC):
         Returns:
             The next state, and the outputs (..., size) by name.
         """
-        found = self._kernel(*state, *measurement, np.asarray(torque, dtype=float))
+        sizes = measurement_sizes(self.robot)
+        known = [np.full(size, np.nan) if x is None else x for x, size in zip(measurement, sizes)]
+        found = self._kernel(*state, *known, np.asarray(torque, dtype=float))
         count = len(self.memory)
         return tuple(found[:count]), dict(zip(self.outputs, found[count:]))
 
@@ -142,4 +146,4 @@ class Observer(ABC):
 def measurement_sizes(robot: Robot) -> tuple[int, ...]:
     """The size of each field of a Measurement."""
     n, m = robot.n, robot.motor_count
-    return n, n, m, m, n
+    return n, n, m, m, n, n

@@ -5,8 +5,9 @@ s/(1 + s/ω),   rate⁺ = α rate + (1 − α) (x⁺ − x)/h,   α = e^(−ω h
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,8 +29,33 @@ class DerivativeState(NamedTuple):
     rate: Signal
 
 
+class Differentiator(ABC):
+    """A filter from measurements to their rates, in arrays or SX.  Subclasses are frozen dataclasses.
+
+    Attributes:
+        period: Time between two samples, s.
+        state: NamedTuple of the state, (value, rate).
+    """
+
+    period: float
+    state: ClassVar[Any]
+
+    def start(self, measurement: ArrayLike, rate: ArrayLike = 0.0) -> Any:
+        """The state at the first measurement, with an initial rate of 0 by default."""
+        x = np.asarray(measurement, dtype=float)
+        return self.state(x, np.broadcast_to(np.asarray(rate, dtype=float), x.shape))
+
+    def __call__(self, state: Any, measurement: ArrayLike) -> tuple[Any, Any]:
+        """The next state and the estimate, one period later: see `law`."""
+        return self.law(state, np.asarray(measurement, dtype=float))
+
+    @abstractmethod
+    def law(self, state: Any, x: Signal) -> tuple[Any, Any]:
+        """The next state and the estimate, for arrays or SX."""
+
+
 @dataclass(frozen=True)
-class FilteredDerivative:
+class FilteredDerivative(Differentiator):
     """The filter s/(1 + s/cutoff), sampled.
 
     It is exact for measurements that are linear between samples.  A rate that changes linearly is followed with a
@@ -53,6 +79,7 @@ class FilteredDerivative:
 
     period: float
     cutoff: float
+    state: ClassVar[Any] = DerivativeState
 
     def __post_init__(self) -> None:
         for name in ("period", "cutoff"):
@@ -63,17 +90,8 @@ class FilteredDerivative:
         """α = e^(−ω h), the share of a rate that is left after one period."""
         return exp(-self.cutoff * self.period)
 
-    def start(self, measurement: ArrayLike, rate: ArrayLike = 0.0) -> DerivativeState:
-        """The state at the first measurement, with an initial rate of 0 by default."""
-        x = np.asarray(measurement, dtype=float)
-        return DerivativeState(x, np.broadcast_to(np.asarray(rate, dtype=float), x.shape))
-
-    def __call__(self, state: DerivativeState, measurement: ArrayLike) -> tuple[DerivativeState, FloatArray]:
-        """The next state, and the rate, one period later."""
-        return self.law(state, np.asarray(measurement, dtype=float))
-
     def law(self, state: DerivativeState, x: Signal) -> tuple[DerivativeState, Signal]:
-        """The same for arrays or SX."""
+        """The next state and the rate, one period later, for arrays or SX."""
         slope = (x - state.measurement) / self.period
         rate = self.decay * state.rate + (1 - self.decay) * slope
         return DerivativeState(x, rate), rate

@@ -10,15 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from ..checks import positive
 from ..dynamics.drivetrain.friction import link_friction
 from ..dynamics.energy import gravity_energy, kinetic_energy
 from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
 from ..spatial import ca
-from ..types import Expression, FloatArray
+from ..types import Expression
 from .base import Measurement
 from .momentum import MAX_GAP
 from .residual import Balance, Residual, check_residual
@@ -64,10 +62,6 @@ class EnergyResidual(Residual):
     @property
     def channels(self) -> dict[str, int]:
         return {"power": 1}
-
-    @property
-    def gain(self) -> FloatArray:
-        return np.array([self.cutoff])
 
     @property
     def position_count(self) -> int:

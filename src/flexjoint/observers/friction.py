@@ -7,13 +7,11 @@ joint it does.
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..drives import ElasticDrive, RigidDrive, VariableStiffnessDrive
-from ..robot import Link, Robot
+from ..robot import Robot
 from ..spatial import ca
 from ..types import Expression
 from .base import Measurement
@@ -58,7 +56,7 @@ class FrictionObserver(TimedObserver):
     @cached_property
     def residual(self) -> JointTorqueResidual:
         """The residual of the robot without friction."""
-        smooth = without_friction(self.robot)
+        smooth = self.robot.without_friction()
         return JointTorqueResidual(smooth, self.cutoff, self.cutoff, self.period, self.max_gap, self.sensors)
 
     @property
@@ -86,23 +84,3 @@ class FrictionObserver(TimedObserver):
         behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
         lost = [-(found["motor"] if spring else found["link"])[k] for k, spring in enumerate(behind)]
         return after, {"friction": ca.vertcat(*lost), "status": found["status"], "blind": found["blind"]}
-
-
-def without_friction(robot: Robot) -> Robot:
-    """The robot with frictionless joints and motors."""
-    return robot.replace(links=tuple(map(_frictionless_link, robot.links)))
-
-
-def _frictionless_link(link: Link) -> Link:
-    drive = link.joint.drive
-    if isinstance(drive, RigidDrive | ElasticDrive):
-        drive = dataclasses.replace(drive, motor=_frictionless(drive.motor))
-    elif isinstance(drive, VariableStiffnessDrive):
-        one, two = map(_frictionless, drive.motors)
-        drive = dataclasses.replace(drive, motor_1=one, motor_2=two)  # type: ignore[type-var]
-    return dataclasses.replace(link, joint=dataclasses.replace(_frictionless(link.joint), drive=drive))
-
-
-def _frictionless(item: Any) -> Any:
-    """A joint or a motor without friction."""
-    return dataclasses.replace(item, viscous_friction=0.0, coulomb_friction=0.0)

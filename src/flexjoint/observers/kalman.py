@@ -7,14 +7,14 @@ is linear and time-invariant, and its covariance tells which noise reaches a con
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..checks import positive
 from ..numerics import power, product, solve
 from ..types import FloatArray, Signal
+from .differentiator import Differentiator
 
 
 class MotionEstimate(NamedTuple):
@@ -30,7 +30,7 @@ class MotionEstimate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class KalmanDifferentiator:
+class KalmanDifferentiator(Differentiator):
     """A stationary Kalman filter of position and velocity, or of torque and torque rate.
 
     Args:
@@ -58,6 +58,7 @@ class KalmanDifferentiator:
     period: float
     noise: float
     process_noise: float
+    state: ClassVar[Any] = MotionEstimate
     gain: FloatArray = field(init=False, repr=False, compare=False)
     covariance: FloatArray = field(init=False, repr=False, compare=False)
 
@@ -73,17 +74,8 @@ class KalmanDifferentiator:
         object.__setattr__(self, "gain", gain * units)
         object.__setattr__(self, "covariance", power(self.noise, 2) * after * np.multiply.outer(units, units))
 
-    def start(self, measurement: ArrayLike, rate: ArrayLike = 0.0) -> MotionEstimate:
-        """The state at the first measurement, with an initial rate of 0 by default."""
-        x = np.asarray(measurement, dtype=float)
-        return MotionEstimate(x, np.broadcast_to(np.asarray(rate, dtype=float), x.shape))
-
-    def __call__(self, state: MotionEstimate, measurement: ArrayLike) -> tuple[MotionEstimate, MotionEstimate]:
-        """The next state, and the estimate, which is the state, one period later."""
-        return self.law(state, np.asarray(measurement, dtype=float))
-
     def law(self, state: MotionEstimate, x: Signal) -> tuple[MotionEstimate, MotionEstimate]:
-        """The same for arrays or SX."""
+        """The next state and the estimate, which is the state, one period later, for arrays or SX."""
         ahead = state.value + self.period * state.rate
         innovation = x - ahead
         estimate = MotionEstimate(ahead + self.gain[0] * innovation, state.rate + self.gain[1] * innovation)

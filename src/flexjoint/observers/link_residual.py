@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
 from ..spatial import zeros
-from ..types import Expression, FloatArray
+from ..types import Expression
 from .base import Measurement
 from .momentum import MAX_GAP, link_balance
 from .residual import Balance, Residual, check_residual
@@ -57,10 +57,6 @@ class LinkResidual(Residual):
     @property
     def channels(self) -> dict[str, int]:
         return {"link": self.robot.n}
-
-    @property
-    def gain(self) -> FloatArray:
-        return self.cutoff
 
     @property
     def reads_torque(self) -> bool:

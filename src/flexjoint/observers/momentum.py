@@ -17,13 +17,14 @@ import numpy as np
 from ..drives import Motor
 from ..dynamics.coriolis import coriolis_transpose_product
 from ..dynamics.drivetrain.friction import friction, link_friction
-from ..dynamics.drivetrain.transmission import second_motors, spring_loads
+from ..dynamics.drivetrain.transmission import motors, of_joints, transmitted
 from ..dynamics.energy import generalized_momentum
 from ..dynamics.links import gravity_torque
 from ..dynamics.recursion.bodies import rotors
+from ..dynamics.requirements import first
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, sx, total, zeros
+from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray
 from .base import Measurement
 from .residual import Balance, Residual, check_residual
@@ -33,8 +34,8 @@ MAX_GAP = 0.05  # s
 
 def motors_behind_springs(robot: Robot) -> list[Motor]:
     """Motors in the order of `Robot.motor_names`; one without inertia and friction where it turns with the link."""
-    drives: list[Any] = [robot.joints[i].drive if robot.compliant[i] else None for i in robot.motor_joints]
-    return [drive.motors[k >= robot.n] if drive else Motor(0.0) for k, drive in enumerate(drives)]
+    pairs = zip(robot.motor_joints, motors(robot))
+    return [motor if robot.compliant[i] else Motor(0.0) for i, motor in pairs]
 
 
 def link_balance(robot: Robot, q: Expression, v: Expression) -> Balance:
@@ -97,20 +98,15 @@ class MomentumResidual(Residual):
 
     def __post_init__(self) -> None:
         check_residual(self, "cutoff")
-        for joint, elastic in zip(self.robot.joints, self.robot.compliant):
-            if elastic:
-                raise InputError(
-                    f"MomentumResidual: joint '{joint.name}' is elastic, so that its motor does not act on the link; "
-                    "use JointTorqueResidual, or MotorEncoderResidual without torque sensors"
-                )
+        if joint := first(self.robot, self.robot.compliant):
+            raise InputError(
+                f"MomentumResidual: joint '{joint.name}' is elastic, so that its motor does not act on the link; use "
+                "JointTorqueResidual, or MotorEncoderResidual without torque sensors"
+            )
 
     @property
     def channels(self) -> dict[str, int]:
         return {"residual": self.robot.n}
-
-    @property
-    def gain(self) -> FloatArray:
-        return self.cutoff
 
     def balance(self, measurement: Measurement) -> Balance:
         return link_balance(self.robot, measurement.q, measurement.v)
@@ -179,26 +175,20 @@ class JointTorqueResidual(Residual):
 
     def balance(self, measurement: Measurement) -> Balance:
         known = link_and_motor_balance(self.robot, measurement.q, measurement.v, measurement.theta_v)
-        on_links, from_motors = self._spring_torques(measurement)
-        return known._replace(rate=known.rate + ca.vertcat(*on_links, *(-x for x in from_motors)))
+        on_links, on_motors = self._spring_torques(measurement)
+        return known._replace(rate=known.rate + ca.vertcat(on_links, *(-x for x in on_motors)))
 
-    def _spring_torques(self, measurement: Measurement) -> tuple[list[Expression], list[Expression]]:
-        """Spring torques on each link, and those that each motor carries; 0 at rigid joints."""
-        robot, (q, v, theta, theta_v, tau_e) = self.robot, measurement
-        second = second_motors(robot)
-        on_links, from_motors = [zeros(1)] * robot.n, [zeros(1)] * robot.motor_count
-        for i in np.flatnonzero(robot.compliant).tolist():
-            if self.sensors and not robot.variable_stiffness[i]:
-                on_links[i] = from_motors[i] = tau_e[i]
-                continue
-            drive: Any = robot.joints[i].drive
-            motors = {i: 1, second[i]: drive.c} if i in second else {i: 1}  # 1: θ counts from the link
-            phi, phi_v = ([x[k] - c * y[i] for k, c in motors.items()] for x, y in ((theta, q), (theta_v, v)))
-            loads = spring_loads(robot.joints[i], phi, phi_v)
-            on_links[i] = tau_e[i] if self.sensors else total(c * x for c, x in zip(motors.values(), loads))
-            for k, load in zip(motors, loads):
-                from_motors[k] = load
-        return on_links, from_motors
+    def _spring_torques(self, measurement: Measurement) -> tuple[Expression, list[Expression]]:
+        """Spring torques on each link, and those that each motor feels; 0 at rigid joints."""
+        robot, (*state, tau_e, _) = self.robot, measurement
+        on_motors, on_links = [zeros(1)] * robot.motor_count, zeros(robot.n)
+        if "theta" in self.reads:
+            on_motors, on_links = transmitted(robot, *state)
+        if self.sensors:
+            on_links = of_joints(robot, tau_e, zeros(robot.n))
+            pairs = zip(on_motors, robot.motor_joints)
+            on_motors = [x if robot.variable_stiffness[i] else on_links[i] for x, i in pairs]
+        return on_links, on_motors
 
     def motor_input(self, torque: Expression) -> Expression:
         robot = self.robot

@@ -25,7 +25,7 @@ import numpy as np
 from ..checks import positive
 from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
 from ..dynamics.drivetrain.springs import deflection_jet
-from ..dynamics.requirements import require, spong_rotors
+from ..dynamics.requirements import require, spong_rotors, undamped_springs
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
@@ -95,12 +95,9 @@ class MotorEncoderResidual(TimedObserver):
         require("MotorEncoderResidual", self.robot, spong_rotors("turns with a link whose velocity is not measured"))
         for k in range(self.robot.motor_count):
             spring_behind(self.robot, k)
-        for joint, damped in zip(self.robot.joints, self.robot.damped):
-            if damped:
-                raise InputError(
-                    f"MotorEncoderResidual: the spring of joint '{joint.name}' is damped, so that its torque does not "
-                    "determine its deflection; use JointTorqueResidual with encoders on the links"
-                )
+        instead = "use JointTorqueResidual with encoders on the links"
+        undamped = undamped_springs("its torque does not determine its deflection", instead)
+        require("MotorEncoderResidual", self.robot, undamped)
 
     @cached_property
     def springs(self) -> SpringTorqueObserver:

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from ..checks import positive
 from ..dynamics.drivetrain.friction import friction
 from ..robot import Robot
 from ..spatial import sx
-from ..types import Expression, FloatArray
+from ..types import Expression
 from .base import Measurement
 from .momentum import MAX_GAP, motors_behind_springs
 from .residual import Balance, Residual, check_residual
@@ -53,10 +51,6 @@ class SpringTorqueObserver(Residual):
     @property
     def channels(self) -> dict[str, int]:
         return {"spring": self.robot.motor_count}
-
-    @property
-    def gain(self) -> FloatArray:
-        return np.full(self.robot.motor_count, self.cutoff)
 
     @property
     def position_count(self) -> int:

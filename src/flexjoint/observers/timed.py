@@ -207,6 +207,11 @@ class TimedObserver(Observer):
         return found
 
 
+def of_inner(name: str) -> property:
+    """The attribute that the inner observer has."""
+    return property(lambda self: getattr(self.inner, name))
+
+
 class ObserverWrapper(TimedObserver):
     """An observer that adds outputs to those of another one, `inner`, from the same samples."""
 
@@ -215,33 +220,13 @@ class ObserverWrapper(TimedObserver):
     def inner(self) -> TimedObserver:
         """The inner observer."""
 
-    @property
-    def causes(self) -> Mapping[str, str]:  # type: ignore[override]
-        return self.inner.causes
-
-    @property
-    def robot(self) -> Robot:  # type: ignore[override]
-        return self.inner.robot
-
-    @property
-    def period(self) -> float:  # type: ignore[override]
-        return self.inner.period
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        return self.inner.reads
-
-    @property
-    def channels(self) -> dict[str, int]:
-        return self.inner.channels
-
-    @property
-    def always_zero(self) -> dict[str, np.ndarray]:
-        return self.inner.always_zero
-
-    @property
-    def reads_torque(self) -> bool:
-        return self.inner.reads_torque
+    robot: Any = of_inner("robot")
+    period: Any = of_inner("period")
+    reads: Any = of_inner("reads")
+    channels: Any = of_inner("channels")
+    causes: ClassVar[Any] = of_inner("causes")
+    always_zero: Any = of_inner("always_zero")
+    reads_torque: Any = of_inner("reads_torque")
 
     @property
     @abstractmethod

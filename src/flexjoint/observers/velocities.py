@@ -1,6 +1,7 @@
-"""Velocities of links and motors from their positions, by one filter for all: an estimator for `simulate`.
+"""Velocities of links and motors from their positions, and torque rates from torques: an estimator for `simulate`.
 
-With encoders only, a control law reads these in place of measured velocities.
+With encoders and torque sensors only, a control law reads these in place of measured rates: the one level of
+differentiation of [EJNEA sec. II-B].
 """
 
 from __future__ import annotations
@@ -15,22 +16,23 @@ from ..errors import InputError
 from ..robot import Robot
 from ..types import Expression, Stack
 from .base import Measurement, Observer, ObserverResult
-from .differentiator import DerivativeState, FilteredDerivative
-from .kalman import KalmanDifferentiator, MotionEstimate
+from .differentiator import Differentiator
 
 
 @dataclass(frozen=True)
 class VelocityEstimator(Observer):
-    """Link and motor velocities from positions.
+    """Link and motor velocities from positions, and torque rates from torques.
 
-    Outputs: `v` (n,) and `theta_v` (m,), rad/s or m/s.
+    Outputs: `v` (n,) and `theta_v` (m,), rad/s or m/s; with a `torque_filter` also `tau_e_v` (n,), Nm/s or N/s.
 
     Args:
         robot: The robot.
         filter: The filter of every position; its period is that of the observer.
+        torque_filter: The filter of every torque on a link, of the same period; by default torque rates are not
+            estimated.
 
     Raises:
-        InputError: `filter` is not a differentiator.
+        InputError: A filter is not a differentiator, or the two have different periods.
 
     Example:
         >>> import flexjoint as fj
@@ -41,12 +43,20 @@ class VelocityEstimator(Observer):
     """
 
     robot: Robot
-    filter: FilteredDerivative | KalmanDifferentiator
+    filter: Differentiator
+    torque_filter: Differentiator | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.filter, FilteredDerivative | KalmanDifferentiator):
+        for name in ("filter", "torque_filter"):
+            given = getattr(self, name)
+            if not isinstance(given, Differentiator) and (name == "filter" or given is not None):
+                raise InputError(
+                    f"VelocityEstimator: {name} is {given!r}; give a FilteredDerivative or a KalmanDifferentiator"
+                )
+        if self.torque_filter is not None and self.torque_filter.period != self.filter.period:
             raise InputError(
-                f"VelocityEstimator: filter is {self.filter!r}; give a FilteredDerivative or a KalmanDifferentiator"
+                f"VelocityEstimator: torque_filter was made for {self.torque_filter.period:g} s, filter for "
+                f"{self.filter.period:g} s; give both the same period"
             )
 
     @property
@@ -55,19 +65,28 @@ class VelocityEstimator(Observer):
 
     @property
     def memory(self) -> tuple[int, ...]:
-        n, m = self.robot.n, self.robot.motor_count
-        return n, n, m, m
+        return tuple(size for size in self.outputs.values() for _ in range(2))
 
     @property
     def outputs(self) -> Mapping[str, int]:
-        return {"v": self.robot.n, "theta_v": self.robot.motor_count}
+        sizes = {"v": self.robot.n, "theta_v": self.robot.motor_count, "tau_e_v": self.robot.n}
+        return {rate: sizes[rate] for _, rate, _ in self._signals}
+
+    @property
+    def _signals(self) -> list[tuple[str, str, Differentiator]]:
+        """Field of a measurement, its rate, and the filter between them."""
+        torques = [("tau_e", "tau_e_v", self.torque_filter)] if self.torque_filter is not None else []
+        return [("q", "v", self.filter), ("theta", "theta_v", self.filter), *torques]
 
     def start(self, measurement: Measurement) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        rates = {"v": np.asarray(measurement.v), "theta_v": np.asarray(measurement.theta_v)}
-        return (measurement.q, rates["v"], measurement.theta, rates["theta_v"]), rates
+        rates = {rate: np.asarray(getattr(measurement, rate)) for _, rate, _ in self._signals}
+        return [x for name, rate, _ in self._signals for x in (getattr(measurement, name), rates[rate])], rates
 
     def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
-        kind: Any = DerivativeState if isinstance(self.filter, FilteredDerivative) else MotionEstimate
-        links, _ = self.filter.law(kind(*state[:2]), measurement.q)
-        motors, _ = self.filter.law(kind(*state[2:]), measurement.theta)
-        return (*links, *motors), {"v": links.rate, "theta_v": motors.rate}
+        after, rates = [], {}
+        for k, (name, rate, differentiator) in enumerate(self._signals):
+            before = differentiator.state(*state[2 * k : 2 * k + 2])
+            found, _ = differentiator.law(before, getattr(measurement, name))
+            after += [*found]
+            rates[rate] = found.rate
+        return after, rates

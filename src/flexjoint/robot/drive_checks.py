@@ -154,13 +154,13 @@ def check_rotors(robot: Robot) -> None:
         known = ", ".join(FIDELITIES)
         raise RobotError(f"{robot.name}: the fidelity is {shown(robot.fidelity)}: choose one of {known}")
     for link in robot.links:
-        for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
-            check_rotor(robot, link, motor, k)
         if robot.fidelity == "complete" and isinstance(link.joint.drive, VariableStiffnessDrive):
             raise RobotError(
                 f"{robot.name}: joint '{link.joint.name}' has two motors and variable stiffness, for which there is no "
                 "complete model: choose the fidelity 'spong'"
             )
+        for k, motor in enumerate(link.joint.drive.motors if link.joint.drive is not None else ()):
+            check_rotor(robot, link, motor, k)
     if robot.rotors_in_links:
         check_contained(robot)
 

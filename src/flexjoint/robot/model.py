@@ -25,6 +25,7 @@ from ..html import table
 from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
 from ..types import Expression, FloatArray
+from .friction import changed_links, frictionless
 from .joints import JointKind
 from .joints.fixed import Fixed
 from .joints.prismatic import Prismatic
@@ -276,6 +277,10 @@ class Robot:
         return self.with_drives(
             [dataclasses.replace(x, damping=0.0) if damped else x for x, damped in zip(drives, self.damped)]  # type: ignore[type-var]
         )
+
+    def without_friction(self) -> Robot:
+        """The robot with frictionless joints and motors."""
+        return self.replace(links=changed_links(self.links, frictionless))
 
     def with_payload(
         self,

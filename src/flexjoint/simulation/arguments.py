@@ -22,6 +22,7 @@ from .integrators import INTEGRATORS
 from .law_digests import DigestedContact
 from .moving_base import MovingBase, sample_times
 from .noise import Stream
+from .plant import check_torque_rates
 from .python_laws import check_arguments
 from .reference import Reference
 
@@ -69,6 +70,8 @@ def check_loop(loop: ClosedLoop) -> None:
         loop.stops.check(loop.robot)
     if not loop.hold and loop.instrumentation != NONE:
         raise InputError("simulate: sensors, actuators and observers are sampled; they need hold=True")
+    if not loop.hold:
+        check_torque_rates("simulate", loop.robot, loop.controller)
 
 
 def check_motors(robot: Robot, controller: Controller) -> None:

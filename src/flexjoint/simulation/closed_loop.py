@@ -77,7 +77,8 @@ class ClosedLoop:
     def columns(self) -> dict[str, int]:
         """What is recorded of each period, with the number of columns: (q, q', θ, θ', τ) first."""
         n, m = self.robot.n, self.robot.motor_count
-        return {"q": n, "v": n, "theta": m, "theta_v": m, "tau": m} | self.instrumentation.columns(self.robot)
+        own = {"q": n, "v": n, "theta": m, "theta_v": m, "tau": m} | self.instrumentation.columns(self.robot)
+        return own | ({"damping": n} if self.controller.commands_damping else {})
 
     @property
     def stages(self) -> tuple[float, ...]:
@@ -226,12 +227,17 @@ def one_period(
     state, controller, t = before.state, loop.controller, loop.period * before.done
     plant, instrumentation, gains = constants.plant(loop, before.done), loop.instrumentation, constants.gains
     stages = [ca.horzsplit(x) for x in ca.horzsplit(reference, controller.order + 1)]
-    seen = instrumentation.seen(loop.robot, before.instruments, state)
+    seen = instrumentation.seen(loop.robot, before.instruments, plant.seen(controller, state))
     memory, command = controller.checked_law(gains, before.memory, stages[0], seen)
     waiting, tau = instrumentation.torque(loop.robot, loop.period, before.instruments, command, before.done == 0)
 
+    asked = [controller.damper_command(seen)] if controller.commands_damping else []
+    plant = replace(plant, damping=asked[0]) if asked else plant
+
     def torque(stage: int, now: JointState) -> Expression:
-        return tau if loop.hold else controller.checked_law(gains, before.memory, stages[stage], now)[1]
+        if loop.hold:
+            return tau
+        return controller.checked_law(gains, before.memory, stages[stage], plant.seen(controller, now))[1]
 
     after = advanced(loop, plant, t, state, torque, *base)
     joint = first_beyond_bounds(plant.robot, after)
@@ -244,7 +250,7 @@ def one_period(
     ]
     state, memory, instruments = unflatten((state, list(before.memory), before.instruments), changed)
     follow = LoopState(state, memory, instruments, before.done + good, ca.if_else(running, joint, before.joint))
-    recorded = [tau, *instrumentation.recorded(before.instruments, command)]
+    recorded = [tau, *instrumentation.recorded(before.instruments, command), *asked]
     return follow, ca.vertcat(*before.state, *(ca.if_else(ca.fabs(x) <= HUGE, x, 0) for x in recorded))
 
 

@@ -33,7 +33,7 @@ def common_unit(unit: str, kinds: Sequence[JointKind]) -> str:
 
 def followed_by(name: str) -> str:
     """The last dimension of what sensors, actuators, observers and a moving base gave: joint, motor, or its own."""
-    joints, motors = (*LINKS, "tau_e"), MOTORS
+    joints, motors = (*LINKS, "tau_e", "tau_e_v"), MOTORS
     own = {f"measured.{x}": "joint" for x in joints} | {f"measured.{x}": "motor" for x in motors}
     own |= {"command": "motor", BASE_POSE: "pose"}
     return own.get(name, f"{name}_entry")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
-from ..control.base import JointState, state_arrays
+from ..control.base import Controller, JointState, state_arrays
 from ..errors import InputError
 from ..observers.base import Measurement, Observer, measurement_sizes
 from ..robot import Robot
@@ -80,7 +80,7 @@ class Instrumentation:
     def start(self, robot: Robot, state: JointState, torque: Any = 0.0) -> InstrumentState:
         """At a state (..., n), at the beginning of a run or after the motors gave a torque (..., motors)."""
         looking = bool(self.sensors or self.observers)
-        measurement = Measurement(*state, spring_torques(robot)(*state) if looking else 0.0)
+        measurement = Measurement(*state, *(spring_torques(robot)(*state) if looking else (0.0, 0.0)))
         sensors = self.sensors.start(robot, measurement) if self.sensors else []
         began = [observer.start(measurement) for _, observer in self.observers]
         return InstrumentState(
@@ -92,15 +92,16 @@ class Instrumentation:
 
     # In a period ------------------------------------------------------------------------------------------
 
-    def seen(self, robot: Robot, instruments: InstrumentState, state: JointState) -> JointState:
-        """What the controller takes for the state, in SX or arrays."""
-        if self.sensors:
-            state = JointState(*split(robot, instruments.sensors[-1])[:4])
+    def seen(
+        self, robot: Robot, instruments: InstrumentState, state: JointState | Measurement
+    ) -> JointState | Measurement:
+        """What the controller takes for the state, in SX or arrays: all that is measured if there are sensors."""
+        seen = split(robot, instruments.sensors[-1]) if self.sensors else state
         for (name, observer), outputs in zip(self.observers, instruments.outputs):
             if name == ESTIMATOR:
                 known = dict(zip(observer.outputs, outputs))
-                state = state._replace(**{x: known[x] for x in JointState._fields if x in known})
-        return state
+                seen = seen._replace(**{x: known[x] for x in seen._fields if x in known})
+        return seen
 
     def torque(
         self, robot: Robot, period: float, instruments: InstrumentState, command: Expression, first: Scalar
@@ -124,7 +125,7 @@ class Instrumentation:
         """At the end of a period; `step` is the number of the next one."""
         if not self.sensors and not self.observers:
             return instruments
-        measurement = Measurement(*state, plant.torques_on_links(state, tau))
+        measurement = plant.measurement(state, tau)
         samples = instruments.sensors
         if self.sensors:
             samples = self.sensors.law(plant.robot, period, samples, measurement, step, noise)
@@ -160,18 +161,24 @@ NONE = Instrumentation()
 
 @lru_cache(maxsize=64)
 def spring_torques(robot: Robot) -> Kernel:
-    """Torques on the links from a state; zero at rigid joints, whose motors are not yet on."""
+    """Torques on the links and their rates from a state; zero at rigid joints, whose motors are not yet on."""
 
     def function(*x: Expression) -> list[tuple[Array, Expression]]:
-        return [(Array("tau_e", (robot.n,)), Plant(robot).torques_on_links(JointState(*x), zeros(robot.motor_count)))]
+        found = Plant(robot).measurement(JointState(*x), zeros(robot.motor_count))
+        return [(Array(name, (robot.n,)), getattr(found, name)) for name in ("tau_e", "tau_e_v")]
 
-    return kernel_of(f"springs of {robot.name}", state_arrays(robot), function, type=None)
+    return kernel_of(f"springs of {robot.name}", state_arrays(robot), function)
+
+
+def perfect_sensors(robot: Robot, controller: Controller, state: JointState) -> JointState | Measurement:
+    """What a controller sees of a state (..., n) without sensors in between."""
+    return Measurement(*state, *spring_torques(robot)(*state)) if controller.torque_sensors else state
 
 
 def checked_instrumentation(
-    robot: Robot, period: float, sensors: Any, actuators: Any, estimator: Any, observers: Any
+    robot: Robot, period: float, sensors: Any, actuators: Any, estimator: Any, observers: Any, ideal: bool = False
 ) -> Instrumentation:
-    """The arguments of `simulate`, checked."""
+    """The arguments of `simulate`, checked; `ideal` stands for perfect sensors where none are given."""
     for name, value, kind in (("sensors", sensors, Sensors), ("actuators", actuators, Actuators)):
         if value is not None and not isinstance(value, kind):
             raise InputError(f"simulate: {name} must be {kind.__name__}(...), not {value!r}")
@@ -189,4 +196,4 @@ def checked_instrumentation(
             raise InputError(f"simulate: observer '{name}' was made for another number of joints or motors")
         if observer.period != period:
             raise InputError(f"simulate: observer '{name}' was made for {observer.period:g} s, not for {period:g} s")
-    return Instrumentation(sensors, actuators, tuple(named.items()))
+    return Instrumentation(Sensors() if ideal and sensors is None else sensors, actuators, tuple(named.items()))

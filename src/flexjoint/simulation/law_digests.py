@@ -82,9 +82,10 @@ def controller_digest(controller: Controller) -> str:
     robot, gains = controller.robot, ca.SX.sym("gains", *controller.gains.shape)
     memory = [ca.SX.sym("memory", size) for size in controller.memory_sizes]
     reference = ca.SX.sym("reference", controller.order + 1, controller.width)
-    state = symbols(JointState, robot)
+    state = symbols(Measurement, robot) if controller.torque_sensors else symbols(JointState, robot)
     after, tau = controller.law(rows(gains), memory, rows(reference), state)
-    return traced([gains, *memory, reference, *state], [*after, tau])
+    damping = [controller.damper_command(state)] if controller.commands_damping else []
+    return traced([gains, *memory, reference, *state], [*after, tau, *damping])
 
 
 def observer_digest(observer: Observer) -> str:

@@ -14,12 +14,13 @@ from typing import Protocol
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import declared
-from ..control.base import JointState
-from ..dynamics.drivetrain.transmission import of_joints, transmitted
+from ..control.base import Controller, JointState
+from ..dynamics.drivetrain.transmission import determined_rates, of_joints, transmitted, transmitted_rates
 from ..dynamics.forward import accelerations
 from ..errors import InputError, quoted, shown
+from ..observers.base import Measurement
 from ..robot import Robot
-from ..spatial import ca
+from ..spatial import ca, zeros
 from ..types import Expression, Scalar
 from .moving_base import sampled_motion
 from .python_laws import traced
@@ -44,6 +45,7 @@ class Plant:
         stops: End stops at the position limits; by default none.
         base: Motion of the base (9, 1), ω₀, ω₀' and a₀, at the beginning, the middle and the end of a step; by default
             at rest.
+        damping: What is asked of dampers that can be commanded (n, 1); by default nothing.
 
     Example:
         >>> import flexjoint as fj
@@ -55,17 +57,19 @@ class Plant:
     contact: Contact | None = None
     stops: LinkTorque | None = None
     base: Sequence[Expression] = ()
+    damping: Expression | None = None
 
-    def acceleration(self, t: Scalar, state: JointState, tau: Expression, *base: Expression) -> Expression:
-        """Second derivatives of the free coordinates under the motor torques tau (motors,), on a base `carried`."""
+    def acceleration(self, t: Scalar, state: JointState, tau: Expression, *more: Expression) -> Expression:
+        """Second derivatives of the free coordinates under the motor torques tau (motors,), in its `surroundings`."""
+        base, damping = (more, None) if self.damping is None else (more[:-1], more[-1])
         wrenches = {link: [w] for link, w in self.touched(t, state).items()} if self.contact else None
         push = self.stops.torque(self.robot, state.q, state.v) if self.stops else None
         moved = sampled_motion(*base) if base else None
-        return self.free(*accelerations(self.robot, *state, tau, wrenches, moved, push=push))
+        return self.free(*accelerations(self.robot, *state, tau, wrenches, moved, damping, push))
 
-    def carried(self, stage: int) -> Sequence[Expression]:
-        """The motion of the base at a stage of a step, for `acceleration`; nothing if it is at rest."""
-        return self.base[stage : stage + 1]
+    def surroundings(self, stage: int) -> Sequence[Expression]:
+        """For `acceleration` at a stage of a step: motion of the base unless it is at rest, damping if commanded."""
+        return *self.base[stage : stage + 1], *([] if self.damping is None else [self.damping])
 
     def touched(self, t: Scalar, state: JointState) -> dict[str, Expression]:
         """The wrenches of the surroundings by link, checked."""
@@ -79,6 +83,14 @@ class Plant:
     def torques_on_links(self, state: JointState, tau: Expression) -> Expression:
         """The torque of each spring on its link (n,); at a rigid joint the motor's."""
         return of_joints(self.robot, transmitted(self.robot, *state)[1], tau)
+
+    def measurement(self, state: JointState, tau: Expression) -> Measurement:
+        """What perfect sensors measure under motor torques tau; torque rates are 0 where the state does not tell."""
+        return Measurement(*state, self.torques_on_links(state, tau), transmitted_rates(self.robot, *state))
+
+    def seen(self, controller: Controller, state: JointState) -> JointState | Measurement:
+        """What a controller sees of a state without sensors in between; of the motors' torques nothing."""
+        return self.measurement(state, zeros(self.robot.motor_count)) if controller.torque_sensors else state
 
     @property
     def behind(self) -> list[int]:
@@ -103,3 +115,14 @@ class Plant:
         """The state from the free coordinates and their velocities."""
         n, places = self.robot.n, self.places
         return JointState(x[:n], w[:n], x[places], w[places])
+
+
+def check_torque_rates(owner: str, robot: Robot, controller: Controller) -> None:
+    """Refuse a law that reads torque rates in continuous time where the state does not determine them."""
+    known = determined_rates(robot)
+    if controller.torque_sensors and not all(known):
+        joint = robot.joints[known.index(False)]
+        raise InputError(
+            f"{owner}: joint '{joint.name}' is rigid or its spring is damped, so the state does not determine the "
+            "torque rate that the controller reads in continuous time; use simulate with hold=True"
+        )

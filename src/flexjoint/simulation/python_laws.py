@@ -36,6 +36,11 @@ def check_controller(controller: Any) -> None:
     check_arguments("controller", controller, ARGUMENTS)
 
 
+def reads_torques(controller: Any) -> bool:
+    """Whether a law reads torque sensors: the attribute `torque_sensors` of a controller or of a Python function."""
+    return bool(getattr(controller, "torque_sensors", False))
+
+
 def check_arguments(what: str, function: Callable[..., Any], names: str) -> None:
     """Refuse a function that takes other arguments; one whose signature is not known is tried."""
     try:

@@ -13,19 +13,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..control.base import JointState
+from ..control.base import JointState, joint_state
+from ..observers.base import Measurement
 from ..progress import Progress
 from ..types import FloatArray
 from .arguments import Run
 from .closed_loop import LoopState, input_arrays
 from .compiled_run import CHUNK
 from .loop_kernel import PYTHON, loop_kernel
-from .python_laws import refuse_nan, state_and_torque
+from .python_laws import reads_torques, refuse_nan, state_and_torque
 from .records import flatten, unflatten
 from .result import RunOutput
 
 DOUBLE = np.dtype(np.float64)
-Law = Callable[[float, Any, FloatArray, JointState], Any]  # (t, state, reference, measurement) -> (state, torque)
+Law = Callable[[float, Any, FloatArray, Any], Any]  # (t, state, reference, measurement) -> (state, torque)
 
 
 class Buffers(NamedTuple):
@@ -41,7 +42,7 @@ class Buffers(NamedTuple):
     state: LoopState
     arrays: tuple[FloatArray, ...]
     arguments: tuple[FloatArray, ...]
-    measured: JointState
+    measured: JointState | Measurement
 
 
 def python_run(run: Run, law: Law) -> RunOutput:
@@ -58,14 +59,15 @@ def python_run(run: Run, law: Law) -> RunOutput:
     torque = np.empty((*batch, *input_arrays(run.loop, PYTHON.periods).reference.shape))
     numbers, given = torque.reshape(-1), torque.reshape(*batch, -1)
     command, base = given[..., : robot.motor_count], given[..., robot.motor_count :]
-    now, then = first_buffers(run, torque), empty_buffers(run, torque)
+    torques = reads_torques(law)
+    now, then = first_buffers(run, torque, torques), empty_buffers(run, torque, torques)
     history, goals = np.empty((*batch, m, sum(run.loop.columns.values()))), np.empty((m, robot.n))
     shape, after, done = command.shape, run.initial.memory, 0
+    kind: Any = type(now.measured)
     for t, stack, moved, row in samples(run, goals, history):
         if run.base:
             base[...] = moved
-        q, v, theta, theta_v = now.measured
-        measurement = JointState(q.copy(), v.copy(), theta.copy(), theta_v.copy())
+        measurement = kind._make([x.copy() for x in now.measured])
         memory, returned = after, law(t, after, stack, measurement)
         after, command[...] = returned if plain(returned, shape) else state_and_torque(returned, robot, t, shape)
         if math.isnan(numbers.dot(numbers)):
@@ -88,22 +90,27 @@ def plain(returned: Any, shape: tuple[int, ...]) -> bool:
     return type(tau) is np.ndarray and tau.dtype is DOUBLE and tau.shape == shape
 
 
-def first_buffers(run: Run, torque: FloatArray) -> Buffers:
+def first_buffers(run: Run, torque: FloatArray, torques: bool) -> Buffers:
     """The state in which the run begins, for every row of its batch."""
-    buffers, initial = empty_buffers(run, torque), run.initial
+    buffers, initial = empty_buffers(run, torque, torques), run.initial
     for array, x in zip(buffers.arrays, (*initial.state, *initial.instruments, initial.begin, run.loop.robot.n)):
         array[...] = x
     return buffers
 
 
-def empty_buffers(run: Run, torque: FloatArray) -> Buffers:
-    """Arrays for a state of the loop; `torque` is what the kernel takes as reference."""
+def empty_buffers(run: Run, torque: FloatArray, torques: bool) -> Buffers:
+    """Arrays for a state of the loop.
+
+    Args:
+        torque: What the kernel takes as reference.
+        torques: Whether the law reads torque sensors.
+    """
     like = input_arrays(run.loop, PYTHON.periods).state
     arrays = tuple(np.empty((*run.batch, *array.shape)) for array in flatten(like))
     state = unflatten(like, arrays)
     arguments = (*arrays, np.array(run.until), torque, *contiguous_parameters(run))
     measured = run.loop.instrumentation.seen(run.loop.robot, state.instruments, state.state)
-    return Buffers(state, arrays, arguments, measured)
+    return Buffers(state, arrays, arguments, measured if torques else joint_state(measured))
 
 
 def contiguous_parameters(run: Run) -> list[FloatArray]:

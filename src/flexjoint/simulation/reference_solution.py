@@ -6,6 +6,7 @@ stiff ones.  What the fixed steps of `simulate` are measured against.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,9 @@ from ..types import Expression, FloatArray, Scalar
 from .arguments import check_motors, periods
 from .closed_loop import ClosedLoop
 from .initial_state import initial_state
+from .instrumentation import perfect_sensors
 from .moving_base import NUMBERS, MovingBase
-from .plant import Contact, Plant
+from .plant import Contact, Plant, check_torque_rates
 from .reference import Reference
 from .result import RunOutput, Simulation, finished, on_base
 
@@ -75,13 +77,14 @@ def reference_solution(
     from scipy.integrate import solve_ivp
 
     check_motors(robot, controller)
+    check_torque_rates("reference_solution", robot, controller)
     followed = Reference.of(reference, controller.order, controller.width, base if knows_base(controller) else None)
     carried = MovingBase.of(robot, base, ())
     loop = ClosedLoop(robot, controller, period, method, hold=False, contact=contact, carried=carried is not None)
     state, memory, _, begin = initial_state(start, loop, controller, followed)
     if state.q.ndim != 1:
         raise InputError(f"reference_solution: start.q has shape {state.q.shape}; it takes one run, ({robot.n},)")
-    refuse_memory(controller, memory, followed(np.array(begin * period)), state)
+    refuse_memory(controller, memory, followed(np.array(begin * period)), perfect_sensors(robot, controller, state))
     t: FloatArray = np.multiply(period, begin + np.arange(periods(duration, followed.duration, period, begin) + 1))
     rate = flow(loop, jacobian=False)
     slope = flow(loop, jacobian=True) if method == "Radau" else None
@@ -109,19 +112,20 @@ def reference_solution(
     links, rates = found.y[:p].T, found.y[p:].T
     states = [links[:, : robot.n], rates[:, : robot.n], links[:, places], rates[:, places]]
     stacks = followed(t)
-    tau = np.stack([controller(memory, stack, JointState(*now))[1] for stack, *now in zip(stacks, *states)])
+    seen = perfect_sensors(robot, controller, JointState(*states))
+    tau = np.stack([controller(memory, stack, type(seen)(*now))[1] for stack, *now in zip(stacks, *seen)])
     history = np.concatenate([*states, tau], axis=-1)
     found = finished(loop, t, RunOutput(history, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
     return on_base(found, carried)
 
 
-def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, state: JointState) -> None:
+def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, seen: Any) -> None:
     """A law that remembers, or one around another, which counts time."""
     if not len(memory):
         return
     values = [x + 1.0 for x in memory]
     other: Any = type(memory)(*values) if hasattr(memory, "_fields") else tuple(values)
-    tau, moved = (controller(x, list(stack), state)[1] for x in (memory, other))
+    tau, moved = (controller(x, list(stack), seen)[1] for x in (memory, other))
     if innermost(controller) is not controller or np.any(tau != moved):
         owner = type(controller).__name__
         raise InputError(f"reference_solution: {owner} goes on from sample to sample with a memory; use simulate")
@@ -144,8 +148,10 @@ def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
     ) -> list[tuple[Array, Expression]]:
         state = plant.state(x[:p], x[p:])
         still = [ca.SX.zeros(size) for size in controller.memory_sizes]
-        _, tau = controller.checked_law(rows(gains), still, rows(reference), state)
-        rate = ca.vertcat(x[p:], plant.acceleration(t, state, tau, *base))
+        _, tau = controller.checked_law(rows(gains), still, rows(reference), plant.seen(controller, state))
+        asked = [controller.damper_command(plant.seen(controller, state))] if controller.commands_damping else []
+        now = replace(plant, damping=asked[0]) if asked else plant
+        rate = ca.vertcat(x[p:], now.acceleration(t, state, tau, *base, *asked))
         if not jacobian:
             return [(Array("rate", (2 * p,)), rate)]
         return [(Array("jacobian", (2 * p, 2 * p)), ca.jacobian(rate, x))]

@@ -20,7 +20,7 @@ from ..control.open_loop import OpenLoop
 from ..control.surroundings import knows_base
 from ..errors import InputError
 from ..observers.base import Observer
-from ..robot import Robot
+from ..robot import Robot, numeric
 from ..trajectory.base import Trajectory
 from ..trajectory.limits import warn_of_limits, warn_of_units
 from ..types import FloatArray
@@ -46,7 +46,7 @@ from .instrumentation import checked_instrumentation
 from .loop_kernel import PYTHON
 from .moving_base import MovingBase
 from .plant import Contact
-from .python_laws import check_controller
+from .python_laws import check_controller, reads_torques
 from .python_run import Law, python_run
 from .reference import Reference, reference_size
 from .result import Simulation, finished, on_base
@@ -92,8 +92,9 @@ def simulate(
         controller: A controller of flexjoint's, compiled with the robot; or a Python function
             (t, state, reference, measurement) -> (state, torque), called every period.  It gets the time t in s, the
             state that it returned before (first `controller.start(reference)` if there is such a method, else ()), the
-            stack [q_d, q_d', ...] (order + 1, n) with `controller.order`, by default 2, and a JointState, all of them
-            copies.  It returns its next state and the torque, one number per motor, in Nm or N.
+            stack [q_d, q_d', ...] (order + 1, n) with `controller.order`, by default 2, and a JointState, or a
+            Measurement if `controller.torque_sensors` is True, all of them copies.  It returns its next state and the
+            torque, one number per motor, in Nm or N.
         reference: A Trajectory; or a goal (n,), in rad or m; or a constant stack [q_d, q_d', ...] (order + 1, n).
             For `OpenLoop` it is the torque, one number per motor.
         duration: In s; by default up to the end of the trajectory.
@@ -111,10 +112,11 @@ def simulate(
         free: Values (..., *shape) of parameters of the robot, by path or pattern, such as {"payload.mass": 2.0}.
         changes: For such parameters a time in s and the values from then on, such as {"payload.mass": (0.5, 2.0)}.
         stops: End stops at the position limits of the joints; by default none.
-        sensors: What the controller and the observers see of the state; by default the state itself.
+        sensors: What the controller and the observers see of the state; by default the state itself, and perfect
+            torque sensors for a controller that reads them.
         actuators: What becomes of the controller's torque; by default it reaches the motors unchanged.
-        estimator: An observer; its outputs named q, v, theta or theta_v replace these fields of what the controller
-            sees.
+        estimator: An observer; its outputs named q, v, theta, theta_v, tau_e or tau_e_v replace these fields of what
+            the controller sees.
         observers: Further observers by name, whose outputs are recorded.
         seed: Whole number from 0 up to 2⁵³ − 1, of the sensors' noise; by default 0.
         row: Number of each run, on which its noise depends too; by default its place in the batch.
@@ -140,8 +142,7 @@ def simulate(
     """
     if check not in (True, False, NOMINAL):
         raise InputError(f"simulate: check is {check!r}; it must be True, False or {NOMINAL!r}")
-    if not isinstance(robot, Robot):
-        raise InputError(f"simulate: robot must be a Robot, not {type(robot).__name__}")
+    numeric("simulate", robot)
     check_controller(controller)
     compiled = controller if isinstance(controller, Controller) else None
     free, changes = named_values("free", free), named_values("changes", changes)
@@ -158,7 +159,9 @@ def simulate(
         tuple(free),
         tuple(changes),
         stops,
-        checked_instrumentation(robot, period, sensors, actuators, estimator, observers),
+        checked_instrumentation(
+            robot, period, sensors, actuators, estimator, observers, ideal=hold and reads_torques(controller)
+        ),
         carried is not None,
     )
     check_loop(loop)

@@ -150,7 +150,7 @@ def by_symbols(loop: ClosedLoop, stops: AllStopsPressed | None, point: Operating
     memory = [ca.SX.sym("y", len(x)) for x in point.memory]
     tau, h = ca.SX.sym("tau", motors), ca.SX.sym("h")
     gains, reference = ([sx(row) for row in x] for x in (point.gains, point.reference))
-    after, torque = loop.controller.checked_law(gains, memory, reference, now)
+    after, torque = loop.controller.checked_law(gains, memory, reference, plant.seen(loop.controller, now))
     own = np.concatenate([*point.state, *point.memory])
     law = directions([ca.vertcat(*now, *memory)], ca.vertcat(*after, torque))
     L = law(own)

@@ -113,6 +113,10 @@ class Spring(ABC):
         """Deflection φ with τ_e(φ) = τ, as an SX expression; only laws with a closed inverse have it."""
         raise NotImplementedError
 
+    def energy(self, phi: Expression) -> Expression:
+        """Elastic energy ∫τ_e dφ from 0 to φ as an SX expression, in J; only needed by `spring_energy`."""
+        raise NotImplementedError
+
     @property
     def reach(self) -> float:
         """Largest deflection of a search, in rad or m: for a law without closed inverse, or in an antagonistic pair."""
@@ -122,6 +126,11 @@ class Spring(ABC):
     def invertible(self) -> bool:
         """Whether the law has a closed inverse."""
         return type(self).deflection is not Spring.deflection
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether the law has its energy in closed form, as all laws of flexjoint."""
+        return type(self).energy is not Spring.energy
 
     @property
     def name(self) -> str:
@@ -204,6 +213,12 @@ def set_numbers(spring: Spring, **signs: str) -> None:
         if not holds(value):
             raise RobotError(f"{spring.name}: {field} is {value:g}; it must {wanted}")
         object.__setattr__(spring, field, value)
+
+
+def points_repr(spring: Any) -> str:
+    """The repr of a law through points."""
+    x = spring.deflections
+    return f"{spring.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
 
 
 def set_points(spring: Spring, *fields: str) -> None:

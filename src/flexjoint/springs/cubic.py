@@ -38,6 +38,9 @@ class CubicSpring(Spring):
     def torque(self, phi: Expression) -> Expression:
         return self.stiffness * phi + self.cubic * phi**3
 
+    def energy(self, phi: Expression) -> Expression:
+        return self.stiffness / 2 * phi**2 + self.cubic / 4 * phi**4
+
     def deflection(self, tau: Expression) -> Expression:
         """Cardano's formula without its cancellation.
 

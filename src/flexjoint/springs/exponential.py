@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from ..spatial import ca
@@ -9,6 +10,7 @@ from ..types import Expression
 from .base import SPRINGS, Spring, set_numbers
 
 SMALL = 0.5  # |x| below which eˣ − 1 is evaluated without the subtraction
+SERIES = 18  # terms of eˣ that |x| < SMALL needs for full accuracy of eˣ − 1 − x
 
 
 @SPRINGS.register("exponential")
@@ -49,11 +51,24 @@ class ExponentialSpring(Spring):
             found.append(self.rate * found[-1])
         return found
 
+    def energy(self, phi: Expression) -> Expression:
+        """K/b² (eˣ − 1 − x), x = bφ; by its series where the difference loses digits."""
+        x = self.rate * phi
+        series = 0.0
+        for k in reversed(range(2, SERIES)):
+            series = series * x + 1 / math.factorial(k)
+        rise = ca.if_else(ca.fabs(x) < SMALL, x * x * series, ca.exp(x) - 1 - x)
+        return self.stiffness / self.rate**2 * rise
+
     def deflection(self, tau: Expression) -> Expression:
-        """y/b with y = ln(1 + x), x = bτ/K; one Newton step restores the digits that 1 + x loses for small x."""
-        x = self.rate / self.stiffness * tau
-        y = ca.log(1 + x)
-        return (y - (exponential_rise(y) - x) / (1 + x)) / self.rate
+        """ln(1 + bτ/K)/b."""
+        return logarithm_beyond_one(self.rate / self.stiffness * tau) / self.rate
+
+
+def logarithm_beyond_one(x: Expression) -> Expression:
+    """ln(1 + x); one Newton step restores the digits that 1 + x loses for small x."""
+    y = ca.log(1 + x)
+    return y - (exponential_rise(y) - x) / (1 + x)
 
 
 def exponential_rise(x: Expression) -> Expression:

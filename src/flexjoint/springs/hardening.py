@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ..spatial import ca
 from ..types import Expression
 from .base import SPRINGS, Spring, set_numbers
+from .exponential import logarithm_beyond_one
 
 
 @SPRINGS.register("hardening")
@@ -43,6 +44,11 @@ class HardeningSpring(Spring):
     def torque(self, phi: Expression) -> Expression:
         inside = ca.fabs(phi) < self.limit
         return ca.if_else(inside, self.stiffness * self.c * ca.tan(phi / self.c), math.nan)
+
+    def energy(self, phi: Expression) -> Expression:
+        """−K c² ln cos(φ/c) = ½ K c² ln(1 + tan²(φ/c))."""
+        inside, K, c = ca.fabs(phi) < self.limit, self.stiffness, self.c
+        return ca.if_else(inside, K * c * c / 2 * logarithm_beyond_one(ca.tan(phi / c) ** 2), math.nan)
 
     def deflection(self, tau: Expression) -> Expression:
         return self.c * ca.atan(tau / (self.stiffness * self.c))

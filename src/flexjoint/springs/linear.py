@@ -35,5 +35,8 @@ class LinearSpring(Spring):
     def torque(self, phi: Expression) -> Expression:
         return self.stiffness * phi
 
+    def energy(self, phi: Expression) -> Expression:
+        return self.stiffness / 2 * phi**2
+
     def deflection(self, tau: Expression) -> Expression:
         return (1 / self.stiffness) * tau

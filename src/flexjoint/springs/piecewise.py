@@ -10,7 +10,7 @@ from typing import ClassVar
 from ..errors import RobotError
 from ..spatial import ca, is_zero, total
 from ..types import Expression
-from .base import SPRINGS, Spring, set_points
+from .base import SPRINGS, Spring, points_repr, set_points
 
 
 @SPRINGS.register("piecewise")
@@ -39,9 +39,7 @@ class PiecewiseSpring(Spring):
 
     smoothness: ClassVar[float] = 2
 
-    def __repr__(self) -> str:
-        x = self.deflections
-        return f"{self.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
+    __repr__ = points_repr
 
     def __post_init__(self) -> None:
         set_points(self, "deflections", "stiffnesses")
@@ -64,6 +62,12 @@ class PiecewiseSpring(Spring):
         bends = [s1 - s0 for s0, s1 in pairwise([0.0, *self.slopes])]
         passed = [ca.fmax(phi - x, 0) ** 2 - ca.fmax(-phi - x, 0) ** 2 for x in self.deflections]
         return total([self.stiffnesses[0] * phi, *(bend / 2 * square for bend, square in zip(bends, passed))])
+
+    def energy(self, phi: Expression) -> Expression:
+        """½ k₀ φ² + ⅙ Σ Δs_j |φ − x_j|³, over the points passed."""
+        bends = [s1 - s0 for s0, s1 in pairwise([0.0, *self.slopes])]
+        passed = [ca.fmax(phi - x, 0) ** 3 + ca.fmax(-phi - x, 0) ** 3 for x in self.deflections]
+        return total([self.stiffnesses[0] / 2 * phi**2, *(bend / 6 * cube for bend, cube in zip(bends, passed))])
 
     def deflection(self, tau: Expression) -> Expression:
         """Sum over the pieces of the deflection 2Δ/(k + √(k² + 2sΔ)) that takes up the part Δ of the torque.

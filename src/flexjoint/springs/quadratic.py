@@ -40,5 +40,9 @@ class QuadraticSpring(Spring):
         defined = self.stiffness + self.slope * phi > 0
         return ca.if_else(defined, self.stiffness * phi + self.slope / 2 * phi**2, math.nan)
 
+    def energy(self, phi: Expression) -> Expression:
+        defined = self.stiffness + self.slope * phi > 0
+        return ca.if_else(defined, self.stiffness / 2 * phi**2 + self.slope / 6 * phi**3, math.nan)
+
     def deflection(self, tau: Expression) -> Expression:
         return 2 * tau / (self.stiffness + ca.sqrt(self.stiffness**2 + 2 * self.slope * tau))

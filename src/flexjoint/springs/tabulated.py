@@ -24,7 +24,7 @@ from ..errors import InputError, RobotError
 from ..numerics import nonnegative_least_squares, product, solve
 from ..spatial import ca, is_symbolic, total
 from ..types import Expression, FloatArray, Scalar
-from .base import SPRINGS, Spring, set_points
+from .base import SPRINGS, Spring, points_repr, set_points
 
 MIN_POINTS = 4
 TRIAL_TORQUES = 257  # per piece, to count Newton steps
@@ -70,9 +70,7 @@ class TabulatedSpring(Spring):
 
     smoothness: ClassVar[float] = 3
 
-    def __repr__(self) -> str:
-        x = self.deflections
-        return f"{self.name}({len(x)} points, deflections from {x[0]:g} to {x[-1]:g})"
+    __repr__ = points_repr
 
     def __post_init__(self) -> None:
         set_points(self, "deflections", "torques")
@@ -190,6 +188,32 @@ class TabulatedSpring(Spring):
         inside = ca.logic_and(phi >= self.deflections[0], phi <= self.deflections[-1])
         return ca.if_else(inside, a + t * (b + t * (c + t * d)), math.nan)
 
+    def energy(self, phi: Expression) -> Expression:
+        piece = chosen(self.energy_pieces, phi, self.deflections)
+        inside = ca.logic_and(phi >= self.deflections[0], phi <= self.deflections[-1])
+        return ca.if_else(inside, piece.h + integral(piece, phi - piece.x), math.nan)
+
+    @property
+    def energy_pieces(self) -> Pieces:
+        """The cubics about the point of each piece that is nearest to rest, and in `h` the energy there.
+
+        So no digits are lost near rest.
+        """
+        near: list[Pieces] = []
+        for k, (x, _, a, b, c, d) in enumerate(zip(*self.pieces)):
+            first, last = self.deflections[k], self.deflections[k + 1]
+            at = min(max(0.0, first), last)
+            t = at - x
+            torque = self.torques[k + 1] if at == last else a + t * (b + t * (c + t * d))
+            near.append(Pieces(at, 0.0, torque, b + t * (2 * c + 3 * d * t), c + 3 * d * t, d))
+        right, left = list(enumerate(self.deflections[1:])), list(enumerate(self.deflections[:-1]))[::-1]
+        for outwards in ([(k, x) for k, x in right if x > 0], [(k, x) for k, x in left if x < 0]):  # far ends
+            level: Scalar = 0.0
+            for k, far in outwards:
+                near[k] = near[k]._replace(h=level)
+                level = level + integral(near[k], far - near[k].x)
+        return Pieces(*map(list, zip(*near)))
+
     def deflection(self, tau: Expression) -> Expression:
         x, h, a, b, c, d = chosen(self.pieces, tau, self.torques)
         t = towards_inflection(h, c, d, ca.if_else, ca.fabs)
@@ -210,6 +234,11 @@ def chosen(pieces: Pieces, value: Expression, ends: Sequence[Scalar]) -> Pieces:
     within = [ca.logic_and(value >= a, value < b) for a, b in pairwise(ends)]
     within[-1] = ca.logic_and(value >= ends[-2], value <= ends[-1])
     return Pieces(*(total(ca.if_else(here, z, 0) for here, z in zip(within, column)) for column in pieces))
+
+
+def integral(piece: Pieces, t: Scalar) -> Scalar:
+    """∫(a + b t + c t² + d t³) dt from 0."""
+    return t * (piece.a + t * (piece.b / 2 + t * (piece.c / 3 + t * (piece.d / 4))))
 
 
 def towards_inflection(h: Scalar, c: Scalar, d: Scalar, if_else: Function, size: Function) -> Scalar:

@@ -56,10 +56,73 @@ def test_controllers_by_name(law, name, gains, poles, first):
     assert type(found) is law and found.gains.flat[0] == pytest.approx(first, rel=1e-15)
 
 
+def test_sensors_and_what_a_law_measures(run, tmp_path):
+    path = tmp_path / "run.nc"
+    law = ["--controller", "feedback_linearization", "--poles=-20", "--duration", "0.01"]
+    sensors = ["--sensor", "torque_noise=0.02,0,0", "--sensor", "every=2", "--sensor", "torque_rates=differenced"]
+    result = run(*BASE, *law, "--measured", "theta,tau_e", *sensors, "--seed", "3", "-o", path)
+    assert result.exit_code == 0, result.output
+    robot, period = fj.load("hua_3r"), 1e-3
+    sensors = fj.simulation.Sensors(torque_noise=(0.02, 0.0, 0.0), every=2, torque_rates="differenced")
+    controller = named_controller("feedback_linearization", robot, "", "-20", period, "theta tau_e")
+    assert controller.measured == "theta tau_e"
+    motion = fj.trajectory.RestToRest(np.zeros(3), np.deg2rad([20, 10, -10]), 0.1)
+    wanted = fj.simulate(robot, controller, motion, 0.01, sensors=sensors, seed=3, check=False)
+    found = fj.results.read_results(path)
+    assert np.array_equal(found["measured.tau_e"].values, wanted.more["measured.tau_e"])
+    assert np.array_equal(found["tau"].values, wanted.tau)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--measured", "q tau"], "--measured is 'q tau'; choose one of 'q theta', 'q tau_e', 'theta tau_e'"),
+        (["--sensor", "torque=1"], "--sensor: there is no 'torque'; did you mean"),
+        (["--sensor", "torque_noise=1,x"], "--sensor: torque_noise is '1,x'; give a number"),
+        (["--sensor", "torque_noise"], "--sensor is 'torque_noise'; give"),
+    ],
+)
+def test_sensors_that_do_not_exist_are_refused(run, arguments, message):
+    result = run(*BASE, "--controller", "feedback_linearization", "--poles=-20", *arguments)
+    assert result.exit_code == 2 and message in " ".join(result.stderr.split())
+
+
+def test_a_law_with_one_set_of_sensors_has_no_choice(run):
+    result = run(*PD, "--measured", "q theta")
+    assert result.exit_code == 2 and "--measured belongs to feedback_linearization" in result.stderr
+
+
 def test_a_controller_of_its_name_runs(run):
     result = run(*BASE, "--controller", "adaptive_control", "--gains=10,40,0.01", "--duration", "0.01")
     assert result.exit_code == 0, result.output
     assert "10 periods" in result.stdout
+
+
+def test_friction_is_compensated(run, tmp_path):
+    """The same run as from Python, of a law that contains friction by itself; and what is refused."""
+    path = tmp_path / "arm.toml"
+    motor = "motor_inertia = 0.2, motor_viscous_friction = 1, motor_coulomb_friction = 2, motor_coulomb_velocity = 0.05"
+    path.write_text(
+        'name = "arm"\nconvention = "standard_dh"\n[[link]]\na = 0.5\nmass = 2.0\ncom = [-0.2, 0.0, 0.0]\n'
+        f'inertia = {{xx = 0.05, yy = 0.05, zz = 0.05}}\ndrive = {{kind = "rigid", {motor}}}\n'
+    )
+    motion = '{kind = "rest_to_rest", goal_deg = 20, duration = 0.1}'
+    words = ["simulate", path, "--controller", "computed_torque", "--poles", "-10", "--trajectory", motion]
+    written = tmp_path / "run.nc"
+    result = run(*words, "--compensate-friction", "desired", "--friction-share", "0.9", "-o", written)
+    assert result.exit_code == 0, result.output
+    robot = fj.load(path)
+    law = fj.control.ComputedTorque(robot.without_friction(), fj.control.gains_from_poles([-10.0] * 2))
+    expected = fj.simulate(
+        robot, fj.control.FrictionCompensation(law, "desired", 0.9, robot), fj.trajectory.load_trajectory(motion, robot)
+    )
+    assert np.array_equal(fj.results.read_results(written)["tau"].values, expected.tau)
+    for more, message in (
+        (["--compensate-friction", "no"], "takes desired or measured"),
+        (["--friction-share", "0.9"], "belongs to --compensate-friction"),
+    ):
+        assert message in run(*words, *more).output
+    assert "has no friction to compensate" in run(*PD, "--compensate-friction", "desired").output
 
 
 def test_a_run_that_diverged_shows_how_far_it_was(run):
@@ -181,3 +244,60 @@ def test_mistakes_are_one_line_and_write_nothing(run, tmp_path, monkeypatch, arg
 def test_gains_are_counted(run, name, gains):
     result = run(*BASE, "--controller", name, "--gains", "1")
     assert result.exit_code == 2 and f"{name} takes --gains {gains}, not '1'" in result.stderr
+
+
+SHIP = '{kind = "sinusoid", amplitude = [0, 0, 0.1, 0.1, 0, 0], frequency = 1}'
+AROUND = ["--base", SHIP, "--wrench", 0, 0, -10, 0, 0, 0, "--payload", 1]
+
+
+def test_base_wrench_and_payload(run, tmp_path):
+    """The same as in Python, known to the controller or not."""
+    feedforward = [*BASE, "--controller", "feedforward_pd", "--gains", "400,40", *AROUND, "-o", tmp_path / "run.npz"]
+    robot, tool = fj.load("hua_3r"), np.array([0.0, 0.0, -10.0, 0.0, 0.0, 0.0])
+    loaded, motion = robot.with_payload(1.0), fj.trajectory.load_trajectory(MOTION, robot)
+    laws = {
+        "": fj.control.FeedforwardPD(robot, [400.0, 40.0]),
+        "--known": fj.control.FeedforwardPD(loaded, [400.0, 40.0], wrenches={"tool": tool}, base=True),
+    }
+    errors = []
+    for option, law in laws.items():
+        result = run(*feedforward, *option.split())
+        assert result.exit_code == 0, result.output
+        found = np.load(tmp_path / "run.npz", allow_pickle=False)
+        expected = fj.simulate(
+            loaded,
+            law,
+            motion,
+            check=False,
+            base=fj.trajectory.load_base(SHIP, robot),
+            contact=lambda t, state: {"tool": tool},
+        )
+        np.testing.assert_array_equal(found["q"], expected.q)
+        np.testing.assert_array_equal(found["base"], expected.more["base"])
+        errors.append(np.abs(expected.error).max())
+    assert errors[1] < 0.3 * errors[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--base", SHIP, "--known"], "motor_pd cannot know --base"),
+        (["--wrench", 0, 0, 1, 0, 0, 0, "--known"], "motor_pd cannot know --wrench"),
+        (["--known"], "--known belongs to --base, --wrench or --payload"),
+        (["--base", '{kind = "sinusoid", amplitude = [0, 0, 1], frequency = 1}'], "terms of shape"),
+        (["--base", '{kind = "rest_to_rest", goal_deg = 3, duration = 1}'], "'x' slides"),
+    ],
+)
+def test_surroundings_refused(run, options, message):
+    result = run(*PD, *options)
+    assert result.exit_code == 2
+    assert re.search(message, " ".join(result.stderr.split())), result.stderr
+
+
+def test_a_study_on_a_moving_base():
+    robot = fj.load("hua_3r")
+    law, motion = fj.control.FeedforwardPD(robot, [400.0, 40.0]), fj.trajectory.load_trajectory(MOTION, robot)
+    ship = fj.trajectory.load_base(SHIP, robot)
+    study = fj.studies.monte_carlo(robot, law, motion, samples=8, vary={"link3.mass": "10%"}, base=ship, threads=1)
+    runs = fj.simulate(robot, law, motion, free={"link3.mass": study.parameters[:, 0]}, base=ship)
+    np.testing.assert_array_equal(study.largest, np.abs(runs.error).max(axis=1))

@@ -87,13 +87,22 @@ def test_a_blind_detector_is_an_alarm():
     assert zero.tolist() == [False] * 20 + [True] * 10
 
 
+def test_a_guard_with_torque_sensors():
+    """Perfect torque sensors tell the detector what positions and an exact model do; biased ones raise an alarm."""
+    sensed = fj.observers.Detector(fj.observers.JointTorqueResidual(ARM, 60.0, 60.0), dict(DETECTOR.thresholds))
+    runs = [
+        simulated(fj.control.Guarded(LAW, detector, fj.control.ZeroGravity(ARM))) for detector in (DETECTOR, sensed)
+    ]
+    assert runs[0].memory[-1] == runs[1].memory[-1] == 1
+    assert np.allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-9)
+    guarded = fj.control.Guarded(LAW, sensed, fj.control.ZeroGravity(ARM))
+    assert guarded.torque_sensors
+    biased = fj.simulation.Sensors(torque_bias=1.0)
+    calm, alarmed = (fj.simulate(ARM, guarded, REST, 0.1, period=H, check=False, sensors=x) for x in (None, biased))
+    assert (calm.memory[-1], alarmed.memory[-1]) == (0, 1)
+
+
 def test_guards_refuse_what_does_not_fit():
-    with pytest.raises(fj.InputError, match="sensors=False"):
-        fj.control.Guarded(
-            LAW,
-            fj.observers.Detector(fj.observers.JointTorqueResidual(ARM, 60.0, 60.0), {"link": 1.0}),
-            fj.control.ZeroGravity(ARM),
-        )
     with pytest.raises(fj.InputError, match="different numbers of joints"):
         fj.control.Guarded(LAW, DETECTOR, fj.control.ZeroGravity(fj.random_robot(3, 1)))
     with pytest.raises(fj.InputError, match="damping"):

@@ -26,7 +26,8 @@ def at_rest(robot, u, count, t=None):
     q = np.tile([0.3, -0.5], (count, 1))
     tau = fj.gravity_torque(robot, q) - u
     t = H * np.arange(count) if t is None else t
-    return t, fj.observers.Measurement(q, np.zeros_like(q), q, np.zeros_like(q), np.zeros_like(q)), tau
+    still = np.zeros_like(q)
+    return t, fj.observers.Measurement(q, still, q, still, still, still), tau
 
 
 RESIDUAL = fj.observers.MomentumResidual(ARM, CUTOFF)

@@ -85,7 +85,7 @@ def test_noise_of_sensors_spreads_as_computed(kind):
         else fj.observers.JointTorqueResidual(robot, 300.0, 400.0)
     )
     q, v, theta_v = np.array([0.3, -0.5]), np.array([1.0, -2.0]), np.array([0.5, 1.0])
-    base = fj.observers.Measurement(q, v, q, theta_v, np.array([1.0, 2.0]))
+    base = fj.observers.Measurement(q, v, q, theta_v, np.array([1.0, 2.0]), np.zeros(2))
     noise = fj.observers.Measurement(1e-4, 2e-3, None, np.array([1e-3, 3e-3]), 0.05)
     wanted = fj.observers.spread_of_noise(residual, base, noise, torque_noise=0.1)
     rng = np.random.default_rng(5)

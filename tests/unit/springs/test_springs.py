@@ -4,6 +4,7 @@ import math
 from dataclasses import dataclass
 
 import casadi as ca
+import mpmath
 import numpy as np
 import pytest
 
@@ -23,7 +24,9 @@ LAWS = [
     TAN,
     PIECES,
     fj.springs.PiecewiseSpring([0], [80]),
+    fj.springs.SinhSpring(40.0, 7.0),
 ]
+FOUR_BAR = fj.springs.FourBarSpring(30.0, 3.0)
 
 
 def each(laws=LAWS):
@@ -73,6 +76,51 @@ def test_the_slope_of_the_inverse_is_that_of_the_law(spring):
     assert np.allclose(np.array(slope(tau.reshape(1, -1)))[0], 1 / stiffness, rtol=1e-13)
 
 
+ONE_SIDED = [fj.springs.QuadraticSpring(90.0, -40.0), fj.springs.ExponentialSpring(90.0, -30.0)]
+
+
+BETWEEN = fj.springs.TabulatedSpring((-0.3, -0.1, 0.1, 0.3), (-40.0, -9.0, 9.0, 40.0))
+
+
+@each([*LAWS, FOUR_BAR, *ONE_SIDED, TABLE, BETWEEN])
+def test_energy_is_the_integral_of_the_torque(spring):
+    """0 at rest, and its derivative is the torque, over ten decades of deflection; NaN where the torque is."""
+    x = ca.SX.sym("phi")
+    U = spring.energy(x)
+    f = ca.Function("f", [x], [U, ca.densify(ca.jacobian(U, x)), spring.torque(x)])
+    phi = np.concatenate([-np.geomspace(0.19, 1e-11, 60), [0.0], np.geomspace(1e-11, 0.19, 60)])
+    energy, slope, torque = (np.array(y)[0] for y in f(phi.reshape(1, -1)))
+    assert energy[60] == 0.0 and np.all(np.diff(energy[60:]) > 0) and np.all(np.diff(energy[:61]) < 0)
+    assert np.allclose(slope, torque, rtol=1e-12, atol=1e-13)
+    small = 15  # from the point of rest, where U = ½ τ φ to first order
+    near = slice(60 - small, 61 + small)
+    assert np.allclose(energy[near], torque[near] * phi[near] / 2, rtol=1e-5, atol=0)
+    assert spring.has_energy and np.all(np.isnan(np.array(f(9.0)[:1])) == np.isnan(np.array(f(9.0)[2:])))
+
+
+def test_hyperbolic_sine_and_four_bar_in_many_digits():
+    """τ = k sinh(aφ), σ = a k cosh(aφ) of the qbmove; 2kββ' of the VSA-II, by mpmath; the end of the linkage."""
+    phi = np.linspace(-0.6, 0.6, 25)
+    spring = fj.springs.SinhSpring(6.7 * 0.022, 6.7)
+    torque = [mpmath.mpf(0.022) * mpmath.sinh(mpmath.mpf(6.7) * mpmath.mpf(x)) for x in phi]
+    stiffness = [mpmath.mpf(0.022) * mpmath.mpf(6.7) * mpmath.cosh(mpmath.mpf(6.7) * mpmath.mpf(x)) for x in phi]
+    found = spring.curve(phi)
+    assert np.allclose(found.torque, np.array(torque, dtype=float), rtol=1e-14)
+    assert np.allclose(found.stiffness, np.array(stiffness, dtype=float), rtol=1e-14)
+    assert np.allclose(found.slope, 6.7**2 * found.torque, rtol=1e-14)
+
+    def law(x):
+        beta = lambda y: mpmath.asin(3 * mpmath.sin(y / 2)) - y / 2  # noqa: E731
+        return 2 * 30 * beta(x) * mpmath.diff(beta, x)
+
+    with mpmath.workdps(40):
+        expected = [[mpmath.diff(law, mpmath.mpf(x), k) for x in phi] for k in range(3)]
+    for ours, theirs in zip(FOUR_BAR.curve(phi), expected):
+        assert np.allclose(ours, np.array(theirs, dtype=float), rtol=1e-12, atol=1e-12)
+    assert FOUR_BAR.reach == pytest.approx(2 * np.arcsin(1 / 3)) and not FOUR_BAR.invertible
+    assert np.isnan(FOUR_BAR.curve([0.68, -0.68, 6.2]).torque).all() and np.isfinite(FOUR_BAR.curve(0.679).torque)
+
+
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_springs_that_stiffen_on_one_side(sign):
     """Quadratic and exponential torques by hand, mirrored if the sign is; the inverse to rounding of its terms."""
@@ -113,6 +161,8 @@ def test_springs_that_stiffen_on_one_side(sign):
         (lambda: fj.springs.QuadraticSpring(1.0, 0.0), ["slope is 0", "LinearSpring"]),
         (lambda: fj.springs.ExponentialSpring(1.0, math.inf), ["ExponentialSpring", "rate is inf", "finite"]),
         (lambda: fj.springs.PiecewiseSpring("ab", "cd"), ["deflections", "'ab'"]),
+        (lambda: fj.springs.SinhSpring(1.0, -2.0), ["SinhSpring", "rate is -2", "positive"]),
+        (lambda: fj.springs.FourBarSpring(1.0, 1.0), ["FourBarSpring", "ratio is 1", "above 1"]),
     ],
 )
 def test_refused(make, words):
@@ -285,7 +335,7 @@ def test_files_hold_laws(spring, tmp_path):
     ("spring", "words"),
     [
         ('{kind = "cubic", stiffness = 1.0}', ["drive, spring", "'cubic' is missing", "CubicSpring"]),
-        ('{kind = "rubber"}', ["kind", '"cubic", "exponential", "hardening", "linear"', "rubber"]),
+        ('{kind = "rubber"}', ["kind", '"cubic", "exponential", "four_bar", "hardening"', "rubber"]),
         ('{kind = "linear", stiffness = 1, cubic = 2}', ["unknown key 'cubic'"]),
         ('{kind = "hardening", stiffness = "a", limit = 2}', ["HardeningSpring", "'a'", "finite"]),
         ('{kind = "linear", stiffness = 1}, stiffness = 3', ["stiffness and spring are both given"]),
@@ -309,7 +359,7 @@ def test_a_law_of_ones_own_has_no_form_in_files(tmp_path):
 def test_a_registered_law_has_a_form_in_files(tmp_path):
     try:
 
-        @SPRINGS.register("sinh")
+        @SPRINGS.register("sine_hyperbolic")
         @dataclass(frozen=True)
         class Sinh(Spring):
             k: float
@@ -326,7 +376,7 @@ def test_a_registered_law_has_a_form_in_files(tmp_path):
         with pytest.raises(fj.RobotError, match=r"Further.*no form in robot files"):
             fj.write_robot(on_a_joint(Further(7.0)), tmp_path / "robot.toml")
     finally:
-        SPRINGS.pop("sinh", None)
+        SPRINGS.pop("sine_hyperbolic", None)
 
 
 def test_two_laws_cannot_share_a_name():

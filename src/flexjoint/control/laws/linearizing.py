@@ -3,14 +3,34 @@
     q⁽ʳ⁾ = q_d⁽ʳ⁾ + Σ K_k (q_d⁽ᵏ⁾ − q⁽ᵏ⁾),   r = `chain_length(robot)`
 
 Joints that would answer their motors earlier than others are held back by integrators in the controller (dynamic
-extension).
+extension).  So are motors that act on other links in the complete model of rotors (`dynamics/dynamic_extension.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from ...algorithm.algorithm import algorithm
-from ...algorithm.form import Call
-from ...dynamics.linearization import LinearizingTorque, chain_length, from_positions, uncoupled_motors
+from ...algorithm.form import Call, Form
+from ...dynamics.dynamic_extension import (
+    COUPLED,
+    ExtendedTorque,
+    extended,
+    extension_signals,
+    extension_size,
+    linearizing_output,
+    rotors_behind_springs,
+)
+from ...dynamics.linearization import (
+    STATES,
+    LinearizingTorque,
+    chain_length,
+    from_measured,
+    known_state,
+    measured_positions,
+    one_deflection,
+)
 from ...dynamics.loads import Base, Wrenches
 from ...dynamics.requirements import constant_stiffness, moderate_link_friction
 from ...robot import Robot
@@ -30,11 +50,25 @@ def tracking_for_chains(call: Call) -> str | None:
     return None
 
 
+def sensed_form(robot: Robot, options: Mapping[str, Any]) -> Form:
+    """The state by what is measured, then what the controller integrates: torques, or in the complete model of rotors
+    the extension."""
+    state = STATES.get(options["measured"], STATES["q theta"])
+    if not rotors_behind_springs(robot):
+        return Form((*state, "held", "held_v"), LinearizingTorque)
+    if linearizing_output(Call(robot)) is None and extension_size(robot):
+        return Form((*state, "extension"), ExtendedTorque, extension_signals(robot), COUPLED)
+    return Form(state, "tau", reason=COUPLED)
+
+
 @algorithm(
-    LinearizingTorque,
+    sensed_form,
     requires=(
         constant_stiffness("motion_and_stiffness_control"),
-        uncoupled_motors,
+        known_state,
+        one_deflection,
+        linearizing_output,
+        measured_positions,
         tracking_for_chains,
         moderate_link_friction,
     ),
@@ -47,27 +81,40 @@ def linearizing_control(
     theta_v: Expression,
     tau_e: Expression,
     tau_e_v: Expression,
+    held: Expression,
+    held_v: Expression,
+    extension: Expression,
     *,
     tracking: dict[str, Stack] | None = None,
+    measured: str = "q theta",
     wrenches: Wrenches = None,
     base: Base = None,
-) -> LinearizingTorque:
+) -> LinearizingTorque | ExtendedTorque | Expression:
     """Motor torque that makes every joint a chain of `chain_length(robot)` integrators that tracks a reference.
+
+    Called with the four state arrays that `measured` names, then held and held_v.  In the complete model of rotors with
+    (robot, q, v, theta, theta_v, extension), without the last if `extension_size(robot)` is 0.
 
     Args:
         q, v: Position and velocity of the links, (..., n).
         theta, theta_v: The same of the motors, (..., n); ignored at rigid joints.
-        tau_e, tau_e_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of
-            damped springs beside undamped ones; other entries are ignored.
+        tau_e, tau_e_v: Torque on the links and its rate, (..., n); ignored at rigid joints.
+        held, held_v: State of the controller, (..., n): torque and torque rate of rigid joints, the rate also of damped
+            springs beside undamped ones; other entries are ignored.
+        extension: State of the controller in the complete model, as in `feedback_linearization`.
         tracking: {"reference": [q_d, q_d', ...], "gains": [K₀, K₁, ...]}, each array (..., n).  There are as many gains
             as integrators in a chain, and one array more of the reference.
+        measured: What the first four arrays are, as in `feedback_linearization`: "q theta" (default), "q tau_e" or
+            "theta tau_e".
         wrenches, base: As in `torque_derivatives`.
 
     Returns:
-        LinearizingTorque(tau, tau_e_top); the second is the derivative of the state that the controller integrates.
+        LinearizingTorque(tau, tau_e_top) or ExtendedTorque(tau, extension_rate); the second is what the controller
+        integrates.  Of a static law in the complete model the torque alone.
 
     Raises:
-        InputError: For joints of variable stiffness, and in the complete model of rotors.
+        InputError: For joints of variable stiffness, where the rotors of the complete model keep q from being a
+            linearizing output, and for damped springs whose torque is measured.
     """
     goal, length = dict(tracking or {}), chain_length(robot)
 
@@ -76,4 +123,8 @@ def linearizing_control(
         feedback = zip(goal["gains"], goal["reference"], motion)
         return goal["reference"][length] + total(K * (d - x) for K, d, x in feedback)
 
-    return from_positions(robot, q, v, theta, theta_v, tau_e, tau_e_v, command, wrenches, base)
+    if rotors_behind_springs(robot):
+        return extended(robot, q, v, theta, theta_v, extension, command, wrenches)
+    arrays = {"q": q, "v": v, "theta": theta, "theta_v": theta_v, "tau_e": tau_e, "tau_e_v": tau_e_v}
+    state = [arrays[name] for name in STATES[measured]]
+    return from_measured(robot, measured, state, [held, held_v], command, wrenches, base)

@@ -8,8 +8,8 @@ cubic springs at φ_1 = φ_2 and, which the paper does not say, at the fold φ_1
 
 Equal cubic springs have a closed form: with s = φ_1 + φ_2 the paper's trigonometric equation (31) (printed with a wrong
 denominator) is K_c s³ − σ s + 2 τ_e = 0, and the curve is its middle root.  So have exponential springs, whose torque
-is a linear function of their stiffness.  For all others φ_2 follows from φ_1 by the inverse of the second spring's law,
-and ln σ grows along the curve with φ_1.
+is a linear function of their stiffness, and equal springs with a hyperbolic sine.  For all others φ_2 follows from φ_1
+by the inverse of the second spring's law, and ln σ grows along the curve with φ_1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from typing import Any
 from ...drives import AntagonisticDrive
 from ...drives.variable import OperatingPoint, Range
 from ...spatial import ca, is_symbolic
-from ...springs import CubicSpring, ExponentialSpring
+from ...springs import CubicSpring, ExponentialSpring, SinhSpring
+from ...springs.sinh import inverse_sinh
 from ...types import Scalar
 from .solution_curve import SINGULAR, SolutionCurve
 from .springs import deflection_at
@@ -129,6 +130,17 @@ def exponentials(drive: Any, tau_e: Scalar, sigma: Scalar) -> tuple[Scalar, Scal
     return c_1 * ca.log(sigma_1 / K_1), c_2 * ca.log(sigma_2 / K_2)
 
 
+def equal_sinhs(drive: Any, tau_e: Scalar, sigma: Scalar) -> tuple[Scalar, Scalar]:
+    """With s = φ_1 + φ_2 and d = φ_1 − φ_2: tanh(as/2) = aτ_e/σ, 2K cosh(as/2) cosh(ad/2) = σ."""
+    K, a = drive.spring_1.stiffness, drive.spring_1.rate
+    u = a * tau_e / sigma
+    left = (1 - u) * (1 + u)  # 1/cosh²(as/2)
+    w = sigma * ca.sqrt(left) / (2 * K)  # cosh(ad/2)
+    s = 2 * inverse_sinh(u / ca.sqrt(left)) / a
+    d = 2 * inverse_sinh(ca.sqrt((w - 1) * (w + 1))) / a
+    return 0.5 * (s + d), 0.5 * (s - d)
+
+
 def antagonistic_form(drive: AntagonisticDrive) -> Scalar:
     """The closed form of two laws, if they have one."""
     one, two = drive.springs
@@ -137,6 +149,9 @@ def antagonistic_form(drive: AntagonisticDrive) -> Scalar:
         return equal_cubics if equal else None
     if isinstance(one, ExponentialSpring) and isinstance(two, ExponentialSpring):
         return exponentials
+    if isinstance(one, SinhSpring) and isinstance(two, SinhSpring):
+        equal = same(one.stiffness, two.stiffness) and same(one.rate, two.rate)
+        return equal_sinhs if equal else None
     return None
 
 

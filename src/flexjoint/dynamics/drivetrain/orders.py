@@ -6,6 +6,9 @@ and can if and only if it has no cycle.  Differentiating equation i as often as 
 orders  [Hoepler sec. III]: 2N for motors in general position, N + 1 for orthogonal, coaxial ones from N = 3 on.  For
 N = 7 of these the paper has 12, but a link equation contains only θ', not θ'', of its neighbour.
 
+A damped spring gives one derivative more than its equation is differentiated, D φ⁽ᵏ⁺¹⁾ = τ_e⁽ᵏ⁾ − K φ⁽ᵏ⁾, and has a
+state (`damped_spring.py`).
+
 A zero of S or C_rotor counts only if it is one for every q, and that is decided exactly: the products of rotations
 between the two joints are evaluated in integers modulo a prime, with the floats of the robot as the fractions they
 are and a rotation of rational sine and cosine, drawn at random, at each joint.  A quantity that is not identically zero
@@ -37,7 +40,7 @@ class JointOrders(NamedTuple):
 
     accelerations: tuple[int, ...]  # elastic joints j whose θ_j'' it contains, through S
     velocities: tuple[int, ...]  # those of which it contains θ_j' alone, through C_rotor
-    differentiations: int  # of the link equation; θ is known to as many derivatives
+    differentiations: int  # of the link equation; θ is known to as many derivatives, behind a damped spring to one more
     motion: int  # the highest derivative of q that the joint's own motor torque depends on
 
 
@@ -91,12 +94,10 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
     often, reach = list(own), [2] * robot.n
     for i in reversed(order):  # first those that nobody waits for
         for j, steps in contained[i].items():
-            often[j] = max(often[j], often[i] + steps)
-    for i in order:
-        reach[i] = max([2, *(steps + reach[j] for j, steps in contained[i].items())])
-    for i in range(robot.n):
-        if not robot.compliant[i]:
-            reach[i] = max([2, *(steps + reach[j] for j, steps in contained[i].items())])
+            often[j] = max(often[j], often[i] + steps - robot.damped[j])
+    rigid = [i for i in range(robot.n) if not robot.compliant[i]]
+    for i in [*order, *rigid]:  # q to derivative k + reach in the k-th derivative of τ_e
+        reach[i] = max([2, *(steps + reach[j] - robot.damped[j] for j, steps in contained[i].items())])
     joints = [
         JointOrders(
             tuple(j for j, steps in contained[i].items() if steps == 2),

@@ -76,6 +76,19 @@ def spring_torque(joint: Joint, phi: Scalar, phi_v: Scalar) -> Jet:
     return [joint.drive.spring.torque(phi) + joint.drive.damping * phi_v, k * phi_v]
 
 
+def torque_jet(joint: Joint, phi: Jet) -> Jet:
+    """[τ_e, τ_e', ...] of a spring without damping from the jet of its deflection."""
+    spring, top = joint.drive.spring, len(phi) - 1  # type: ignore[union-attr]
+    tau = [spring.torque(phi[0])]
+    F = dict(enumerate(spring.gradients(phi[0], top), start=1)) if top else {}
+    slopes = {m: [x] for m, x in F.items()}  # F_m and its time derivatives
+    for n in range(top):
+        tau.append(total(comb(n, l) * slopes[1][l] * phi[n + 1 - l] for l in range(n + 1)))
+        for m in range(1, top - n):
+            slopes[m].append(total(comb(n, p) * slopes[m + 1][p] * phi[n + 1 - p] for p in range(n + 1)))
+    return tau
+
+
 def deflection_acceleration(joint: Joint, phi: Scalar, phi_v: Scalar, tau_e: Jet) -> Scalar:
     """φ'' of a spring, damped: τ_e' = k φ' + D φ'', undamped: τ_e'' = k φ'' + k' φ'²; zero if there is no spring."""
     if not isinstance(joint.drive, ElasticDrive):
@@ -181,10 +194,10 @@ def sought_deflection(spring: Spring, tau: Scalar) -> Scalar:
     """φ with τ_e(φ) = τ of a law without a closed inverse; NaN where none was found within its reach."""
     reach = ca.SX(spring.reach)
 
-    def excess(phi: Scalar) -> Scalar:
+    def excess(phi: Scalar, tau: Scalar) -> Scalar:
         torque = spring.torque(phi)
         return ca.if_else(ca.fabs(torque) < inf, torque, BEYOND * phi) - tau
 
-    phi = root_of_increasing(excess, -reach, reach, steps=SEARCH)
+    phi = root_of_increasing(excess, -reach, reach, steps=SEARCH, given=[ca.SX(tau)])
     k, _ = spring.gradients(phi)
-    return ca.if_else(ca.fabs(excess(phi)) <= FOUND * reach * k, phi, nan)
+    return ca.if_else(ca.fabs(excess(phi, tau)) <= FOUND * reach * k, phi, nan)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...drives import Motor, VariableStiffnessDrive
+from ...drives import Drive, ElasticDrive, Motor, VariableStiffnessDrive
 from ...robot import Joint, Robot
 from ...spatial import ca, is_zero
 from ...types import Expression, Scalar
@@ -67,6 +67,35 @@ def transmitted(
             on_motors[k] = load
         on_links.append(loads[0] + joint.drive.c * loads[1] if i in second else loads[0])  # type: ignore[union-attr]
     return on_motors, ca.vertcat(*on_links)
+
+
+def determined_rates(robot: Robot) -> tuple[bool, ...]:
+    """Whether the state determines the torque rate on each link.
+
+    At a rigid joint the torque is that of the motor; the rate at a damped spring depends on the accelerations.
+    """
+
+    def determined(drive: Drive | None) -> bool:
+        if isinstance(drive, VariableStiffnessDrive):
+            return bool(is_zero(drive.damping) and is_zero(drive.greatest_damping))
+        return isinstance(drive, ElasticDrive) and bool(is_zero(drive.damping))
+
+    return tuple(determined(joint.drive) for joint in robot.joints)
+
+
+def transmitted_rates(robot: Robot, q: Expression, v: Expression, theta: Expression, theta_v: Expression) -> Expression:
+    """Rates of the torques on the links (n,): τ_e' = k(φ) φ'  [EJNEA (8)]; 0 where the state does not tell them."""
+    phi, phi_v = theta - motor_coordinates(robot, q), theta_v - motor_coordinates(robot, v)
+    second, rates = second_motors(robot), []
+    for i, (joint, determined) in enumerate(zip(robot.joints, determined_rates(robot))):
+        rate: Scalar = 0.0
+        if determined and isinstance(joint.drive, VariableStiffnessDrive):
+            point = joint.drive.at(phi[i], phi[second[i]])
+            rate = ca.mtimes(point.A[0], ca.vertcat(phi_v[i], phi_v[second[i]]))  # [VSANEA (17)]
+        elif determined:
+            rate = spring_torque(joint, phi[i], phi_v[i])[1]
+        rates.append(rate)
+    return ca.vertcat(*rates)
 
 
 def spring_loads(
