@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Form
+from ..compiler.ir.labels import labelled_rows
 from ..drives import Motor
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
@@ -340,6 +341,8 @@ def undamped_motion(
 def gathered(sides: Sequence[MotorSide], tau_e: Expression) -> MotorMotion:
     """All motors together, and the torque on the links."""
     side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
+    marks = {"theta": side[:3], "deflection": side[3:5], "spring_torque": side[5:6], "motor_torque": side[6:]}
+    labelled_rows("motor #", "its spring, motion and torque", marks, joints=False)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 
@@ -347,6 +350,8 @@ def assembled(motors: Sequence[Motor], q: Stack, tau_e: Expression, deflections:
     """One motor per joint: from the motion of the links, the torque on them and [φ, φ', φ''] of each joint."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
     side = motor_side(motors, q, tau_e, phi)
+    marks = {"theta": side[:3], "deflection": phi, "tau_e": [tau_e], "motor_torque": [side.tau]}
+    labelled_rows("drive", "friction of the joint, spring, and torque of the motor", marks)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 

@@ -15,8 +15,8 @@ from ...compiler.ir.program import Array
 from ...dynamics import explain_orders  # noqa: F401  the algorithms register themselves
 from ...errors import InputError, listed
 from ...progress import activity
-from ...robot import Robot, a_robot
-from ...robot.parameters import found_in, numeric, select_all
+from ...robot import Robot, numeric
+from ...robot.parameters import found_in, select_all
 from ...spatial import ca
 from ...types import Expression
 from .document import Equations, Parameter, Quantity, size
@@ -82,7 +82,7 @@ def equations_of_motion(
         Matrix([[a_1*(I_1zz + l_c1**2*m_1) + g*l_c1*m_1*sin(q_1)]])
     """
     sympy = imported()
-    numeric(OWNER, a_robot(OWNER, robot))
+    numeric(OWNER, robot)
     started, budget = time.monotonic(), Budget(positive(OWNER, "time_limit", time_limit, " of seconds"))
     names, values, signs = chosen_symbols(robot, symbols)
     leaves = {path: ca.SX.sym(path) for path in names}
