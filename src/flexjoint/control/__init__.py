@@ -14,6 +14,7 @@ from .base import (
     Registration as Registration,
 )
 from .computed_torque import ComputedTorque as ComputedTorque
+from .damping_ratio import DampingRatio as DampingRatio
 from .feedback_linearization import (
     ControllerState as ControllerState,
     ExtensionState as ExtensionState,
