@@ -211,6 +211,17 @@ def test_sympy_code_makes_the_same_expressions():
         assert module["parameters"] == {x.symbol: x.value for x in found.parameters}
 
 
+def test_code_of_a_robot_with_a_strange_name_runs():
+    link = fj.Link('a"""\n1/0', fj.Joint("b\n1/0"), mass=1.0, com=[0.1, 0.0, 0.0], inertia=0.01 * np.eye(3))
+    strange = fj.Robot('"""\n1/0\\', (link,))
+    found = equations_of_motion(strange, ["mass_matrix"])
+    assert run(found.python_code())["mass_matrix"]([0.0]) == pytest.approx(0.02)
+    assert run(found.sympy_code())["mass_matrix"] == found["mass_matrix"]
+    assert all(line.startswith(("%", " ", "\\")) for line in found.latex().splitlines())
+    assert repr(equations_of_motion(TWO, ["mass_matrix"])) == "Equations('2R', mass_matrix)"
+    assert found._repr_latex_().startswith(r"\begin{align}")
+
+
 # LaTeX ------------------------------------------------------------------------------------------------------------
 
 WORDS = [
