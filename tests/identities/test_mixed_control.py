@@ -167,6 +167,21 @@ def test_known_payload():
     assert agree(*lost_and_promised(loaded))
 
 
+@each()
+def test_lyapunov_algorithm(robot):
+    """V₂ and its rate as they are written out above; with a wrench, which moves θ_d."""
+    rng = np.random.default_rng(3)
+    q, v, theta, theta_v = beginning(robot, 3).reshape(4, -1)
+    wanted, w = rng.normal(size=(5, robot.n)), rng.normal(size=(3, 6))
+    around = {"tracking": {"reference": list(wanted), "gains": gains(robot)}, "wrenches": {robot.tool: list(w)}}
+    state = (q, v, theta, theta_v)
+    _, theta_d, theta_d_v = evaluate(fj.control.laws.mixed_torque, robot, *state, **around)
+    M = evaluate(fj.mass_matrix, robot, q)
+    expected = lyapunov(robot, M, *state, wanted, theta_d, theta_d_v)
+    found = evaluate(fj.control.laws.mixed_lyapunov, robot, *state, **around)
+    np.testing.assert_allclose(np.ravel(found), expected, rtol=1e-12)
+
+
 def test_rotors_matter():
     """The promise above holds for the couplings of the complete model, which are not small here."""
     robot = ROBOTS[1]

@@ -16,56 +16,25 @@ from scipy.integrate import solve_ivp
 import flexjoint as fj
 from flexjoint.dynamics.dynamic_extension import extended_motion
 from support.evaluate import evaluate
-from support.lagrange import smooth_friction, transmitted
-from support.rotors import explicit, lbr, with_random_rotors
+from support.explicit_plant import Plant
+from support.rotors import lbr, with_random_rotors
 
 SCALES = 0.1 * 60.0 ** np.arange(12)  # of the derivatives: the robots oscillate at 12 to 130 rad/s
 
 
-class Plant:
-    """(q, v, θ, θ', τ) -> (q'', θ'') by Lagrange's equations of links and rotors; springs without damping."""
-
-    def __init__(self, robot):
-        made, project = explicit(robot)
-        behind = [robot.n + i for i in np.flatnonzero(robot.compliant)]
-        self.robot, self.kept = robot, [*range(robot.n), *behind]
-        P = ca.DM(project[:, self.kept])
-        y, dy, ddy = (ca.SX.sym(name, len(self.kept)) for name in ("y", "dy", "ddy"))
-        x = [ca.SX.sym(name, made.n) for name in ("x", "dx", "ddx")]
-        forces_on_bodies = ca.Function("E", x, [transmitted(made, *x)])
-        inertial = P.T @ forces_on_bodies(P @ y, P @ dy, P @ ddy)
-        tau, forces = ca.SX.sym("tau", robot.n), ca.SX.zeros(len(self.kept), 1)
-        for i, joint in enumerate(robot.joints):
-            if robot.compliant[i]:
-                k = self.kept.index(robot.n + i)
-                pull = joint.drive.spring.torque(y[k] - y[i])
-                forces[i] += pull
-                forces[k] += tau[i] - pull - smooth_friction(joint.drive.motor, dy[k])
-            else:
-                forces[i] += tau[i] - smooth_friction(joint.drive.motor, dy[i])
-        M, rest = ca.jacobian(inertial, ddy), ca.substitute(inertial, ddy, 0 * ddy)
-        self.terms = ca.Function("terms", [y, dy, tau], [M, forces - rest])
-
-    def __call__(self, q, v, theta, theta_v, tau):
-        n = self.robot.n
-        M, b = self.terms(np.concatenate([q, theta])[self.kept], np.concatenate([v, theta_v])[self.kept], tau)
-        found = np.linalg.solve(np.array(M), np.array(b)[:, 0])
-        theta_a = found[:n].copy()
-        theta_a[list(np.flatnonzero(self.robot.compliant))] = found[n:]
-        return found[:n], theta_a
-
-
 class Law:
-    """The law in continuous time, and the motion it has in mind, through CasADi."""
+    """The law in continuous time, and the motion it has in mind, through CasADi; constant wrenches {link: w} on it."""
 
-    def __init__(self, robot):
+    def __init__(self, robot, wrenches=None):
+        order = fj.dynamics.chain_length(robot)
+        loads = {link: [ca.SX(w), *[ca.SX.zeros(6)] * order] for link, w in (wrenches or {}).items()} or None
         self.size = fj.dynamics.extension_size(robot)
         n = robot.n
         state = [ca.SX.sym(name, n) for name in ("q", "v", "theta", "theta_v")]
         z, command = ca.SX.sym("z", self.size), ca.SX.sym("w", n)
-        motion = ca.vertcat(*extended_motion(robot, *state, z))
+        motion = ca.vertcat(*extended_motion(robot, *state, z, loads))
         given = [*state, command, z] if self.size else [*state, command]
-        found = fj.feedback_linearization(robot, *given)
+        found = fj.feedback_linearization(robot, *given, **({"wrenches": loads} if loads else {}))
         tau, rate = found if self.size else (found, ca.SX.zeros(0, 1))
         x, way = ca.vertcat(*state, z), ca.SX.sym("way", 4 * n + self.size)
         self.torque = ca.Function("law", [x, command], [tau, rate])
@@ -121,10 +90,11 @@ def state_of(robot, stack):
     return np.concatenate([np.ravel(x) for x in (*stack[:2], moved.theta, moved.theta_v, held)])
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", [*ROBOTS, "wrench"])
 def test_derivatives_of_the_motion(name):
-    robot, order, size = ROBOTS[name]
-    r, law, plant = fj.dynamics.chain_length(robot), Law(robot), Plant(robot)
+    robot, order, size = ROBOTS.get(name, ROBOTS["general 2R"])
+    wrenches = {"link2": np.array([3.0, -5.0, 2.0, 0.4, -0.3, 0.6])} if name == "wrench" else None
+    r, law, plant = fj.dynamics.chain_length(robot), Law(robot, wrenches), Plant(robot, wrenches)
     assert (r, law.size) == (order, size)
     rng = np.random.default_rng(1)
     for _ in range(3):

@@ -136,6 +136,19 @@ class Algorithm(AlgorithmBase):
         """Which arrays the algorithm takes and returns for this robot."""
         return self._only_form or self._form_of(robot, {**self._keywords, **dict(options)})  # type: ignore[misc, operator]
 
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """Names of the keyword-only parameters: options and keyword arrays."""
+        return tuple(self._keywords)
+
+    def inputs(self, robot: Robot, structure: Structure) -> list[Array]:
+        """The arrays of a call, keyword arrays behind the positional ones."""
+        return self._described(robot, structure)
+
+    def outputs(self, robot: Robot, structure: Structure, value: Any) -> list[Output]:
+        """What the function returned for SX, with names, shapes and units."""
+        return self._outputs(robot, self.form(robot, structure.options), value)
+
     def _on_expressions(self, robot: Robot, structure: Structure, arrays: Iterable[Expression]) -> Any:
         """The function of copies, since SX can be written into."""
         positional, keyword_arrays = structure.arranged(map(ca.SX, arrays))

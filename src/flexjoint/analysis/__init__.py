@@ -1,5 +1,11 @@
 """Analysis of robots and trajectories: motor torques, sensitivities, rotor models, linear systems and modes."""
 
+from .equations import (
+    Equations as Equations,
+    Parameter as Parameter,
+    Quantity as Quantity,
+    equations_of_motion as equations_of_motion,
+)
 from .linear_model import (
     LinearModel as LinearModel,
     joint_eigenfrequencies as joint_eigenfrequencies,

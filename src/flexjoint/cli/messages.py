@@ -22,7 +22,11 @@ from typing import Any
 
 VALUE = r"\([^()]*\)|\[[^\[\]]*\]|'[^']*'|[\w.+%-]*\w"
 IN_FILES = ("allow_unphysical", "rotors_in_links", "fidelity", "tool", "gravity")  # keys of robot files
-PHRASES = {"fj.robot.robot_parameters(robot)": "'flexjoint info ROBOT --parameters'"}
+PHRASES = {
+    "fj.robot.robot_parameters(robot)": "'flexjoint info ROBOT --parameters'",
+    "for numbers use fj.compile, for code of any robot fj.export_c": "'flexjoint export-c' writes code of any robot",
+    "symbols=()": "--numbers",
+}
 
 
 def with_options(message: str, parameters: Sequence[Any], aliases: Mapping[str, str]) -> str:

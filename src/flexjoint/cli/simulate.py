@@ -65,10 +65,20 @@ def simulate(
     ] = "",
     sensor: Annotated[
         list[str] | None,
-        typer.Option(
-            help="A number of the sensors: torque_noise=0.05, torque_rates=differenced; may repeat."
-        ),
+        typer.Option(help="A number of the sensors: torque_noise=0.05, torque_rates=differenced; may repeat."),
     ] = None,
+    base: Annotated[
+        str | None,
+        typer.Option(help="Pose of a moving base, x, y, z, roll, pitch, yaw in m and rad, as --trajectory."),
+    ] = None,
+    wrench: Annotated[
+        tuple[float, float, float, float, float, float] | None,
+        typer.Option(help="Constant force, N, and moment, Nm, on the tool, base coordinates.", metavar="6 NUMBERS"),
+    ] = None,
+    payload: Annotated[float | None, typer.Option(help="Point mass at the tool, kg.")] = None,
+    known: Annotated[
+        bool, typer.Option("--known", help="The controller knows --base, --wrench and --payload.")
+    ] = False,
     period: Annotated[float, typer.Option(help="Sampling period of the controller, s.")] = 1e-3,
     duration: Annotated[float | None, typer.Option(help="Duration, s; default that of the trajectory.")] = None,
     integrator: Annotated[
@@ -111,17 +121,25 @@ def simulate(
     single = None if samples else output
     check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
     model = fj.load(robot)
+    if known and base is wrench is payload is None:
+        raise fj.InputError("--known belongs to --base, --wrench or --payload")
     if compensate_friction is None and friction_share != 1:
         raise fj.InputError("--friction-share belongs to --compensate-friction")
-    numbers = (controller, model, gains, poles, period, measured)
+    moved = model if payload is None else model.with_payload(payload)
+    carried = None if base is None else fj.trajectory.load_base(base, model)
+    numbers = (controller, moved if known else model, gains, poles, period, measured)
     law = (
         named_controller(*numbers)
         if compensate_friction is None
         else compensated_controller(*numbers, compensate_friction, friction_share)
     )
-    task = Task(model, law, loaded_reference(law, model, trajectory, stiffness), duration)
+    reference = loaded_reference(law, model, trajectory, stiffness)
+    if known:
+        law = told(law, carried is not None, wrench)
+    task = Task(moved, law, reference, duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
+    options |= {"base": carried, "contact": None if wrench is None else constant_wrench(model, wrench)}
     if samples is None:
         writers: dict[Callable[..., Any], Path | None] = {
             fj.results.write_results: output,
@@ -141,6 +159,31 @@ class Task(NamedTuple):
     controller: Controller
     reference: Trajectory
     duration: float | None
+
+
+def told(law: Controller, base: bool, wrench: Sequence[float] | None) -> Controller:
+    """The controller that knows the moving base, and the wrench on its tool."""
+    from ..control import REGISTRY
+    from ..control.base import ControllerWrapper
+    from ..control.surroundings import KnowsSurroundings, KnowsWrenches
+    from ..errors import InputError
+
+    if isinstance(law, ControllerWrapper):
+        return replace(law, controller=told(law.controller, base, wrench))  # type: ignore[type-var]
+    named = law.registration.name if law.registration else type(law).__name__
+    for given, kind, option in ((base, KnowsSurroundings, "--base"), (wrench is not None, KnowsWrenches, "--wrench")):
+        if given and not isinstance(law, kind):
+            able = [name for name, x in sorted(REGISTRY.items()) if issubclass(x, kind)]
+            raise InputError(f"{named} cannot know {option}; leave out --known, or take one of {', '.join(able)}")
+    known: dict[str, Any] = {} if wrench is None else {"wrenches": {law.robot.tool: wrench}}
+    return replace(law, **known, **({"base": True} if base else {}))  # type: ignore[type-var]
+
+
+def constant_wrench(robot: Robot, wrench: Sequence[float]) -> Callable[..., Any]:
+    """The contact of a wrench on the tool that stays."""
+    from ..spatial import sx
+
+    return lambda t, state: {robot.tool: sx(list(wrench))}
 
 
 def chosen_sensors(texts: list[str]) -> Sensors | None:

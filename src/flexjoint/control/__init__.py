@@ -14,6 +14,7 @@ from .base import (
     Registration as Registration,
 )
 from .computed_torque import ComputedTorque as ComputedTorque
+from .damping_ratio import DampingRatio as DampingRatio
 from .feedback_linearization import (
     ControllerState as ControllerState,
     ExtensionState as ExtensionState,
@@ -25,6 +26,7 @@ from .full_state_feedback import FullStateFeedback as FullStateFeedback
 from .gains import gains_from_poles as gains_from_poles
 from .mixed_inverse_dynamics import MixedInverseDynamics as MixedInverseDynamics
 from .motor_pd import MotorPD as MotorPD
+from .observed_friction import ObservedFrictionCompensation as ObservedFrictionCompensation
 from .open_loop import OpenLoop as OpenLoop
 from .passivity import PassivityControl as PassivityControl, RigidState as RigidState
 from .reactions import (

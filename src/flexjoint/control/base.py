@@ -190,6 +190,22 @@ class Controller(ABC):
             The next state, and the torque of the m motors, Nm or N.
         """
 
+    @property
+    def commands_damping(self) -> bool:
+        """Whether the law also commands dampers."""
+        return type(self).damper_command is not Controller.damper_command
+
+    def damper_command(self, measurement: Any) -> Expression:
+        """What the law asks of dampers that can be commanded, in SX; `DampingRatio` is such a law.
+
+        Args:
+            measurement: As of `law`.
+
+        Returns:
+            A column (n, 1), Nm s/rad or N s/m, which dampers give between 0 and the `greatest_damping` of their drives.
+        """
+        raise NotImplementedError
+
     def checked_law(
         self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement
     ) -> tuple[list[Expression], Expression]:
@@ -312,6 +328,13 @@ class ControllerWrapper(Controller):
     @property
     def torque_sensors(self) -> bool:  # type: ignore[override]
         return self.controller.torque_sensors
+
+    @property
+    def commands_damping(self) -> bool:
+        return self.controller.commands_damping
+
+    def damper_command(self, measurement: Any) -> Expression:
+        return self.controller.damper_command(measurement)
 
     def check_period(self, period: float) -> None:
         """Raises an InputError unless the inner controller, if it is sampled, has the same period."""

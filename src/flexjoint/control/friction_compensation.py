@@ -90,7 +90,9 @@ class FrictionCompensation(ControllerWrapper):
         if self.velocity not in VELOCITIES:
             raise InputError(f"{name}: velocity is {shown(self.velocity)}; choose one of {', '.join(VELOCITIES)}")
         n = require_one_motor_per_joint(self).n
-        check_law(self.controller, self.velocity)
+        refuse_friction_in_law(name, self.controller, "pass model=robot here, or leave the wrapper out")
+        if self.velocity == "desired" and isinstance(innermost(self.controller), OpenLoop):
+            raise InputError(f"{name}: OpenLoop has no desired velocity; choose velocity='measured'")
         if self.coulomb_velocity is not None:
             positive(name, "coulomb_velocity", self.coulomb_velocity)
         share = finite_numbers(name, "share", self.share, n, 0.0)
@@ -152,14 +154,11 @@ class FrictionCompensation(ControllerWrapper):
         return short_repr(self, self.controller, velocity=self.velocity, share=np.array(self.share))
 
 
-def check_law(controller: Controller, velocity: str) -> None:
-    """Refuses a law that contains friction already, or whose reference is no motion."""
+def refuse_friction_in_law(owner: str, controller: Controller, otherwise: str) -> None:
+    """Refuses a law that contains the friction of its robot, which would be compensated twice."""
     law = innermost(controller)
-    name = type(law).__name__
     if law.contains_friction and has_friction(checked_robot(law).joints):
         raise InputError(
-            f"FrictionCompensation: {name} compensates the friction of its robot already; give it "
-            "robot.without_friction(), and here model=robot, or leave FrictionCompensation out"
+            f"{owner}: {type(law).__name__} compensates the friction of its robot already; give it "
+            f"robot.without_friction() and {otherwise}"
         )
-    if velocity == "desired" and isinstance(law, OpenLoop):
-        raise InputError("FrictionCompensation: OpenLoop has no desired velocity; choose velocity='measured'")

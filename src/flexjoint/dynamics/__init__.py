@@ -60,6 +60,7 @@ from .forward import Accelerations as Accelerations, forward_dynamics as forward
 from .inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate
 from .integrated import IntegratedMotion as IntegratedMotion, integrated_motor_motion as integrated_motor_motion
 from .inverse import (
+    FilteredMotion as FilteredMotion,
     MotorMotion as MotorMotion,
     SteppedMotion as SteppedMotion,
     inverse_dynamics as inverse_dynamics,

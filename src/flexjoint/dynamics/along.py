@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from ..algorithm.compile import compile
 from ..algorithm.structure import flatten
 from ..errors import InputError, NonFiniteError
-from ..robot import Robot, a_robot
+from ..robot import Robot, numeric
 from ..types import FloatArray
-from .inverse import MotorMotion, SteppedMotion, inverse_dynamics_step, motor_motion, needed_order
+from .inverse import FilteredMotion, MotorMotion, SteppedMotion, inverse_dynamics_step, motor_motion, needed_order
 from .loads import Base, Wrenches
 
 NAME = "inverse_dynamics_along"
@@ -58,16 +58,16 @@ def inverse_dynamics_along(
         >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
         (3, 7)
     """
-    a_robot(NAME, robot)
+    numeric(NAME, robot)
     times = np.asarray(t, dtype=float)
     if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
         raise InputError(f"{NAME}: t must be a list of increasing, finite times")
-    require_smooth(robot, trajectory)
+    require_smooth(robot, trajectory, base)
     sigma = None if stiffness is None else stiffness_at(robot, stiffness, times)
     if not any(robot.damped):
         motion = sampled(robot, trajectory, times, needed_order(robot, base))
         return motor_motion(robot, *motion, stiffness=sigma, wrenches=wrenches, base=base)
-    motion = sampled(robot, trajectory, times, max(3, needed_order(robot)))
+    motion = sampled(robot, trajectory, times, max(3, needed_order(robot, base)))
     return stepped(robot, motion, times, sigma if any(robot.variable_stiffness) else None, wrenches, base)
 
 
@@ -81,20 +81,21 @@ def stepped(
     start = compile(inverse_dynamics_step, robot, len(motion) + 4, **counts)
     follows = any(x and y for x, y in zip(robot.damped, robot.variable_stiffness))  # deflections belong to the state
     kernel = compile(inverse_dynamics_step, robot, len(motion) + 4, warm_start=True, **counts) if follows else start
-    rows: list[SteppedMotion] = []
+    stateful = FilteredMotion if robot.fidelity == "complete" else SteppedMotion
+    rows: list[Any] = []
     state: tuple[FloatArray, ...] = (np.zeros(robot.motor_count), np.zeros(robot.n), np.zeros(robot.n))
     behind: tuple[FloatArray, ...] = ()
     for i, h in enumerate(np.diff(t, prepend=t[0])):
         # as an array h takes the fast way into the kernel, 40 times faster than as a number
         call = kernel if i else start
         try:
-            now = SteppedMotion(*call(*state, np.asarray(h), *motion[:, i], *(x[i] for x in leaves), *behind))
+            now = stateful(*call(*state, np.asarray(h), *motion[:, i], *(x[i] for x in leaves), *behind))
         except NonFiniteError as error:
             raise NonFiniteError(f"{NAME}: at t = {t[i]:g} s {error}") from error
-        state = (now.deflection_v, now.tau_e, now.tau_e_v)
+        state = now[-3:] if isinstance(now, FilteredMotion) else (now.deflection_v, now.tau_e, now.tau_e_v)
         behind = (now.deflection,) if follows else ()
         rows.append(now)
-    return MotorMotion(*(np.array(x) for x in list(zip(*rows))[:-1]))
+    return MotorMotion(*(np.array(x) for x in list(zip(*rows))[: len(MotorMotion._fields)]))
 
 
 def sampled(robot: Robot, trajectory: Motion, t: FloatArray, order: int) -> FloatArray:
@@ -126,9 +127,9 @@ def stiffness_at(robot: Robot, stiffness: Motion | FloatArray, t: FloatArray) ->
     return full
 
 
-def require_smooth(robot: Robot, trajectory: Any) -> None:
+def require_smooth(robot: Robot, trajectory: Any, base: Base) -> None:
     """Refuse a trajectory that says of itself that it lacks derivatives; of a mere function nothing is known."""
-    order, smoothness = needed_order(robot), getattr(trajectory, "smoothness", math.inf)
+    order, smoothness = needed_order(robot, base), getattr(trajectory, "smoothness", math.inf)
     if smoothness < order - 1:
         raise InputError(
             f"{NAME}: {type(trajectory).__name__} is not smooth enough: it is C^{smoothness} only; {robot.name} needs "

@@ -196,9 +196,9 @@ def extended_motion(
 
 def extended_torque(robot: Robot, motion: Stack, extension: Expression, wrenches: Wrenches = None) -> ExtendedTorque:
     """Torque and rate of the controller's state for the motion [q, ... q⁽ʳ⁾], its last the command."""
-    tau_e, phi, at_motors = eliminated(robot, motion, wrenches)
-    tau = assembled(motors(robot), motion, tau_e, phi).tau + at_motors
-    theta = motor_jets(robot, motion, phi)
+    found = eliminated(robot, motion, wrenches)
+    tau = assembled(motors(robot), motion, found.tau_e, found.deflections).tau + found.at_motors
+    theta = motor_jets(robot, motion, found.deflections)
     rates: list[Scalar] = []
     place = 0
     for i, chain in enumerate(chains(derivative_orders(robot))):

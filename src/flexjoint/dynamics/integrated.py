@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Call
-from ..algorithm.signals import Signal
 from ..drives import VariableStiffnessDrive
 from ..drives.variable import OperatingPoint
 from ..robot import Robot
@@ -32,12 +31,6 @@ from .inverse import gathered, needed_order, transmitted_torque
 from .links import torque_derivatives
 from .loads import Base, Wrenches
 from .requirements import enough_derivatives, moderate_link_friction, spong_rotors, stateless_springs, stiffness_given
-
-OWN_SIGNALS = {
-    "drift_gain": Signal((), "1/s"),
-    "torque_drift": Signal(("n",), "Nm | N"),
-    "stiffness_drift": Signal(("n",), "Nm/rad | N/m"),
-}
 
 
 class IntegratedMotion(NamedTuple):
@@ -84,7 +77,6 @@ def off_the_branch(robot: Robot, *arrays: Any, stiffness: Any = None, **rest: An
         enough_derivatives(first_of_motion=7),
         moderate_link_friction,
     ),
-    signals=OWN_SIGNALS,
 )
 def integrated_motor_motion(
     robot: Robot,

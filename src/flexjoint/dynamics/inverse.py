@@ -12,15 +12,17 @@ complete model of rotors see `drivetrain/elimination.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import algorithm
+from ..algorithm.form import Form
+from ..compiler.ir.labels import labelled_rows
 from ..drives import Motor
 from ..robot import Robot
-from ..spatial import ca, sx
+from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray, Jet, Stack
-from .drivetrain.damped_spring import Before, deflections_after
+from .drivetrain.damped_spring import Before, deflections_after, filtered_jet
 from .drivetrain.damped_variable_stiffness import damped_pairs
 from .drivetrain.elimination import eliminated
 from .drivetrain.friction import joint_friction
@@ -33,8 +35,8 @@ from .links import link_torques, torque_derivatives
 from .loads import Base, Wrenches
 from .requirements import (
     enough_derivatives,
+    linear_filters,
     moderate_link_friction,
-    spong_rotors,
     stateless_springs,
     stiffness_given,
 )
@@ -79,6 +81,27 @@ class SteppedMotion(NamedTuple):
     tau_e: Expression | FloatArray
     tau: Expression | FloatArray
     tau_e_v: Expression | FloatArray
+
+
+class FilteredMotion(NamedTuple):
+    """A MotorMotion in the complete model of rotors with the state of its damped springs, (..., n) each, 0 elsewhere.
+
+    Attributes:
+        deflection_top: φ⁽ᵐ⁾, where m is the highest derivative of θ that other joints need, at least 1.
+        tau_e_low, tau_e_top: τ_e⁽ᵐ⁻¹⁾ and τ_e⁽ᵐ⁾.
+    """
+
+    theta: Expression | FloatArray
+    theta_v: Expression | FloatArray
+    theta_a: Expression | FloatArray
+    deflection: Expression | FloatArray
+    deflection_v: Expression | FloatArray
+    spring_torque: Expression | FloatArray
+    tau_e: Expression | FloatArray
+    tau: Expression | FloatArray
+    deflection_top: Expression | FloatArray
+    tau_e_low: Expression | FloatArray
+    tau_e_top: Expression | FloatArray
 
 
 def needed_order(robot: Robot, base: Any = None) -> int:
@@ -186,12 +209,20 @@ def motor_motion(
     return undamped_motion(robot, [q, v, a, *higher], stiffness, wrenches, base, warm_start)
 
 
+def stepped_form(robot: Robot, options: Mapping[str, Any]) -> Form:
+    """The state of the filters, which is of higher order in the complete model of rotors."""
+    motion = ("h", "q", "v", "a", "jerk")
+    if robot.fidelity == "complete":
+        return Form(("deflection_top", "tau_e_low", "tau_e_top", *motion), FilteredMotion)
+    return Form(("deflection_v", "tau_e", "tau_e_v", *motion), SteppedMotion)
+
+
 @algorithm(
-    SteppedMotion,
-    arrays=lambda robot, **_: 5 + max(3, needed_order(robot)),
+    stepped_form,
+    arrays=lambda robot, base=None, **_: 5 + max(3, needed_order(robot, base)),
     explain=unreachable_step,
     requires=(
-        spong_rotors("enters the equations of links below it"),
+        linear_filters,
         stiffness_given,
         enough_derivatives(first_of_motion=4),
         moderate_link_friction,
@@ -212,29 +243,32 @@ def inverse_dynamics_step(
     wrenches: Wrenches = None,
     base: Base = None,
     warm_start: Expression = None,
-) -> SteppedMotion:
+) -> SteppedMotion | FilteredMotion:
     """Motor torques and motion with damped springs, h seconds after the sample of the given state.
 
     Damping makes inverse dynamics a filter with one state per damped joint.  The state is in the result, ready for the
     next sample.  Joints without damping may be among the others; their entries of the state are ignored.
 
     Args:
-        deflection_v: Rate of the deflections at the state, (..., motors); zeros at rest.
-        tau_e, tau_e_v: Torque on the links and its rate at the state, (..., n).
+        deflection_v: Rate of the deflections at the state, (..., motors); zeros at rest.  In the complete model of
+            rotors deflection_top of the state.
+        tau_e, tau_e_v: Torque on the links and its rate at the state, (..., n).  In the complete model tau_e_low and
+            tau_e_top.
         h: Time since the state, (...), s, at least 0.  With h = 0 only deflection_v counts: zeros start at rest
             equilibrium, where the springs alone bear τ_e.
         q, v, a, jerk: Position of the links and its first three derivatives, (..., n).
-        higher: q'''', if a joint has an undamped spring.
+        higher: q'''', if a joint has an undamped spring; more in the complete model, see `explain_orders`.
         stiffness, wrenches, base: As in `inverse_dynamics`.
         warm_start: Deflections at the state, (..., motors).  Damped joints of variable stiffness need them; without
             them the call is the start of a motion, with deflection_v but whatever h.  Undamped joints of variable
             stiffness follow them as in `inverse_dynamics`.
 
     Returns:
-        SteppedMotion, a MotorMotion with tau_e_v.
+        SteppedMotion, a MotorMotion with tau_e_v.  In the complete model FilteredMotion, a MotorMotion with its state.
 
     Raises:
-        InputError: If derivatives or the stiffness are missing, or in the complete model of rotors.
+        InputError: If derivatives or the stiffness are missing, or if others need the motor of a damped spring that is
+            not linear in the complete model.
         NonFiniteError: If a stiffness is out of reach, or too far from that of the state; in a batch the row is NaN.
 
     Example:
@@ -244,6 +278,8 @@ def inverse_dynamics_step(
         (7,)
     """
     motion = [q, v, a, jerk, *higher]
+    if robot.fidelity == "complete":
+        return filtered_motion(robot, deflection_v, tau_e, tau_e_v, h, motion, wrenches, base)
     tau = transmitted_torque(robot, motion, max(1, needed_order(robot) - 2), wrenches, base)
     torques = [[x[i] for x in tau] for i in range(robot.n)]
     damped = [i for i in range(robot.n) if robot.damped[i] and not robot.variable_stiffness[i]]
@@ -261,14 +297,40 @@ def inverse_dynamics_step(
 # Parts of the drivetrain --------------------------------------------------------------------------------------------
 
 
+def filtered_motion(
+    robot: Robot,
+    top: Expression,
+    low: Expression,
+    high: Expression,
+    h: Expression,
+    motion: Stack,
+    wrenches: Wrenches,
+    base: Base,
+) -> FilteredMotion:
+    """Motion of the motors in the complete model, h seconds after the state (φ⁽ᵐ⁾, τ_e⁽ᵐ⁻¹⁾, τ_e⁽ᵐ⁾)."""
+
+    def deflected(i: int, torque: Jet) -> Jet:
+        if robot.damped[i]:
+            return filtered_jet(robot.joints[i].drive, h, Before(top[i], low[i], high[i]), torque)
+        return spring_motion(robot.joints[i], torque)
+
+    found = eliminated(robot, motion, wrenches, base, deflected)
+    moved = assembled(motors(robot), motion, found.tau_e, found.deflections)
+    states = [
+        (phi[len(tau) - 1], *tau[-2:]) if damped else (zeros(1),) * 3
+        for damped, phi, tau in zip(robot.damped, found.deflections, found.torques)
+    ]
+    return FilteredMotion(*moved._replace(tau=moved.tau + found.at_motors), *(ca.vertcat(*x) for x in zip(*states)))
+
+
 def undamped_motion(
     robot: Robot, q: Stack, stiffness: Stack | None, wrenches: Wrenches, base: Base, warm_start: Expression
 ) -> MotorMotion:
     """Motion of the motors from that of the links."""
     if robot.fidelity == "complete":
-        tau_e, phi, at_motors = eliminated(robot, q, wrenches, base)
-        motion = assembled(motors(robot), q, tau_e, phi)
-        return motion._replace(tau=motion.tau + at_motors)
+        found = eliminated(robot, q, wrenches, base)
+        motion = assembled(motors(robot), q, found.tau_e, found.deflections)
+        return motion._replace(tau=motion.tau + found.at_motors)
     tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     if stiffness is not None and any(robot.variable_stiffness):
         return gathered(motor_sides(robot, q, tau_e, stiffness, warm_start), tau_e[0])
@@ -279,6 +341,8 @@ def undamped_motion(
 def gathered(sides: Sequence[MotorSide], tau_e: Expression) -> MotorMotion:
     """All motors together, and the torque on the links."""
     side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
+    marks = {"theta": side[:3], "deflection": side[3:5], "spring_torque": side[5:6], "motor_torque": side[6:]}
+    labelled_rows("motor #", "its spring, motion and torque", marks, joints=False)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 
@@ -286,6 +350,8 @@ def assembled(motors: Sequence[Motor], q: Stack, tau_e: Expression, deflections:
     """One motor per joint: from the motion of the links, the torque on them and [φ, φ', φ''] of each joint."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
     side = motor_side(motors, q, tau_e, phi)
+    marks = {"theta": side[:3], "deflection": phi, "tau_e": [tau_e], "motor_torque": [side.tau]}
+    labelled_rows("drive", "friction of the joint, spring, and torque of the motor", marks)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 

@@ -25,6 +25,7 @@ __all__ = [
     "enough_derivatives",
     "equal_relative_degrees",
     "first",
+    "linear_filters",
     "linear_undamped_springs",
     "moderate_link_friction",
     "require",
@@ -110,6 +111,23 @@ def linear_undamped_springs(call: Call) -> str | None:
             return (
                 f"the spring of joint '{joint.name}' is damped or not linear, and the law rests on K (θ − q); use "
                 "FeedbackLinearization, or give the law a robot with the stiffness at rest"
+            )
+    return None
+
+
+def linear_filters(call: Call) -> str | None:
+    """In the complete model of rotors linear springs at damped joints whose motors others need."""
+    robot = call.robot
+    if robot.fidelity != "complete" or not any(robot.damped):
+        return None
+    orders = derivative_orders(robot, "base" in call.keyword_arrays).joints
+    for joint, damped, order in zip(robot.joints, robot.damped, orders):
+        spring, m = getattr(joint.drive, "spring", None), order.differentiations
+        if damped and m > 1 and not isinstance(spring, LinearSpring):
+            return (
+                f"in the complete model of '{robot.name}' other joints need {m} derivatives of the motor of joint "
+                f"'{joint.name}', whose damped spring is {spring!r}; give a number as stiffness, use "
+                "robot.without_spring_damping() or robot.with_fidelity('spong')"
             )
     return None
 

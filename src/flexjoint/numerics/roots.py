@@ -61,21 +61,20 @@ def root_of_increasing(
             value, rise = ca.substitute([tried, slope], [symbol], [x])
         return value, value / rise
 
-    def turn(carried: tuple[Search, Tree], _: tuple[()]) -> tuple[tuple[Search, Tree], tuple[()]]:
-        at, given = carried
+    def turn(carried: Tree, _: tuple[()]) -> tuple[Tree, tuple[()]]:
+        at, rounding, given = carried
         value, step = newton(at.x, given)
         lower = ca.if_else(value <= 0, at.x, at.lower)
         upper = ca.if_else(value >= 0, at.x, at.upper)
         estimate = at.x - step
         inside = ca.logic_and(lower <= estimate, estimate <= upper)  # not <: a root may be an end
-        rounding = CLOSE[0] * ca.fabs(at.x) + CLOSE[1] * bracket
-        shrinks = 2 * ca.fabs(step) <= ca.fabs(at.before) + rounding
+        shrinks = 2 * ca.fabs(step) <= ca.fabs(at.before) + (CLOSE[0] * ca.fabs(at.x) + rounding)
         x = ca.if_else(ca.logic_and(inside, shrinks), estimate, (lower + upper) / 2)
-        return (Search(x, lower, upper, x - at.x, at.step), given), ()
+        return (Search(x, lower, upper, x - at.x, at.step), rounding, given), ()
 
     wide = 2 * bracket  # two steps of any length
     start = Search(guess if guess is not None else (lower + upper) / 2, lower, upper, wide, wide)
-    (last, _), _ = scan(turn, (start, given), [()] * steps, opaque=True)
+    (last, *_), _ = scan(turn, (start, CLOSE[1] * bracket, given), [()] * steps, opaque=True)
     _, step = newton(last.x, given)
     estimate = last.x - step
     inside = ca.logic_and(last.lower <= estimate, estimate <= last.upper)

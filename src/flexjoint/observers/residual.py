@@ -158,7 +158,8 @@ class Residual(TimedObserver):
         known = ca.logic_and(ca.logic_and(later, timed), driven)
         usable = ca.logic_and(known, is_finite(*now))
         elapsed, impulse = before.elapsed + h, before.impulse + h * limited
-        good = ca.logic_and(ca.logic_and(usable, before.seen > 0), elapsed <= self.max_gap)
+        begun = before.seen > 0.5  # and not > 0: the stability check moves every number of a state a little
+        good = ca.logic_and(ca.logic_and(usable, begun), elapsed <= self.max_gap)
         stale = ca.logic_and(h <= 0, timed)
 
         decay = ca.exp(-sx(self.gain) * elapsed)
@@ -177,7 +178,7 @@ class Residual(TimedObserver):
             ca.if_else(usable, now.position, before.position) if self.position_count else before.position,
             r,
         )
-        restarted = ca.if_else(before.seen > 0, sx(Status.GAP), sx(Status.FIRST))
+        restarted = ca.if_else(begun, sx(Status.GAP), sx(Status.FIRST))
         bad = ca.if_else(stale, sx(Status.STALE), ca.if_else(usable, restarted, sx(Status.INVALID)))
         status = ca.if_else(good, ca.if_else(saturated, sx(Status.SATURATED), sx(Status.GOOD)), bad)
         found = dict(zip(self.channels, split(r, self.channels.values())))

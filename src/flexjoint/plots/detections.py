@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..detection.detection import DetectionReport, stretches
-from .figures import BLUE, MOST_POINTS, ORANGE, check_plot_path, literal, write_figure
+from ..detection.detection import DetectionReport
+from ..detection.outliers import stretches
+from .figures import BLUE, MOST_POINTS, ORANGE, check_plot_path, literal, tidy, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -68,9 +69,7 @@ def draw(axis: Axes, found: DetectionReport, name: str, i: int) -> None:
         for y in (-level, level):
             axis.axhline(y, color=ORANGE, linewidth=0.8, linestyle="--")
     axis.set_ylabel(literal(f"{found.label(name, i)}, {found.unit(name, i)}"), fontsize=8)
-    axis.grid(alpha=0.3)
-    axis.margins(x=0)
-    axis.locator_params(axis="y", nbins=4)
+    tidy(axis)
 
 
 def legend(blind: bool) -> list[Artist]:

@@ -105,9 +105,7 @@ def panel_figure(robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str
             if panel.mixed:
                 write_unit(axis, panel.units[i])
             draw(axis, t[::step], panel, i, step)
-            axis.grid(alpha=0.3)
-            axis.margins(x=0)
-            axis.locator_params(axis="y", nbins=4)
+            tidy(axis)
             axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 4), useMathText=True)
             if not panel.largest(i):
                 axis.set(ylim=(-1, 1), yticks=[0])
@@ -123,6 +121,13 @@ def panel_figure(robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str
     figure.align_ylabels()
     figure.subplots_adjust(0.9 / width, 0.55 / height, 1 - 0.25 / width, 1 - head / height, wspace=0.24, hspace=0.35)
     return figure
+
+
+def tidy(axis: Axes) -> None:
+    """A grid, no margins in time, and few ticks, since rows are low."""
+    axis.grid(alpha=0.3)
+    axis.margins(x=0)
+    axis.locator_params(axis="y", nbins=4)
 
 
 def write_unit(axis: Axes, unit: str) -> None:

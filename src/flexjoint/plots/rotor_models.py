@@ -9,18 +9,12 @@ import numpy as np
 
 from ..analysis.rotor_models import REFERENCE, RotorComparison
 from ..analysis.torque_table import units
-from .figures import MOST_POINTS, check_plot_path, literal, write_figure
+from .figures import BLUE, GREEN, MOST_POINTS, ORANGE, check_plot_path, literal, tidy, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = {
-    REFERENCE: "#000000",
-    "no rotors": "#009E73",
-    "armature": "#0072B2",
-    "geared": "#E69F00",
-    "Spong": "#D55E00",
-}  # Okabe and Ito
+COLOURS = {REFERENCE: "#000000", "no rotors": GREEN, "armature": BLUE, "geared": "#E69F00", "Spong": ORANGE}
 DASHES = {"geared": "-.", "Spong": "--"}  # solid lines would hide the curve of the armature model
 
 
@@ -59,14 +53,13 @@ def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str] 
             if np.all(comparison.growth[model][:, i] > 0):
                 growth.plot(comparison.speeds, comparison.growth[model][:, i], marker="o", markersize=3, **style(model))
         torque.set_ylabel(literal(f"{robot.joints[i].name}\n{unit[i]}"), fontweight="bold")
-        for axis in (torque, error):
-            axis.margins(x=0)
-            axis.locator_params(axis="y", nbins=4)
+        tidy(torque)
+        tidy(error)
+        growth.grid(alpha=0.3)
         growth.set(xscale="log", yscale="log", xticks=comparison.speeds)
         growth.xaxis.set_major_formatter("{x:g}")
         growth.minorticks_off()
         for axis in (torque, error, growth):
-            axis.grid(alpha=0.3)
             axis.tick_params(labelbottom=i == robot.n - 1)
     for axis, title in zip(axes[0], ("motor torque", "model − complete", "largest error")):
         axis.set_title(title, fontsize=11)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from operator import add, mul, neg, sub, truediv
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,10 +23,12 @@ from ..dynamics.coriolis import coriolis_matrix, coriolis_transpose_product
 from ..dynamics.energy import generalized_momentum, kinetic_energy
 from ..dynamics.links import gravity_torque
 from ..robot import Robot
+from ..robot.random_robots import random_robot
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray
 from .figures import BLUE, GREEN, YELLOW, new_figure, saved
-from .report import AS_SAID, Claim, Grid, PaperFigure
+from .operation_counts import operations
+from .report import AS_SAID, NOT_SO, Claim, Grid, PaperFigure
 from .timing import least_time
 from .two_velocity_recursions import modified_recursion
 
@@ -195,6 +198,75 @@ def residual_claim(robot: Robot) -> Claim:
         "sweep, O(N)",
         "cheaper here",
     )
+
+
+# Over the number of joints ------------------------------------------------------------------------------------------
+
+
+class CountsOverN(NamedTuple):
+    """Operations for a general chain of n revolute joints, common subexpressions computed once."""
+
+    n: int
+    closed_form: int
+    sweeps: int  # C by n sweeps
+    composite: int
+    one_sweep: int  # NE*(q, q', q_a', q'') with gravity
+
+    @property
+    def ratio(self) -> float:
+        """Of the closed form to n sweeps."""
+        return self.closed_form / self.sweeps
+
+
+def counts_over_n(lengths: Sequence[int]) -> list[CountsOverN]:
+    """Counts for chains of these lengths."""
+    return [counts_of(random_robot(n, 1, prismatic=0.0)) for n in lengths]
+
+
+def counts_of(robot: Robot) -> CountsOverN:
+    """Counts for a robot."""
+
+    def sweep(*motion: Expression) -> Expression:
+        return modified_recursion(robot, *motion, variant="0001", gravity=robot.gravity)
+
+    n = robot.n
+    symbolic, sweeps, composite = (
+        operations(lambda q, v, way=way: ca.vec(way(robot, q, v)), n, n) for way in WAYS.values()
+    )
+    return CountsOverN(n, symbolic, sweeps, composite, operations(sweep, n, n, n, n))
+
+
+def growth_claims(counts: Sequence[CountsOverN]) -> list[Claim]:
+    """Claims about the number of joints."""
+    ratios = ", ".join(f"{x.ratio:.1f}" for x in counts)
+    joints = ", ".join(str(x.n) for x in counts)
+    slopes = {(y.one_sweep - x.one_sweep) / (y.n - x.n) for x, y in pairwise(counts)}
+    linear = f"{slopes.pop():g} operations per joint" if len(slopes) == 1 else "not linear"
+    rising = all(x.ratio < y.ratio for x, y in pairwise(counts))
+    return [
+        Claim(
+            "the advantage over the closed form grows with N (sec. VI)",
+            "expected",
+            f"general chains with {joints} joints: {ratios} times fewer operations",
+            AS_SAID if rising else NOT_SO,
+        ),
+        Claim(
+            "law (25) in a single sweep, O(N) (sec. IV-A)",
+            "O(N)",
+            f"{linear}: {', '.join(str(x.one_sweep) for x in counts)} operations",
+            AS_SAID if "per joint" in linear else NOT_SO,
+        ),
+    ]
+
+
+def growth_grid(counts: Sequence[CountsOverN]) -> Grid:
+    """Table of the counts over N."""
+    headings = ["N", "C, closed form", "C, N sweeps", "ratio", "C, composite bodies", "one sweep NE*"]
+    rows = [
+        [str(x.n), str(x.closed_form), str(x.sweeps), f"{x.ratio:.1f}", str(x.composite), str(x.one_sweep)]
+        for x in counts
+    ]
+    return Grid("operations_over_N", headings, rows)
 
 
 # Claims, table and figure -------------------------------------------------------------------------------------------

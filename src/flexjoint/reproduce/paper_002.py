@@ -1,4 +1,4 @@
-"""Reproduction of [VSANEA sec. V]: three tests of inverse dynamics, figures 1 to 4, and all claims.
+"""Reproduction of [VSANEA sec. III-V]: three tests of inverse dynamics, figures 1 to 4, runs, and all claims.
 
 The robot is Table I (`catalog/vsa_3r.toml`).  Its links move rest to rest along polynomials of degree 7 in 4 s, while
 the stiffness of all joints rises from 850 to 1275 Nm/rad along a polynomial of degree 3, or stays at one of these
@@ -23,11 +23,28 @@ from ..trajectory import RestToRest, Trajectory
 from .figures import BLACK, BLUE, RED, new_figures, saved
 from .report import AS_SAID, Claim, Grid, PaperFigure, Report, claim_grid
 from .stiffness_cost import cost_claims
+from .stiffness_runs import (
+    DRIFT_GAIN,
+    OFF,
+    PERIODS,
+    POLE,
+    STIFFNESS_OFF,
+    STIFFNESS_POLE,
+    Reference,
+    controlled,
+    drift_grid,
+    integrated,
+    method_grid,
+    replayed,
+    run_claims,
+    run_figures,
+)
 
 DURATION = 4.0  # s
 LOW, HIGH = 850.0, 1275.0  # Nm/rad
 GOAL = np.deg2rad([90.0, 45.0, -60.0])
 SAMPLES = 4001
+RUN_SAMPLES = 401  # of the runs on the Lagrangian model
 RANDOM_MOTIONS = 500
 REACH = math.pi / 2  # rad: random motions begin and end within ± this
 STYLES: list[dict[str, Any]] = [
@@ -45,24 +62,35 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     smooth = trial(robot, LOW, HIGH, smoothness=2)
     say("random motions of the same kind")
     family = random_ratios(robot)
+    say("torques and the linearizing law on a Lagrangian model")
+    reference = Reference(motion(np.zeros(robot.n), GOAL), stiffness(robot.n, LOW, HIGH))
+    runs = replayed(robot, reference, RUN_SAMPLES), controlled(robot, reference, RUN_SAMPLES)
+    say("integrated deflections")
+    drifts = {h: integrated(robot, reference, h) for h in PERIODS}
     say("operations and times")
     costs = cost_claims(robot)
     say("figures")
-    drawn = figures(folder, tests)
+    drawn = [*figures(folder, tests), *run_figures(folder, *runs, drifts)]
     claims = [
         *stiffness_claims(robot, tests["ramp"]),
         *comparison_claims(tests, family),
         *energy_claims(tests),
         *ends_claims(tests, smooth),
+        *run_claims(*runs, drifts),
         *costs,
     ]
-    grids = (claim_grid(claims), energy_grid(tests))
+    grids = (claim_grid(claims), energy_grid(tests), method_grid(robot), drift_grid(drifts))
     return Report("Paper 002, section V: 3R arm with variable stiffness", grids, tuple(drawn), NOTES, CHOICES)
 
 
 CHOICES = (
     "The paper does not print the end points of its motion: figures 1 to 4 show the same kind of motion, not the same "
     "curves.",
+    f"The paper shows no run of its control law. Here all poles are at −{POLE:g}/s for the motion and at "
+    f"−{STIFFNESS_POLE:g}/s for the stiffness, and the arm starts at rest up to {np.abs(OFF).max():g}° and "
+    f"{STIFFNESS_OFF.max():g} Nm/rad off the references.",
+    "For the integration of (19): Runge-Kutta's method of order 4, and a drift control that takes the share "
+    f"1 − e^(−λh) of a Newton step towards (14), λ = {DRIFT_GAIN:g}/s. The paper names the drift and no cure.",
 )
 NOTES = (
     "A stiffness of degree 3 starts and stops with σ'' = ±6 (σ_max − σ_min)/T², and σ'' enters the motor torques (22): "
@@ -120,11 +148,16 @@ def motion(start: np.ndarray, goal: np.ndarray) -> Trajectory:
     return RestToRest(start, goal, DURATION)
 
 
+def stiffness(n: int, first: float, last: float, smoothness: int = 1) -> Trajectory:
+    """A stiffness of the paper's kind, the same at all joints, Nm/rad."""
+    return RestToRest(np.full(n, first), np.full(n, last), DURATION, smoothness)
+
+
 def trial(robot: Robot, first: float, last: float, smoothness: int = 1, samples: int = SAMPLES) -> Trial:
     """A test with a stiffness from `first` to `last`, Nm/rad."""
     t = np.linspace(0.0, DURATION, samples)
     q = motion(np.zeros(robot.n), GOAL)(t)
-    sigma = RestToRest(np.full(robot.n, first), np.full(robot.n, last), DURATION, smoothness)(t, order=2)
+    sigma = stiffness(robot.n, first, last, smoothness)(t, order=2)
     return Trial(t, q, sigma, motor_motion(robot, *q, stiffness=sigma))
 
 

@@ -22,11 +22,9 @@ import numpy as np
 
 from ..algorithm.compile import compile
 from ..control import JointState, MixedInverseDynamics
-from ..control.laws.mixed import mixed_torque
-from ..drives import ElasticDrive
+from ..control.laws import mixed_lyapunov, mixed_torque
 from ..dynamics.drivetrain.rotors import generalized_forces
 from ..dynamics.forward import forward_dynamics
-from ..dynamics.inertia import mass_matrix
 from ..formats import load, write_robot
 from ..robot import Robot
 from ..simulation import Simulation, at_rest, reference_solution, simulate
@@ -172,24 +170,12 @@ def lyapunov_balance(robot: Robot, motion: Sinusoid, duration: float = 1.0) -> B
     law = MixedInverseDynamics(robot, np.array(BEST.gains))
     options: dict[str, Any] = {"start": at_rest(robot, START), "period": BEST.period / 16, "tolerance": 1e-9}
     x = reference_solution(robot, law, motion, duration, **options)
-    K_P, K_D, motor_K_P, motor_K_D = law.gains
-    wanted = motion(x.t, order=4)
-    tracking = {"reference": list(wanted), "gains": list(law.gains)}
-    _, theta_d, theta_d_v = mixed_torque(robot, x.q, x.v, x.theta, x.theta_v, tracking=tracking)
-    e, e_v = wanted[0] - x.q, wanted[1] - x.v
-    s = e_v + K_P / K_D * e
-    drives = [joint.drive for joint in robot.joints]
-    K = np.array([float(d.stiffness) if isinstance(d, ElasticDrive) else 0.0 for d in drives])  # type: ignore[arg-type]
-    B = np.array([d.motor.inertia if isinstance(d, ElasticDrive) else 0.0 for d in drives])
-    e_m = theta_d - x.theta
-    s_m = np.where(K > 0, theta_d_v - x.theta_v + motor_K_P / motor_K_D * e_m + s, 0.0)
-    kinetic = np.einsum("ki,kij,kj->k", s, mass_matrix(robot, x.q), s) / 2
-    V = kinetic + np.sum(K_P * e**2 + B * s_m**2 / 2 + K * e_m**2 / 2, axis=1)
-    rate = -np.sum(K_D * e_v**2 + K_P**2 / K_D * e**2 + motor_K_D * s_m**2 + K * motor_K_P / motor_K_D * e_m**2, axis=1)
+    tracking = {"reference": list(motion(x.t, order=4)), "gains": list(law.gains)}
+    V, rate = mixed_lyapunov(robot, *x.states, tracking=tracking)
     from scipy.integrate import cumulative_simpson
 
     change = cumulative_simpson(rate, x=x.t, initial=0.0)
-    return Balance(x.t, V, change - change[-1])
+    return Balance(x.t, np.asarray(V), change - change[-1])
 
 
 # Claims -------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,17 @@ from ..simulation import simulate
 from ..simulation.faults import FaultyActuators
 from ..spatial import ca, sx
 from ..trajectory import RestToRest
-from .coriolis_cost import by_sweeps, cost_claims, costs_figure, costs_grid, residual_claim, ways_to_C
+from .coriolis_cost import (
+    by_sweeps,
+    cost_claims,
+    costs_figure,
+    costs_grid,
+    counts_over_n,
+    growth_claims,
+    growth_grid,
+    residual_claim,
+    ways_to_C,
+)
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
 from .passivity_runs import passivity_claims, passivity_courses, passivity_figure
 from .report import AS_SAID, NOT_SO, Claim, Grid, PaperFigure, Report, claim_grid
@@ -32,6 +42,7 @@ from .two_velocity_recursions import VARIANTS, nonzero
 
 SKEW = {"0001", "1110"}  # published
 CHAINS = ("RR", "RRR", "RRRRR", "RRRRRRR")
+LENGTHS = (2, 3, 5, 7, 10)  # of the chains whose operations are counted
 
 DURATION, PERIOD, CUTOFF = 3.0, 1e-3, 50.0  # s, s, rad/s
 FAULTY, EFFICIENCY, FAULT = 1, 0.7, (0.6, 1.2)  # joint 2; share of its torque; s
@@ -47,6 +58,7 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
         violated[kinds] = {variant: violations(kinds, variant) for variant in VARIANTS}
     say("three ways to C")
     costs = ways_to_C(robot)
+    counts = counts_over_n(LENGTHS)
     say("passivity-based control")
     courses = passivity_courses(robot)
     say("a fault and a collision")
@@ -61,11 +73,12 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
     claims = [
         *variant_claims(violated),
         *cost_claims(costs, robot.n),
+        *growth_claims(counts),
         *passivity_claims(courses),
         *residual_claims(history),
         residual_claim(robot),
     ]
-    grids = (claim_grid(claims), variants_grid(violated), costs_grid(costs))
+    grids = (claim_grid(claims), variants_grid(violated), costs_grid(costs), growth_grid(counts))
     title = "Paper 004: sixteen recursions, the time of C, passivity-based control, residuals"
     return Report(title, grids, figures, NOTES, CHOICES)
 

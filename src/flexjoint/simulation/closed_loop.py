@@ -77,7 +77,8 @@ class ClosedLoop:
     def columns(self) -> dict[str, int]:
         """What is recorded of each period, with the number of columns: (q, q', θ, θ', τ) first."""
         n, m = self.robot.n, self.robot.motor_count
-        return {"q": n, "v": n, "theta": m, "theta_v": m, "tau": m} | self.instrumentation.columns(self.robot)
+        own = {"q": n, "v": n, "theta": m, "theta_v": m, "tau": m} | self.instrumentation.columns(self.robot)
+        return own | ({"damping": n} if self.controller.commands_damping else {})
 
     @property
     def stages(self) -> tuple[float, ...]:
@@ -230,6 +231,9 @@ def one_period(
     memory, command = controller.checked_law(gains, before.memory, stages[0], seen)
     waiting, tau = instrumentation.torque(loop.robot, loop.period, before.instruments, command, before.done == 0)
 
+    asked = [controller.damper_command(seen)] if controller.commands_damping else []
+    plant = replace(plant, damping=asked[0]) if asked else plant
+
     def torque(stage: int, now: JointState) -> Expression:
         if loop.hold:
             return tau
@@ -246,7 +250,7 @@ def one_period(
     ]
     state, memory, instruments = unflatten((state, list(before.memory), before.instruments), changed)
     follow = LoopState(state, memory, instruments, before.done + good, ca.if_else(running, joint, before.joint))
-    recorded = [tau, *instrumentation.recorded(before.instruments, command)]
+    recorded = [tau, *instrumentation.recorded(before.instruments, command), *asked]
     return follow, ca.vertcat(*before.state, *(ca.if_else(ca.fabs(x) <= HUGE, x, 0) for x in recorded))
 
 

@@ -99,10 +99,16 @@ def motors_behind(plant: Plant, state: JointState, half: Scalar) -> list[Elimina
     all_motors = [behind[k].motor if k in behind else Motor(0.0) for k in range(robot.motor_count)]
     slope, couplings = friction_slopes(all_motors, state.theta_v), spinning(robot, state.q)
     for k, (i, motor, spring, damping) in behind.items():
-        kappa = half * (damping + half * spring.gradients(state.theta[k] - state.q[i])[0])
+        kappa = half * (damping + commanded(plant, i) + half * spring.gradients(state.theta[k] - state.q[i])[0])
         whole, S = motor.inertia + kappa + half * slope[k], couplings.get(k, {})
         found.append(Eliminated(i, motor.inertia, kappa, S, kappa / whole, {a: s / whole for a, s in S.items()}))
     return found
+
+
+def commanded(plant: Plant, i: int) -> Scalar:
+    """What the damper of a joint gives of what is asked of it."""
+    greatest = getattr(plant.robot.joints[i].drive, "greatest_damping", 0.0)
+    return 0.0 if plant.damping is None else ca.fmax(ca.fmin(plant.damping[i], greatest), 0)
 
 
 def transmission(robot: Robot, k: int) -> Transmission:

@@ -33,11 +33,11 @@ def runge_kutta(plant: Plant, t: Scalar, state: JointState, torque: Torque, h: S
     x, w = plant.coordinates(state)
     acceleration = traced_once(
         lambda t, x, w, *more: plant.acceleration(t, plant.state(x, w), *more),
-        [(1, 1), x.shape, w.shape, (plant.robot.motor_count, 1), *(moved.shape for moved in plant.carried(0))],
+        [(1, 1), x.shape, w.shape, (plant.robot.motor_count, 1), *(moved.shape for moved in plant.surroundings(0))],
     )
 
     def f(stage: int, x: Expression, w: Expression) -> Expression:
-        return acceleration(t + h * (stage / 2), x, w, torque(stage, plant.state(x, w)), *plant.carried(stage))
+        return acceleration(t + h * (stage / 2), x, w, torque(stage, plant.state(x, w)), *plant.surroundings(stage))
 
     k1 = f(0, x, w)
     k2 = f(1, x + h / 2 * w, w + h / 2 * k1)
@@ -49,7 +49,7 @@ def runge_kutta(plant: Plant, t: Scalar, state: JointState, torque: Torque, h: S
 def euler(plant: Plant, t: Scalar, state: JointState, torque: Torque, h: Scalar) -> JointState:
     """Velocities first, then positions with the new velocities."""
     x, w = plant.coordinates(state)
-    w = w + h * plant.acceleration(t, state, torque(0, state), *plant.carried(0))
+    w = w + h * plant.acceleration(t, state, torque(0, state), *plant.surroundings(0))
     return plant.state(x + h * w, w)
 
 
@@ -63,7 +63,7 @@ def midpoint(plant: Plant, t: Scalar, state: JointState, torque: Torque, h: Scal
 
     def newton(w: Expression, _: tuple[()]) -> tuple[Expression, tuple[()]]:
         middle = plant.state(x + h / 2 * w, w)
-        f = plant.acceleration(t + h / 2, middle, torque(1, middle), *plant.carried(1))
+        f = plant.acceleration(t + h / 2, middle, torque(1, middle), *plant.surroundings(1))
         return w + correct(start + h / 2 * f - w), ()
 
     w, _ = scan(newton, start, [()] * ITERATIONS)

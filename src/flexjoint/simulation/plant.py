@@ -45,6 +45,7 @@ class Plant:
         stops: End stops at the position limits; by default none.
         base: Motion of the base (9, 1), ω₀, ω₀' and a₀, at the beginning, the middle and the end of a step; by default
             at rest.
+        damping: What is asked of dampers that can be commanded (n, 1); by default nothing.
 
     Example:
         >>> import flexjoint as fj
@@ -56,17 +57,19 @@ class Plant:
     contact: Contact | None = None
     stops: LinkTorque | None = None
     base: Sequence[Expression] = ()
+    damping: Expression | None = None
 
-    def acceleration(self, t: Scalar, state: JointState, tau: Expression, *base: Expression) -> Expression:
-        """Second derivatives of the free coordinates under the motor torques tau (motors,), on a base `carried`."""
+    def acceleration(self, t: Scalar, state: JointState, tau: Expression, *more: Expression) -> Expression:
+        """Second derivatives of the free coordinates under the motor torques tau (motors,), in its `surroundings`."""
+        base, damping = (more, None) if self.damping is None else (more[:-1], more[-1])
         wrenches = {link: [w] for link, w in self.touched(t, state).items()} if self.contact else None
         push = self.stops.torque(self.robot, state.q, state.v) if self.stops else None
         moved = sampled_motion(*base) if base else None
-        return self.free(*accelerations(self.robot, *state, tau, wrenches, moved, push=push))
+        return self.free(*accelerations(self.robot, *state, tau, wrenches, moved, damping, push))
 
-    def carried(self, stage: int) -> Sequence[Expression]:
-        """The motion of the base at a stage of a step, for `acceleration`; nothing if it is at rest."""
-        return self.base[stage : stage + 1]
+    def surroundings(self, stage: int) -> Sequence[Expression]:
+        """For `acceleration` at a stage of a step: motion of the base unless it is at rest, damping if commanded."""
+        return *self.base[stage : stage + 1], *([] if self.damping is None else [self.damping])
 
     def touched(self, t: Scalar, state: JointState) -> dict[str, Expression]:
         """The wrenches of the surroundings by link, checked."""

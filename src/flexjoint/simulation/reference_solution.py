@@ -6,6 +6,7 @@ stiff ones.  What the fixed steps of `simulate` are measured against.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -148,7 +149,9 @@ def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
         state = plant.state(x[:p], x[p:])
         still = [ca.SX.zeros(size) for size in controller.memory_sizes]
         _, tau = controller.checked_law(rows(gains), still, rows(reference), plant.seen(controller, state))
-        rate = ca.vertcat(x[p:], plant.acceleration(t, state, tau, *base))
+        asked = [controller.damper_command(plant.seen(controller, state))] if controller.commands_damping else []
+        now = replace(plant, damping=asked[0]) if asked else plant
+        rate = ca.vertcat(x[p:], now.acceleration(t, state, tau, *base, *asked))
         if not jacobian:
             return [(Array("rate", (2 * p,)), rate)]
         return [(Array("jacobian", (2 * p, 2 * p)), ca.jacobian(rate, x))]

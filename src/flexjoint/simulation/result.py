@@ -190,7 +190,7 @@ def on_base(run: Simulation, base: MovingBase | None) -> Simulation:
         return run
     poses = base.poses(run.t)
     more = {**run.more, BASE_POSE: np.broadcast_to(poses, (*run.q.shape[:-2], *poses.shape))}
-    return replace(run, more=more, provenance={**run.provenance, "base": repr(base.pose)})
+    return replace(run, more=more, provenance={**run.provenance, "base_trajectory": repr(base.pose)})
 
 
 def provenance(loop: ClosedLoop, controller: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 """
 
 from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
-from .files import load_stiffness as load_stiffness, load_trajectory as load_trajectory
+from .files import load_base as load_base, load_stiffness as load_stiffness, load_trajectory as load_trajectory
 from .filtered_step import FilteredStep as FilteredStep
 from .joined import Joined as Joined
 from .kinds import KINDS as KINDS

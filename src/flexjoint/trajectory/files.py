@@ -22,9 +22,10 @@ import numpy as np
 
 from ..checks import positive
 from ..dynamics.inverse import needed_order
+from ..dynamics.moving_base import POSE
 from ..errors import InputError, quoted
 from ..formats.toml import Table, parse_table, path_text, read_bytes
-from ..robot import Robot, a_robot
+from ..robot import Joint, Robot, a_robot
 from .base import Trajectory, require_smoothness
 from .kinds import KINDS, MotionTable, MovedJoints
 from .limits import warn_of_units
@@ -33,6 +34,7 @@ from .sample_files import is_number, read_samples
 from .samples import Samples
 
 STIFFNESS_ORDER = 2  # derivatives of a stiffness that motor torques depend on  [VSANEA sec. III-B]
+BASE_ORDER = 2  # derivatives of the pose of the base that accelerations depend on
 
 
 def load_trajectory(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
@@ -87,6 +89,29 @@ def load_stiffness(source: str | os.PathLike[str] | float, robot: Robot, duratio
     return read(source, MovedJoints(robot, chosen, STIFFNESS_ORDER, stiffnesses=True), "stiffness")
 
 
+def load_base(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
+    """The pose of a moving base over time, from a file or a text, as `simulate(..., base=)` takes it.
+
+    Args:
+        source: as for `load_trajectory`, with the columns x, y, z, in m, and roll, pitch, yaw, in rad.
+        robot: the robot on the base.
+
+    Returns:
+        A trajectory with six columns.
+
+    Raises:
+        InputError: the source is wrong, or the trajectory is not smooth enough; the message says what to change.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> ship = '{kind = "sinusoid", amplitude = [0, 0, 0.5, 0.1, 0, 0], frequency = 0.2}'
+        >>> fj.trajectory.load_base(ship, fj.load("kuka_lwr"))
+        Sinusoid(n=6, 5 s, C^inf)
+    """
+    joints = [Joint(name, kind) for name, kind in zip(POSE, ["prismatic"] * 3 + ["revolute"] * 3)]  # type: ignore[arg-type]
+    return read(source, MovedJoints(a_robot("load_base", robot), joints, needed_order(robot), pose=True), "base")
+
+
 def read(source: str | os.PathLike[str], joints: MovedJoints, what: str) -> Trajectory:
     """A trajectory for given joints; `what` names it in messages."""
     text = path_text(source, f"{what} file (.toml, .csv or .npz)", InputError)
@@ -118,8 +143,8 @@ def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str) -> 
     """A trajectory that is smooth enough for the joints; `place` begins every message."""
     try:
         trajectory = make()
-        if joints.stiffnesses:
-            require_smoothness(trajectory, joints.order)
+        if joints.stiffnesses or joints.pose:
+            require_smoothness(trajectory, BASE_ORDER if joints.pose else joints.order)
         else:
             require_smoothness(trajectory, robot=joints.robot)
             warn_of_units(joints.robot, trajectory)

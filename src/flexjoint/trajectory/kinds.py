@@ -60,12 +60,14 @@ class MovedJoints:
         joints: the joints, in the order of the columns.
         order: number of bounded derivatives that their drives need.
         stiffnesses: whether the trajectory prescribes stiffnesses in place of positions.
+        pose: whether it prescribes the pose of the base, in place of the robot's own joints.
     """
 
     robot: Robot
     joints: Sequence[Joint]
     order: int
     stiffnesses: bool = False
+    pose: bool = False
 
     @property
     def n(self) -> int:

@@ -91,6 +91,10 @@ def commands(files):
             ["detect", files / "long.toml", files / "log.csv", "--threshold", "1"],
             [long[1], f"link2_{LONG}", "load", "at"],
         ),
+        "equations": (
+            ["equations", files / "long.toml", "--quantity", "mass_matrix"],
+            ["mass_matrix[1, 2]", "l_c2**2*m_2"],
+        ),
         "kernel": (["kernel", "hua_3r", "gravity_torque"], ["gravity_torque", "joint1"]),
         "cache info": (["cache", "info"], ["kernels"]),
     }

@@ -244,3 +244,60 @@ def test_mistakes_are_one_line_and_write_nothing(run, tmp_path, monkeypatch, arg
 def test_gains_are_counted(run, name, gains):
     result = run(*BASE, "--controller", name, "--gains", "1")
     assert result.exit_code == 2 and f"{name} takes --gains {gains}, not '1'" in result.stderr
+
+
+SHIP = '{kind = "sinusoid", amplitude = [0, 0, 0.1, 0.1, 0, 0], frequency = 1}'
+AROUND = ["--base", SHIP, "--wrench", 0, 0, -10, 0, 0, 0, "--payload", 1]
+
+
+def test_base_wrench_and_payload(run, tmp_path):
+    """The same as in Python, known to the controller or not."""
+    feedforward = [*BASE, "--controller", "feedforward_pd", "--gains", "400,40", *AROUND, "-o", tmp_path / "run.npz"]
+    robot, tool = fj.load("hua_3r"), np.array([0.0, 0.0, -10.0, 0.0, 0.0, 0.0])
+    loaded, motion = robot.with_payload(1.0), fj.trajectory.load_trajectory(MOTION, robot)
+    laws = {
+        "": fj.control.FeedforwardPD(robot, [400.0, 40.0]),
+        "--known": fj.control.FeedforwardPD(loaded, [400.0, 40.0], wrenches={"tool": tool}, base=True),
+    }
+    errors = []
+    for option, law in laws.items():
+        result = run(*feedforward, *option.split())
+        assert result.exit_code == 0, result.output
+        found = np.load(tmp_path / "run.npz", allow_pickle=False)
+        expected = fj.simulate(
+            loaded,
+            law,
+            motion,
+            check=False,
+            base=fj.trajectory.load_base(SHIP, robot),
+            contact=lambda t, state: {"tool": tool},
+        )
+        np.testing.assert_array_equal(found["q"], expected.q)
+        np.testing.assert_array_equal(found["base"], expected.more["base"])
+        errors.append(np.abs(expected.error).max())
+    assert errors[1] < 0.3 * errors[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--base", SHIP, "--known"], "motor_pd cannot know --base"),
+        (["--wrench", 0, 0, 1, 0, 0, 0, "--known"], "motor_pd cannot know --wrench"),
+        (["--known"], "--known belongs to --base, --wrench or --payload"),
+        (["--base", '{kind = "sinusoid", amplitude = [0, 0, 1], frequency = 1}'], "terms of shape"),
+        (["--base", '{kind = "rest_to_rest", goal_deg = 3, duration = 1}'], "'x' slides"),
+    ],
+)
+def test_surroundings_refused(run, options, message):
+    result = run(*PD, *options)
+    assert result.exit_code == 2
+    assert re.search(message, " ".join(result.stderr.split())), result.stderr
+
+
+def test_a_study_on_a_moving_base():
+    robot = fj.load("hua_3r")
+    law, motion = fj.control.FeedforwardPD(robot, [400.0, 40.0]), fj.trajectory.load_trajectory(MOTION, robot)
+    ship = fj.trajectory.load_base(SHIP, robot)
+    study = fj.studies.monte_carlo(robot, law, motion, samples=8, vary={"link3.mass": "10%"}, base=ship, threads=1)
+    runs = fj.simulate(robot, law, motion, free={"link3.mass": study.parameters[:, 0]}, base=ship)
+    np.testing.assert_array_equal(study.largest, np.abs(runs.error).max(axis=1))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.control import FrictionCompensation, JointState
+from flexjoint.control import FrictionCompensation, JointState, ObservedFrictionCompensation
 from flexjoint.reproduce.passivity_runs import Turning
 from support.warned import said
 
@@ -139,6 +139,53 @@ def test_a_batch_of_shares():
         alone = FrictionCompensation(law.controller, "measured", share)
         one = fj.simulate(robot, alone, [0.1, 0.2, 0.3], 0.05, start=fj.simulation.at_rest(robot, np.zeros(3)))
         assert np.array_equal(many.q[row], one.q)
+
+
+# With an observer in place of a model -------------------------------------------------------------------------------
+
+
+def test_observed_friction():
+    """With f̂' = K (f − f̂) the error obeys e'' + K_1 e' + K_0 e = f e^(−K t)/(J + B): in closed form for constant f."""
+    robot = one_joint(fj.RigidDrive(fj.Motor(0.2, coulomb_friction=3.0, coulomb_velocity=0.01)))
+    K_0, K_1 = fj.control.gains_from_poles([-8.0, -12.0])
+    K = 5.0
+    observer = fj.observers.FrictionObserver(robot, K, sensors=False)
+    law = ObservedFrictionCompensation(fj.control.ComputedTorque(robot.without_friction(), [K_0, K_1]), observer)
+    motion = Turning(np.zeros(1), SPEED, 3.0)
+    q, v = motion(0.0, order=1)
+    run = fj.simulate(robot, law, motion, start=JointState(q, v, q, v))
+    rates = np.array([-K, -8.0, -12.0])
+    scale = 3.0 / 0.7 / (K**2 - K_1 * K + K_0)
+    free = np.linalg.solve([[1.0, 1.0], rates[1:]], [-1.0, K])  # e(0) = e'(0) = 0
+    expected = scale * (np.array([1.0, *free]) @ np.exp(np.outer(rates, run.t)))
+    assert np.abs(np.abs(run.error[:, 0]) - expected).max() < 0.01 * expected.max()
+    assert abs(run.error[-1, 0]) < 1e-6
+
+
+@pytest.mark.parametrize("sensors", [False, True])
+def test_observed_friction_of_a_motor(sensors):
+    """An elastic joint: the motor's friction is removed, from deflections or from torque sensors."""
+    robot = one_joint(fj.ElasticDrive(400.0, fj.Motor(0.2, **MOTOR)))
+    law = fj.control.FeedforwardPD(robot.without_friction(), [300.0, 20.0])
+    law = ObservedFrictionCompensation(law, fj.observers.FrictionObserver(robot, 10.0, sensors=sensors))
+    assert law.torque_sensors == sensors
+    assert abs(steady_error(robot, law)) < 1e-5 < friction(*MOTOR.values(), SPEED) / 300.0
+
+
+def test_observers_that_do_not_fit():
+    robot = mixed()
+    observer = fj.observers.FrictionObserver(robot, 10.0)
+    law = fj.control.MotorPD(robot, [200.0, 20.0])
+    rigid = fj.control.ComputedTorque(robot.rigid(), [25.0, 10.0])
+    wheel = one_joint(fj.RigidDrive(fj.Motor(0.2)))
+    for words, make in {
+        "already": lambda: ObservedFrictionCompensation(rigid, observer),
+        "different numbers": lambda: ObservedFrictionCompensation(fj.control.MotorPD(wheel, [1.0, 1.0]), observer),
+        "observer is": lambda: ObservedFrictionCompensation(law, robot),
+    }.items():
+        with pytest.raises(fj.InputError, match=words):
+            make()
+    assert "FrictionObserver" in repr(ObservedFrictionCompensation(law, observer))
 
 
 # Which laws, and what is refused ------------------------------------------------------------------------------------

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 
 import casadi as ca
 import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.reproduce import paper_002, reproduce, stiffness_cost
+from flexjoint.reproduce import paper_002, reproduce, stiffness_cost, stiffness_plant, stiffness_runs
 from support.errors import relative_error
 from support.lagrange import rate, transmitted
 from support.motors import pairs
@@ -105,6 +106,23 @@ def test_ends_coincide_only_with_a_smoother_stiffness(links):
         assert paper_002.gap(ours(850.0, 1275.0, 5), constant, sample).torque < 1e-12
 
 
+def largest(text):
+    """The largest number written with an exponent."""
+    return max(float(x) for x in re.findall(r"\d+e-\d+", text))
+
+
+def test_the_lagrangian_model_accelerates_as_the_library_says():
+    rng = np.random.default_rng(0)
+    q, v, theta, theta_v, tau = (rng.normal(size=n) for n in (3, 3, 6, 6, 6))
+    found = np.array(stiffness_plant.equations()(np.concatenate([q, v, theta, theta_v]), tau))[:, 0]
+    a, theta_a = fj.forward_dynamics(ROBOT, q, v, theta, theta_v, tau)
+    assert relative_error(found, np.concatenate([v, a, theta_v, theta_a])) < 1e-12
+    assert np.allclose(
+        stiffness_plant.State(q, v, theta, theta_v).stiffness,
+        800 + 6000 * ((theta[:3] - q) ** 2 + (theta[3:] - q) ** 2),
+    )
+
+
 def test_random_motions_are_of_the_papers_kind(monkeypatch):
     monkeypatch.setattr(paper_002, "RANDOM_MOTIONS", 5)
     found = paper_002.random_ratios(ROBOT)
@@ -123,8 +141,11 @@ def test_figures_and_tables_are_written(tmp_path, monkeypatch):
     monkeypatch.setattr(paper_002, "SAMPLES", SAMPLES)
     monkeypatch.setattr(stiffness_cost, "SIZES", (2, 3, 4))
     monkeypatch.setattr(stiffness_cost, "load", lambda name: ROBOT)
+    for name, value in (("PERIODS", (0.05, 0.1)), ("RUN_SAMPLES", 41)):
+        monkeypatch.setattr(paper_002, name, value)
+    monkeypatch.setattr(stiffness_runs, "PERIODS", (0.05, 0.1))
     report = reproduce("002", tmp_path)
-    assert {f"figure_{k}" for k in range(1, 5)} == {x.name[:8] for x in report.files if x.suffix == ".png"}
+    assert {f"figure_{k}" for k in range(1, 8)} == {x.name[:8] for x in report.files if x.suffix == ".png"}
     assert all(path.stat().st_size > 0 for path in report.files)
     with open(tmp_path / "claims.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -132,5 +153,9 @@ def test_figures_and_tables_are_written(tmp_path, monkeypatch):
     verdicts = [row["verdict"] for row in rows if "torques of the ramp" in row["claim"]]
     assert verdicts == ["nearly", "nearly"]
     text = (tmp_path / "report.md").read_text()
+    by_claim = {row["claim"].split(" ")[0]: row["here"] for row in rows}
+    assert largest(by_claim["(19)"]) < 1e-8
+    errors = [largest(row["here"]) for row in rows if "realize motion" in row["claim"] or "decoupled" in row["claim"]]
+    assert max(errors) < 1e-8
     for expected in ("0.33 Nm apart, 1.3 %", "0.11 Nm apart", "52.716 Nm", "51.855 Nm", "2K = 800"):
         assert expected in text

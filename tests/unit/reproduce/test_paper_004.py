@@ -89,6 +89,7 @@ def report(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(paper_004, "CHAINS", ("RR", "RRR"))
+        patch.setattr(paper_004, "LENGTHS", (2, 3, 4))
         patch.setattr(paper_004, "VARIANTS", ("0000", "0001", "0101", "1010", "1110"))
         return reproduce("004", folder), folder
 
@@ -96,7 +97,7 @@ def report(tmp_path_factory):
 def test_the_report(report):
     found, folder = report
     verdicts = {claim.claim: claim.verdict for claim in map(paper_004.Claim._make, found.grids[0].rows)}
-    assert list(verdicts.values()).count("reproduced") == 7
+    assert list(verdicts.values()).count("reproduced") == 9
     assert "0001 and 1110" in found.grids[0].rows[0][2]
     assert {path.name for path in found.files} == {
         "sixteen_recursions.png",
@@ -108,6 +109,7 @@ def test_the_report(report):
         "claims.csv",
         "elements_that_violate_22.csv",
         "ways_to_C.csv",
+        "operations_over_N.csv",
     }
     assert all((folder / path.name).stat().st_size > 50 for path in found.files)
 

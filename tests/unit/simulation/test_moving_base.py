@@ -113,7 +113,7 @@ def test_stability_is_checked_at_rest():
 
 def test_results(tmp_path):
     result = run()
-    assert "Sinusoid" in result.provenance["base"]
+    assert "Sinusoid" in result.provenance["base_trajectory"]
     fj.results.write_results(result, tmp_path / "run.csv")
     header = (tmp_path / "run.csv").read_text().splitlines()[0]
     assert "base.yaw" in header

@@ -432,3 +432,17 @@ def test_a_registered_kind_is_read():
 def test_two_kinds_cannot_share_a_name():
     with pytest.raises(fj.FlexjointError, match=r"'spline' is flexjoint\.trajectory\.spline\.read already"):
         kind_of_files("spline")(lambda table: None)
+
+
+def test_the_pose_of_a_base(tmp_path):
+    """As a text, and as samples whose columns are named; smoothness for the plant is enough."""
+    text = '{kind = "rest_to_rest", goal = [1, 2, 3, 0.1, 0.2, 0.3], duration = 1, smoothness = 1}'
+    assert fj.trajectory.load_base(text, ROBOT)(1.0)[0].tolist() == [1, 2, 3, 0.1, 0.2, 0.3]
+    t = np.linspace(0.0, 1.0, 20)
+    names = "t,yaw,pitch [deg],roll,x,y [mm],z"
+    columns = [t, 0.1 * t, 5 * t, 0.3 * t, t, 1000 * t, 3 * t]
+    np.savetxt(tmp_path / "ship.csv", np.column_stack(columns), delimiter=",", header=names, comments="")
+    found = fj.trajectory.load_base(tmp_path / "ship.csv", ROBOT)
+    np.testing.assert_allclose(found(1.0)[0], [1, 1, 3, 0.3, np.deg2rad(5), 0.1], atol=1e-12)
+    with pytest.raises(fj.InputError, match="6, one per joint"):
+        fj.trajectory.load_base('{kind = "rest_to_rest", goal = [1, 2], duration = 1}', ROBOT)

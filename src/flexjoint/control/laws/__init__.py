@@ -8,6 +8,7 @@ from .mixed import (
     adaptive_mixed_torque_from_positions as adaptive_mixed_torque_from_positions,
     mixed_torque as mixed_torque,
 )
+from .mixed_lyapunov import MixedLyapunov as MixedLyapunov, mixed_lyapunov as mixed_lyapunov
 from .motion_and_stiffness import (
     MixedMotionAndStiffnessTorque as MixedMotionAndStiffnessTorque,
     MotionAndStiffnessTorque as MotionAndStiffnessTorque,

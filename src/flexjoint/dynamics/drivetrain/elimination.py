@@ -6,16 +6,17 @@ loads are those of `newton_euler.py`; then the elastic joints are solved in the 
 
     τ_e,i⁽ᵏ⁾ = [N_i + Σ_j (L_j' + ω × L_j)]⁽ᵏ⁾ · z,  L_j = η_j I_j θ_j' a_j,    θ_i⁽ᵏ⁾ = q_i⁽ᵏ⁾ + φ(τ_e,i)⁽ᵏ⁾,
 
-each differentiated as often as others need it.  The moments of rotors are carried inwards together wherever the same
-equations contain them.  Derivatives are not scaled: every term of an equation has the unit of time to the same power,
-so scaled ones round alike; up to order 24 (12 joints in general position) the torques differ from 200-bit arithmetic by
-less than 2e-15 of the largest (docs/rotors.md).
+each differentiated as often as others need it; behind a damped spring φ is the output of a filter.  The moments of
+rotors are carried inwards together wherever the same equations contain them.  Derivatives are not scaled: every term of
+an equation has the unit of time to the same power, so scaled ones round alike; up to order 24 (12 joints in general
+position) the torques differ from 200-bit arithmetic by less than 2e-15 of the largest (docs/rotors.md).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ...robot import Robot
 from ...spatial import ca, sx, zeros
@@ -33,6 +34,8 @@ from .springs import spring_motion
 # the 7R with orthogonal axes 22141 operations instead of 9017, with general axes 63325 instead of 39888.
 LOOP_FROM = 2000
 
+Deflection: TypeAlias = Callable[[int, Jet], Jet]
+
 
 class Eliminated(NamedTuple):
     """Torque passed to each link, [φ, φ', φ'', ...] of each joint as far as others need it, and what turning the rotors
@@ -41,10 +44,16 @@ class Eliminated(NamedTuple):
     tau_e: Expression
     deflections: list[Jet]
     at_motors: Expression
+    torques: list[Jet]  # [τ_e, τ_e', ...] of each joint, as often as its equation is differentiated
 
 
-def eliminated(robot: Robot, q: Stack, wrenches: Wrenches = None, base: Base = None) -> Eliminated:
-    """Torques and deflections of all joints, from [q, q', ...] with as many derivatives as `derivative_orders` asks."""
+def eliminated(
+    robot: Robot, q: Stack, wrenches: Wrenches = None, base: Base = None, deflected: Deflection | None = None
+) -> Eliminated:
+    """Torques and deflections of all joints, from [q, q', ...] with as many derivatives as `derivative_orders` asks.
+
+    deflected: (joint, [τ_e, τ_e', ...]) -> [φ, φ', ...] of a joint; by default its spring without damping.
+    """
     orders = derivative_orders(robot, base is not None)
     top = orders.differentiations
     tree, place = moving_bodies(robot), frames(robot)
@@ -74,7 +83,7 @@ def eliminated(robot: Robot, q: Stack, wrenches: Wrenches = None, base: Base = N
                 jets.append([tree[k].R @ x for x in joints[k].out_of(moment(k, beyond, order))])
         return [sum(x, zeros(3)) for x in zip(*jets)]
 
-    tau_e: list[Expression] = [None] * robot.n
+    torques: list[Jet] = [[]] * robot.n
     deflections: list[Jet] = [[]] * robot.n
     rigid = [i for i, elastic in enumerate(robot.compliant) if not elastic]
     for i in [*orders.elimination, *rigid]:
@@ -84,10 +93,11 @@ def eliminated(robot: Robot, q: Stack, wrenches: Wrenches = None, base: Base = N
         torque = [screw.effort(F[k], N[k]) + friction[k][i] for k in range(order + 1)]
         if motors := frozenset((*joint.accelerations, *joint.velocities)):
             torque = [x + screw.effort(zeros(3), y) for x, y in zip(torque, moment(i, motors, order))]
-        tau_e[i], deflections[i] = torque[0], spring_motion(robot.joints[i], torque)
+        torques[i] = torque
+        deflections[i] = deflected(i, torque) if deflected else spring_motion(robot.joints[i], torque)
         theta[i] = [x[i] + y for x, y in zip(q, deflections[i])]
 
     at_motors = zeros(robot.n)
     for rotor in rotors(robot):
         at_motors[rotor.coordinate] = carrier_torque_jet(rotor, motions, 0)[0]
-    return Eliminated(ca.vertcat(*tau_e), deflections, at_motors)
+    return Eliminated(ca.vertcat(*[jet[0] for jet in torques]), deflections, at_motors, torques)

@@ -133,7 +133,7 @@ def searched(
     """ln σ along the curve, less that of the stiffness wanted; negative before the curve begins."""
     curves = [curve_of(drive) for drive in drives]
 
-    def excess(u: Scalar) -> tuple[Scalar, Scalar]:
+    def excess(u: Scalar, tau_e: Sequence[Scalar], sigma: Sequence[Scalar]) -> tuple[Scalar, Scalar]:
         values, slopes = [], []
         for k, curve in enumerate(curves):
             found = curve.at(u[k], tau_e[k])
@@ -144,7 +144,8 @@ def searched(
 
     lower, upper = (ca.vertcat(*x) for x in zip(*(curve.span for curve in curves)))
     start = ca.SX(ca.vertcat(*[curve.start(tau_e[k]) for k, curve in enumerate(curves)]))  # mostly below the root
-    u = root_of_increasing(excess, ca.SX(lower), ca.SX(upper), start, SEARCH)
+    given = [[ca.SX(x) for x in stack] for stack in (tau_e, sigma)]
+    u = root_of_increasing(excess, ca.SX(lower), ca.SX(upper), start, SEARCH, given)
     found = [polished(drive, *curves[k].at(u[k], tau_e[k])[:2], tau_e[k], sigma[k]) for k, drive in enumerate(drives)]
     good = connected(curves, found, tau_e)
     return [
@@ -161,11 +162,13 @@ def followed(
 ) -> list[OperatingPoint]:
     """Newton's method in both deflections; the curve is that of the guess, if no singularity lies between."""
 
-    def turn(phi: Any, _: Scalar) -> tuple[Scalar, Scalar]:
-        return [newton(drives[k], pair[0], pair[1], tau_e[k], sigma[k]) for k, pair in enumerate(phi)], ()
+    def turn(at: Any, _: Scalar) -> tuple[Any, Any]:
+        return [([*newton(drive, *phi, *wanted)], wanted) for drive, (phi, wanted) in zip(drives, at)], ()
 
-    start = [[ca.SX(x) for x in pair] for pair in guess]
-    phi, _ = scan(turn, start, [()] * (FOLLOW - 1), opaque=True)
+    # what a step takes from outside is carried along: expressions would be computed again in each
+    start = [([ca.SX(x) for x in guess[k]], (ca.SX(tau_e[k]), ca.SX(sigma[k]))) for k in range(len(drives))]
+    last, _ = scan(turn, start, [()] * (FOLLOW - 1), opaque=True)
+    phi = [pair for pair, _ in last]
     points = []
     for k, drive in enumerate(drives):
         found = polished(drive, phi[k][0], phi[k][1], tau_e[k], sigma[k])

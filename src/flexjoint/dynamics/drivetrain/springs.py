@@ -194,10 +194,10 @@ def sought_deflection(spring: Spring, tau: Scalar) -> Scalar:
     """φ with τ_e(φ) = τ of a law without a closed inverse; NaN where none was found within its reach."""
     reach = ca.SX(spring.reach)
 
-    def excess(phi: Scalar) -> Scalar:
+    def excess(phi: Scalar, tau: Scalar) -> Scalar:
         torque = spring.torque(phi)
         return ca.if_else(ca.fabs(torque) < inf, torque, BEYOND * phi) - tau
 
-    phi = root_of_increasing(excess, -reach, reach, steps=SEARCH)
+    phi = root_of_increasing(excess, -reach, reach, steps=SEARCH, given=[ca.SX(tau)])
     k, _ = spring.gradients(phi)
-    return ca.if_else(ca.fabs(excess(phi)) <= FOUND * reach * k, phi, nan)
+    return ca.if_else(ca.fabs(excess(phi, tau)) <= FOUND * reach * k, phi, nan)

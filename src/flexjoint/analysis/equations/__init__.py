@@ -1,0 +1,4 @@
+"""Equations of motion on paper: algorithms run on symbols, simplified, written as LaTeX, SymPy or Python code."""
+
+from .derivation import equations_of_motion as equations_of_motion
+from .document import Equations as Equations, Parameter as Parameter, Quantity as Quantity

@@ -1,0 +1,89 @@
+"""Command `equations`: equations of motion as LaTeX, SymPy or Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .app import command
+from .command_result import CommandResult
+from .completion import algorithms
+from .parameters import RobotName, files_of
+from .progress import progress_bar
+from .standard_output import STREAM, standard_output
+
+if TYPE_CHECKING:
+    from ..analysis.equations import Equations
+
+
+@command()
+def equations(
+    robot: RobotName,
+    latex: Annotated[bool, typer.Option("--latex", help="Write LaTeX.")] = False,
+    sympy: Annotated[bool, typer.Option("--sympy", help="Write code for SymPy.")] = False,
+    python: Annotated[bool, typer.Option("--python", help="Write functions for NumPy.")] = False,
+    quantity: Annotated[
+        list[str] | None,
+        typer.Option(help="Algorithm such as mass_matrix; may be repeated.", autocompletion=algorithms),
+    ] = None,
+    order: Annotated[int, typer.Option(help="Highest time derivative of the torque on the links.")] = 0,
+    numbers: Annotated[bool, typer.Option("--numbers", help="Use the robot's numbers, no symbols.")] = False,
+    symbols: Annotated[
+        str | None,
+        typer.Option(help="Numbers that become symbols: paths and patterns with commas, such as '*.mass,gravity'."),
+    ] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds after which it gives up.")] = 60.0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; - is standard output.")] = None,
+) -> CommandResult:
+    """Derive the equations of motion of a small robot.
+
+    Every number of the robot that is not 0 becomes a symbol, such as m_1 and l_1. Needs SymPy.
+    """
+    from ..analysis.equations import equations_of_motion
+    from ..atomic import replacing
+    from ..errors import InputError
+    from ..formats import load
+
+    if latex + sympy + python > 1:
+        raise InputError("--latex, --sympy and --python exclude each other; choose one")
+    if numbers and symbols is not None:
+        raise InputError("--numbers and --symbols exclude each other; choose one")
+    chosen = [] if numbers else None if symbols is None else [x.strip() for x in symbols.split(",") if x.strip()]
+    model = load(robot)
+    with progress_bar() as progress:
+        progress.add_task("deriving", total=None)
+        found = equations_of_motion(model, quantity, symbols=chosen, order=order, time_limit=time_limit)
+    text = found.latex() if latex else found.sympy_code() if sympy else found.python_code() if python else found.text()
+    content = text.rstrip("\n") + "\n"
+    if output == STREAM:
+        with standard_output() as file:
+            file.write(content.encode())
+    elif output is not None:
+        with replacing(output) as file:
+            file.write(content.encode())
+    shown = [content.rstrip("\n")] if output is None else []
+    return CommandResult(shown, equations_data(found, content), files_of(output))
+
+
+def equations_data(equations: Equations, text: str) -> dict[str, Any]:
+    """The equations for programs."""
+    from ..analysis.equations.document import code
+
+    return {
+        "robot": equations.robot,
+        "quantities": [
+            {
+                "name": x.name,
+                "shape": x.shape,
+                "inputs": [name for name, _ in x.inputs],
+                "entries": [{"index": index, "expression": code(value)} for index, value in x.entries()],
+            }
+            for x in equations.quantities
+        ],
+        "parameters": [
+            {"symbol": str(x.symbol), "path": x.path, "value": x.value, "unit": x.unit} for x in equations.parameters
+        ],
+        "text": text,
+    }

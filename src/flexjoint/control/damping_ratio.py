@@ -1,0 +1,99 @@
+"""Damping of joints whose dampers can be commanded: a law around another one that keeps a damping ratio.
+
+With its motors at rest, joint i of variable stiffness oscillates as M_ii q'' + (1 + c) D q' + σ q = 0.  The damping
+
+    D = 2 ζ √(σ M_ii) / (1 + c)
+
+gives it the ratio ζ, in every configuration and at every stiffness; c is 1 where both motors are damped against the
+link.  Dampers take energy out whatever the law inside does, which does not know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..checks import positive_numbers
+from ..drives import VariableStiffnessDrive
+from ..dynamics.drivetrain.transmission import motor_coordinates, second_motors
+from ..dynamics.recursion.composite_bodies import link_mass_matrix
+from ..errors import InputError
+from ..spatial import ca, is_zero
+from ..types import Expression, Stack
+from .base import Controller, ControllerWrapper, LawResult
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DampingRatio(ControllerWrapper):
+    """A controller that also commands dampers, so that each joint has the wanted damping ratio.
+
+    A joint has such a damper if its drive has a `greatest_damping`, which bounds the command.  What was asked for is in
+    `Simulation.more["damping"]`, (..., m, n), Nm s/rad or N s/m; the damper gives it between 0 and its greatest.
+
+    Args:
+        controller: The controller of the motors.
+        ratio: ζ, positive, one number or one per joint; 1 by default, critical damping.
+
+    Raises:
+        InputError: No drive has dampers that can be commanded, or the ratio is not positive.
+
+    Example:
+        >>> import dataclasses, flexjoint as fj
+        >>> robot = fj.load("vsa_3r")
+        >>> able = robot.with_drives([dataclasses.replace(x.drive, greatest_damping=50.0) for x in robot.joints])
+        >>> fj.control.DampingRatio(fj.control.OpenLoop(able), 0.7).commands_damping
+        True
+    """
+
+    controller: Controller
+    ratio: Any = 1.0
+
+    def __post_init__(self) -> None:
+        if not any(damped(joint.drive) for joint in self.robot.joints):
+            raise InputError(
+                f"DampingRatio: no joint of '{self.robot.name}' has a damper that can be commanded; give its drive a "
+                "greatest_damping"
+            )
+        ratio = tuple(positive_numbers("DampingRatio", "ratio", self.ratio, self.robot.n).tolist())
+        object.__setattr__(self, "ratio", ratio)
+        object.__setattr__(self, "gains", self.controller.gains)
+        if hasattr(self.controller, "period"):
+            object.__setattr__(self, "period", self.controller.period)
+
+    @property
+    def gain_names(self) -> list[str]:
+        return self.controller.gain_names
+
+    @property
+    def memory_sizes(self) -> tuple[int, ...]:
+        return self.controller.memory_sizes
+
+    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
+        return self.controller.start(reference)
+
+    def law(self, gains: Stack, state: Stack, reference: Stack, measurement: Any) -> LawResult:
+        return self.controller.law(gains, state, reference, measurement)
+
+    @property
+    def commands_damping(self) -> bool:
+        return True
+
+    def damper_command(self, measurement: Any) -> Expression:
+        robot, second = self.robot, second_motors(self.robot)
+        q, theta = measurement.q, measurement.theta
+        phi, M = theta - motor_coordinates(robot, q), link_mass_matrix(robot, q)[0]
+        found = []
+        for i, (joint, zeta) in enumerate(zip(robot.joints, self.ratio)):
+            drive = joint.drive
+            if isinstance(drive, VariableStiffnessDrive) and damped(drive):
+                sigma = ca.fmax(drive.at(phi[i], phi[second[i]]).sigma, 0)
+                found.append(2 * zeta / (1 + drive.c) * ca.sqrt(sigma * M[i][i]))
+            else:
+                found.append(ca.SX(0))
+        return ca.vertcat(*found)
+
+
+def damped(drive: Any) -> bool:
+    """Whether a drive has a damper that can be commanded."""
+    return isinstance(drive, VariableStiffnessDrive) and not is_zero(drive.greatest_damping)
