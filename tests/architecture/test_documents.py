@@ -141,7 +141,8 @@ def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
 BLOCK = re.compile(r"^```\n(\$ .*?)^```$", re.MULTILINE | re.DOTALL)
 COMMANDS = [
     (command, wanted)
-    for block in BLOCK.findall((ROOT / "docs" / "compiler.md").read_text())
+    for page in ("compiler.md", "exported-c.md")
+    for block in BLOCK.findall((ROOT / "docs" / page).read_text())
     for command, wanted in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE)
 ]
 
@@ -163,7 +164,7 @@ def test_listings_are_what_the_commands_print(tmp_path):
     shutil.copytree(ROOT / "docs", tmp_path / "docs")
     here = f"(`{binding.get_host_cpu_name()}`) with LLVM {binding.llvm_version_info[0]}"
     same_machine = here in (ROOT / "docs" / "compiler.md").read_text()
-    assert len(COMMANDS) >= 7
+    assert len(COMMANDS) >= 9
     for command, wanted in COMMANDS:
         found = outcome(command, tmp_path)
         if "--assembly" not in command or same_machine:

@@ -208,7 +208,13 @@ def test_elementary_function(name):
     program = traced(expression, ARITY[name])
     assert program.counts[name] == 1
     kernel = pipeline.compile(program)
-    for x in np.random.default_rng(1).uniform(low, high, size=(300, ARITY[name])).tolist():
+    points = np.random.default_rng(1).uniform(low, high, size=(300, ARITY[name]))
+    points[:6] = np.array([0.0, -0.0, np.nan, np.inf, 1.0, -1.0])[:, None]
+    rows = kernel(*np.ascontiguousarray(points.T))  # in the lanes of registers
+    for x, row in zip(points.tolist(), rows):
+        (expected,) = evaluate(program, *x)
+        assert same_bits(row, expected if np.isfinite(expected) else math.nan)  # such a row is NaN
+    for x in points[6:].tolist():
         value = float(kernel(*x))
         assert same_bits(evaluate(program, *x)[0], value)
         with mpmath.workprec(200):

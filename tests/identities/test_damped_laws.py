@@ -305,19 +305,24 @@ def test_two_motors_out_of_reach():
         fj.inverse_dynamics_along(robot, MOTION, [0.0, 0.1])
 
 
-def test_undamped_pairs_beside_a_damped_spring():
+def test_undamped_joints_beside_damped_ones_under_a_wrench():
     """Links meet in τ_e alone, so the motors of undamped joints are those of the robot without damping."""
     bare = fj.random_robot(3, 5)
-    drives = [ENERGIES["other springs"][0], fj.ElasticDrive(CUBIC, MOTOR, 3.0), ENERGIES["lever"][0]]
+    lever = dataclasses.replace(ENERGIES["lever"][0], damping=2.0)
     motion = fj.trajectory.RestToRest(np.zeros(3), np.array([0.1, -0.1, 0.1]), 1.0, smoothness=5)
     t, sigma = np.linspace(0.0, 1.0, 11), np.array([700.0, 0.0, 900.0])
-    robot = bare.with_drives(drives)
-    found = fj.inverse_dynamics_along(robot, motion, t, sigma)
-    expected = fj.inverse_dynamics_along(robot.without_spring_damping(), motion, t, sigma)
-    for name in ("theta", "theta_a", "tau"):
-        x, y = getattr(found, name), getattr(expected, name)
-        assert relative_error(x[:, [0, 2, 3, 4]], y[:, [0, 2, 3, 4]]) < 1e-12
-    assert relative_error(found.tau[:, 1], expected.tau[:, 1]) > 1e-4
+    for last, same in ((ENERGIES["lever"][0], [0, 2, 3, 4]), (lever, [0, 3])):
+        robot = bare.with_drives([ENERGIES["other springs"][0], fj.ElasticDrive(CUBIC, MOTOR, 3.0), last])
+        wrench = [np.outer(x, [1.0, 2.0, -1.0, 0.3, 0.1, 0.2]) for x in (np.cos(3 * t), -3 * np.sin(3 * t))]
+        loads = {"wrenches": {robot.tool: [*wrench, -9 * wrench[0]]}}
+        found = fj.inverse_dynamics_along(robot, motion, t, sigma, **loads)
+        expected = fj.inverse_dynamics_along(robot.without_spring_damping(), motion, t, sigma, **loads)
+        for name in ("theta", "theta_a", "tau"):
+            assert relative_error(getattr(found, name)[:, same], getattr(expected, name)[:, same]) < 1e-12
+        assert relative_error(found.tau[:, 1], expected.tau[:, 1]) > 1e-4
+        assert relative_error(found.tau_e, expected.tau_e) < 1e-13
+        assert relative_error(found.spring_torque[:, 1:3], found.tau_e[:, 1:]) < 1e-12
+    assert relative_error(found.tau[:, 2], expected.tau[:, 2]) > 1e-4
 
 
 # All together ------------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from ..dynamics.links import gravity_torque
 from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..html import table
-from ..robot import Robot
+from ..robot import Robot, numeric
 from ..simulation.equilibrium import at_rest
 from ..simulation.plant import Plant
 from ..spatial import ca, sx, zeros
@@ -189,6 +189,7 @@ def linearize(robot: Robot, state: ArrayLike | JointState, tau: ArrayLike | None
     """
     if isinstance(state, tuple) and not isinstance(state, JointState):
         raise InputError("linearize: state must be a configuration (n,) or a JointState")
+    numeric("linearize", robot)
     at = state if isinstance(state, JointState) else at_rest(robot, state)
     n, plant, motors = robot.n, Plant(robot), robot.motor_joints
     q, v = configuration(robot, at.q), configuration(robot, at.v)

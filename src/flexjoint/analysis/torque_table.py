@@ -19,7 +19,7 @@ from ..dynamics.requirements import warn_of_friction
 from ..errors import InputError, NonFiniteError
 from ..html import table as html_table
 from ..results.columns import BLOCK, Column
-from ..robot import JointKind, Robot
+from ..robot import JointKind, Robot, numeric
 from ..trajectory import Trajectory, require_smoothness
 from ..trajectory.limits import warn_of_limits, warn_of_units
 from ..types import FloatArray
@@ -213,7 +213,7 @@ def motor_table(
         >>> motor_table(fj.load("kuka_lwr"), fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, 2.0), 0.01)
         <MotorTable of kuka_lwr: 201 samples in 2 s; largest motor torque 22.04 Nm at joint2>
     """
-    t = checked_times(robot, trajectory, period)
+    t = checked_times(numeric("motor_table", robot), trajectory, period)
     stiff, loads = robot.rigid(), on_the_tool(robot, wrench)
     blocks: list[dict[str, FloatArray]] = []
     bands: list[dict[str, FloatArray]] = []

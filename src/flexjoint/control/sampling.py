@@ -37,7 +37,7 @@ from ..dynamics.linearization import chain_length, held_torques, link_derivative
 from ..dynamics.links import gravity_torque
 from ..dynamics.requirements import constant_stiffness, require
 from ..errors import NOT_NUMBERS, InputError
-from ..robot import Robot, a_robot
+from ..robot import Robot, numeric
 from ..spatial import ca, sx, total, zeros
 from ..types import Expression, FloatArray
 from .gains import check_gains
@@ -84,7 +84,7 @@ def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
         2541
     """
     instead = "a robot whose drives are ElasticDrive, of the stiffness in question"
-    require("joint_modes", a_robot("joint_modes", robot), constant_stiffness(instead))
+    require("joint_modes", numeric("joint_modes", robot), constant_stiffness(instead))
     q = configuration(robot, q)
     n, elastic = robot.n, np.flatnonzero(robot.compliant)
     k = stiffness_at_rest(robot, q)[elastic]

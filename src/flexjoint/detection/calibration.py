@@ -74,7 +74,7 @@ def learn_thresholds(
     for _ in range(PASSES):
         if not (bad := force_spikes(log, outputs, kept, filters(residual))):
             break
-        outliers += locate_outliers(log, bad, (*residual.reads, *["tau"] * residual.reads_torque))
+        outliers += locate_outliers(log, bad, needs(residual))
         log = without_samples(log, bad)
         outputs = run(residual, log)
     if outliers:
@@ -109,6 +109,11 @@ def learn_thresholds(
             )
     check_plausible(found, (log, watched), "learnt")
     return LearntThresholds(found, outliers)
+
+
+def needs(residual: TimedObserver) -> tuple[str, ...]:
+    """Quantities of a log that an observer reads."""
+    return (*residual.reads, *["tau"] * residual.reads_torque)
 
 
 def quiet_samples(log: Log, quiet: tuple[float, float] | None) -> np.ndarray:

@@ -28,9 +28,9 @@ from ..observers.timed import TimedObserver
 from ..results.columns import Column
 from ..robot import Robot
 from ..types import FloatArray
-from .calibration import check_plausible, learn_thresholds
+from .calibration import check_plausible, learn_thresholds, needs
 from .logs import Log
-from .outliers import Outlier, describe_outliers, find_outliers, without_outliers
+from .outliers import Outlier, describe_outliers, find_outliers, stretches, without_outliers
 
 MOTOR_FASTER = 3.0  # cutoff of the spring torque estimated from motors, relative to that of the link residual
 TOGETHER = 0.1  # s; alarms closer than this are one detection
@@ -412,11 +412,6 @@ def link_residual(log: Log, cutoff: float) -> LinkResidual:
     return LinkResidual(robot.with_drives(drives), cutoff, log.period, longest(log.period))
 
 
-def needs(residual: TimedObserver) -> tuple[str, ...]:
-    """Quantities of a log that an observer reads."""
-    return (*residual.reads, *["tau"] * residual.reads_torque)
-
-
 def longest(period: float) -> float:
     """Longest gap that is bridged, s."""
     return max(5 * period, 0.02)
@@ -436,9 +431,3 @@ def run(observer: TimedObserver, log: Log, held: bool) -> dict[str, FloatArray]:
     still = np.broadcast_to(0.0, (log.t.size, observer.robot.motor_count))
     tau = log.tau if observer.reads_torque else still
     return observer.run(log.t, Measurement(log.q, log.v, log.theta, log.theta_v, log.tau_e), tau, held=held)
-
-
-def stretches(mask: np.ndarray) -> list[tuple[int, int]]:
-    """First and last index of each run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
-    return [(int(first), int(last) - 1) for first, last in edges.reshape(-1, 2)]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, listed
 from ..formats.columns import ANGLES, LENGTHS, SECONDS, parts
 from ..robot import Robot
 
@@ -29,11 +29,11 @@ NAMES = {
     "tau": ("tau", "tau_m"),
 }
 TORQUES, FORCES = {"Nm": 1.0, "mNm": 1e-3, "N m": 1.0, "kNm": 1e3}, {"N": 1.0, "mN": 1e-3, "kN": 1e3}
+MOST_SHOWN = 8  # headers in a message
 RUN = re.compile(r"run(_\d+)?")  # number of a run of a batch of simulations
 NUMBERED = re.compile(r"(?P<name>.*?)_?(?P<k>[0-9]{1,6})")
 INDEXED = re.compile(r"(?P<name>[^\[\]]*)\[(?P<k>[0-9]{1,6})\]\s*(?P<unit>\[[^\]]*\])?")
 UNIT = re.compile(r"\s*\(([^()]*)\)\s*$")
-MOST_SHOWN = 8  # headers in a message
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,6 @@ def units(robot: Robot, what: str, i: int) -> dict[str, float]:
     return {"": 1.0, **{f"{unit}/s": size for unit, size in position.items()}, **turns}
 
 
-def listed(names: Sequence[str]) -> str:
-    """Text of a message: some of many names."""
-    short = [name if len(name) <= 40 else f"{name[:37]}..." for name in names[:MOST_SHOWN]]
-    more = len(names) - MOST_SHOWN
-    return ", ".join(short) + (f" and {more} more" if more > 0 else "")
-
-
 def assign_columns(
     headers: Sequence[str], robot: Robot, place: str, columns: Mapping[str, str] | None = None
 ) -> Assignment:
@@ -120,6 +113,7 @@ def assign_columns(
     """
     columns = columns or {}
     names = names_in_use(columns, place)
+    there = listed((f"{x:.40}" for x in headers), most=MOST_SHOWN)
     known: dict[str, set[tuple[str, int]]] = {}
     for what, i, word in words(robot, names):
         known.setdefault(word, set()).add((what, i))
@@ -146,7 +140,7 @@ def assign_columns(
             runs.append(here)
         elif header:
             ignored.append(header)
-    result = Assignment(one_time(times, headers, place), runs=runs)
+    result = Assignment(one_time(times, there, place), runs=runs)
     base = 0 if any(number and not k for _, k, number, _ in found) else 1
     for what, k, number, here in found:
         i, count = k - base if number else k, len(labels(robot, what))
@@ -165,11 +159,11 @@ def assign_columns(
     if asked := [what for what in columns if what != "t" and what not in result.used]:
         raise InputError(
             f"{place}: there are no columns {columns[asked[0]][:80]!r} for {asked[0]}, followed by a number or a "
-            f"joint; there are {listed(headers)}"
+            f"joint; there are {there}"
         )
     if not result.used:
         raise InputError(
-            f"{place}: no column has the name of a joint of {robot.name}; there are {listed(headers)}, and a log has "
+            f"{place}: no column has the name of a joint of {robot.name}; there are {there}, and a log has "
             f"columns such as q.{robot.joints[0].name} or q1"
         )
     result.ignored = tuple(ignored)
@@ -226,10 +220,10 @@ def ambiguous(header: str, meant: Sequence[tuple[str, int, str]], robot: Robot, 
     )
 
 
-def one_time(times: list[Used], headers: Sequence[str], place: str) -> Used:
+def one_time(times: list[Used], there: str, place: str) -> Used:
     """The only column of the time; raises InputError if there is none or more than one."""
     if not times:
-        raise InputError(f"{place}: no column 't'; there are {listed(headers) or 'none'}")
+        raise InputError(f"{place}: no column 't'; there are {there}")
     if len(times) > 1:
         both = [x.header[:80] for x in times[:2]]
         if parts(both[0])[0] == parts(both[1])[0]:

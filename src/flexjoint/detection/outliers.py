@@ -154,8 +154,13 @@ def force_spikes(
         limit = np.maximum(FORCES * np.quantile(size[kept], FORCE_SHARE, axis=0), least)
         beyond |= np.any((size > limit) & (limit > 0), axis=1)
     beyond &= kept
-    edges = np.flatnonzero(np.diff(np.concatenate([[False], beyond, [False]]).astype(int))).reshape(-1, 2)
-    return [int(begin) for begin, end in edges if end - begin <= LONGEST_SPIKE]
+    return [first for first, last in stretches(beyond) if last - first < LONGEST_SPIKE]
+
+
+def stretches(mask: np.ndarray) -> list[tuple[int, int]]:
+    """First and last index of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], mask, [False]]).astype(int)))
+    return [(int(first), int(last) - 1) for first, last in edges.reshape(-1, 2)]
 
 
 def locate_outliers(log: Log, samples: Sequence[int], reads: Sequence[str]) -> tuple[Outlier, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..algorithm.compile import compile
 from ..algorithm.structure import flatten
 from ..errors import InputError, NonFiniteError
-from ..robot import Robot, a_robot
+from ..robot import Robot, numeric
 from ..types import FloatArray
 from .inverse import FilteredMotion, MotorMotion, SteppedMotion, inverse_dynamics_step, motor_motion, needed_order
 from .loads import Base, Wrenches
@@ -58,7 +58,7 @@ def inverse_dynamics_along(
         >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
         (3, 7)
     """
-    a_robot(NAME, robot)
+    numeric(NAME, robot)
     times = np.asarray(t, dtype=float)
     if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
         raise InputError(f"{NAME}: t must be a list of increasing, finite times")

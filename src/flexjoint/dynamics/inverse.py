@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Form
+from ..compiler.ir.labels import labelled_rows
 from ..drives import Motor
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
@@ -86,8 +87,8 @@ class FilteredMotion(NamedTuple):
     """A MotorMotion in the complete model of rotors with the state of its damped springs, (..., n) each, 0 elsewhere.
 
     Attributes:
-        deflection_top: φ⁽ᵐ⁻¹⁾, where m is the highest derivative of θ that the motor or another joint needs.
-        tau_e_low, tau_e_top: τ_e⁽ᵐ⁻²⁾ and τ_e⁽ᵐ⁻¹⁾.
+        deflection_top: φ⁽ᵐ⁾, where m is the highest derivative of θ that other joints need, at least 1.
+        tau_e_low, tau_e_top: τ_e⁽ᵐ⁻¹⁾ and τ_e⁽ᵐ⁾.
     """
 
     theta: Expression | FloatArray
@@ -316,7 +317,7 @@ def filtered_motion(
     wrenches: Wrenches,
     base: Base,
 ) -> FilteredMotion:
-    """Motion of the motors in the complete model, h seconds after the state (φ⁽ᵐ⁻¹⁾, τ_e⁽ᵐ⁻²⁾, τ_e⁽ᵐ⁻¹⁾)."""
+    """Motion of the motors in the complete model, h seconds after the state (φ⁽ᵐ⁾, τ_e⁽ᵐ⁻¹⁾, τ_e⁽ᵐ⁾)."""
 
     def deflected(i: int, torque: Jet) -> Jet:
         if robot.damped[i]:
@@ -350,6 +351,8 @@ def undamped_motion(
 def gathered(sides: Sequence[MotorSide], tau_e: Expression) -> MotorMotion:
     """All motors together, and the torque on the links."""
     side = MotorSide(*(ca.vertcat(*x) for x in zip(*sides)))
+    marks = {"theta": side[:3], "deflection": side[3:5], "spring_torque": side[5:6], "motor_torque": side[6:]}
+    labelled_rows("motor #", "its spring, motion and torque", marks, joints=False)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 
@@ -357,6 +360,8 @@ def assembled(motors: Sequence[Motor], q: Stack, tau_e: Expression, deflections:
     """One motor per joint: from the motion of the links, the torque on them and [φ, φ', φ''] of each joint."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
     side = motor_side(motors, q, tau_e, phi)
+    marks = {"theta": side[:3], "deflection": phi, "tau_e": [tau_e], "motor_torque": [side.tau]}
+    labelled_rows("drive", "friction of the joint, spring, and torque of the motor", marks)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 

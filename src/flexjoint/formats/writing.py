@@ -10,7 +10,7 @@ import numpy as np
 
 from ..atomic import replacing
 from ..errors import RobotError, quoted
-from ..robot import Link, Robot, a_robot
+from ..robot import Link, Robot, numeric
 from .drive_tables import drive_entries, limit_entries
 from .robot_files import FRICTION_KEYS
 from .toml import path_text
@@ -36,7 +36,7 @@ def write_robot(robot: Robot, path: str | os.PathLike[str]) -> None:
         >>> fj.load("copy.toml") == robot
         True
     """
-    place, text = path_text(path, "robot file (.toml)"), robot_text(a_robot("write_robot", robot)).encode()
+    place, text = path_text(path, "robot file (.toml)"), robot_text(numeric("write_robot", robot)).encode()
     try:
         with replacing(place) as file:
             file.write(text)

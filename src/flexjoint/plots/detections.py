@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..detection.detection import DetectionReport, stretches
+from ..detection.detection import DetectionReport
+from ..detection.outliers import stretches
 from .figures import BLUE, MOST_POINTS, ORANGE, check_plot_path, literal, tidy, write_figure
 
 if TYPE_CHECKING:

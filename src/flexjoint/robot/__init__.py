@@ -3,6 +3,11 @@
 from .drive_checks import FIDELITIES as FIDELITIES
 from .joints import JointKind as JointKind
 from .model import Fidelity as Fidelity, Robot as Robot, a_robot as a_robot, parents_first as parents_first
-from .parameters import Parameter as Parameter, robot_parameters as robot_parameters, symbols as symbols
+from .parameters import (
+    Parameter as Parameter,
+    numeric as numeric,
+    robot_parameters as robot_parameters,
+    symbols as symbols,
+)
 from .parts import BASE as BASE, Joint as Joint, Limits as Limits, Link as Link
 from .random_robots import random_robot as random_robot

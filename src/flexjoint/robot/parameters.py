@@ -97,7 +97,7 @@ def robot_parameters(robot: Robot) -> dict[str, Parameter]:
     >>> robot_parameters(fj.load("kuka_lwr"))["link7.mass"].unit
     'kg'
     """
-    return dict(found_in(numeric("robot_parameters", a_robot("robot_parameters", robot))))
+    return dict(found_in(numeric("robot_parameters", robot)))
 
 
 @lru_cache(maxsize=64)
@@ -195,7 +195,7 @@ def symbols(robot: Robot, paths: str | Iterable[str]) -> dict[str, Expression]:
     patterns = (paths,) if isinstance(paths, str) else tuple(paths)
     if wrong := [x for x in patterns if not isinstance(x, str)]:
         raise InputError(f"symbols: paths are texts such as 'link1.mass', not {shown(wrong[0])}")
-    chosen = select_all(numeric("symbols", a_robot("symbols", robot)), patterns)
+    chosen = select_all(numeric("symbols", robot), patterns)
     return {x.path: ca.vertcat(*(ca.SX.sym(path) for path in x.elements)) for x in chosen}
 
 
@@ -220,8 +220,9 @@ def by_element(robot: Robot, given: Mapping[str, Expression]) -> dict[str, Expre
     return found
 
 
-def numeric(owner: str, robot: Robot) -> Robot:
-    """The robot, refused if it has symbols; `owner` begins the message of the InputError."""
+def numeric(owner: str, value: object) -> Robot:
+    """The argument `robot` of a function that needs its numbers; `owner` begins the message of the InputError."""
+    robot = a_robot(owner, value)
     if robot.symbols:
         raise InputError(
             f"{owner}: '{robot.name}' has symbols at {listed(robot.symbols, most=4)}, where numbers are needed; "

@@ -20,7 +20,7 @@ from ..control.open_loop import OpenLoop
 from ..control.surroundings import knows_base
 from ..errors import InputError
 from ..observers.base import Observer
-from ..robot import Robot
+from ..robot import Robot, numeric
 from ..trajectory.base import Trajectory
 from ..trajectory.limits import warn_of_limits, warn_of_units
 from ..types import FloatArray
@@ -142,8 +142,7 @@ def simulate(
     """
     if check not in (True, False, NOMINAL):
         raise InputError(f"simulate: check is {check!r}; it must be True, False or {NOMINAL!r}")
-    if not isinstance(robot, Robot):
-        raise InputError(f"simulate: robot must be a Robot, not {type(robot).__name__}")
+    numeric("simulate", robot)
     check_controller(controller)
     compiled = controller if isinstance(controller, Controller) else None
     free, changes = named_values("free", free), named_values("changes", changes)
@@ -175,6 +174,7 @@ def simulate(
     if loop.instrumentation.noisy:
         parameters = parameters._replace(noise=random_stream(seed, row, batch))
         batch = batch_shape(loop, initial.state, parameters)
+    initial = initial.with_parameters(loop, parameters.free)
     if check:
         blocking = blocking_for(batch) if compiled else PYTHON
         check_stability(loop, blocking, initial.state, followed(np.asarray(times[0])), parameters.gains)

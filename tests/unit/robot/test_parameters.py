@@ -208,7 +208,18 @@ def test_where_numbers_are_needed_symbols_are_refused_with_a_way_out():
         fj.compile(fj.gravity_torque, robot)
     with pytest.raises(fj.RobotError, match="change the robot with its numbers first, then call with_symbols"):
         robot.rigid()
-    for function in (fj.robot.robot_parameters, lambda x: x.with_symbols({"link2.mass": ca.SX.sym("m")})):
+    motion = fj.trajectory.RestToRest([0.0] * 7, [0.1] * 7, duration=1.0)
+    for function in (
+        fj.robot.robot_parameters,
+        lambda x: x.with_symbols({"link2.mass": ca.SX.sym("m")}),
+        lambda x: fj.write_robot(x, "robot.toml"),
+        lambda x: fj.simulate(x, fj.control.MotorPD(LWR, [400.0, 40.0]), motion),
+        lambda x: fj.inverse_dynamics_along(x, motion, [0.0, 0.5]),
+        lambda x: fj.analysis.motor_table(x, motion),
+        lambda x: fj.analysis.linearize(x, np.zeros(7)),
+        lambda x: fj.control.joint_modes(x, np.zeros(7)),
+        fj.dynamics.standard_parameters,
+    ):
         with pytest.raises(fj.InputError, match="give the robot with its numbers"):
             function(robot)
 

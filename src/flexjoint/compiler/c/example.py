@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...errors import InputError
-from ..ir.program import Array
+from ..ir.program import Array, Program
 from ..ir.reference import SingleArithmetic, evaluate_rows
 from ..runtime.kernel import Kernel
 from .rounding import error_bounds
@@ -52,12 +52,14 @@ BOUND = """\
         }"""
 
 
-def example(kernel: Kernel, name: str, target: Target, parameters: list[tuple[Array, str, str]]) -> str:
+def example(
+    kernel: Kernel, program: Program, name: str, target: Target, parameters: list[tuple[Array, str, str]]
+) -> str:
     """The text of example.c; `parameters` are (array, C name, declaration), inputs first."""
-    inputs, exact = states(kernel, target)
+    inputs, exact = states(kernel, program, target)
     arrays = [(array, c_name) for array, c_name, _ in parameters]
     results = arrays[len(inputs) :]
-    computed = evaluate_rows(kernel.program, inputs, SingleArithmetic()) if target.single else exact
+    computed = evaluate_rows(program, inputs, SingleArithmetic()) if target.single else exact
     real = target.format.name
     tables = [table(real, f"{x}_table", array, y, target) for (array, x), y in zip(arrays, [*inputs, *computed])]
     arguments = ", ".join([*(f"{x}_table[k]" for _, x in arrays[: len(inputs)]), *(x for _, x in results)])
@@ -65,7 +67,7 @@ def example(kernel: Kernel, name: str, target: Target, parameters: list[tuple[Ar
     call.append(f"        bad += {name}({arguments});")
     compare = [f"        bad += memcmp({x}, {x}_table[k], {array.size} * sizeof({real})) != 0;" for array, x in results]
     if target.single:
-        for (array, x), values, bounds in zip(results, exact, error_bounds(kernel.program, inputs)):
+        for (array, x), values, bounds in zip(results, exact, error_bounds(program, inputs)):
             tables.append(table("double", f"{x}_exact", array, values, Target()))
             tables.append(table("double", f"{x}_bound", array, SLACK * bounds, Target()))
             compare.append(BOUND.replace("@X@", x).replace("@SIZE@", str(array.size)))
@@ -84,11 +86,11 @@ def example(kernel: Kernel, name: str, target: Target, parameters: list[tuple[Ar
     return text
 
 
-def states(kernel: Kernel, target: Target) -> tuple[list[np.ndarray], list[np.ndarray]]:
+def states(kernel: Kernel, program: Program, target: Target) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Random inputs for which the results are finite, in both precisions, and the kernel's results."""
     for inputs in candidates(kernel, target):
         exact = outputs(kernel, inputs)
-        tried = [*exact, *(evaluate_rows(kernel.program, inputs, SingleArithmetic()) if target.single else [])]
+        tried = [*exact, *(evaluate_rows(program, inputs, SingleArithmetic()) if target.single else [])]
         good = np.logical_and.reduce([np.isfinite(x).reshape(len(x), -1).all(axis=1) for x in tried])
         if good.any():
             rows = np.flatnonzero(good)[:STATES]

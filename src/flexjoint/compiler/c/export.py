@@ -17,12 +17,14 @@ from functools import partialmethod
 from pathlib import Path
 
 from ...errors import InputError, shown
+from ..ir.elementary import FUNCTIONS
 from ..ir.number_formats import DOUBLE, SINGLE
-from ..ir.program import Array, Loop, Program
+from ..ir.program import ARITY, Array, Loop, Program
 from ..ir.reference import apply
 from ..passes.finite_check import with_finite_check
 from ..runtime.kernel import Kernel
 from .example import example
+from .reading import by_sections, harmless, sections_of, value_names, with_decimals, with_titles
 from .target import Target
 
 TAKEN = (
@@ -78,6 +80,24 @@ HEAD = """\
 """
 
 
+NAMES = """\
+/* Names end with the number of the link or joint and the component in the frame of the link: omega_3_x. Time
+   derivatives are _d1, _d2; minus_x is -x. In sweeps: omega angular velocity, a acceleration of the origin minus
+   gravity, A acceleration matrix, W = omega omega^T; f, n load that accelerates the link alone, F, N load that the
+   joint passes on; m, h, Sigma moments of the mass distribution. */
+"""
+
+# The sine and the cosine of an angle share most of their operations, which the compiler finds only if both are inlined:
+# 106 instead of 149 ns for the rigid 7R inverse dynamics (gcc -O2 -mfma).
+INLINE = """\
+#ifdef __GNUC__
+#define FJ_INLINE static inline __attribute__((always_inline))
+#else
+#define FJ_INLINE static inline
+#endif
+"""
+
+
 class Emitter:
     """Arithmetic (see elementary.py) whose numbers are names of C variables; collects statements."""
 
@@ -85,10 +105,22 @@ class Emitter:
         self.lines: list[str] = []
         self.target = target
         self.format = target.format
+        self.count = 0
 
     def put(self, expression: str, kind: str = "") -> str:
-        name = f"v{len(self.lines)}"
-        self.lines.append(f"    const {kind or self.format.name} {name} = {expression};")
+        name = f"v{self.count}"
+        self.count += 1
+        self.lines.append(with_decimals(f"    const {kind or self.format.name} {name} = {expression};"))
+        return name
+
+    def taken(self) -> list[str]:
+        """The statements since the last call."""
+        lines, self.lines = self.lines, []
+        return lines
+
+    def call(self, value: str, name: str) -> str:
+        """Give the value of the last statement another name."""
+        self.lines[-1] = self.lines[-1].replace(f" {value} = ", f" {name} = ", 1)
         return name
 
     def const(self, x: float) -> str:
@@ -122,12 +154,38 @@ class Emitter:
     pow2 = partialmethod(_helper, "pow2")
 
 
+class CallingEmitter(Emitter):
+    """Elementary functions are calls of C functions (`elementary_function`)."""
+
+
+for _name in FUNCTIONS:
+    setattr(CallingEmitter, _name, partialmethod(Emitter._helper, _name))
+
+
+def elementary_function(name: str, target: Target) -> str:
+    """The C function that computes an elementary function."""
+    emit, real, arguments = Emitter(target), target.format.name, ["x", "y"][: ARITY[name]]
+    result = FUNCTIONS[name](emit, *arguments)
+    head = f"FJ_INLINE {real} fj_{name}({', '.join(f'{real} {x}' for x in arguments)})"
+    return "\n".join([head, "{", *emit.lines, f"    return {result};", "}", ""])
+
+
 def export(
-    kernel: Kernel, name: str, folder: Path, about: str, *, float32: bool = False, freestanding: bool = False
+    kernel: Kernel,
+    name: str,
+    folder: Path,
+    about: str,
+    *,
+    program: Program | None = None,
+    joints: Sequence[str] = (),
+    float32: bool = False,
+    freestanding: bool = False,
 ) -> list[Path]:
     """Writes NAME.h, NAME.c, a self-checking example.c and its Makefile; returns their paths.
 
     - `name`: of the C function
+    - `program`: that of the kernel, with labels
+    - `joints`: their names, for comments
     - `about`: lines of the comment in the header
     - `float32`: computes in single precision
     - `freestanding`: needs no C library
@@ -138,8 +196,8 @@ def export(
     makefile = MAKEFILE.replace("@NAME@", name).replace("@LIBRARIES@", "" if freestanding else " -lm")
     files = {
         f"{name}.h": header(kernel, name, about, target),
-        f"{name}.c": source(kernel, name, target),
-        "example.c": example(kernel, name, target, parameters(kernel, target)),
+        f"{name}.c": source(kernel, program or kernel.program, name, target, joints),
+        "example.c": example(kernel, program or kernel.program, name, target, parameters(kernel, target)),
         "Makefile": makefile.replace("@FLAGS@", " -ffreestanding -fno-math-errno" if freestanding else ""),
     }
     folder.mkdir(parents=True, exist_ok=True)
@@ -167,13 +225,13 @@ def signature(kernel: Kernel, name: str, target: Target) -> str:
 
 def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
     guard = f"{name.upper()}_H"
-    lines = [f" * {line}".rstrip() for line in about.splitlines()]
+    lines = about.splitlines()
     for k, (array, c_name, _) in enumerate(parameters(kernel, target)):
         side = "in " if k < len(kernel.inputs) else "out"
         order = ", ".join(array.labels) if array.labels else "row by row"
         shape = " x ".join(map(str, array.shape)) or "1"
-        lines.append(f" *   {side} {c_name}: {shape}, {array.unit}; {order}")
-    body = "\n".join(lines).replace("*/", "* /")  # names are the user's
+        lines.append(f"  {side} {c_name}: {shape}, {array.unit}; {order}")
+    body = "\n".join(f" * {harmless(line)}".rstrip() for line in lines)
     return (
         f"#ifndef {guard}\n#define {guard}\n\n/*\n{body}\n *\n"
         " * Returns 0, or 1 if a result is not finite. Arrays must not overlap.\n"
@@ -182,31 +240,41 @@ def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
     )
 
 
-def source(kernel: Kernel, name: str, target: Target) -> str:
-    program = with_finite_check(kernel.program)
+def source(kernel: Kernel, program: Program, name: str, target: Target, joints: Sequence[str] = ()) -> str:
+    program = with_finite_check(by_sections(program))
     names = [c_name for _, c_name, _ in parameters(kernel, target)]
     loops: list[str] = []
-    lines, value = statements(program, names, target, name, loops)
+    lines, value = statements(program, names, target, name, loops, joints)
     finite = f"    return !({value[len(program.code) - 1]} == {target.literal(0.0)});"
     head = HEAD.replace("@NAME@", name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
     if target.freestanding:
         head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno", @COPIES@)')
         head = head.replace("@COPIES@", '"no-tree-loop-distribute-patterns"')  # no memcpy in place of a loop
-    body = "\n".join([*loops, signature(kernel, name, target), "{", *lines, finite, "}", ""])
-    return "\n".join([head, target.helpers(body) + body])
+    opening = NAMES * bool(program.labels) + signature(kernel, name, target)
+    body = "\n".join([*loops, opening, "{", *lines, finite, "}", ""])
+    functions = {"FJ_INLINE": INLINE} | {f"fj_{x}": elementary_function(x, target) for x in FUNCTIONS}
+    return "\n".join([head, target.helpers(body, functions) + body])
 
 
 def statements(
-    program: Program, names: Sequence[str], target: Target, symbol: str, loops: list[str]
+    program: Program,
+    names: Sequence[str],
+    target: Target,
+    symbol: str,
+    loops: list[str],
+    joints: Sequence[str] = (),
 ) -> tuple[list[str], dict[int, str]]:
     """The body of a function with arrays of these names, and what its values are called.
 
     The functions of its loops are added to `loops`; a loop's arguments and results lie in one array, fj_loopN.
     """
-    emit = Emitter(target)
+    emit = CallingEmitter(target)
     value: dict[int, str] = {}
+    lines: dict[int, list[str]] = {}
     used = {op.args[0] for op in program.code if op.name == "input"}
-    emit.lines += [f"    (void){names[k]};" for k in range(len(program.inputs)) if k not in used]
+    unused = [f"    (void){names[k]};" for k in range(len(program.inputs)) if k not in used]
+    inputs, outputs = names[: len(program.inputs)], names[len(program.inputs) :]
+    called = value_names(program, outputs, inputs, {*names, *TAKEN.split()})
     for i, op in enumerate(program.code):
         if op.name == "const":
             value[i] = emit.const(op.constant)
@@ -220,14 +288,17 @@ def statements(
             emit.lines.append(f"    {target.format.name} fj_loop{i}[{len(op.args) + op.loop.results}];")
             emit.lines += [f"    fj_loop{i}[{k}] = {value[x]};" for k, x in enumerate(op.args)]
             emit.lines.append(f"    {symbol}_loop{i}(fj_loop{i}, fj_loop{i} + {len(op.args)});")
+        elif op.name == "neg" and i not in called:
+            value[i] = f"(-{value[op.args[0]]})"
         else:
             value[i] = apply(emit, op.name, [value[x] for x in op.args])
-    stores = [
-        f"    {names[len(program.inputs) + k]}[{e}] = {value[x]};"
-        for k, row in enumerate(program.results)
-        for e, x in enumerate(row)
-    ]
-    return [*emit.lines, *stores], value
+            if i in called:
+                value[i] = emit.call(value[i], called[i])
+        lines[i] = emit.taken()
+    elements = [(f"{output}[{e}]", x) for output, row in zip(outputs, program.results) for e, x in enumerate(row)]
+    stores = [f"    {element} = {value[x]};" for element, x in elements]
+    text = with_titles(lines, sections_of(program), program, joints, "results, and a sum that is 0 if they are finite")
+    return [*unused, *text, *stores], value
 
 
 LOOP = """\

@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from ...errors import InputError
 from ..ir.number_formats import DOUBLE, SINGLE, Format
+from .reading import decimal
 
 PLAIN = {
     "fj_bits": """\
@@ -349,7 +351,7 @@ class Target(NamedTuple):
             raise InputError(f"the constant {x:g} is beyond single precision; export in double")
         if not math.isfinite(value):
             return self._not_finite(value)
-        text = value.hex() + "f" * self.single
+        text = (decimal(value) or value.hex()) + "f" * self.single
         return text if math.copysign(1.0, value) > 0 else f"({text})"
 
     def _not_finite(self, x: float) -> str:
@@ -362,9 +364,10 @@ class Target(NamedTuple):
         """The C name of a function of <math.h>, or of what replaces it."""
         return f"fj_{name}" if self.freestanding else name + "f" * self.single
 
-    def helpers(self, body: str) -> str:
-        """The functions above that the body calls, and those that they call: an unused one would be a warning."""
-        known = {name: written(text, self.format) for name, text in {**PLAIN, **FREESTANDING}.items()}
+    def helpers(self, body: str, more: Mapping[str, str]) -> str:
+        """The functions above, and `more` by their names, that the body calls, and those that they call: an unused one
+        would be a warning."""
+        known = {name: written(text, self.format) for name, text in {**PLAIN, **FREESTANDING}.items()} | dict(more)
         wanted: set[str] = set()
         for name in reversed(known):
             if re.search(rf"\b{name}\b", "\n".join([body, *(known[x] for x in wanted)])):

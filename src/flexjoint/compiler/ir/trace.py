@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import accumulate
 from types import ModuleType
@@ -20,7 +21,8 @@ from ...errors import FlexjointError, InputError
 from ...lazy import ca, is_symbolic, sx
 from ...types import Expression
 from . import packing
-from .program import Array, Builder, Loop, Program
+from .labels import Label, Labels, active
+from .program import LANES, Array, Builder, Loop, Program
 from .scan import Definition, Operation
 
 
@@ -50,7 +52,9 @@ def record(
     recorder = Recorder(name, [by_rows(ca, symbol) for _, symbol in inputs], definitions, packs)
     recorder.bind([symbol for symbol, _ in known], [partial(recorder.build.constant, x) for _, x in known])
     results = recorder.values([by_rows(ca, expression) for _, expression in outputs])
-    return recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
+    labels = recorder.labels(found) if (found := active()) else {}
+    program = recorder.program([array for array, _ in inputs], [array for array, _ in outputs], results)
+    return replace(program, labels=labels, sections=tuple(found.sections)) if found else program
 
 
 def declared(owner: str, array: Array, value: object) -> Expression:
@@ -132,6 +136,30 @@ class Recorder:
     def program(self, inputs: Sequence[Array], outputs: Sequence[Array], results: Sequence[Sequence[int]]) -> Program:
         code, rows = tuple(self.build.code), tuple(tuple(row) for row in results)
         return Program(self.name, tuple(inputs), tuple(outputs), code, rows)
+
+    def labels(self, found: Labels) -> dict[int, Label]:
+        """The values of marked expressions; what no result needs is dead code.
+
+        None if a part of them lies in a loop, whose values have no place here, or was replaced since.
+        """
+        packed = {pack.symbol.element_hash() for pack in self.packs}
+        bound = {*self.symbols, *self.definitions, *packed}
+        if any(x.element_hash() not in bound for x in symbols_of([node for node, _ in found.nodes])):
+            return {}
+        (values,) = self.values([[node for node, _ in found.nodes]])
+        labels: dict[int, Label] = {}
+        for value, (_, label) in zip(values, found.nodes):
+            if self.build.code[value].computed:
+                labels.setdefault(value, label)
+        for value, label in list(labels.items()):
+            op = self.build.code[value]
+            if op.name == "neg" and self.build.code[op.args[0]].computed:  # negations often end in what uses them
+                labels.setdefault(op.args[0], label._replace(name=f"minus_{label.name}"))
+            elif op.name in LANES:  # the packed value may be all that a result needs
+                known = labels.get(op.args[0], Label(label.section, ""))
+                if not known.name:
+                    labels[op.args[0]] = known._replace(lanes=(*known.lanes, (LANES.index(op.name), label)))
+        return labels
 
     def bind(self, symbols: Sequence[Expression], values: Sequence[Callable[[], int]]) -> None:
         """Give symbols the values that these functions record, when they are first needed."""

@@ -9,6 +9,9 @@ of which a call returns as NaN.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ..ir.labels import Label
 from ..ir.packing import WIDTH
 from ..ir.program import LANES, Builder, Op, Program
 from ..ir.reference import FloatArithmetic, apply
@@ -32,7 +35,13 @@ def unpacked(program: Program) -> Program:
             lanes[i] = (lanes[op.args[0]][LANES.index(op.name)],) * WIDTH
         else:
             lanes[i] = tuple(build.emit(op.name, *(lanes[x][k] for x in op.args)) for k in range(WIDTH))
-    return without_dead_code(program.renamed(build.code, {i: x[0] for i, x in lanes.items()}))
+    plain = program.renamed(build.code, {i: x[0] for i, x in lanes.items()})
+    labels: dict[int, Label] = {}
+    for i, label in program.labels.items():
+        for k, x in enumerate(lanes[i]):
+            if (found := label.lane(k)) and build.code[x].computed:
+                labels.setdefault(x, found)
+    return without_dead_code(replace(plain, labels=labels))
 
 
 class LaneBuilder(Builder):
@@ -87,4 +96,4 @@ def with_positive_zeros(program: Program) -> Program:
     for x in dict.fromkeys(x for row in program.results for x in row):
         new[x] = len(code)
         code.append(Op("add", (x, zero)))
-    return program.renamed(code, new)
+    return replace(program.renamed(code, new), labels=program.labels)

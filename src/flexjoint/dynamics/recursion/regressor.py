@@ -27,7 +27,7 @@ from ...algorithm.algorithm import algorithm
 from ...algorithm.signals import SIZES
 from ...errors import InputError
 from ...numerics import column_basis, evaluate, product
-from ...robot import Joint, Link, Robot, a_robot
+from ...robot import Joint, Link, Robot, a_robot, numeric
 from ...spatial import Inertia, ca, cross, is_symbolic, is_zero, sx, symmetric, zeros
 from ...types import Expression, FloatArray, Scalar, Vector
 from .bodies import Body, bodies, lump_fixed, regroup
@@ -77,7 +77,7 @@ def standard_parameters(robot: Robot) -> FloatArray:
     Returns: array (10 links,), kg, kg m and kg m²
     """
     found = []
-    for body in bodies(a_robot("standard_parameters", robot)):
+    for body in bodies(numeric("standard_parameters", robot)):
         m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
         I = np.trace(Sigma) * np.eye(3) - Sigma
         found.append([m[0, 0], *h[:, 0], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])

@@ -1,0 +1,77 @@
+"""What makes exported C readable."""
+
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+import flexjoint as fj
+from flexjoint.compiler.c.reading import comment, decimal, title, with_decimals
+from flexjoint.compiler.ir.labels import Section
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (0.0, "0.0"), (1.0, "1.0"), (-0.5, "-0.5"), (0.25, "0.25"), (12000.0, "12000.0"), (0.1, None), (1e9, None),
+        (2.0**-30, None), (1.0 + 2.0**-52, None), (999999.0, "999999.0"),
+    ],
+)  # fmt: skip
+def test_short_constants_are_decimal(value, text):
+    assert decimal(value) == text
+    assert text is None or float(text) == value
+
+
+def test_long_constants_have_their_value_behind():
+    line = f"x = fma({(0.1).hex()}, y, ({(-9.81).hex()}f));"
+    assert with_decimals(line) == f"{line} /* 0.1, -9.81 */"
+    assert with_decimals("x = y + 1.0;") == "x = y + 1.0;"
+
+
+def test_titles():
+    assert title(Section("sweep", 2, 2, "motion of link #"), ["a", "b", "c"]) == (
+        '/* sweep, joint 3 ("c"): motion of link 3 */'
+    )
+    assert title(Section("sweep", 2, None), ["a"]) == "/* sweep, link 3 */"
+    assert title(Section("motor #", 4, None, "its torque"), []) == "/* motor 5: its torque */"
+    assert comment("a */ b /* c \n d ??/ \\") == "/* a * / b / * c ? d ? ?/ ? */"
+
+
+def arm(names, **keywords):
+    links = [
+        fj.Link(f"link{k}", fj.Joint(name, position=[0.1 * k, 0.2, 0.0]), parent=f"link{k - 1}" if k else "base",
+                mass=1.0, com=[0.1, 0.0, 0.0], inertia=np.eye(3) * 0.01)
+        for k, name in enumerate(names)
+    ]  # fmt: skip
+    return fj.Robot("arm", tuple(links), **keywords)
+
+
+@pytest.mark.parametrize("options", [{}, {"float32": True}, {"freestanding": True}], ids=["double", "single", "bare"])
+def test_names_of_joints_cannot_break_the_code(options, tmp_path):
+    """The Makefile turns warnings into errors, those about comments too."""
+    robot = arm(["*/ int x; /*", 'say "hi" \\', "tau_1??/"])
+    paths = fj.export_c(fj.inverse_dynamics, robot, tmp_path, **options)
+    text = paths[1].read_text()
+    assert 'joint 1 ("* / int x; / *")' in text and 'joint 3 ("tau_1? ?/")' in text
+    if shutil.which("make") and shutil.which("cc"):
+        done = subprocess.run(["make", "-s", "-C", tmp_path, "check"], capture_output=True, text=True)
+        assert done.returncode == 0 and "0 differences" in done.stdout, done.stderr
+
+
+def test_names_are_unique_and_sections_in_order(tmp_path):
+    text = fj.export_c(fj.forward_dynamics, fj.load("kuka_lwr"), tmp_path)[1].read_text()
+    body = text[text.index("int forward_dynamics") :]
+    names = re.findall(r"const (?:double|int) (\w+) = ", body)
+    assert len(set(names)) == len(names) and "omega_3_x" in names and "Sigma_2_xx" in names and "a_3" in names
+    joints = [int(x) for x in re.findall(r"/\* outward sweep, joint (\d)", body)]
+    assert joints == sorted(joints) and len(set(joints)) == len(joints)
+    assert not re.search(r"fj_(?!sin|cos|select|bits)\w+\(", body)
+
+
+def test_parameters_keep_their_names(tmp_path):
+    """An output of a kernel may be called as a label is."""
+    text = fj.export_c(fj.motor_motion, fj.load("hua_3r"), tmp_path)[1].read_text()
+    assert re.search(r"^    deflection\[2\] = \w+;", text, re.MULTILINE)
+    assert "const double theta_3 = " in text and "    theta[2] = theta_3;" in text
