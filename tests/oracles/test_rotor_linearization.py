@@ -23,16 +23,18 @@ SCALES = 0.1 * 60.0 ** np.arange(12)  # of the derivatives: the robots oscillate
 
 
 class Law:
-    """The law in continuous time, and the motion it has in mind, through CasADi."""
+    """The law in continuous time, and the motion it has in mind, through CasADi; constant wrenches {link: w} on it."""
 
-    def __init__(self, robot):
+    def __init__(self, robot, wrenches=None):
+        order = fj.dynamics.chain_length(robot)
+        loads = {link: [ca.SX(w), *[ca.SX.zeros(6)] * order] for link, w in (wrenches or {}).items()} or None
         self.size = fj.dynamics.extension_size(robot)
         n = robot.n
         state = [ca.SX.sym(name, n) for name in ("q", "v", "theta", "theta_v")]
         z, command = ca.SX.sym("z", self.size), ca.SX.sym("w", n)
-        motion = ca.vertcat(*extended_motion(robot, *state, z))
+        motion = ca.vertcat(*extended_motion(robot, *state, z, loads))
         given = [*state, command, z] if self.size else [*state, command]
-        found = fj.feedback_linearization(robot, *given)
+        found = fj.feedback_linearization(robot, *given, **({"wrenches": loads} if loads else {}))
         tau, rate = found if self.size else (found, ca.SX.zeros(0, 1))
         x, way = ca.vertcat(*state, z), ca.SX.sym("way", 4 * n + self.size)
         self.torque = ca.Function("law", [x, command], [tau, rate])
@@ -88,10 +90,11 @@ def state_of(robot, stack):
     return np.concatenate([np.ravel(x) for x in (*stack[:2], moved.theta, moved.theta_v, held)])
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", [*ROBOTS, "wrench"])
 def test_derivatives_of_the_motion(name):
-    robot, order, size = ROBOTS[name]
-    r, law, plant = fj.dynamics.chain_length(robot), Law(robot), Plant(robot)
+    robot, order, size = ROBOTS.get(name, ROBOTS["general 2R"])
+    wrenches = {"link2": np.array([3.0, -5.0, 2.0, 0.4, -0.3, 0.6])} if name == "wrench" else None
+    r, law, plant = fj.dynamics.chain_length(robot), Law(robot, wrenches), Plant(robot, wrenches)
     assert (r, law.size) == (order, size)
     rng = np.random.default_rng(1)
     for _ in range(3):

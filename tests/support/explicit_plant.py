@@ -8,16 +8,16 @@ from support.rotors import explicit
 
 
 class Plant:
-    """(q, v, θ, θ', τ) -> (q'', θ'') by Lagrange's equations of links and rotors."""
+    """(q, v, θ, θ', τ) -> (q'', θ'') by Lagrange's equations of links and rotors, under constant wrenches {link: w}."""
 
-    def __init__(self, robot):
+    def __init__(self, robot, wrenches=None):
         made, project = explicit(robot)
         behind = [robot.n + i for i in np.flatnonzero(robot.compliant)]
         self.robot, self.kept = robot, [*range(robot.n), *behind]
         P = ca.DM(project[:, self.kept])
         y, dy, ddy = (ca.SX.sym(name, len(self.kept)) for name in ("y", "dy", "ddy"))
         x = [ca.SX.sym(name, made.n) for name in ("x", "dx", "ddx")]
-        forces_on_bodies = ca.Function("E", x, [transmitted(made, *x)])
+        forces_on_bodies = ca.Function("E", x, [transmitted(made, *x, wrenches)])
         inertial = P.T @ forces_on_bodies(P @ y, P @ dy, P @ ddy)
         tau, forces = ca.SX.sym("tau", robot.n), ca.SX.zeros(len(self.kept), 1)
         for i, joint in enumerate(robot.joints):

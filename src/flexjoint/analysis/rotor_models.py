@@ -22,6 +22,7 @@ import numpy as np
 
 from ..checks import finite, positive, whole
 from ..drives import Motor
+from ..dynamics.along import inverse_dynamics_along
 from ..dynamics.inverse import inverse_dynamics, needed_order
 from ..dynamics.recursion.bodies import bodies
 from ..dynamics.requirements import constant_stiffness, require
@@ -164,12 +165,10 @@ def compare_rotor_models(
     tolerance = positive(name, "tolerance", tolerance, ", such as 0.01")
     compared, notes = comparable(complete(robot, gear_ratio), trajectory)
     models = rotor_models(compared)
-    order = max(map(needed_order, models.values()))
     t = np.linspace(0.0, trajectory.duration, samples)
 
     def torques(speed: float) -> dict[str, FloatArray]:
-        stack = trajectory.scaled(1 / speed)(t / speed, order)
-        return {name: inverse_dynamics(model, *stack) for name, model in models.items()}
+        return {name: torques_along(model, trajectory.scaled(1 / speed), t / speed) for name, model in models.items()}
 
     found = [torques(speed) for speed in factors]
     simpler = [name for name in models if name != REFERENCE]
@@ -235,11 +234,18 @@ def complete(robot: Robot, gear_ratio: float | None = None) -> Robot:
     return robot.with_drives(drives).with_fidelity("complete")
 
 
+def torques_along(robot: Robot, trajectory: Trajectory, t: FloatArray) -> FloatArray:
+    """Motor torques (times, n) along a trajectory; damped springs start from rest equilibrium."""
+    if any(robot.damped):
+        return inverse_dynamics_along(robot, trajectory, t).tau
+    return inverse_dynamics(robot, *trajectory(t, needed_order(robot)))
+
+
 def comparable(robot: Robot, trajectory: Trajectory) -> tuple[Robot, tuple[str, ...]]:
     """The robot and no note; with rigid joints and the reason if springs do not allow the complete model."""
     try:
         require_smoothness(trajectory, robot=robot)
-        inverse_dynamics(robot, *trajectory(0.0, needed_order(robot)))  # raises InputError for such springs
+        torques_along(robot, trajectory, np.zeros(1))  # raises InputError for such springs
         return robot, ()
     except InputError as reason:
         if not any(robot.compliant):

@@ -122,8 +122,8 @@ def linear_filters(call: Call) -> str | None:
         return None
     orders = derivative_orders(robot, "base" in call.keyword_arrays).joints
     for joint, damped, order in zip(robot.joints, robot.damped, orders):
-        spring, m = getattr(joint.drive, "spring", None), order.differentiations + 1
-        if damped and m > 2 and not isinstance(spring, LinearSpring):
+        spring, m = getattr(joint.drive, "spring", None), order.differentiations
+        if damped and m > 1 and not isinstance(spring, LinearSpring):
             return (
                 f"in the complete model of '{robot.name}' other joints need {m} derivatives of the motor of joint "
                 f"'{joint.name}', whose damped spring is {spring!r}; give a number as stiffness, use "

@@ -112,7 +112,8 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
         own = [dataclasses.replace(x.joint.drive.motor, carrier=x.name) for x in robot.links]
         robot = robot.with_drives([fj.ElasticDrive(100.0, motor) for motor in own])
     if reason == "damped":
-        robot = robot.with_drives([fj.ElasticDrive(100.0, x.drive.motor, damping=1.0) for x in robot.joints])
+        hard = fj.springs.CubicSpring(100.0, 500.0)
+        robot = robot.with_drives([fj.ElasticDrive(hard, x.drive.motor, damping=1.0) for x in robot.joints])
     if reason == "piecewise":
         spring = fj.springs.PiecewiseSpring((0.0, 0.1), (100.0, 200.0))
         robot = robot.with_drives([fj.ElasticDrive(spring, x.drive.motor) for x in robot.joints])
@@ -123,6 +124,18 @@ def test_where_the_complete_model_cannot_follow_joints_are_rigid(reason):
     assert not any(found.robot.compliant) and "geared" not in found.torques
     q, v, a = motion(found.t[1], 2)
     assert relative_error(found.torques["complete"][1], tied(robot.rigid(), q, v, a, 1.0)) < 1e-12
+
+
+def test_damped_springs_are_compared():
+    """As springs; with little damping nearly as without."""
+    motion = fj.trajectory.RestToRest(np.zeros(3), np.array([0.5, -0.4, 0.6]), 1.0, smoothness=12)
+    robots = [
+        MIXED.with_drives([fj.ElasticDrive(100.0, x.drive.motor, damping=D) for x in MIXED.joints]) for D in (0.0, 1e-3)
+    ]
+    undamped, damped = (fj.analysis.compare_rotor_models(x, motion, samples=401) for x in robots)
+    assert damped.notes == () and all(damped.robot.damped)
+    for model in ("Spong", "complete"):
+        assert 1e-12 < relative_error(damped.torques[model], undamped.torques[model]) < 1e-3
 
 
 def test_a_gear_ratio_can_be_assumed():

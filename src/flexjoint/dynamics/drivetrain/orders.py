@@ -6,8 +6,8 @@ and can if and only if it has no cycle.  Differentiating equation i as often as 
 orders  [Hoepler sec. III]: 2N for motors in general position, N + 1 for orthogonal, coaxial ones from N = 3 on.  For
 N = 7 of these the paper has 12, but a link equation contains only θ', not θ'', of its neighbour.
 
-A damped spring gives one derivative more than its equation is differentiated, D φ⁽ᵏ⁺¹⁾ = τ_e⁽ᵏ⁾ − K φ⁽ᵏ⁾, and has a
-state (`damped_spring.py`).
+Behind a damped spring θ is the output of a filter.  Its own motor needs one differentiation less, but all derivatives
+of θ that others need come with the highest of them (`damped_spring.py`).
 
 A zero of S or C_rotor counts only if it is one for every q, and that is decided exactly: the products of rotations
 between the two joints are evaluated in integers modulo a prime, with the floats of the robot as the fractions they
@@ -20,6 +20,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, NamedTuple
 
 from ...drives import ElasticDrive, VariableStiffnessDrive
@@ -40,7 +41,7 @@ class JointOrders(NamedTuple):
 
     accelerations: tuple[int, ...]  # elastic joints j whose θ_j'' it contains, through S
     velocities: tuple[int, ...]  # those of which it contains θ_j' alone, through C_rotor
-    differentiations: int  # of the link equation; θ is known to as many derivatives, behind a damped spring to one more
+    differentiations: int  # of the link equation; θ is known to as many derivatives, and to two for its motor
     motion: int  # the highest derivative of q that the joint's own motor torque depends on
 
 
@@ -91,19 +92,23 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
         raise InputError(refusal(robot, cycle))
     order = elimination_order(contained, robot.compliant)
     own = [joint_order(joint) - 2 for joint in robot.joints]
-    often, reach = list(own), [2] * robot.n
+    often = list(own)
     for i in reversed(order):  # first those that nobody waits for
         for j, steps in contained[i].items():
-            often[j] = max(often[j], often[i] + steps - robot.damped[j])
-    rigid = [i for i in range(robot.n) if not robot.compliant[i]]
-    for i in [*order, *rigid]:  # q to derivative k + reach in the k-th derivative of τ_e
-        reach[i] = max([2, *(steps + reach[j] - robot.damped[j] for j, steps in contained[i].items())])
+            often[j] = max(often[j], often[i] + steps)
+
+    @cache
+    def motion(i: int, k: int) -> int:
+        """Highest derivative of q that the k-th one of τ_e contains; behind a damped spring all contain the same."""
+        k = often[i] if robot.damped[i] else k
+        return max([k + 2, *(motion(j, k + steps) for j, steps in contained[i].items())])
+
     joints = [
         JointOrders(
             tuple(j for j, steps in contained[i].items() if steps == 2),
             tuple(j for j, steps in contained[i].items() if steps == 1),
             often[i],
-            reach[i] + own[i],
+            motion(i, own[i]),
         )
         for i in range(robot.n)
     ]
