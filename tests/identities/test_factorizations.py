@@ -88,3 +88,14 @@ def test_kernels():
     assert parameters(two, q[:, :2]).shape == (4, 0)
     found = factorization(two, q[0, :2], v[0, :2], np.zeros(0))
     np.testing.assert_allclose(found, fj.coriolis_matrix(two, q[0, :2], v[0, :2]), rtol=0, atol=1e-13)
+
+
+def test_robots_without_freedom_in_the_papers_two():
+    """Parallel axes: no body turns about three independent axes, and all three matrices are equal  [DeLuca sec. IV]."""
+    bodies = {"mass": 1.0, "com": [-0.2, 0.1, 0.05], "inertia": np.diag([0.03, 0.02, 0.04])}
+    scara = fj.from_dh("scara", np.zeros(4), [0.4, 0.3, 0.0, 0.1], np.zeros(4), kinds="RRPR", **bodies)
+    q, v = np.random.default_rng(0).normal(size=(2, 4))
+    assert not evaluate(parameters, scara, q).any()
+    assert np.array_equal(
+        evaluate(fj.coriolis_matrix, scara, q, v, variant="0001"), evaluate(fj.coriolis_matrix, scara, q, v)
+    )

@@ -80,7 +80,7 @@ def spatial_operators(robot: Robot, q: Expression) -> SpatialOperators:
 
     Example:
         >>> import flexjoint as fj, numpy as np
-        >>> robot, q = fj.load("kuka_lwr"), np.linspace(0.1, 0.7, 7)
+        >>> robot, q = fj.load("hua_3r").without_drives(), np.array([0.1, 0.4, 0.7])
         >>> Phi, E, base, H, H_r, M, I = fj.dynamics.spatial_operators(robot, q)
         >>> np.allclose(H.T @ Phi.T @ M @ Phi @ H, fj.mass_matrix(robot, q))
         True

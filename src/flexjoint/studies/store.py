@@ -154,9 +154,10 @@ def size_of(path: Path) -> int:
 
 
 def differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, str]]:
-    """Name and description of each difference between two settings."""
+    """Name and description of each difference between two settings; of a part its own values before those below."""
     if isinstance(old, dict) and isinstance(new, dict):
-        for key in sorted({*old, *new}):
+        below = {key for x in (old, new) for key, value in x.items() if name and isinstance(value, dict)}
+        for key in sorted({*old, *new}, key=lambda key: (key in below, key)):
             yield from differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)
     elif old != new:
         yield name, f"{name} was {shown(old)}, now it is {shown(new)}"

@@ -128,6 +128,25 @@ def test_the_two_link_arm_as_in_a_textbook():
     assert "I_1xx" not in values
 
 
+def test_squares_and_products_are_written_as_such():
+    """The arm with a vertical first axis and two parallel ones behind it."""
+    arm = fj.from_dh(
+        "arm",
+        alpha=[np.pi / 2, 0.0, 0.0],
+        a=[0.0, 0.4, 0.3],
+        d=[0.3, 0.0, 0.0],
+        mass=[3.0, 2.0, 1.0],
+        com=[[0.0, -0.1, 0.0], [-0.2, 0.0, 0.0], [-0.15, 0.0, 0.0]],
+        inertia=0.01 * np.diag([1.0, 1.5, 2.0]),
+    )
+    found = equations_of_motion(arm, ["mass_matrix"])["mass_matrix"][0, 0]
+    m2, m3, l2, lc2, lc3, q2, q3 = sympy.symbols("m_2 m_3 l_2 l_c2 l_c3 q_2 q_3")
+    I1zz, I2xx, I2yy, I3xx, I3yy = sympy.symbols("I_1zz I_2xx I_2yy I_3xx I_3yy")
+    c2, s2, c23, s23 = sympy.cos(q2), sympy.sin(q2), sympy.cos(q2 + q3), sympy.sin(q2 + q3)
+    expected = I1zz + I2xx * s2**2 + I3xx * s23**2 + (I2yy + m2 * lc2**2 + m3 * l2**2) * c2**2
+    assert found == expected + (I3yy + m3 * lc3**2) * c23**2 + 2 * m3 * l2 * lc3 * c2 * c23
+
+
 def test_derivatives_and_torque_of_elastic_joints():
     """τ = B θ'' + τ_e with θ = q + τ_e/K  [EJNEA (4b), (7)]; links without their rotors."""
     found = equations_of_motion(ELASTIC, ["torque_derivatives", "inverse_dynamics"], order=2)
@@ -209,6 +228,17 @@ def test_sympy_code_makes_the_same_expressions():
         for quantity in found.quantities:
             assert module[quantity.name] == quantity.value
         assert module["parameters"] == {x.symbol: x.value for x in found.parameters}
+
+
+def test_code_of_a_robot_with_a_strange_name_runs():
+    link = fj.Link('a"""\n1/0', fj.Joint("b\n1/0"), mass=1.0, com=[0.1, 0.0, 0.0], inertia=0.01 * np.eye(3))
+    strange = fj.Robot('"""\n1/0\\', (link,))
+    found = equations_of_motion(strange, ["mass_matrix"])
+    assert run(found.python_code())["mass_matrix"]([0.0]) == pytest.approx(0.02)
+    assert run(found.sympy_code())["mass_matrix"] == found["mass_matrix"]
+    assert all(line.startswith(("%", " ", "\\")) for line in found.latex().splitlines())
+    assert repr(equations_of_motion(TWO, ["mass_matrix"])) == "Equations('2R', mass_matrix)"
+    assert found._repr_latex_().startswith(r"\begin{align}")
 
 
 # LaTeX ------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...algorithm.algorithm import ALGORITHMS, Algorithm
 from ...checks import positive
@@ -84,39 +84,78 @@ def equations_of_motion(
     sympy = imported()
     numeric(OWNER, robot)
     started, budget = time.monotonic(), Budget(positive(OWNER, "time_limit", time_limit, " of seconds"))
-    names, values, signs = chosen_symbols(robot, symbols)
-    leaves = {path: ca.SX.sym(path) for path in names}
-    arm = robot.with_symbols({path: signs[path] * x for path, x in leaves.items()})
-    plain = {path: sympy.Symbol(name.plain) for path, name in names.items()}
-    masses = [plain[x] for x in plain if x.rpartition(".")[2] == "mass"]
-    coordinates: dict[Any, Name] = {}
+    arm = parametrized(sympy, robot, symbols)
     found: list[Quantity] = []
+    coordinates: dict[Any, Name] = {}
     for name in default_quantities(robot) if quantities is None else listed_names(quantities):
         with activity(f"deriving {name} of {robot.name}"):
             try:
-                inputs, outputs = traced(known(name), robot, arm, order)
-                parts = [(array.name, coordinate_names(array.name, size(array.shape)[0])) for array, _ in inputs]
-                own = {part: [(sympy.Symbol(x.plain), x) for x in given] for part, given in parts}
-                elements = [x for _, array in inputs for x in ca.vertsplit(array)]
-                sums, variables = expanded([*leaves.values(), *elements], [value for _, _, value in outputs], budget)
-                every = [*plain.values(), *(x for given in own.values() for x, _ in given)]
-                rates = [x for part, given in own.items() if part != "q" for x, _ in given]
-                writer = Writer(every, variables, rates[::-1], masses, symbols is None, budget)
-                for (label, shape, _), row in zip(outputs, sums):
-                    value = sympy.Matrix(*size(shape), [writer.expression(x) for x in row])
-                    arguments = tuple((part, tuple(x for x, _ in given)) for part, given in own.items())
-                    found.append(Quantity(label, SYMBOLS.get(label, label_latex(label)), arguments, value, shape))
+                parts, inputs = derived(sympy, known(name), arm, order, budget)
             except TooLarge as reason:
-                raise InputError(too_large(robot, name, str(reason), len(names), time.monotonic() - started)) from None
-        coordinates |= {x: name for given in own.values() for x, name in given}
+                passed = time.monotonic() - started
+                raise InputError(too_large(robot, name, str(reason), len(arm.paths), passed)) from None
+        found += parts
+        coordinates |= inputs
     used = set().union(*(x.value.free_symbols for x in found))
-    units = {path: parameter.unit for parameter in found_in(robot).values() for path in parameter.elements}
-    parameters = tuple(
-        Parameter(plain[path], name.latex, path, signs[path] * values[path], units[path])
-        for path, name in names.items()
-        if plain[path] in used
-    )
+    parameters = tuple(x for x in arm.parameters if x.symbol in used)
     return Equations(robot.name, tuple(found), parameters, {x: y for x, y in coordinates.items() if x in used})
+
+
+class Parametrized(NamedTuple):
+    """A robot, the same with SX in place of numbers, and the symbols."""
+
+    robot: Robot
+    with_symbols: Robot
+    paths: tuple[str, ...]
+    elements: list[Expression]  # SX by path
+    parameters: list[Parameter]
+    all_symbols: bool  # whether every number that is not 0 is a symbol
+
+
+def parametrized(sympy: Any, robot: Robot, patterns: Sequence[str] | None) -> Parametrized:
+    """The robot with symbols at the chosen paths; gravity along an axis has a positive g."""
+    chosen = found_in(robot).values() if patterns is None else select_all(robot, listed_names(patterns))
+    values = {path: x for parameter in chosen for path, x in parameter.numbers.items() if patterns is not None or x}
+    units = {path: parameter.unit for parameter in found_in(robot).values() for path in parameter.elements}
+    elements, parameters, given = [], [], {}
+    for path, name in parameter_names(robot).items():
+        if path not in values:
+            continue
+        x, sign = ca.SX.sym(path), -1.0 if name.plain == "g" and values[path] < 0 else 1.0
+        elements.append(x)
+        given[path] = sign * x
+        parameters.append(Parameter(sympy.Symbol(name.plain), name.latex, path, sign * values[path], units[path]))
+    return Parametrized(robot, robot.with_symbols(given), tuple(given), elements, parameters, patterns is None)
+
+
+def derived(
+    sympy: Any, algorithm: Algorithm, arm: Parametrized, order: int, budget: Budget
+) -> tuple[list[Quantity], dict[Any, Name]]:
+    """The results of an algorithm, simplified, and the names of the symbols of its inputs."""
+    inputs, outputs = traced(algorithm, arm, order)
+    names = {array.name: list(coordinate_names(array.name, size(array.shape)[0])) for array, _ in inputs}
+    arrays = tuple((array, tuple(sympy.Symbol(x.plain) for x in given)) for array, given in names.items())
+    elements = [*arm.elements, *(x for _, array in inputs for x in ca.vertsplit(array))]
+    sums, variables = expanded(elements, [value for _, _, value in outputs], budget)
+    writer = Writer(
+        [*(x.symbol for x in arm.parameters), *(x for _, given in arrays for x in given)],
+        variables,
+        rates=[x for array, given in arrays if array != "q" for x in given][::-1],
+        masses=[x.symbol for x in arm.parameters if x.path.endswith(".mass")],
+        fractions=arm.all_symbols,
+        budget=budget,
+    )
+    found = [
+        Quantity(
+            label,
+            SYMBOLS.get(label, label_latex(label)),
+            arrays,
+            sympy.Matrix(*size(shape), [writer.expression(x) for x in row]),
+            shape,
+        )
+        for (label, shape, _), row in zip(outputs, sums)
+    ]
+    return found, {x: name for array, given in arrays for x, name in zip(given, names[array])}
 
 
 def imported() -> Any:
@@ -126,17 +165,6 @@ def imported() -> Any:
     except ImportError:
         raise InputError("equations need SymPy, which is not installed: pip install 'flexjoint[symbolic]'") from None
     return sympy
-
-
-def chosen_symbols(
-    robot: Robot, patterns: Sequence[str] | None
-) -> tuple[dict[str, Name], dict[str, float], dict[str, float]]:
-    """Names, values and signs by path of the numbers that become symbols; gravity along an axis has a positive g."""
-    chosen = found_in(robot).values() if patterns is None else select_all(robot, listed_names(patterns))
-    values = {path: x for parameter in chosen for path, x in parameter.numbers.items() if patterns is not None or x}
-    names = {path: name for path, name in parameter_names(robot).items() if path in values}
-    signs = {path: -1.0 if names[path].plain == "g" and values[path] < 0 else 1.0 for path in names}
-    return names, values, signs
 
 
 def listed_names(x: Any) -> tuple[str, ...]:
@@ -162,9 +190,10 @@ def default_quantities(robot: Robot) -> list[str]:
 
 
 def traced(
-    algorithm: Algorithm, robot: Robot, arm: Robot, order: int
+    algorithm: Algorithm, arm: Parametrized, order: int
 ) -> tuple[list[tuple[Array, Expression]], list[tuple[str, tuple[int, ...], Expression]]]:
     """The inputs of an algorithm with their symbols; label, shape and expression of its outputs."""
+    robot = arm.robot
     if any(robot.variable_stiffness) and "stiffness" in algorithm.keywords:
         raise InputError(
             f"{OWNER}: {algorithm.__name__} of '{robot.name}' has no formula: the springs of its joints of variable "
@@ -173,7 +202,7 @@ def traced(
     options: dict[str, Any] = {"order": order} if "order" in algorithm.keywords else {}
     structure = algorithm.structure(robot, **options)
     inputs = [(array, ca.SX.sym(array.name, *array.shape)) for array in algorithm.inputs(robot, structure)]
-    value = algorithm.function(arm, *(x for _, x in inputs), **options)
+    value = algorithm.function(arm.with_symbols, *(x for _, x in inputs), **options)
     outputs = []
     for output in algorithm.outputs(robot, structure, value):
         label = algorithm.__name__ if not isinstance(value, tuple) else f"{algorithm.__name__}_{output.array.name}"

@@ -86,20 +86,32 @@ class Equations:
                 return quantity.value
         raise InputError(f"equations have no '{name}'; they have {', '.join(x.name for x in self.quantities)}")
 
+    def __repr__(self) -> str:
+        return f"Equations({self.robot!r}, {', '.join(x.name for x in self.quantities)})"
+
     # LaTeX ------------------------------------------------------------------------------------------------
 
     def latex(self) -> str:
         """An align environment per quantity, and a table of the symbols as comments."""
+        about = [f"% equations of the robot {harmless(self.robot)}, written by flexjoint; needs the package amsmath"]
+        about += [f"% {x.symbol}: {harmless(x.path)} = {x.value:.12g} {x.unit}" for x in self.parameters]
+        return "\n".join([*about, *self.environments()]) + "\n"
+
+    def _repr_latex_(self) -> str:
+        """For notebooks."""
+        return "\n".join(self.environments())
+
+    def environments(self) -> list[str]:
+        """An align environment per quantity."""
         names = {x.symbol: x.latex for x in self.parameters} | {x: name.latex for x, name in self.coordinates.items()}
-        blocks = [f"% equations of the robot {self.robot}, written by flexjoint; needs the package amsmath"]
-        blocks += [f"% {x.symbol}: {x.path} = {x.value:.12g} {x.unit}" for x in self.parameters]
+        blocks = []
         for quantity in self.quantities:
             lines = []
             for index, value in quantity.entries():
                 place = f"_{{{','.join(map(str, index))}}}" if index else ""
                 lines.append(f"  {with_index(quantity.latex, place)} &= {broken(value, names)}")
             blocks.append("\n".join([rf"\begin{{align}} % {quantity.name}", " \\\\\n".join(lines), r"\end{align}"]))
-        return "\n".join(blocks) + "\n"
+        return blocks
 
     # Code -------------------------------------------------------------------------------------------------
 
@@ -107,12 +119,12 @@ class Equations:
         """Python code that makes the same expressions with SymPy."""
         used = [str(x.symbol) for x in self.parameters] + [str(x) for x in self.coordinates]
         lines = [
-            f'"""Equations of the robot {self.robot}, written by flexjoint."""',
+            f'"""Equations of the robot {harmless(self.robot)}, written by flexjoint."""',
             "",
             *imports("sympy", self, False),
         ]
         lines += ["", *(f"{name} = Symbol({name!r})" for name in used), "", "parameters = {"]
-        lines += [f"    {x.symbol}: {x.value!r},  # {x.path}, {x.unit}" for x in self.parameters]
+        lines += [f"    {x.symbol}: {x.value!r},  # {harmless(x.path)}, {x.unit}" for x in self.parameters]
         lines.append("}")
         for quantity in self.quantities:
             lines += ["", f"{quantity.name} = Matrix(", *rows_of(quantity, sympy_integers=True), ")"]
@@ -120,15 +132,20 @@ class Equations:
 
     def python_code(self) -> str:
         """A NumPy function per quantity, with the numbers of the robot; it takes arrays of one state, (n,) each."""
-        lines = [f'"""Equations of the robot {self.robot}, written by flexjoint."""', "", *imports("numpy", self, True)]
-        lines += ["", *(f"{x.symbol} = {x.value!r}  # {x.path}, {x.unit}" for x in self.parameters)]
+        lines = [
+            f'"""Equations of the robot {harmless(self.robot)}, written by flexjoint."""',
+            "",
+            *imports("numpy", self, True),
+        ]
+        lines += ["", *(f"{x.symbol} = {x.value!r}  # {harmless(x.path)}, {x.unit}" for x in self.parameters)]
         for quantity in self.quantities:
             arguments = ", ".join(name for name, _ in quantity.inputs)
             lines += ["", "", f"def {quantity.name}({arguments}):"]
             for name, symbols in quantity.inputs:
                 if used := quantity.value.free_symbols & set(symbols):
                     targets = ", ".join(str(x) if x in used else "_" for x in symbols)
-                    lines.append(f"    {targets}{',' * (len(symbols) == 1)} = {name}")
+                    one = len(symbols) == 1
+                    lines.append(f"    ({targets},) = np.ravel({name})" if one else f"    {targets} = {name}")
             lines += ["    return np.array(", *(f"    {row}" for row in rows_of(quantity))]
             lines.append(f"    ).reshape({quantity.shape!r})")
         return "\n".join(lines) + "\n"
@@ -141,6 +158,11 @@ class Equations:
                 place = f"[{', '.join(map(str, index))}]" if index else ""
                 found.append(f"{quantity.name}{place} = {code(value)}")
         return "\n".join(found)
+
+
+def harmless(name: str) -> str:
+    """A name as it may stand in a comment or a docstring: printable, without quotes and backslashes."""
+    return "".join(x if x.isprintable() and x not in '"\\' else "?" for x in name)
 
 
 def with_index(symbol: str, place: str) -> str:

@@ -1,7 +1,8 @@
 """Trigonometric sums as SymPy expressions in the form a person would write.
 
-Terms are grouped by their denominators, such as 1/K_1, then by their sine or cosine.  What multiplies it is factored; a
-sum that has no factors is collected by accelerations, then by masses.
+Terms are grouped by their denominators, such as 1/K_1, then by their sines and cosines; two of these with the same
+coefficient become one product.  What multiplies them is factored; a sum that has no factors is collected by
+accelerations, then by masses.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from .expansion import Variables
-from .trigonometric_sums import Budget, Powers, TrigonometricSum
+from .trigonometric_sums import Budget, Factors, Powers, TrigonometricSum, paired
 
 MOST_FACTORED = 40  # terms of a polynomial that SymPy factors; beyond, only common factors are taken out
 LARGEST_DENOMINATOR = 48  # of a fraction where all numbers of the robot are symbols; other numbers are decimals
@@ -47,15 +48,17 @@ class Writer:
     def expression(self, x: TrigonometricSum) -> Any:
         """A sum as an expression."""
         groups: dict[Powers, list[Any]] = {}
-        for (name, angle), polynomial in sorted(x.harmonics().items(), key=lambda item: order(item[0])):
+        waves = x.harmonics()
+        products = paired(waves) if self.largest > 1 else {tuple(y for y in (k,) if y[1]): p for k, p in waves.items()}
+        for factors, polynomial in sorted(products.items(), key=lambda item: order(item[0])):
             parts: dict[Powers, dict[Powers, float]] = {}
             for powers, c in polynomial.items():
                 below = tuple((k, e) for k, e in powers if e < 0)
                 parts.setdefault(below, {})[tuple((k, e) for k, e in powers if e > 0)] = c
             for below, part in parts.items():
                 self.budget.check()
-                factor = getattr(self.sympy, name)(self.angle(angle)) if angle else 1
-                groups.setdefault(below, []).append(factor * self.polynomial(part))
+                wave = self.sympy.Mul(*(getattr(self.sympy, name)(self.angle(angle)) for name, angle in factors))
+                groups.setdefault(below, []).append(wave * self.polynomial(part))
         add, outer = self.sympy.Add, []
         for below, terms in groups.items():
             inner = add(*terms)
@@ -94,9 +97,8 @@ class Writer:
         return x.xreplace(wide) if wide else x
 
 
-def order(harmonic: tuple[str, Powers]) -> tuple[Any, ...]:
-    name, angle = harmonic
-    return len(angle), angle, name
+def order(factors: Factors) -> tuple[Any, ...]:
+    return len(factors), [(len(angle), angle, name) for name, angle in factors]
 
 
 def rational(sympy: Any, x: float) -> Any:

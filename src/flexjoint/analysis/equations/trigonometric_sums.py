@@ -22,6 +22,9 @@ from ...errors import FlexjointError
 
 Powers: TypeAlias = "tuple[tuple[int, int], ...]"  # (variable, exponent or multiple), sorted, without zeros
 Term: TypeAlias = "tuple[Powers, Powers]"  # monomial, angle
+Harmonics: TypeAlias = "dict[tuple[str, Powers], dict[Powers, float]]"  # polynomials by ("cos" or "sin", angle)
+Factors: TypeAlias = "tuple[tuple[str, Powers], ...]"  # sines and cosines that multiply each other
+SAME = 1e-12  # relative difference of coefficients that are taken for equal
 ROUNDING = 1e-13  # of the largest coefficient: what cancels up to rounding is dropped
 MOST_TERMS = 60_000  # of a sum: beyond, nobody reads the equations
 
@@ -116,13 +119,13 @@ class TrigonometricSum:
             found.append((x[0][0], int(c.real)))
         return tuple(sorted(found))
 
-    def harmonics(self) -> dict[tuple[str, Powers], dict[Powers, float]]:
+    def harmonics(self) -> Harmonics:
         """Polynomials by what they multiply: ("cos", angle), ("sin", angle), or ("cos", ()) for 1.
 
         The first multiple of every angle is positive.
         """
         most = max((abs(c) for c in self.terms.values()), default=0.0)
-        found: dict[tuple[str, Powers], dict[Powers, float]] = {}
+        found: Harmonics = {}
         for (x, angle), c in self.terms.items():
             if angle and angle[0][1] < 0:
                 continue  # the conjugate of another term
@@ -131,6 +134,55 @@ class TrigonometricSum:
                 if abs(value) > ROUNDING * most:
                     found.setdefault((name, angle), {})[x] = value
         return found
+
+
+def paired(harmonics: Harmonics) -> dict[Factors, dict[Powers, float]]:
+    """Harmonics with the same coefficient as one product, where the half angles are whole:
+
+    cos A + cos B = 2 cos((A + B)/2) cos((A − B)/2), so 1 + cos 2q = 2 cos² q, and likewise for differences and sines.
+    """
+    by_monomial: dict[Powers, list[tuple[str, Powers, float]]] = {}
+    for (name, angle), polynomial in harmonics.items():
+        for monomial, c in polynomial.items():
+            by_monomial.setdefault(monomial, []).append((name, angle, c))
+    found: dict[Factors, dict[Powers, float]] = {}
+    for monomial, terms in by_monomial.items():
+        waiting = sorted(terms, key=lambda x: (len(x[1]), x[1], x[0]))
+        while waiting:
+            name, angle, c = waiting.pop(0)
+            factors: Factors = ((name, angle),)
+            for k, (other, b, d) in enumerate(waiting):
+                halves = half(joined(angle, b)), half(joined(angle, opposite(b)))
+                if name == other and abs(abs(c) - abs(d)) <= SAME * abs(c) and None not in halves:
+                    factors, c = product_of_halves(name, halves, c, d)  # type: ignore[arg-type]
+                    del waiting[k]
+                    break
+            place = found.setdefault(tuple(sorted(x for x in factors if x[1])), {})
+            place[monomial] = place.get(monomial, 0.0) + c
+    return found
+
+
+def product_of_halves(name: str, halves: tuple[Powers, Powers], c: float, d: float) -> tuple[Factors, float]:
+    """c f(A) + d f(B) with d = ±c, from (A + B)/2 and (A − B)/2."""
+    kinds = {
+        ("cos", True): ("cos", "cos", 2 * c),
+        ("cos", False): ("sin", "sin", -2 * c),
+        ("sin", True): ("sin", "cos", 2 * c),
+        ("sin", False): ("cos", "sin", 2 * c),
+    }
+    *functions, factor = kinds[name, c * d > 0]
+    factors = []
+    for function, angle in zip(functions, halves):
+        if angle and angle[0][1] < 0:
+            angle = opposite(angle)
+            factor = -factor if function == "sin" else factor
+        factors.append((str(function), angle))
+    return tuple(factors), float(factor)
+
+
+def half(angle: Powers) -> Powers | None:
+    """Half of an angle, None if that is no whole multiple."""
+    return None if any(k % 2 for _, k in angle) else tuple((x, k // 2) for x, k in angle)
 
 
 def cosine(angle: Powers) -> TrigonometricSum:
