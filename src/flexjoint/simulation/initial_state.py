@@ -20,12 +20,23 @@ from .result import Simulation
 
 
 class InitialState(NamedTuple):
-    """The state of the robot, those of controller and instruments, and how many periods are over."""
+    """The state of the robot, those of controller and instruments, and how many periods are over.
+
+    `torque` is that of the motors before instruments that begin anew; None for instruments that go on.
+    """
 
     state: JointState
     memory: Any  # of the controller: arrays, or anything if it is a Python function
     instruments: Sequence[FloatArray]
     begin: int
+    torque: Any = None
+
+    def with_parameters(self, loop: ClosedLoop, free: Sequence[FloatArray]) -> InitialState:
+        """With instruments that see the robot as it is with these values of `loop.free`."""
+        if self.torque is None or not loop.free:
+            return self
+        instruments = loop.instrumentation.start(loop.robot, self.state, self.torque, dict(zip(loop.free, free)))
+        return self._replace(instruments=flatten(instruments))
 
 
 def initial_state(start: Any, loop: ClosedLoop, controller: Any, reference: Reference) -> InitialState:
@@ -36,7 +47,7 @@ def initial_state(start: Any, loop: ClosedLoop, controller: Any, reference: Refe
     stack: Any = reference(np.zeros(())) if remembers or start is None else ()
     memory = controller.start(stack) if remembers else ()
     state = resting(loop.robot, controller, stack[0]) if start is None else given_state(start, loop.robot)
-    return InitialState(contiguous(state), memory, flatten(loop.instrumentation.start(loop.robot, state)), 0)
+    return InitialState(contiguous(state), memory, flatten(loop.instrumentation.start(loop.robot, state)), 0, 0.0)
 
 
 def continued(start: Simulation, loop: ClosedLoop, controller: Any) -> InitialState:
@@ -51,11 +62,12 @@ def continued(start: Simulation, loop: ClosedLoop, controller: Any) -> InitialSt
             f"simulate: start is a simulation under another controller, {start.provenance.get('controller')}, "
             f"whose memory does not suit {type(controller).__name__}; begin anew at its last state, start=run.last"
         )
-    instruments = start.instruments
+    instruments, torque = start.instruments, None
     if widths(instruments) != flatten(loop.instrumentation.sizes(robot)):
-        instruments = flatten(loop.instrumentation.start(robot, start.last, start.tau[..., -1, :]))
+        torque = start.tau[..., -1, :]
+        instruments = flatten(loop.instrumentation.start(robot, start.last, torque))
     # A controller in Python may write into its memory: that of the earlier run stays as it is.
-    return InitialState(contiguous(start.last), deepcopy(start.memory), instruments, int(np.max(start.periods)))
+    return InitialState(contiguous(start.last), deepcopy(start.memory), instruments, int(np.max(start.periods)), torque)
 
 
 def widths(arrays: Any) -> list[int] | None:

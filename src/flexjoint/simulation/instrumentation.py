@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ..algorithm.algorithm import parameter_array
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
@@ -19,8 +20,9 @@ from ..control.base import Controller, JointState, state_arrays
 from ..errors import InputError
 from ..observers.base import Measurement, Observer, measurement_sizes
 from ..robot import Robot
+from ..robot.parameters import select_all, with_symbols
 from ..spatial import zeros
-from ..types import Expression, Scalar
+from ..types import Expression, FloatArray, Scalar
 from .actuators import Actuators
 from .law_digests import code_of
 from .noise import Stream
@@ -77,10 +79,16 @@ class Instrumentation:
             [list(observer.outputs.values()) for _, observer in self.observers],
         )
 
-    def start(self, robot: Robot, state: JointState, torque: Any = 0.0) -> InstrumentState:
-        """At a state (..., n), at the beginning of a run or after the motors gave a torque (..., motors)."""
-        looking = bool(self.sensors or self.observers)
-        measurement = Measurement(*state, *(spring_torques(robot)(*state) if looking else (0.0, 0.0)))
+    def start(
+        self, robot: Robot, state: JointState, torque: Any = 0.0, free: Mapping[str, FloatArray] | None = None
+    ) -> InstrumentState:
+        """At a state (..., n), at the beginning of a run or after the motors gave a torque (..., motors).
+
+        `free` has values (..., *shape) of parameters of the robot, by path.
+        """
+        given, looking = free or {}, bool(self.sensors or self.observers)
+        springs = spring_torques(robot, tuple(given))(*state, *given.values()) if looking else (0.0, 0.0)
+        measurement = Measurement(*state, *springs)
         sensors = self.sensors.start(robot, measurement) if self.sensors else []
         began = [observer.start(measurement) for _, observer in self.observers]
         return InstrumentState(
@@ -160,14 +168,20 @@ NONE = Instrumentation()
 
 
 @lru_cache(maxsize=64)
-def spring_torques(robot: Robot) -> Kernel:
-    """Torques on the links and their rates from a state; zero at rigid joints, whose motors are not yet on."""
+def spring_torques(robot: Robot, free: tuple[str, ...] = ()) -> Kernel:
+    """Torques on the links and their rates from a state and values of `free` parameters.
+
+    Both are zero at rigid joints, whose motors are not yet on.
+    """
+    selected = select_all(robot, free)
 
     def function(*x: Expression) -> list[tuple[Array, Expression]]:
-        found = Plant(robot).measurement(JointState(*x), zeros(robot.motor_count))
+        numbers = {path: y[e] for p, y in zip(selected, x[4:]) for e, path in enumerate(p.elements)}
+        found = Plant(with_symbols(robot, numbers)).measurement(JointState(*x[:4]), zeros(robot.motor_count))
         return [(Array(name, (robot.n,)), getattr(found, name)) for name in ("tau_e", "tau_e_v")]
 
-    return kernel_of(f"springs of {robot.name}", state_arrays(robot), function)
+    inputs = [*state_arrays(robot), *map(parameter_array, selected)]
+    return kernel_of(f"springs of {robot.name}", inputs, function)
 
 
 def perfect_sensors(robot: Robot, controller: Controller, state: JointState) -> JointState | Measurement:

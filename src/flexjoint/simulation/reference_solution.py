@@ -81,7 +81,7 @@ def reference_solution(
     followed = Reference.of(reference, controller.order, controller.width, base if knows_base(controller) else None)
     carried = MovingBase.of(robot, base, ())
     loop = ClosedLoop(robot, controller, period, method, hold=False, contact=contact, carried=carried is not None)
-    state, memory, _, begin = initial_state(start, loop, controller, followed)
+    state, memory, _, begin, _ = initial_state(start, loop, controller, followed)
     if state.q.ndim != 1:
         raise InputError(f"reference_solution: start.q has shape {state.q.shape}; it takes one run, ({robot.n},)")
     refuse_memory(controller, memory, followed(np.array(begin * period)), perfect_sensors(robot, controller, state))

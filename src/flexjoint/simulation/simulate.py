@@ -174,6 +174,7 @@ def simulate(
     if loop.instrumentation.noisy:
         parameters = parameters._replace(noise=random_stream(seed, row, batch))
         batch = batch_shape(loop, initial.state, parameters)
+    initial = initial.with_parameters(loop, parameters.free)
     if check:
         blocking = blocking_for(batch) if compiled else PYTHON
         check_stability(loop, blocking, initial.state, followed(np.asarray(times[0])), parameters.gains)

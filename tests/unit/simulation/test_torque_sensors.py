@@ -302,6 +302,17 @@ def test_batches_threads_and_parts_have_the_same_bits():
     assert np.array_equal(second.tau, alone.tau[12:])
 
 
+def test_the_first_sample_sees_the_springs_of_each_run():
+    """Parameters that differ from row to row are those of the run, not those of the nominal robot."""
+    linear = ARM.with_drives([ARM.joints[0].drive, fj.ElasticDrive(250.0, MOTORS[1])])
+    stiffness = np.array([[400.0, 250.0], [440.0, 200.0]])
+    start = fj.simulation.at_rest(linear, [0.3, -0.6])
+    free = {"*.drive.stiffness": stiffness}
+    found = run("q tau_e", linear, duration=0.005, free=free, start=start, check=False)
+    wanted = stiffness[:, None] * (found.theta - found.q)
+    assert np.allclose(found.more["measured.tau_e"], wanted, rtol=1e-12, atol=1e-12)
+
+
 def test_a_law_in_python_gets_what_is_measured():
     inner = law("theta tau_e")
     seen = []
