@@ -16,10 +16,11 @@ from typing import Any
 
 from ..checks import positive_numbers
 from ..drives import VariableStiffnessDrive
+from ..dynamics.drivetrain.damped_variable_stiffness import commanded_damper
 from ..dynamics.drivetrain.transmission import motor_coordinates, second_motors
 from ..dynamics.recursion.composite_bodies import link_mass_matrix
 from ..errors import InputError
-from ..spatial import ca, is_zero
+from ..spatial import ca
 from ..types import Expression, Stack
 from .base import Controller, ControllerWrapper, LawResult
 
@@ -50,7 +51,7 @@ class DampingRatio(ControllerWrapper):
     ratio: Any = 1.0
 
     def __post_init__(self) -> None:
-        if not any(damped(joint.drive) for joint in self.robot.joints):
+        if not any(commanded_damper(joint.drive) for joint in self.robot.joints):
             raise InputError(
                 f"DampingRatio: no joint of '{self.robot.name}' has a damper that can be commanded; give its drive a "
                 "greatest_damping"
@@ -86,14 +87,9 @@ class DampingRatio(ControllerWrapper):
         found = []
         for i, (joint, zeta) in enumerate(zip(robot.joints, self.ratio)):
             drive = joint.drive
-            if isinstance(drive, VariableStiffnessDrive) and damped(drive):
+            if isinstance(drive, VariableStiffnessDrive) and commanded_damper(drive):
                 sigma = ca.fmax(drive.at(phi[i], phi[second[i]]).sigma, 0)
                 found.append(2 * zeta / (1 + drive.c) * ca.sqrt(sigma * M[i][i]))
             else:
                 found.append(ca.SX(0))
         return ca.vertcat(*found)
-
-
-def damped(drive: Any) -> bool:
-    """Whether a drive has a damper that can be commanded."""
-    return isinstance(drive, VariableStiffnessDrive) and not is_zero(drive.greatest_damping)

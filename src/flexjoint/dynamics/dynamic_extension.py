@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Call, Form
 from ..algorithm.signals import Signal
-from ..robot import Robot
+from ..robot import Robot, a_robot
 from ..spatial import ca, sx, total, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
 from .drivetrain.elimination import LOOP_FROM, eliminated
@@ -74,12 +74,18 @@ def chains(orders: Orders) -> list[Chain]:
 def extension_size(robot: Robot) -> int:
     """Number of states of the controller that linearizes the complete model; 0 if a static law does.
 
+    Args:
+        robot: Any robot; 0 in Spong's model.
+
+    Raises:
+        InputError: Link equations contain each other's motors in a cycle.
+
     Example:
         >>> import flexjoint as fj
         >>> fj.dynamics.extension_size(fj.load("dlr_lbr2"))
         42
     """
-    if not rotors_behind_springs(robot):
+    if not rotors_behind_springs(a_robot("extension_size", robot)):
         return 0
     return sum(len(held) for chain in chains(derivative_orders(robot)) for held in chain)
 
@@ -99,8 +105,8 @@ def linearizing_output(call: Call) -> str | None:
     if any(robot.damped):
         joint = robot.joints[robot.damped.index(True)]
         return (
-            f"in the complete model of '{robot.name}' the damped spring of joint '{joint.name}' leaves q without "
-            "authority over the motor's last state; give the law robot.without_spring_damping(), or use "
+            f"in the complete model of '{robot.name}' the damped spring of joint '{joint.name}' is a filter, whose "
+            "state q does not determine; give the law robot.without_spring_damping(), or use "
             "robot.with_fidelity('spong')"
         )
     if "base" in call.keyword_arrays:

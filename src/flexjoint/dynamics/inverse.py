@@ -23,7 +23,7 @@ from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray, Jet, Stack
 from .drivetrain.damped_spring import Before, deflections_after, filtered_jet
-from .drivetrain.damped_variable_stiffness import damped_pairs
+from .drivetrain.damped_variable_stiffness import commanded_damper, damped_pairs, rates_under, with_dampers
 from .drivetrain.elimination import eliminated
 from .drivetrain.friction import joint_friction
 from .drivetrain.motor_side import MotorSide, motor_side
@@ -127,9 +127,12 @@ def unreachable(
 
 def unreachable_step(
     robot: Robot, deflection_v: Any, tau_e: Any, tau_e_v: Any, h: Any, q: Any, v: Any, a: Any, *higher: Any,
-    warm_start: Any = None, **given: Any,
+    warm_start: Any = None, damping: Any = None, **given: Any,
 ) -> str | None:  # fmt: skip
-    """The same for a step, or that it is too long."""
+    """The same for a step, that a damper does not damp, or that the step is too long."""
+    for joint, D in zip(robot.joints, () if damping is None else damping):
+        if commanded_damper(joint.drive) and not D > 0:
+            return f"damping is {D:g} at joint '{joint.name}'; give a positive number where there is a damper"
     reason = unreachable(robot, q, v, a, **given)
     if reason is None and warm_start is not None:
         return "Newton's method does not lead from warm_start to the deflections; take shorter steps"
@@ -243,6 +246,7 @@ def inverse_dynamics_step(
     wrenches: Wrenches = None,
     base: Base = None,
     warm_start: Expression = None,
+    damping: Expression = None,
 ) -> SteppedMotion | FilteredMotion:
     """Motor torques and motion with damped springs, h seconds after the sample of the given state.
 
@@ -262,6 +266,9 @@ def inverse_dynamics_step(
         warm_start: Deflections at the state, (..., motors).  Damped joints of variable stiffness need them; without
             them the call is the start of a motion, with deflection_v but whatever h.  Undamped joints of variable
             stiffness follow them as in `inverse_dynamics`.
+        damping: What dampers that can be commanded give from the state until now, (..., n), Nm s/rad, positive at
+            joints that have one, at most the `greatest_damping` of their drives.  It may change from sample to sample.
+            Off by default.
 
     Returns:
         SteppedMotion, a MotorMotion with tau_e_v.  In the complete model FilteredMotion, a MotorMotion with its state.
@@ -280,6 +287,9 @@ def inverse_dynamics_step(
     motion = [q, v, a, jerk, *higher]
     if robot.fidelity == "complete":
         return filtered_motion(robot, deflection_v, tau_e, tau_e_v, h, motion, wrenches, base)
+    if damping is not None:
+        robot = with_dampers(robot, damping)
+        deflection_v = deflection_v if warm_start is None else rates_under(robot, warm_start, deflection_v, tau_e)
     tau = transmitted_torque(robot, motion, max(1, needed_order(robot) - 2), wrenches, base)
     torques = [[x[i] for x in tau] for i in range(robot.n)]
     damped = [i for i in range(robot.n) if robot.damped[i] and not robot.variable_stiffness[i]]

@@ -152,7 +152,7 @@ def variants_figure(folder: Path, robot: Robot) -> PaperFigure:
     for k, variant in enumerate(VARIANTS):
         size = violation(robot, variant)
         axis.bar(k, size, color=GREEN if variant in SKEW else BLUE)
-        axis.annotate(f"{size:.2g}" if size > 1e-3 else f"{size:.0e}", (k, size), ha="center", va="bottom", size=8)
+        axis.annotate(f"{size:.2g}" if size >= 1 else f"{size:.1g}", (k, size), ha="center", va="bottom", size=8)
     axis.bar(0, 0, color=GREEN, label="skew: rounding")
     axis.bar(0, 0, color=BLUE, label="not skew")
     axis.set_xticks(range(len(VARIANTS)), VARIANTS, rotation=60)

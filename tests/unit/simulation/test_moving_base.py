@@ -1,6 +1,6 @@
 """`simulate(base=...)`: a base that is tilted or lifted is another gravity; the same bits however it is run; refusals.
 
-Tilting, turning and shaking against Pinocchio: tests/oracles/test_moving_base.py.
+Tilting, turning and shaking against Pinocchio: tests/oracles/test_carried_robots.py.
 """
 
 import dataclasses

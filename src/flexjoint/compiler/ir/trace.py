@@ -140,15 +140,16 @@ class Recorder:
     def labels(self, found: Labels) -> dict[int, Label]:
         """The values of marked expressions; what no result needs is dead code.
 
-        None if a part of them lies in a loop, whose values have no place here, or was replaced since.
+        Those in a loop, or of symbols that were replaced since, have no value here.
         """
         packed = {pack.symbol.element_hash() for pack in self.packs}
         bound = {*self.symbols, *self.definitions, *packed}
-        if any(x.element_hash() not in bound for x in symbols_of([node for node, _ in found.nodes])):
-            return {}
-        (values,) = self.values([[node for node, _ in found.nodes]])
+        nodes = found.nodes
+        if unknown := [x for x in symbols_of([node for node, _ in nodes]) if x.element_hash() not in bound]:
+            nodes = [(node, label) for node, label in nodes if not ca.depends_on(node, column(unknown))]
+        (values,) = self.values([[node for node, _ in nodes]])
         labels: dict[int, Label] = {}
-        for value, (_, label) in zip(values, found.nodes):
+        for value, (_, label) in zip(values, nodes):
             if self.build.code[value].computed:
                 labels.setdefault(value, label)
         for value, label in list(labels.items()):

@@ -18,13 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...compiler.ir.scan import scan
 from ...drives import VariableStiffnessDrive
 from ...drives.variable import OperatingPoint
 from ...robot import Robot
-from ...spatial import ca
+from ...robot.parameters import with_symbols
+from ...spatial import ca, is_zero
 from ...types import Expression, Jet, Scalar, Stack
 from .damped_spring import Step, Transmission, step_from
 from .equilibrium import FOUND, checked, joined, operating_points
@@ -55,6 +57,42 @@ def transmission(drive: VariableStiffnessDrive, point: OperatingPoint, sigma_v: 
     return Transmission(
         sum_of(drive, point[:2]), point.tau_e, by_det * point.det, by_det * (a[1] - drive.c * a[0]) * sigma_v
     )
+
+
+# Dampers that are commanded -------------------------------------------------------------------------------------------
+
+
+def with_dampers(robot: Robot, damping: Expression) -> Robot:
+    """The robot whose dampers give what is asked of them (n,), beside the constant damping of their drives."""
+    drives: list[Any] = [joint.drive for joint in robot.joints]
+    given = {
+        f"{joint.name}.drive.damping": drive.damping + ca.fmax(ca.fmin(damping[i], drive.greatest_damping), 0)
+        for i, (joint, drive) in enumerate(zip(robot.joints, drives))
+        if commanded_damper(drive)
+    }
+    some = [replace(x, damping=1.0) if commanded_damper(x) and is_zero(x.damping) else x for x in drives]
+    return with_symbols(robot.with_drives(some), given)  # a damping of 0 is no parameter
+
+
+def rates_under(robot: Robot, deflection: Expression, deflection_v: Expression, tau_e: Expression) -> Expression:
+    """Rates of the deflections (motors,) at a state, where the dampers have just changed: D ψ' = τ_e − T, σ' stays."""
+    found, second = ca.SX(deflection_v), second_motors(robot)
+    for i, joint in enumerate(robot.joints):
+        drive: Any = joint.drive
+        if commanded_damper(drive):
+            at = drive.at(deflection[i], deflection[second[i]])
+            b, phi_v = at.A[1], (deflection_v[i], deflection_v[second[i]])
+            rate, sigma_v = (tau_e[i] - at.tau_e) / drive.damping, b[0] * phi_v[0] + b[1] * phi_v[1]
+            found[i], found[second[i]] = rates_of(drive, at, rate, sigma_v)
+    return found
+
+
+def commanded_damper(drive: Any) -> bool:
+    """Whether a drive has a damper that can be commanded."""
+    return isinstance(drive, VariableStiffnessDrive) and not is_zero(drive.greatest_damping)
+
+
+# A step ---------------------------------------------------------------------------------------------------------------
 
 
 def damped_pairs(
@@ -98,10 +136,15 @@ def damped_pairs(
 def damped_sides(drive: Any, point: OperatingPoint, rate: Scalar, q: Jet, tau_e: Jet, sigma: Jet) -> list[MotorSide]:
     """Both motors of a joint from its deflections and ψ'; refused where its filter would not forget."""
     b = point.A[1]
+    rate = ca.if_else(point.det / (b[1] - drive.c * b[0]) > 0, rate, math.nan)
+    return commanded_motors(drive, point, q, rates_of(drive, point, rate, sigma[1]), tau_e, sigma[2])
+
+
+def rates_of(drive: Any, point: OperatingPoint, rate: Scalar, sigma_v: Scalar) -> list[Scalar]:
+    """φ' from G φ' = (ψ', σ')."""
+    b = point.A[1]
     by_det = 1 / (b[1] - drive.c * b[0])
-    rate = ca.if_else(by_det * point.det > 0, rate, math.nan)
-    phi_v = [by_det * (b[1] * rate - drive.c * sigma[1]), by_det * (sigma[1] - b[0] * rate)]  # G φ' = (ψ', σ')
-    return commanded_motors(drive, point, q, phi_v, tau_e, sigma[2])
+    return [by_det * (b[1] * rate - drive.c * sigma_v), by_det * (sigma_v - b[0] * rate)]
 
 
 def followed(

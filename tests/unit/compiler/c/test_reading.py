@@ -75,3 +75,23 @@ def test_parameters_keep_their_names(tmp_path):
     text = fj.export_c(fj.motor_motion, fj.load("hua_3r"), tmp_path)[1].read_text()
     assert re.search(r"^    deflection\[2\] = \w+;", text, re.MULTILINE)
     assert "const double theta_3 = " in text and "    theta[2] = theta_3;" in text
+
+
+EXPORTS = {
+    "tree": (fj.inverse_dynamics, fj.random_robot(4, seed=3, tree=True, elastic=0.5), {"wrenches": {"link4": 3}}),
+    "variable stiffness": (fj.inverse_dynamics, fj.load("vsa_3r"), {"stiffness": 3}),
+    "mixed": (fj.motor_motion, fj.load("hua_3r"), {}),
+    "loop": (fj.torque_derivatives, fj.random_robot(8, seed=1, prismatic=0.0), {"order": 4}),
+    "free": (fj.forward_dynamics, fj.random_robot(3, seed=2, elastic=1.0), {"free": ("*.mass",)}),
+}
+
+
+@pytest.mark.skipif(not (shutil.which("make") and shutil.which("cc")), reason="needs make and a C compiler")
+@pytest.mark.parametrize("name", EXPORTS)
+def test_code_in_sections_has_the_bits_of_the_kernel(name, tmp_path):
+    algorithm, robot, keywords = EXPORTS[name]
+    text = fj.export_c(algorithm, robot, tmp_path, "function", **keywords)[1].read_text()
+    assert ("fj_loop" in text) == (name == "loop")
+    assert ("sweep, joint 2" in text) == (name != "loop")
+    done = subprocess.run(["make", "-s", "-C", tmp_path, "check"], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stdout == "function: 8 states, 0 differences\n", done.stdout + done.stderr
