@@ -217,21 +217,22 @@ def control_figure(folder: Path, loops: Loops) -> PaperFigure:
     figure, (left, right) = new_figures(2, 7.0, 4.0)
     exact, noisy = loops.errors(noise=False), loops.errors(noise=True)
     joints = np.arange(1, len(exact["q theta"]) + 1)
-    for k, (measured, label) in enumerate(SENSOR_SETS.items()):
+    labels = {name: text.replace("τ_e", "$τ_e$") for name, text in SENSOR_SETS.items()}
+    for k, (measured, label) in enumerate(labels.items()):
         colour, place = COLOURS[measured], joints + 0.18 * (k - 1)
         left.plot(place, exact[measured], "o", color=colour, ms=4, mfc="none", label=f"{label}, exact")
         left.plot(place, noisy[measured], "o", color=colour, ms=4, label=f"{label}, noise")
-    left.set(title="Largest error per joint", xlabel="joint", ylabel="|q_d − q|, °", yscale="log")
+    left.set(title="Largest error per joint", xlabel="joint", ylabel="$|q_d - q|$, °", yscale="log")
     left.set_xticks(joints)
     styles: Sequence[tuple[str, Any]] = [*COLOURS.items(), (FEEDFORWARD, BLACK)]
     percent = 100 * np.array(ERRORS[1:])
     for name, colour in styles:
         errors = loops.wrong[name].largest[1:]
         stable = np.isfinite(errors)
-        label = f"{SENSOR_SETS.get(name, name)}, wrong model"
+        label = f"{labels.get(name, name)}, wrong model"
         right.plot(percent[stable], errors[stable], "s-", color=colour, ms=4, label=label)
     right.set(title="Largest error, wrong model", xlabel="masses and stiffnesses off by, %", xscale="log", yscale="log")
-    right.set(ylabel="|q_d − q|, °", xlim=(0.15, 27.0))
+    right.set(ylabel="$|q_d - q|$, °", xlim=(0.15, 27.0))
     right.set_xticks(percent)
     right.xaxis.set_major_formatter("{x:g}")
     right.minorticks_off()
