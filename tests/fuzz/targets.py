@@ -5,6 +5,7 @@ Each target makes an input of bytes, with the name of the file it stands in, and
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import tomllib
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import flexjoint as fj
-from flexjoint.drives import DRIVES as DRIVE_KINDS
+from flexjoint.drives import DRIVES as DRIVE_KINDS, MotorLimits, SpringLimits
 from flexjoint.formats import robot_files
 from flexjoint.formats.drive_tables import drive_keys
 from flexjoint.formats.robot_files import parse_robot
@@ -33,17 +34,22 @@ SPRINGS: list[dict[str, Any]] = [
     {"kind": "piecewise", "deflections": [0.0, 0.1, 0.2], "stiffnesses": [100.0, 200.0, 250.0]},
     {"kind": "quadratic", "stiffness": 900.0, "slope": 100.0},
     {"kind": "exponential", "stiffness": 900.0, "rate": 2.0},
+    {"kind": "sinh", "stiffness": 900.0, "rate": 6.7},
+    {"kind": "four_bar", "torsion": 5.0, "ratio": 3.0},
     TABLE,
 ]
 ROTOR = {"motor_axial_inertia": 1e-4, "motor_gear_ratio": 100.0, "motor_axis": [0.0, 0.0, 1.0], "motor_mass": 0.1}
+BOUNDS = {"motor_limits": {"torque": 90.0, "rms_torque": 40.0, "speed": 3.0}, "spring_limits": {"deflection": 0.1}}
+PRETENSION = {"least_pretension": 0.005, "greatest_pretension": 0.05}
 BOTH = {"motor_1": {"inertia": 1.0}, "motor_2": {"inertia": 1.0}, "damping": 0.5, "greatest_stiffness": 1e4}
 DRIVES: list[dict[str, Any]] = [
     {"kind": "rigid", "motor_inertia": 0.3},
-    {"kind": "elastic", "stiffness": 1000.0, "motor_inertia": 0.3, "damping": 2.0},
+    {"kind": "elastic", "stiffness": 1000.0, "motor_inertia": 0.3, "damping": 2.0, **BOUNDS},
     {"kind": "elastic", "stiffness": 1000.0, **ROTOR},
     *({"kind": "elastic", "spring": spring, "motor_inertia": 0.3} for spring in SPRINGS),
     *({"kind": "antagonistic", "spring_1": spring, "spring_2": spring, **BOTH} for spring in SPRINGS[1:2]),
     {"kind": "lever", "spring": 2e4, "arm": 0.1, "least_arm": 0.03, "greatest_arm": 0.12, **BOTH},
+    {"kind": "maccepa", "spring": 800.0, "lever": 0.03, "pin": 0.12, "drum": 0.01, **PRETENSION, **BOTH},
 ]
 FURTHER = {
     "limits": {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "effort": 100.0},
@@ -56,7 +62,7 @@ ROBOT_KEYS = [
     *robot_files.TOP_KEYS,
     *robot_files.DH_KEYS,
     *robot_files.FRAME_KEYS,
-    *robot_files.LIMIT_KEYS,
+    *(field.name for limits in (fj.Limits, MotorLimits, SpringLimits) for field in dataclasses.fields(limits)),
     *(key for drive in DRIVE_KINDS.values() for key in drive_keys(drive)),
 ]
 DRIVE = {"drive": {"kind": "elastic", "stiffness": 900.0, "motor_inertia": 0.4}}
