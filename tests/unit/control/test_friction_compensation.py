@@ -228,6 +228,7 @@ def test_what_is_refused():
         "share": lambda: FrictionCompensation(law, share=-1.0),
         "coulomb_velocity": lambda: FrictionCompensation(law, coulomb_velocity=0.0),
         "3": lambda: FrictionCompensation(law, model=one_joint(fj.RigidDrive(fj.Motor(0.2, **MOTOR)))),
+        "3 joints and 6 motors, the controller 3 of both": lambda: FrictionCompensation(law, model=two_motors),
         "two motors": lambda: FrictionCompensation(fj.control.OpenLoop(two_motors), "measured"),
         "controller is": lambda: FrictionCompensation(robot),
     }

@@ -369,6 +369,12 @@ def test_what_does_not_fit_is_refused():
         law("tau_e")
     with pytest.raises(fj.InputError, match=r"reads torque sensors; give fj\.observers\.Measurement"):
         law("q tau_e")(np.zeros((2, 2)), MOTION(0.0), fj.JointState(*np.zeros((4, 2))))
+    for wrong in (None, np.zeros((3, 2))):
+        with pytest.raises(fj.InputError, match=r"(?s)measurement is .*; give fj\.control\.JointState"):
+            law("q theta")(np.zeros((2, 2)), MOTION(0.0), wrong)
+    half = fj.observers.Measurement(np.zeros(2), np.zeros(2), None, None, np.zeros(2), np.zeros(2))
+    with pytest.raises(fj.NonFiniteError, match=r"theta\[0\]"):
+        law("q theta")(np.zeros((2, 2)), MOTION(0.0), half)
     with pytest.raises(fj.InputError, match="torque_rates is 'guessed'"):
         fj.simulation.Sensors(torque_rates="guessed")
     with pytest.raises(fj.InputError, match="torque_bias has 3 numbers"):
