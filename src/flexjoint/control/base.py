@@ -261,7 +261,7 @@ class Controller(ABC):
                 f"{name}: measurement is {shown(measurement)}; give fj.control.JointState(q, v, theta, theta_v)"
             )
         if not any(x is None for x in seen):
-            return seen
+            return list(seen)
         arrays = measurement_arrays(self.robot, torques)
         return [np.full(array.shape, np.nan) if x is None else x for array, x in zip(arrays, seen)]
 
