@@ -86,9 +86,9 @@ def run(folder: Path, say: Callable[[str], Any]) -> Report:
 CHOICES = (
     "The arm: L = 0.2 m, a_7 = 0.08 m, masses and shapes of the links, uniform as the paper says "
     "(catalog/dlr_lwr3.toml). The paper takes its parameters from a thesis and prints none.",
-    f"The motions and gains: the paper has no simulation. Motor {FAULTY + 1} loses {100 * (1 - EFFICIENCY):.0f} % of its "
-    f"torque from {FAULT[0]:g} to {FAULT[1]:g} s; a force of at most {np.hypot(*FORCE[1:]):.0f} N strikes link 6 from "
-    f"{COLLISION[0]:g} to {COLLISION[1]:g} s; K = {CUTOFF:g}/s in the residual.",
+    f"The motions and gains: the paper has no simulation. Motor {FAULTY + 1} loses {100 * (1 - EFFICIENCY):.0f} % of "
+    f"its torque from {FAULT[0]:g} to {FAULT[1]:g} s; a force of at most {np.hypot(*FORCE[1:]):.0f} N strikes link 6 "
+    f"from {COLLISION[0]:g} to {COLLISION[1]:g} s; K = {CUTOFF:g}/s in the residual.",
     "The closed form is Christoffel's C from symbolic derivatives of the kinetic energy; the paper does not say how "
     "far its expression was simplified.",
 )
