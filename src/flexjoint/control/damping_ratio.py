@@ -5,7 +5,8 @@ With its motors at rest, joint i of variable stiffness oscillates as M_ii q'' + 
     D = 2 ζ √(σ M_ii) / (1 + c)
 
 gives it the ratio ζ, in every configuration and at every stiffness; c is 1 where both motors are damped against the
-link.  Dampers take energy out whatever the law inside does, which does not know them.
+link.  The constant damping of the drive is part of D: the law commands the rest.  Dampers take energy out whatever the
+law inside does, which does not know them.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class DampingRatio(ControllerWrapper):
     ratio: Any = 1.0
 
     def __post_init__(self) -> None:
+        self.check_controller()
         if not any(commanded_damper(joint.drive) for joint in self.robot.joints):
             raise InputError(
                 f"DampingRatio: no joint of '{self.robot.name}' has a damper that can be commanded; give its drive a "
@@ -89,7 +91,8 @@ class DampingRatio(ControllerWrapper):
             drive = joint.drive
             if isinstance(drive, VariableStiffnessDrive) and commanded_damper(drive):
                 sigma = ca.fmax(drive.at(phi[i], phi[second[i]]).sigma, 0)
-                found.append(2 * zeta / (1 + drive.c) * ca.sqrt(sigma * M[i][i]))
+                wanted = 2 * zeta / (1 + drive.c) * ca.sqrt(sigma * M[i][i])
+                found.append(ca.fmax(wanted - drive.damping, 0))
             else:
                 found.append(ca.SX(0))
         return ca.vertcat(*found)

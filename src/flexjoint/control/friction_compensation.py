@@ -85,8 +85,7 @@ class FrictionCompensation(ControllerWrapper):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not isinstance(self.controller, Controller):
-            raise InputError(f"{name}: controller is {shown(self.controller)}; give one of fj.control")
+        self.check_controller()
         if self.velocity not in VELOCITIES:
             raise InputError(f"{name}: velocity is {shown(self.velocity)}; choose one of {', '.join(VELOCITIES)}")
         n = require_one_motor_per_joint(self).n
@@ -98,7 +97,10 @@ class FrictionCompensation(ControllerWrapper):
         share = finite_numbers(name, "share", self.share, n, 0.0)
         model = self.controller.robot if self.model is None else a_robot(name, self.model)
         if (model.n, model.motor_count) != (n, n):
-            raise InputError(f"{name}: the model has {model.n} joints, the controller {n}; give both the same robot")
+            raise InputError(
+                f"{name}: model has {model.n} joints and {model.motor_count} motors, the controller {n} of both; give "
+                "both the same robot"
+            )
         if not has_friction(model.joints):
             raise InputError(
                 f"{name}: '{model.name}' has no friction to compensate; set viscous_friction or coulomb_friction of "

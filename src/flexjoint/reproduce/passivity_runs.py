@@ -30,7 +30,7 @@ from ..simulation import simulate
 from ..trajectory import RestToRest, Trajectory
 from ..types import FloatArray, Stack
 from .figures import BLUE, GREEN, RED, YELLOW, new_figures, saved
-from .report import AS_SAID, NOT_SO, Claim, PaperFigure
+from .report import Claim, PaperFigure, verdict
 from .two_velocity_recursions import modified_recursion
 
 ADMISSIBLE, INADMISSIBLE = "0001", "0100"
@@ -148,7 +148,7 @@ def passivity_claims(courses: Mapping[tuple[str, str], Course]) -> list[Claim]:
             f"error {np.abs(tracking.error[0]).max():.2g} rad at the start, {np.abs(tracking.error[-1]).max():.0e} rad "
             f"after {tracking.t[-1]:g} s; V {'falls' if falls else 'does not fall'} in every step, and what it loses "
             f"differs from the integral by {gap:.0e} V(0)",
-            AS_SAID if falls and gap < 1e-6 else NOT_SO,
+            verdict(falls and gap < 1e-6),
         ),
         Claim(
             "C in (8) should satisfy (3)",
@@ -158,7 +158,7 @@ def passivity_claims(courses: Mapping[tuple[str, str], Course]) -> list[Claim]:
             f"{np.abs(wrong.error[0]).max():.2g} to {np.abs(wrong.error).max():.2g} rad; with NE*_{ADMISSIBLE} V falls "
             f"to {turning.V[-1] / turning.V[0]:.1g} V(0). With strong gains NE*_{INADMISSIBLE} tracks too "
             f"({also:.0e} rad): damping hides the defect",
-            AS_SAID if wrong.V[-1] > wrong.V[0] > turning.V[-1] else NOT_SO,
+            verdict(wrong.V[-1] > wrong.V[0] > turning.V[-1]),
         ),
     ]
 

@@ -112,3 +112,21 @@ def test_the_reference_lacks_columns():
     law = fj.control.FeedforwardPD(ROBOT, [500.0, 50.0], base=True)
     with pytest.raises(fj.InputError, match="moves 2 joints, the controller follows 8"):
         fj.simulate(ROBOT, law, MOTION)
+
+
+def test_base_is_a_yes_or_no():
+    with pytest.raises(fj.InputError, match=r"base is BaseMotion.*give True.*simulate\(\.\.\., base=\)"):
+        fj.control.FeedforwardPD(ROBOT, [500.0, 50.0], base=fj.dynamics.base_motion(ROBOT, *SHIP(0.0)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (SHIP(0.0), "robot must be a Robot, not ndarray"),
+        ([ROBOT, np.zeros(6), np.zeros(5), np.zeros(6)], r"shape \(5,\); it must be \(\.\.\., 6\): x, y, z"),
+        ([ROBOT, *"xyz"], "the pose must be real numbers, not 'x'"),
+    ],
+)
+def test_refused_poses(arguments, message):
+    with pytest.raises(fj.InputError, match=message):
+        fj.dynamics.base_motion(*arguments)

@@ -68,7 +68,7 @@ def comment(text: str) -> str:
 def harmless(text: str) -> str:
     """A line of a comment without what ends or begins one, or continues a line: names in it are the user's."""
     plain = "".join(x if x.isprintable() and x != "\\" else "?" for x in text)
-    return plain.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+    return re.sub(r"\?(?=\?)", "? ", plain.replace("*/", "* /").replace("/*", "/ *"))
 
 
 def value_names(program: Program, outputs: Sequence[str], inputs: Sequence[str], taken: set[str]) -> dict[int, str]:

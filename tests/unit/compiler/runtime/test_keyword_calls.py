@@ -100,6 +100,21 @@ def test_names_that_are_other_objects(without_python):
     without_python(ROBOT, Q, **{name: {key: [W[0]]}, "side": side})
 
 
+def test_a_name_that_comes_twice():
+    """Keys of a mapping may differ although their letters are the same; such a call is refused."""
+
+    class Name(str):
+        def __eq__(self, other):
+            return self is other
+
+        def __hash__(self):
+            return id(self)
+
+    gathered(ROBOT, Q, stiffness=S, warm_start=Q)
+    with pytest.raises(fj.InputError, match="no keyword stiffness"):
+        gathered(ROBOT, Q, **{"stiffness": S, Name("stiffness"): S})
+
+
 LIKE = {"stiffness": list(S), "wrenches": {"link1": [W[0]], "link2": [W[1]]}, "side": "right", "scale": 2}
 UNLIKE = {  # calls that differ from the one before
     "shorter": {"stiffness": S[:2]},
