@@ -105,7 +105,10 @@ class FilteredMotion(NamedTuple):
 
 
 def needed_order(robot: Robot, base: Any = None) -> int:
-    """Highest derivative of q that any motor torque depends on; the joints are coupled, so all must be that smooth."""
+    """Highest derivative of q that any motor torque depends on; the joints are coupled, so all must be that smooth.
+
+    base: What the algorithm is given as `base`; None for a base at rest.
+    """
     return derivative_orders(robot, base is not None).motion
 
 
