@@ -307,7 +307,8 @@ class Controller(ABC):
 class ControllerWrapper(Controller):
     """A controller around another one, for the same robot and reference.
 
-    A subclass declares `memory_sizes`, those of the inner controller and its own, and a `period` where it has one.
+    A subclass with a state of its own declares `memory_sizes` and `start`, those of the inner controller first, and a
+    `period` where it has one.
 
     Attributes:
         controller: The inner controller.
@@ -330,6 +331,13 @@ class ControllerWrapper(Controller):
     @property
     def memory(self) -> int:  # type: ignore[override]
         return len(self.memory_sizes)
+
+    @property
+    def memory_sizes(self) -> tuple[int, ...]:
+        return self.controller.memory_sizes
+
+    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
+        return self.controller.start(reference)
 
     @property
     def torque_sensors(self) -> bool:  # type: ignore[override]

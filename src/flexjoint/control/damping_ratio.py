@@ -11,7 +11,6 @@ law inside does, which does not know them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,8 +20,9 @@ from ..dynamics.drivetrain.damped_variable_stiffness import commanded_damper
 from ..dynamics.drivetrain.transmission import motor_coordinates, second_motors
 from ..dynamics.recursion.composite_bodies import link_mass_matrix
 from ..errors import InputError
+from ..reprs import short_repr
 from ..spatial import ca
-from ..types import Expression, Stack
+from ..types import Expression, FloatArray, Stack
 from .base import Controller, ControllerWrapper, LawResult
 
 
@@ -60,20 +60,18 @@ class DampingRatio(ControllerWrapper):
             )
         ratio = tuple(positive_numbers("DampingRatio", "ratio", self.ratio, self.robot.n).tolist())
         object.__setattr__(self, "ratio", ratio)
-        object.__setattr__(self, "gains", self.controller.gains)
-        if hasattr(self.controller, "period"):
-            object.__setattr__(self, "period", self.controller.period)
+
+    @property
+    def gains(self) -> FloatArray:  # type: ignore[override]
+        return self.controller.gains
 
     @property
     def gain_names(self) -> list[str]:
         return self.controller.gain_names
 
     @property
-    def memory_sizes(self) -> tuple[int, ...]:
-        return self.controller.memory_sizes
-
-    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
-        return self.controller.start(reference)
+    def period(self) -> float:
+        return self.controller.period  # type: ignore[attr-defined]
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: Any) -> LawResult:
         return self.controller.law(gains, state, reference, measurement)
@@ -96,3 +94,6 @@ class DampingRatio(ControllerWrapper):
             else:
                 found.append(ca.SX(0))
         return ca.vertcat(*found)
+
+    def __repr__(self) -> str:
+        return short_repr(self, self.controller, ratio=self.ratio)

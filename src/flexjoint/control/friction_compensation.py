@@ -16,10 +16,9 @@ compensated, this deflection is not.  `FeedforwardPD` with the friction in its m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -124,15 +123,8 @@ class FrictionCompensation(ControllerWrapper):
         return max(self.controller.order, 1 if self.velocity == "desired" else 0)
 
     @property
-    def memory_sizes(self) -> tuple[int, ...]:
-        return self.controller.memory_sizes
-
-    @property
     def period(self) -> float:
         return self.controller.period  # type: ignore[attr-defined]
-
-    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
-        return self.controller.start(reference)
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         *own, share = gains

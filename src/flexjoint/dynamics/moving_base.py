@@ -3,7 +3,7 @@
 The pose (P, roll, pitch, yaw) is that of the base frame in a frame at rest, R = R_z(yaw) R_y(pitch) R_x(roll) as in
 URDF; `robot.gravity` holds at the pose zero.  Newton-Euler recursions begin at the base  [Hua Algorithm 1]:
 
-    ω_0 = yaw' z + R_z (pitch' y + R_y roll' x),      a_0 − g = Rᵀ(P'' − g)
+    ω_0 = Rᵀ(yaw' z + R_z (pitch' y + R_y roll' x)),      a_0 − g = Rᵀ(P'' − g)
 
 along the axes of the base, with absolute derivatives.  A base that tilts turns gravity against the robot.
 """

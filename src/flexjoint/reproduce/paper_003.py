@@ -331,7 +331,7 @@ def figures_without_payload(folder: Path, robot: Robot, motion: Sinusoid, x: Sim
         figure,
         folder / "figure_4_motor_position.png",
         "The only motor behind a spring, its link, and the position θ_d that the law wants the motor to have; the left "
-        "axis is cut. Right: at the start θ_d is 120° away. The motor runs ahead of the link to pull it towards the "
+        "axis is cut. Right: at the start θ_d is 116° away. The motor runs ahead of the link to pull it towards the "
         "sine, and then both move together.",
         "Fig. 4",
     )
@@ -348,8 +348,8 @@ def figures_without_payload(folder: Path, robot: Robot, motion: Sinusoid, x: Sim
         figure,
         folder / "figure_5_motor_torques.png",
         "Left: the torques of the motion; the axis is cut. Middle: the first 0.2 s, cut at ±60 Nm. Right: the first "
-        f"5 ms; motor 3 begins with {np.max(np.abs(x.tau[:, 2])):.0f} Nm, as θ_d is 120° away: the oscillation that "
-        "the paper describes.",
+        f"5 ms; motor 3 begins with {np.max(np.abs(x.tau[:, 2])):.0f} Nm, as θ_d is "
+        f"{np.rad2deg(theta_d[0] - x.theta[0, 2]):.0f}° away: the oscillation that the paper describes.",
         "Fig. 5",
     )
     return [positions, motor, torques]
@@ -387,7 +387,7 @@ def figures_with_payload(folder: Path, robot: Robot, motion: Sinusoid, runs: Run
     motor = saved(
         figure,
         folder / "figure_7_motor_position_payload.png",
-        "The motor behind the spring of joint 3; the left axis is cut. θ_d stays some degrees away from θ, as the law "
+        "The motor behind the spring of joint 3; the left axis is cut. θ_d stays up to 4° away from θ, as the law "
         "does not know the force: below it with the sign as printed, above it if the force pulls down.",
         "Fig. 7",
     )

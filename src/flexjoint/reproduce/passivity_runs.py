@@ -118,20 +118,15 @@ def passivity_courses(robot: Robot) -> dict[tuple[str, str], Course]:
 
 def course_of(robot: Robot, run: Any, motion: Trajectory, gains: FloatArray) -> Course:
     """V and its integrated dissipation along a run."""
+    from scipy.integrate import cumulative_simpson
+
     Lambda, K_P, K_D = gains
     q_d, v_d = motion(run.t, order=1)
     e, de = q_d - run.q, v_d - run.v
     s = de + Lambda * e
     V = np.einsum("mi,mij,mj->m", s, mass_matrix(robot, run.q), s) / 2 + ((K_P + Lambda * K_D) * e**2).sum(-1) / 2
     power = (K_D * de**2 + Lambda * K_P * e**2).sum(-1)
-    return Course(run.t, e, V, integrated(power, run.t[1] - run.t[0]))
-
-
-def integrated(power: FloatArray, h: float) -> FloatArray:
-    """Integral from the first sample to each, by parabolas through three samples."""
-    first = h / 12 * (5 * power[:-2] + 8 * power[1:-1] - power[2:])
-    last = h / 12 * (5 * power[-1] + 8 * power[-2] - power[-3])
-    return np.concatenate([[0.0], np.cumsum([*first, last])])
+    return Course(run.t, e, V, cumulative_simpson(power, x=run.t, initial=0.0))
 
 
 def passivity_claims(courses: Mapping[tuple[str, str], Course]) -> list[Claim]:

@@ -100,6 +100,16 @@ def test_a_law_of_a_user_commands_damping():
     assert np.allclose(found.q, expected.q, rtol=1e-11, atol=1e-13) and np.all(found.more["damping"] == 3.0)
 
 
+def test_around_a_sampled_law():
+    """Gains, state and period are those of the law inside."""
+    robot = arm(PAIR)
+    inner = fj.control.VariableStiffnessTracking.from_poles(robot, [-10.0] * 4, [-10.0] * 2, 2e-3)
+    law = fj.control.DampingRatio(inner, 0.7)
+    assert (law.period, law.memory_sizes, law.gain_names) == (2e-3, (1, 1), inner.gain_names)
+    assert law.gains is inner.gains and repr(law) == f"DampingRatio({inner!r}, ratio=0.7)"
+    assert not hasattr(fj.control.DampingRatio(fj.control.OpenLoop(robot)), "period")
+
+
 def test_refusals():
     robot = arm(replace(PAIR, greatest_damping=0.0))
     with pytest.raises(fj.InputError, match=r"no joint of 'arm' has a damper.*greatest_damping"):

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import flexjoint as fj
-from flexjoint.reproduce import coriolis_cost, paper_004, passivity_runs, reproduce, two_velocity_recursions
+from flexjoint.reproduce import coriolis_cost, paper_004, reproduce, two_velocity_recursions
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_coriolis
@@ -57,11 +57,6 @@ def test_residual_terms():
     expected = np.concatenate([p, g, pinocchio_coriolis(ROBOT, *STATE).T @ STATE[1]])
     for way in (coriolis_cost.residual_by_sweeps, coriolis_cost.residual_terms):
         assert relative_error(evaluate(way, ROBOT, *STATE).ravel(), expected) < 1e-12
-
-
-def test_integral_of_power():
-    t = np.linspace(0.0, 1.0, 41)
-    assert np.abs(passivity_runs.integrated(3 * t**2, t[1]) - t**3).max() < 1e-15
 
 
 @pytest.mark.parametrize("variant", ["0001", "1110", "0000"])

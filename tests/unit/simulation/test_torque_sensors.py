@@ -360,6 +360,16 @@ def test_studies_know_the_sensor_set():
     assert not np.array_equal(studies[0].largest, studies[1].largest)
 
 
+def test_unknown_rates_start_at_zero():
+    slow = fj.observers.FilteredDerivative(H, 800.0)
+    estimator = fj.observers.VelocityEstimator(ARM, slow, slow)
+    x = np.array([0.1, 0.2])
+    state, rates = estimator.start(fj.observers.Measurement(x, None, x, np.ones(2), x))
+    assert {name: y.tolist() for name, y in rates.items()} == {"v": [0, 0], "theta_v": [1, 1], "tau_e_v": [0, 0]}
+    _, rates = estimator(state, fj.observers.Measurement(x, None, x, None, x), np.zeros(2))
+    assert not np.any(rates["v"]) and not np.any(rates["tau_e_v"]) and np.all(rates["theta_v"] > 0)
+
+
 def test_what_does_not_fit_is_refused():
     damped = ARM.with_drives([replace(ARM.joints[0].drive, damping=1.0), ARM.joints[1].drive])
     gains = fj.control.gains_from_poles([-25.0] * 4)

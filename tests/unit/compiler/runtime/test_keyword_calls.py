@@ -235,6 +235,22 @@ def test_a_list_that_changes_while_a_batch_runs():
         thread.join()
 
 
+def test_a_finalizer_may_call_the_algorithm():
+    """What is remembered changes as a whole before the robot remembered before dies."""
+    found = []
+
+    class Robot:
+        def __del__(self):
+            found.append((gathered(ROBOT, Q, stiffness=S), gathered(ROBOT, Q)))
+
+    expected = gathered(ROBOT, Q, stiffness=S), gathered(ROBOT, Q)
+    gathered._remember_keywords(Robot(), fj.compile(gathered, ROBOT, stiffness=3), (("stiffness", 3),), ())
+    gathered._remember(Robot(), fj.compile(gathered, ROBOT))
+    gathered(ROBOT, Q, stiffness=S)
+    gathered(ROBOT, Q)
+    assert len(found) == 2 and all(np.array_equal(x, expected) for x in found)
+
+
 @pytest.mark.parametrize(
     "arrays, constants",
     [
