@@ -14,6 +14,8 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.analysis import equations_of_motion
+from flexjoint.analysis.equations.document import Equations, Quantity
+from flexjoint.analysis.equations.notation import Name
 from flexjoint.analysis.equations.trigonometric_sums import Budget, TrigonometricSum, cosine, sine
 from flexjoint.cli import app
 from support.errors import relative_error
@@ -348,6 +350,14 @@ def test_refusals():
         equations_of_motion(planar(1, fj.ElasticDrive(90.0, fj.Motor(0.1), damping=1.0)), ["inverse_dynamics"])
     with pytest.raises(fj.InputError, match="equations have no 'S'"):
         equations_of_motion(planar(1))["S"]
+
+
+def test_a_root_below_the_line_is_imported():
+    x = sympy.Symbol("q_1")
+    quantity = Quantity("f", "f", (("q", (x,)),), sympy.Matrix([1 / sympy.sqrt(x)]), (1,))
+    equations = Equations("robot", (quantity,), (), {x: Name("q_1", "q_1")})
+    assert run(equations.python_code())["f"]([4.0]) == 0.5
+    assert run(equations.sympy_code())["f"] == quantity.value
 
 
 def test_the_time_limit_holds_with_fractions_in_fractions():
