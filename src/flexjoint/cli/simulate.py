@@ -128,9 +128,9 @@ def simulate(
         raise fj.InputError("--known belongs to --base, --wrench or --payload")
     if compensate_friction is None and friction_share != 1:
         raise fj.InputError("--friction-share belongs to --compensate-friction")
-    moved = model if payload is None else model.with_payload(payload)
-    carried = None if base is None else fj.trajectory.load_base(base, model)
-    numbers = (controller, moved if known else model, gains, poles, period, measured)
+    loaded = model if payload is None else model.with_payload(payload)
+    base_motion = None if base is None else fj.trajectory.load_base(base, model)
+    numbers = (controller, loaded if known else model, gains, poles, period, measured)
     law = (
         named_controller(*numbers)
         if compensate_friction is None
@@ -138,11 +138,11 @@ def simulate(
     )
     reference = loaded_reference(law, model, trajectory, stiffness)
     if known:
-        law = told(law, carried is not None, wrench)
-    task = Task(moved, law, reference, duration)
+        law = informed(law, base_motion is not None, wrench)
+    task = Task(loaded, law, reference, duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
-    options |= {"base": carried, "contact": None if wrench is None else constant_wrench(model, wrench)}
+    options |= {"base": base_motion, "contact": None if wrench is None else constant_wrench(model, wrench)}
     if samples is None:
         writers: dict[Callable[..., Any], Path | None] = {
             fj.results.write_results: output,
@@ -164,7 +164,7 @@ class Task(NamedTuple):
     duration: float | None
 
 
-def told(law: Controller, base: bool, wrench: Sequence[float] | None) -> Controller:
+def informed(law: Controller, base: bool, wrench: Sequence[float] | None) -> Controller:
     """The controller that knows the moving base, and the wrench on its tool."""
     from ..control import REGISTRY
     from ..control.base import ControllerWrapper
@@ -172,7 +172,7 @@ def told(law: Controller, base: bool, wrench: Sequence[float] | None) -> Control
     from ..errors import InputError
 
     if isinstance(law, ControllerWrapper):
-        return replace(law, controller=told(law.controller, base, wrench))  # type: ignore[type-var]
+        return replace(law, controller=informed(law.controller, base, wrench))  # type: ignore[type-var]
     named = law.registration.name if law.registration else type(law).__name__
     for given, kind, option in ((base, KnowsSurroundings, "--base"), (wrench is not None, KnowsWrenches, "--wrench")):
         if given and not isinstance(law, kind):
