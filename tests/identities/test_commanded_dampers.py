@@ -83,3 +83,5 @@ def test_a_damper_must_damp():
     options = {"stiffness": sigma, "warm_start": rest.deflection}
     text = message(fj.inverse_dynamics_step, ABLE, *state, *q, damping=np.array([1.0, 0.0, 1.0]), **options)
     assert "damping is 0 at joint 'joint2'; give a positive number" in text
+    text = message(fj.inverse_dynamics_step, VSA, *state, *q, damping=np.ones(3), **options)
+    assert "no joint of 'vsa_3r' has a damper that can be commanded; leave damping= out" in text

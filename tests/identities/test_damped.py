@@ -226,7 +226,9 @@ def test_without_a_state_damping_is_refused():
 
 def test_refused_calls():
     robot = pendulum(6.0)
-    for t in ([], [0.0, 0.0], [1.0, 0.0], [0.0, np.nan], 0.0):
+    with pytest.raises(fj.InputError, match="trajectory is None; give one of"):
+        fj.inverse_dynamics_along(robot, None, [0.0, 1.0])
+    for t in ([], [0.0, 0.0], [1.0, 0.0], [0.0, np.nan], 0.0, "late"):
         with pytest.raises(fj.InputError, match="increasing, finite times"):
             fj.inverse_dynamics_along(robot, MOTION, t)
     with pytest.raises(fj.InputError, match=r"gave \(4, 1, 2\), it must be \(k \+ 1, 1, 1\)"):

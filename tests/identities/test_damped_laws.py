@@ -367,7 +367,7 @@ def test_the_motor_torques_move_a_tree_of_mixed_joints_along_the_motion():
         driving[2] = tau[2] - 0.3 * v[2]
         acceleration = np.linalg.solve(M + np.diag([0, 0, 0.4, 0, 0]), driving - rest[:, 0])
         theta_a = (tau - springs - 0.3 * theta_v) / 0.4
-        theta_v, theta_a = theta_v.copy(), theta_a
+        theta_v = theta_v.copy()
         theta_v[2], theta_a[2] = v[2], acceleration[2]
         return np.concatenate([v, acceleration, theta_v, theta_a])
 

@@ -12,7 +12,7 @@ VSA = fj.load("vsa_3r")
 MIXED = with_drives(fj.random_robot(4, 23, prismatic=0.0), ["unequal", "rigid", "lever", "spring"])
 
 
-def references(robot, turns=1.0):
+def references(robot):
     """[q, ... q''''] and [σ, σ', σ''] as functions of time, with period 1 s."""
     n, omega = robot.n, 2 * np.pi
     size, mean = np.linspace(0.3, -0.2, n), 900.0 if robot is VSA else 1000.0

@@ -204,3 +204,5 @@ def test_cross_products_of_arrays_and_expressions():
     for wrong in (np.ones(5), np.float64(1.0), ca.SX.sym("X", 5), ca.SX.sym("X", 6, 2)):
         with pytest.raises(fj.InputError, match="stacked spatial vectors"):
             spatial_cross(wrong)
+    with pytest.raises(fj.InputError, match="X must be real numbers, not 'x'"):
+        spatial_cross("x")

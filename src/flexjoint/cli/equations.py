@@ -26,15 +26,18 @@ def equations(
     python: Annotated[bool, typer.Option("--python", help="Write functions for NumPy.")] = False,
     quantity: Annotated[
         list[str] | None,
-        typer.Option(help="Algorithm such as mass_matrix; may be repeated.", autocompletion=algorithms),
+        typer.Option(
+            help="Algorithm such as mass_matrix; may be repeated. Default the terms of the equations of motion.",
+            autocompletion=algorithms,
+        ),
     ] = None,
-    order: Annotated[int, typer.Option(help="Highest time derivative of the torque on the links.")] = 0,
-    numbers: Annotated[bool, typer.Option("--numbers", help="Use the robot's numbers, no symbols.")] = False,
+    order: Annotated[int, typer.Option(help="Highest time derivative of torque_derivatives.")] = 0,
+    numbers: Annotated[bool, typer.Option("--numbers", help="Keep the numbers of the robot; no symbols.")] = False,
     symbols: Annotated[
         str | None,
         typer.Option(help="Numbers that become symbols: paths and patterns with commas, such as '*.mass,gravity'."),
     ] = None,
-    time_limit: Annotated[float, typer.Option(help="Seconds after which it gives up.")] = 60.0,
+    time_limit: Annotated[float, typer.Option(help="Time after which the derivation stops, s.")] = 60.0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write; - is standard output.")] = None,
 ) -> CommandResult:
     """Derive the equations of motion of a small robot.

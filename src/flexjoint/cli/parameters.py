@@ -35,7 +35,7 @@ def check_files(*pairs: tuple[Path | None, Callable[[Path], Any]]) -> None:
             check(file)
 
 
-def key_values(option: str, texts: list[str], example: str) -> dict[str, str]:
+def key_values(option: str, texts: list[str], example: str, key_name: str = "path") -> dict[str, str]:
     """Values by key of a repeated option KEY=VALUE, each key once; raises InputError otherwise."""
     from ..errors import InputError
 
@@ -43,6 +43,7 @@ def key_values(option: str, texts: list[str], example: str) -> dict[str, str]:
     for text in texts:
         key, sign, value = (part.strip() for part in text.rpartition("="))
         if not sign or not key or key in found:
-            raise InputError(f"{option} is {text!r}; give a path and a value, each path once, such as {example}")
+            expected = f"give a {key_name} and a value, each {key_name} once, such as {example}"
+            raise InputError(f"{option} is {text!r}; {expected}")
         found[key] = value
     return found

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SHOWN = 10  # failures on the screen
 
 
-@command(folder="output", reference="trajectory")
+@command(folder="output", reference="trajectory", share="friction_share")
 def simulate(
     robot: RobotName,
     controller: Annotated[
@@ -52,10 +52,10 @@ def simulate(
     compensate_friction: Annotated[
         str | None,
         typer.Option(
-            help="Compensate the robot's friction by the desired or the measured velocity: desired, measured."
+            help="Compensate the robot's friction at the desired or the measured velocity: desired, measured."
         ),
     ] = None,
-    friction_share: Annotated[float, typer.Option(help="Part of the friction that is compensated.")] = 1.0,
+    friction_share: Annotated[float, typer.Option(help="Compensated share of the friction.")] = 1.0,
     measured: Annotated[
         str,
         typer.Option(
@@ -65,15 +65,18 @@ def simulate(
     ] = "",
     sensor: Annotated[
         list[str] | None,
-        typer.Option(help="A number of the sensors: torque_noise=0.05, torque_rates=differenced; may repeat."),
+        typer.Option(help="Property of the sensors: torque_noise=0.05, torque_rates=differenced; may be repeated."),
     ] = None,
     base: Annotated[
         str | None,
-        typer.Option(help="Pose of a moving base, x, y, z, roll, pitch, yaw in m and rad, as --trajectory."),
+        typer.Option(help="Pose of a moving base, x, y, z in m, roll, pitch, yaw in rad; given as --trajectory."),
     ] = None,
     wrench: Annotated[
         tuple[float, float, float, float, float, float] | None,
-        typer.Option(help="Constant force, N, and moment, Nm, on the tool, base coordinates.", metavar="6 NUMBERS"),
+        typer.Option(
+            help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
+            metavar="FX FY FZ MX MY MZ",
+        ),
     ] = None,
     payload: Annotated[float | None, typer.Option(help="Point mass at the tool, kg.")] = None,
     known: Annotated[
@@ -125,9 +128,9 @@ def simulate(
         raise fj.InputError("--known belongs to --base, --wrench or --payload")
     if compensate_friction is None and friction_share != 1:
         raise fj.InputError("--friction-share belongs to --compensate-friction")
-    moved = model if payload is None else model.with_payload(payload)
-    carried = None if base is None else fj.trajectory.load_base(base, model)
-    numbers = (controller, moved if known else model, gains, poles, period, measured)
+    loaded = model if payload is None else model.with_payload(payload)
+    base_motion = None if base is None else fj.trajectory.load_base(base, model)
+    numbers = (controller, loaded if known else model, gains, poles, period, measured)
     law = (
         named_controller(*numbers)
         if compensate_friction is None
@@ -135,11 +138,11 @@ def simulate(
     )
     reference = loaded_reference(law, model, trajectory, stiffness)
     if known:
-        law = told(law, carried is not None, wrench)
-    task = Task(moved, law, reference, duration)
+        law = informed(law, base_motion is not None, wrench)
+    task = Task(loaded, law, reference, duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
-    options |= {"base": carried, "contact": None if wrench is None else constant_wrench(model, wrench)}
+    options |= {"base": base_motion, "contact": None if wrench is None else constant_wrench(model, wrench)}
     if samples is None:
         writers: dict[Callable[..., Any], Path | None] = {
             fj.results.write_results: output,
@@ -161,7 +164,7 @@ class Task(NamedTuple):
     duration: float | None
 
 
-def told(law: Controller, base: bool, wrench: Sequence[float] | None) -> Controller:
+def informed(law: Controller, base: bool, wrench: Sequence[float] | None) -> Controller:
     """The controller that knows the moving base, and the wrench on its tool."""
     from ..control import REGISTRY
     from ..control.base import ControllerWrapper
@@ -169,7 +172,7 @@ def told(law: Controller, base: bool, wrench: Sequence[float] | None) -> Control
     from ..errors import InputError
 
     if isinstance(law, ControllerWrapper):
-        return replace(law, controller=told(law.controller, base, wrench))  # type: ignore[type-var]
+        return replace(law, controller=informed(law.controller, base, wrench))  # type: ignore[type-var]
     named = law.registration.name if law.registration else type(law).__name__
     for given, kind, option in ((base, KnowsSurroundings, "--base"), (wrench is not None, KnowsWrenches, "--wrench")):
         if given and not isinstance(law, kind):
@@ -180,10 +183,12 @@ def told(law: Controller, base: bool, wrench: Sequence[float] | None) -> Control
 
 
 def constant_wrench(robot: Robot, wrench: Sequence[float]) -> Callable[..., Any]:
-    """The contact of a wrench on the tool that stays."""
+    """The contact function of a constant wrench on the tool."""
+    from ..checks import finite
     from ..spatial import sx
 
-    return lambda t, state: {robot.tool: sx(list(wrench))}
+    constant = sx(finite("simulate", "wrench", wrench))
+    return lambda t, state: {robot.tool: constant}
 
 
 def chosen_sensors(texts: list[str]) -> Sensors | None:
@@ -196,7 +201,7 @@ def chosen_sensors(texts: list[str]) -> Sensors | None:
 
     if not texts:
         return None
-    given = key_values("--sensor", texts, "torque_noise=0.05")
+    given = key_values("--sensor", texts, "torque_noise=0.05", "name")
     defaults: dict[str, Any] = {x.name: x.default for x in fields(Sensors)}
     values: dict[str, Any] = {}
     for name, text in given.items():
@@ -205,8 +210,13 @@ def chosen_sensors(texts: list[str]) -> Sensors | None:
         try:
             values[name] = text if isinstance(defaults[name], str) else sensor_numbers(text, type(defaults[name]))
         except ValueError:
-            raise InputError(f"--sensor: {name} is {text!r}; give a number, or one per joint, as 0.05,0.02") from None
-    return Sensors(**values)
+            whole = isinstance(defaults[name], int)
+            expected = "a whole number of periods" if whole else "a number, or one per joint, as 0.05,0.02"
+            raise InputError(f"--sensor: {name} is {text!r}; give {expected}") from None
+    try:
+        return Sensors(**values)
+    except InputError as error:
+        raise InputError(f"--sensor: {str(error).removeprefix('Sensors: ')}") from None
 
 
 def sensor_numbers(text: str, kind: type) -> Any:

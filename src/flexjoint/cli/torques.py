@@ -34,7 +34,10 @@ def torques(
     rigid: Annotated[bool, typer.Option("--rigid", help="Compare with the robot with rigid joints.")] = False,
     wrench: Annotated[
         tuple[float, float, float, float, float, float] | None,
-        typer.Option(help="Constant force, N, and moment, Nm, on the tool, base coordinates.", metavar="6 NUMBERS"),
+        typer.Option(
+            help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
+            metavar="FX FY FZ MX MY MZ",
+        ),
     ] = None,
     stiffness: Annotated[
         str | None,

@@ -25,7 +25,7 @@ from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import check_count, declared, declared_all
 from ..compiler.runtime.kernel import Kernel
 from ..dynamics.requirements import constant_stiffness, require
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..observers.base import Measurement
 from ..reprs import short_repr
 from ..robot import Robot, a_robot
@@ -249,15 +249,21 @@ class Controller(ABC):
 
     def measured_fields(self, measurement: Any) -> Sequence[Any]:
         """The arrays of a measurement that the law takes, NaN for those that are None."""
-        if not self.torque_sensors:
-            return joint_state(measurement)
-        if not isinstance(measurement, Measurement):
+        name, torques = type(self).__name__, self.torque_sensors
+        if torques and not isinstance(measurement, Measurement):
             raise InputError(
-                f"{type(self).__name__}: the law reads torque sensors; give "
+                f"{name}: the law reads torque sensors; give "
                 "fj.observers.Measurement(q, v, theta, theta_v, tau_e, tau_e_v)"
             )
-        arrays = measurement_arrays(self.robot, torques=True)
-        return [np.full(array.shape, np.nan) if x is None else x for array, x in zip(arrays, measurement)]
+        seen = measurement if torques else joint_state(measurement)
+        if not isinstance(seen, Sequence | np.ndarray) or len(seen) != (6 if torques else 4):
+            raise InputError(
+                f"{name}: measurement is {shown(measurement)}; give fj.control.JointState(q, v, theta, theta_v)"
+            )
+        if not any(x is None for x in seen):
+            return list(seen)
+        arrays = measurement_arrays(self.robot, torques)
+        return [np.full(array.shape, np.nan) if x is None else x for array, x in zip(arrays, seen)]
 
     def stack(self, reference: Sequence[Any]) -> Sequence[Any]:
         """The part of a reference that the law reads: its first `order` + 1 arrays."""
@@ -301,7 +307,8 @@ class Controller(ABC):
 class ControllerWrapper(Controller):
     """A controller around another one, for the same robot and reference.
 
-    A subclass declares `memory_sizes`, those of the inner controller and its own, and a `period` where it has one.
+    A subclass with a state of its own declares `memory_sizes` and `start`, those of the inner controller first, and a
+    `period` where it has one.
 
     Attributes:
         controller: The inner controller.
@@ -326,6 +333,13 @@ class ControllerWrapper(Controller):
         return len(self.memory_sizes)
 
     @property
+    def memory_sizes(self) -> tuple[int, ...]:
+        return self.controller.memory_sizes
+
+    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
+        return self.controller.start(reference)
+
+    @property
     def torque_sensors(self) -> bool:  # type: ignore[override]
         return self.controller.torque_sensors
 
@@ -335,6 +349,11 @@ class ControllerWrapper(Controller):
 
     def damper_command(self, measurement: Any) -> Expression:
         return self.controller.damper_command(measurement)
+
+    def check_controller(self) -> None:
+        """Raises an InputError unless the inner controller is one."""
+        if not isinstance(self.controller, Controller):
+            raise InputError(f"{type(self).__name__}: controller is {shown(self.controller)}; give one of fj.control")
 
     def check_period(self, period: float) -> None:
         """Raises an InputError unless the inner controller, if it is sampled, has the same period."""

@@ -5,12 +5,12 @@ With its motors at rest, joint i of variable stiffness oscillates as M_ii q'' + 
     D = 2 ζ √(σ M_ii) / (1 + c)
 
 gives it the ratio ζ, in every configuration and at every stiffness; c is 1 where both motors are damped against the
-link.  Dampers take energy out whatever the law inside does, which does not know them.
+link.  The constant damping of the drive is part of D: the law commands the rest.  Dampers take energy out whatever the
+law inside does, which does not know them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,9 @@ from ..dynamics.drivetrain.damped_variable_stiffness import commanded_damper
 from ..dynamics.drivetrain.transmission import motor_coordinates, second_motors
 from ..dynamics.recursion.composite_bodies import link_mass_matrix
 from ..errors import InputError
+from ..reprs import short_repr
 from ..spatial import ca
-from ..types import Expression, Stack
+from ..types import Expression, FloatArray, Stack
 from .base import Controller, ControllerWrapper, LawResult
 
 
@@ -51,6 +52,7 @@ class DampingRatio(ControllerWrapper):
     ratio: Any = 1.0
 
     def __post_init__(self) -> None:
+        self.check_controller()
         if not any(commanded_damper(joint.drive) for joint in self.robot.joints):
             raise InputError(
                 f"DampingRatio: no joint of '{self.robot.name}' has a damper that can be commanded; give its drive a "
@@ -58,20 +60,18 @@ class DampingRatio(ControllerWrapper):
             )
         ratio = tuple(positive_numbers("DampingRatio", "ratio", self.ratio, self.robot.n).tolist())
         object.__setattr__(self, "ratio", ratio)
-        object.__setattr__(self, "gains", self.controller.gains)
-        if hasattr(self.controller, "period"):
-            object.__setattr__(self, "period", self.controller.period)
+
+    @property
+    def gains(self) -> FloatArray:  # type: ignore[override]
+        return self.controller.gains
 
     @property
     def gain_names(self) -> list[str]:
         return self.controller.gain_names
 
     @property
-    def memory_sizes(self) -> tuple[int, ...]:
-        return self.controller.memory_sizes
-
-    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
-        return self.controller.start(reference)
+    def period(self) -> float:
+        return self.controller.period  # type: ignore[attr-defined]
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: Any) -> LawResult:
         return self.controller.law(gains, state, reference, measurement)
@@ -89,7 +89,11 @@ class DampingRatio(ControllerWrapper):
             drive = joint.drive
             if isinstance(drive, VariableStiffnessDrive) and commanded_damper(drive):
                 sigma = ca.fmax(drive.at(phi[i], phi[second[i]]).sigma, 0)
-                found.append(2 * zeta / (1 + drive.c) * ca.sqrt(sigma * M[i][i]))
+                wanted = 2 * zeta / (1 + drive.c) * ca.sqrt(sigma * M[i][i])
+                found.append(ca.fmax(wanted - drive.damping, 0))
             else:
                 found.append(ca.SX(0))
         return ca.vertcat(*found)
+
+    def __repr__(self) -> str:
+        return short_repr(self, self.controller, ratio=self.ratio)

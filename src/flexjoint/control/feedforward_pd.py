@@ -57,7 +57,7 @@ class FeedforwardPD(KnowsSurroundings):
 
     @property
     def order(self) -> int:
-        return needed_order(self.robot)
+        return needed_order(self.robot, self.base or None)
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         K_P, K_D = gains

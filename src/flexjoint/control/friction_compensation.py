@@ -16,10 +16,9 @@ compensated, this deflection is not.  `FeedforwardPD` with the friction in its m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,8 +84,7 @@ class FrictionCompensation(ControllerWrapper):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if not isinstance(self.controller, Controller):
-            raise InputError(f"{name}: controller is {shown(self.controller)}; give one of fj.control")
+        self.check_controller()
         if self.velocity not in VELOCITIES:
             raise InputError(f"{name}: velocity is {shown(self.velocity)}; choose one of {', '.join(VELOCITIES)}")
         n = require_one_motor_per_joint(self).n
@@ -98,7 +96,10 @@ class FrictionCompensation(ControllerWrapper):
         share = finite_numbers(name, "share", self.share, n, 0.0)
         model = self.controller.robot if self.model is None else a_robot(name, self.model)
         if (model.n, model.motor_count) != (n, n):
-            raise InputError(f"{name}: the model has {model.n} joints, the controller {n}; give both the same robot")
+            raise InputError(
+                f"{name}: model has {model.n} joints and {model.motor_count} motors, the controller {n} of both; give "
+                "both the same robot"
+            )
         if not has_friction(model.joints):
             raise InputError(
                 f"{name}: '{model.name}' has no friction to compensate; set viscous_friction or coulomb_friction of "
@@ -122,15 +123,8 @@ class FrictionCompensation(ControllerWrapper):
         return max(self.controller.order, 1 if self.velocity == "desired" else 0)
 
     @property
-    def memory_sizes(self) -> tuple[int, ...]:
-        return self.controller.memory_sizes
-
-    @property
     def period(self) -> float:
         return self.controller.period  # type: ignore[attr-defined]
-
-    def start(self, reference: Sequence[Any]) -> tuple[Any, ...]:
-        return self.controller.start(reference)
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState) -> LawResult:
         *own, share = gains

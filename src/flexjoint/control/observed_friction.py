@@ -56,9 +56,9 @@ class ObservedFrictionCompensation(ControllerWrapper):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        for field, kind in (("controller", Controller), ("observer", FrictionObserver)):
-            if not isinstance(value := getattr(self, field), kind):
-                raise InputError(f"{name}: {field} is {shown(value)}; it must be a {kind.__name__}")
+        self.check_controller()
+        if not isinstance(self.observer, FrictionObserver):
+            raise InputError(f"{name}: observer is {shown(self.observer)}; give a fj.observers.FrictionObserver")
         sizes = {(x.robot.n, x.robot.motor_count) for x in (self.controller, self.observer)}
         if len(sizes) > 1:
             raise InputError(f"{name}: controller and observer are for different numbers of joints or motors; make "

@@ -18,7 +18,7 @@ from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import declared
 from ..dynamics.links import gravity_torque
 from ..dynamics.requirements import constant_stiffness, require
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..observers.base import Measurement
 from ..observers.detector import Detector
 from ..reprs import short_repr
@@ -140,6 +140,10 @@ class Guarded(ControllerWrapper):
     patience: float = 0.1
 
     def __post_init__(self) -> None:
+        self.check_controller()
+        for name, kind in (("detector", Detector), ("reaction", Reaction)):
+            if not isinstance(given := getattr(self, name), kind):
+                raise InputError(f"Guarded: {name} is {shown(given)}; give a {kind.__name__}")
         positive("Guarded", "patience", self.patience)
         if isinstance(self.reaction, Reflex) and not {"residual", "link"} & set(self.detector.channels):
             has = ", ".join(self.detector.channels)

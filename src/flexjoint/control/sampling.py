@@ -181,7 +181,7 @@ def sampling_period_limit(robot: Robot, q: ArrayLike, gains: ArrayLike) -> float
         >>> bool(5e-5 < period < 7e-5)
         True
     """
-    require("sampling_period_limit", robot, linearizing_output)
+    require("sampling_period_limit", numeric("sampling_period_limit", robot), linearizing_output)
     loop = linear_loop(robot, q, gains)
 
     def stable(h: float) -> bool:

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from ..checks import finite
 from ..dynamics.loads import BaseMotion
 from ..dynamics.moving_base import POSE, base_motion
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..spatial import ca, cross, is_symbolic, sx, total
 from ..types import Stack
 from .base import Controller, innermost
@@ -61,7 +61,10 @@ class KnowsWrenches(Controller):
         """Makes the constant wrenches tuples of six numbers; refuses unknown links."""
         owner, found = type(self).__name__, {}
         if not isinstance(self.wrenches, Mapping):
-            raise InputError(f"{owner}: wrenches is {self.wrenches!r}; give wrenches by names of links")
+            raise InputError(
+                f"{owner}: wrenches is {shown(self.wrenches)}; give wrenches by names of links, such as "
+                f"{{'{self.robot.links[-1].name}': [f_x, f_y, f_z, n_x, n_y, n_z]}}"
+            )
         for link, w in self.wrenches.items():
             self.robot.link_index(link)
             numbers = None if w is None else finite(owner, f"the wrench on '{link}'", w)
@@ -104,6 +107,14 @@ class KnowsSurroundings(KnowsWrenches):
     @property
     def width(self) -> int:
         return super().width + len(POSE) * self.base
+
+    def check_surroundings(self) -> None:
+        super().check_surroundings()
+        if not isinstance(self.base, bool):
+            raise InputError(
+                f"{type(self).__name__}: base is {shown(self.base)}; give True if the law knows the motion of the "
+                "base, and the motion itself to simulate(..., base=) or in the reference"
+            )
 
     def moving_base(self, reference: Stack) -> BaseMotion | None:
         if not self.base:

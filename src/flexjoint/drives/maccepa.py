@@ -24,7 +24,7 @@ from .limits import NO_SPRING_LIMITS, SpringLimits
 from .motor import Motor
 from .variable import Range, VariableStiffnessDrive
 
-LENGTHS = ("spring", "lever", "pin", "drum", "least_pretension", "greatest_pretension", "greatest_angle")
+POSITIVE = ("spring", "lever", "pin", "drum", "least_pretension", "greatest_pretension", "greatest_angle")
 
 
 @DRIVES.register("maccepa")
@@ -77,7 +77,7 @@ class MaccepaDrive(VariableStiffnessDrive):
     follows: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        numbers = {name: getattr(self, name) for name in LENGTHS}
+        numbers = {name: getattr(self, name) for name in POSITIVE}
         if any(map(is_symbolic, numbers.values())):
             return
         for name, value in numbers.items():

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from ..algorithm.compile import compile
 from ..algorithm.structure import flatten
-from ..errors import InputError, NonFiniteError
+from ..checks import finite, real
+from ..errors import NOT_NUMBERS, InputError, NonFiniteError, shown
 from ..robot import Robot, numeric
 from ..types import FloatArray
 from .inverse import FilteredMotion, MotorMotion, SteppedMotion, inverse_dynamics_step, motor_motion, needed_order
@@ -59,9 +60,14 @@ def inverse_dynamics_along(
         (3, 7)
     """
     numeric(NAME, robot)
-    times = np.asarray(t, dtype=float)
+    if not callable(trajectory):
+        raise InputError(f"{NAME}: trajectory is {shown(trajectory)}; give one of fj.trajectory, or a function")
+    try:
+        times = real(t)
+    except NOT_NUMBERS:
+        times = np.array(math.nan)
     if times.ndim != 1 or not times.size or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0):
-        raise InputError(f"{NAME}: t must be a list of increasing, finite times")
+        raise InputError(f"{NAME}: t must be a list of increasing, finite times, not {shown(t)}")
     require_smooth(robot, trajectory, base)
     sigma = None if stiffness is None else stiffness_at(robot, stiffness, times)
     if not any(robot.damped):
@@ -112,7 +118,7 @@ def stiffness_at(robot: Robot, stiffness: Motion | FloatArray, t: FloatArray) ->
     if callable(stiffness):
         given = np.asarray(stiffness(t, order=2), dtype=float)[:3]
     else:
-        constant = np.atleast_1d(np.asarray(stiffness, dtype=float))
+        constant = np.atleast_1d(finite(NAME, "stiffness", stiffness))
         given = np.zeros((3, t.size, constant.shape[-1]))
         given[0] = constant
     if given.shape[-1] == robot.n:

@@ -41,6 +41,7 @@ from .recursion.bodies import frames, moving_bodies, rotors, tied_rotors
 from .recursion.composite_bodies import Rows, ancestors, factorize, link_mass_matrix, solve
 from .recursion.definiteness import check_inertia
 from .recursion.newton_euler import joint_torques, newton_euler, spins_of
+from .requirements import enough_derivatives
 
 UNIT = "rad/sᵏ | m/sᵏ"
 COUPLED = "in whose complete model rotors couple the links"
@@ -72,10 +73,10 @@ def chains(orders: Orders) -> list[Chain]:
 
 
 def extension_size(robot: Robot) -> int:
-    """Number of states of the controller that linearizes the complete model; 0 if a static law does.
+    """Number of states that the linearizing controller has because of rotors; 0 in Spong's model.
 
     Args:
-        robot: Any robot; 0 in Spong's model.
+        robot: Any robot.
 
     Raises:
         InputError: Link equations contain each other's motors in a cycle.
@@ -125,7 +126,17 @@ def state_form(robot: Robot, options: Any) -> Form:
     return Form(("q", "v", "a"), "extension", extension_signals(robot))
 
 
-@algorithm(state_form, arrays=arrays_needed, requires=(linearizing_output,))
+def coupled_rotors(call: Call) -> str | None:
+    """Rotors with coordinates of their own that act on the links."""
+    if rotors_behind_springs(call.robot):
+        return None
+    return (
+        f"no motor behind a spring acts on other links of '{call.robot.name}', so the controller has no extension; "
+        "linearizing_control takes the torques that it holds"
+    )
+
+
+@algorithm(state_form, arrays=arrays_needed, requires=(coupled_rotors, linearizing_output, enough_derivatives()))
 def extension_state(
     robot: Robot, q: Expression, v: Expression, a: Expression, *higher: Expression, wrenches: Wrenches = None
 ) -> Expression:
@@ -138,6 +149,9 @@ def extension_state(
 
     Returns:
         (..., `extension_size(robot)`), rad or m per powers of s.
+
+    Raises:
+        InputError: In Spong's model, where q is not a linearizing output, or if derivatives are missing.
 
     Example:
         >>> import flexjoint as fj, numpy as np

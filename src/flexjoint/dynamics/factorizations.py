@@ -15,6 +15,7 @@ second moment Σ_c about the centre of mass of each body that all three joints m
 from __future__ import annotations
 
 from itertools import combinations
+from math import comb
 
 from ..algorithm.algorithm import algorithm
 from ..robot import Robot
@@ -87,7 +88,7 @@ def factorization_parameters(robot: Robot, q: Expression, *, variant: str = "000
         if parents[k] >= 0:
             carried[parents[k]] = carried[parents[k]] + carried[k]
     axes = [pose.rotation @ body.screw.axes[1] for pose, body in zip(poses(tree, q), tree)]
-    found = zeros(len(list(combinations(tree, 3))))
+    found = zeros(comb(len(tree), 3))
     for place, (i, j, k) in enumerate(combinations(range(len(tree)), 3)):
         if {i, j} <= set(ancestors(k, parents)) and i in ancestors(j, parents):
             found[place] = carried[k] * ca.dot(axes[i], cross(axes[j], axes[k]))

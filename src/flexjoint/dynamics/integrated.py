@@ -30,7 +30,7 @@ from .drivetrain.variable_stiffness import two_motors, unreachable_stiffness
 from .inverse import gathered, needed_order, transmitted_torque
 from .links import torque_derivatives
 from .loads import Base, Wrenches
-from .requirements import enough_derivatives, moderate_link_friction, spong_rotors, stateless_springs, stiffness_given
+from .requirements import enough_derivatives, moderate_link_friction, stateless_springs, stiffness_given
 
 
 class IntegratedMotion(NamedTuple):
@@ -72,7 +72,6 @@ def off_the_branch(robot: Robot, *arrays: Any, stiffness: Any = None, **rest: An
     requires=(
         two_motors_somewhere,
         stateless_springs,
-        spong_rotors("enters the equations of links below it"),
         stiffness_given,
         enough_derivatives(first_of_motion=7),
         moderate_link_friction,

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..algorithm.algorithm import algorithm
-from ..algorithm.form import Form
+from ..algorithm.form import Call, Form
 from ..compiler.ir.labels import labelled_rows
 from ..drives import Motor
 from ..robot import Robot
@@ -105,7 +105,10 @@ class FilteredMotion(NamedTuple):
 
 
 def needed_order(robot: Robot, base: Any = None) -> int:
-    """Highest derivative of q that any motor torque depends on; the joints are coupled, so all must be that smooth."""
+    """Highest derivative of q that any motor torque depends on; the joints are coupled, so all must be that smooth.
+
+    base: What the algorithm is given as `base`; None for a base at rest.
+    """
     return derivative_orders(robot, base is not None).motion
 
 
@@ -220,6 +223,16 @@ def stepped_form(robot: Robot, options: Mapping[str, Any]) -> Form:
     return Form(("deflection_v", "tau_e", "tau_e_v", *motion), SteppedMotion)
 
 
+def dampers_to_command(call: Call) -> str | None:
+    """A damper that can be commanded, where a damping is given."""
+    if "damping" not in call.keyword_arrays or any(commanded_damper(joint.drive) for joint in call.robot.joints):
+        return None
+    return (
+        f"no joint of '{call.robot.name}' has a damper that can be commanded; leave damping= out, or give a drive of "
+        "variable stiffness a greatest_damping"
+    )
+
+
 @algorithm(
     stepped_form,
     arrays=lambda robot, base=None, **_: 5 + max(3, needed_order(robot, base)),
@@ -229,6 +242,7 @@ def stepped_form(robot: Robot, options: Mapping[str, Any]) -> Form:
         stiffness_given,
         enough_derivatives(first_of_motion=4),
         moderate_link_friction,
+        dampers_to_command,
     ),
 )
 def inverse_dynamics_step(
@@ -275,7 +289,7 @@ def inverse_dynamics_step(
 
     Raises:
         InputError: If derivatives or the stiffness are missing, or if others need the motor of a damped spring that is
-            not linear in the complete model.
+            not linear in the complete model, or a damping is given that no damper can have.
         NonFiniteError: If a stiffness is out of reach, or too far from that of the state; in a batch the row is NaN.
 
     Example:

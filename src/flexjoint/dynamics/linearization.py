@@ -189,7 +189,7 @@ def one_deflection(call: Call) -> str | None:
 def known_state(call: Call) -> str | None:
     """`measured` names a state, of joints of variable stiffness the one with θ."""
     measured = call.options.get("measured", "q theta")
-    if measured not in STATES:
+    if measured not in tuple(STATES):  # which takes what cannot be hashed
         return f"measured is {measured!r}; choose one of {', '.join(map(repr, STATES))}"
     if any(call.robot.variable_stiffness) and measured != "q theta":
         joint = call.robot.joints[call.robot.variable_stiffness.index(True)]

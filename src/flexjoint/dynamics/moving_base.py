@@ -3,7 +3,7 @@
 The pose (P, roll, pitch, yaw) is that of the base frame in a frame at rest, R = R_z(yaw) R_y(pitch) R_x(roll) as in
 URDF; `robot.gravity` holds at the pose zero.  Newton-Euler recursions begin at the base  [Hua Algorithm 1]:
 
-    ω_0 = yaw' z + R_z (pitch' y + R_y roll' x),      a_0 − g = Rᵀ(P'' − g)
+    ω_0 = Rᵀ(yaw' z + R_z (pitch' y + R_y roll' x)),      a_0 − g = Rᵀ(P'' − g)
 
 along the axes of the base, with absolute derivatives.  A base that tilts turns gravity against the robot.
 """
@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithm.compile import kernel_of
+from ..checks import finite
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..errors import InputError
-from ..robot import Robot
+from ..robot import Robot, a_robot
 from ..spatial import TimeDerivatives, ca, is_symbolic, sx, unit_z
 from ..types import Expression, Matrix, Stack, Vector
 from .loads import BaseMotion
@@ -52,14 +53,17 @@ def base_motion(robot: Robot, *pose: ArrayLike) -> BaseMotion:
         >>> fj.inverse_dynamics(robot, *np.zeros((5, 7)), base=base).shape
         (7,)
     """
+    gravity = a_robot("base_motion", robot).gravity
     if len(pose) < 3:
         raise InputError(f"base_motion: {len(pose)} arrays are given; give the pose and at least two derivatives")
     if any(map(is_symbolic, pose)):
-        return motion_of_pose(sx(robot.gravity), pose)
-    given = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in pose))
-    if given[0].shape[-1:] != (len(POSE),):
-        raise InputError(f"base_motion: the pose has shape {given[0].shape}; it must be (..., 6): {', '.join(POSE)}")
-    found = pose_kernel(tuple(robot.gravity.tolist()), len(pose))(np.ascontiguousarray(np.stack(given, axis=-2)))
+        return motion_of_pose(sx(gravity), pose)
+    arrays = [finite("base_motion", "the pose" if k == 0 else f"derivative {k}", x) for k, x in enumerate(pose)]
+    for x in arrays:
+        if x.shape[-1:] != (len(POSE),):
+            raise InputError(f"base_motion: the pose has shape {x.shape}; it must be (..., 6): {', '.join(POSE)}")
+    given = np.broadcast_arrays(*arrays)
+    found = pose_kernel(tuple(gravity.tolist()), len(pose))(np.ascontiguousarray(np.stack(given, axis=-2)))
     vectors = np.split(np.asarray(found), found.shape[-1] // 3, axis=-1)
     return BaseMotion(vectors[: len(pose) - 1], vectors[len(pose) - 1 :])
 

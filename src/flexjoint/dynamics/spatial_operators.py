@@ -18,12 +18,13 @@ so our I holds η I_axial, that of the paper I_axial.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..algorithm.algorithm import algorithm
 from ..algorithm.signals import Signal
+from ..checks import finite
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import Inertia, ca, identity, is_symbolic, skew, zeros
@@ -135,7 +136,7 @@ def spatial_cross(X: Expression | FloatArray) -> Expression | FloatArray:
         Blocks [[ã, 0], [b̃, ã]], (..., 6N, 6N).
 
     Raises:
-        InputError: The length is no multiple of 6.
+        InputError: The length is no multiple of 6, or a number is not finite.
 
     Example:
         >>> import flexjoint as fj, numpy as np
@@ -145,7 +146,7 @@ def spatial_cross(X: Expression | FloatArray) -> Expression | FloatArray:
     if is_symbolic(X):
         check_stack(X.shape[0] if X.shape[1] == 1 else 0, X.shape)
         return ca.diagcat(*(cross_block(X[block(i)]) for i in range(X.shape[0] // 6)))
-    array: Any = np.asarray(X, dtype=float)
+    array = finite("spatial_cross", "X", X)
     check_stack(array.shape[-1] if array.ndim else 0, array.shape)
     found = np.zeros((*array.shape, array.shape[-1]))
     for i in range(array.shape[-1] // 6):

@@ -19,7 +19,7 @@ from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import check_count, declared, declared_all
 from ..compiler.runtime.kernel import Kernel
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..robot import Robot
 from ..spatial import ca
 from ..types import Expression, FloatArray, Signal, Stack
@@ -112,12 +112,17 @@ class Observer(ABC):
 
         Args:
             state: The state returned by the call before, or by `start`.
-            measurement: Measured positions, velocities and torques.
+            measurement: Measured positions, velocities and torques; fields that the observer does not read may be None.
             torque: Motor torque (..., m) since the call before, Nm or N.
 
         Returns:
             The next state, and the outputs (..., size) by name.
         """
+        if not isinstance(measurement, Sequence | np.ndarray):
+            raise InputError(
+                f"{type(self).__name__}: measurement is {shown(measurement)}; give "
+                "fj.observers.Measurement(q, v, theta, theta_v, tau_e), None for what is not measured"
+            )
         sizes = measurement_sizes(self.robot)
         known = [np.full(size, np.nan) if x is None else x for x, size in zip(measurement, sizes)]
         found = self._kernel(*state, *known, np.asarray(torque, dtype=float))

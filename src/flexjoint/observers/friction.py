@@ -16,7 +16,7 @@ from ..spatial import ca
 from ..types import Expression
 from .base import Measurement
 from .momentum import MAX_GAP, JointTorqueResidual
-from .residual import TransferFunction
+from .residual import TransferFunction, check_residual
 from .timed import StepResult, TimedObserver
 
 
@@ -51,7 +51,7 @@ class FrictionObserver(TimedObserver):
     sensors: bool = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cutoff", self.residual.link_cutoff)
+        check_residual(self, "cutoff")
 
     @cached_property
     def residual(self) -> JointTorqueResidual:

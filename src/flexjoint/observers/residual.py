@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..checks import positive, positive_numbers
+from ..robot import a_robot
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray
 from .base import Measurement
@@ -213,7 +214,8 @@ def time_passed(h: Expression, period: float) -> Expression:
 
 def check_residual(observer: Any, *gains: str) -> None:
     """Checks the times of a residual and makes the named gains arrays (n,) of positive numbers."""
-    owner, n = type(observer).__name__, observer.robot.n
+    owner = type(observer).__name__
+    n = a_robot(owner, observer.robot).n
     for name in ("period", "max_gap"):
         positive(owner, name, getattr(observer, name))
     for name in gains:

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ..errors import InputError
 from ..robot import Robot
 from ..types import Expression, Stack
@@ -79,8 +77,12 @@ class VelocityEstimator(Observer):
         return [("q", "v", self.filter), ("theta", "theta_v", self.filter), *torques]
 
     def start(self, measurement: Measurement) -> tuple[Sequence[Any], Mapping[str, Any]]:
-        rates = {rate: np.asarray(getattr(measurement, rate)) for _, rate, _ in self._signals}
-        return [x for name, rate, _ in self._signals for x in (getattr(measurement, name), rates[rate])], rates
+        """The first positions and torques, with the rates of the measurement; rates that are None start at 0."""
+        state: list[Any] = []
+        for name, rate, differentiator in self._signals:
+            known = getattr(measurement, rate)
+            state += differentiator.start(getattr(measurement, name), 0.0 if known is None else known)
+        return state, dict(zip(self.outputs, state[1::2]))
 
     def law(self, state: Stack, measurement: Measurement, torque: Expression) -> ObserverResult:
         after, rates = [], {}

@@ -28,7 +28,7 @@ from ..spatial import ca, sx
 from ..types import Expression, FloatArray
 from .figures import BLUE, GREEN, YELLOW, new_figure, saved
 from .operation_counts import operations
-from .report import AS_SAID, NOT_SO, Claim, Grid, PaperFigure
+from .report import Claim, Grid, PaperFigure, verdict
 from .timing import least_time
 from .two_velocity_recursions import modified_recursion
 
@@ -248,13 +248,13 @@ def growth_claims(counts: Sequence[CountsOverN]) -> list[Claim]:
             "the advantage over the closed form grows with N (sec. VI)",
             "expected",
             f"general chains with {joints} joints: {ratios} times fewer operations",
-            AS_SAID if rising else NOT_SO,
+            verdict(rising),
         ),
         Claim(
             "law (25) in a single sweep, O(N) (sec. IV-A)",
             "O(N)",
             f"{linear}: {', '.join(str(x.one_sweep) for x in counts)} operations",
-            AS_SAID if "per joint" in linear else NOT_SO,
+            verdict("per joint" in linear),
         ),
     ]
 
@@ -298,7 +298,7 @@ def cost_claims(costs: dict[str, Cost], n: int) -> list[Claim]:
             "vector products in the seven sweeps (Fig. 3, calls of vprod)",
             f"{VECTOR_PRODUCTS}",
             f"{vector_products(n)}: ten per link as printed, but none with f_N+1 = 0",
-            AS_SAID,
+            "nearly",
         ),
         Claim(
             "C from composite bodies, beyond the paper",

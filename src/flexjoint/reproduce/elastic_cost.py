@@ -16,7 +16,7 @@ from ..robot import Robot
 from ..types import FloatArray
 from .figures import BLUE, GREEN, RED, YELLOW, new_figure, saved
 from .operation_counts import Counts, Growth
-from .report import AS_SAID, Claim, PaperFigure
+from .report import AS_SAID, Claim, PaperFigure, verdict
 from .timing import least_time
 
 SECONDS = 33.258e-6  # per evaluation, published
@@ -92,14 +92,14 @@ def cost_claims(lwr: Counts, seven: Counts, growth: Growth) -> list[Claim]:
             f"locally as N to the power {exponents}; the cubic part is the factorization, "
             f"{100 * seven.factorization / seven.law:.1f} % of {seven.law} operations at N = 7 and half of them from "
             f"N = {cubic}",
-            AS_SAID,
+            verdict(round(growth.exponent("law", 1000)) == 3),
         ),
         Claim(
             "rigid forward dynamics: articulated bodies cost more than composite bodies with factorization up to about",
             "N = 9",
             f"N = {rigid - 1}; at N = 7 {seven.aba} against {seven.forward} operations, on the LWR {lwr.aba} against "
             f"{lwr.forward}",
-            AS_SAID,
+            verdict(abs(rigid - 1 - 9) <= 1),
         ),
         Claim(
             "elastic joints favour the factorization further: it is used twice, articulated bodies must run twice",
@@ -107,14 +107,14 @@ def cost_claims(lwr: Counts, seven: Counts, growth: Growth) -> list[Claim]:
             f"articulated bodies cost less from N = {elastic} on; at N = 7 they make the law "
             f"{100 * (seven.law_by_aba / seven.law - 1):.0f} % more expensive, on the LWR "
             f"{100 * (lwr.law_by_aba / lwr.law - 1):.0f} %",
-            AS_SAID,
+            verdict(elastic > rigid),
         ),
         Claim(
             "versions of EJNEA₂* and EJNEA₃* with q'' = 0 and q''' = 0 built in gain",
             "negligible",
             f"LWR: {lwr.ejnea2} → {lwr.ejnea2_still} and {lwr.ejnea3} → {lwr.ejnea3_still} operations, together "
             f"{100 * saving / (lwr.law + saving):.1f} % of the law",
-            AS_SAID,
+            verdict(saving < 0.02 * lwr.law),
         ),
     ]
 

@@ -29,7 +29,7 @@ from .paper_001_figures import (
     pattern_figure,
     torques_figure,
 )
-from .report import AS_SAID, NOT_SO, Claim, Grid, Report, claim_grid
+from .report import AS_SAID, Claim, Grid, Report, claim_grid, verdict
 from .rotor_couplings import Derivatives, Pattern, coupling_pattern, derivatives_that_matter, general_arm, replay
 
 STEP, DURATION, FILTER, LEFT = 2.0, 2.5, 16, 1e-3  # rad; s; order; share of the step that remains at the end
@@ -102,20 +102,20 @@ def structure_claims(pattern: Pattern, orders: Orders, general: Orders, derivati
             "off-diagonal"
             if exact
             else f"{int(zero.sum())} zeros, elsewhere too",
-            AS_SAID if exact else NOT_SO,
+            verdict(exact),
         ),
         Claim(
             "S_ij depends on no joints but those between i and j, (31)",
             "q_{i+1} ... q_{j−1}",
             f"{int(pattern.depends.sum())} dependences of {int((between & above[..., None]).sum())} possible ones, "
             f"{'none' if inside else 'some'} outside",
-            AS_SAID if inside else NOT_SO,
+            verdict(inside),
         ),
         Claim(
             "differentiations of the equations of motion in general, sec. III",
             f"2N = {2 * n}; q to order 2(N + 1) = {2 * n + 2}",
             f"{general.differentiations}; q to order {general.motion}",
-            AS_SAID if (general.differentiations, general.motion) == (2 * n, 2 * n + 2) else NOT_SO,
+            verdict((general.differentiations, general.motion) == (2 * n, 2 * n + 2)),
         ),
         Claim(
             "differentiations for the LBR 2, sec. VI",
@@ -184,7 +184,7 @@ def motion_claims(comparison: RotorComparison, motion: FilteredStep, gap: float)
             "no number",
             f"at {comparison.speeds[fast]:g} times the speed {ratio.min():.2g} to {ratio.max():.3g} times as large, "
             f"growing as speed to the power {powers.min():.1f} to {powers.max():.1f}",
-            AS_SAID,
+            verdict(ratio.min() > 1),
         ),
         Claim(
             "not in the paper: what the couplings alone do, complete − Spong's model",

@@ -30,7 +30,7 @@ from ..simulation import simulate
 from ..trajectory import RestToRest, Trajectory
 from ..types import FloatArray, Stack
 from .figures import BLUE, GREEN, RED, YELLOW, new_figures, saved
-from .report import AS_SAID, NOT_SO, Claim, PaperFigure
+from .report import Claim, PaperFigure, verdict
 from .two_velocity_recursions import modified_recursion
 
 ADMISSIBLE, INADMISSIBLE = "0001", "0100"
@@ -118,20 +118,15 @@ def passivity_courses(robot: Robot) -> dict[tuple[str, str], Course]:
 
 def course_of(robot: Robot, run: Any, motion: Trajectory, gains: FloatArray) -> Course:
     """V and its integrated dissipation along a run."""
+    from scipy.integrate import cumulative_simpson
+
     Lambda, K_P, K_D = gains
     q_d, v_d = motion(run.t, order=1)
     e, de = q_d - run.q, v_d - run.v
     s = de + Lambda * e
     V = np.einsum("mi,mij,mj->m", s, mass_matrix(robot, run.q), s) / 2 + ((K_P + Lambda * K_D) * e**2).sum(-1) / 2
     power = (K_D * de**2 + Lambda * K_P * e**2).sum(-1)
-    return Course(run.t, e, V, integrated(power, run.t[1] - run.t[0]))
-
-
-def integrated(power: FloatArray, h: float) -> FloatArray:
-    """Integral from the first sample to each, by parabolas through three samples."""
-    first = h / 12 * (5 * power[:-2] + 8 * power[1:-1] - power[2:])
-    last = h / 12 * (5 * power[-1] + 8 * power[-2] - power[-3])
-    return np.concatenate([[0.0], np.cumsum([*first, last])])
+    return Course(run.t, e, V, cumulative_simpson(power, x=run.t, initial=0.0))
 
 
 def passivity_claims(courses: Mapping[tuple[str, str], Course]) -> list[Claim]:
@@ -148,7 +143,7 @@ def passivity_claims(courses: Mapping[tuple[str, str], Course]) -> list[Claim]:
             f"error {np.abs(tracking.error[0]).max():.2g} rad at the start, {np.abs(tracking.error[-1]).max():.0e} rad "
             f"after {tracking.t[-1]:g} s; V {'falls' if falls else 'does not fall'} in every step, and what it loses "
             f"differs from the integral by {gap:.0e} V(0)",
-            AS_SAID if falls and gap < 1e-6 else NOT_SO,
+            verdict(falls and gap < 1e-6),
         ),
         Claim(
             "C in (8) should satisfy (3)",
@@ -158,7 +153,7 @@ def passivity_claims(courses: Mapping[tuple[str, str], Course]) -> list[Claim]:
             f"{np.abs(wrong.error[0]).max():.2g} to {np.abs(wrong.error).max():.2g} rad; with NE*_{ADMISSIBLE} V falls "
             f"to {turning.V[-1] / turning.V[0]:.1g} V(0). With strong gains NE*_{INADMISSIBLE} tracks too "
             f"({also:.0e} rad): damping hides the defect",
-            AS_SAID if wrong.V[-1] > wrong.V[0] > turning.V[-1] else NOT_SO,
+            verdict(wrong.V[-1] > wrong.V[0] > turning.V[-1]),
         ),
     ]
 

@@ -105,6 +105,11 @@ class Report(NamedTuple):
         return {title: texts for title, texts in ((CHOICES, self.choices), (NOTES, self.notes)) if texts}
 
 
+def verdict(holds: object) -> str:
+    """Verdict on a claim that holds, or does not."""
+    return AS_SAID if holds else NOT_SO
+
+
 def claim_grid(claims: Sequence[Claim]) -> Grid:
     """The main table."""
     return Grid("claims", Claim._fields, claims)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.moving_base import POSE, POSE_UNITS
-from ..simulation.dataset import LINKS, MOTORS, common_unit
+from ..simulation.dataset import LINKS, MOTORS, common_unit, last_dimension
 from ..simulation.moving_base import BASE_POSE
 from ..simulation.result import Simulation
 from .columns import Column
@@ -37,13 +37,14 @@ class SimulationTable:
                 for label, kind, x in zip(names, kinds, columns)
             ]
         wanted = np.tile(run.reference, (count, 1))
-        followed = [*names[: wanted.shape[1]], *map(str, range(len(names), wanted.shape[1]))]
+        followed = [*names[: wanted.shape[1]], *map(str, range(len(names) + 1, wanted.shape[1] + 1))]
         found += [Column(f"reference.{label}", "", x) for label, x in zip(followed, wanted.T)]
+        labels_along = {"joint": names[: run.robot.n], "motor": names, "pose": POSE}
         for name, values in run.more.items():
             columns = values.reshape(-1, values.shape[-1]).T
-            numbered = [(str(k), "") for k in range(1, len(columns) + 1)]
-            own = list(zip(POSE, POSE_UNITS)) if name == BASE_POSE else numbered
-            found += [Column(f"{name}.{label}", unit, x) for (label, unit), x in zip(own, columns)]
+            own = labels_along.get(last_dimension(name), [str(k) for k in range(1, len(columns) + 1)])
+            units = POSE_UNITS if name == BASE_POSE else [""] * len(columns)
+            found += [Column(f"{name}.{label}", unit, x) for label, unit, x in zip(own, units, columns)]
         return found
 
     def arrays(self) -> dict[str, Any]:

@@ -44,7 +44,7 @@ def check_limits(owner: str, limits: object, signed: Sequence[str] = ()) -> None
         if not is_number(value) or math.isnan(value):
             raise RobotError(f"the limit {field.name} of {owner} is {shown(value)}: use infinity where it is unknown")
         if value < 0 and field.name not in signed:
-            raise RobotError(f"the limit {field.name} of {owner} is {value:g}: give the greatest size, not a sign")
+            raise RobotError(f"the limit {field.name} of {owner} is {value:g}: it must not be negative")
 
 
 def check_drive_limits(joint: Joint, drive: Drive) -> None:

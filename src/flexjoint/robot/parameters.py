@@ -52,6 +52,7 @@ NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
     **dict.fromkeys(("limits", "spring_limits"), "limits enter no computation"),
     **dict.fromkeys(("greatest_stiffness", "least_arm", "greatest_arm"), "limits only refuse"),
+    **dict.fromkeys(("least_pretension", "greatest_pretension", "greatest_angle"), "limits only refuse"),
 }
 NONE_AT_ZERO = (
     "damping",
@@ -192,7 +193,7 @@ def symbols(robot: Robot, paths: str | Iterable[str]) -> dict[str, Expression]:
     >>> fj.robot.symbols(fj.load("kuka_lwr"), ["link7.mass", "link7.com"])
     {'link7.mass': SX(link7.mass), 'link7.com': SX([link7.com.x, link7.com.y, link7.com.z])}
     """
-    patterns = (paths,) if isinstance(paths, str) else tuple(paths)
+    patterns = tuple(paths) if isinstance(paths, Iterable) and not isinstance(paths, str) else (paths,)
     if wrong := [x for x in patterns if not isinstance(x, str)]:
         raise InputError(f"symbols: paths are texts such as 'link1.mass', not {shown(wrong[0])}")
     chosen = select_all(numeric("symbols", robot), patterns)

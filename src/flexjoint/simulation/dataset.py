@@ -31,11 +31,11 @@ def common_unit(unit: str, kinds: Sequence[JointKind]) -> str:
     return " | ".join(dict.fromkeys(kind.unit(unit) for kind in kinds))
 
 
-def followed_by(name: str) -> str:
+def last_dimension(name: str) -> str:
     """The last dimension of what sensors, actuators, observers and a moving base gave: joint, motor, or its own."""
     joints, motors = (*LINKS, "tau_e", "tau_e_v"), MOTORS
     own = {f"measured.{x}": "joint" for x in joints} | {f"measured.{x}": "motor" for x in motors}
-    own |= {"command": "motor", BASE_POSE: "pose"}
+    own |= {"command": "motor", "damping": "joint", BASE_POSE: "pose"}
     return own.get(name, f"{name}_entry")
 
 
@@ -61,7 +61,7 @@ def dataset_of(run: Simulation) -> Any:
     followed = "joint" if run.reference.shape[-1] == robot.n else "reference_entry"
     arrays["reference"] = ("time", followed), run.reference, {"long_name": "what the controller shall follow"}
     for name, values in run.more.items():
-        arrays[name] = (*runs, "time", followed_by(name)), values
+        arrays[name] = (*runs, "time", last_dimension(name)), values
     arrays["periods"] = runs, np.asarray(run.periods), {"units": "1", "long_name": "periods that went well"}
     arrays["diverged"] = runs, np.asarray(run.joint), {"long_name": "first joint to leave all bounds, or -1"}
     coordinates: dict[str, Any] = {

@@ -55,6 +55,7 @@ class FaultyActuators(ControllerWrapper):
     period: float = 1e-3
 
     def __post_init__(self) -> None:
+        self.check_controller()
         positive("FaultyActuators", "period", self.period)
         self.check_period(self.period)
         motors, columns = self.robot.motor_count, self.controller.gains.shape[-1]

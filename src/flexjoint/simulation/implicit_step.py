@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..control.base import JointState
-from ..drives import AntagonisticDrive, ElasticDrive, Motor
+from ..drives import AntagonisticDrive, ElasticDrive, Motor, VariableStiffnessDrive
 from ..dynamics.drivetrain.friction import friction, rigid_motors
+from ..dynamics.drivetrain.transmission import commanded_damping
 from ..dynamics.recursion.bodies import lump_fixed, rotors
 from ..dynamics.recursion.composite_bodies import Rows, coupling, factorize, link_mass_matrix, solve
 from ..dynamics.recursion.definiteness import check_inertia
@@ -106,9 +107,11 @@ def motors_behind(plant: Plant, state: JointState, half: Scalar) -> list[Elimina
 
 
 def commanded(plant: Plant, i: int) -> Scalar:
-    """What the damper of a joint gives of what is asked of it."""
-    greatest = getattr(plant.robot.joints[i].drive, "greatest_damping", 0.0)
-    return 0.0 if plant.damping is None else ca.fmax(ca.fmin(plant.damping[i], greatest), 0)
+    """What the commanded damper of a joint gives; 0 without one."""
+    drive = plant.robot.joints[i].drive
+    if plant.damping is None or not isinstance(drive, VariableStiffnessDrive):
+        return 0.0
+    return commanded_damping(drive, plant.damping[i])
 
 
 def transmission(robot: Robot, k: int) -> Transmission:

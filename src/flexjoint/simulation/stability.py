@@ -95,10 +95,10 @@ def refuse_period(loop: ClosedLoop, stops: AllStopsPressed | None, point: Operat
     longest = first_failure(lambda h: added(h) <= ROUNDING, short, loop.period)
     where = "against the stops of its joints" if stops else "at rest at the beginning of the reference"
     raise InputError(
-        f"simulate: with a period of {loop.period:g} s ({loop.integrator}, {loop.substeps} a period) the loop is "
+        f"simulate: with a period of {loop.period:g} s ({loop.integrator}, substeps={loop.substeps}) the loop is "
         f"unstable {where}: joint '{loop.robot.joints[joint].name}' grows at "
-        f"{rate:.3g}/s, and not by the robot's own fault; a period of at most {longest:.3g} s would do, or more "
-        "substeps if it is the step that is too long; check=False simulates all the same"
+        f"{rate:.3g}/s; take a period of at most {longest:.3g} s, or more substeps if the step is too long; "
+        "check=False simulates all the same"
     )
 
 

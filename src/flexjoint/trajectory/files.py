@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -119,7 +120,7 @@ def read(source: str | os.PathLike[str], joints: MovedJoints, what: str) -> Traj
         line = " ".join(text.split())
         outer = parse_table(f"{what} = {line}".encode(errors="surrogateescape"), what, what, InputError)
         outer.allow((what,))
-        return read_table(outer.table(what), joints, Path())
+        return read_table(replace(outer.table(what), place=what), joints, Path())
     suffix = Path(text).suffix.lower()
     if suffix == ".toml":
         data = read_bytes(text, f"{what} file (.toml)", InputError)

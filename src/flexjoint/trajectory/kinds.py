@@ -103,7 +103,9 @@ class MotionTable(Table):
         if (name := self.written(key)) == key:
             return self.array(key, expected)
         if sliding := [joint.name for joint in self.joints.joints if not joint.kind.angular]:
-            raise InputError(f"{self.place}: {name} is in degrees, but joint '{sliding[0]}' slides: give {key}")
+            what = "is a length" if self.joints.pose else "slides"
+            column = "column" if self.joints.pose else "joint"
+            raise InputError(f"{self.place}: {name} is in degrees, but {column} '{sliding[0]}' {what}: give {key}")
         return np.deg2rad(self.array(name, expected))
 
     def per_joint(self, key: str, default: float | None = None) -> FloatArray:

@@ -128,6 +128,9 @@ def read(table: MotionTable) -> Trajectory:
     expected = "a number, one per joint, or rows of them, one per term"
     amplitude, frequency = table.positions("amplitude", expected), table.array("frequency", expected)
     phase = table.array("phase", expected) if "phase" in table.data else np.zeros(())
+    for key, x in (("amplitude", amplitude), ("frequency", frequency), ("phase", phase)):
+        if x.ndim and x.shape[-1] not in (1, table.joints.n):
+            raise table.wrong(table.written(key), f"a number, {table.joints.n} numbers, or rows of them, one per term")
     offset, duration = table.per_joint("offset", 0.0), table.optional_number("duration")
     return Sinusoid(amplitude, frequency, phase, offset, duration)  # type: ignore[arg-type]
 

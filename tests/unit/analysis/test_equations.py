@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 from functools import cache
 from itertools import pairwise
 
@@ -13,6 +14,8 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.analysis import equations_of_motion
+from flexjoint.analysis.equations.document import Equations, Quantity
+from flexjoint.analysis.equations.notation import Name
 from flexjoint.analysis.equations.trigonometric_sums import Budget, TrigonometricSum, cosine, sine
 from flexjoint.cli import app
 from support.errors import relative_error
@@ -331,8 +334,12 @@ def test_refusals():
         fj.InputError, match=r"mass_matrix of 'kuka_lwr' \(7 joints, \d+ symbols\) was given up.*export_c"
     ):
         equations_of_motion(fj.load("kuka_lwr"), time_limit=0.05)
-    with pytest.raises(fj.InputError, match="no quantity 'inertia'; there are"):
-        equations_of_motion(TWO, ["inertia"])
+    with pytest.raises(fj.InputError, match="no quantity 'mass_matrx'; did you mean 'mass_matrix'"):
+        equations_of_motion(TWO, ["mass_matrx"])
+    with pytest.raises(fj.InputError, match="order is 1, which only torque_derivatives has"):
+        equations_of_motion(TWO, ["mass_matrix"], order=1)
+    with pytest.raises(fj.InputError, match="order is -1"):
+        equations_of_motion(TWO, ["torque_derivatives"], order=-1)
     with pytest.raises(fj.InputError, match=r"no parameter 'link9\.mass'"):
         equations_of_motion(TWO, symbols=["link9.mass"])
     with pytest.raises(fj.InputError, match="time_limit is 0"):
@@ -343,6 +350,22 @@ def test_refusals():
         equations_of_motion(planar(1, fj.ElasticDrive(90.0, fj.Motor(0.1), damping=1.0)), ["inverse_dynamics"])
     with pytest.raises(fj.InputError, match="equations have no 'S'"):
         equations_of_motion(planar(1))["S"]
+
+
+def test_a_root_below_the_line_is_imported():
+    x = sympy.Symbol("q_1")
+    quantity = Quantity("f", "f", (("q", (x,)),), sympy.Matrix([1 / sympy.sqrt(x)]), (1,))
+    equations = Equations("robot", (quantity,), (), {x: Name("q_1", "q_1")})
+    assert run(equations.python_code())["f"]([4.0]) == 0.5
+    assert run(equations.sympy_code())["f"] == quantity.value
+
+
+def test_the_time_limit_holds_with_fractions_in_fractions():
+    """Forward dynamics divides by sums of sums."""
+    begin = time.monotonic()
+    with pytest.raises(fj.InputError, match=r"forward_dynamics of 'hua_3r' .* the time limit has passed"):
+        equations_of_motion(fj.load("hua_3r"), ["forward_dynamics"], time_limit=0.5)
+    assert time.monotonic() - begin < 20.0
 
 
 def test_without_sympy(monkeypatch):

@@ -79,7 +79,9 @@ def test_sensors_and_what_a_law_measures(run, tmp_path):
         (["--measured", "q tau"], "--measured is 'q tau'; choose one of 'q theta', 'q tau_e', 'theta tau_e'"),
         (["--sensor", "torque=1"], "--sensor: there is no 'torque'; did you mean"),
         (["--sensor", "torque_noise=1,x"], "--sensor: torque_noise is '1,x'; give a number"),
-        (["--sensor", "torque_noise"], "--sensor is 'torque_noise'; give"),
+        (["--sensor", "torque_noise"], "--sensor is 'torque_noise'; give a name and a value"),
+        (["--sensor", "torque_noise=-1"], "--sensor: torque_noise is -1.0; give"),
+        (["--sensor", "delay=1.5"], "--sensor: delay is '1.5'; give a whole number of periods"),
     ],
 )
 def test_sensors_that_do_not_exist_are_refused(run, arguments, message):
@@ -120,6 +122,7 @@ def test_friction_is_compensated(run, tmp_path):
     for more, message in (
         (["--compensate-friction", "no"], "takes desired or measured"),
         (["--friction-share", "0.9"], "belongs to --compensate-friction"),
+        (["--compensate-friction", "desired", "--friction-share", "-1"], "--friction-share is "),
     ):
         assert message in run(*words, *more).output
     assert "has no friction to compensate" in run(*PD, "--compensate-friction", "desired").output
@@ -284,8 +287,12 @@ def test_base_wrench_and_payload(run, tmp_path):
         (["--base", SHIP, "--known"], "motor_pd cannot know --base"),
         (["--wrench", 0, 0, 1, 0, 0, 0, "--known"], "motor_pd cannot know --wrench"),
         (["--known"], "--known belongs to --base, --wrench or --payload"),
-        (["--base", '{kind = "sinusoid", amplitude = [0, 0, 1], frequency = 1}'], "terms of shape"),
-        (["--base", '{kind = "rest_to_rest", goal_deg = 3, duration = 1}'], "'x' slides"),
+        (
+            ["--base", '{kind = "sinusoid", amplitude = [0, 0, 1], frequency = 1}'],
+            "base: amplitude must be .*6 numbers",
+        ),
+        (["--base", '{kind = "rest_to_rest", goal_deg = 3, duration = 1}'], "base: goal_deg .* column 'x' is a length"),
+        (["--wrench", "nan", 0, 0, 0, 0, 0], r"--wrench is \[nan, .* must be finite"),
     ],
 )
 def test_surroundings_refused(run, options, message):

@@ -30,12 +30,14 @@ def released(robot, off, sigma=1000.0):
     return found.tau, rest._replace(q=rest.q + off)
 
 
-@pytest.mark.parametrize("drive", [PAIR, LEVER], ids=["antagonistic", "lever"])
+@pytest.mark.parametrize(
+    "drive", [PAIR, LEVER, replace(LEVER, damping=5.0)], ids=["antagonistic", "lever", "constant damping"]
+)
 @pytest.mark.parametrize("zeta", [0.3, 2.0])
 def test_joints_have_their_damping_ratio(drive, zeta):
     """Small oscillations of the link, its motors at rest, against the textbook: M q'' + 2ζ√(σM) q' + σ q = 0."""
     robot = arm(drive)
-    tau, start = released(robot, 1e-4)
+    tau, start = released(robot.without_spring_damping(), 1e-4)
     law = fj.control.DampingRatio(fj.control.OpenLoop(robot), zeta)
     run = fj.simulate(robot, law, tau, 0.3, period=1e-4, start=start, check=False)
     omega = np.sqrt(1000.0 / 0.7)
@@ -43,8 +45,8 @@ def test_joints_have_their_damping_ratio(drive, zeta):
     a, b = np.linalg.solve([[1, 1], poles], [1, 0])
     expected = (a * np.exp(poles[0] * run.t) + b * np.exp(poles[1] * run.t)).real
     assert np.max(abs(run.q[:, 0] / 1e-4 - expected)) < 2e-3
-    both = 1 + drive.c
-    assert run.more["damping"][5, 0] == pytest.approx(2 * zeta * np.sqrt(1000.0 * 0.7) / both, rel=1e-4)
+    given = run.more["damping"][5, 0] + drive.damping
+    assert given == pytest.approx(2 * zeta * np.sqrt(1000.0 * 0.7) / (1 + drive.c), rel=1e-4)
 
 
 @pytest.mark.parametrize("integrator", ["runge_kutta", "euler", "midpoint"])
@@ -98,9 +100,21 @@ def test_a_law_of_a_user_commands_damping():
     assert np.allclose(found.q, expected.q, rtol=1e-11, atol=1e-13) and np.all(found.more["damping"] == 3.0)
 
 
+def test_around_a_sampled_law():
+    """Gains, state and period are those of the law inside."""
+    robot = arm(PAIR)
+    inner = fj.control.VariableStiffnessTracking.from_poles(robot, [-10.0] * 4, [-10.0] * 2, 2e-3)
+    law = fj.control.DampingRatio(inner, 0.7)
+    assert (law.period, law.memory_sizes, law.gain_names) == (2e-3, (1, 1), inner.gain_names)
+    assert law.gains is inner.gains and repr(law) == f"DampingRatio({inner!r}, ratio=0.7)"
+    assert not hasattr(fj.control.DampingRatio(fj.control.OpenLoop(robot)), "period")
+
+
 def test_refusals():
     robot = arm(replace(PAIR, greatest_damping=0.0))
     with pytest.raises(fj.InputError, match=r"no joint of 'arm' has a damper.*greatest_damping"):
         fj.control.DampingRatio(fj.control.OpenLoop(robot))
+    with pytest.raises(fj.InputError, match=r"controller is Robot\(.*give one of fj.control"):
+        fj.control.DampingRatio(robot)
     with pytest.raises(fj.InputError, match="ratio is -1"):
         fj.control.DampingRatio(fj.control.OpenLoop(arm(PAIR)), -1.0)

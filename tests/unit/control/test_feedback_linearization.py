@@ -220,3 +220,9 @@ def test_a_short_reference_is_refused():
     controller = fj.control.FeedbackLinearization(LWR, [1e4, 4e3, 600.0, 40.0], 1e-4)
     with pytest.raises(fj.InputError, match="3 derivatives, the law needs 4"):
         controller.start(np.zeros((4, 7)))
+
+
+def test_tracking_has_no_other_names():
+    robot, x = fj.load("hua_3r"), np.zeros(3)
+    with pytest.raises(fj.InputError, match="tracking has no 'refrence'; it knows reference and gains"):
+        fj.control.laws.linearizing_control(robot, *[x] * 6, tracking={"refrence": [x] * 5, "gains": [x] * 4})

@@ -182,6 +182,9 @@ def test_observers_that_do_not_fit():
         "already": lambda: ObservedFrictionCompensation(rigid, observer),
         "different numbers": lambda: ObservedFrictionCompensation(fj.control.MotorPD(wheel, [1.0, 1.0]), observer),
         "observer is": lambda: ObservedFrictionCompensation(law, robot),
+        "FrictionObserver: robot must be a Robot": lambda: fj.observers.FrictionObserver(None, 10.0),
+        "FrictionObserver: cutoff is -1": lambda: fj.observers.FrictionObserver(robot, -1.0),
+        "measurement is None": lambda: observer(observer.initial_state, None, np.zeros(3)),
     }.items():
         with pytest.raises(fj.InputError, match=words):
             make()
@@ -228,6 +231,7 @@ def test_what_is_refused():
         "share": lambda: FrictionCompensation(law, share=-1.0),
         "coulomb_velocity": lambda: FrictionCompensation(law, coulomb_velocity=0.0),
         "3": lambda: FrictionCompensation(law, model=one_joint(fj.RigidDrive(fj.Motor(0.2, **MOTOR)))),
+        "3 joints and 6 motors, the controller 3 of both": lambda: FrictionCompensation(law, model=two_motors),
         "two motors": lambda: FrictionCompensation(fj.control.OpenLoop(two_motors), "measured"),
         "controller is": lambda: FrictionCompensation(robot),
     }

@@ -105,6 +105,8 @@ def test_a_guard_with_torque_sensors():
 def test_guards_refuse_what_does_not_fit():
     with pytest.raises(fj.InputError, match="different numbers of joints"):
         fj.control.Guarded(LAW, DETECTOR, fj.control.ZeroGravity(fj.random_robot(3, 1)))
+    with pytest.raises(fj.InputError, match="detector is None; give a Detector"):
+        fj.control.Guarded(LAW, None, fj.control.ZeroGravity(ARM))
     with pytest.raises(fj.InputError, match="damping"):
         fj.control.Stop(ARM, -1.0)
 

@@ -142,3 +142,5 @@ def test_bad_configurations(function, q):
 def test_bad_gains():
     with pytest.raises(fj.InputError, match="not stable"):
         fj.control.sampling_period_limit(LWR, Q, [1e4, 4e3, 600.0, 300.0])
+    with pytest.raises(fj.InputError, match="robot must be a Robot, not str"):
+        fj.control.sampling_period_limit("kuka_lwr", Q, [1e4, 4e3, 600.0, 40.0])

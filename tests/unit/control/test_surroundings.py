@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
+from support.rotors import lbr
 
 MOTOR = fj.Motor(0.1)
 ROBOT = fj.random_robot(2, 7, prismatic=0.0).with_drives([fj.RigidDrive(MOTOR), fj.ElasticDrive(100.0, MOTOR)])
@@ -112,3 +113,33 @@ def test_the_reference_lacks_columns():
     law = fj.control.FeedforwardPD(ROBOT, [500.0, 50.0], base=True)
     with pytest.raises(fj.InputError, match="moves 2 joints, the controller follows 8"):
         fj.simulate(ROBOT, law, MOTION)
+
+
+def test_base_is_a_yes_or_no():
+    with pytest.raises(fj.InputError, match=r"base is BaseMotion.*give True.*simulate\(\.\.\., base=\)"):
+        fj.control.FeedforwardPD(ROBOT, [500.0, 50.0], base=fj.dynamics.base_motion(ROBOT, *SHIP(0.0)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (SHIP(0.0), "robot must be a Robot, not ndarray"),
+        ([ROBOT, np.zeros(6), np.zeros(5), np.zeros(6)], r"shape \(5,\); it must be \(\.\.\., 6\): x, y, z"),
+        ([ROBOT, *"xyz"], "the pose must be real numbers, not 'x'"),
+    ],
+)
+def test_refused_poses(arguments, message):
+    with pytest.raises(fj.InputError, match=message):
+        fj.dynamics.base_motion(*arguments)
+
+
+def test_feedforward_on_a_moving_base_in_the_complete_model():
+    """On a base that turns a link equation may contain one motor more, and the law one derivative more."""
+    robot = lbr(2)
+    law = fj.control.FeedforwardPD(robot, [500.0, 50.0], base=True)
+    assert (law.order, fj.control.FeedforwardPD(robot, [500.0, 50.0]).order) == (5, 4)
+    q, pose = MOTION(0.1, 5), SHIP(0.1, 5)
+    wanted = fj.motor_motion(robot, *q, base=fj.dynamics.base_motion(robot, *pose))
+    state = fj.JointState(q[0], q[1], wanted.theta, wanted.theta_v)
+    _, tau = law((), np.concatenate([q, pose], axis=-1), state)
+    assert np.allclose(tau, wanted.tau, rtol=1e-12, atol=1e-12)

@@ -118,3 +118,13 @@ def test_designs_go_through_files(drive, formula, tmp_path):
 def test_maccepas_that_are_none(change, words):
     with pytest.raises(fj.RobotError, match=words):
         replace(MACCEPA, **change)
+
+
+def test_the_range_of_a_maccepa_is_no_parameter():
+    robot = fj.random_robot(1, 1, prismatic=0.0).with_drives([MACCEPA])
+    assert {x.rpartition(".")[2] for x in fj.robot.robot_parameters(robot) if x.count(".") == 2 and ".drive." in x} == {
+        "spring",
+        "lever",
+        "pin",
+        "drum",
+    }

@@ -56,3 +56,9 @@ def test_refusals():
         fj.feedback_linearization(LBR_3, X, X, X, X, X, z, base=base)
     with pytest.raises(fj.InputError, match="chains of 6"):
         fj.control.FeedbackLinearization(LBR_3, [1.0, 2.0], 1e-3)
+    with pytest.raises(fj.InputError, match=r"need q and its first 6 derivatives, 4 derivatives were given"):
+        fj.dynamics.extension_state(LBR_3, *np.zeros((5, 3)))
+    with pytest.raises(fj.InputError, match=r"no motor behind a spring.*'hua_3r'.*linearizing_control"):
+        fj.dynamics.extension_state(fj.load("hua_3r"), *np.zeros((5, 3)))
+    with pytest.raises(fj.InputError, match=r"measured is \['q', 'theta'\]; choose one of 'q theta'"):
+        fj.control.FeedbackLinearization(LBR_3, [1.0] * 6, 1e-3, measured=["q", "theta"])

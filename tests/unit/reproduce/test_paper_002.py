@@ -157,5 +157,7 @@ def test_figures_and_tables_are_written(tmp_path, monkeypatch):
     assert largest(by_claim["(19)"]) < 1e-8
     errors = [largest(row["here"]) for row in rows if "realize motion" in row["claim"] or "decoupled" in row["claim"]]
     assert max(errors) < 1e-8
+    runs = [row["verdict"] for row in rows if re.search(r"realize motion|decoupled|\(19\)", row["claim"])]
+    assert runs == ["reproduced"] * 3
     for expected in ("0.33 Nm apart, 1.3 %", "0.11 Nm apart", "52.716 Nm", "51.855 Nm", "2K = 800"):
         assert expected in text

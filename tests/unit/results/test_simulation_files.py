@@ -127,8 +127,9 @@ def test_what_sensors_and_actuators_gave(tmp_path):
     assert fj.results.read_results(tmp_path / "run.nc").identical(found)
     fj.results.write_results(run, tmp_path / "run.csv")
     header = (tmp_path / "run.csv").read_text().splitlines()[0].split(",")
-    measured = [f"measured.{x}.{i}" for x in ("q", "v", "theta", "theta_v", "tau_e", "tau_e_v") for i in (1, 2)]
-    assert header[header.index("command.1") :] == ["command.1", "command.2", *measured]
+    names = [joint.name for joint in run.robot.joints]
+    wanted = ["command", *(f"measured.{x}" for x in ("q", "v", "theta", "theta_v", "tau_e", "tau_e_v"))]
+    assert header[header.index(f"command.{names[0]}") :] == [f"{x}.{name}" for x in wanted for name in names]
     fj.results.write_results(run, tmp_path / "run.npz")
     with np.load(tmp_path / "run.npz") as file:
         assert np.array_equal(file["measured.theta"], run.more["measured.theta"])

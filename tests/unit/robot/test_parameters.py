@@ -194,8 +194,9 @@ def test_symbols_of_a_wrong_kind_are_refused():
         LWR.with_symbols(["link3.mass"])
     with pytest.raises(fj.InputError, match="selected twice"):
         LWR.with_symbols({"link3.com": x, "link3.com.z": x[0]})
-    with pytest.raises(fj.InputError, match="paths are texts"):
-        fj.robot.symbols(LWR, [3])
+    for paths in ([3], 3):
+        with pytest.raises(fj.InputError, match="paths are texts"):
+            fj.robot.symbols(LWR, paths)
     with pytest.raises(fj.InputError, match=r"no parameter 'link3\.weight'"):
         fj.robot.symbols(LWR, "link3.weight")
 

@@ -142,7 +142,7 @@ def test_a_motion_too_rough_is_refused_with_its_place(write):
         ('kind = "rest_to_rest"\ngoal = 1\nduration = 1\nduration_deg = 1', "unknown key 'duration_deg'"),
         ('kind = "sinusoid"\nfrequency = 1', "the key 'amplitude' is missing"),
         ('kind = "sinusoid"\namplitude = 1\nfrequency = 0', "frequency is 0.0; all must be positive"),
-        ('kind = "sinusoid"\namplitude = [1, 2]\nfrequency = 1', "offset of shape"),
+        ('kind = "sinusoid"\namplitude = [1, 2]\nfrequency = 1', "amplitude must be a number, 3 numbers, or rows"),
         ('kind = "sinusoid"\namplitude = [[1], [1, 2]]\nfrequency = 1', "amplitude must be"),
         ('kind = "sinusoid"\namplitude = [[[1]]]\nfrequency = 1', "amplitude must be"),
         ('kind = "fourier"\nfrequency = 1\nsine = [[1, 1, 1]]', "the key 'cosine' is missing"),

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...algorithm.algorithm import ALGORITHMS, Algorithm
-from ...checks import positive
+from ...checks import positive, whole
 from ...compiler.ir.program import Array
 from ...dynamics import explain_orders  # noqa: F401  the algorithms register themselves
-from ...errors import InputError, listed
+from ...errors import InputError
+from ...formats.toml import suggestion
 from ...progress import activity
 from ...robot import Robot, numeric
 from ...robot.parameters import found_in, select_all
@@ -84,13 +85,17 @@ def equations_of_motion(
     sympy = imported()
     numeric(OWNER, robot)
     started, budget = time.monotonic(), Budget(positive(OWNER, "time_limit", time_limit, " of seconds"))
+    chosen = [known(name) for name in (default_quantities(robot) if quantities is None else listed_names(quantities))]
+    if whole(OWNER, "order", order) and not any("order" in x.keywords for x in chosen):
+        raise InputError(f"{OWNER}: order is {order}, which only torque_derivatives has; ask for that quantity")
     arm = parametrized(sympy, robot, symbols)
     found: list[Quantity] = []
     coordinates: dict[Any, Name] = {}
-    for name in default_quantities(robot) if quantities is None else listed_names(quantities):
+    for algorithm in chosen:
+        name = algorithm.__name__
         with activity(f"deriving {name} of {robot.name}"):
             try:
-                parts, inputs = derived(sympy, known(name), arm, order, budget)
+                parts, inputs = derived(sympy, algorithm, arm, order, budget)
             except TooLarge as reason:
                 passed = time.monotonic() - started
                 raise InputError(too_large(robot, name, str(reason), len(arm.paths), passed)) from None
@@ -173,8 +178,9 @@ def listed_names(x: Any) -> tuple[str, ...]:
 
 
 def known(name: str) -> Algorithm:
+    """The algorithm of a quantity; raises InputError if there is none."""
     if name not in ALGORITHMS:
-        raise InputError(f"{OWNER}: no quantity '{name}'; there are {listed(sorted(ALGORITHMS), most=100)}")
+        raise InputError(f"{OWNER}: no quantity '{name}'; {suggestion(name, ALGORITHMS)}")
     return ALGORITHMS[name]
 
 

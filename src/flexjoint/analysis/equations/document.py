@@ -194,28 +194,17 @@ def rows_of(quantity: Quantity, sympy_integers: bool = False) -> list[str]:
 
 def imports(library: str, equations: Equations, renamed: bool) -> list[str]:
     """Import statements for the functions that the equations use."""
-    found = {type(x).__name__ for y in equations.quantities for x in y.value.atoms(function_class())}
+    from sympy import Function, Pow, Rational
+
+    values = [quantity.value for quantity in equations.quantities]
+    found = {type(x).__name__ for value in values for x in value.atoms(Function)}
+    if any(abs(power.exp) == Rational(1, 2) for value in values for power in value.atoms(Pow)):
+        found.add("sqrt")
     used = [name for name in FUNCTIONS if name in found]
-    if any(power.exp == half for y in equations.quantities for power, half in powers(y.value)):
-        used.append("sqrt")
     if not renamed:
-        return [f"from {library} import {', '.join(['Matrix', 'S', 'Symbol', *dict.fromkeys(used)])}"]
-    names = [f"{NUMPY_NAMES[x]} as {x}" if x in NUMPY_NAMES else x for x in dict.fromkeys(used)]
+        return [f"from {library} import {', '.join(['Matrix', 'S', 'Symbol', *used])}"]
+    names = [f"{NUMPY_NAMES[x]} as {x}" if x in NUMPY_NAMES else x for x in used]
     return ["import numpy as np", *([f"from {library} import {', '.join(names)}"] if names else [])]
-
-
-def function_class() -> Any:
-    from sympy import Function
-
-    return Function
-
-
-def powers(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Powers in an expression, each with 1/2 beside it."""
-    from sympy import Pow, Rational
-
-    for power in value.atoms(Pow):
-        yield power, abs(power.exp) if power.exp.is_Rational and abs(power.exp) == Rational(1, 2) else Rational(1, 2)
 
 
 def broken(value: Any, names: dict[Any, str]) -> str:

@@ -41,9 +41,11 @@ class Writer:
         self.sympy, self.budget, self.rates, self.masses = sympy, budget, list(rates), list(masses)
         self.largest = LARGEST_DENOMINATOR if fractions else 1
         self.variables = [*symbols]
+        self.functions: dict[Any, Any] = {}  # by the symbol in their place: SymPy is slow with nested fractions
         for name, argument in variables.made:  # arguments use earlier variables only
             x = self.expression(argument)
-            self.variables.append(1 / x if name == "inverse" else getattr(sympy, name)(x))
+            self.variables.append(sympy.Dummy(name))
+            self.functions[self.variables[-1]] = 1 / x if name == "inverse" else getattr(sympy, name)(x)
 
     def expression(self, x: TrigonometricSum) -> Any:
         """A sum as an expression."""
@@ -63,7 +65,7 @@ class Writer:
         for below, terms in groups.items():
             inner = add(*terms)
             outer.append(self.sympy.factor_terms(inner, radical=False) * self.monomial(below) if below else inner)
-        return self.decimals(add(*outer))
+        return self.decimals(add(*outer)).xreplace(self.functions)
 
     def polynomial(self, terms: Mapping[Powers, float]) -> Any:
         """A polynomial with rational coefficients, factored or collected."""

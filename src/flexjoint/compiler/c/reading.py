@@ -37,9 +37,11 @@ def sections_of(program: Program) -> list[int]:
 
 
 def of_joint_angle(program: Program, i: int) -> bool:
-    """Whether a value is the sine or cosine of an input."""
+    """Whether a value is the sine or cosine of an element of q."""
     op = program.code[i]
-    return op.name in ("sin", "cos") and program.code[op.args[0]].name == "input"
+    if op.name not in ("sin", "cos") or program.code[op.args[0]].name != "input":
+        return False
+    return program.inputs[program.code[op.args[0]].args[0]].name == "q"
 
 
 def by_sections(program: Program) -> Program:
@@ -68,7 +70,7 @@ def comment(text: str) -> str:
 def harmless(text: str) -> str:
     """A line of a comment without what ends or begins one, or continues a line: names in it are the user's."""
     plain = "".join(x if x.isprintable() and x != "\\" else "?" for x in text)
-    return plain.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+    return re.sub(r"\?(?=\?)", "? ", plain.replace("*/", "* /").replace("/*", "/ *"))
 
 
 def value_names(program: Program, outputs: Sequence[str], inputs: Sequence[str], taken: set[str]) -> dict[int, str]:

@@ -15,7 +15,7 @@
 
 static PyObject *out_name, *call_name;
 
-/* Of keywords, which are nearly always one object. */
+/* Whether two names are equal; those of keywords are nearly always one object. */
 static int same_name(PyObject *a, PyObject *b)
 {
     return a == b || PyUnicode_Compare(a, b) == 0;
@@ -321,7 +321,7 @@ static PyTypeObject KernelType = {
 
 #define FEW_KEYWORDS 16 /* keyword arrays of a call that is remembered */
 
-/* A call to do again: the kernel for a robot and, if it had keywords, what they were (algorithm_remember). */
+/* A call to do again: the kernel for a robot and, if it had keywords, what they were (algorithm_remember_keywords). */
 typedef struct {
     PyObject *robot;
     Kernel *kernel;
@@ -420,7 +420,7 @@ static int same_constant(PyObject *a, PyObject *b)
 static int gather(const Memory *memory, PyObject *const *args, Py_ssize_t n, PyObject *kwnames, Leaves *leaves,
                   PyObject *const **out)
 {
-    PyObject *values[FEW_KEYWORDS];
+    PyObject *values[FEW_KEYWORDS] = {NULL};
     Py_ssize_t known = 0;
     *out = NULL;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(kwnames); k++) {
@@ -435,12 +435,13 @@ static int gather(const Memory *memory, PyObject *const *args, Py_ssize_t n, PyO
                    !same_constant(value, PyTuple_GET_ITEM(PyTuple_GET_ITEM(memory->constants, place), 1))) {
             return 0;
         }
-        known++; /* a name occurs only once */
+        known++;
     }
     if (known != PyTuple_GET_SIZE(memory->arrays) + PyTuple_GET_SIZE(memory->constants))
         return 0;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(memory->arrays); k++)
-        if (!add_keyword(leaves, values[k], PyTuple_GET_ITEM(PyTuple_GET_ITEM(memory->arrays, k), 1)))
+        if (values[k] == NULL || /* keys of a str subclass can bring another name twice */
+            !add_keyword(leaves, values[k], PyTuple_GET_ITEM(PyTuple_GET_ITEM(memory->arrays, k), 1)))
             return 0;
     return 1;
 }
@@ -495,13 +496,19 @@ static PyObject *algorithm_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     return (PyObject *)self;
 }
 
+static int memory_traverse(const Memory *memory, visitproc visit, void *arg)
+{
+    Py_VISIT(memory->robot);
+    Py_VISIT((PyObject *)memory->kernel);
+    Py_VISIT(memory->arrays);
+    Py_VISIT(memory->constants);
+    return 0;
+}
+
 static int algorithm_traverse(Algorithm *self, visitproc visit, void *arg)
 {
-    Py_VISIT(self->plain.robot);
-    Py_VISIT((PyObject *)self->plain.kernel);
-    Py_VISIT(self->keywords.robot);
-    Py_VISIT((PyObject *)self->keywords.kernel);
-    return 0;
+    int stopped = memory_traverse(&self->plain, visit, arg);
+    return stopped ? stopped : memory_traverse(&self->keywords, visit, arg);
 }
 
 /* Everything changes before anything of the old memory dies: a finalizer may call this algorithm. */

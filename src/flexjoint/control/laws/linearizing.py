@@ -41,6 +41,8 @@ from ...types import Expression, Stack
 def tracking_for_chains(call: Call) -> str | None:
     """A reference and gains as long as the chains of integrators."""
     given, length = dict(call.keyword_arrays.get("tracking") or {}), chain_length(call.robot)
+    if unknown := sorted(set(given) - {"reference", "gains"}):
+        return f"tracking has no '{unknown[0]}'; it knows reference and gains"
     for name, needed in (("reference", length + 1), ("gains", length)):
         if len(given.get(name, ())) != needed:
             return (

@@ -131,7 +131,7 @@ def motion_and_stiffness_control(
             damped springs beside undamped ones; other entries are ignored.
         tracking: {"reference": [q_d, ... q_d''''], "gains": [K_0, ... K_3], "stiffness": [σ_d, σ_d', σ_d''],
             "stiffness_gains": [L_0, L_1]}, each array (..., n); what concerns stiffness is ignored at joints that
-            cannot change theirs.  `chain_length(robot)` is the number of gains, one less if all springs are damped.
+            cannot change theirs.  `chain_length(robot)` is the number of gains: 4, or 3 if all springs are damped.
             Optional are "integrals": [∫e_q, ∫e_σ] with "integral_gains": [K_I, L_I]; "limits": [tau_max], motor
             torques (..., motors) that are not exceeded; and "band": [least, greatest] stiffness: a reference beyond it
             is replaced by the end of the band, at rest.

@@ -31,7 +31,7 @@ from ...types import Expression, Jet, Scalar, Stack
 from .damped_spring import Step, Transmission, step_from
 from .equilibrium import FOUND, checked, joined, operating_points
 from .motor_side import MotorSide
-from .transmission import second_motors
+from .transmission import commanded_damping, second_motors
 from .variable_stiffness import commanded_motors
 
 FOLLOW = 8  # Newton steps from the deflections of the last sample
@@ -66,7 +66,7 @@ def with_dampers(robot: Robot, damping: Expression) -> Robot:
     """The robot whose dampers give what is asked of them (n,), beside the constant damping of their drives."""
     drives: list[Any] = [joint.drive for joint in robot.joints]
     given = {
-        f"{joint.name}.drive.damping": drive.damping + ca.fmax(ca.fmin(damping[i], drive.greatest_damping), 0)
+        f"{joint.name}.drive.damping": drive.damping + commanded_damping(drive, damping[i])
         for i, (joint, drive) in enumerate(zip(robot.joints, drives))
         if commanded_damper(drive)
     }

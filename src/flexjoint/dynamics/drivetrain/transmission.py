@@ -111,5 +111,10 @@ def spring_loads(
     tau_1, tau_2 = drive.torques(phi[0], phi[1])
     D = drive.damping
     if not is_zero(drive.greatest_damping):
-        D = D + ca.fmax(ca.fmin(commanded, drive.greatest_damping), 0)
+        D = D + commanded_damping(drive, commanded)
     return tau_1 + D * phi_v[0], tau_2 + drive.c * D * phi_v[1]
+
+
+def commanded_damping(drive: VariableStiffnessDrive, command: Scalar) -> Scalar:
+    """What a commanded damper gives: the command, between 0 and the greatest damping of its drive."""
+    return ca.fmax(ca.fmin(command, drive.greatest_damping), 0)

@@ -87,8 +87,12 @@ def inward(
 
 
 def marks(record: Any, own: bool = False) -> dict[str, Any]:
-    """The fields of a NamedTuple for `labelled`; in lower case if they are those of the body on its own."""
-    return {name.lower() if own else name: value for name, value in record._asdict().items()}
+    """The fields of a NamedTuple for `labelled`; in lower case if they are those of the body on its own.
+
+    Other states have no names.
+    """
+    names = getattr(record, "_fields", ())
+    return {name.lower() if own else name: getattr(record, name) for name in names}
 
 
 def runs(tree: Sequence[Body]) -> list[range]:

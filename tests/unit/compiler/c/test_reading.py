@@ -37,6 +37,7 @@ def test_titles():
     assert title(Section("sweep", 2, None), ["a"]) == "/* sweep, link 3 */"
     assert title(Section("motor #", 4, None, "its torque"), []) == "/* motor 5: its torque */"
     assert comment("a */ b /* c \n d ??/ \\") == "/* a * / b / * c ? d ? ?/ ? */"
+    assert comment("a ???/ /*/") == "/* a ? ? ?/ / * / */"
 
 
 def arm(names, **keywords):

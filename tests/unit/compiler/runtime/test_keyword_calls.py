@@ -100,6 +100,21 @@ def test_names_that_are_other_objects(without_python):
     without_python(ROBOT, Q, **{name: {key: [W[0]]}, "side": side})
 
 
+def test_a_name_that_comes_twice():
+    """Keys of a mapping may differ although their letters are the same; such a call is refused."""
+
+    class Name(str):
+        def __eq__(self, other):
+            return self is other
+
+        def __hash__(self):
+            return id(self)
+
+    gathered(ROBOT, Q, stiffness=S, warm_start=Q)
+    with pytest.raises(fj.InputError, match="no keyword stiffness"):
+        gathered(ROBOT, Q, **{"stiffness": S, Name("stiffness"): S})
+
+
 LIKE = {"stiffness": list(S), "wrenches": {"link1": [W[0]], "link2": [W[1]]}, "side": "right", "scale": 2}
 UNLIKE = {  # calls that differ from the one before
     "shorter": {"stiffness": S[:2]},
@@ -218,6 +233,22 @@ def test_a_list_that_changes_while_a_batch_runs():
     finally:
         done.set()
         thread.join()
+
+
+def test_a_finalizer_may_call_the_algorithm():
+    """What is remembered changes as a whole before the robot remembered before dies."""
+    found = []
+
+    class Robot:
+        def __del__(self):
+            found.append((gathered(ROBOT, Q, stiffness=S), gathered(ROBOT, Q)))
+
+    expected = gathered(ROBOT, Q, stiffness=S), gathered(ROBOT, Q)
+    gathered._remember_keywords(Robot(), fj.compile(gathered, ROBOT, stiffness=3), (("stiffness", 3),), ())
+    gathered._remember(Robot(), fj.compile(gathered, ROBOT))
+    gathered(ROBOT, Q, stiffness=S)
+    gathered(ROBOT, Q)
+    assert len(found) == 2 and all(np.array_equal(x, expected) for x in found)
 
 
 @pytest.mark.parametrize(
