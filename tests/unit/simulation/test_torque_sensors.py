@@ -345,7 +345,7 @@ def test_files_know_torques_and_rates(tmp_path):
     found = run("theta tau_e", duration=0.005)
     fj.results.write_results(found, tmp_path / "run.csv")
     header = (tmp_path / "run.csv").read_text().splitlines()[0]
-    assert "measured.tau_e.2" in header and "measured.tau_e_v.2" in header
+    assert "measured.tau_e.link2_joint" in header and "measured.tau_e_v.link2_joint" in header
     pytest.importorskip("xarray")
     data = found.to_dataset()
     assert data["measured.tau_e_v"].dims == data["measured.tau_e"].dims == ("time", "joint")
