@@ -57,7 +57,7 @@ def equations_of_motion(
 ) -> Equations:
     """The equations of motion of a small robot, simplified, as SymPy expressions; LaTeX and code are made from them.
 
-    Needs SymPy: `pip install flexjoint[symbolic]`.
+    Needs SymPy: `pip install sympy`.
 
     Args:
         robot: A robot of two or three joints; of more, a quantity may take too long.
@@ -168,7 +168,7 @@ def imported() -> Any:
     try:
         import sympy
     except ImportError:
-        raise InputError("equations need SymPy, which is not installed: pip install 'flexjoint[symbolic]'") from None
+        raise InputError("equations need SymPy, which is not installed: pip install sympy") from None
     return sympy
 
 
