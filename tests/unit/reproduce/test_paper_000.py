@@ -53,17 +53,17 @@ def test_the_motion_stays_within_the_joint_ranges():
 def test_deflections_reach_three_degrees(lagrangian):
     _, tau_e, _ = lagrangian
     deflection = np.rad2deg(np.abs(tau_e / K).max(axis=0))
-    assert round(deflection.max()) == 3
+    assert deflection.max() == pytest.approx(3.0, abs=0.2)
     assert deflection.argmax() == 1
 
 
 def test_differences_to_rigid_joints_are_as_the_report_says(lagrangian):
-    """τ − τ_r = B K⁻¹ τ_e''  [EJNEA (2), (11)]: 2 to 5 % of the peak torque, rounded, at joints 1 to 4."""
+    """τ − τ_r = B K⁻¹ τ_e''  [EJNEA (2), (11)]: 2 to 5 % of the peak torque at joints 1, 3 and 4 only."""
     stack, tau_e, tau_e_a = lagrangian
     difference = B / K * tau_e_a
     torque = tau_e + B * stack[2] + difference
     ratio = 100 * np.abs(difference).max(axis=0) / np.abs(torque).max(axis=0)
-    assert all(2 <= round(x) <= 5 for x in ratio[:4])
+    assert [i + 1 for i, x in enumerate(ratio) if 2 < x < 5] == [1, 3, 4]
     assert all(ratio[4:] < 0.7)
     shown = paper_000.peaks(torque, torque - difference, tau_e / K)
     assert relative_error(shown.difference, ratio) < 1e-13
@@ -276,7 +276,7 @@ def test_figures_and_tables_are_written(counted, loops, tmp_path, monkeypatch):
     with open(tmp_path / "new" / "folder" / "claims.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     verdicts = {row["here"].split(":")[0]: row["verdict"] for row in rows if "torque difference" in row["claim"]}
-    assert verdicts == {"joint 1": "reproduced", "joint 5": "not reproduced", "joint 7": "not possible"}
+    assert verdicts == {"joint 1": "reproduced", "joint 2": "not reproduced", "joint 7": "not possible"}
     text = (tmp_path / "new" / "folder" / "report.md").read_text()
     for expected in ("2.81° at joint 2", "33.258 µs", "O(N³)", "N = 10", "1955"):
         assert expected in text
