@@ -7,7 +7,15 @@ One file per kind of drive; `motor.py` holds `Motor`, and `variable.py` what all
 """
 
 from .antagonistic import AntagonisticDrive as AntagonisticDrive
+from .coupled_transmission import CoupledTransmission as CoupledTransmission
 from .elastic import ElasticDrive as ElasticDrive
+from .friction import Friction as Friction, friction_law as friction_law
+from .hysteresis import (
+    HYSTERESES as HYSTERESES,
+    BoucWen as BoucWen,
+    Dahl as Dahl,
+    Hysteresis as Hysteresis,
+)
 from .kinds import DRIVES as DRIVES
 from .lever import LeverDrive as LeverDrive
 from .limits import MotorLimits as MotorLimits, SpringLimits as SpringLimits

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import NOT_NUMBERS, RobotError
 from ..reprs import repr_without_defaults
+from .friction import Friction, added, friction_fields, friction_law
 from .limits import NO_MOTOR_LIMITS, MotorLimits
 
 
@@ -18,8 +19,8 @@ from .limits import NO_MOTOR_LIMITS, MotorLimits
 class Motor:
     """A motor seen from its joint, after the reduction: inertia, friction, and its rotor as a body.
 
-    Friction is D θ' + F_c tanh(θ'/v_c).  The fields from `gear_ratio` on describe the rotor as a body, for the complete
-    model: it turns at η θ' about an axis fixed in the link that carries it.
+    Friction is D θ' + F_c tanh(θ'/v_c), or the law of `friction`.  The fields from `gear_ratio` to `carrier` describe
+    the rotor as a body, for the complete model: it turns at η θ' about an axis fixed in the link that carries it.
 
     Args:
         inertia: reflected axial inertia B = η² I_axial, in kg m² (kg at a prismatic joint).
@@ -34,6 +35,7 @@ class Motor:
         axis: (3,), unit vector of the rotor axis in the frame of the carrier; the joint axis by default.
         carrier: name of the link that carries the rotor; the parent link by default.
         limits: bounds of torque, speed and power; none by default.
+        friction: a `Friction` in place of the three numbers above; none by default.
 
     Example:
         >>> import flexjoint as fj
@@ -52,6 +54,7 @@ class Motor:
     axis: Sequence[float] | np.ndarray | None = None
     carrier: str | None = None
     limits: MotorLimits = NO_MOTOR_LIMITS
+    friction: Friction | None = None
 
     def __post_init__(self) -> None:
         for name in ("position", "axis"):
@@ -93,32 +96,25 @@ def coupled(motors: tuple[Motor, ...]) -> Motor:
     """One motor equivalent to several that turn together.
 
     Raises:
-        RobotError: their rotors have different places or gear ratios, or their Coulomb friction different velocities.
+        RobotError: their rotors have different places or gear ratios, or their friction different velocities.
     """
     if len(motors) == 1:
         return motors[0]
-    velocities = {motor.coulomb_velocity for motor in motors if motor.coulomb_friction}
-    if len(velocities) > 1:
-        raise RobotError(
-            f"motors with different Coulomb velocities, {sorted(velocities)}, have no equivalent motor: give them the "
-            "same coulomb_velocity"
-        )
+    friction = added([friction_law(motor) for motor in motors])
     places = {(motor.gear_ratio, motor.position, motor.axis, motor.carrier) for motor in motors}
     if len(places) > 1:
         raise RobotError(
             "motors with rotors at different places, or with different gear ratios, have no equivalent motor: give "
             "them the same gear_ratio, position, axis and carrier, or none"
         )
-    added = ("inertia", "viscous_friction", "transverse_inertia", "mass")
     return dataclasses.replace(
         motors[0],
-        coulomb_friction=sum(motor.coulomb_friction for motor in motors),
-        coulomb_velocity=velocities.pop() if velocities else 0.0,
         limits=MotorLimits(
             speed=min(motor.limits.speed for motor in motors),
             **{x: sum(getattr(motor.limits, x) for motor in motors) for x in ("torque", "rms_torque", "power")},
         ),
-        **{name: sum(getattr(motor, name) for motor in motors) for name in added},
+        **{name: sum(getattr(motor, name) for motor in motors) for name in ("inertia", "transverse_inertia", "mass")},
+        **friction_fields(friction, short=all(motor.friction is None for motor in motors)),
     )
 
 

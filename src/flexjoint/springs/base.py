@@ -114,7 +114,7 @@ class Spring(ABC):
         raise NotImplementedError
 
     def energy(self, phi: Expression) -> Expression:
-        """Elastic energy ∫τ_e dφ from 0 to φ as an SX expression, in J; only needed by `spring_energy`."""
+        """Elastic energy ∫τ_e dφ from 0 to φ as SX, in J; needed by `spring_energy` and in a ParallelSpring."""
         raise NotImplementedError
 
     @property
@@ -194,11 +194,11 @@ SIGNS: dict[str, tuple[Callable[[float], bool], str]] = {
 }
 
 
-def set_numbers(spring: Spring, **signs: str) -> None:
+def set_numbers(spring: Any, **signs: str) -> None:
     """Turn fields into floats, so that equal laws are equal robots; a free parameter (SX) stays as it is.
 
     Args:
-        spring: a law while it is made.
+        spring: a law with a `name`, while it is made.
         signs: by field, "positive", "not negative" or "not 0".
 
     Raises:

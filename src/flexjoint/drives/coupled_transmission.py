@@ -1,0 +1,61 @@
+"""A transmission in which each motor moves several joints: differential wrists, belts, tendons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..errors import NOT_NUMBERS
+from ..reprs import repr_without_defaults
+from ..spatial import is_symbolic
+
+SpringSide = Literal["motor", "joint"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CoupledTransmission:
+    """A group of joints whose motors turn by θ = T q while no spring is deflected.
+
+    The drive of the i-th joint of the group describes motor i and spring i; inertia, friction and limits of a motor are
+    those along its own θ.  With φ = T_b⁻¹θ − T_a q and T = T_b T_a the links get T_aᵀτ_e and the motors feel T_b⁻ᵀτ_e.
+    With rigid drives θ = T q, and the motors add TᵀBT to the mass matrix.
+
+    In robot files: `[[transmission]]`, `joints = ["pitch", "roll"]`, `matrix = [[1, 1], [1, -1]]`.
+
+    Args:
+        joints: names of the joints, in the order of the columns of T; at least one.
+        matrix: T, a row per motor and a column per joint, invertible; rad/rad, rad/m, m/rad or m/m.
+        springs: where the springs are: "motor", between each motor and the gears, T_a = T and T_b = 1 (default); or
+            "joint", between the gears and each joint, T_a = 1 and T_b = T.  Without effect on rigid drives.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.drives.CoupledTransmission(["pitch", "roll"], [[1, 1], [1, -1]])
+        CoupledTransmission(joints=('pitch', 'roll'), matrix=((1.0, 1.0), (1.0, -1.0)))
+    """
+
+    joints: Sequence[str]
+    matrix: Any
+    springs: SpringSide = "motor"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "joints", plain_rows(self.joints, lambda x: x))
+        object.__setattr__(self, "matrix", plain_rows(self.matrix, lambda row: plain_rows(row, plain_number)))
+
+    __repr__ = repr_without_defaults
+
+
+def plain_number(x: Any) -> float:
+    """A number as a float, without negative zeros."""
+    if isinstance(x, str | bool) or is_symbolic(x):
+        raise TypeError("no number")
+    return float(x) + 0.0
+
+
+def plain_rows(value: Any, plain: Any) -> Any:
+    """The elements as a tuple; anything else unchanged, for the robot to refuse."""
+    try:
+        return value if isinstance(value, str) else tuple(plain(x) for x in value)
+    except NOT_NUMBERS:
+        return value
