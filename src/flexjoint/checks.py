@@ -98,7 +98,7 @@ def number(
         array = real(value)
     except NOT_NUMBERS:
         array = np.array(math.nan)
-    if isinstance(value, bool) or array.ndim or not np.isfinite(array):
+    if isinstance(value, bool | np.bool_) or array.ndim or not np.isfinite(array):
         raise error(f"{owner}: {what} is {shown(value)}; it must be {wanted}")
     return float(array)
 
@@ -183,9 +183,10 @@ def gain_rows(owner: str, names: Sequence[str], gains: Any, n: int, least: float
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a real number that a double can hold."""
+    """Whether a value is a real number that a double can hold; a fraction is none that kernels take."""
     too_large = isinstance(value, int) and abs(value) >= 2**1023
-    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not too_large
+    fraction = isinstance(value, numbers.Rational) and not isinstance(value, numbers.Integral)
+    return isinstance(value, numbers.Real) and not isinstance(value, bool) and not too_large and not fraction
 
 
 def check_finite(what: str, owner: str, value: Any) -> None:

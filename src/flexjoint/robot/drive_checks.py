@@ -10,31 +10,28 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..checks import ROUNDING, check_finite, check_number, is_number
-from ..drives import AntagonisticDrive, Drive, Motor, MotorLimits, RigidDrive, SpringLimits, VariableStiffnessDrive
+from ..drives import (
+    AntagonisticDrive,
+    Drive,
+    ElasticDrive,
+    Hysteresis,
+    Motor,
+    MotorLimits,
+    RigidDrive,
+    SpringLimits,
+    VariableStiffnessDrive,
+)
 from ..drives.limits import NO_SPRING_LIMITS
 from ..errors import RobotError, listed, shown
-from ..springs import Spring
+from ..springs import ParallelSpring, Spring
+from .friction_checks import check_friction
 from .parts import BASE, Joint, Link
 
 if TYPE_CHECKING:
     from .model import Robot
 
 FIDELITIES = ("spong", "complete")
-
-
-def check_friction(name: str, side: str, item: Joint | Motor) -> None:
-    """Refuse negative friction of a joint, or with `side` "motor " of its motor."""
-    for what in ("viscous friction", "coulomb friction", "coulomb velocity"):
-        value = getattr(item, what.replace(" ", "_"))
-        what = side + what.replace("coulomb", "Coulomb")
-        check_number(what, name, value)
-        if value < 0:
-            raise RobotError(f"the {what} of joint '{name}' is {value:g}: it must not be negative")
-    if item.coulomb_friction and not item.coulomb_velocity:
-        raise RobotError(
-            f"the {side}Coulomb friction of joint '{name}' is {item.coulomb_friction:g} without a Coulomb velocity: "
-            "give the velocity over which it changes its sign, v_c in F_c tanh(v/v_c)"
-        )
+GREATEST = 1e100  # kg m², of a rotor, so that infinity times zero does not occur
 
 
 def check_limits(owner: str, limits: object, signed: Sequence[str] = ()) -> None:
@@ -83,7 +80,7 @@ def check_drive(joint: Joint) -> None:
         check_number("motor inertia", joint.name, motor.inertia)
         if motor.inertia < 0:
             raise RobotError(f"the motor inertia of joint '{joint.name}' is {motor.inertia:g}: must not be negative")
-        check_friction(joint.name, "motor ", motor)
+        check_friction(joint.name, "motor ", motor, load=not isinstance(drive, RigidDrive))
     check_drive_limits(joint, drive)
     if isinstance(drive, RigidDrive):
         return
@@ -91,6 +88,8 @@ def check_drive(joint: Joint) -> None:
     if drive.damping < 0:
         raise RobotError(f"the damping of joint '{joint.name}' is {drive.damping:g}: it must not be negative")
     check_functions(joint.name, drive)
+    if isinstance(drive, ElasticDrive):
+        check_gear(joint.name, drive)
     if isinstance(drive, VariableStiffnessDrive):
         check_variable_stiffness(joint.name, drive)
     elif not isinstance(drive.stiffness, Spring):  # a law has checked itself
@@ -104,6 +103,63 @@ def check_drive(joint: Joint) -> None:
         raise RobotError(
             f"the elastic joint '{joint.name}' has a motor without inertia: give the reflected inertia η² I_axial"
         )
+
+
+def check_gear(name: str, drive: ElasticDrive) -> None:
+    """Refuse a gap that is negative, and hysteresis that is no law; a law has checked its numbers."""
+    check_number("backlash", name, drive.backlash)
+    if drive.backlash < 0:
+        raise RobotError(f"the backlash of joint '{name}' is {drive.backlash:g}: give the width of the gap, 0 or more")
+    if drive.hysteresis is not None and not isinstance(drive.hysteresis, Hysteresis):
+        raise RobotError(
+            f"the hysteresis of joint '{name}' is {shown(drive.hysteresis)}: give drives.Dahl(torque, stiffness) or "
+            "drives.BoucWen(torque, stiffness, exponent, reversal)"
+        )
+
+
+def check_parallel_spring(joint: Joint) -> None:
+    """Refuse a parallel spring of a fixed joint, of a wrong type, or one that an algorithm cannot use."""
+    parallel, name = joint.parallel_spring, joint.name
+    if parallel is None:
+        return
+    if not isinstance(parallel, ParallelSpring):
+        raise RobotError(
+            f"the parallel spring of joint '{name}' is {shown(parallel)}: give springs.ParallelSpring(stiffness, rest)"
+        )
+    if not joint.moves:
+        raise RobotError(f"joint '{name}' is fixed but has a parallel spring: remove one of the two")
+    check_number("rest position of the parallel spring", name, parallel.rest)
+    law = parallel.stiffness
+    if not isinstance(law, Spring):
+        check_number("stiffness of the parallel spring", name, law)
+        if law <= 0:
+            raise RobotError(
+                f"the stiffness of the parallel spring of joint '{name}' is {law:g}: it must be positive; leave the "
+                "spring out where there is none"
+            )
+        return
+    if not law.has_energy:
+        raise RobotError(
+            f"the parallel spring of joint '{name}' is a {law.name}, which gives its torque alone: add `energy`, the "
+            "integral of its torque from rest, to its class"
+        )
+    if not type(law).__module__.startswith("flexjoint.") and (reason := law.unsupported()):
+        raise RobotError(f"the parallel spring of joint '{name}', {law.name}, {reason}")
+
+
+def check_smoothness(robot: Robot) -> None:
+    """Refuse parallel springs with fewer derivatives than the motor torque of their joint, or its leader, contains."""
+    for moving in robot.parallel_springs:
+        joint, leader = moving.joint, robot.joints[moving.coordinate]
+        law = joint.parallel_spring.spring  # type: ignore[union-attr]
+        often = 2 if isinstance(leader.drive, ElasticDrive | VariableStiffnessDrive) else 0
+        if law.smoothness < often:
+            whose = "" if joint is leader else f" of joint '{leader.name}', which it follows,"
+            raise RobotError(
+                f"the parallel spring of joint '{joint.name}' is a {law.name} with {law.smoothness:g} derivatives; "
+                f"behind the spring of the drive{whose} the motor torque contains the first {often}: give a smoother "
+                "law"
+            )
 
 
 def check_functions(name: str, drive: Drive) -> None:
@@ -173,8 +229,9 @@ def check_contained(robot: Robot) -> None:
             carrier = robot.carrier(i, k)
             if motor.gear_ratio is None or carrier not in left:
                 continue
-            axis = link.joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
-            left[carrier] -= motor.inertia / motor.gear_ratio / motor.gear_ratio * np.outer(axis, axis)
+            axis = link.joint.axis_in_parent if motor.axis is None else np.array(motor.axis)
+            axial = motor.inertia / motor.gear_ratio / motor.gear_ratio  # overflows for a tiny ratio
+            left[carrier] -= min(axial, GREATEST) * np.outer(axis, axis)
             if np.linalg.eigvalsh(left[carrier])[0] < -ROUNDING * np.max(np.abs(robot.links[carrier].inertia)):
                 raise RobotError(
                     f"{robot.name}: the inertia of link '{robot.links[carrier].name}' is less than that of the rotors "

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ..drives import Motor
+from ..drives import Motor, friction_law
 from .parts import Joint, Link
 
 Change: TypeAlias = Callable[[Any], Any]  # of a Joint or a Motor
@@ -17,7 +17,7 @@ def has_friction(joints: Sequence[Joint]) -> bool:
     items: list[Joint | Motor] = [*joints]
     for joint in joints:
         items += joint.drive.motors if joint.drive is not None else ()
-    return any(x.viscous_friction or x.coulomb_friction for x in items)
+    return any(friction_law(x).present for x in items)
 
 
 def changed_links(links: Sequence[Link], change: Change) -> tuple[Link, ...]:
@@ -36,13 +36,22 @@ def changed_joint(joint: Joint, change: Change) -> Joint:
 
 def frictionless(item: Any) -> Any:
     """A joint or a motor without friction."""
-    return dataclasses.replace(item, viscous_friction=0.0, coulomb_friction=0.0)
+    return dataclasses.replace(item, viscous_friction=0.0, coulomb_friction=0.0, friction=None)
+
+
+def unloaded(item: Any) -> Any:
+    """A joint or a motor whose friction does not depend on the load."""
+    if item.friction is None or not item.friction.loaded:
+        return item
+    return dataclasses.replace(item, friction=item.friction.at_load(0.0))
 
 
 def smoothed(velocity: float) -> Change:
     """The change that lets Coulomb friction change its sign over a velocity, in rad/s or m/s."""
 
     def change(item: Any) -> Any:
+        if item.friction is not None and item.friction.velocity:
+            return dataclasses.replace(item, friction=dataclasses.replace(item.friction, velocity=velocity))
         return dataclasses.replace(item, coulomb_velocity=velocity) if item.coulomb_friction else item
 
     return change

@@ -1,11 +1,12 @@
 """The robot: a frozen tree of links, each connected to its parent by one joint.
 
-A joint moves its link about or along the z axis of the link's frame, and the origin of that frame lies on the joint
-axis.  Everything is data; algorithms live elsewhere.  A tool or sensor frame is a link without mass on a fixed joint.
+A joint moves its link about or along an axis through the origin of the link's frame, z unless said otherwise.
+Everything is data; algorithms live elsewhere.  A tool or sensor frame is a link without mass on a fixed joint.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import hashlib
 import json
@@ -18,18 +19,20 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..checks import is_number
-from ..drives import Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
+from ..checks import finite, is_number
+from ..drives import CoupledTransmission, Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
 from ..errors import InputError, RobotError, listed, shown
 from ..html import table
 from ..spatial import ca, is_symbolic, is_zero
 from ..springs import Spring
 from ..types import Expression, FloatArray
-from .friction import changed_links, frictionless
+from .friction import changed_links, frictionless, unloaded
 from .joints import JointKind
 from .joints.fixed import Fixed
 from .joints.prismatic import Prismatic
-from .parts import BASE, Joint, Link, freeze
+from .mimics import MovingJoint, joint_limits, moving_joints
+from .parts import BASE, Joint, Limits, Link, freeze
+from .sources import Source, carried, check_sources
 from .validation import check_tree, validate
 
 MOST_LETTERS = 20  # joints whose kinds stand in the repr of a robot
@@ -49,6 +52,8 @@ class Robot:
     fidelity: how rotors are modelled in every algorithm.  "spong": only the reflected inertia B of a motor; "complete":
         also the coupling between the rotors and the links that carry them.  Default "spong".
     rotors_in_links: whether masses and inertias of the links contain the rotors they carry.  Default True.
+    transmissions: groups of joints whose motors each move several of them, `drives.CoupledTransmission`.  Default none.
+    sources: where the numbers come from, a sequence of `fj.robot.Source`; they enter no computation.  Default none.
 
     Raises RobotError, naming the link or joint, if something is missing, not finite or impossible.  Warns with a
     FlexjointWarning if a number is probably in other units.
@@ -65,11 +70,17 @@ class Robot:
     allow_unphysical: bool = False
     fidelity: Fidelity = "spong"
     rotors_in_links: bool = True
+    transmissions: tuple[CoupledTransmission, ...] = ()
+    sources: tuple[Source, ...] = field(default=(), metadata={"free": False, "digest": False})
 
     def __post_init__(self) -> None:
         if not isinstance(self.links, Iterable):
             raise RobotError(f"the links are {shown(self.links)}: give a list of Link(...)")
         object.__setattr__(self, "links", tuple(self.links))
+        if isinstance(self.transmissions, Iterable):  # anything else is refused by validate
+            object.__setattr__(self, "transmissions", tuple(self.transmissions))
+        if isinstance(self.sources, Iterable):
+            object.__setattr__(self, "sources", tuple(self.sources))
         freeze(self, gravity=(3,))
         if not self.tool and self.links:
             object.__setattr__(self, "tool", getattr(self.links[-1], "name", ""))
@@ -79,13 +90,71 @@ class Robot:
 
     @cached_property
     def n(self) -> int:
-        """Number of moving joints, the length of q."""
+        """Number of independent coordinates, the length of q: the moving joints that follow no other one."""
         return len(self.joints)
 
     @cached_property
     def joints(self) -> tuple[Joint, ...]:
-        """The moving joints, in the order of q."""
-        return tuple(link.joint for link in self.links if link.joint.moves)
+        """The moving joints that follow no other one, in the order of q.
+
+        Their limits keep their followers within their own: `joint_limits`.
+        """
+        own = [x.joint for x in self.moving_joints if not x.follows]
+        return tuple(map(limited, own, self.joint_limits)) if self.followers else tuple(own)
+
+    @cached_property
+    def moving_joints(self) -> tuple[MovingJoint, ...]:
+        """All moving joints in the order of the links, followers among them, each with the coordinate that moves it:
+        the position of a joint is ratio · q[coordinate] + offset."""
+        return moving_joints(self.links)
+
+    @cached_property
+    def followers(self) -> tuple[MovingJoint, ...]:
+        """The moving joints that follow others (`Joint.mimic`); most robots have none."""
+        return tuple(x for x in self.moving_joints if x.follows)
+
+    @cached_property
+    def joint_limits(self) -> tuple[Limits, ...]:
+        """Limits per coordinate: those of its joint, tightened by those of the followers."""
+        return joint_limits(self.moving_joints)
+
+    @cached_property
+    def coupling(self) -> tuple[FloatArray, FloatArray]:
+        """(G, c) with the positions G q + c of all moving joints, (moving joints, n) and (moving joints,).
+
+        >>> from flexjoint.robot import Mimic
+        >>> jaw = Link("jaw", Joint("left"), mass=1.0, inertia=np.eye(3))
+        >>> other = Link("other", Joint("right", mimic=Mimic("left", ratio=-1.0)), mass=1.0, inertia=np.eye(3))
+        >>> Robot("gripper", (jaw, other)).coupling[0].tolist()
+        [[1.0], [-1.0]]
+        """
+        if any(is_symbolic(x) for follower in self.followers for x in (follower.ratio, follower.offset)):
+            raise InputError(
+                f"coupling: a ratio or an offset of '{self.name}' is a symbol; call joint_positions with SX, or give "
+                "the robot with its numbers, before with_symbols"
+            )
+        G, c = np.zeros((len(self.moving_joints), self.n)), np.zeros(len(self.moving_joints))
+        for i, x in enumerate(self.moving_joints):
+            G[i, x.coordinate], c[i] = x.ratio, x.offset
+        for array in (G, c):
+            array.flags.writeable = False
+        return G, c
+
+    def joint_positions(self, q: Any) -> Any:
+        """Positions of all moving joints (..., moving joints) in the order of `moving_joints`, from q (..., n).
+
+        q: numbers, or SX (n, 1), for which the positions are SX too.
+
+        Raises InputError if q has another shape or is no numbers.
+        """
+        if is_symbolic(q):
+            return ca.vertcat(*[x.ratio * q[x.coordinate] + x.offset for x in self.moving_joints])
+        G, c = self.coupling
+        values = finite("joint_positions", "q", q)
+        if values.shape[-1:] != (self.n,):
+            raise InputError(f"joint_positions: q has shape {values.shape}; it must be (..., {self.n})")
+        chosen = [x.coordinate for x in self.moving_joints]
+        return G[range(len(c)), chosen] * values[..., chosen] + c
 
     @cached_property
     def parents(self) -> tuple[int, ...]:
@@ -99,9 +168,11 @@ class Robot:
 
     @cached_property
     def coordinates(self) -> tuple[int | None, ...]:
-        """Index in q per link, None if its joint is fixed."""
-        counter = iter(range(len(self.links)))
-        return tuple(next(counter) if link.joint.moves else None for link in self.links)
+        """Index in q per link, that of the leader if its joint follows another one, None if its joint is fixed."""
+        found: list[int | None] = [None] * len(self.links)
+        for moving in self.moving_joints:
+            found[moving.link] = moving.coordinate
+        return tuple(found)
 
     def link_index(self, name: str | None = None) -> int:
         """Index of a link by name; the tool by default.  Raises RobotError if there is none of that name."""
@@ -148,8 +219,14 @@ class Robot:
 
     @cached_property
     def motors_behind_springs(self) -> tuple[int, ...]:
-        """Indices of the motors whose positions θ are coordinates of their own; elsewhere θ = q."""
+        """Indices of the motors whose positions θ are coordinates of their own; elsewhere θ = q, or T q in a group."""
         return tuple(k for k, i in enumerate(self.motor_joints) if self.compliant[i])
+
+    @cached_property
+    def transmission_joints(self) -> tuple[tuple[int, ...], ...]:
+        """Indices in q of the joints of each of the `transmissions`."""
+        place = {joint.name: i for i, joint in enumerate(self.joints)}
+        return tuple(tuple(place[name] for name in group.joints) for group in self.transmissions)
 
     @property
     def motor_names(self) -> tuple[str, ...]:
@@ -205,6 +282,23 @@ class Robot:
         return tuple(isinstance(drive, springy) and not is_zero(drive.damping) for drive in drives)
 
     @cached_property
+    def hysteretic(self) -> tuple[int, ...]:
+        """Indices of the moving joints whose gears have hysteresis: each has a state z of its own in a simulation."""
+        drives = [joint.drive for joint in self.joints]
+        return tuple(i for i, drive in enumerate(drives) if isinstance(drive, ElasticDrive) and drive.hysteresis)
+
+    @cached_property
+    def gear_losses(self) -> tuple[bool, ...]:
+        """For each moving joint whether its gear has hysteresis or backlash."""
+        gaps = [getattr(joint.drive, "backlash", 0.0) for joint in self.joints]
+        return tuple(i in self.hysteretic or not is_zero(gap) for i, gap in enumerate(gaps))
+
+    @cached_property
+    def parallel_springs(self) -> tuple[MovingJoint, ...]:
+        """The moving joints with a spring between their links and the parents of these, followers among them."""
+        return tuple(x for x in self.moving_joints if x.joint.parallel_spring is not None)
+
+    @cached_property
     def symbols(self) -> tuple[str, ...]:
         """Paths of the numbers that are CasADi symbols; none unless the robot comes from `with_symbols`."""
         return ()
@@ -212,13 +306,29 @@ class Robot:
     # Transforms -----------------------------------------------------------------------------------------
 
     def replace(self, **changes: Any) -> Robot:
-        """A copy with some fields changed, validated as every new robot is."""
+        """A copy with some fields changed, validated as every new robot is.
+
+        Numbers that stay the same keep their sources, unless `sources` are given; changed and new ones have none.
+        """
         if self.symbols:
             raise RobotError(
                 f"{self.name} has symbols at {listed(self.symbols, most=4)}, which cannot be checked: "
                 "change the robot with its numbers first, then call with_symbols"
             )
-        return dataclasses.replace(self, **changes)
+        if "sources" in changes or not self.sources:
+            return dataclasses.replace(self, **changes)
+        changed = dataclasses.replace(self, **changes, sources=())
+        return changed.with_sources(carried(self, changed))
+
+    def with_sources(self, sources: Iterable[Source]) -> Robot:
+        """The robot with other sources of its numbers.
+
+        Raises RobotError if a source names a number that the robot does not have.
+        """
+        robot = copy.copy(self)
+        object.__setattr__(robot, "sources", tuple(sources) if isinstance(sources, Iterable) else sources)
+        check_sources(robot)
+        return robot
 
     def with_symbols(self, symbols: Mapping[str, Expression]) -> Robot:
         """The robot with CasADi SX in place of some of its numbers, for algorithms called with SX.
@@ -250,25 +360,29 @@ class Robot:
         return self.replace(fidelity=fidelity)
 
     def with_drives(self, drives: Sequence[Drive | None]) -> Robot:
-        """The robot with other drives, one per moving joint in the order of q."""
+        """The robot with other drives, one per entry of q in the order of `joints`; followers keep theirs."""
         if len(drives) != self.n:
             raise RobotError(f"{self.name}: {len(drives)} drives for {self.n} moving joints; give one each")
         given = iter(drives)
         return self.replace(
             links=[
                 dataclasses.replace(link, joint=dataclasses.replace(link.joint, drive=next(given)))
-                if link.joint.moves
+                if link.joint.moves and link.joint.mimic is None
                 else link
                 for link in self.links
             ]
         )
 
     def without_drives(self) -> Robot:
-        """The robot without motors and springs."""
-        return self.with_drives([None] * self.n)
+        """The robot without motors, springs and coupled transmissions."""
+        links = [dataclasses.replace(x, joint=dataclasses.replace(x.joint, drive=None)) for x in self.links]
+        return self.replace(links=links, transmissions=())
 
     def rigid(self) -> Robot:
-        """The robot with infinitely stiff springs: motors turn with their links, motors that set a stiffness rest."""
+        """The robot with infinitely stiff springs: motors turn with their links, motors that set a stiffness rest.
+
+        Friction no longer depends on the load: a rigid joint has no such friction (docs/friction.md).
+        """
         return self.with_drives([joint.drive and stiffened(joint) for joint in self.joints])
 
     def without_spring_damping(self) -> Robot:
@@ -278,9 +392,25 @@ class Robot:
             [dataclasses.replace(x, damping=0.0) if damped else x for x, damped in zip(drives, self.damped)]  # type: ignore[type-var]
         )
 
+    def without_gear_losses(self) -> Robot:
+        """The robot without hysteresis and backlash of its gears: the model for inverse dynamics and control laws."""
+        drives = [joint.drive for joint in self.joints]
+        changes: dict[str, Any] = {"hysteresis": None, "backlash": 0.0}
+        return self.with_drives(
+            [dataclasses.replace(x, **changes) if losses else x for x, losses in zip(drives, self.gear_losses)]  # type: ignore[type-var]
+        )
+
     def without_friction(self) -> Robot:
         """The robot with frictionless joints and motors."""
         return self.replace(links=changed_links(self.links, frictionless))
+
+    def without_parallel_springs(self) -> Robot:
+        """The robot without the springs between links and their parents; those of the drives stay."""
+        return self.replace(
+            links=[
+                dataclasses.replace(x, joint=dataclasses.replace(x.joint, parallel_spring=None)) for x in self.links
+            ]
+        )
 
     def with_payload(
         self,
@@ -307,7 +437,7 @@ class Robot:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of everything that enters a computation."""
+        """SHA-256 of everything that enters a computation: all but the sources."""
         return hashlib.sha256(json.dumps(self, default=_plain, sort_keys=True).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -321,22 +451,45 @@ class Robot:
         kinds = kinds if len(kinds) <= MOST_LETTERS else f"{self.n} joints"
         drives = Counter(drive_name(joint.drive) for joint in self.joints if joint.drive is not None)
         parts = [kinds, *(f"{count} {name}" for name, count in drives.items())]
+        if self.followers:
+            parts.append(f"{len(self.followers)} follower{'s' * (len(self.followers) != 1)}")
+        if count := len(self.parallel_springs):
+            parts.append(f"{count} parallel spring{'s' * (count != 1)}")
+        if count := len(self.transmissions):
+            parts.append(f"{count} coupled transmission{'s' * (count != 1)}")
         parts.append(f"{len(self.links)} link{'s' * (len(self.links) != 1)}")
         return f"Robot({self.name!r}, {', '.join(parts)}, tool {self.tool!r})"
 
     def _repr_html_(self) -> str:
         """For notebooks: a table of the joints."""
         rows = [
-            (joint.name, joint.kind.name, link.parent, link.name, drive_name(joint.drive), limits_text(joint))
+            (joint.name, kind_text(joint), link.parent, link.name, drive_name(joint.drive), limits_text(joint))
             for link in self.links
             for joint in [link.joint]
         ]
         return table(rows, ("joint", "kind", "parent", "link", "drive", "limits"), caption=self.name)
 
 
+def limited(joint: Joint, limits: Limits) -> Joint:
+    """A joint with other limits; nothing is checked, its numbers may be symbols."""
+    changed = copy.copy(joint)
+    object.__setattr__(changed, "limits", limits)
+    return changed
+
+
 def drive_name(drive: Drive | None) -> str:
     """The kind of a drive in one word, "none" without a drive."""
     return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
+
+
+def kind_text(joint: Joint) -> str:
+    """The kind of a joint, and what it follows, such as "prismatic = −1 · left_finger + 0.1"."""
+    mimic = joint.mimic
+    if mimic is None:
+        return joint.kind.name
+    ratio = "" if mimic.ratio == 1 else f"{mimic.ratio:g} · "
+    offset = f" {'-' if mimic.offset < 0 else '+'} {abs(mimic.offset):g}" if mimic.offset else ""
+    return f"{joint.kind.name} = {ratio}{mimic.joint}{offset}"
 
 
 def limits_text(joint: Joint) -> str:
@@ -365,7 +518,8 @@ def stiffened(joint: Joint) -> RigidDrive:
     """The drive of a joint with infinitely stiff springs."""
     drive: Any = joint.drive
     try:
-        return RigidDrive(coupled(drive.turning if isinstance(drive, VariableStiffnessDrive) else drive.motors))
+        motors = drive.turning if isinstance(drive, VariableStiffnessDrive) else drive.motors
+        return RigidDrive(coupled(tuple(map(unloaded, motors))))
     except RobotError as error:
         raise RobotError(f"joint '{joint.name}' cannot be made rigid: {error}") from None
 
@@ -413,6 +567,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if dataclasses.is_dataclass(value):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        kept = [f.name for f in dataclasses.fields(value) if f.metadata.get("digest", True)]
+        fields = {name: getattr(value, name) for name in kept}
         return {type(value).__name__: {k: float(x) + 0.0 if is_number(x) else x for k, x in fields.items()}}
     raise TypeError(f"not plain data: {value!r}")

@@ -25,6 +25,7 @@ import numpy as np
 
 from ..checks import is_number
 from ..drives import Motor
+from ..drives.friction import SHORT_FORM
 from ..errors import InputError, listed, shown
 from ..spatial import ca, is_symbolic, symmetric
 from ..types import Expression, FloatArray, Scalar
@@ -46,7 +47,9 @@ UNITS = {
     "stiffness": "Nm/rad | N/m",
     "damping": "Nm s/rad | N s/m",
     "greatest_damping": "Nm s/rad | N s/m",
+    "backlash": "rad | m",
     "gravity": "m/s² | m/s²",
+    "offset": "rad | m",
 }  # at an angular and at a linear coordinate
 NEVER_FREE = {
     "rotation": "its nine numbers are a rotation only together",
@@ -60,8 +63,20 @@ NONE_AT_ZERO = (
     "coulomb_friction",
     "coulomb_velocity",
     "cubic",
+    "backlash",
+    "coulomb",
+    "velocity",
+    "static",
+    "stribeck_velocity",
+    "load",
+    "load_scale",
 )  # zero selects other equations
-NEVER_NEGATIVE = ("mass", "stiffness", "damping", "viscous_friction", "coulomb_friction", "motor.inertia")
+NEVER_NEGATIVE = (
+    *("mass", "stiffness", "damping", "viscous_friction", "coulomb_friction", "motor.inertia"),
+    *(f"friction.{side}{name}" for side in ("", "backward.") for name in ("viscous", "coulomb", "static", "load")),
+    "backlash",
+)
+ALWAYS_POSITIVE = ("coulomb_velocity", "friction.velocity", "stribeck_velocity", "load_scale", "hysteresis.torque")
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 SHOWN = 12  # paths in an error message
 ANGULAR = Revolute()  # units of what belongs to no joint, such as the inertia of a link
@@ -155,8 +170,22 @@ def refuse_negative(owner: str, parameter: Parameter, values: FloatArray) -> Non
     """Refuse values (..., *shape) of a parameter that make a mass, a stiffness or the like negative."""
     columns = values.reshape(-1, len(parameter.elements)) if values.size % len(parameter.elements) == 0 else values[:0]
     for path, column in zip(parameter.elements, columns.T):
-        if path.endswith(NEVER_NEGATIVE) and np.any(column < 0):
-            raise InputError(f"{owner}: {path} would be {column.min():g}; it cannot be negative")
+        for x in (column.min(), column.max()) if column.size else ():
+            if reason := impossible(path, x):
+                raise InputError(f"{owner}: {path} would be {x:g}; {reason}")
+
+
+def impossible(path: str, x: float) -> str | None:
+    """Why the number at a path cannot be x, if so."""
+    if path.endswith(NEVER_NEGATIVE) and x < 0:
+        return "it cannot be negative"
+    if path.endswith(ALWAYS_POSITIVE) and x <= 0:
+        return "it must be positive"
+    if path.endswith(("friction.load", "friction.backward.load")) and x >= 1:
+        return "it must be below 1, or no torque would move the joint against its load"
+    if path.endswith("hysteresis.reversal") and x < 1:
+        return "it must be 1 or more, or the gear would give energy"
+    return None
 
 
 def with_symbols(robot: Robot, symbols: Mapping[str, Scalar]) -> Robot:
@@ -175,6 +204,7 @@ def with_symbols(robot: Robot, symbols: Mapping[str, Scalar]) -> Robot:
         return robot
     found: Robot = rebuilt(robot, change)
     object.__setattr__(found, "symbols", tuple(symbols))
+    object.__setattr__(found, "joint_limits", robot.joint_limits)  # a symbolic ratio cannot be compared
     return found
 
 
@@ -258,12 +288,16 @@ def part(item: Any, change: Change, path: str, kind: JointKind) -> Any:
     """A part rebuilt: links and joints go by their own name, everything else by its place."""
     if isinstance(item, Link | Joint):
         path, kind = item.name, item.kind if isinstance(item, Joint) else ANGULAR
-    return rebuilt(item, change, f"{path}.", kind) if dataclasses.is_dataclass(item) else item
+    if dataclasses.is_dataclass(item):
+        return rebuilt(item, change, f"{path}.", kind)
+    return change(path, item, kind.unit(" | ")) if is_parameter(item) else item  # a row of a matrix
 
 
 def is_used(item: Any, field: str, value: Any) -> bool:
     """Whether a field enters the equations; a fixed joint has only a position."""
     if field in NEVER_FREE or (field in NONE_AT_ZERO and not value):
+        return False
+    if field in SHORT_FORM and item.friction is not None:
         return False
     if isinstance(item, Motor):  # an axis decides which equations there are; zeros say nothing about the rotor
         return field != "axis" and (bool(value) or field not in ("mass", "transverse_inertia"))

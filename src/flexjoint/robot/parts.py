@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..drives import Drive
+from ..drives import Drive, Friction
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..lazy import is_symbolic
+from ..numerics import product
 from ..reprs import repr_without_defaults
+from ..spatial import rotation_onto, unit_vector
+from ..springs import ParallelSpring
 from ..types import FloatArray
 from .joints import JointKind, joint_kind
 from .joints.revolute import Revolute
@@ -47,11 +50,32 @@ class Limits:
     __repr__ = repr_without_defaults
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Mimic:
+    """Makes a joint follow another one: its position is ratio · (position of the leader) + offset.
+
+    joint: name of the leader, a moving joint anywhere in the tree, which may follow another joint itself.
+    ratio: of the velocities, follower to leader, not 0; of a prismatic joint on a revolute one in m/rad.  Default 1.
+    offset: position of the follower where the leader's is 0, rad or m.  Default 0.
+
+    A follower has no entry in q: its leader's coordinate moves both.
+
+    >>> Mimic("left_finger", ratio=-1.0)
+    Mimic(joint='left_finger', ratio=-1.0)
+    """
+
+    joint: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+    __repr__ = repr_without_defaults
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
     """Where a link's frame stands in its parent's frame at q = 0, how the joint moves it, and what drives it.
 
-    The joint moves its link about or along the z axis of the link's frame, whose origin lies on the joint axis.
+    The joint moves its link about or along its axis, which goes through the origin of the link's frame.
 
     name: unique among the joints of a robot.
     kind: "revolute", "prismatic", "fixed", or a JointKind.  Default "revolute".
@@ -62,6 +86,10 @@ class Joint:
     coulomb_friction: F_c in F_c tanh(q'/v_c) on the link side, Nm or N.  Default 0.
     coulomb_velocity: v_c, rad/s or m/s; required with Coulomb friction.
     drive: RigidDrive, ElasticDrive or a VariableStiffnessDrive.  Default None, a joint without motor.
+    friction: a drives.Friction on the link side, in place of the three numbers above.  Default None.
+    axis: direction of the joint in the link's frame, (3,); it is divided by its length.  Default (0, 0, 1), z.
+    mimic: the joint that this one follows, Mimic(joint, ratio, offset).  Default None, a joint that moves by itself.
+    parallel_spring: a spring between the link and its parent, `springs.ParallelSpring`.  Default None.
 
     Raises RobotError if the kind is unknown or an array has a wrong shape; Robot checks the numbers.
 
@@ -78,15 +106,30 @@ class Joint:
     coulomb_friction: float = 0.0
     coulomb_velocity: float = 0.0
     drive: Drive | None = None
+    friction: Friction | None = None
+    axis: FloatArray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]), metadata={"free": False})
+    mimic: Mimic | None = None
+    parallel_spring: ParallelSpring | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kind", joint_kind(self.kind, self.name))
-        freeze(self, position=(3,), rotation=(3, 3))
+        freeze(self, position=(3,), rotation=(3, 3), axis=(3,))
+        object.__setattr__(self, "axis", frozen_array(unit_vector(self.axis), (3,), "axis"))
 
     @property
     def moves(self) -> bool:
-        """Whether the joint has a coordinate in q."""
+        """Whether the joint moves its link; it has a coordinate in q of its own unless it follows another joint."""
         return self.kind.moves
+
+    @property
+    def axis_in_parent(self) -> FloatArray:
+        """Direction of the joint in the parent's frame, (3,)."""
+        return product(self.rotation, self.axis)
+
+    @property
+    def turned_axes(self) -> FloatArray | None:
+        """A rotation (3, 3) that turns the z axis of the link's frame onto the joint axis; None if z is the axis."""
+        return rotation_onto(self.axis) if self.moves and self.axis[2] != 1.0 else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..drives import Drive, ElasticDrive, Motor, VariableStiffnessDrive
+from ..drives import Drive, ElasticDrive, Motor, VariableStiffnessDrive, friction_law
 from ..errors import warn
-from ..springs import Spring
+from ..springs import ParallelSpring, Spring
 from ..types import FloatArray
 from .parts import Joint, Link
 
@@ -28,6 +28,8 @@ DENSITY = 1e5  # kg/m³; osmium has 2.3e4, arms with their masses in g 3e5
 GEAR_RATIO = (1.0, 1e4)
 REFLECTED = 1e3  # motor inertia over the inertia of all links, stretched out
 POSITION = 10 * math.pi  # rad, of a limit: five turns
+BACKLASH = 0.2  # rad, of a gap: 11°; worn gears have 1°
+REST = 2 * math.pi  # rad, of a parallel spring
 VELOCITY = 60.0  # rad/s, of a limit: ten turns per second
 
 
@@ -52,6 +54,9 @@ def doubts(robot: Robot) -> Iterator[tuple[str, str]]:
             yield from body_doubts(link)
         if link.joint.moves:
             yield from limit_doubts(link.joint)
+        if link.joint.parallel_spring is not None:
+            yield from parallel_doubts(link.joint, link.joint.parallel_spring)
+        yield from friction_doubts(link.joint)
         if link.joint.drive is not None:
             most = REFLECTED * (inertia if link.joint.kind.angular else total)
             yield from drive_doubts(link.joint, link.joint.drive, most)
@@ -120,6 +125,8 @@ def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str,
     """Implausible motors and springs; `most` bounds the motor inertia."""
     for motor in drive.motors if not isinstance(drive, VariableStiffnessDrive) else drive.turning:
         yield from motor_doubts(joint, motor, most)
+    if isinstance(drive, ElasticDrive):
+        yield from gear_doubts(joint, drive)
     if isinstance(drive, ElasticDrive) and not isinstance(drive.stiffness, Spring):
         low, high = joint.kind.plausible_stiffness
         if not low <= drive.stiffness <= high:
@@ -129,6 +136,64 @@ def drive_doubts(joint: Joint, drive: Drive, most: float) -> Iterator[tuple[str,
                 f"the stiffness of joint '{joint.name:.200}' is {drive.stiffness:.4g} {unit}; those of robots lie "
                 f"between {low:g} and {high:g} {unit}: {instead}"
             )
+
+
+def gear_doubts(joint: Joint, drive: ElasticDrive) -> Iterator[tuple[str, str]]:
+    """A gap that is probably in degrees or arc minutes, and hysteresis that is softer than its torque needs."""
+    if joint.kind.angular and drive.backlash > BACKLASH:
+        yield "backlash", (
+            f"the backlash of joint '{joint.name:.200}' is {drive.backlash:.4g} rad: if degrees are meant, write "
+            f"{math.radians(drive.backlash):.4g}, which is π/180 times it; if arc minutes, "
+            f"{math.radians(drive.backlash / 60):.4g}"
+        )
+    law = drive.hysteresis
+    if law is not None and joint.kind.angular and law.torque > law.stiffness:
+        yield "hysteresis", (
+            f"the hysteresis of joint '{joint.name:.200}' has a torque of {law.torque:.4g} Nm and a stiffness of "
+            f"{law.stiffness:.4g} Nm/rad, so it begins to slip at {law.torque / law.stiffness:.3g} rad; those of gears "
+            "do at 0.01 rad or less: check the unit of its stiffness, Nm/rad"
+        )
+
+
+def parallel_doubts(joint: Joint, parallel: ParallelSpring) -> Iterator[tuple[str, str]]:
+    """Implausible stiffness or rest position of a parallel spring, and a law that ends within the joint's limits."""
+    high, rest, law = joint.kind.plausible_stiffness[1], parallel.rest, parallel.stiffness
+    who = f"the parallel spring of joint '{joint.name:.200}'"
+    if not isinstance(law, Spring):
+        if law > high:
+            unit = joint.kind.unit("Nm/rad | N/m")
+            yield "parallel stiffness", (
+                f"the stiffness of {who} is {law:.4g} {unit}; those of robots lie below {high:g} {unit}: check its "
+                "unit"
+            )
+    else:
+        for side, q in (("lower", joint.limits.lower), ("upper", joint.limits.upper)):
+            if math.isfinite(q) and not math.isfinite(float(law.curve(rest - q).torque)):
+                yield "parallel law", (
+                    f"{who} has no torque at the {side} limit {q:.4g}, where it is deflected by {rest - q:.4g}: its "
+                    "law ends before"
+                )
+    if joint.kind.angular and abs(rest) > REST and rest == round(rest):  # nobody writes whole rad
+        yield "rest", (
+            f"{who} rests at {rest:.4g} rad: if degrees are meant, write {math.radians(rest):.4g}, which is π/180 "
+            "times it"
+        )
+    if not joint.kind.angular and abs(rest) > LENGTH:
+        yield "rest", f"{who} rests at {rest:.4g} m: lengths are in m; divide millimetres by 1000"
+
+
+def friction_doubts(joint: Joint) -> Iterator[tuple[str, str]]:
+    """Static friction that has fallen before it acts."""
+    motors = joint.drive.motors if joint.drive is not None else ()
+    laws = [("friction", friction_law(joint)), *(("motor friction", friction_law(motor)) for motor in motors)]
+    for what, law in laws:
+        for side in law.sides:
+            if side.static is not None and side.static > side.coulomb and side.stribeck_velocity < law.velocity:
+                yield what, (
+                    f"the {what} of joint '{joint.name:.200}' falls from static = {side.static:.4g} over "
+                    f"{side.stribeck_velocity:.4g}, less than the velocity {law.velocity:.4g} over which it changes "
+                    "its sign, so it hardly reaches it: give a velocity below stribeck_velocity"
+                )
 
 
 def motor_doubts(joint: Joint, motor: Motor, most: float) -> Iterator[tuple[str, str]]:

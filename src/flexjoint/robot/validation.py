@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +12,13 @@ import numpy as np
 from ..checks import ROUNDING, check_finite, check_number
 from ..errors import MOST_QUOTED, RobotError, listed, shown
 from ..lazy import is_symbolic
-from .drive_checks import check_drive, check_friction, check_limits, check_rotors
-from .parts import BASE, Joint, Limits, Link, symbol_text
+from .drive_checks import check_drive, check_limits, check_parallel_spring, check_rotors, check_smoothness
+from .friction_checks import check_friction
+from .mimics import check_mimics
+from .parts import BASE, Joint, Limits, Link, Mimic, symbol_text
 from .plausibility import warn_of_units
+from .sources import check_sources
+from .transmission_checks import check_transmissions
 
 if TYPE_CHECKING:
     from .model import Robot
@@ -38,7 +43,11 @@ def validate(robot: Robot) -> None:
         refuse_symbols(link, link.name)
         check_joint(link.joint)
         check_body(link, robot.allow_unphysical)
+    check_mimics(robot.links)
+    check_smoothness(robot)
     check_rotors(robot)
+    check_transmissions(robot)
+    check_sources(robot)
     warn_of_units(robot)
 
 
@@ -48,6 +57,8 @@ def check_parts(links: Sequence[Link]) -> None:
         check_type("one of the links", link, Link)
         check_type(f"the joint of link {link.name!r}", link.joint, Joint)
         check_type(f"what limits joint {link.joint.name!r}", link.joint.limits, Limits)
+        if link.joint.mimic is not None:
+            check_type(f"what joint {link.joint.name!r} follows", link.joint.mimic, Mimic)
 
 
 def check_type(what: str, value: object, kind: type) -> None:
@@ -128,14 +139,24 @@ def check_joint(joint: Joint) -> None:
             f"the rotation of joint '{name}' is not a rotation matrix (|R Rᵀ − 1| = {error:.1e}, "
             f"det R = {np.linalg.det(joint.rotation):.3g}): give an orthonormal, right-handed one"
         )
+    check_finite("axis", name, joint.axis)
+    if not np.any(joint.axis):
+        raise RobotError(f"the axis of joint '{name}' is zero: give a direction, such as (0, 0, 1)")
     check_friction(name, "", joint)
     check_limits(f"joint '{name}'", joint.limits, signed=("lower", "upper"))
+    for end, bound, none in (("lower", joint.limits.lower, -math.inf), ("upper", joint.limits.upper, math.inf)):
+        if bound == -none:
+            raise RobotError(
+                f"joint '{name}' has the {end} limit {bound:g}, which no position fulfils: give a position, or "
+                f"{none:g} where it is unknown"
+            )
     if joint.limits.lower > joint.limits.upper:
         raise RobotError(
             f"joint '{name}' has the lower limit {joint.limits.lower:g} above the upper {joint.limits.upper:g}: "
             "exchange them, or correct one"
         )
     check_drive(joint)
+    check_parallel_spring(joint)
 
 
 def check_body(link: Link, allow_unphysical: bool) -> None:
@@ -148,10 +169,12 @@ def check_body(link: Link, allow_unphysical: bool) -> None:
         raise RobotError(f"the mass of link '{name}' is {mass:g} kg: it must not be negative")
     if np.max(np.abs(I - I.T)) > ROUNDING * np.max(np.abs(I), initial=0.0):
         raise RobotError(f"the inertia of link '{name}' is not symmetric: {I.tolist()}")
-    if mass == 0:
-        if np.any(I):
-            raise RobotError(f"link '{name}' has an inertia but no mass: give it a mass, or drop the inertia")
+    if not np.any(I) and mass == 0:
         return
+    if mass == 0 and not allow_unphysical:
+        raise RobotError(
+            f"link '{name}' has an inertia but no mass: give it a mass, drop the inertia, or pass allow_unphysical=True"
+        )
     moments = np.linalg.eigvalsh(I)
     shown = ", ".join(f"{x:.4g}" for x in moments)
     scale = moments[-1]

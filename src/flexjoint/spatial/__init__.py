@@ -15,10 +15,12 @@ from .jets import (
     time_derivative as time_derivative,
 )
 from .rotations import (
+    rotation_onto as rotation_onto,
     rotation_rpy as rotation_rpy,
     rotation_x as rotation_x,
     rotation_y as rotation_y,
     rotation_z as rotation_z,
+    unit_vector as unit_vector,
 )
 from .screws import Screw as Screw
 from .vectors import (
