@@ -22,9 +22,9 @@ class Signal(NamedTuple):
 
 
 SIZES: dict[str, Callable[[Robot], int]] = {
-    "n": lambda robot: robot.n,  # moving joints
+    "n": lambda robot: robot.n,  # moving joints that follow no other
     "links": lambda robot: len(robot.links),
-    "spatial": lambda robot: 6 * robot.n,  # stacked spatial vectors of the bodies
+    "spatial": lambda robot: 6 * len(robot.moving_joints),  # stacked spatial vectors of the bodies
     "motors": lambda robot: robot.motor_count,  # first motor of each moving joint, then the second motors
     "triples": lambda robot: math.comb(robot.n, 3),  # of moving joints
     "coordinates": lambda robot: robot.n + len(robot.motors_behind_springs),  # (q, θ): links, motors behind springs

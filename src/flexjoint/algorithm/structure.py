@@ -4,7 +4,7 @@ Keyword arrays are the inputs that a call may leave out.  They have one of three
 
     mapping    {"tool": [w, w', w'']}     a stack of derivatives per name: wrenches, base, tracking
     stack      [σ, σ', σ'']               a stack of derivatives: stiffness
-    array      φ                          a single array: warm_start, damping, stiffness_command
+    array      φ                          a single array: warm_start, damping, hysteresis, stiffness_command
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ KEYWORD_ARRAYS = {
     ),
     "warm_start": KeywordArray("array", Signal(("motors",), "rad | m")),
     "damping": KeywordArray("array", Signal(("n",), "Nm s/rad | N s/m")),
+    "hysteresis": KeywordArray("array", Signal(("n",), "1")),
     "stiffness_command": KeywordArray("array", Signal(("n",), "Nm/(rad s²) | N/(m s²)")),
 }
 

@@ -79,6 +79,7 @@ from .links import (
     coriolis_torque as coriolis_torque,
     gravity_torque as gravity_torque,
     joint_wrenches as joint_wrenches,
+    static_torque as static_torque,
     torque_derivatives as torque_derivatives,
 )
 from .loads import BaseMotion as BaseMotion

@@ -21,6 +21,7 @@ from ..robot import Robot, numeric
 from ..types import FloatArray
 from .inverse import FilteredMotion, MotorMotion, SteppedMotion, inverse_dynamics_step, motor_motion, needed_order
 from .loads import Base, Wrenches
+from .requirements import lossless_gears, require
 
 NAME = "inverse_dynamics_along"
 Motion: TypeAlias = Callable[..., FloatArray]  # motion(t, order=k) returns (k + 1, len(t), columns)
@@ -59,7 +60,7 @@ def inverse_dynamics_along(
         >>> fj.inverse_dynamics_along(fj.load("kuka_lwr"), motion, [0.0, 1.0, 2.0]).tau.shape
         (3, 7)
     """
-    numeric(NAME, robot)
+    require(NAME, numeric(NAME, robot), lossless_gears)
     if not callable(trajectory):
         raise InputError(f"{NAME}: trajectory is {shown(trajectory)}; give one of fj.trajectory, or a function")
     try:

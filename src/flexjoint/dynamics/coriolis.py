@@ -17,11 +17,11 @@ from ..algorithm.signals import ON_LINKS
 from ..robot import Robot
 from ..spatial import sx, zeros
 from ..types import Expression
-from .drivetrain.friction import link_friction
+from .drivetrain.passive import passive_torque
 from .drivetrain.transmission import of_motors
 from .energy import LinksAndMotors, links_and_motors
 from .inertia import square_form
-from .recursion.bodies import rigid_motor_inertia
+from .recursion.bodies import rigid_motor_torque
 from .recursion.coriolis import TwoSpeeds, energy_gradient, two_velocity_forces
 from .recursion.coriolis_columns import whole_matrix
 from .recursion.energy import spins
@@ -44,7 +44,7 @@ def torque_form(plain: str, with_motors: str) -> FormOf:
 def modified_newton_euler(
     robot: Robot, q: Expression, v: Expression, v_a: Expression, a: Expression, *, variant: str = "christoffel"
 ) -> Expression:
-    """NE*(q, v, v_a, a) = M a + C(q, v) v_a + g + D v_a in one sweep  [DeLuca (16)-(20)].
+    """NE*(q, v, v_a, a) = M a + C(q, v) v_a + g + D v_a − parallel springs in one sweep  [DeLuca (16)-(20)].
 
     With v_a = v it is the torque of inverse dynamics on the link side (`torque_derivatives`).
 
@@ -58,7 +58,7 @@ def modified_newton_euler(
         (..., n), Nm or N.
     """
     tau = two_velocity_forces(robot, q, TwoSpeeds(v, v_a, a), sx(robot.gravity), variant).links
-    return tau + rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]
+    return tau + rigid_motor_torque(robot, a) + passive_torque(robot, [q, v_a], 0)[0]
 
 
 @algorithm(torque_form("q v v_a", "q v theta_v v_a theta_v_a"))
@@ -155,7 +155,7 @@ def coriolis_matrix(
     """
     place = {k: robot.n + m for m, k in enumerate(robot.motors_behind_springs)}
     spinning = spins(robot, v, theta_v)
-    rows = [place.get(x.rotor.coordinate, x.rotor.coordinate) for x in spinning]
+    rows = [place[x.rotor.coordinate] if x.rotor.elastic else x.rotor.coordinate for x in spinning]
     return whole_matrix(robot, q, v, spinning, rows, variant, robot.n + (len(place) if motors else 0))
 
 

@@ -20,7 +20,7 @@ with anything measured.  docs/rotors.md has the proof.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import factorial
 from typing import Any, NamedTuple
 
@@ -30,18 +30,19 @@ from ..algorithm.signals import Signal
 from ..robot import Robot, a_robot
 from ..spatial import ca, sx, total, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
-from .drivetrain.elimination import LOOP_FROM, eliminated
-from .drivetrain.friction import joint_friction
-from .drivetrain.orders import JointOrders, Orders, derivative_orders, find_cycle, link_equations
+from .drivetrain.coupling import by_deflection, links_at_springs, motors_at_springs, on_links, undeflected
+from .drivetrain.elimination import LOOP_FROM, eliminated, place_jets
+from .drivetrain.orders import JointOrders, Orders, blocks, derivative_orders, find_cycle, link_equations
+from .drivetrain.passive import joint_passive_torque
 from .drivetrain.springs import torque_jet
-from .drivetrain.transmission import motors
 from .inverse import arrays_needed, assembled
+from .links import follower_motors, tied_spins
 from .loads import Wrenches, checked_wrenches
-from .recursion.bodies import frames, moving_bodies, rotors, tied_rotors
+from .recursion.bodies import frames, moving_bodies, rotors
 from .recursion.composite_bodies import Rows, ancestors, factorize, link_mass_matrix, solve
 from .recursion.definiteness import check_inertia
 from .recursion.newton_euler import joint_torques, newton_euler, spins_of
-from .requirements import enough_derivatives
+from .requirements import enough_derivatives, lossless_gears
 
 UNIT = "rad/sᵏ | m/sᵏ"
 COUPLED = "in whose complete model rotors couple the links"
@@ -136,7 +137,11 @@ def coupled_rotors(call: Call) -> str | None:
     )
 
 
-@algorithm(state_form, arrays=arrays_needed, requires=(coupled_rotors, linearizing_output, enough_derivatives()))
+@algorithm(
+    state_form,
+    arrays=arrays_needed,
+    requires=(lossless_gears, coupled_rotors, linearizing_output, enough_derivatives()),
+)
 def extension_state(
     robot: Robot, q: Expression, v: Expression, a: Expression, *higher: Expression, wrenches: Wrenches = None
 ) -> Expression:
@@ -204,10 +209,13 @@ def extended_motion(
         given: list[Scalar] = [held.get(k + 2, zeros(1)) for held in at_links]
         solved = [i for i, joint in enumerate(orders.joints) if k < joint.differentiations]
         if solved:
-            tau_e = [torque_jet(robot.joints[i], deflection(at_motors[i], motion, i))[k] for i in solved]
+            phi, springs = spring_jets(robot, at_motors, motion), zeros(robot.n)
+            for i in solved:
+                springs[i] = torque_jet(robot.joints[i], phi[i])[k]
+            tau = on_links(robot, springs)
             equations = [orders.joints[i] for i in solved]
             needed = torque_needed(robot, [*motion, ca.vertcat(*given)], at_motors, equations, wrenches)
-            b = [tau - needed[i] for tau, i in zip(tau_e, solved)]
+            b = [tau[i] - needed[i] for i in solved]
             for i, x in zip(solved, solve_part(M, parents, solved, b)):
                 given[i] = x
         motion.append(ca.vertcat(*given))
@@ -217,7 +225,7 @@ def extended_motion(
 def extended_torque(robot: Robot, motion: Stack, extension: Expression, wrenches: Wrenches = None) -> ExtendedTorque:
     """Torque and rate of the controller's state for the motion [q, ... q⁽ʳ⁾], its last the command."""
     found = eliminated(robot, motion, wrenches)
-    tau = assembled(motors(robot), motion, found.tau_e, found.deflections).tau + found.at_motors
+    tau = assembled(robot, motion, found.tau_e, found.deflections).tau + found.at_motors
     theta = motor_jets(robot, motion, found.deflections)
     rates: list[Scalar] = []
     place = 0
@@ -243,8 +251,12 @@ def mean_rate(robot: Robot, extension: Expression, rate: Expression, h: Scalar) 
 
 
 def motor_jets(robot: Robot, motion: Stack, deflections: list[Jet]) -> list[Jet]:
-    """[θ, θ', ...] of each joint as far as its deflection is known."""
-    return [[x[i] + y for x, y in zip(motion, jet)] for i, jet in enumerate(deflections)]
+    """[θ, θ', ...] of each joint as far as its deflection is known: θ = T q + T_b φ."""
+    ends = [undeflected(robot, x) for x in motion]
+    moved = list(deflections)
+    for block in blocks(robot, range(robot.n)):
+        place_jets(robot, block, moved, by_deflection)
+    return [[x[i] + y for x, y in zip(ends, jet)] for i, jet in enumerate(moved)]
 
 
 def unpacked(
@@ -260,9 +272,13 @@ def unpacked(
     return at_motors, at_links
 
 
-def deflection(theta: Jet, motion: Stack, i: int) -> Jet:
-    """[φ, φ', ...] of joint i as far as θ and q are known."""
-    return [x - y[i] for x, y in zip(theta, motion)]
+def spring_jets(robot: Robot, theta: Sequence[Jet], motion: Stack) -> list[Jet]:
+    """[φ, φ', ...] of each spring as far as θ and q are known: T_b⁻¹θ − T_a q."""
+    ends = [links_at_springs(robot, x) for x in motion]
+    moved = list(theta)
+    for block in blocks(robot, range(robot.n)):
+        place_jets(robot, block, moved, motors_at_springs)
+    return [[x - y[i] for x, y in zip(jet, ends)] for i, jet in enumerate(moved)]
 
 
 def torque_needed(
@@ -270,15 +286,17 @@ def torque_needed(
 ) -> Expression:
     """[M q'' + S θ'' + C_rotor + c + g + friction − Jᵀw]⁽ᵏ⁾ for [q, ... q⁽ᵏ⁺²⁾]; right in these equations."""
     k = len(motion) - 3
+    often = [joint.differentiations for joint in derivative_orders(robot).joints]
     contained = {j for equation in equations for j in (*equation.accelerations, *equation.velocities)}
     # Derivatives beyond the known ones have zero factors in these equations.
     stacks = [ca.vertcat(*[jet[l] if l < len(jet) else zeros(1) for jet in theta]) for l in range(k + 3)]
     turning = [rotor for rotor in rotors(robot) if rotor.elastic and rotor.coordinate in contained]
-    spins = [*spins_of(tied_rotors(robot), motion), *spins_of(turning, stacks)]
+    spins = [*tied_spins(robot, motion), *spins_of(turning, stacks)]
     place, tree = frames(robot), moving_bodies(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, k)]
-    _, loads = newton_euler(tree, motion, sx(robot.gravity), k, None, at, spins, loop_from=LOOP_FROM)
-    return joint_torques(tree, loads, k)[k] + joint_friction(robot, motion[1:], k)[k]
+    motions, loads = newton_euler(tree, motion, sx(robot.gravity), k, None, at, spins, loop_from=LOOP_FROM)
+    tau = joint_torques(tree, loads, k)[k] + joint_passive_torque(robot, motion, k, often)[k]
+    return tau + follower_motors(robot, motion, motions, k)[k] if robot.followers else tau
 
 
 def solve_part(M: Rows, parents: list[int], chosen: list[int], b: list[Scalar]) -> list[Scalar]:

@@ -13,9 +13,11 @@ from ..robot import Robot
 from ..spatial import ca, cross, sx, total, zeros
 from ..springs import Spring
 from ..types import Expression, FloatArray
+from .drivetrain.coupling import on_links
+from .drivetrain.passive import parallel_energy
 from .drivetrain.rotors import motor_inertias
-from .drivetrain.transmission import motor_coordinates, of_joints, of_motors, second_motors
-from .recursion.bodies import bodies, moving_bodies, own_frame, rigid_motor_inertia, rotors, tied_rotors
+from .drivetrain.transmission import of_joints, of_motors, second_motors, spring_deflections
+from .recursion.bodies import bodies, link_frames, moving_bodies, rigid_motor_torque, rotors, tied_rotors
 from .recursion.energy import body_momentum, carrier_velocity, spins, subtree_momenta, turned_along
 from .recursion.kinematics import along_joints, poses, velocities
 
@@ -76,7 +78,7 @@ def kinetic_energy(
     """
     tree = moving_bodies(robot)
     motions = velocities(tree, q, v)
-    energy = ca.dot(rigid_motor_inertia(robot) * v, v)
+    energy = ca.dot(rigid_motor_torque(robot, v), v)
     for spin in spins(robot, v, theta_v):
         energy += 2 * ca.dot(carrier_velocity(motions, spin.rotor), spin.momentum)
     for body, motion in zip(tree, motions):
@@ -89,7 +91,7 @@ def kinetic_energy(
 
 @algorithm("energy")
 def gravity_energy(robot: Robot, q: Expression) -> Expression:
-    """Potential energy of the links in gravity; that of the springs is `spring_energy`.
+    """Potential energy of the links in gravity; that of all springs is `spring_energy`.
 
     Args:
         q: Position of the links, (..., n).
@@ -123,11 +125,11 @@ def springs_with_energy(call: Call) -> str | None:
 
 @algorithm("energy", requires=(springs_with_energy,))
 def spring_energy(robot: Robot, q: Expression, theta: Expression) -> Expression:
-    """Elastic energy U_e of all springs, from their deflections  [VSANEA (8)].
+    """Elastic energy U_e of all springs, from their deflections  [VSANEA (8)]; parallel springs included.
 
-    τ_k = ∂U_e/∂φ_k is the torque of a spring on its motor, τ_e = −∂U_e/∂q that on the link.  With `kinetic_energy(...,
-    motors=True)` and `gravity_energy` it makes up the energy of a robot, which grows by the power of the motors and
-    falls by friction and damping.
+    τ_k = ∂U_e/∂φ_k is the torque of a spring on its motor, −∂U_e/∂q the torque of all springs on the link.  With
+    `kinetic_energy(..., motors=True)` and `gravity_energy` it makes up the energy of a robot, which grows by the power
+    of the motors and falls by friction and damping.
 
     Args:
         q: Position of the links, (..., n).
@@ -145,8 +147,8 @@ def spring_energy(robot: Robot, q: Expression, theta: Expression) -> Expression:
         >>> round(float(fj.dynamics.spring_energy(robot, np.zeros(7), np.full(7, 0.01))), 9)  # 7 · ½ · 1000 · 0.01²
         0.35
     """
-    phi, second = theta - motor_coordinates(robot, q), second_motors(robot)
-    energy: Expression = ca.SX(0)
+    phi, second = spring_deflections(robot, q, theta), second_motors(robot)
+    energy = parallel_energy(robot, q)
     for i, joint in enumerate(robot.joints):
         if isinstance(joint.drive, VariableStiffnessDrive):
             energy += joint.drive.energy(phi[i], phi[second[i]])
@@ -178,14 +180,15 @@ def generalized_momentum(
     moving = velocities(tree, q, v)
     links = along_joints(tree, subtree_momenta(tree, q, moving, spins(robot, v, theta_v)))
     if not motors:
-        links += rigid_motor_inertia(robot) * v
+        links += rigid_motor_torque(robot, v)
+        turned = zeros(robot.n)
         for rotor in tied_rotors(robot):
-            links[rotor.coordinate] += turned_along(rotor, moving)
-        return links
+            (links if rotor.follows else turned)[rotor.coordinate] += turned_along(rotor, moving)
+        return links + on_links(robot, turned)
     carried, still = zeros(robot.motor_count), zeros(robot.n)
     for rotor in rotors(robot):
-        carried[rotor.coordinate] = turned_along(rotor, moving)
-    links += rigid_motor_inertia(robot) * v + of_joints(robot, still, carried)
+        (links if rotor.follows else carried)[rotor.coordinate] += turned_along(rotor, moving)
+    links += rigid_motor_torque(robot, v) + of_joints(robot, still, on_links(robot, carried))
     return LinksAndMotors(links, of_motors(robot, motor_inertias(robot) * theta_v + carried, still))
 
 
@@ -209,7 +212,7 @@ def spatial_momentum(robot: Robot, q: Expression, v: Expression) -> SpatialMomen
     tree = bodies(robot)
     placed = poses(tree, q)
     linear, angular = zeros(3), zeros(3)
-    for spin in spins(robot, v, place=[own_frame(i) for i in range(len(tree))]):
+    for spin in spins(robot, v, place=link_frames(robot)):
         k = spin.rotor.body
         angular += placed[k].rotation @ spin.momentum if k >= 0 else spin.momentum
     for body, motion, pose in zip(tree, velocities(tree, q, v), placed):

@@ -88,8 +88,20 @@ def factorization_parameters(robot: Robot, q: Expression, *, variant: str = "000
         if parents[k] >= 0:
             carried[parents[k]] = carried[parents[k]] + carried[k]
     axes = [pose.rotation @ body.screw.axes[1] for pose, body in zip(poses(tree, q), tree)]
-    found = zeros(comb(len(tree), 3))
-    for place, (i, j, k) in enumerate(combinations(range(len(tree)), 3)):
+    at = [-1 if body.coordinate is None else body.coordinate for body in tree]
+    places = {triple: place for place, triple in enumerate(combinations(range(robot.n), 3))}
+    found = zeros(comb(robot.n, 3))
+    for i, j, k in combinations(range(len(tree)), 3):
         if {i, j} <= set(ancestors(k, parents)) and i in ancestors(j, parents):
-            found[place] = carried[k] * ca.dot(axes[i], cross(axes[j], axes[k]))
+            triple, sign = sorted_triple(at[i], at[j], at[k])
+            if sign:
+                value = carried[k] * ca.dot(axes[i], cross(axes[j], axes[k]))
+                found[places[triple]] += value if sign > 0 else -value
     return found
+
+
+def sorted_triple(i: int, j: int, k: int) -> tuple[tuple[int, int, int], int]:
+    """Three coordinates in ascending order, and the sign of the permutation; 0 if two of them are the same."""
+    first, second, third = sorted((i, j, k))
+    sign = (j > i) - (j < i), (k > j) - (k < j), (k > i) - (k < i)
+    return (first, second, third), sign[0] * sign[1] * sign[2]

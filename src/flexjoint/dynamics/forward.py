@@ -28,6 +28,7 @@ from ..algorithm.form import Form
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
+from .drivetrain.coupling import on_links, undeflected
 from .drivetrain.friction import motor_friction
 from .drivetrain.transmission import motors, of_joints, transmitted
 from .loads import Base, Wrenches, checked_base
@@ -35,7 +36,7 @@ from .recursion.articulated_body import joint_accelerations
 from .recursion.bodies import Rotor, moving_bodies, rotors
 from .recursion.joint_jets import joint_motion
 from .recursion.newton_euler import Motion, base_motion, forward_recursion
-from .requirements import drives_in_words
+from .requirements import drives_in_words, hysteresis_given
 
 
 class Accelerations(NamedTuple):
@@ -53,7 +54,7 @@ def forward_form(robot: Robot, options: Mapping[str, Any]) -> Form:
     return Form(("q", "v", "tau"), "a", reason=reason)
 
 
-@algorithm(forward_form)
+@algorithm(forward_form, requires=(hysteresis_given,))
 def forward_dynamics(
     robot: Robot,
     q: Expression,
@@ -65,6 +66,7 @@ def forward_dynamics(
     wrenches: Wrenches = None,
     base: Base = None,
     damping: Expression = None,
+    hysteresis: Expression = None,
 ) -> Expression | Accelerations:
     """Accelerations of links and motors from the state and the motor torques.
 
@@ -79,12 +81,15 @@ def forward_dynamics(
         base: A BaseMotion; at rest by default.
         damping: What is asked of dampers that can be commanded, (..., n), Nm s/rad; kept between 0 and the
             `greatest_damping` of the drive; 0 by default.
+        hysteresis: State z of the hysteresis of gears, (..., n), torque relative to the greatest, from −1 to 1; ignored
+            at joints without; needed if there is one.
 
     Returns:
         Accelerations(a, theta_a), (..., n) and (..., motors); for a robot without springs the array a (..., n).
 
     Raises:
-        InputError: An array is missing or surplus; the message names it.
+        InputError: An array is missing or surplus; the message names it.  A gear has hysteresis, and its state is not
+            given.
 
     Example:
         >>> import flexjoint as fj, numpy as np
@@ -92,8 +97,8 @@ def forward_dynamics(
         (7,)
     """
     if not any(robot.compliant):
-        return joint_accelerations(robot, q, v, tau, wrenches, base)
-    return accelerations(robot, q, v, theta, theta_v, tau, wrenches, base, damping)
+        return joint_accelerations(robot, q, v, on_links(robot, tau), wrenches, base)
+    return accelerations(robot, q, v, theta, theta_v, tau, wrenches, base, damping, z=hysteresis)
 
 
 def accelerations(
@@ -107,11 +112,12 @@ def accelerations(
     base: Base = None,
     damping: Expression = None,
     push: Expression = None,
+    z: Expression = None,
 ) -> Accelerations:
-    """q'' and θ'' of any robot, with a further torque on the links if there is a `push`."""
-    on_motors, on_links = transmitted(robot, q, v, theta, theta_v, damping)
-    friction = motor_friction(robot, theta_v)
-    driving = of_joints(robot, on_links, tau)
+    """q'' and θ'' of any robot, with a further torque `push` on the links, and the state `z` (n,) of the hysteresis."""
+    on_motors, by_springs = transmitted(robot, q, v, theta, theta_v, damping, z)
+    friction = motor_friction(robot, theta_v, on_motors)
+    driving = of_joints(robot, by_springs, on_links(robot, tau))
     driving = driving if push is None else driving + push
     left = [tau[k] - on_motors[k] - friction[k] for k in range(robot.motor_count)]
     spinning = [rotor for rotor in rotors(robot) if rotor.elastic]
@@ -119,8 +125,9 @@ def accelerations(
     spins = [(rotor, absolute_momentum(rotor, motions, theta_v, left)) for rotor in spinning]
     a = joint_accelerations(robot, q, v, driving, wrenches, base, spins)
     # B θ'' = τ − τ_k − friction  [EJNEA (4b), VSANEA (5b)], less B/η aᵀω' where rotors are carried  [Hua (8), (29)]
+    tied = undeflected(robot, a)
     theta_a = [
-        left[k] / motor.inertia if robot.compliant[i] else a[i]
+        left[k] / motor.inertia if robot.compliant[i] else tied[i]
         for k, (i, motor) in enumerate(zip(robot.motor_joints, motors(robot)))
     ]
     motions = carrier_motions(robot, [q, v, a], base)

@@ -22,15 +22,16 @@ from ..drives.variable import OperatingPoint
 from ..robot import Robot
 from ..spatial import ca, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
+from .drivetrain.coupling import at_springs
 from .drivetrain.equilibrium import newton, regular
-from .drivetrain.motor_side import motor_side
+from .drivetrain.motor_side import single_motors
 from .drivetrain.springs import spring_motion
-from .drivetrain.transmission import motors, second_motors
+from .drivetrain.transmission import second_motors
 from .drivetrain.variable_stiffness import two_motors, unreachable_stiffness
 from .inverse import gathered, needed_order, transmitted_torque
 from .links import torque_derivatives
 from .loads import Base, Wrenches
-from .requirements import enough_derivatives, moderate_link_friction, stateless_springs, stiffness_given
+from .requirements import enough_derivatives, lossless_gears, moderate_link_friction, stateless_springs, stiffness_given
 
 
 class IntegratedMotion(NamedTuple):
@@ -71,6 +72,7 @@ def off_the_branch(robot: Robot, *arrays: Any, stiffness: Any = None, **rest: An
     explain=off_the_branch,
     requires=(
         two_motors_somewhere,
+        lossless_gears,
         stateless_springs,
         stiffness_given,
         enough_derivatives(first_of_motion=7),
@@ -129,11 +131,12 @@ def integrated_motor_motion(
     torque = transmitted_torque(robot, motion, needed_order(robot) - 2, wrenches, base)
     second, drives = second_motors(robot), [joint.drive for joint in robot.joints]
     share = 1 - ca.exp(-drift_gain * h)
-    sides, drifts = {}, [zeros(robot.n), zeros(robot.n)]
+    springs = [at_springs(robot, x) for x in torque]
+    alone = {i: spring_motion(x, [y[i] for y in springs]) for i, x in enumerate(robot.joints) if i not in second}
+    sides, drifts = single_motors(robot, motion, torque[0], alone), [zeros(robot.n), zeros(robot.n)]
     for i, drive in enumerate(drives):
         jets = [[x[i] for x in stack] for stack in (motion[:3], torque, wanted)]
         if not isinstance(drive, VariableStiffnessDrive):
-            sides[i] = [motor_side([motors(robot)[i]], jets[0], torque[0][i], spring_motion(robot.joints[i], jets[1]))]
             continue
         before = [[tau_e[i], tau_e_v[i]], [sigma[i], sigma_v[i]]]
         phi = runge_kutta(drive, [deflection[i], deflection[second[i]]], before, [x[:2] for x in jets[1:]], h)

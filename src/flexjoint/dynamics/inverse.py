@@ -5,9 +5,10 @@ derivatives (`links.py`).  With φ = θ − q and k = dτ_e/dφ an elastic joint
 
     φ' = τ_e'/k,   φ'' = (τ_e'' − k' φ'²)/k,   τ = B θ'' + D_m θ' + F_m tanh(θ'/v_m) + τ_e,
 
-a rigid joint with θ = q, and a joint of variable stiffness as in `drivetrain/variable_stiffness.py`.  A damped spring
-has no such formula, it is a filter (`drivetrain/damped_spring.py`, `drivetrain/damped_variable_stiffness.py`); for the
-complete model of rotors see `drivetrain/elimination.py`.
+a rigid joint with θ = q, a joint of variable stiffness as in `drivetrain/variable_stiffness.py`, and joints that share
+a transmission as in `drivetrain/coupling.py`.  A damped spring has no such formula, it is a filter
+(`drivetrain/damped_spring.py`, `drivetrain/damped_variable_stiffness.py`); for the complete model of rotors see
+`drivetrain/elimination.py`.
 """
 
 from __future__ import annotations
@@ -18,30 +19,31 @@ from typing import Any, NamedTuple
 from ..algorithm.algorithm import algorithm
 from ..algorithm.form import Call, Form
 from ..compiler.ir.labels import labelled_rows
-from ..drives import Motor
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray, Jet, Stack
+from .drivetrain.coupling import at_springs
 from .drivetrain.damped_spring import Before, deflections_after, filtered_jet
 from .drivetrain.damped_variable_stiffness import commanded_damper, damped_pairs, rates_under, with_dampers
 from .drivetrain.elimination import eliminated
-from .drivetrain.friction import joint_friction
-from .drivetrain.motor_side import MotorSide, motor_side
+from .drivetrain.motor_side import MotorSide, coupled_motors
 from .drivetrain.orders import derivative_orders
+from .drivetrain.passive import joint_passive_torque
 from .drivetrain.springs import spring_motion
 from .drivetrain.transmission import motors
 from .drivetrain.variable_stiffness import motor_sides, unreachable_stiffness
-from .links import link_torques, torque_derivatives
+from .links import follower_motors, link_torques, torque_derivatives
 from .loads import Base, Wrenches
 from .requirements import (
     enough_derivatives,
     linear_filters,
+    lossless_gears,
     moderate_link_friction,
     stateless_springs,
     stiffness_given,
 )
 
-UNDAMPED = (stateless_springs, stiffness_given, enough_derivatives(), moderate_link_friction)
+UNDAMPED = (lossless_gears, stateless_springs, stiffness_given, enough_derivatives(), moderate_link_friction)
 
 
 class MotorMotion(NamedTuple):
@@ -50,8 +52,9 @@ class MotorMotion(NamedTuple):
     Attributes:
         theta, theta_v, theta_a: Position, velocity and acceleration of the motors, (..., motors).
         deflection, deflection_v: Of the spring behind each motor, θ − q, and its rate, (..., motors); 0 at rigid
-            joints.
-        spring_torque: Torque of the spring on each motor, (..., motors); at a rigid joint the torque of the shaft.
+            joints; T_b⁻¹θ − T_a q where a transmission couples joints.
+        spring_torque: Torque of the spring on each motor, (..., motors); at a rigid joint the torque of the shaft; of
+            coupled joints with springs at the joints that of the spring itself.
         tau_e: Torque on the links, (..., n).
         tau: Motor torque, (..., motors).
     """
@@ -238,6 +241,7 @@ def dampers_to_command(call: Call) -> str | None:
     arrays=lambda robot, base=None, **_: 5 + max(3, needed_order(robot, base)),
     explain=unreachable_step,
     requires=(
+        lossless_gears,
         linear_filters,
         stiffness_given,
         enough_derivatives(first_of_motion=4),
@@ -305,17 +309,17 @@ def inverse_dynamics_step(
         robot = with_dampers(robot, damping)
         deflection_v = deflection_v if warm_start is None else rates_under(robot, warm_start, deflection_v, tau_e)
     tau = transmitted_torque(robot, motion, max(1, needed_order(robot) - 2), wrenches, base)
-    torques = [[x[i] for x in tau] for i in range(robot.n)]
+    springs, at_state = ([at_springs(robot, x) for x in stack] for stack in (tau, (tau_e, tau_e_v)))
+    torques = [[x[i] for x in springs] for i in range(robot.n)]
     damped = [i for i in range(robot.n) if robot.damped[i] and not robot.variable_stiffness[i]]
-    before = [Before(deflection_v[i], tau_e[i], tau_e_v[i]) for i in damped]
+    before = [Before(deflection_v[i], *(x[i] for x in at_state)) for i in damped]
     filtered = deflections_after([robot.joints[i].drive for i in damped], h, before, [torques[i] for i in damped])
     phi = dict(zip(damped, filtered))
     if stiffness is None or not any(robot.variable_stiffness):
         jets = [phi[i] if i in phi else spring_motion(joint, torques[i]) for i, joint in enumerate(robot.joints)]
-        return SteppedMotion(*assembled(motors(robot), motion, tau[0], jets), tau[1])
-    sides = {i: [motor_side([motors(robot)[i]], [x[i] for x in motion[:3]], tau[0][i], phi[i])] for i in damped}
-    sides |= damped_pairs(robot, h, deflection_v, tau_e_v, warm_start, motion, tau, stiffness)
-    return SteppedMotion(*gathered(motor_sides(robot, motion, tau, stiffness, warm_start, sides), tau[0]), tau[1])
+        return SteppedMotion(*assembled(robot, motion, tau[0], jets), tau[1])
+    pairs = damped_pairs(robot, h, deflection_v, tau_e_v, warm_start, motion, tau, stiffness)
+    return SteppedMotion(*gathered(motor_sides(robot, motion, tau, stiffness, warm_start, pairs, phi), tau[0]), tau[1])
 
 
 # Parts of the drivetrain --------------------------------------------------------------------------------------------
@@ -339,7 +343,7 @@ def filtered_motion(
         return spring_motion(robot.joints[i], torque)
 
     found = eliminated(robot, motion, wrenches, base, deflected)
-    moved = assembled(motors(robot), motion, found.tau_e, found.deflections)
+    moved = assembled(robot, motion, found.tau_e, found.deflections)
     states = [
         (phi[len(tau) - 1], *tau[-2:]) if damped else (zeros(1),) * 3
         for damped, phi, tau in zip(robot.damped, found.deflections, found.torques)
@@ -353,13 +357,14 @@ def undamped_motion(
     """Motion of the motors from that of the links."""
     if robot.fidelity == "complete":
         found = eliminated(robot, q, wrenches, base)
-        motion = assembled(motors(robot), q, found.tau_e, found.deflections)
+        motion = assembled(robot, q, found.tau_e, found.deflections)
         return motion._replace(tau=motion.tau + found.at_motors)
     tau_e = transmitted_torque(robot, q, needed_order(robot) - 2, wrenches, base)
     if stiffness is not None and any(robot.variable_stiffness):
         return gathered(motor_sides(robot, q, tau_e, stiffness, warm_start), tau_e[0])
-    phi = [spring_motion(joint, [x[i] for x in tau_e]) for i, joint in enumerate(robot.joints)]
-    return assembled(motors(robot), q, tau_e[0], phi)
+    springs = [at_springs(robot, x) for x in tau_e]
+    phi = [spring_motion(joint, [x[i] for x in springs]) for i, joint in enumerate(robot.joints)]
+    return assembled(robot, q, tau_e[0], phi)
 
 
 def gathered(sides: Sequence[MotorSide], tau_e: Expression) -> MotorMotion:
@@ -370,16 +375,20 @@ def gathered(sides: Sequence[MotorSide], tau_e: Expression) -> MotorMotion:
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 
-def assembled(motors: Sequence[Motor], q: Stack, tau_e: Expression, deflections: Sequence[Jet]) -> MotorMotion:
+def assembled(robot: Robot, q: Stack, tau_e: Expression, deflections: Sequence[Jet]) -> MotorMotion:
     """One motor per joint: from the motion of the links, the torque on them and [φ, φ', φ''] of each joint."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
-    side = motor_side(motors, q, tau_e, phi)
+    side = coupled_motors(robot, motors(robot), q, tau_e, phi)
     marks = {"theta": side[:3], "deflection": phi, "tau_e": [tau_e], "motor_torque": [side.tau]}
     labelled_rows("drive", "friction of the joint, spring, and torque of the motor", marks)
     return MotorMotion(*side[:6], tau_e, side.tau)
 
 
 def transmitted_torque(robot: Robot, q: Stack, order: int, wrenches: Wrenches = None, base: Base = None) -> Jet:
-    """Torque each transmission must supply to its link, friction of the joint included, with its time derivatives."""
+    """Torque each transmission must supply to its link, friction of the joint included, with its time derivatives.
+
+    Followers and their motors are among what the transmission of their leader moves.
+    """
     tau = link_torques(robot, q, sx(robot.gravity), order, wrenches, base)
-    return [x + y for x, y in zip(tau, joint_friction(robot, q[1:], order))]
+    tau = [x + y for x, y in zip(tau, joint_passive_torque(robot, q, order))]
+    return [x + y for x, y in zip(tau, follower_motors(robot, q, [], order))] if robot.followers else tau

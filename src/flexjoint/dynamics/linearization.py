@@ -24,10 +24,11 @@ from ..drives import VariableStiffnessDrive
 from ..robot import Robot, a_robot
 from ..spatial import ca, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
-from .drivetrain.motor_side import motor_side
+from .drivetrain.coupling import at_springs, deflections, on_links
+from .drivetrain.motor_side import coupled_motors, single_motors
 from .drivetrain.orders import derivative_orders
 from .drivetrain.springs import deflection_acceleration, link_state, relative_degree, spring_motion, spring_torque
-from .drivetrain.transmission import motor_coordinates, motors, of_joints, second_motors
+from .drivetrain.transmission import motors, of_joints, second_motors, spring_deflections
 from .drivetrain.variable_stiffness import commanded_motors, decoupling, transmission_torque
 from .dynamic_extension import (
     COUPLED,
@@ -41,12 +42,13 @@ from .dynamic_extension import (
 from .links import next_torque
 from .loads import Base, Wrenches, checked_base, checked_wrenches
 from .recursion.articulated_body import by_articulated_bodies
-from .recursion.bodies import tied_rotors
+from .recursion.bodies import has_tree_structure
 from .recursion.composite_bodies import FEW_JOINTS, factorize, link_mass_matrix, solve
 from .recursion.definiteness import check_inertia
 from .requirements import (
     drives_in_words,
     equal_relative_degrees,
+    lossless_gears,
     moderate_link_friction,
     spong_rotors,
     undamped_springs,
@@ -72,7 +74,10 @@ class LinkMotion(NamedTuple):
 
 
 class LinearizingTorque(NamedTuple):
-    """Motor torque (..., motors), and the highest derivative of the torques on the links that it causes (..., n)."""
+    """Motor torque (..., motors), and the highest derivative of the joint torques τ_e that it causes (..., n).
+
+    τ_e is the torque on the link, of joints that share a transmission that of the spring or of the rigid motor.
+    """
 
     tau: Expression | FloatArray
     tau_e_top: Expression | FloatArray
@@ -84,8 +89,8 @@ def inertia_solver(robot: Robot, q: Expression) -> Callable[[Expression], Expres
     Operations of `link_motion` for chains of 7, 16 and 30 joints in general position: 5013, 15959 and 41495 by
     factorization, 6153, 16368 and 32258 by articulated bodies.
     """
-    if robot.n > FEW_JOINTS and not tied_rotors(robot):
-        return lambda b: by_articulated_bodies(robot, q, zeros(robot.n), b, gravity=zeros(3))
+    if robot.n > FEW_JOINTS and has_tree_structure(robot):
+        return lambda b: by_articulated_bodies(robot, q, zeros(robot.n), b, inertial=True)
     M, parents = link_mass_matrix(robot, q)
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
     factors = factorize(M, parents)
@@ -154,9 +159,10 @@ def linearized(
 
 
 def driving_torque(robot: Robot, motion: Stack, tau_e: Jet, deflections: Sequence[Jet]) -> Expression:
-    """Motor torque: behind springs τ_e + B θ'' + friction, at rigid joints the torque on the link itself."""
+    """Motor torque: behind springs τ_e + B θ'' + friction, at rigid joints that of the link itself, T⁻ᵀτ in a group."""
     phi = [ca.vertcat(*[jet[k] for jet in deflections]) for k in range(3)]
-    return of_joints(robot, motor_side(motors(robot), motion, tau_e[0], phi).tau, tau_e[0])
+    behind = coupled_motors(robot, motors(robot), motion, tau_e[0], phi)
+    return of_joints(robot, behind.tau, behind.spring_torque)
 
 
 # Feedback linearization ---------------------------------------------------------------------------------------------
@@ -246,6 +252,7 @@ def singular(robot: Robot, q: Any, v: Any, theta: Any, theta_v: Any, *rest: Any,
     measured_form,
     explain=singular,
     requires=(
+        lossless_gears,
         known_state,
         stiffness_commanded,
         linearizing_output,
@@ -354,10 +361,11 @@ def from_torques(
     base: Base,
 ) -> LinearizingTorque:
     """The linearizing torque from torque sensors at undamped springs and the torques that the controller holds."""
-    known = [of_joints(robot, *x) for x in zip((tau_e, tau_e_v), held)][: chain_length(robot) - 2]
+    known = [on_links(robot, of_joints(robot, *x)) for x in zip((tau_e, tau_e_v), held)][: chain_length(robot) - 2]
     motion, tau = linearized(robot, q, v, known, command, wrenches, base)
-    deflections = [spring_motion(joint, [x[i] for x in tau]) for i, joint in enumerate(robot.joints)]
-    return LinearizingTorque(driving_torque(robot, motion, tau, deflections), tau[-1])
+    springs = [at_springs(robot, x) for x in tau]
+    jets = [spring_motion(joint, [x[i] for x in springs]) for i, joint in enumerate(robot.joints)]
+    return LinearizingTorque(driving_torque(robot, motion, tau, jets), springs[-1])
 
 
 def from_positions(
@@ -372,13 +380,14 @@ def from_positions(
     base: Base,
 ) -> LinearizingTorque:
     """The linearizing torque from deflections and from the torques that the controller holds."""
-    phi, phi_v = theta - q, theta_v - v
+    phi, phi_v = deflections(robot, q, theta), deflections(robot, v, theta_v)
     motion, tau = linearized(robot, q, v, torques_on_links(robot, phi, phi_v, *held), command, wrenches, base)
-    deflections = [
-        [phi[i], phi_v[i], deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in tau])]
+    springs = [at_springs(robot, x) for x in tau]
+    jets = [
+        [phi[i], phi_v[i], deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in springs])]
         for i, joint in enumerate(robot.joints)
     ]
-    return LinearizingTorque(driving_torque(robot, motion, tau, deflections), tau[-1])
+    return LinearizingTorque(driving_torque(robot, motion, tau, jets), springs[-1])
 
 
 def torques_on_links(
@@ -390,10 +399,10 @@ def torques_on_links(
 
 
 def known_torques(robot: Robot, springs: Sequence[Jet], tau_e: Expression, tau_e_v: Expression) -> list[Expression]:
-    """[τ_e, τ_e'] as far as the chain needs them, from [τ_e, τ_e'] of each spring, and held ones of other joints."""
+    """Torque on the links and its rate as far as the chain needs them, from [τ_e, τ_e'] of springs and held ones."""
     degrees = relative_degree(robot)
     return [
-        ca.vertcat(*[springs[i][k] if degree > 2 + k else held[i] for i, degree in enumerate(degrees)])
+        on_links(robot, ca.vertcat(*[springs[i][k] if degree > 2 + k else held[i] for i, degree in enumerate(degrees)]))
         for k, held in enumerate([tau_e, tau_e_v][: chain_length(robot) - 2])
     ]
 
@@ -442,7 +451,7 @@ def with_variable_stiffness(
 
     Rigid joints and damped springs may be among the others: (tau_e, tau_e_v) has what the controller holds of them.
     """
-    phi, phi_v = theta - motor_coordinates(robot, q), theta_v - motor_coordinates(robot, v)
+    phi, phi_v = spring_deflections(robot, q, theta), spring_deflections(robot, v, theta_v)
     second = second_motors(robot)
     drives = {i: joint.drive for i, joint in enumerate(robot.joints) if isinstance(joint.drive, VariableStiffnessDrive)}
     rates = {i: [phi_v[i], phi_v[second[i]]] for i in drives}
@@ -453,15 +462,19 @@ def with_variable_stiffness(
     ]
     known = known_torques(robot, springs, tau_e, tau_e_v)  # τ_e, τ_e'  [VSANEA (6), (17)]
     moved, torque = linearized(robot, q, v, known, lambda _: command, wrenches, base)  # [VSANEA (34), (35)]
+    at_all = [at_springs(robot, x) for x in torque]
+    jets = {
+        i: [phi[i], phi_v[i], deflection_acceleration(joint, phi[i], phi_v[i], [x[i] for x in at_all])]
+        for i, joint in enumerate(robot.joints)
+        if i not in points
+    }
+    alone = single_motors(robot, moved, torque[0], jets)
     torques: list[Scalar] = [0.0] * robot.motor_count
-    for i, joint in enumerate(robot.joints):
+    for i in range(robot.n):
         q_i, tau_i = [x[i] for x in moved[:3]], [x[i] for x in torque]
         if i in points:
             sides = commanded_motors(drives[i], points[i], q_i, rates[i], tau_i, stiffness_command[i])
             torques[i], torques[second[i]] = (side.tau for side in sides)
-        elif robot.compliant[i]:
-            phi_a = deflection_acceleration(joint, phi[i], phi_v[i], tau_i)
-            torques[i] = motor_side([motors(robot)[i]], q_i, tau_i[0], [phi[i], phi_v[i], phi_a]).tau
         else:
-            torques[i] = tau_i[0]
-    return LinearizingTorque(ca.vertcat(*torques), torque[-1])
+            torques[i] = alone[i][0].tau if robot.compliant[i] else at_all[0][i]
+    return LinearizingTorque(ca.vertcat(*torques), at_all[-1])

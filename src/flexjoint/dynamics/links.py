@@ -1,8 +1,9 @@
 """Torques that the links of a robot need from their joints, with time derivatives of any order.
 
-    τ = M(q) q'' + c(q, q') + g(q) + friction − Jᵀw
+    τ = M(q) q'' + c(q, q') + g(q) + friction − law(q₀ − q) − Jᵀw
 
-by the Newton-Euler recursion (`recursion/newton_euler.py`), with rigidly coupled motors and a moving base.
+by the Newton-Euler recursion (`recursion/newton_euler.py`), with rigidly coupled motors and a moving base; friction and
+the parallel springs law(q₀ − q) are in `drivetrain/passive.py`.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ from ..algorithm.signals import ON_LINKS
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..types import Expression, Jet, Stack, Vector
-from .drivetrain.friction import link_friction
+from .drivetrain.coupling import on_links, undeflected
+from .drivetrain.passive import parallel_torque, passive_torque
 from .loads import Base, Wrenches, checked_base, checked_wrenches
 from .recursion import packed_jets
 from .recursion.bodies import (
     Rotor,
     bodies,
+    follower_inertia,
     frames,
+    has_tree_structure,
+    link_frames,
     moving_bodies,
-    own_frame,
-    rigid_motor_inertia,
+    rigid_motor_torque,
     rotors,
     tied_rotors,
 )
@@ -84,9 +88,9 @@ def torque_derivatives(
         (3, 7)
     """
     motion = [q, v, a, *higher]
-    B, friction = rigid_motor_inertia(robot), link_friction(robot, motion[1:], order)
+    passive = passive_torque(robot, motion, order)
     tau = link_torques(robot, motion, sx(robot.gravity), order, wrenches, base)
-    return [tau[k] + friction[k] + B * motion[k + 2] for k in range(order + 1)]
+    return [tau[k] + passive[k] + rigid_motor_torque(robot, motion[k + 2]) for k in range(order + 1)]
 
 
 @algorithm("joint_wrenches", requires=(spong_rotors("has a motion of its own, which generalized_forces takes"),))
@@ -101,21 +105,21 @@ def joint_wrenches(
 
     Returns:
         One row per link, fixed ones included, (..., links, 6), N and Nm; that of a link on the base is the reaction of
-        the base.
+        the base.  Drive, friction and parallel spring act within the joint: the row is the sum of all its parts.
 
     Example:
         >>> import flexjoint as fj, numpy as np
         >>> fj.joint_wrenches(fj.load("kuka_lwr"), *np.zeros((3, 7))).shape
         (8, 6)
     """
-    return wrenches_of_links(robot, [q, v, a], [q, v, a], wrenches, base)
+    return wrenches_of_links(robot, [q, v, a], [undeflected(robot, x) for x in (q, v, a)], wrenches, base)
 
 
 @algorithm("tau", requires=(spong_rotors("adds its own spin to the links: see inverse_dynamics"),), signals=ON_LINKS)
 def bias_torque(
     robot: Robot, q: Expression, v: Expression, *, wrenches: Wrenches = None, base: Base = None
 ) -> Expression:
-    """n(q, v) = c + g + friction − Jᵀw (..., n): the torque at zero acceleration  [EJNEA (1)].
+    """n(q, v) = c + g + friction − parallel springs − Jᵀw (..., n): the torque at zero acceleration  [EJNEA (1)].
 
     Args:
         q, v: Position and velocity of the joints, (..., n).
@@ -146,7 +150,7 @@ def coriolis_torque(robot: Robot, q: Expression, v: Expression) -> Expression:
 
 @algorithm("tau", signals=ON_LINKS)
 def gravity_torque(robot: Robot, q: Expression) -> Expression:
-    """g(q) (..., n), the torque that holds the robot against gravity, Nm or N.
+    """g(q) (..., n), the torque that holds the robot against gravity, Nm or N; parallel springs are in `static_torque`.
 
     Args:
         q: Position of the joints, (..., n).
@@ -157,6 +161,28 @@ def gravity_torque(robot: Robot, q: Expression) -> Expression:
         (7,)
     """
     return link_torques(robot, [q, zeros(robot.n), zeros(robot.n)], sx(robot.gravity), 0)[0]
+
+
+@algorithm("tau", signals=ON_LINKS)
+def static_torque(robot: Robot, q: Expression) -> Expression:
+    """g(q) − law(q₀ − q) (..., n): the torque that holds the robot at rest against gravity and parallel springs.
+
+    Without parallel springs it is `gravity_torque`.
+
+    Args:
+        q: Position of the joints, (..., n).
+
+    Returns:
+        (..., n), Nm or N.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> robot = fj.load("kuka_lwr")
+        >>> bool(np.all(fj.dynamics.static_torque(robot, np.ones(7)) == fj.gravity_torque(robot, np.ones(7))))
+        True
+    """
+    g = gravity_torque.function(robot, q)
+    return g - parallel_torque(robot, [q], 0)[0] if robot.parallel_springs else g
 
 
 # The recursion for a robot -----------------------------------------------------------------------------------------
@@ -173,7 +199,7 @@ def link_torques(
 ) -> Jet:
     """Torque that the links, and the spin of rotors rigidly coupled to them, need from the joints: a jet."""
     plain = not wrenches and not known and base is None and not tied_rotors(robot)
-    if plain and packed_jets.may_be_packed(robot.n, order):
+    if plain and packed_jets.may_be_packed(len(robot.moving_joints), order):
         tree = moving_bodies(robot)
         return joint_torques(tree, packed_jets.packed_newton_euler(tree, q, gravity), order, packed_jets.orders)
     return link_dynamics(robot, q, gravity, order, wrenches, base, known=known)[1]
@@ -198,14 +224,37 @@ def link_dynamics(
     tied = tied_rotors(robot)
     place = frames(robot)
     at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, order)]
-    spins = [*spins_of(tied, q), *spins]
+    spins = [*tied_spins(robot, q), *spins]
     motions, loads = newton_euler(tree, q, gravity, order, checked_base(base, order), at, spins, known)
     tau = joint_torques(tree, loads, order)
+    if not tied:
+        return motions, tau
+    carried = [zeros(robot.n) for _ in range(order + 1)]
     for rotor in tied:
-        coupling = carrier_torque_jet(rotor, motions, order)
-        for k in range(order + 1):
-            tau[k][rotor.coordinate] += coupling[k]
-    return motions, tau
+        for found, x in zip(tau if rotor.follows else carried, carrier_torque_jet(rotor, motions, order)):
+            found[rotor.coordinate] += x
+    return motions, [x + on_links(robot, y) for x, y in zip(tau, carried)]
+
+
+def tied_spins(robot: Robot, q: Stack) -> list[tuple[Rotor, Jet]]:
+    """The rotors that turn rigidly with the links, with the jets of their momenta: at T q', of followers at k q'."""
+    tied, turned = tied_rotors(robot), [undeflected(robot, x) for x in q]
+    followers = [rotor for rotor in tied if rotor.follows]
+    return [*spins_of([x for x in tied if not x.follows], turned), *spins_of(followers, q)]
+
+
+def follower_motors(robot: Robot, q: Stack, motions: Sequence[Motion], order: int) -> Jet:
+    """Jet of what the motors of followers need from the transmissions of their leaders: k²B y'' + η k I_axial aᵀω'.
+
+    In Spong's model k²B y'' alone, without `motions`.
+    """
+    B = follower_inertia(robot)
+    tau = [B * q[k + 2] for k in range(order + 1)]
+    for rotor in rotors(robot):
+        if rotor.follows:
+            for found, x in zip(tau, carrier_torque_jet(rotor, motions, order)):
+                found[rotor.coordinate] += x
+    return tau
 
 
 def next_torque(robot: Robot, q: Stack, known: Stack, wrenches: Wrenches = None, base: Base = None) -> Expression:
@@ -214,16 +263,18 @@ def next_torque(robot: Robot, q: Stack, known: Stack, wrenches: Wrenches = None,
     Their components along the joints need no computing: 4 % of the feedback linearization of the 7R.
     """
     k = len(known)
-    B, friction = rigid_motor_inertia(robot), link_friction(robot, q[1:], k)
-    joints = [friction[l] + B * q[l + 2] for l in range(k + 1)]
-    links = [tau - x for tau, x in zip(known, joints)] if not tied_rotors(robot) else []
+    passive = passive_torque(robot, q, k)
+    joints = [passive[l] + rigid_motor_torque(robot, q[l + 2]) for l in range(k + 1)]
+    links = [tau - x for tau, x in zip(known, joints)] if has_tree_structure(robot) else []
     return link_torques(robot, q, sx(robot.gravity), k, wrenches, base, links)[k] + joints[k]
 
 
 def wrenches_of_links(robot: Robot, q: Stack, theta: Stack, wrenches: Wrenches, base: Base) -> Expression:
     """Force and moment that each link receives through its joint, one row (f, n) per link."""
-    at = [(own_frame(link), stack) for link, stack in checked_wrenches(robot, wrenches, 0)]
-    turning = rotors(robot, [own_frame(i) for i in range(len(robot.links))])
+    place = link_frames(robot)
+    at = [(place[link], stack) for link, stack in checked_wrenches(robot, wrenches, 0)]
+    turning = rotors(robot, place)
     tree, spins = bodies(robot), spins_of(turning, theta)
     _, loads = newton_euler(tree, q, sx(robot.gravity), 0, checked_base(base, 0), at, spins)
-    return ca.vertcat(*[ca.horzcat(F[0].T, N[0].T) for F, N in loads])
+    turned = [[x[0] if frame.R.is_eye() else frame.R.T @ x[0] for x in load] for frame, load in zip(place, loads)]
+    return ca.vertcat(*[ca.horzcat(F.T, N.T) for F, N in turned])

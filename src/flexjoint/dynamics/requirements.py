@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..algorithm.form import Call, Requirement, require
-from ..drives import ElasticDrive
+from ..drives import ElasticDrive, friction_law
 from ..errors import warn
 from ..robot import Joint, Robot
 from ..spatial import is_symbolic, is_zero
 from ..springs import LinearSpring
-from .drivetrain.friction import coulomb_command
+from .drivetrain.friction import coulomb_command, following
 from .drivetrain.orders import derivative_orders, joint_order
 from .recursion.bodies import rotors
 
@@ -25,15 +25,20 @@ __all__ = [
     "enough_derivatives",
     "equal_relative_degrees",
     "first",
+    "hysteresis_given",
     "linear_filters",
     "linear_undamped_springs",
+    "lossless_gears",
+    "memoryless_gears",
     "moderate_link_friction",
     "require",
     "rigid_joints",
     "spong_rotors",
     "stateless_springs",
     "stiffness_given",
+    "uncoupled_transmissions",
     "undamped_springs",
+    "unloaded_motors",
 ]
 
 
@@ -76,6 +81,43 @@ def stiffness_given(call: Call) -> str | None:
     )
 
 
+# Gears --------------------------------------------------------------------------------------------------------------
+
+
+def lossless_gears(call: Call) -> str | None:
+    """No hysteresis and no backlash: with them the torque depends on the past of the motion, or on no motion."""
+    joint = first(call.robot, call.robot.gear_losses)
+    if joint is None:
+        return None
+    hysteresis = joint.drive.hysteresis is not None  # type: ignore[union-attr]
+    what, why = (
+        ("hysteresis", "whose torque depends on the past of the motion")
+        if hysteresis
+        else ("backlash", "within which no torque passes, whatever the motor does")
+    )
+    return (
+        f"the gear of joint '{joint.name}' has {what}, {why}; use robot.without_gear_losses() as the model, and the "
+        "robot itself in simulate"
+    )
+
+
+def memoryless_gears(call: Call) -> str | None:
+    """No hysteresis; backlash is allowed."""
+    return lossless_gears(call) if call.robot.hysteretic else None
+
+
+def hysteresis_given(call: Call) -> str | None:
+    """The state of the hysteresis of gears."""
+    if not call.robot.hysteretic or "hysteresis" in call.keyword_arrays:
+        return None
+    joint = call.robot.joints[call.robot.hysteretic[0]]
+    return (
+        f"hysteresis is missing: the gear of joint '{joint.name}' has hysteresis, whose torque is a state; give "
+        "hysteresis=z, (n,) from -1 to 1, such as numpy.zeros(robot.n), use robot.without_gear_losses(), or simulate, "
+        "which integrates it"
+    )
+
+
 # Damping ------------------------------------------------------------------------------------------------------------
 
 
@@ -101,6 +143,17 @@ def stateless_springs(call: Call) -> str | None:
     )
     undamped = "robot.without_spring_damping(), the same robot with D = 0"
     return f"{past}; use inverse_dynamics_along for a trajectory, inverse_dynamics_step sample by sample, or {undamped}"
+
+
+def uncoupled_transmissions(call: Call) -> str | None:
+    """A motor of its own for every joint."""
+    if not call.robot.transmissions:
+        return None
+    names = " and ".join(f"'{name}'" for name in call.robot.transmissions[0].joints)
+    return (
+        f"a transmission couples the joints {names}, and the law is for motors that drive one joint each; use "
+        "FeedbackLinearization, MotorPD or FullStateFeedback"
+    )
 
 
 def linear_undamped_springs(call: Call) -> str | None:
@@ -202,14 +255,33 @@ def moderate_link_friction(call: Call) -> None:
 
 def warn_of_friction(robot: Robot) -> None:
     """Warn of Coulomb friction on the links of elastic joints that costs more motor torque than it exerts."""
-    for joint, torque in zip(robot.joints, coulomb_command(robot)):
-        if torque and torque > joint.coulomb_friction:  # 0 where numbers are free
+    for i, (joint, torque) in enumerate(zip(robot.joints, coulomb_command(robot))):
+        if not torque:  # 0 where numbers are free
+            continue
+        behind = [(x.joint.name, abs(x.ratio) * friction_law(item).level) for x, item in following(robot, i)]
+        felt = friction_law(joint).level + sum(level for _, level in behind)
+        if torque > felt:
+            names = "' and its follower '".join(dict.fromkeys([joint.name, *(name for name, level in behind if level)]))
+            velocity = "coulomb_velocity" if joint.friction is None else "friction.velocity"
             warn(
-                f"{robot.name}: the Coulomb friction of joint '{joint.name}' acts on the link of an elastic joint and "
-                f"is differentiated twice: {joint.coulomb_friction:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
+                f"{robot.name}: the Coulomb friction of joint '{names}' acts on the link of an elastic joint and "
+                f"is differentiated twice: {felt:g} Nm (N) of it cost up to {torque:.3g} Nm (N) of "
                 "motor torque where the joint turns round at 1 rad/s² (m/s²); move it to the motor, or raise its "
-                "coulomb_velocity"
+                f"{velocity}"
             )
+
+
+def unloaded_motors(reason: str, instead: str) -> Requirement:
+    """No motor whose friction depends on the load; `reason` says why, `instead` what to use."""
+
+    def check(call: Call) -> str | None:
+        for joint in call.robot.joints:
+            motors = joint.drive.motors if joint.drive is not None else ()
+            if any(not is_zero(side.load) for motor in motors for side in friction_law(motor).sides):
+                return f"the motor friction of joint '{joint.name}' depends on the load, {reason}; {instead}"
+        return None
+
+    return check
 
 
 # Words --------------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithm.algorithm import algorithm
+from ..algorithm.form import Call
 from ..algorithm.signals import Signal
 from ..checks import finite
 from ..errors import InputError
@@ -34,13 +35,13 @@ from .recursion.kinematics import joint_pose
 
 
 class SpatialOperators(NamedTuple):
-    """Spatial operators of a robot with N moving joints, on stacked spatial vectors (rotation first).
+    """Spatial operators of a robot with N moving joints, with followers, on stacked spatial vectors (rotation first).
 
     Attributes:
         Phi: Φ, velocities across the joints to velocities of the bodies, (..., 6N, 6N).
         E: E_φ, from every body to those that hang on it, (..., 6N, 6N).
         base: From the base to the bodies that hang on it, (..., 6N, 6).
-        H: Axes of the joints, (..., 6N, N); constant.
+        H: Axes of the joints, each in the column of its coordinate, (..., 6N, n); constant.
         H_r: Axes of the rotors in the bodies that carry them, (..., 6N, motors); constant.
         M: Inertia of the bodies about their frames, block-diagonal, (..., 6N, 6N); constant.
         I: η I_axial per motor, the angular momentum of the rotor per unit of θ', (..., motors); constant.
@@ -66,7 +67,19 @@ SIGNALS = {
 }
 
 
-@algorithm(SpatialOperators, signals=SIGNALS)
+def followers_without_rotors(call: Call) -> str | None:
+    """No rotor that drives a follower: it has no column in H_r."""
+    for follower in call.robot.followers:
+        drive = follower.joint.drive
+        if call.robot.fidelity == "complete" and drive is not None and drive.motors[0].gear_ratio is not None:
+            return (
+                f"the rotor of '{follower.joint.name}', which follows another joint, has no column in H_r; use "
+                "robot.with_fidelity('spong')"
+            )
+    return None
+
+
+@algorithm(SpatialOperators, signals=SIGNALS, requires=(followers_without_rotors,))
 def spatial_operators(robot: Robot, q: Expression) -> SpatialOperators:
     """The operators Φ, E, H, H_r and M of the spatial operator algebra  [Hoepler (9), (10), (16)].
 
@@ -86,9 +99,10 @@ def spatial_operators(robot: Robot, q: Expression) -> SpatialOperators:
         >>> np.allclose(H.T @ Phi.T @ M @ Phi @ H, fj.mass_matrix(robot, q))
         True
     """
-    tree, n = lump_fixed(robot), robot.n
+    tree = lump_fixed(robot)
+    n = len(tree)
     E, base = zeros(6 * n, 6 * n), zeros(6 * n, 6)
-    Phi, H, M = ca.SX.eye(6 * n), zeros(6 * n, n), zeros(6 * n, 6 * n)
+    Phi, H, M = ca.SX.eye(6 * n), zeros(6 * n, robot.n), zeros(6 * n, 6 * n)
     for i, body in enumerate(tree):
         phi = transform(body, q)
         if body.parent >= 0:
@@ -98,7 +112,7 @@ def spatial_operators(robot: Robot, q: Expression) -> SpatialOperators:
         else:
             base[block(i), :] = phi
         linear, angular = body.screw.axes
-        H[block(i), i] = ca.vertcat(angular, linear)
+        H[block(i), body.coordinate] = ca.vertcat(angular, linear)
         M[block(i), block(i)] = spatial_inertia(body.inertia)
     H_r, I = zeros(6 * n, robot.motor_count), zeros(robot.motor_count)
     for rotor in rotors(robot):

@@ -9,6 +9,8 @@ N = 7 of these the paper has 12, but a link equation contains only θ', not θ''
 Behind a damped spring θ is the output of a filter.  Its own motor needs one differentiation less, but all derivatives
 of θ that others need come with the highest of them (`damped_spring.py`).
 
+Joints that share a transmission are eliminated as one block: each of their motors follows from the equations of all.
+
 A zero of S or C_rotor counts only if it is one for every q, and that is decided exactly: the products of rotations
 between the two joints are evaluated in integers modulo a prime, with the floats of the robot as the fractions they
 are and a rotation of rational sine and cosine, drawn at random, at each joint.  A quantity that is not identically zero
@@ -23,10 +25,12 @@ from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
+from ... import numerics
 from ...drives import ElasticDrive, VariableStiffnessDrive
 from ...errors import InputError
 from ...robot import Joint, Robot, a_robot
 from ...spatial import is_zero
+from ...types import FloatArray
 from ..recursion.bodies import rotor_place
 
 PRIME = 2**61 - 1
@@ -92,15 +96,18 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
         raise InputError(refusal(robot, cycle))
     order = elimination_order(contained, robot.compliant)
     own = [joint_order(joint) - 2 for joint in robot.joints]
+    together = {i: group for group in robot.transmission_joints for i in group}
+    own = [max(own[j] for j in together.get(i, (i,))) for i in range(robot.n)]
     often = list(own)
     for i in reversed(order):  # first those that nobody waits for
         for j, steps in contained[i].items():
-            often[j] = max(often[j], often[i] + steps)
+            for k in together.get(j, (j,)):
+                often[k] = max(often[k], often[i] + steps)
 
     @cache
     def motion(i: int, k: int) -> int:
         """Highest derivative of q that the k-th one of τ_e contains; behind a damped spring all contain the same."""
-        k = often[i] if robot.damped[i] else k
+        k = often[i] if any(robot.damped[j] for j in together.get(i, (i,))) else k
         return max([k + 2, *(motion(j, k + steps) for j, steps in contained[i].items())])
 
     joints = [
@@ -119,7 +126,11 @@ def derivative_orders(robot: Robot, moving_base: bool = False) -> Orders:
 
 
 def link_equations(robot: Robot, moving_base: bool = False) -> list[dict[int, int]]:
-    """For each link equation {j: 2 where it contains θ_j'', 1 where θ_j' alone}, over the elastic joints."""
+    """For each link equation {j: 2 where it contains θ_j'', 1 where θ_j' alone}, over the elastic joints.
+
+    The equation of a leader contains what those of its followers contain, as if all moved independently: motors that
+    cancel between them are not left out.
+    """
     contained: list[dict[int, int]] = [{} for _ in robot.joints]
     if robot.fidelity != "complete":
         return contained
@@ -131,10 +142,22 @@ def link_equations(robot: Robot, moving_base: bool = False) -> list[dict[int, in
         for j, link in enumerate(robot.links):
             carrier, drive = robot.carrier(j), link.joint.drive
             if isinstance(drive, ElasticDrive) and carrier in inside:
-                axis = exact(rotor_place(robot, j, drive.motor)[1])
+                axis = exact(on_body(robot, carrier, rotor_place(robot, j, drive.motor)[1]))
                 if steps := contains(robot, turned, i, carrier, axis, moving_base):
-                    contained[coordinate][robot.coordinates[j]] = steps  # type: ignore[index]
+                    known = contained[coordinate].get(robot.coordinates[j], 0)  # type: ignore[arg-type]
+                    contained[coordinate][robot.coordinates[j]] = max(steps, known)  # type: ignore[index]
+    for group in robot.transmission_joints:  # an equation of a block counts as containing what the others contain
+        motors = sorted({j for i in group for j in contained[i]})
+        union = {j: max(contained[i].get(j, 0) for i in group) for j in motors}
+        for i in group:
+            contained[i] = dict(union)
     return contained
+
+
+def blocks(robot: Robot, order: Sequence[int]) -> list[tuple[int, ...]]:
+    """Joints in an order, those that share a transmission together at the place of their first."""
+    together = {i: group for group in robot.transmission_joints for i in group}
+    return list(dict.fromkeys(together.get(i, (i,)) for i in order))
 
 
 def contains(robot: Robot, turned: Sequence[Rotation], i: int, carrier: int, axis: Vector, moving_base: bool) -> int:
@@ -205,11 +228,13 @@ def refusal(robot: Robot, cycle: Sequence[int]) -> str:
 
 
 def turned_joints(robot: Robot) -> list[Rotation]:
-    """For each link the rotation from its frame to its parent's, turning joints at a random rational angle."""
+    """For each body the rotation from its frame to its parent's, turning joints at a random rational angle."""
     numbers = random.Random(20041)
     found = []
-    for link in robot.links:
-        R: Rotation = tuple(exact(row) for row in link.joint.rotation)  # type: ignore[assignment]
+    for link, parent in zip(robot.links, robot.parents):
+        axes = link.joint.turned_axes
+        mount = link.joint.rotation if axes is None else numerics.product(link.joint.rotation, axes)
+        R: Rotation = tuple(exact(row) for row in on_body(robot, parent, mount))  # type: ignore[assignment]
         if link.joint.kind.turns:
             t = numbers.randrange(2, PRIME)
             scale = pow(1 + t * t, -1, PRIME)
@@ -217,6 +242,12 @@ def turned_joints(robot: Robot) -> list[Rotation]:
             R = product(R, ((c, -s, 0), (s, c, 0), Z))
         found.append(R)
     return found
+
+
+def on_body(robot: Robot, link: int, x: FloatArray) -> FloatArray:
+    """Columns (3, ...) in the frame of a link, −1 for the base, in that of its body, whose z is the joint axis."""
+    axes = robot.links[link].joint.turned_axes if link >= 0 else None
+    return x if axes is None else numerics.product(axes.T, x)
 
 
 def exact(vector: Any) -> Vector:
@@ -264,7 +295,7 @@ def explain_orders(robot: Robot) -> str:
     cycle = find_cycle(contained, robot.compliant)
     orders = None if cycle else derivative_orders(robot)
     rows: list[tuple[str, ...]] = [("joint", "drive", "motor on", "θ'' of", "θ' of", "differentiated", "τ needs")]
-    moving = [k for k, link in enumerate(robot.links) if link.joint.moves]
+    moving = [x.link for x in robot.moving_joints if not x.follows]
     for i, joint in enumerate(robot.joints):
         carrier = robot.carrier(moving[i])
         names = [[robot.joints[j].name for j, n in contained[i].items() if n == steps] for steps in (2, 1)]

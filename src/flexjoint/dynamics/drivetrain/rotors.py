@@ -24,10 +24,13 @@ from ...spatial import Inertia, ca, sx, zeros
 from ...types import Expression, FloatArray, Stack
 from ..links import link_dynamics, wrenches_of_links
 from ..loads import Base, Wrenches
-from ..recursion.bodies import Body, Rotor, lump_fixed, rigid_motor_inertia, rotors
+from ..recursion.bodies import Body, Rotor, lump_fixed, rigid_motor_torque, rotors
 from ..recursion.composite_bodies import coupling
 from ..recursion.newton_euler import Motion, carrier_torque_jet, joint_torques, newton_euler, spins_of
-from .friction import link_friction, motor_friction
+from ..requirements import memoryless_gears
+from .coupling import at_springs, undeflected
+from .friction import motor_friction
+from .passive import passive_torque
 from .transmission import motors, of_motors, transmitted
 
 
@@ -44,15 +47,17 @@ class GeneralizedForces(NamedTuple):
 def rotor_coupling(robot: Robot, q: Expression) -> Expression:
     """S(q) (..., n, motors): the torque S θ'' on the links, one column per motor  [Hoepler (29)].
 
-    Columns of rigidly coupled motors are included.  In Spong's model S is zero.
+    Columns of rigidly coupled motors are included.  In Spong's model S is zero.  Motors of followers belong to the
+    links.
 
     Args:
         q: Position of the links, (..., n).
     """
     tree, S = lump_fixed(robot), zeros(robot.n, robot.motor_count)
     for rotor in rotors(robot):
-        for i, s in coupling(tree, q, rotor).items():
-            S[i, rotor.coordinate] = s
+        if not rotor.follows:
+            for i, s in coupling(tree, q, rotor).items():
+                S[i, rotor.coordinate] = s
     return S
 
 
@@ -65,7 +70,8 @@ def rotor_torque(robot: Robot, q: Expression, v: Expression, theta_v: Expression
         theta_v: Velocity of the motors, (..., motors).
     """
     still = zeros(robot.n)
-    return spin_torque(robot, rotors(robot), [q, v, still], [still, theta_v, still])[1]
+    own = [rotor for rotor in rotors(robot) if not rotor.follows]
+    return spin_torque(robot, own, [q, v, still], [still, theta_v, still])[1]
 
 
 @algorithm("tau")
@@ -79,7 +85,7 @@ def carrier_torque(robot: Robot, q: Expression, v: Expression) -> Expression:
     return at_motors(robot, motions)
 
 
-@algorithm(GeneralizedForces)
+@algorithm(GeneralizedForces, requires=(memoryless_gears,))
 def generalized_forces(
     robot: Robot,
     q: Expression,
@@ -100,21 +106,25 @@ def generalized_forces(
 
     Args:
         q, v, a: Position, velocity and acceleration of the links, (..., n).
-        theta, theta_v, theta_a: The same of the motors, (..., motors); ignored at rigid joints, where θ = q.
+        theta, theta_v, theta_a: The same of the motors, (..., motors); ignored at rigid joints, where θ = q, or T q.
         wrenches, base: As in `torque_derivatives`.
 
     Returns:
         GeneralizedForces(tau_e, tau, joint_wrenches).
+
+    Raises:
+        InputError: A gear has hysteresis.
     """
-    moved = [of_motors(robot, x, y) for x, y in ((theta, q), (theta_v, v), (theta_a, a))]
+    moved = [of_motors(robot, x, undeflected(robot, y)) for x, y in ((theta, q), (theta_v, v), (theta_a, a))]
     spins = spins_of([rotor for rotor in rotors(robot) if rotor.elastic], moved)
     motions, links = link_dynamics(robot, [q, v, a], sx(robot.gravity), 0, wrenches, base, spins)
-    tau_e = links[0] + link_friction(robot, [v], 0)[0] + rigid_motor_inertia(robot) * a
+    tau_e = links[0] + passive_torque(robot, [q, v], 0)[0] + rigid_motor_torque(robot, a)
     springs = ca.vertcat(*transmitted(robot, q, v, theta, theta_v)[0])
     # Sᵀq'' + B θ'' + C_carrier + friction + τ_e = τ  [Hua (29), (30)]
-    tau = springs + motor_inertias(robot) * theta_a + at_motors(robot, motions) + motor_friction(robot, theta_v)
+    rubbing = motor_friction(robot, theta_v, springs)
+    tau = springs + motor_inertias(robot) * theta_a + at_motors(robot, motions) + rubbing
     found = wrenches_of_links(robot, [q, v, a], moved, wrenches, base)
-    return GeneralizedForces(tau_e, of_motors(robot, tau, tau_e), found)
+    return GeneralizedForces(tau_e, of_motors(robot, tau, at_springs(robot, tau_e)), found)
 
 
 def spin_torque(robot: Robot, turning: Sequence[Rotor], q: Stack, theta: Stack) -> tuple[list[Motion], Expression]:
@@ -142,5 +152,6 @@ def at_motors(robot: Robot, motions: Sequence[Motion]) -> Expression:
     """η I_axial aᵀω' of the carrier of each rotor, (motors,)."""
     torque = zeros(robot.motor_count)
     for rotor in rotors(robot):
-        torque[rotor.coordinate] = carrier_torque_jet(rotor, motions, 0)[0]
+        if not rotor.follows:
+            torque[rotor.coordinate] = carrier_torque_jet(rotor, motions, 0)[0]
     return torque

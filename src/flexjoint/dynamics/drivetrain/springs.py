@@ -30,7 +30,8 @@ from ...robot import Joint, Robot, a_robot
 from ...spatial import ca, is_zero, total, zeros
 from ...springs import LinearSpring, Spring
 from ...types import Expression, FloatArray, Jet, Scalar, Stack
-from ..requirements import constant_stiffness, undamped_springs
+from ..requirements import constant_stiffness, lossless_gears, undamped_springs
+from .coupling import deflections, links_behind
 from .orders import joint_order
 
 SEARCH = 40  # steps: a law may be undefined on most of its reach
@@ -41,7 +42,7 @@ BY_POSITIONS = "describe its state by (q, v, theta, theta_v)"
 
 
 class SpringTorque(NamedTuple):
-    """Torque of the springs on the links (..., n), and its rate."""
+    """Torque of the springs (..., n), which is that on the links unless a transmission couples them, and its rate."""
 
     tau_e: Expression | FloatArray
     tau_e_v: Expression | FloatArray
@@ -78,7 +79,14 @@ def spring_torque(joint: Joint, phi: Scalar, phi_v: Scalar) -> Jet:
 
 def torque_jet(joint: Joint, phi: Jet) -> Jet:
     """[τ_e, τ_e', ...] of a spring without damping from the jet of its deflection."""
-    spring, top = joint.drive.spring, len(phi) - 1  # type: ignore[union-attr]
+    return law_jet(joint.drive.spring, phi)  # type: ignore[union-attr]
+
+
+def law_jet(spring: Spring, phi: Jet) -> Jet:
+    """[τ, τ', ...] of a spring law from the jet of its deflection."""
+    if isinstance(spring, LinearSpring):
+        return [spring.torque(x) for x in phi]
+    top = len(phi) - 1
     tau = [spring.torque(phi[0])]
     F = dict(enumerate(spring.gradients(phi[0], top), start=1)) if top else {}
     slopes = {m: [x] for m, x in F.items()}  # F_m and its time derivatives
@@ -102,6 +110,7 @@ def deflection_acceleration(joint: Joint, phi: Scalar, phi_v: Scalar, tau_e: Jet
 @algorithm(
     SpringTorque,
     requires=(
+        lossless_gears,
         constant_stiffness("motor_motion, whose result has the torque of every spring"),
         undamped_springs("its torque rate depends on the motor's acceleration", BY_POSITIONS),
     ),
@@ -119,7 +128,7 @@ def spring_torques(robot: Robot, q: Expression, v: Expression, theta: Expression
     Raises:
         InputError: For damped springs and for joints of variable stiffness.
     """
-    phi, phi_v = theta - q, theta_v - v
+    phi, phi_v = deflections(robot, q, theta), deflections(robot, v, theta_v)
     jets = [spring_torque(joint, phi[i], phi_v[i]) for i, joint in enumerate(robot.joints)]
     return SpringTorque(*(ca.vertcat(*x) for x in zip(*jets)))
 
@@ -130,6 +139,7 @@ def spring_torques(robot: Robot, q: Expression, v: Expression, theta: Expression
 @algorithm(
     LinkState,
     requires=(
+        lossless_gears,
         constant_stiffness("encoders on the links: one torque does not tell two deflections"),
         undamped_springs("its torque does not tell its deflection", BY_POSITIONS),
     ),
@@ -143,7 +153,7 @@ def link_state(
 
     Args:
         theta, theta_v: Position and velocity of the motors, (..., n), after the reduction.
-        tau_e, tau_e_v: Torque on the links and its rate, (..., n), Nm or N; ignored at rigid joints.
+        tau_e, tau_e_v: Torque of the springs and its rate, (..., n), Nm or N; ignored at rigid joints.
 
     Returns:
         LinkState(q, v), each (..., n).
@@ -153,7 +163,7 @@ def link_state(
     """
     jets = [spring_motion(joint, [tau_e[i], tau_e_v[i], 0.0]) for i, joint in enumerate(robot.joints)]
     phi, phi_v, _ = (ca.vertcat(*x) for x in zip(*jets))
-    return LinkState(theta - phi, theta_v - phi_v)
+    return LinkState(*(links_behind(robot, x, y) for x, y in ((theta, phi), (theta_v, phi_v))))
 
 
 def spring_motion(joint: Joint, tau: Stack) -> Jet:

@@ -2,17 +2,20 @@
 
 With the motors in the order of `robot.motor_names`, motor k of joint i has the deflection φ_k = θ_k − c_k q_i and feels
 the torque τ_k; the link gets τ_e,i = Σ c_k τ_k.  c is 1, or 0 for a second motor that works within the transmission.
-At a rigid joint θ = q by definition, and τ_e is the torque of the motor.
+At a rigid joint θ = q by definition, and τ_e is the torque of the motor.  Where a transmission couples joints, their
+springs are between T_a q and T_b⁻¹ θ (`coupling.py`), and at rigid joints θ = T q.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...drives import Drive, ElasticDrive, Motor, VariableStiffnessDrive
+from ...drives import Drive, ElasticDrive, Hysteresis, Motor, VariableStiffnessDrive
 from ...robot import Joint, Robot
 from ...spatial import ca, is_zero
 from ...types import Expression, Scalar
+from . import coupling
+from .coupling import links_at_springs, motors_at_springs
 from .springs import spring_torque
 
 
@@ -27,10 +30,14 @@ def second_motors(robot: Robot) -> dict[int, int]:
     return {i: robot.n + k for k, i in enumerate(robot.motor_joints[robot.n :])}
 
 
-def motor_coordinates(robot: Robot, q: Expression) -> Expression:
-    """c q for every motor: the position of the link where the motor's position counts from it, else 0."""
+def spring_deflections(robot: Robot, q: Expression, theta: Expression) -> Expression:
+    """φ of the spring behind each motor (motors,), from positions, or its rate from velocities.
+
+    θ − c q with the position of the link where the motor's position counts from it; T_b⁻¹θ − T_a q in a group.
+    """
     second = [getattr(robot.joints[i].drive, "c", 1) * q[i] for i in robot.motor_joints[robot.n :]]
-    return ca.vertcat(q, *second) if second else q
+    ends = links_at_springs(robot, q)
+    return motors_at_springs(robot, theta) - (ca.vertcat(ends, *second) if second else ends)
 
 
 def of_motors(robot: Robot, behind_springs: Expression, on_links: Expression) -> Expression:
@@ -51,18 +58,41 @@ def transmitted(
     theta: Expression,
     theta_v: Expression,
     damping: Expression | None = None,
+    z: Expression | None = None,
 ) -> tuple[list[Scalar], Expression]:
     """Torques that the springs exert on the motors (motors,), and on the links (n,): both 0 at rigid joints.
 
-    `damping` (n,) is what is asked of dampers that can be commanded.
+    `damping` (n,) is what is asked of dampers that can be commanded, `z` (n,) the state of the hysteresis, whose torque
+    is left out without it.
     """
-    phi, phi_v = theta - motor_coordinates(robot, q), theta_v - motor_coordinates(robot, v)
+    on_motors, on_links = spring_loads_of(robot, q, v, theta, theta_v, damping, z)
+    if robot.transmissions:
+        return ca.vertsplit(coupling.on_motors(robot, ca.vertcat(*on_motors))), coupling.on_links(robot, on_links)
+    return on_motors, on_links
+
+
+def spring_loads_of(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    damping: Expression | None = None,
+    z: Expression | None = None,
+) -> tuple[list[Scalar], Expression]:
+    """Torques of the springs (motors,), and τ_e that they exert together at each joint (n,): both 0 at rigid joints.
+
+    Of coupled joints both are τ_e as a sensor in the spring measures it.
+    """
+    phi, phi_v = spring_deflections(robot, q, theta), spring_deflections(robot, v, theta_v)
     second, on_links = second_motors(robot), []
     on_motors: list[Scalar] = [0.0] * robot.motor_count
     for i, joint in enumerate(robot.joints):
         places = [i, second[i]] if i in second else [i]
         commanded = 0 if damping is None else damping[i]
         loads = spring_loads(joint, [phi[k] for k in places], [phi_v[k] for k in places], commanded)
+        if z is not None and i in robot.hysteretic:
+            loads = [loads[0] + hysteresis(joint).torque * z[i]]
         for k, load in zip(places, loads):
             on_motors[k] = load
         on_links.append(loads[0] + joint.drive.c * loads[1] if i in second else loads[0])  # type: ignore[union-attr]
@@ -70,7 +100,7 @@ def transmitted(
 
 
 def determined_rates(robot: Robot) -> tuple[bool, ...]:
-    """Whether the state determines the torque rate on each link.
+    """Whether the state determines the torque rate of each spring.
 
     At a rigid joint the torque is that of the motor; the rate at a damped spring depends on the accelerations.
     """
@@ -83,9 +113,19 @@ def determined_rates(robot: Robot) -> tuple[bool, ...]:
     return tuple(determined(joint.drive) for joint in robot.joints)
 
 
-def transmitted_rates(robot: Robot, q: Expression, v: Expression, theta: Expression, theta_v: Expression) -> Expression:
-    """Rates of the torques on the links (n,): τ_e' = k(φ) φ'  [EJNEA (8)]; 0 where the state does not tell them."""
-    phi, phi_v = theta - motor_coordinates(robot, q), theta_v - motor_coordinates(robot, v)
+def transmitted_rates(
+    robot: Robot,
+    q: Expression,
+    v: Expression,
+    theta: Expression,
+    theta_v: Expression,
+    z: Expression | None = None,
+) -> Expression:
+    """Rates of the torques τ_e of the springs (n,): τ_e' = k(φ) φ'  [EJNEA (8)]; 0 where the state tells none.
+
+    Hysteresis with the state `z` (n,) adds T z'.
+    """
+    phi, phi_v = spring_deflections(robot, q, theta), spring_deflections(robot, v, theta_v)
     second, rates = second_motors(robot), []
     for i, (joint, determined) in enumerate(zip(robot.joints, determined_rates(robot))):
         rate: Scalar = 0.0
@@ -94,6 +134,9 @@ def transmitted_rates(robot: Robot, q: Expression, v: Expression, theta: Express
             rate = ca.mtimes(point.A[0], ca.vertcat(phi_v[i], phi_v[second[i]]))  # [VSANEA (17)]
         elif determined:
             rate = spring_torque(joint, phi[i], phi_v[i])[1]
+            if z is not None and i in robot.hysteretic:
+                law = hysteresis(joint)
+                rate = rate + law.torque * law.rate(z[i], phi_v[i])
         rates.append(rate)
     return ca.vertcat(*rates)
 
@@ -113,6 +156,12 @@ def spring_loads(
     if not is_zero(drive.greatest_damping):
         D = D + commanded_damping(drive, commanded)
     return tau_1 + D * phi_v[0], tau_2 + drive.c * D * phi_v[1]
+
+
+def hysteresis(joint: Joint) -> Hysteresis:
+    """The hysteresis of a joint that has one."""
+    law: Hysteresis = joint.drive.hysteresis  # type: ignore[assignment, union-attr]
+    return law
 
 
 def commanded_damping(drive: VariableStiffnessDrive, command: Scalar) -> Scalar:

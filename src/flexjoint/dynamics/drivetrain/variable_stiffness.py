@@ -26,12 +26,13 @@ from ...drives.variable import OperatingPoint
 from ...robot import Robot
 from ...spatial import ca, is_zero
 from ...types import Expression, FloatArray, Jet, Scalar, Stack
+from .coupling import at_springs
 from .equilibrium import FOLLOW, ClosedForm, closed_form, closed_point, operating_points, regular
-from .motor_side import MotorSide, motor_side
+from .motor_side import MotorSide, motor_side, single_motors
 from .solution_curve import SINGULAR
 from .springs import spring_motion
 from .stiffness_range import infeasible
-from .transmission import motors, second_motors
+from .transmission import second_motors
 from .vectorized_drives import alike, merged
 
 
@@ -42,10 +43,12 @@ def motor_sides(
     stiffness: Stack,
     warm_start: Expression = None,
     damped: Mapping[int, list[MotorSide]] = MappingProxyType({}),
+    filtered: Mapping[int, Jet] = MappingProxyType({}),
 ) -> list[MotorSide]:
     """All motors in the order of `robot.motor_names`, from the jets of torque and stiffness of the joints.
 
-    Joints that cannot change their stiffness may be among the others; the motors of damped ones are given.
+    Joints that cannot change their stiffness may be among the others.  Of damped ones the motors are given, or of those
+    with one motor the deflections, `filtered`.
     """
 
     def jets(i: int) -> list[Jet]:
@@ -68,10 +71,13 @@ def motor_sides(
     torques, wanted = [tau_e[0][i] for i in rest], [stiffness[0][i] for i in rest]
     for i, point in zip(rest, operating_points(drives, torques, wanted, guess)):
         found[i] = two_motors(robot.joints[i].drive, point, *jets(i))
-    for i, joint in enumerate(robot.joints):
-        if i not in found:
-            of_link, torque, _ = jets(i)
-            found[i] = [motor_side([motors(robot)[i]], of_link, torque[0], spring_motion(joint, torque))]
+    springs = [at_springs(robot, x) for x in tau_e]
+    phi = {
+        i: filtered[i] if i in filtered else spring_motion(joint, [x[i] for x in springs])
+        for i, joint in enumerate(robot.joints)
+        if i not in found
+    }
+    found |= single_motors(robot, q, tau_e[0], phi)
     return [*(found[i][0] for i in range(robot.n)), *(found[i][1] for i in second)]
 
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from ...robot import Robot
 from ...spatial import Inertia, Screw, ca, cross, identity, is_zero, skew, sx, zeros
 from ...types import Expression, Jet, Matrix, Scalar, Vector
-from ..drivetrain.friction import link_friction
+from ..drivetrain.passive import passive_torque
 from ..loads import Base, Wrenches, checked_base, checked_wrenches
-from .bodies import Body, Rotor, frames, moving_bodies, rigid_motor_inertia, tied_rotors
+from .bodies import Body, Rotor, frames, has_tree_structure, moving_bodies, rigid_motor_inertia
 from .composite_bodies import FEW_JOINTS, by_factorization, cheapest
 from .definiteness import check_inertia
 from .joint_jets import joint_motion
@@ -61,14 +61,16 @@ def by_articulated_bodies(
     wrenches: Wrenches = None,
     base: Base = None,
     spins: Sequence[tuple[Rotor, Jet]] = (),
-    gravity: Vector | None = None,
+    inertial: bool = False,
 ) -> Expression:
     """q'' in three sweeps over the tree; motors of rigid drives add their inertia to the joint, as in Spong's model.
 
-    gravity: the robot's by default.
+    Holds for robots with `has_tree_structure`.
+
+    inertial: M⁻¹τ, without gravity and parallel springs.
     """
     tree = moving_bodies(robot, frozen=False)
-    base_now = base_motion(sx(robot.gravity) if gravity is None else gravity, 0, checked_base(base, 0))
+    base_now = base_motion(zeros(3) if inertial else sx(robot.gravity), 0, checked_base(base, 0))
     joints = [joint_motion(body, [q, v, zeros(robot.n)], 0) for body in tree]
     motions, _ = forward_recursion(tree, joints, base_now)
     drift = drifts(tree, motions, q, v, base_now)
@@ -86,7 +88,8 @@ def by_articulated_bodies(
             n, f = bias[rotor.body]
             bias[rotor.body] = (n + gyroscopic(motions[rotor.body], rotor, momentum, 0).N[0], f)
 
-    friction, motor = link_friction(robot, [v], 0)[0], rigid_motor_inertia(robot)
+    passive = zeros(robot.n) if inertial else passive_torque(robot, [q, v], 0)[0]
+    motor = rigid_motor_inertia(robot)
     U: list[tuple[Vector, Vector]] = [(zeros(3), zeros(3))] * robot.n
     D: list[Scalar] = [None] * robot.n
     u: list[Scalar] = [None] * robot.n
@@ -96,7 +99,7 @@ def by_articulated_bodies(
         a, alpha = body.screw.axes
         U[i] = (I @ alpha + H @ a, H.T @ alpha + M @ a)  # moment and force of a unit acceleration
         D[i] = body.screw.effort(U[i][1], U[i][0]) + motor[i]
-        u[i] = tau[i] - friction[i] - body.screw.effort(f, n)
+        u[i] = tau[i] - passive[i] - body.screw.effort(f, n)
         if body.parent >= 0:
             rest = articulated(inertia[i], U[i], D[i], body.screw, motor[i])
             alpha, a = drift[i]
@@ -182,7 +185,7 @@ def joint_accelerations(
     spins: rotors behind springs, with the jets of their angular momenta about their axes.
     """
     ways = [by_factorization, by_articulated_bodies]
-    if tied_rotors(robot):
+    if not has_tree_structure(robot):
         ways = [by_factorization]
     elif robot.n > FEW_JOINTS:
         ways = [by_articulated_bodies]

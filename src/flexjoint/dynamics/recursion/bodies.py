@@ -18,6 +18,10 @@ axially symmetric  [Hua A2]; of a rotor's tensor I_t (1 − aaᵀ) + I_a aaᵀ
     Spong's model has the axial part only in B, as if the rotor turned in a gimbal.
 
 `robot.rotors_in_links` says whether rotors must be added to the links as they are given.
+
+A body's frame has its z along the joint axis.  It is the link's frame, unless `joint.axis` is another axis: then
+`joint.turned_axes` is its orientation in the link's frame, `link_frames` and `frames` give the links' frames on the
+bodies, and what a user gives or gets is in the link's frame.
 """
 
 from __future__ import annotations
@@ -28,16 +32,22 @@ from typing import NamedTuple
 import numpy as np
 
 from ...drives import ElasticDrive, Motor, RigidDrive
-from ...robot import Robot
-from ...spatial import Inertia, Screw, identity, sx, zeros
+from ...numerics import product
+from ...robot import Joint, MovingJoint, Robot
+from ...spatial import Inertia, Screw, ca, identity, is_symbolic, rotation_about_z, rotation_z, sx, unit_z, zeros
 from ...types import Expression, FloatArray, Matrix, Scalar, Vector
+from ..drivetrain.coupling import on_links, rigid_groups, undeflected
 
 
 class Body(NamedTuple):
-    """A link in a recursion; R and p are orientation and origin of its frame in the parent's at q = 0."""
+    """A link in a recursion; R and p are orientation and origin of its frame in the parent's at q = 0.
+
+    Several bodies may have the coordinate of one leader: recursions read q[coordinate], and what they find along the
+    joints is summed by `per_coordinate`.
+    """
 
     parent: int  # index of another body, -1 for the base
-    screw: Screw  # how its joint moves it
+    screw: Screw  # how its coordinate moves it
     coordinate: int | None  # index in q
     R: Matrix
     p: Vector
@@ -55,12 +65,13 @@ class Frame(NamedTuple):
 class Rotor(NamedTuple):
     """A spinning rotor of the complete model."""
 
-    coordinate: int  # of the joint it drives
+    coordinate: int  # of the joint it drives; in a group that of the joint it is listed at
     body: int  # that carries it, -1 for the base
     axis: Vector  # in the body's frame
     eta: Scalar
     B: Scalar  # η² I_axial
-    elastic: bool  # whether θ is a coordinate of its own; else it is q
+    elastic: bool  # whether θ is a coordinate of its own; else it is q, or T q in a group
+    follows: bool = False  # whether it drives a follower, so that it is none of the robot's motors
 
     @property
     def momentum(self) -> Scalar:
@@ -73,25 +84,57 @@ def bodies(robot: Robot, frozen: bool = True) -> list[Body]:
 
     frozen: whether rotors behind springs add their axial inertia to the links that carry them; Spong's model adds none.
     """
-    tree = [
-        Body(
-            parent,
-            link.joint.kind.screw,
-            coordinate,
-            sx(link.joint.rotation),
-            sx(link.joint.position),
-            Inertia.of(link.mass, link.com, link.inertia),
-        )
-        for link, parent, coordinate in zip(robot.links, robot.parents, robot.coordinates)
-    ]
+    own = link_frames(robot)
+    tree = []
+    for i, (link, parent, coordinate) in enumerate(zip(robot.links, robot.parents, robot.coordinates)):
+        R, p = sx(link.joint.rotation), sx(link.joint.position)
+        R, p = on_body(own[parent], R, p) if parent >= 0 else (R, p)
+        R = R @ sx(axes) if (axes := link.joint.turned_axes) is not None else R
+        inertia = inertia_on(own[i], Inertia.of(link.mass, link.com, link.inertia))
+        tree.append(Body(parent, link.joint.kind.screw, coordinate, R, p, inertia))
+    for follower in robot.followers:
+        tree[follower.link] = following(tree[follower.link], follower)
     for i, link in enumerate(robot.links):
         drive = link.joint.drive
         whole = robot.fidelity == "complete" and (frozen or not isinstance(drive, ElasticDrive))
         for k, motor in enumerate(drive.motors if drive is not None else ()):
             carrier, share = robot.carrier(i, k), rotor_inertia(robot, i, motor, whole)
             if carrier >= 0 and share is not None:
-                tree[carrier] = tree[carrier]._replace(inertia=tree[carrier].inertia + share)
+                tree[carrier] = tree[carrier]._replace(inertia=tree[carrier].inertia + inertia_on(own[carrier], share))
     return tree
+
+
+def following(body: Body, follower: MovingJoint) -> Body:
+    """The body of a follower as its leader's coordinate moves it: position = ratio · q + offset.
+
+    The offset becomes part of its frame at q = 0.
+    """
+    screw, k, c = body.screw, follower.ratio, follower.offset
+    angle, height = (x if is_symbolic(c) else float(x) for x in (screw.turn * c, screw.slide * c))
+    if is_symbolic(angle):
+        turned, p = body.R @ rotation_about_z(angle), body.p + body.R @ (height * unit_z())
+    else:
+        R, z = np.array(ca.DM(body.R)), np.array([[0.0], [0.0], [height]])
+        turned, p = sx(product(R, rotation_z(angle))), body.p + sx(product(R, z)[:, 0])
+    return body._replace(screw=Screw(k * screw.turn, k * screw.slide), R=turned if screw.turns else body.R, p=p)
+
+
+def per_coordinate(tree: Sequence[Body], along: Sequence[Expression]) -> list[Expression]:
+    """τ = Gᵀτ_joints: what the bodies feel along their joints, summed over those that one coordinate moves."""
+    found: dict[int, Expression] = {}
+    for body, x in zip(tree, along):
+        if body.coordinate is not None:
+            found[body.coordinate] = found[body.coordinate] + x if body.coordinate in found else x
+    return [found[k] for k in range(len(found))]
+
+
+def has_tree_structure(robot: Robot) -> bool:
+    """Whether the mass matrix has the sparsity of the tree of joints, and articulated bodies apply.
+
+    Followers, motors rigidly coupled to several joints, and those rigidly coupled to joints while other links carry
+    them, couple coordinates beyond the tree.
+    """
+    return not robot.followers and not tied_rotors(robot) and not rigid_groups(robot)
 
 
 def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia | None:
@@ -115,11 +158,14 @@ def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[Vector, FloatArr
     """Position and axis of a rotor in the carrier's frame; those of the joint by default."""
     joint = robot.links[link].joint
     position = joint.position if motor.position is None else list(motor.position)
-    return position, joint.rotation[:, 2] if motor.axis is None else np.array(motor.axis)
+    return position, joint.axis_in_parent if motor.axis is None else np.array(motor.axis)
 
 
 def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
-    """The rotors whose spin acts on the links, in the order of q; none in Spong's model.
+    """The rotors whose spin acts on the links, in the order of the links; none in Spong's model.
+
+    That of a follower spins at η k y' with the coordinate y of its leader: as a rotor of the leader with the gear ratio
+    η k.
 
     place: frames of the links on the bodies; after `lump_fixed` by default.
     """
@@ -127,20 +173,23 @@ def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:
         return []
     place = frames(robot) if place is None else place
     found = []
-    for i, (link, coordinate) in enumerate(zip(robot.links, robot.coordinates)):
-        drive = link.joint.drive
-        if coordinate is None or drive is None or drive.motors[0].gear_ratio is None:
+    for i, joint, coordinate, k, _ in robot.moving_joints:
+        drive = joint.drive
+        if drive is None or drive.motors[0].gear_ratio is None:
             continue
         motor, carrier = drive.motors[0], robot.carrier(i)
         frame = place[carrier] if carrier >= 0 else own_frame(-1)
         axis = frame.R @ sx(rotor_place(robot, i, motor)[1])
         elastic = isinstance(drive, ElasticDrive)
-        found.append(Rotor(coordinate, frame.body, axis, motor.gear_ratio, motor.inertia, elastic))
+        eta, B = motor.gear_ratio, motor.inertia
+        if joint.mimic is not None:
+            eta, B = k * eta, k * k * B
+        found.append(Rotor(coordinate, frame.body, axis, eta, B, elastic, joint.mimic is not None))
     return found
 
 
 def tied_rotors(robot: Robot) -> list[Rotor]:
-    """The rotors that turn rigidly with the joints they drive, θ = q."""
+    """The rotors that turn rigidly with the joints they drive, θ = q, or T q in a group."""
     return [rotor for rotor in rotors(robot) if not rotor.elastic]
 
 
@@ -151,16 +200,32 @@ def frames(robot: Robot) -> list[Frame]:
     for link, parent in zip(robot.links, robot.parents):
         if link.joint.moves:
             moving += 1
-            found.append(own_frame(moving))
+            found.append(own_frame(moving, link.joint))
         else:
             holder = found[parent] if parent >= 0 else own_frame(-1)
             found.append(carried(holder, sx(link.joint.rotation), sx(link.joint.position)))
     return found
 
 
-def own_frame(body: int) -> Frame:
-    """The frame of a body itself."""
-    return Frame(body, identity(), zeros(3))
+def own_frame(body: int, joint: Joint | None = None) -> Frame:
+    """The frame of a body itself, or, with its joint, the frame of its link on it."""
+    axes = None if joint is None else joint.turned_axes
+    return Frame(body, identity() if axes is None else sx(axes.T), zeros(3))
+
+
+def link_frames(robot: Robot) -> list[Frame]:
+    """Frame per link on its own body in `bodies`."""
+    return [own_frame(i, link.joint) for i, link in enumerate(robot.links)]
+
+
+def on_body(frame: Frame, R: Matrix, p: Vector) -> tuple[Matrix, Vector]:
+    """The pose (R, p) in a link's frame, in the frame of its body."""
+    return (R, p) if frame.R.is_eye() else (frame.R @ R, frame.R @ p)
+
+
+def inertia_on(frame: Frame, inertia: Inertia) -> Inertia:
+    """An inertia about a link's frame, in the frame of its body."""
+    return inertia if frame.R.is_eye() else inertia.transformed(frame.R, frame.p)
 
 
 def carried(frame: Frame, R: Matrix, p: Vector) -> Frame:
@@ -175,7 +240,7 @@ def moving_bodies(robot: Robot, frozen: bool = True) -> list[Body]:
 
 def lump_fixed(robot: Robot, links: list[Body] | None = None) -> list[Body]:
     """One body per moving joint: fixed links give their inertia to the body that carries them."""
-    place = frames(robot)
+    place = [own_frame(x.body) if link.joint.moves else x for link, x in zip(robot.links, frames(robot))]
     links = bodies(robot) if links is None else links
     merged: list[Body] = []
     for body in links:
@@ -203,5 +268,30 @@ def regroup(tree: list[Body]) -> list[Body]:
 
 
 def rigid_motor_inertia(robot: Robot) -> Expression:
-    """B per joint of the motors that turn with their links, 0 for the others."""
+    """B per coordinate of the motors that turn with their links, 0 for the others; k²B of followers added.
+
+    In a group the motors' own ones: see `rigid_motor_torque`.
+    """
+    own = own_motor_inertia(robot)
+    return own + follower_inertia(robot) if robot.followers else own
+
+
+def own_motor_inertia(robot: Robot) -> Expression:
+    """The same without followers."""
     return sx([j.drive.motor.inertia if isinstance(j.drive, RigidDrive) else 0.0 for j in robot.joints])
+
+
+def rigid_motor_torque(robot: Robot, a: Expression) -> Expression:
+    """B q'' of the motors that turn with their links, on the links: TᵀBT q'' in a group; or their momenta from q'."""
+    if not robot.transmissions:
+        return rigid_motor_inertia(robot) * a
+    return on_links(robot, own_motor_inertia(robot) * undeflected(robot, a)) + follower_inertia(robot) * a
+
+
+def follower_inertia(robot: Robot) -> Expression:
+    """k²B per coordinate of the motors that followers have, which the leader moves whatever its own drive is."""
+    found = zeros(robot.n)
+    for follower in robot.followers:
+        if isinstance(drive := follower.joint.drive, RigidDrive):
+            found[follower.coordinate] += follower.ratio * follower.ratio * drive.motor.inertia
+    return found

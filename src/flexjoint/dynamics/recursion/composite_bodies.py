@@ -6,17 +6,26 @@ eliminates leaves first, which on a tree creates no fill-in.  L and D overwrite 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from ...compiler.ir.labels import Section, labelled
 from ...robot import Robot
-from ...spatial import Inertia, ca, cross, skew, sx, zeros
+from ...spatial import Inertia, ca, cross, is_zero, skew, sx, zeros
 from ...types import Expression, Jet, Scalar, Vector
-from ..drivetrain.friction import link_friction
+from ..drivetrain.coupling import rigid_groups
+from ..drivetrain.passive import passive_torque
 from ..links import link_dynamics
 from ..loads import Base, Wrenches
-from .bodies import Body, Rotor, moving_bodies, rigid_motor_inertia, tied_rotors
+from .bodies import (
+    Body,
+    Rotor,
+    follower_inertia,
+    moving_bodies,
+    own_motor_inertia,
+    rigid_motor_inertia,
+    tied_rotors,
+)
 from .definiteness import check_inertia
 from .kinematics import joint_pose, poses
 from .sweeps import marks
@@ -26,7 +35,7 @@ FEW_JOINTS = 16  # up to here both ways of an algorithm are traced and counted; 
 COMPOSITE = "inertia of link # and all that it carries, and load for a unit acceleration of joint #"  # in exported C
 
 Result = TypeVar("Result")
-Rows = list[dict[int, Scalar]]  # M[i][j] for joint i and j among its ancestors and itself; the rest is zero
+Rows = list[dict[int, Scalar]]  # M[i][j] for i and j among its ancestors and itself; the rest is zero
 
 
 class Factors(NamedTuple):
@@ -112,38 +121,100 @@ def cheapest(found: list[Result], outputs: Callable[[Result], list[Expression]])
 def link_mass_matrix(
     robot: Robot, q: Expression, frozen: bool = True, tree: list[Body] | None = None
 ) -> tuple[Rows, list[int]]:
-    """The mass matrix by rows, M + S_r + S_rᵀ + B_r with the motors rigidly coupled to it, and the tree of joints.
+    """The mass matrix by rows, M + S_r + S_rᵀ + B_r with the motors rigidly coupled to it, and its elimination tree.
 
-    A motor carried by another branch than the one it drives couples joints of both: the tree becomes a single chain.
-    `frozen` as in `bodies`; a `tree` takes the place of the robot's own bodies.
+    That is the tree of joints, unless coordinates are coupled beyond it: by followers, or by a motor carried by another
+    branch than the one it drives.  `frozen` as in `bodies`; a `tree` takes the place of the robot's own bodies.
     """
     tree = moving_bodies(robot, frozen) if tree is None else tree
     M = composite_rigid_body(tree, q)
     parents = [body.parent for body in tree]
-    B = rigid_motor_inertia(robot)
-    for i in range(robot.n):
-        M[i][i] = M[i][i] + B[i]
-    couplings = [(i, rotor.coordinate, s) for rotor in tied_rotors(robot) for i, s in coupling(tree, q, rotor).items()]
-    if any(min(i, j) not in M[max(i, j)] for i, j, _ in couplings):
-        M = [{j: row.get(j, zeros(1)) for j in range(i + 1)} for i, row in enumerate(M)]
-        parents = list(range(-1, robot.n - 1))
-    for i, j, s in couplings:
-        M[max(i, j)][min(i, j)] = M[max(i, j)][min(i, j)] + (2 * s if i == j else s)
-    return M, parents
+    if robot.followers:
+        M, parents = with_couplings([{} for _ in range(robot.n)], per_pair(tree, M))
+    B, own, followers = rigid_motor_inertia(robot), own_motor_inertia(robot), follower_inertia(robot)
+    moved, couplings = moved_by_joints(robot), []
+    for k in range(robot.n):
+        if k not in moved:
+            M[k][k] = M[k][k] + B[k]
+            continue
+        M[k][k] = M[k][k] + followers[k]
+        couplings += [(i, j, x * own[k] * y) for i, x in moved[k].items() for j, y in moved[k].items() if j <= i]
+    for rotor in tied_rotors(robot):
+        turning = moved.get(rotor.coordinate, {})
+        turning = {rotor.coordinate: 1} if rotor.follows or not turning else turning
+        tied = [(i, j, s * x) for i, s in coupling(tree, q, rotor).items() for j, x in turning.items()]
+        couplings += [(i, j, 2 * s if i == j else s) for i, j, s in tied]
+    return with_couplings(M, couplings, parents) if couplings else (M, parents)
+
+
+def per_pair(tree: Sequence[Body], M: Rows) -> list[tuple[int, int, Scalar]]:
+    """GᵀMG as terms (i, j, value) of the elements M_ij = M_ji over the coordinates, from the rows over the bodies.
+
+    Bodies k and l of one coordinate add M_kl and M_lk to its diagonal element.
+    """
+    at = [body.coordinate for body in tree]
+    terms = [(at[k], at[l], x, k != l) for k, row in enumerate(M) for l, x in row.items()]
+    return [(i, j, 2 * x if i == j and twice else x) for i, j, x, twice in terms if i is not None and j is not None]
+
+
+def with_couplings(
+    M: Rows, couplings: Sequence[tuple[int, int, Scalar]], parents: Sequence[int] | None = None
+) -> tuple[Rows, list[int]]:
+    """M with further terms (i, j, value) of its elements M_ij = M_ji, and the elimination tree that M has then.
+
+    parents: the tree that the rows of M have; kept if every coupling is between a joint and its ancestor.
+    """
+    M = [dict(row) for row in M]
+    pairs = {(max(i, j), min(i, j)) for i, j, _ in couplings}
+    if parents is None or any(j not in M[i] for i, j in pairs):
+        pairs |= {(i, j) for i, row in enumerate(M) for j in row}
+        parents = elimination_tree(len(M), pairs)
+        M = [{j: M[i].get(j, zeros(1)) for j in [i, *ancestors(i, parents)]} for i in range(len(M))]
+    for i, j, x in couplings:
+        M[max(i, j)][min(i, j)] = M[max(i, j)][min(i, j)] + x
+    return M, list(parents)
+
+
+def elimination_tree(n: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """Parents such that every pair of coupled coordinates is a coordinate and its ancestor, in elimination of the last
+    coordinate first; on a tree of joints that tree itself.
+
+    Eliminating a coordinate couples all that it is coupled with: its parent is the last of them.
+    """
+    coupled: list[set[int]] = [set() for _ in range(n)]
+    for i, j in pairs:
+        if i != j:
+            coupled[max(i, j)].add(min(i, j))
+    parents = [-1] * n
+    for k in range(n - 1, -1, -1):
+        if coupled[k]:
+            parents[k] = max(coupled[k])
+            coupled[parents[k]] |= coupled[k] - {parents[k]}
+    return parents
+
+
+def moved_by_joints(robot: Robot) -> dict[int, dict[int, Scalar]]:
+    """{k: {i: T_ki}} for the motors k of rigid groups: by how much they turn per unit of q_i; zeros are left out."""
+    return {
+        k: {j: x for j, x in zip(group.joints, ca.horzsplit(group.matrix[row, :])) if not is_zero(x)}
+        for group in rigid_groups(robot)
+        for row, k in enumerate(group.joints)
+    }
 
 
 def coupling(tree: list[Body], q: Expression, rotor: Rotor) -> dict[int, Scalar]:
-    """A column of S: {i: S_ij} for the turning joints i that move the rotor's carrier  [Hoepler (29)].
+    """A column of S: {i: S_ij} for the coordinates i that turn the rotor's carrier  [Hoepler (29)].
 
     The momentum of a unit θ' is walked from the carrier towards the base, so that S_ij holds no other joints than those
     between i and the carrier  [Hoepler (31)].
     """
-    column = {}
+    column: dict[int, Scalar] = {}
     momentum = rotor.momentum * rotor.axis
     if rotor.body >= 0:
         for i in [rotor.body, *ancestors(rotor.body, [body.parent for body in tree])]:
-            if tree[i].screw.turns:
-                column[i] = tree[i].screw.turn * momentum[2]
+            k = tree[i].coordinate
+            if tree[i].screw.turns and k is not None:
+                column[k] = column.get(k, 0) + tree[i].screw.turn * momentum[2]
             momentum = joint_pose(tree[i], q)[0] @ momentum
     return column
 
@@ -209,5 +280,5 @@ def by_factorization(
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
     motion = [q, v, zeros(robot.n)]
     _, n = link_dynamics(robot, motion, sx(robot.gravity), 0, wrenches, base, spins, frozen=False)
-    b = tau - (n[0] + link_friction(robot, [v], 0)[0])
+    b = tau - (n[0] + passive_torque(robot, [q, v], 0)[0])
     return solve(factorize(M, parents), parents, b)

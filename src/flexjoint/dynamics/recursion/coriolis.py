@@ -31,7 +31,8 @@ from typing import NamedTuple
 from ...robot import Robot
 from ...spatial import Inertia, ca, cross, zeros
 from ...types import Expression, Matrix, Vector
-from .bodies import Body, moving_bodies, rotors
+from ..drivetrain.coupling import on_links, undeflected
+from .bodies import Body, moving_bodies, per_coordinate, rotors
 from .coriolis_columns import gyration
 from .energy import Spin, subtree_momenta
 from .kinematics import along_joints, carried_loads, joint_pose, screw_rate, velocities
@@ -118,16 +119,18 @@ def rotor_loads(
     """Loads of spinning rotors with L = η I_axial θ' a: polarized moment L' + ω × L per body, and torque η I_axial a·ω'
     per rotor, which acts on the link at a rigid joint."""
     moments, forces = [zeros(3)] * len(motions), Forces(zeros(robot.n), zeros(robot.n))
+    tied, own = TwoSpeeds(*(undeflected(robot, x) for x in links)), zeros(robot.n)
     for rotor in rotors(robot):
-        speeds = motors if rotor.elastic else links
+        speeds = motors if rotor.elastic else links if rotor.follows else tied
         if rotor.body < 0 or speeds is None:
             continue
         x, i, L = motions[rotor.body], rotor.coordinate, rotor.momentum * rotor.axis
         polarized = cross(speeds.v_a[i] * x.omega + speeds.v[i] * x.omega_a, L) / 2
         moments[rotor.body] = moments[rotor.body] + speeds.a[i] * L + polarized
         alpha = x.alpha + cross(x.omega, x.omega_a) / 2  # ω', symmetric in v and v_a
-        (forces.motors if rotor.elastic else forces.links)[i] = ca.dot(L, alpha)
-    return moments, forces
+        on = forces.motors if rotor.elastic else forces.links if rotor.follows else own
+        on[i] += ca.dot(L, alpha)
+    return moments, forces._replace(links=forces.links + on_links(robot, own))
 
 
 def inertial_load(inertia: Inertia, motion: TwoMotions) -> tuple[Vector, Vector]:
@@ -143,4 +146,4 @@ def energy_gradient(robot: Robot, q: Expression, v: Expression, spinning: Sequen
     for body, motion, momentum in zip(tree, motions, subtree_momenta(tree, q, motions, spinning)):
         linear, angular = screw_rate(body.screw, motion)
         found.append(ca.dot(angular, momentum[1]) + ca.dot(linear, momentum[0]))
-    return ca.vertcat(*found)
+    return ca.vertcat(*per_coordinate(tree, found))

@@ -18,8 +18,8 @@ from ...errors import InputError
 from ...robot import Robot
 from ...spatial import Inertia, Screw, ca, cross, is_zero, skew, sx, total, unit_z, zeros
 from ...types import Expression, Matrix, Scalar, Vector
-from .bodies import Body, Rotor, lump_fixed, moving_bodies
-from .composite_bodies import FEW_JOINTS, ancestors, cheapest, composite_in_parent
+from .bodies import Body, Rotor, lump_fixed, moving_bodies, per_coordinate
+from .composite_bodies import FEW_JOINTS, ancestors, cheapest, composite_in_parent, moved_by_joints
 from .energy import Spin
 from .kinematics import Velocity, joint_pose, poses, screw_rate, velocities
 
@@ -185,20 +185,28 @@ def moved(R: Matrix, p: Vector, free: Vector, bound: Vector) -> tuple[Vector, Ve
 def spinning_columns(
     tree: list[Body], q: Expression, motions: list[Velocity], rotor: Rotor
 ) -> dict[int, tuple[Scalar, Scalar]]:
-    """{i: (C_ik, C_ki)} of a rotor k for the turning joints i that move its carrier."""
+    """{i: (C_ik, C_ki)} of a rotor k for the coordinates i that turn its carrier."""
     found: dict[int, tuple[Scalar, Scalar]] = {}
     if rotor.body < 0:
         return found
     a, turned = rotor.momentum * rotor.axis, cross(motions[rotor.body].omega, rotor.momentum * rotor.axis)
     for i in [rotor.body, *ancestors(rotor.body, [body.parent for body in tree])]:
-        if tree[i].screw.turns:
+        k = tree[i].coordinate
+        if tree[i].screw.turns and k is not None:
             _, z = tree[i].screw.axes
             across = ca.dot(z, turned)
             rate = ca.dot(cross(motions[i].omega, z), a) + across  # d/dt (a·z_i)
-            found[i] = across / 2, rate - across / 2
+            ik, ki = found.get(k, (0, 0))
+            found[k] = ik + across / 2, ki + (rate - across / 2)
         R, _ = joint_pose(tree[i], q)
         a, turned = R @ a, R @ turned
     return found
+
+
+def over_coordinates(tree: Sequence[Body], C: Expression) -> Expression:
+    """GᵀCG over the coordinates, from C over the bodies."""
+    rows = [per_coordinate(tree, ca.horzsplit(C[i, :])) for i in range(len(tree))]
+    return ca.vertcat(*per_coordinate(tree, [ca.horzcat(*row) for row in rows]))
 
 
 def whole_matrix(
@@ -210,9 +218,14 @@ def whole_matrix(
     found = columns(robot, tree, q, motions, variant, spinning)
     ways = [by_projection] if robot.n > FEW_JOINTS else [by_walking, by_projection]
     C = cheapest([way(tree, q, motions, found) for way in ways], lambda C: [ca.vec(C)])
+    C = over_coordinates(tree, C) if robot.followers else C
     C = ca.diagcat(C, zeros(size - robot.n, size - robot.n))
-    for spin, k in zip(spinning, rows):
+    moved = moved_by_joints(robot)
+    for spin, place in zip(spinning, rows):
+        alone = spin.rotor.elastic or spin.rotor.follows
+        shares = {place: 1} if alone else moved.get(place, {place: 1})
         for i, (ik, ki) in spinning_columns(tree, q, motions, spin.rotor).items():
-            C[i, k] += ik
-            C[k, i] += ki
+            for k, x in shares.items():
+                C[i, k] += ik * x
+                C[k, i] += ki * x
     return C

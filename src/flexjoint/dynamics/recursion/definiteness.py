@@ -48,11 +48,13 @@ def loose_joint(robot: Robot) -> str | None:
     M, parents = link_mass_matrix(robot, q, frozen=False)
     places = [(i, j) for i, row in enumerate(M) for j in row]
     entries = ca.vertcat(*[ca.densify(M[i][j]) for i, j in places])
-    free = [x for x in ca.symvar(entries) if x.element_hash() not in {y.element_hash() for y in ca.vertsplit(q)}]
+    tree = lump_fixed(robot, bodies(robot, frozen=False))
+    places_too = ca.vertcat(entries, *[body.p for body in tree])
+    free = [x for x in ca.symvar(places_too) if x.element_hash() not in {y.element_hash() for y in ca.vertsplit(q)}]
     if free:
         return None
     values = ca.Function("entries", [q], [entries])
-    sizes, small = terms(lump_fixed(robot, bodies(robot, frozen=False))), set(range(robot.n))
+    sizes, small = terms(tree), set(range(robot.n))
     for place in range(PLACES):
         numbers = np.array(values(configuration(robot.n, place)))[:, 0].tolist()
         rows: list[dict[int, float]] = [{} for _ in M]
@@ -76,7 +78,7 @@ def configuration(n: int, place: int) -> list[float]:
 
 
 def terms(tree: list[Body]) -> list[float]:
-    """Upper bound per joint of the terms of its diagonal element: masses times squared distances, or masses."""
+    """Upper bound per coordinate of the terms of its diagonal element: masses times squared distances, or masses."""
     mass = [float(body.inertia.m) for body in tree]
     moment = [float(ca.trace(body.inertia.Sigma)) for body in tree]
     for i in range(len(tree) - 1, -1, -1):
@@ -86,7 +88,9 @@ def terms(tree: list[Body]) -> list[float]:
             root = max(moment[i], 0.0) ** 0.5 + max(mass[i], 0.0) ** 0.5 * away
             moment[body.parent] += root * root
             mass[body.parent] += mass[i]
-    return [
-        sum(float(c) ** 2 * x for c, x in zip(body.screw, (moment[i], mass[i])) if not is_zero(c))
-        for i, body in enumerate(tree)
-    ]
+    found: dict[int | None, float] = {}
+    for i, body in enumerate(tree):
+        own = sum(float(c) ** 2 * x for c, x in zip(body.screw, (moment[i], mass[i])) if not is_zero(c))
+        above = found.get(body.coordinate)
+        found[body.coordinate] = own if above is None else (max(own, 0.0) ** 0.5 + max(above, 0.0) ** 0.5) ** 2
+    return [found[k] for k in range(len(found))]

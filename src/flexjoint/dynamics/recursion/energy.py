@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ...robot import Robot
 from ...spatial import Inertia, ca, cross, zeros
 from ...types import Expression, Scalar, Vector
+from ..drivetrain.coupling import undeflected
 from .bodies import Body, Frame, Rotor, rotors
 from .kinematics import Velocity, carried_loads
 
@@ -36,13 +37,13 @@ class Spin(NamedTuple):
 def spins(
     robot: Robot, v: Expression, theta_v: Expression | None = None, place: Sequence[Frame] | None = None
 ) -> list[Spin]:
-    """Spins of the rotors that turn rigidly with their joints, θ' = q'; with `theta_v` also of those behind springs."""
-    rates = {False: v, True: theta_v}
-    return [
-        Spin(rotor, rate[rotor.coordinate])
-        for rotor in rotors(robot, place)
-        if (rate := rates[rotor.elastic]) is not None
-    ]
+    """Spins of the rotors that turn rigidly with their joints, θ' = T q'; with `theta_v` also those behind springs."""
+    tied, found = undeflected(robot, v), []
+    for rotor in rotors(robot, place):
+        rate = theta_v if rotor.elastic else v if rotor.follows else tied
+        if rate is not None:
+            found.append(Spin(rotor, rate[rotor.coordinate]))
+    return found
 
 
 def carrier_velocity(motions: Sequence[Velocity], rotor: Rotor) -> Vector:

@@ -9,7 +9,7 @@ from ...errors import InputError
 from ...robot import Robot
 from ...spatial import Screw, TimeDerivatives, ca, cross, identity, zeros
 from ...types import Expression, Matrix, Vector
-from .bodies import Body, bodies
+from .bodies import Body, bodies, link_frames, per_coordinate
 
 
 class Pose(NamedTuple):
@@ -50,6 +50,14 @@ def poses(tree: list[Body], q: Expression) -> list[Pose]:
     return found
 
 
+def link_poses(robot: Robot, q: Expression) -> list[Pose]:
+    """Every link's pose in base coordinates."""
+    return [
+        pose if frame.R.is_eye() else pose._replace(rotation=pose.rotation @ frame.R)
+        for pose, frame in zip(poses(bodies(robot), q), link_frames(robot))
+    ]
+
+
 def velocities(tree: list[Body], q: Expression, v: Expression) -> list[Velocity]:
     """Every body's velocity: ω = Rᵀω_parent + q' z, v = Rᵀ(v_parent + ω_parent × p) + d'."""
     found: list[Velocity] = []
@@ -81,8 +89,8 @@ def carried_loads(tree: list[Body], q: Expression, loads: list[tuple[Vector, Vec
 
 
 def along_joints(tree: list[Body], loads: list[tuple[Vector, Vector]]) -> Expression:
-    """Joint efforts of (f, n): n_z of a turning joint, f_z of a sliding one."""
-    return ca.vertcat(*[body.screw.effort(f, n) for body, (f, n) in zip(tree, loads)])
+    """Joint efforts of (f, n): n_z of a turning joint, f_z of a sliding one; followers' added to their leaders'."""
+    return ca.vertcat(*per_coordinate(tree, [body.screw.effort(f, n) for body, (f, n) in zip(tree, loads)]))
 
 
 @algorithm(Pose)
@@ -99,7 +107,7 @@ def forward_kinematics(robot: Robot, q: Expression, *, link: str | None = None) 
     >>> fj.forward_kinematics(fj.load("kuka_lwr"), np.zeros(7)).position.shape
     (3,)
     """
-    return poses(bodies(robot), q)[robot.link_index(link)]
+    return link_poses(robot, q)[robot.link_index(link)]
 
 
 @algorithm("jacobian")
@@ -126,7 +134,7 @@ def jacobian(robot: Robot, q: Expression, *, link: str | None = None) -> Express
             continue
         linear, angular = (pose[i].rotation @ x for x in tree[i].screw.axes)
         arm = pose[tip].position - pose[i].position
-        columns[k] = ca.vertcat(cross(angular, arm) + linear, angular)
+        columns[k] = columns[k] + ca.vertcat(cross(angular, arm) + linear, angular)
     return ca.horzcat(*columns)
 
 

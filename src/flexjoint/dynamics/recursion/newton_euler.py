@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ...spatial import ca, cross, identity, in_rotating_frame, leibniz, outer_square, unit_z, zeros
 from ...types import Jet, Matrix, Stack, Vector
-from .bodies import Body, Frame, Rotor
+from .bodies import Body, Frame, Rotor, per_coordinate
 from .joint_jets import JointJets, joint_motion
 from .sweeps import inward, outward
 
@@ -58,7 +58,7 @@ def newton_euler(
     base: stacks "angular_velocity" and "acceleration" of a moving base.
     wrenches: frames with the stacks [w, w', ...] of the wrenches (f, n) acting there, in base coordinates.
     spins: rotors with the jets of their angular momenta relative to their carriers.
-    known: joint torques and their first derivatives, where they need no computing.
+    known: joint torques and their first derivatives, where they need no computing; only where no joint follows another.
     loop_from: as in `sweeps.outward`.
     """
     joints = [joint_motion(body, q, order) for body in tree]
@@ -139,10 +139,13 @@ def load_on_parent(body: Body, joint: JointJets, load: Load) -> Load:
 
 
 def joint_torques(tree: list[Body], loads: list[Load], order: int, orders: Callable[[Jet], Jet] = list) -> Jet:
-    """τ = N_z of a turning, F_z of a sliding joint, with derivatives  [EJNEA (39)].  `orders` unpacks a jet."""
+    """τ = N_z of a turning, F_z of a sliding joint, with derivatives  [EJNEA (39)].  `orders` unpacks a jet.
+
+    What followers feel is added to their leaders, Gᵀτ.
+    """
     along = [[body.screw.effort(f, n) for f, n in zip(*load)] for body, load in zip(tree, loads)]
     tau = [orders(jet) for jet in along]
-    return [ca.vertcat(*[jet[k] for jet in tau]) for k in range(order + 1)]
+    return [ca.vertcat(*per_coordinate(tree, [jet[k] for jet in tau])) for k in range(order + 1)]
 
 
 def acceleration_matrix(omega: Jet, square: Callable[[Jet], Jet] = outer_square) -> tuple[Jet, Jet]:

@@ -30,7 +30,7 @@ from ...numerics import column_basis, evaluate, product
 from ...robot import Joint, Link, Robot, a_robot, numeric
 from ...spatial import Inertia, ca, cross, is_symbolic, is_zero, sx, symmetric, zeros
 from ...types import Expression, FloatArray, Scalar, Vector
-from .bodies import Body, bodies, lump_fixed, regroup
+from .bodies import Body, bodies, inertia_on, link_frames, lump_fixed, regroup
 from .coriolis import TwoMotions, inertial_load, two_motions
 from .kinematics import joint_pose, velocities
 
@@ -77,8 +77,9 @@ def standard_parameters(robot: Robot) -> FloatArray:
     Returns: array (10 links,), kg, kg m and kg m²
     """
     found = []
-    for body in bodies(numeric("standard_parameters", robot)):
-        m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
+    for body, frame in zip(bodies(numeric("standard_parameters", robot)), link_frames(robot)):
+        about_link = inertia_on(frame._replace(R=frame.R.T), body.inertia)
+        m, h, Sigma = (np.array(ca.DM(x)) for x in about_link)
         I = np.trace(Sigma) * np.eye(3) - Sigma
         found.append([m[0, 0], *h[:, 0], I[0, 0], I[0, 1], I[1, 1], I[0, 2], I[1, 2], I[2, 2]])
     return np.concatenate(found)
@@ -88,14 +89,17 @@ def standard_parameters(robot: Robot) -> FloatArray:
 
 
 def body_jacobians(tree: list[Body], q: Expression) -> list[dict[int, tuple[Vector, Vector]]]:
-    """Per body and joint that moves it: (velocity of the origin, angular velocity) at a unit rate, in its frame."""
+    """Per body and coordinate: (velocity of the origin, angular velocity) at a unit rate, in the body's frame."""
     found: list[dict[int, tuple[Vector, Vector]]] = []
     for body in tree:
         R, p = joint_pose(body, q)
         above = found[body.parent] if body.parent >= 0 else {}
         moved = {i: (R.T @ (v + cross(w, p)), R.T @ w) for i, (v, w) in above.items()}
         if body.coordinate is not None:
-            moved[body.coordinate] = body.screw.axes
+            v, w = body.screw.axes
+            if body.coordinate in moved:  # a follower behind its leader
+                v, w = v + moved[body.coordinate][0], w + moved[body.coordinate][1]
+            moved[body.coordinate] = v, w
         found.append(moved)
     return found
 
@@ -160,12 +164,16 @@ class Basis(NamedTuple):
 
 def basis(robot: Robot) -> Basis:
     """The basis of a robot; it depends only on the joints and on gravity."""
-    if any(map(is_symbolic, [robot.gravity, *(link.joint.position for link in robot.links)])):
+    followers = [number for x in robot.followers for number in (x.ratio, x.offset)]
+    if any(map(is_symbolic, [robot.gravity, *followers, *(link.joint.position for link in robot.links)])):
         raise InputError(
-            f"{robot.name}: gravity and the positions of joints decide which base parameters there are: they cannot be "
-            "free where those are used"
+            f"{robot.name}: gravity and the positions of joints decide which base parameters there are, and so do "
+            "ratios and offsets of followers: they cannot be free where those are used"
         )
-    joints = [Joint(x.joint.name, x.joint.kind, x.joint.position, x.joint.rotation) for x in robot.links]
+    joints = [
+        Joint(j.name, j.kind, j.position, j.rotation, axis=j.axis, mimic=j.mimic)
+        for j in (link.joint for link in robot.links)
+    ]
     links = [Link(link.name, joint, link.parent) for link, joint in zip(robot.links, joints)]
     return basis_of_joints(Robot("joints", tuple(links), robot.gravity))
 
@@ -240,7 +248,8 @@ def base_parameters(robot: Robot) -> BaseParameters:
     """
     pi = ca.SX.sym("pi", 10, len(a_robot("base_parameters", robot).links))
     links = [
-        body._replace(inertia=inertia_from_standard(ca.vertsplit(pi[:, k]))) for k, body in enumerate(bodies(robot))
+        body._replace(inertia=inertia_on(frame, inertia_from_standard(ca.vertsplit(pi[:, k]))))
+        for k, (body, frame) in enumerate(zip(bodies(robot), link_frames(robot)))
     ]
     left = regroup(lump_fixed(robot, links))
     kept, others, share = basis(robot)
@@ -251,7 +260,7 @@ def base_parameters(robot: Robot) -> BaseParameters:
 
     matrix = matrix_of(kept) + (product(share, matrix_of(others)) if others else 0.0)
     matrix.flags.writeable = False
-    return BaseParameters(tuple(f"{robot.joints[part.body].name}.{part.name}" for part in kept), matrix)
+    return BaseParameters(tuple(f"{robot.moving_joints[part.body].joint.name}.{part.name}" for part in kept), matrix)
 
 
 def estimated_bodies(robot: Robot, estimate: Expression) -> list[Body]:
@@ -294,7 +303,8 @@ def regressor(robot: Robot, q: Expression, v: Expression, v_a: Expression, a: Ex
     (3, 40)
     """
     tree = bodies(robot)
-    parts = [(k, unit) for k in range(len(tree)) for unit in units(inertia_from_standard)]
+    standard = units(inertia_from_standard)
+    parts = [(k, inertia_on(frame, unit)) for k, frame in enumerate(link_frames(robot)) for unit in standard]
     return columns(tree, parts, q, v, v_a, a, sx(robot.gravity))
 
 
