@@ -24,7 +24,7 @@ from ..compiler.ir.program import Array
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import check_count, declared, declared_all
 from ..compiler.runtime.kernel import Kernel
-from ..dynamics.requirements import constant_stiffness, require
+from ..dynamics.requirements import constant_stiffness, lossless_gears, require
 from ..errors import InputError, shown
 from ..observers.base import Measurement
 from ..reprs import short_repr
@@ -413,5 +413,6 @@ def checked_robot(controller: Controller) -> Robot:
 
 def require_one_motor_per_joint(controller: Controller) -> Robot:
     """The controller's robot, for laws that do not set stiffness."""
-    require(type(controller).__name__, checked_robot(controller), constant_stiffness("VariableStiffnessTracking"))
+    name, robot = type(controller).__name__, checked_robot(controller)
+    require(name, robot, constant_stiffness("VariableStiffnessTracking"), lossless_gears)
     return controller.robot

@@ -17,7 +17,7 @@ from typing import Any
 from ..checks import positive_numbers
 from ..drives import VariableStiffnessDrive
 from ..dynamics.drivetrain.damped_variable_stiffness import commanded_damper
-from ..dynamics.drivetrain.transmission import motor_coordinates, second_motors
+from ..dynamics.drivetrain.transmission import second_motors, spring_deflections
 from ..dynamics.recursion.composite_bodies import link_mass_matrix
 from ..errors import InputError
 from ..reprs import short_repr
@@ -83,7 +83,7 @@ class DampingRatio(ControllerWrapper):
     def damper_command(self, measurement: Any) -> Expression:
         robot, second = self.robot, second_motors(self.robot)
         q, theta = measurement.q, measurement.theta
-        phi, M = theta - motor_coordinates(robot, q), link_mass_matrix(robot, q)[0]
+        phi, M = spring_deflections(robot, q, theta), link_mass_matrix(robot, q)[0]
         found = []
         for i, (joint, zeta) in enumerate(zip(robot.joints, self.ratio)):
             drive = joint.drive

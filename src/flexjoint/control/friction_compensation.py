@@ -24,7 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import finite_numbers, positive
+from ..dynamics.drivetrain.coupling import held_by_motors, undeflected
 from ..dynamics.drivetrain.friction import link_friction, motor_friction
+from ..dynamics.drivetrain.transmission import transmitted
+from ..dynamics.requirements import lossless_gears, require
 from ..errors import InputError, shown, warn
 from ..reprs import short_repr
 from ..robot import Robot, a_robot
@@ -100,10 +103,11 @@ class FrictionCompensation(ControllerWrapper):
                 f"{name}: model has {model.n} joints and {model.motor_count} motors, the controller {n} of both; give "
                 "both the same robot"
             )
-        if not has_friction(model.joints):
+        require(name, model, lossless_gears)
+        if not has_friction([x.joint for x in model.moving_joints]):
             raise InputError(
-                f"{name}: '{model.name}' has no friction to compensate; set viscous_friction or coulomb_friction of "
-                "its joints or motors"
+                f"{name}: '{model.name}' has no friction to compensate; set viscous_friction, coulomb_friction "
+                "or friction of its joints or motors"
             )
         if self.velocity == "measured" and share.max() > 1:
             i = int(share.argmax())
@@ -133,8 +137,11 @@ class FrictionCompensation(ControllerWrapper):
         robot = self._compensated
         v, theta_v = measurement.v, measurement.theta_v
         if self.velocity == "desired":
-            v = theta_v = reference[1][: robot.n]
-        return after, tau + share[: robot.n] * (link_friction(robot, [v], 0)[0] + motor_friction(robot, theta_v))
+            v = reference[1][: robot.n]
+            theta_v = undeflected(robot, v)
+        loads, _ = transmitted(robot, measurement.q, measurement.v, measurement.theta, measurement.theta_v)
+        lost = held_by_motors(robot, link_friction(robot, [v], 0)[0]) + motor_friction(robot, theta_v, loads)
+        return after, tau + share[: robot.n] * lost
 
     @cached_property
     def _compensated(self) -> Robot:
@@ -151,7 +158,7 @@ class FrictionCompensation(ControllerWrapper):
 def refuse_friction_in_law(owner: str, controller: Controller, otherwise: str) -> None:
     """Refuses a law that contains the friction of its robot, which would be compensated twice."""
     law = innermost(controller)
-    if law.contains_friction and has_friction(checked_robot(law).joints):
+    if law.contains_friction and has_friction([x.joint for x in checked_robot(law).moving_joints]):
         raise InputError(
             f"{owner}: {type(law).__name__} compensates the friction of its robot already; give it "
             f"robot.without_friction() and {otherwise}"

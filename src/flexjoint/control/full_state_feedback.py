@@ -5,7 +5,8 @@
 Torque feedback reduces the apparent motor inertia: with K_S = 0 the closed loop is that of `MotorPD`, the law u, on a
 robot with motors of inertia B/(1 + K_T), and Tomei's stability condition holds unchanged.  K_S damps the springs.  The
 paper compensates gravity at the measured position, this law at the goal.  A rigid joint has no spring torque to feed
-back and is under u alone.  The law measures positions and velocities of links and motors.
+back and is under u alone.  Of joints that share a transmission τ_e is what each motor feels, T_b⁻ᵀτ_e.  The law
+measures positions and velocities of links and motors.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..dynamics.drivetrain.coupling import deflections, on_motors
 from ..dynamics.drivetrain.springs import spring_torque
 from ..robot import Robot
 from ..spatial import ca
@@ -59,9 +61,11 @@ class FullStateFeedback(Controller):
         K_P, K_D, K_T, K_S = gains
         q, v, theta, theta_v = measurement
         u = motor_regulation(self.robot, K_P, K_D, reference[0], theta, theta_v)
+        phi, phi_v = deflections(self.robot, q, theta), deflections(self.robot, v, theta_v)
+        springs = [spring_torque(joint, phi[i], phi_v[i]) for i, joint in enumerate(self.robot.joints)]
+        tau_e, tau_e_v = (on_motors(self.robot, ca.vertcat(*x)) for x in zip(*springs))  # as the motors feel them
         tau = []
-        for i, joint in enumerate(self.robot.joints):
-            tau_e, tau_e_v = spring_torque(joint, theta[i] - q[i], theta_v[i] - v[i])
-            factor = 1 + K_T[i] if self.robot.compliant[i] else 1
-            tau.append(factor * u[i] - K_T[i] * tau_e - K_S[i] * tau_e_v)
+        for i, compliant in enumerate(self.robot.compliant):
+            factor = 1 + K_T[i] if compliant else 1
+            tau.append(factor * u[i] - K_T[i] * tau_e[i] - K_S[i] * tau_e_v[i])
         return state, ca.vertcat(*tau)

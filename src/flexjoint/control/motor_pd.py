@@ -2,7 +2,8 @@
 
     τ = K_P (θ_d − θ) − K_D θ' + g(q_d),   θ_d = q_d + φ(g(q_d))
 
-φ is the deflection of the springs under gravity; at a rigid joint θ = q and φ = 0.  The law measures motor positions
+g contains parallel springs, and φ is the deflection of the springs that carry it; at a rigid joint θ = q and φ = 0.
+Where a transmission couples joints, θ_d = T q_d + T_b φ(T_a⁻ᵀg), and g becomes T⁻ᵀg.  The law measures motor positions
 and velocities only.  Every goal is globally stable if K_D > 0 and K_P and the joint stiffness K exceed the steepest
 change of gravity: λ_min [[K, −K], [−K, K + K_P]] > |∂g/∂q|.  A moving reference is followed with a lag.
 """
@@ -12,8 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from ..dynamics.drivetrain.coupling import at_springs, by_deflection, on_motors, undeflected
 from ..dynamics.drivetrain.springs import spring_motion
-from ..dynamics.links import gravity_torque
+from ..dynamics.links import static_torque
 from ..robot import Robot
 from ..spatial import ca
 from ..types import Expression, FloatArray, Stack
@@ -67,7 +69,9 @@ class MotorPD(Controller):
 def motor_regulation(
     robot: Robot, K_P: Expression, K_D: Expression, q_d: Expression, theta: Expression, theta_v: Expression
 ) -> Expression:
-    """Motor torque K_P (θ_d − θ) − K_D θ' + g(q_d)  [Tomei]."""
-    g = gravity_torque.function(robot, q_d)
-    phi = ca.vertcat(*[spring_motion(joint, [g[i], 0, 0])[0] for i, joint in enumerate(robot.joints)])
-    return K_P * (q_d + phi - theta) - K_D * theta_v + g
+    """Motor torque K_P (θ_d − θ) − K_D θ' + g(q_d)  [Tomei], g with the torque of parallel springs."""
+    g = static_torque.function(robot, q_d)
+    tau_e = at_springs(robot, g)
+    phi = ca.vertcat(*[spring_motion(joint, [tau_e[i], 0, 0])[0] for i, joint in enumerate(robot.joints)])
+    theta_d = undeflected(robot, q_d) + by_deflection(robot, phi)
+    return K_P * (theta_d - theta) - K_D * theta_v + on_motors(robot, tau_e)

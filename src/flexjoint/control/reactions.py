@@ -16,7 +16,8 @@ import numpy as np
 from ..checks import finite_numbers, positive
 from ..compiler.ir.scan import mapped
 from ..compiler.ir.trace import declared
-from ..dynamics.links import gravity_torque
+from ..dynamics.drivetrain.coupling import held_by_motors
+from ..dynamics.links import static_torque
 from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError, shown
 from ..observers.base import Measurement
@@ -49,7 +50,7 @@ class Reaction(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Stop(Reaction):
-    """Brakes: τ = g(q) − D θ'.
+    """Brakes: τ = g(q) − D θ', g with the torque of parallel springs.
 
     Args:
         robot: The model, with one motor per joint.
@@ -63,12 +64,12 @@ class Stop(Reaction):
         check_reaction(self, "damping")
 
     def law(self, measurement: JointState, residual: Expression) -> Expression:
-        return gravity_torque.function(self.robot, measurement.q) - sx(self.damping) * measurement.theta_v
+        return holding_torque(self.robot, measurement.q) - sx(self.damping) * measurement.theta_v
 
 
 @dataclass(frozen=True, eq=False)
 class ZeroGravity(Reaction):
-    """Compensates gravity only, so that the robot can be pushed away by hand: τ = g(q).
+    """Compensates gravity and parallel springs only, so that the robot can be pushed away by hand: τ = g(q).
 
     Args:
         robot: The model, with one motor per joint.
@@ -80,7 +81,7 @@ class ZeroGravity(Reaction):
         check_reaction(self)
 
     def law(self, measurement: JointState, residual: Expression) -> Expression:
-        return gravity_torque.function(self.robot, measurement.q)
+        return holding_torque(self.robot, measurement.q)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +104,8 @@ class Reflex(Reaction):
         check_reaction(self, "gain", "damping")
 
     def law(self, measurement: JointState, residual: Expression) -> Expression:
-        braked = gravity_torque.function(self.robot, measurement.q) - sx(self.damping) * measurement.theta_v
-        return braked + sx(self.gain) * residual
+        braked = holding_torque(self.robot, measurement.q) - sx(self.damping) * measurement.theta_v
+        return braked + held_by_motors(self.robot, sx(self.gain) * residual)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,6 +199,11 @@ class Guarded(ControllerWrapper):
 
     def __repr__(self) -> str:
         return short_repr(self, self.controller, self.detector, self.reaction, latched=self.latched)
+
+
+def holding_torque(robot: Robot, q: Expression) -> Expression:
+    """Motor torque that holds the robot against gravity and parallel springs: g, or T⁻ᵀg of coupled joints."""
+    return held_by_motors(robot, static_torque.function(robot, q))
 
 
 def check_reaction(reaction: Reaction, *names: str) -> None:

@@ -21,7 +21,9 @@ from ..algorithm.compile import program_of
 from ..compiler.ir.program import Array, Program
 from ..compiler.ir.reference import evaluate
 from ..drives import ElasticDrive
-from ..dynamics.drivetrain.springs import relative_degree, spring_motion
+from ..dynamics.drivetrain.coupling import at_springs, deflections, matrices
+from ..dynamics.drivetrain.passive import parallel_stiffness
+from ..dynamics.drivetrain.springs import deflection_at, relative_degree
 from ..dynamics.dynamic_extension import (
     extended_motion,
     extended_torque,
@@ -34,9 +36,11 @@ from ..dynamics.dynamic_extension import (
 from ..dynamics.forward import accelerations
 from ..dynamics.inertia import mass_matrix
 from ..dynamics.linearization import chain_length, held_torques, link_derivatives, torques_on_links
-from ..dynamics.links import gravity_torque
-from ..dynamics.requirements import constant_stiffness, require
+from ..dynamics.links import static_torque
+from ..dynamics.requirements import constant_stiffness, lossless_gears, require
 from ..errors import NOT_NUMBERS, InputError
+from ..numerics import product
+from ..numerics.linear import solve
 from ..robot import Robot, numeric
 from ..spatial import ca, sx, total, zeros
 from ..types import Expression, FloatArray
@@ -52,7 +56,7 @@ class JointModes(NamedTuple):
     """Undamped modes of a robot, one per joint and one per elastic joint.
 
     Args:
-        frequencies: In rad/s, ascending; n of them are 0, those of the robot as a whole.
+        frequencies: In rad/s, ascending; n of them are 0, those of the robot as a whole, less one per parallel spring.
         links: Shape of each mode in the links, one row per mode.
         motors: Shape of each mode in the motors, one row per mode; at a rigid joint that of the link.
     """
@@ -65,7 +69,7 @@ class JointModes(NamedTuple):
 def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
     """Frequencies and shapes of small oscillations without damping and gravity.
 
-        ([[M, S], [Sᵀ, B]] ω² − [[K, −K], [−K, K]]) x = 0
+        ([[M, S], [Sᵀ, B]] ω² − [[K + K_p, −K], [−K, K]]) x = 0,   K_p of parallel springs
 
     Args:
         robot: A robot with rigid and elastic joints.
@@ -75,7 +79,8 @@ def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
         JointModes: frequencies in rad/s, and shapes.
 
     Raises:
-        InputError: The robot has a joint of variable stiffness, or q is not (n,) finite numbers.
+        InputError: The robot has a joint of variable stiffness, q is not (n,) finite numbers, or the torque of a
+            parallel spring falls there.
 
     Example:
         >>> import flexjoint as fj
@@ -84,21 +89,23 @@ def joint_modes(robot: Robot, q: ArrayLike) -> JointModes:
         2541
     """
     instead = "a robot whose drives are ElasticDrive, of the stiffness in question"
-    require("joint_modes", numeric("joint_modes", robot), constant_stiffness(instead))
+    require("joint_modes", numeric("joint_modes", robot), lossless_gears, constant_stiffness(instead))
     q = configuration(robot, q)
     n, elastic = robot.n, np.flatnonzero(robot.compliant)
-    k = stiffness_at_rest(robot, q)[elastic]
+    parallel = sorted({x.coordinate for x in robot.parallel_springs})
+    k = np.concatenate([stiffness_at_rest(robot, q)[elastic], parallel_stiffness_at(robot, q)[parallel]])
     M = mass_matrix(robot, q, motors=True)
-    span = np.zeros((len(elastic), len(M)))  # deflections
-    span[range(len(elastic)), elastic] = -1.0
-    span[:, n:] = np.eye(len(elastic))
+    span = np.zeros((len(k), len(M)))  # deflections
+    span[range(len(k)), [*elastic, *parallel]] = -1.0
+    span[: len(elastic), :n] = -matrices(robot).near_links[elastic]
+    span[: len(elastic), n:] = matrices(robot).near_motors_inverse[np.ix_(elastic, elastic)]
     L = np.linalg.cholesky(M)
     scaled = np.linalg.solve(L, (span * np.sqrt(k)[:, None]).T)
     shapes, singular, _ = np.linalg.svd(scaled)  # ω are singular values: their squares would lose the small ones
-    frequencies = np.concatenate([np.zeros(n), singular[::-1]])
+    frequencies = np.concatenate([np.zeros(len(M) - len(k)), singular[::-1]])
     x = np.linalg.solve(L.T, shapes[:, ::-1]).T
     x /= np.take_along_axis(x, np.argmax(np.abs(x), axis=1)[:, None], axis=1)
-    motors = x[:, :n].copy()  # of a rigid joint, the link itself
+    motors = x[:, :n] @ matrices(robot).matrix.T  # of a rigid joint, the link itself
     motors[:, elastic] = x[:, n:]
     return JointModes(frequencies, x[:, :n], motors)
 
@@ -119,6 +126,7 @@ def runge_kutta_limit(robot: Robot, q: ArrayLike) -> float:
         >>> bool(1e-3 < step < 1.2e-3)
         True
     """
+    require("runge_kutta_limit", numeric("runge_kutta_limit", robot), lossless_gears)
     A, _ = linear_robot(robot, q)
     modes = np.linalg.eigvals(A)
     fast = modes[np.abs(modes) > 1e-3 * np.max(np.abs(modes), initial=0.0)]  # slow ones, gravity's too, limit nothing
@@ -181,7 +189,7 @@ def sampling_period_limit(robot: Robot, q: ArrayLike, gains: ArrayLike) -> float
         >>> bool(5e-5 < period < 7e-5)
         True
     """
-    require("sampling_period_limit", numeric("sampling_period_limit", robot), linearizing_output)
+    require("sampling_period_limit", numeric("sampling_period_limit", robot), lossless_gears, linearizing_output)
     loop = linear_loop(robot, q, gains)
 
     def stable(h: float) -> bool:
@@ -222,7 +230,7 @@ def configuration(robot: Robot, q: ArrayLike) -> FloatArray:
 
 
 def stiffness_at_rest(robot: Robot, q: ArrayLike) -> FloatArray:
-    """dτ_e/dφ of each joint (n,) under gravity, zero at rigid joints."""
+    """dτ_e/dφ of each joint (n,) under gravity and parallel springs, zero at rigid joints."""
     phi = deflection_at_rest(robot, q)
     drives = [joint.drive for joint in robot.joints]
     return np.array(
@@ -230,27 +238,57 @@ def stiffness_at_rest(robot: Robot, q: ArrayLike) -> FloatArray:
     )
 
 
+def parallel_stiffness_at(robot: Robot, q: FloatArray) -> FloatArray:
+    """Stiffness of the parallel springs per coordinate (n,); an InputError where their torque falls."""
+    x = ca.SX.sym("q", robot.n)
+    k = np.array(ca.Function("k", [x], [ca.densify(parallel_stiffness(robot, x))])(q))[:, 0]
+    for joint, value, at in zip(robot.joints, k, q):
+        if not value >= 0:
+            raise InputError(
+                f"the parallel spring of joint '{joint.name}' has the stiffness {value:g} at q = {at:g}, which is no "
+                "oscillation; use analysis.linearize(robot, q)"
+            )
+    return k
+
+
 def deflection_at_rest(robot: Robot, q: ArrayLike) -> FloatArray:
     """The deflections φ (n,) with which the springs carry the links."""
-    return evaluate(deflection_program(robot), gravity_torque(robot, q))[0]
+    return evaluate(deflection_program(robot), static_torque(robot, q))[0]
 
 
 @lru_cache(maxsize=64)
 def deflection_program(robot: Robot) -> Program:
-    """φ (n,) of springs that transmit τ_e (n,), zero at rigid joints."""
+    """φ (n,) of springs that give the links τ_e (n,), zero at rigid joints."""
 
     def deflections(tau_e: Expression) -> list[tuple[Array, Expression]]:
-        pairs = zip(robot.joints, ca.vertsplit(tau_e))
-        phi = [spring_motion(x, [t, 0.0, 0.0])[0] if isinstance(x.drive, ElasticDrive) else sx(0.0) for x, t in pairs]
+        pairs = zip(robot.joints, ca.vertsplit(at_springs(robot, tau_e)))
+        drives = [(joint.drive, t) for joint, t in pairs]
+        phi = [deflection_at(x.spring, t) if isinstance(x, ElasticDrive) else sx(0.0) for x, t in drives]
         return [(Array("phi", (robot.n,)), ca.vertcat(zeros(0), *phi))]
 
     return program_of(f"deflection of {robot.name}", [Array("tau_e", (robot.n,))], deflections)
 
 
 def state_at_rest(robot: Robot, q: ArrayLike) -> list[FloatArray]:
-    """[q, θ, q', θ', torques on the links, their rates]."""
-    q, still = configuration(robot, q), np.zeros(robot.n)
-    return [q, q + deflection_at_rest(robot, q), still, still, np.asarray(gravity_torque(robot, q)), still]
+    """[q, θ, q', θ', torques τ_e of springs and rigid motors, their rates]."""
+    q, still, tau = configuration(robot, q), np.zeros(robot.n), np.asarray(static_torque(robot, q))
+    if robot.transmissions:
+        tau = solve(matrices(robot).near_links.T, tau)
+    return [q, motors_at_rest(robot, q), still, still, tau, still]
+
+
+def torque_at_rest(robot: Robot, q: FloatArray) -> FloatArray:
+    """Motor torque of joints with one motor each (n,) that holds them against gravity and parallel springs, T⁻ᵀg."""
+    tau = np.asarray(static_torque(robot, q))
+    return solve(matrices(robot).matrix.T, tau) if robot.transmissions else tau
+
+
+def motors_at_rest(robot: Robot, q: FloatArray) -> FloatArray:
+    """Positions of the motors of joints with one each (n,), θ = T q + T_b φ."""
+    phi = deflection_at_rest(robot, q)
+    if not robot.transmissions:
+        return np.asarray(q + phi)
+    return product(matrices(robot).matrix, q) + product(matrices(robot).near_motors, phi)
 
 
 def linear_robot(robot: Robot, q: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -308,8 +346,9 @@ def linear_loop(robot: Robot, q: ArrayLike, gains: ArrayLike) -> Callable[[float
     reference = [sx(configuration(robot, q)), *[zeros(n)] * length]
     tracking = {"reference": reference, "gains": [sx(K) for K in gains]}
     tau, top = linearizing_control.function(robot, x, v, theta, theta_v, tau_e, tau_e_v, tracking=tracking)
-    torques = torques_on_links(robot, theta - x, theta_v - v, tau_e, tau_e_v)
-    inner = [theta[i] - x[i] for i, degree in enumerate(relative_degree(robot)) if degree == 3]
+    phi = deflections(robot, x, theta)
+    torques = torques_on_links(robot, phi, deflections(robot, v, theta_v), tau_e, tau_e_v)
+    inner = [phi[i] for i, degree in enumerate(relative_degree(robot)) if degree == 3]
     chain = ca.vertcat(x, v, *link_derivatives(robot, x, v, torques, None, None), *inner)
     elastic, held = np.flatnonzero(robot.compliant), held_torques(robot)
     kept = [n * k + i for k, joints in enumerate([range(n), elastic, range(n), elastic, *held]) for i in joints]

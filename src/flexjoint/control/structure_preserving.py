@@ -19,6 +19,7 @@ from typing import ClassVar
 from ..drives import ElasticDrive
 from ..dynamics.drivetrain.rotors import motor_inertias
 from ..dynamics.linearization import link_motion
+from ..dynamics.requirements import lossless_gears, require, uncoupled_transmissions
 from ..errors import InputError
 from ..robot import Robot
 from ..springs import LinearSpring
@@ -56,13 +57,15 @@ class StructurePreserving(Controller):
     )
 
     def __post_init__(self) -> None:
-        for joint in checked_robot(self).joints:
+        require("StructurePreserving", checked_robot(self), lossless_gears)
+        for joint in self.robot.joints:
             drive = joint.drive
             if not isinstance(drive, ElasticDrive) or drive.damping or not isinstance(drive.spring, LinearSpring):
                 raise InputError(
                     f"StructurePreserving: joint '{joint.name}' has no linear, undamped spring, which the law needs; "
                     "use MotorPD"
                 )
+        require("StructurePreserving", self.robot, uncoupled_transmissions)
         self.check_gains()
 
     @property

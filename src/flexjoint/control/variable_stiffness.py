@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from ..checks import frozen, positive, positive_numbers
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness_along
 from ..dynamics.linearization import chain_length, holds_torques, uncoupled_motors
-from ..dynamics.requirements import require
+from ..dynamics.requirements import lossless_gears, require
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
@@ -104,7 +104,7 @@ class VariableStiffnessTracking(Controller):
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot) or not any(self.robot.variable_stiffness):
             raise InputError(f"{NAME}: the robot has no joint of variable stiffness; use FeedbackLinearization")
-        require(NAME, self.robot, uncoupled_motors)
+        require(NAME, self.robot, lossless_gears, uncoupled_motors)
         positive(NAME, "period", self.period)
         efforts = self.robot.motor_efforts if self.effort is None else self.effort
         count = len(self.variable_joints)

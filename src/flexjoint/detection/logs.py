@@ -162,7 +162,8 @@ def log_of(chosen: Assignment, found: Mapping[int, FloatArray], place: str, robo
             if found[x.column].shape != t.shape:
                 raise InputError(f"{place}: {what} has {found[x.column].shape[0]} samples and the time {t.size}")
     sensors = tuple(i in used["tau_e"] for i in range(robot.n)) if "tau_e" in used else None
-    for i in (i for i, elastic in enumerate(robot.compliant) if not elastic):
+    coupled = {i for joints in robot.transmission_joints for i in joints}  # there θ is not q
+    for i in (i for i, elastic in enumerate(robot.compliant) if not elastic and i not in coupled):
         for what, of in AT_RIGID_JOINTS.items():
             if what in used and i in used.get(of, {}):
                 used[what].setdefault(i, used[of][i])

@@ -129,14 +129,15 @@ def struck_links(robot: Robot, alarms: Sequence[Any] | np.ndarray) -> list[str]:
     """The links nearest to the base that a contact may have hit.
 
     A joint feels only contacts beyond it.  So a contact hit the link of the last alarmed joint on a branch, or a link
-    that this one carries.
+    that this one carries.  A coordinate with followers feels contacts beyond any of its joints: where the other alarms
+    do not tell which, all of these links are named.
 
     Args:
         robot: The robot.
-        alarms: Alarms (n,) of the joints; anything but 0 is an alarm.
+        alarms: Alarms (n,) of the joints in the order of q; anything but 0 is an alarm.
 
     Returns:
-        One name per contact; none without alarm.
+        One name per contact, or several of which one was hit if a joint has followers; none without alarm.
 
     Raises:
         InputError: The number of alarms is wrong.
@@ -149,6 +150,10 @@ def struck_links(robot: Robot, alarms: Sequence[Any] | np.ndarray) -> list[str]:
     felt = finite("struck_links", "alarms", np.asarray(alarms, dtype=float)) != 0
     if felt.shape != (robot.n,):
         raise InputError(f"struck_links: alarms have shape {felt.shape}; give one per joint, ({robot.n},)")
-    alarmed = {i for i, k in enumerate(robot.coordinates) if k is not None and felt[k]}
-    below = {above for i in alarmed for above in robot.path(i) if above != i}
-    return [robot.links[i].name for i in sorted(alarmed - below)]
+    alarmed = [i for i, k in enumerate(robot.coordinates) if k is not None and felt[k]]
+    explained = {
+        i: {robot.coordinates[j] for j in robot.path(i) if j in alarmed} for i in alarmed
+    }  # by a hit on link i
+    most = [i for i in alarmed if not any(explained[i] < other for other in explained.values())]
+    nearest = [i for i in most if not any(j != i and j in most for j in robot.path(i))]
+    return [robot.links[i].name for i in nearest]

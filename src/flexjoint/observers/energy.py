@@ -1,7 +1,8 @@
 """The energy residual: the power of external forces, one number for the whole robot  [Haddadin sec. IV].
 
-The energy E = T + U of the links changes by the work of motors and springs, less the friction losses.  The rest is the
-power u = vᵀτ_ext of external forces.  It does not show a force on a robot at rest, or one that does no work.
+The energy E = T + U of links and parallel springs changes by the work of motors and the springs behind them, less the
+friction losses.  The rest is the power u = vᵀτ_ext of external forces.  It does not show a force on a robot at rest,
+or one that does no work.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ..checks import positive
+from ..dynamics.drivetrain.coupling import on_links
 from ..dynamics.drivetrain.friction import link_friction
+from ..dynamics.drivetrain.passive import parallel_energy
 from ..dynamics.energy import gravity_energy, kinetic_energy
 from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
@@ -69,12 +72,13 @@ class EnergyResidual(Residual):
 
     def balance(self, measurement: Measurement) -> Balance:
         robot, (q, v, *_) = self.robot, measurement
-        energy = kinetic_energy.function(robot, q, v) + gravity_energy.function(robot, q)
+        energy = kinetic_energy.function(robot, q, v) + gravity_energy.function(robot, q) + parallel_energy(robot, q)
         springs = [measurement.tau_e[i] if elastic else 0.0 for i, elastic in enumerate(robot.compliant)]
-        return Balance(energy, ca.dot(v, ca.vertcat(*springs) - link_friction(robot, [v], 0)[0]), q)
+        return Balance(energy, ca.dot(v, on_links(robot, ca.vertcat(*springs)) - link_friction(robot, [v], 0)[0]), q)
 
     def motor_input(self, torque: Expression) -> Expression:
-        return ca.vertcat(*[0.0 if elastic else torque[i] for i, elastic in enumerate(self.robot.compliant)])
+        rigid = [0.0 if elastic else torque[i] for i, elastic in enumerate(self.robot.compliant)]
+        return on_links(self.robot, ca.vertcat(*rigid))
 
     def unknown_input(self, h: Expression, before: Balance, now: Balance, impulse: Expression) -> Expression:
         work = ca.dot(self.motor_input(impulse) / h, now.position - before.position)

@@ -8,15 +8,21 @@ does not move although its torque changes is locked.  A constant torque does not
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..checks import positive
+from ..dynamics.drivetrain.coupling import at_springs, rigid_groups
 from ..errors import InputError
+from ..numerics import product
+from ..numerics.linear import solve
 from ..spatial import ca, sx
-from ..types import Expression
+from ..types import Expression, FloatArray
 from .base import Measurement
 from .detector import Detector
 from .momentum import JointTorqueResidual, MomentumResidual
@@ -126,13 +132,38 @@ class FaultIdentifier(ObserverWrapper):
         fit = self._updated(
             Fit(*rest),
             elapsed,
-            ca.vertcat(*[found[f"{name}_alarm"][k] for name, k in self.motor_channels]),
+            self._alarms(found),
             (before.impulse + h * self.residual.limited(torque)[0]) / elapsed,
-            ca.vertcat(*[u[name][k] for name, k in self.motor_channels]),
+            self._at_motors(u),
             ca.fabs(measurement.theta_v if "theta_v" in self.reads else measurement.v),
         )
         fit = Fit(*(ca.if_else(updated, new, old) for new, old in zip(fit, rest)))
         return ca.vertcat(after, *fit), {**found, **self._classified(fit)}
+
+    def _at_motors(self, residuals: Mapping[str, Expression]) -> Expression:
+        """What the residuals say about each motor: of a rigid group T⁻ᵀ that of the links."""
+        links = next(iter(self.channels))
+        there = {**residuals, links: at_springs(self.robot, residuals[links])}
+        return ca.vertcat(*[there[name][k] for name, k in self.motor_channels])
+
+    def _alarms(self, found: Mapping[str, Expression]) -> Expression:
+        """The alarm of each motor; in a rigid group that of any link, if the motor's share exceeds its threshold."""
+        alarms = [found[f"{name}_alarm"][k] for name, k in self.motor_channels]
+        shares = self._at_motors(found)
+        for group in rigid_groups(self.robot):
+            either = ca.sum1(ca.vertcat(*[alarms[k] for k in group.joints])) > 0
+            for k in group.joints:
+                alarms[k] = ca.logic_and(either, ca.fabs(shares[k]) > float(self._levels[k]))
+        return ca.vertcat(*alarms)
+
+    @cached_property
+    def _levels(self) -> FloatArray:
+        """Threshold of the bias of each motor; in a rigid group |T⁻ᵀ| times those of the links."""
+        levels = np.array([float(self.detector.thresholds[name][k]) for name, k in self.motor_channels])
+        for group in rigid_groups(self.robot):
+            share = np.abs(solve(np.array(ca.DM(group.matrix)).T, np.eye(len(group.joints))))
+            levels[group.joints] = product(share, levels[group.joints])
+        return levels
 
     def _residual_state(self, state: Expression) -> ResidualState:
         return ResidualState(*split(state[: self.residual.memory[0]], self.residual.sizes))
@@ -157,7 +188,7 @@ class FaultIdentifier(ObserverWrapper):
         excited = ca.logic_and(present, variance > EXCITATION * square)
         loss = ca.if_else(excited, -(product - tau * u) / ca.if_else(excited, variance, 1), 0)
         bias = u + loss * tau
-        level = sx([float(self.detector.thresholds[name][k]) for name, k in self.motor_channels])
+        level = sx(self._levels)
         biased, none, all_ = ca.fabs(bias) > level, ca.fabs(loss) <= self.tolerance, ca.fabs(loss - 1) <= self.tolerance
         some = ca.logic_and(loss > self.tolerance, loss < 1 - self.tolerance)
         unbiased = ca.if_else(all_, sx(Fault.TOTAL_LOSS), ca.if_else(some, sx(Fault.EFFICIENCY), sx(Fault.OTHER)))

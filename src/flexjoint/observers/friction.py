@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..dynamics.drivetrain.coupling import at_springs
+from ..dynamics.requirements import lossless_gears, require
 from ..robot import Robot
 from ..spatial import ca
 from ..types import Expression
@@ -36,7 +38,7 @@ class FrictionObserver(TimedObserver):
         sensors: Whether joint torques tau_e are measured, as by default; otherwise deflections give them.
 
     Raises:
-        InputError: A number is not positive.
+        InputError: A number is not positive; or a gear has hysteresis or backlash, and no torques are measured.
 
     Example:
         >>> import flexjoint as fj
@@ -52,6 +54,8 @@ class FrictionObserver(TimedObserver):
 
     def __post_init__(self) -> None:
         check_residual(self, "cutoff")
+        if not self.sensors:
+            require("FrictionObserver", self.robot, lossless_gears)
 
     @cached_property
     def residual(self) -> JointTorqueResidual:
@@ -82,5 +86,6 @@ class FrictionObserver(TimedObserver):
     def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         after, found = self.residual.step(state, h, measurement, torque)
         behind = [self.robot.compliant[i] for i in self.robot.motor_joints]
-        lost = [-(found["motor"] if spring else found["link"])[k] for k, spring in enumerate(behind)]
+        rigid = at_springs(self.robot, found["link"])
+        lost = [-(found["motor"] if spring else rigid)[k] for k, spring in enumerate(behind)]
         return after, {"friction": ca.vertcat(*lost), "status": found["status"], "blind": found["blind"]}

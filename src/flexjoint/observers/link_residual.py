@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ..dynamics.drivetrain.coupling import on_links
 from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
 from ..spatial import zeros
@@ -23,8 +24,8 @@ class LinkResidual(Residual):
     """The external torque on the links, filtered, from their motion and the torques of their transmissions.
 
     Motor torques do not enter, so it shows collisions and loads and no actuator fault.  It reads q, v and tau_e, the
-    torque on the link at every joint.  At a rigid joint without sensor tau_e is the motor torque, and the motor inertia
-    counts as part of the link's.
+    torque on the link at every joint, or of the spring where a transmission couples joints.  At a rigid joint without
+    sensor tau_e is the motor torque, and the motor inertia counts as part of the link's.
 
     Outputs: `link` (n,), Nm or N; `status`, see `Status`; `blind`, the time in s since the last new residual.
 
@@ -64,7 +65,7 @@ class LinkResidual(Residual):
 
     def balance(self, measurement: Measurement) -> Balance:
         links = link_balance(self.robot, measurement.q, measurement.v)
-        return links._replace(rate=links.rate + measurement.tau_e)
+        return links._replace(rate=links.rate + on_links(self.robot, measurement.tau_e))
 
     def motor_input(self, torque: Expression) -> Expression:
         return zeros(self.robot.n)

@@ -4,11 +4,14 @@ Rigid robots: [DeLuca sec. II-A].  With springs, links and motors have a balance
 collision or load, one on a motor is an actuator fault, and neither shows in the other  [Haddadin].  At a rigid joint
 the two cannot be distinguished; both show in the residual of the link.  In the complete rotor model the momenta of
 links and motors are coupled by S and Sᵀ  [Hua].
+
+Where a transmission couples joints, the residual of the links is in joint coordinates and that of the motors in motor
+coordinates; torque sensors measure the springs, τ_e, of which the links get T_aᵀτ_e and the motors T_b⁻ᵀτ_e.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,12 +19,14 @@ import numpy as np
 
 from ..drives import Motor
 from ..dynamics.coriolis import coriolis_transpose_product
-from ..dynamics.drivetrain.friction import friction, link_friction
+from ..dynamics.drivetrain.coupling import on_links, on_motors
+from ..dynamics.drivetrain.friction import friction
+from ..dynamics.drivetrain.passive import passive_torque
 from ..dynamics.drivetrain.transmission import motors, of_joints, transmitted
 from ..dynamics.energy import generalized_momentum
 from ..dynamics.links import gravity_torque
 from ..dynamics.recursion.bodies import rotors
-from ..dynamics.requirements import first
+from ..dynamics.requirements import first, lossless_gears, require
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
@@ -39,19 +44,24 @@ def motors_behind_springs(robot: Robot) -> list[Motor]:
 
 
 def link_balance(robot: Robot, q: Expression, v: Expression) -> Balance:
-    """The balance of the links: p = M v, β = Cᵀv − g − friction, in O(N)."""
+    """The balance of the links: p = M v, β = Cᵀv − g − friction + parallel springs, in O(N)."""
     rate = coriolis_transpose_product.function(robot, q, v) - gravity_torque.function(robot, q)
-    return Balance(generalized_momentum.function(robot, q, v), rate - link_friction(robot, [v], 0)[0], zeros(0))
+    return Balance(generalized_momentum.function(robot, q, v), rate - passive_torque(robot, [q, v], 0)[0], zeros(0))
 
 
-def link_and_motor_balance(robot: Robot, q: Expression, v: Expression, theta_v: Expression) -> Balance:
-    """The balance of links and motors behind springs: p = [M v + S θ', Sᵀv + B θ'], S = 0 in Spong's model."""
+def link_and_motor_balance(
+    robot: Robot, q: Expression, v: Expression, theta_v: Expression, on_motors: Sequence[Expression]
+) -> Balance:
+    """The balance of links and motors behind springs: p = [M v + S θ', Sᵀv + B θ'], S = 0 in Spong's model.
+
+    Motor friction is that at the torques of the springs, `on_motors`.
+    """
     motors = motors_behind_springs(robot)
-    motor_friction = friction(motors, [theta_v], 0)[0]
+    motor_friction = friction(motors, [theta_v], 0, on_motors)[0]
     if any(rotor.elastic for rotor in rotors(robot)):
         p = ca.vertcat(*generalized_momentum.function(robot, q, v, theta_v, motors=True))
         gradient = coriolis_transpose_product.function(robot, q, v, theta_v, motors=True).links
-        rate = gradient - gravity_torque.function(robot, q) - link_friction(robot, [v], 0)[0]
+        rate = gradient - gravity_torque.function(robot, q) - passive_torque(robot, [q, v], 0)[0]
         return Balance(p, ca.vertcat(rate, -motor_friction), zeros(0))
     links = link_balance(robot, q, v)
     momenta = sx([motor.inertia for motor in motors]) * theta_v  # B θ'
@@ -112,7 +122,7 @@ class MomentumResidual(Residual):
         return link_balance(self.robot, measurement.q, measurement.v)
 
     def motor_input(self, torque: Expression) -> Expression:
-        return torque
+        return on_links(self.robot, torque)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,6 +163,8 @@ class JointTorqueResidual(Residual):
 
     def __post_init__(self) -> None:
         check_residual(self, "link_cutoff", "motor_cutoff")
+        if "theta" in self.reads:
+            require("JointTorqueResidual", self.robot, lossless_gears)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -174,24 +186,25 @@ class JointTorqueResidual(Residual):
         return np.concatenate([self.link_cutoff, self.motor_cutoff[list(self.robot.motor_joints)]])
 
     def balance(self, measurement: Measurement) -> Balance:
-        known = link_and_motor_balance(self.robot, measurement.q, measurement.v, measurement.theta_v)
-        on_links, on_motors = self._spring_torques(measurement)
-        return known._replace(rate=known.rate + ca.vertcat(on_links, *(-x for x in on_motors)))
+        links, motors = self._spring_torques(measurement)
+        known = link_and_motor_balance(self.robot, measurement.q, measurement.v, measurement.theta_v, motors)
+        return known._replace(rate=known.rate + ca.vertcat(links, *(-x for x in motors)))
 
     def _spring_torques(self, measurement: Measurement) -> tuple[Expression, list[Expression]]:
         """Spring torques on each link, and those that each motor feels; 0 at rigid joints."""
         robot, (*state, tau_e, _) = self.robot, measurement
-        on_motors, on_links = [zeros(1)] * robot.motor_count, zeros(robot.n)
+        motors, links = [zeros(1)] * robot.motor_count, zeros(robot.n)
         if "theta" in self.reads:
-            on_motors, on_links = transmitted(robot, *state)
+            motors, links = transmitted(robot, *state)
         if self.sensors:
-            on_links = of_joints(robot, tau_e, zeros(robot.n))
-            pairs = zip(on_motors, robot.motor_joints)
-            on_motors = [x if robot.variable_stiffness[i] else on_links[i] for x, i in pairs]
-        return on_links, on_motors
+            sensed = of_joints(robot, tau_e, zeros(robot.n))
+            felt, pairs = on_motors(robot, sensed), zip(motors, robot.motor_joints)
+            motors = [x if robot.variable_stiffness[i] else felt[i] for x, i in pairs]
+            links = on_links(robot, sensed)
+        return links, motors
 
     def motor_input(self, torque: Expression) -> Expression:
         robot = self.robot
-        on_links = [0.0 if elastic else torque[i] for i, elastic in enumerate(robot.compliant)]
-        on_motors = [torque[k] if robot.compliant[i] else 0.0 for k, i in enumerate(robot.motor_joints)]
-        return ca.vertcat(*on_links, *on_motors)
+        rigid = ca.vertcat(*[0.0 if elastic else torque[i] for i, elastic in enumerate(robot.compliant)])
+        behind = [torque[k] if robot.compliant[i] else 0.0 for k, i in enumerate(robot.motor_joints)]
+        return ca.vertcat(on_links(robot, rigid), *behind)

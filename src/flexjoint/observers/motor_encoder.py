@@ -24,8 +24,9 @@ import numpy as np
 
 from ..checks import positive
 from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
+from ..dynamics.drivetrain.coupling import links_from_ends, motors_at_springs, springs_behind
 from ..dynamics.drivetrain.springs import deflection_jet
-from ..dynamics.requirements import require, spong_rotors, undamped_springs
+from ..dynamics.requirements import lossless_gears, require, spong_rotors, undamped_springs
 from ..errors import InputError
 from ..robot import Robot
 from ..spatial import ca, sx, total, zeros
@@ -35,7 +36,7 @@ from .base import Measurement
 from .link_residual import LinkResidual
 from .momentum import MAX_GAP
 from .residual import ResidualState, Status, TransferFunction, check_residual, is_finite, split, time_passed
-from .spring_torque import SpringTorqueObserver
+from .spring_torque import SpringTorqueObserver, known_friction
 from .timed import StepResult, TimedObserver
 
 SETTLING_TIME = 7.0  # time constants after which a filter has settled: e⁻⁷ is 0.1 %
@@ -71,8 +72,8 @@ class MotorEncoderResidual(TimedObserver):
         max_gap: Longest time between two samples that is bridged, s; 0.05 by default.
 
     Raises:
-        InputError: A spring is damped or shared by two motors, rotors couple to other links, or a number is not
-            positive.
+        InputError: A spring is damped or shared by two motors, rotors couple to other links, the friction of a motor
+            depends on the load, or a number is not positive.
 
     Example:
         >>> import flexjoint as fj
@@ -92,12 +93,14 @@ class MotorEncoderResidual(TimedObserver):
     def __post_init__(self) -> None:
         check_residual(self, "link_cutoff")
         positive("MotorEncoderResidual", "spring_cutoff", self.spring_cutoff)
+        require("MotorEncoderResidual", self.robot, lossless_gears)
         require("MotorEncoderResidual", self.robot, spong_rotors("turns with a link whose velocity is not measured"))
         for k in range(self.robot.motor_count):
             spring_behind(self.robot, k)
         instead = "use JointTorqueResidual with encoders on the links"
         undamped = undamped_springs("its torque does not determine its deflection", instead)
         require("MotorEncoderResidual", self.robot, undamped)
+        require("MotorEncoderResidual", self.robot, known_friction)
 
     @cached_property
     def springs(self) -> SpringTorqueObserver:
@@ -168,14 +171,15 @@ class MotorEncoderResidual(TimedObserver):
         return ca.vertcat(motors, links, *after), outputs
 
     def _links_behind(self, theta: Expression, spring: Expression) -> tuple[Expression, Expression]:
-        """Link positions, the mean over both motors of a joint with two, and torques on the links."""
+        """Link positions, the mean over both motors of a joint with two, and torques of the springs."""
         positions: list[list[Expression]] = [[] for _ in range(self.robot.n)]
         torques: list[list[Expression]] = [[] for _ in range(self.robot.n)]
+        ends, tau_e = motors_at_springs(self.robot, theta), springs_behind(self.robot, spring)
         for k, i in enumerate(self.robot.motor_joints):
             law = spring_behind(self.robot, k)
-            positions[i].append(theta[k] - (deflection_jet(law, [spring[k]])[0] if law else 0.0))
-            torques[i].append(spring[k])
-        q = ca.vertcat(*[total(x) / len(x) for x in positions])
+            positions[i].append(ends[k] - (deflection_jet(law, [tau_e[k]])[0] if law else 0.0))
+            torques[i].append(tau_e[k])
+        q = links_from_ends(self.robot, ca.vertcat(*[total(x) / len(x) for x in positions]))
         return q, ca.vertcat(*map(total, torques))
 
 

@@ -12,12 +12,18 @@ from typing import ClassVar
 
 from ..checks import positive
 from ..dynamics.drivetrain.friction import friction
+from ..dynamics.requirements import require, unloaded_motors
 from ..robot import Robot
 from ..spatial import sx
 from ..types import Expression
 from .base import Measurement
 from .momentum import MAX_GAP, motors_behind_springs
 from .residual import Balance, Residual, check_residual
+
+known_friction = unloaded_motors(
+    "the spring torque that is to be found from it",
+    "measure the deflections or the torques (JointTorqueResidual), or give the motor friction.at_load(mean torque)",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,7 +40,7 @@ class SpringTorqueObserver(Residual):
         max_gap: Longest time between two samples that is bridged, s; 0.05 by default.
 
     Raises:
-        InputError: A number is not positive.
+        InputError: A number is not positive, or the friction of a motor depends on the load.
     """
 
     robot: Robot
@@ -47,6 +53,7 @@ class SpringTorqueObserver(Residual):
     def __post_init__(self) -> None:
         check_residual(self)
         positive("SpringTorqueObserver", "cutoff", self.cutoff)
+        require("SpringTorqueObserver", self.robot, known_friction)
 
     @property
     def channels(self) -> dict[str, int]:

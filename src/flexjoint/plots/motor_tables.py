@@ -69,7 +69,8 @@ def motor_panels(table: MotorTable) -> list[Panel]:
     found = [Panel("motor torque", torques, table.tau, label="torque" if table.bands else "")]
     if any(table.robot.compliant):
         labels, factors = shown_units(table.robot)
-        found.append(Panel("deflection θ − q", labels, table.deflection * factors, ORANGE))
+        title = "deflection φ" if table.robot.transmissions else "deflection θ − q"
+        found.append(Panel(title, labels, table.deflection * factors, ORANGE))
     if table.tau_rigid is not None:
         found.append(Panel("torque, elastic − rigid", torques, difference(table.tau, table.tau_rigid)))
     return with_errors(table, found, {"tau": TorqueCurve("error of the torque", table.tau, BLUE)})

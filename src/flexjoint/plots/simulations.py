@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.torque_table import units
+from ..dynamics.drivetrain.coupling import matrices
 from ..simulation.result import Simulation
 from ..types import FloatArray
 from .figures import (
@@ -79,7 +80,11 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
     ]
     if any(robot.compliant):
         phi = [(x - q) * factors for x in (first, *second)]
-        found.append(batch_panel("deflection θ − q", labels, phi[0], ORANGE, phi[1:]))
+        if robot.transmissions:  # of the springs, φ = T_b⁻¹θ − T_a q
+            T = matrices(robot)
+            phi[0] = (first @ T.near_motors_inverse.T - q @ T.near_links.T) * factors
+        title = "deflection θ − q" if not robot.transmissions else "deflection φ"
+        found.append(batch_panel(title, labels, phi[0], ORANGE, phi[1:]))
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.moving_base import POSE, POSE_UNITS
-from ..simulation.dataset import LINKS, MOTORS, common_unit, last_dimension
+from ..simulation.dataset import GEARS, LINKS, MOTORS, common_unit, last_dimension
 from ..simulation.moving_base import BASE_POSE
 from ..simulation.result import Simulation
 from .columns import Column
@@ -44,6 +44,8 @@ class SimulationTable:
             columns = values.reshape(-1, values.shape[-1]).T
             own = labels_along.get(last_dimension(name), [str(k) for k in range(1, len(columns) + 1)])
             units = POSE_UNITS if name == BASE_POSE else [""] * len(columns)
+            if name in GEARS:
+                units = [common_unit(GEARS[name][0], [kind]) for kind in kinds[: len(columns)]]
             found += [Column(f"{name}.{label}", unit, x) for label, unit, x in zip(own, units, columns)]
         return found
 

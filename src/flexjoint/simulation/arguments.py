@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..checks import finite, positive
-from ..control.base import Controller, JointState
+from ..control.base import Controller
 from ..errors import InputError, shown
 from ..robot import Robot
 from ..robot.parameters import refuse_negative, select
@@ -22,8 +22,9 @@ from .integrators import INTEGRATORS
 from .law_digests import DigestedContact
 from .moving_base import MovingBase, sample_times
 from .noise import Stream
-from .plant import check_torque_rates
+from .plant import PlantState, check_torque_rates
 from .python_laws import check_arguments
+from .records import flatten
 from .reference import Reference
 
 NOMINAL = "nominal"  # the value of `check` that checks the nominal robot only
@@ -162,9 +163,9 @@ def random_stream(seed: Any, row: Any, batch: tuple[int, ...]) -> Stream:
     return Stream(*given)
 
 
-def batch_shape(loop: ClosedLoop, state: JointState, parameters: RunParameters) -> tuple[int, ...]:
+def batch_shape(loop: ClosedLoop, state: PlantState, parameters: RunParameters) -> tuple[int, ...]:
     """The leading dimensions of states and parameters, broadcast."""
-    own = [(x, 1) for x in state]
+    own = [(x, 1) for x in flatten(state)]
     own += [(parameters.gains, 2)]
     own += [(x, select(loop.robot, path).value.ndim) for path, x in zip(loop.free, parameters.free)]
     for path, change in zip(loop.changes, parameters.changes):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..algorithm.algorithm import parameter_array
 from ..compiler.ir.program import Array
 from ..compiler.ir.scan import scan
-from ..control.base import Controller, JointState, memory_arrays, rows, state_arrays
+from ..control.base import Controller, memory_arrays, rows
 from ..robot import Robot
 from ..robot.parameters import Parameter, select_all, with_symbols
 from ..spatial import ca, sx
@@ -27,7 +27,7 @@ from .integrators import INTEGRATORS, Torque
 from .law_digests import code_of
 from .moving_base import NUMBERS, sample_count
 from .noise import Stream
-from .plant import Contact, Plant
+from .plant import Contact, Plant, PlantState, gear_columns, plant_arrays
 from .records import flatten, unflatten
 
 LARGEST = 1e6  # |q| + |q'| + |θ| + |θ'| of a joint, in rad, m and s
@@ -78,7 +78,7 @@ class ClosedLoop:
         """What is recorded of each period, with the number of columns: (q, q', θ, θ', τ) first."""
         n, m = self.robot.n, self.robot.motor_count
         own = {"q": n, "v": n, "theta": m, "theta_v": m, "tau": m} | self.instrumentation.columns(self.robot)
-        return own | ({"damping": n} if self.controller.commands_damping else {})
+        return own | ({"damping": n} if self.controller.commands_damping else {}) | gear_columns(self.robot)
 
     @property
     def stages(self) -> tuple[float, ...]:
@@ -92,7 +92,7 @@ class ClosedLoop:
 class LoopState(NamedTuple):
     """What goes from period to period; `done` of them are over, `joint` is the first to leave the bounds, or n."""
 
-    state: JointState
+    state: PlantState
     memory: Sequence[Any]  # of the controller
     instruments: InstrumentState
     done: Any
@@ -141,8 +141,8 @@ def input_arrays(loop: ClosedLoop, periods: int) -> LoopInputs:
     free, changes = select_all(robot, loop.free), select_all(robot, loop.changes)
     sizes = loop.instrumentation.sizes(robot)
     own = unflatten(sizes, [Array(f"instrument{k}", (size,)) for k, size in enumerate(flatten(sizes))])
-    now, memory = JointState(*state_arrays(robot)), memory_arrays("memory", controller)
-    state = LoopState(now, memory, own, Array("done", ()), Array("joint", ()))
+    memory = memory_arrays("memory", controller)
+    state = LoopState(plant_arrays(robot), memory, own, Array("done", ()), Array("joint", ()))
     parameters = RunParameters(
         Array("gains", controller.gains.shape),
         [parameter_array(parameter) for parameter in free],
@@ -234,7 +234,7 @@ def one_period(
     asked = [controller.damper_command(seen)] if controller.commands_damping else []
     plant = replace(plant, damping=asked[0]) if asked else plant
 
-    def torque(stage: int, now: JointState) -> Expression:
+    def torque(stage: int, now: PlantState) -> Expression:
         if loop.hold:
             return tau
         return controller.checked_law(gains, before.memory, stages[stage], plant.seen(controller, now))[1]
@@ -248,19 +248,20 @@ def one_period(
         ca.if_else(good, new, old)
         for new, old in zip(flatten((after, memory, observed)), flatten((state, before.memory, before.instruments)))
     ]
+    gears = plant.recorded(state)
     state, memory, instruments = unflatten((state, list(before.memory), before.instruments), changed)
     follow = LoopState(state, memory, instruments, before.done + good, ca.if_else(running, joint, before.joint))
-    recorded = [tau, *instrumentation.recorded(before.instruments, command), *asked]
-    return follow, ca.vertcat(*before.state, *(ca.if_else(ca.fabs(x) <= HUGE, x, 0) for x in recorded))
+    recorded = [tau, *instrumentation.recorded(before.instruments, command), *asked, *gears]
+    return follow, ca.vertcat(*before.state.joints, *(ca.if_else(ca.fabs(x) <= HUGE, x, 0) for x in recorded))
 
 
 def advanced(
-    loop: ClosedLoop, plant: Plant, t: Scalar, state: JointState, torque: Torque, *base: Expression
-) -> JointState:
+    loop: ClosedLoop, plant: Plant, t: Scalar, state: PlantState, torque: Torque, *base: Expression
+) -> PlantState:
     """The state of the plant after a period; `base` has a column per sample of the moving base."""
     h = loop.period / loop.substeps
 
-    def step(now: JointState, turn: tuple[Expression, ...]) -> tuple[JointState, tuple[()]]:
+    def step(now: PlantState, turn: tuple[Expression, ...]) -> tuple[PlantState, tuple[()]]:
         k, *moved = turn
         carried = replace(plant, base=[x for columns in moved for x in ca.horzsplit(columns)])
         return INTEGRATORS[loop.integrator](carried, t + h * k, now, torque, h), ()
@@ -268,17 +269,19 @@ def advanced(
     turns = [(sx(k), *(x[:, 2 * k : 2 * k + 3] for x in base)) for k in range(loop.substeps)]
     if loop.substeps == 1:
         return step(state, turns[0])[0]
-    last: JointState
+    last: PlantState
     last, _ = scan(step, state, turns)
     return last
 
 
-def first_beyond_bounds(robot: Robot, state: JointState) -> Expression:
+def first_beyond_bounds(robot: Robot, state: PlantState) -> Expression:
     """The first joint whose state is beyond `LARGEST` or not finite; n if there is none."""
     n = robot.n
     size = ca.fabs(state.q) + ca.fabs(state.v) + ca.fabs(state.theta[:n]) + ca.fabs(state.theta_v[:n])
     for k, i in enumerate(robot.motor_joints[n:], n):
         size[i] += ca.fabs(state.theta[k]) + ca.fabs(state.theta_v[k])
+    for k, i in enumerate(robot.hysteretic):
+        size[i] += ca.fabs(state.z[k])  # type: ignore[index]
     bounded = [size[i] <= LARGEST for i in range(n)]  # false if it is NaN
     joint = sx(n)
     for i in reversed(range(n)):

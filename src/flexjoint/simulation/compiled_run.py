@@ -76,7 +76,7 @@ def first_inputs(run: Run) -> LoopInputs:
     """What the kernel takes at first, without a reference."""
     initial, joint = run.initial, run.loop.robot.n
     around = [np.asarray(x, dtype=float) for x in (*initial.memory, *initial.instruments, initial.begin, joint)]
-    state = unflatten(input_arrays(run.loop, 1).state, [*initial.state, *around])
+    state = unflatten(input_arrays(run.loop, 1).state, [*flatten(initial.state), *around])
     return LoopInputs(state, np.array(run.until), None, run.parameters)
 
 

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
     from .result import Simulation
 
 LINKS, MOTORS = ("q", "v"), ("theta", "theta_v", "tau")
+GEARS = {  # of gears with hysteresis or backlash: unit, meaning
+    "spring_torque": ("Nm | N", "torque of the springs"),
+    "hysteresis": ("1 | 1", "torque of the hysteresis relative to its greatest one"),
+    "hysteresis_torque": ("Nm | N", "torque of the hysteresis"),
+    "dissipated": ("J | J", "energy that the hysteresis has lost"),
+}
 MEANING = {
     "q": "positions of the links",
     "v": "velocities of the links",
@@ -35,8 +41,16 @@ def last_dimension(name: str) -> str:
     """The last dimension of what sensors, actuators, observers and a moving base gave: joint, motor, or its own."""
     joints, motors = (*LINKS, "tau_e", "tau_e_v"), MOTORS
     own = {f"measured.{x}": "joint" for x in joints} | {f"measured.{x}": "motor" for x in motors}
-    own |= {"command": "motor", "damping": "joint", BASE_POSE: "pose"}
+    own |= {"command": "motor", "damping": "joint", BASE_POSE: "pose"} | dict.fromkeys(GEARS, "joint")
     return own.get(name, f"{name}_entry")
+
+
+def described(name: str, kinds: Sequence[JointKind]) -> dict[str, str]:
+    """Unit and meaning of what gears gave; nothing of other arrays."""
+    if name not in GEARS:
+        return {}
+    unit, meaning = GEARS[name]
+    return {"units": common_unit(unit, kinds), "long_name": meaning}
 
 
 def dataset_of(run: Simulation) -> Any:
@@ -61,7 +75,7 @@ def dataset_of(run: Simulation) -> Any:
     followed = "joint" if run.reference.shape[-1] == robot.n else "reference_entry"
     arrays["reference"] = ("time", followed), run.reference, {"long_name": "what the controller shall follow"}
     for name, values in run.more.items():
-        arrays[name] = (*runs, "time", last_dimension(name)), values
+        arrays[name] = (*runs, "time", last_dimension(name)), values, described(name, kinds)
     arrays["periods"] = runs, np.asarray(run.periods), {"units": "1", "long_name": "periods that went well"}
     arrays["diverged"] = runs, np.asarray(run.joint), {"long_name": "first joint to leave all bounds, or -1"}
     coordinates: dict[str, Any] = {

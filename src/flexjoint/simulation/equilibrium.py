@@ -10,10 +10,10 @@ from numpy.typing import ArrayLike
 from ..compiler.ir.scan import tracing
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
-from ..control.sampling import configuration, deflection_at_rest
+from ..control.sampling import configuration, motors_at_rest
 from ..dynamics.drivetrain.equilibrium import operating_points
 from ..dynamics.drivetrain.stiffness_range import infeasible
-from ..dynamics.links import gravity_torque
+from ..dynamics.links import static_torque
 from ..errors import NOT_NUMBERS, InputError
 from ..numerics import evaluate
 from ..robot import Robot
@@ -22,7 +22,7 @@ from ..types import FloatArray
 
 
 def at_rest(robot: Robot, q: ArrayLike, stiffness: ArrayLike | None = None) -> JointState:
-    """The state in which motors and springs hold the links still against gravity.
+    """The state in which motors and springs hold the links still against gravity and parallel springs.
 
     Args:
         robot: Any robot.
@@ -43,7 +43,7 @@ def at_rest(robot: Robot, q: ArrayLike, stiffness: ArrayLike | None = None) -> J
         (7,)
     """
     q, still = configuration(robot, q), np.zeros(robot.motor_count)
-    theta = (q + deflection_at_rest(robot, q))[list(robot.motor_joints)]
+    theta = motors_at_rest(robot, q)[list(robot.motor_joints)]
     pairs = robot.motor_joints[robot.n :]
     if pairs:
         deflections = antagonistic_deflections(robot, q, checked_stiffness(robot, stiffness))
@@ -81,8 +81,8 @@ def checked_stiffness(robot: Robot, stiffness: Any) -> FloatArray:
 
 
 def antagonistic_deflections(robot: Robot, q: FloatArray, stiffness: FloatArray) -> FloatArray:
-    """φ_1 and φ_2 (2, pairs) under gravity  [VSANEA (14)]."""
-    pairs, sigma, tau = list(robot.motor_joints[robot.n :]), np.zeros(robot.n), gravity_torque(robot, q)
+    """φ_1 and φ_2 (2, pairs) under gravity and parallel springs  [VSANEA (14)]."""
+    pairs, sigma, tau = list(robot.motor_joints[robot.n :]), np.zeros(robot.n), static_torque(robot, q)
     sigma[pairs] = stiffness
     drives: list[Any] = [robot.joints[i].drive for i in pairs]
     loads, wanted = (ca.SX.sym(name, len(pairs)) for name in ("tau_e", "sigma"))

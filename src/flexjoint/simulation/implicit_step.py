@@ -1,11 +1,13 @@
 """The linear equations of an implicit step: springs and friction, which make a robot stiff, added to its inertia.
 
-With κ = (h/2) (D + (h/2) K) of the springs, d = (h/2) ∂friction/∂v and the rotors' couplings S of the complete model,
+With κ = (h/2) (D + (h/2) K) of the springs, d = (h/2) (∂friction/∂v + (h/2) K_p) of friction and parallel springs, and
+the rotors' couplings S of the complete model,
 
     [[M + κ + d, S − κ], [Sᵀ − κ, B + κ + d_m]] Δ = [[M, S], [Sᵀ, B]] r.
 
 Motors are eliminated one by one: of the force left to it, each passes the share κ/(B + κ + d_m) on to its link, and
-−S/(B + κ + d_m) to the joints that move its carrier.  In Spong's model the zeros of M stay.
+−S/(B + κ + d_m) to the joints that move its carrier.  In Spong's model the zeros of M stay.  K has the slope of
+hysteresis too.  Where motors feel each other, in coupled transmissions and levers, the whole matrix is factorized.
 """
 
 from __future__ import annotations
@@ -13,19 +15,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ..control.base import JointState
 from ..drives import AntagonisticDrive, ElasticDrive, Motor, VariableStiffnessDrive
-from ..dynamics.drivetrain.friction import friction, rigid_motors
-from ..dynamics.drivetrain.transmission import commanded_damping
+from ..drives.backlash import DeadZone
+from ..dynamics.drivetrain.friction import Loads, friction, link_friction
+from ..dynamics.drivetrain.passive import parallel_stiffness
+from ..dynamics.drivetrain.transmission import commanded_damping, hysteresis, motors, transmitted
+from ..dynamics.inertia import mass_matrix
 from ..dynamics.recursion.bodies import lump_fixed, rotors
-from ..dynamics.recursion.composite_bodies import Rows, coupling, factorize, link_mass_matrix, solve
+from ..dynamics.recursion.composite_bodies import Rows, coupling, factorize, link_mass_matrix, solve, with_couplings
 from ..dynamics.recursion.definiteness import check_inertia
-from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, sx, zeros
+from ..spatial import ca, is_zero, sx, zeros
 from ..springs import Spring
 from ..types import Expression, Scalar
-from .plant import Plant
+from .plant import Plant, PlantState
+
+LEAST = 1e-12  # of κ over the motor's inertia: it must not vanish within a gap, where nothing holds the motor
 
 
 class Transmission(NamedTuple):
@@ -48,14 +53,18 @@ class Eliminated(NamedTuple):
     leaning: dict[int, Scalar]
 
 
-def stiff_solver(plant: Plant, state: JointState, h: Scalar) -> Callable[[Expression], Expression]:
+def stiff_solver(plant: Plant, state: PlantState, h: Scalar) -> Callable[[Expression], Expression]:
     """r -> (1 − h/2 ∂f/∂w − h²/4 ∂f/∂x)⁻¹ r with the derivatives of springs and friction alone."""
     robot, half = plant.robot, h / 2
-    slope = friction_slopes(robot.joints, state.v) + friction_slopes(rigid_motors(robot), state.v)
+    if motors_feel_each_other(robot):
+        return whole_solver(plant, state, half)
+    slope = elementwise_slopes(lambda v: link_friction(robot, [v], 0)[0], state.v)
     eliminated = motors_behind(plant, state, half)
     M, parents = with_places_for(eliminated, *link_mass_matrix(robot, state.q))
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
     stiff = [dict(row) for row in M]
+    if robot.parallel_springs:
+        slope += half * parallel_stiffness(robot, state.q)
     for i in range(robot.n):
         stiff[i][i] = M[i][i] + half * slope[i]
     if plant.stops:
@@ -93,17 +102,65 @@ def stiff_solver(plant: Plant, state: JointState, h: Scalar) -> Callable[[Expres
     return solved
 
 
-def motors_behind(plant: Plant, state: JointState, half: Scalar) -> list[Eliminated]:
+def motors_feel_each_other(robot: Robot) -> bool:
+    """Whether springs act between more than one motor and one link."""
+    drives = [joint.drive for joint in robot.joints]
+    return bool(robot.transmissions) or any(
+        isinstance(x, VariableStiffnessDrive) and not isinstance(x, AntagonisticDrive) for x in drives
+    )
+
+
+def whole_solver(plant: Plant, state: PlantState, half: Scalar) -> Callable[[Expression], Expression]:
+    """The same over links and motors at once, with the slopes of springs and dampers by differentiation."""
+    robot = plant.robot
+    x, w, g = (ca.SX.sym(name, y.numel()) for name, y in zip("xwg", (*plant.coordinates(state), plant.gears(state))))
+    now = plant.state(x, w, g)
+    on_motors, on_links = transmitted(robot, *now.joints, plant.damping, plant.of_all_joints(now.z))
+    springs = plant.free(on_links, ca.vertcat(*(-x for x in on_motors)))
+    rubbed = plant.free(link_friction(robot, [now.v], 0)[0], zeros(robot.motor_count))
+    slopes = ca.jacobian(rubbed - springs, w) - half * ca.jacobian(springs, x)
+    if robot.hysteretic:
+        slopes -= half * ca.jacobian(springs, g) @ ca.jacobian(plant.gear_rates(g, w), w)
+    A = half * ca.substitute(slopes, ca.vertcat(x, w, g), ca.vertcat(*plant.coordinates(state), plant.gears(state)))
+    loads, _ = transmitted(robot, *state.joints, plant.damping, plant.of_all_joints(state.z))
+    own = half * plant.free(zeros(robot.n), friction_slopes(motors(robot), state.theta_v, loads))
+    if robot.parallel_springs:
+        own[: robot.n] += half * half * parallel_stiffness(robot, state.q)
+    if plant.stops:
+        own[: robot.n] += stop_slopes(plant, state, half)
+    mass = mass_matrix.function(robot, state.q, motors=True)
+    A = mass + A + ca.diag(own)
+    entries = [(i, j, A[i, j]) for i in range(A.shape[0]) for j in range(i + 1) if not is_zero(A[i, j])]
+    stiff, parents = with_couplings([{} for _ in range(A.shape[0])], entries)
+    check_inertia(robot, [mass[i, i] for i in range(robot.n)])
+    factors = factorize(stiff, parents)
+    return lambda r: solve(factors, parents, mass @ r)
+
+
+def motors_behind(plant: Plant, state: PlantState, half: Scalar) -> list[Eliminated]:
     """The motors behind springs, in the order of the free coordinates."""
     robot, found = plant.robot, []
     behind = {k: transmission(robot, k) for k in plant.behind}
     all_motors = [behind[k].motor if k in behind else Motor(0.0) for k in range(robot.motor_count)]
-    slope, couplings = friction_slopes(all_motors, state.theta_v), spinning(robot, state.q)
+    loads, _ = transmitted(robot, *state.joints, plant.damping, plant.of_all_joints(state.z))
+    slope, couplings = friction_slopes(all_motors, state.theta_v, loads), spinning(robot, state.q)
     for k, (i, motor, spring, damping) in behind.items():
         kappa = half * (damping + commanded(plant, i) + half * spring.gradients(state.theta[k] - state.q[i])[0])
+        if i in robot.hysteretic:
+            kappa = kappa + half * half * hysteresis_slope(plant, state, i)
+        if isinstance(spring, DeadZone):
+            kappa = ca.fmax(kappa, LEAST * motor.inertia)
         whole, S = motor.inertia + kappa + half * slope[k], couplings.get(k, {})
         found.append(Eliminated(i, motor.inertia, kappa, S, kappa / whole, {a: s / whole for a, s in S.items()}))
     return found
+
+
+def hysteresis_slope(plant: Plant, state: PlantState, i: int) -> Scalar:
+    """dτ_h/dφ of the hysteresis of a joint, T ∂z'/∂φ'."""
+    law, phi_v = hysteresis(plant.robot.joints[i]), ca.SX.sym("phi_v")
+    assert state.z is not None
+    slope = law.torque * ca.jacobian(law.rate(state.z[plant.robot.hysteretic.index(i)], phi_v), phi_v)
+    return ca.substitute(slope, phi_v, state.theta_v[i] - state.v[i])
 
 
 def commanded(plant: Plant, i: int) -> Scalar:
@@ -118,11 +175,7 @@ def transmission(robot: Robot, k: int) -> Transmission:
     """Motor k, in the order of `Robot.motor_joints`, and the spring it is behind."""
     i = robot.motor_joints[k]
     drive = robot.joints[i].drive
-    if not isinstance(drive, ElasticDrive | AntagonisticDrive):
-        raise InputError(
-            f"midpoint: the motors of joint '{robot.joints[i].name}' feel each other through its transmission, which "
-            "the implicit step does not know; use runge_kutta or euler"
-        )
+    assert isinstance(drive, ElasticDrive | AntagonisticDrive)
     springs = drive.springs if isinstance(drive, AntagonisticDrive) else (drive.spring,)
     place = 0 if k < robot.n else 1
     return Transmission(i, drive.motors[place], springs[place], drive.damping)
@@ -136,14 +189,12 @@ def spinning(robot: Robot, q: Expression) -> dict[int, dict[int, Scalar]]:
 
 
 def with_places_for(eliminated: Sequence[Eliminated], M: Rows, parents: list[int]) -> tuple[Rows, list[int]]:
-    """M and its tree; a single chain where a motor couples joints of different branches."""
-    pairs = [(a, b) for motor in eliminated for a in (*motor.S, motor.joint) for b in motor.S]
-    if all(min(a, b) in M[max(a, b)] for a, b in pairs):
-        return M, parents
-    return [{j: row.get(j, zeros(1)) for j in range(i + 1)} for i, row in enumerate(M)], list(range(-1, len(M) - 1))
+    """M with places for what the motors couple, joints of different branches too, and its elimination tree."""
+    pairs = [(a, b, zeros(1)) for motor in eliminated for a in (*motor.S, motor.joint) for b in motor.S]
+    return with_couplings(M, pairs, parents)
 
 
-def stop_slopes(plant: Plant, state: JointState, half: Scalar) -> Expression:
+def stop_slopes(plant: Plant, state: PlantState, half: Scalar) -> Expression:
     """κ + d of the end stops, each of which depends on its own joint only."""
     assert plant.stops
     q, v = (ca.SX.sym(name, plant.robot.n) for name in "qv")
@@ -152,10 +203,15 @@ def stop_slopes(plant: Plant, state: JointState, half: Scalar) -> Expression:
     return ca.substitute(slopes, ca.vertcat(q, v), ca.vertcat(state.q, state.v))
 
 
-def friction_slopes(items: Any, rates: Expression) -> Expression:
-    """∂/∂v of D v + F_c tanh(v/v_c) of each joint or motor."""
-    v = ca.SX.sym("v", rates.numel())
-    return ca.substitute(ca.jtimes(friction(items, [v], 0)[0], v, ca.SX.ones(v.shape)), v, rates)
+def friction_slopes(items: Any, rates: Expression, loads: Loads) -> Expression:
+    """∂F/∂v of the friction of each motor, at the torques of their springs."""
+    return elementwise_slopes(lambda v: friction(items, [v], 0, loads)[0], rates)
+
+
+def elementwise_slopes(function: Callable[[Expression], Expression], at: Expression) -> Expression:
+    """∂f_i/∂x_i of a function whose elements each depend on one variable, at these values."""
+    x = ca.SX.sym("x", at.numel())
+    return ca.substitute(ca.jtimes(function(x), x, ca.SX.ones(x.shape)), x, at)
 
 
 def times(M: Rows, x: Expression, n: int) -> list[Scalar]:

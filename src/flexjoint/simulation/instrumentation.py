@@ -16,7 +16,7 @@ from ..algorithm.algorithm import parameter_array
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
-from ..control.base import Controller, JointState, state_arrays
+from ..control.base import Controller, JointState
 from ..errors import InputError
 from ..observers.base import Measurement, Observer, measurement_sizes
 from ..robot import Robot
@@ -26,7 +26,8 @@ from ..types import Expression, FloatArray, Scalar
 from .actuators import Actuators
 from .law_digests import code_of
 from .noise import Stream
-from .plant import Plant
+from .plant import Plant, PlantState, plant_arrays
+from .records import flatten, unflatten
 from .sensors import Sensors, split
 
 ESTIMATOR = "estimator"
@@ -80,15 +81,15 @@ class Instrumentation:
         )
 
     def start(
-        self, robot: Robot, state: JointState, torque: Any = 0.0, free: Mapping[str, FloatArray] | None = None
+        self, robot: Robot, state: PlantState, torque: Any = 0.0, free: Mapping[str, FloatArray] | None = None
     ) -> InstrumentState:
         """At a state (..., n), at the beginning of a run or after the motors gave a torque (..., motors).
 
         `free` has values (..., *shape) of parameters of the robot, by path.
         """
         given, looking = free or {}, bool(self.sensors or self.observers)
-        springs = spring_torques(robot, tuple(given))(*state, *given.values()) if looking else (0.0, 0.0)
-        measurement = Measurement(*state, *springs)
+        springs = spring_torques(robot, tuple(given))(*flatten(state), *given.values()) if looking else (0.0, 0.0)
+        measurement = Measurement(*state.joints, *springs)
         sensors = self.sensors.start(robot, measurement) if self.sensors else []
         began = [observer.start(measurement) for _, observer in self.observers]
         return InstrumentState(
@@ -125,7 +126,7 @@ class Instrumentation:
         plant: Plant,
         period: float,
         instruments: InstrumentState,
-        state: JointState,
+        state: PlantState,
         tau: Expression,
         step: Scalar,
         noise: Stream | None,
@@ -173,20 +174,24 @@ def spring_torques(robot: Robot, free: tuple[str, ...] = ()) -> Kernel:
 
     Both are zero at rigid joints, whose motors are not yet on.
     """
-    selected = select_all(robot, free)
+    selected, like = select_all(robot, free), plant_arrays(robot)
+    count = len(flatten(like))
 
     def function(*x: Expression) -> list[tuple[Array, Expression]]:
-        numbers = {path: y[e] for p, y in zip(selected, x[4:]) for e, path in enumerate(p.elements)}
-        found = Plant(with_symbols(robot, numbers)).measurement(JointState(*x[:4]), zeros(robot.motor_count))
+        numbers = {path: y[e] for p, y in zip(selected, x[count:]) for e, path in enumerate(p.elements)}
+        state = unflatten(like, x[:count])
+        found = Plant(with_symbols(robot, numbers)).measurement(state, zeros(robot.motor_count))
         return [(Array(name, (robot.n,)), getattr(found, name)) for name in ("tau_e", "tau_e_v")]
 
-    inputs = [*state_arrays(robot), *map(parameter_array, selected)]
+    inputs = [*flatten(like), *map(parameter_array, selected)]
     return kernel_of(f"springs of {robot.name}", inputs, function)
 
 
-def perfect_sensors(robot: Robot, controller: Controller, state: JointState) -> JointState | Measurement:
+def perfect_sensors(robot: Robot, controller: Controller, state: PlantState) -> JointState | Measurement:
     """What a controller sees of a state (..., n) without sensors in between."""
-    return Measurement(*state, *spring_torques(robot)(*state)) if controller.torque_sensors else state
+    if not controller.torque_sensors:
+        return state.joints
+    return Measurement(*state.joints, *spring_torques(robot)(*flatten(state)))
 
 
 def checked_instrumentation(

@@ -93,7 +93,8 @@ def plain(returned: Any, shape: tuple[int, ...]) -> bool:
 def first_buffers(run: Run, torque: FloatArray, torques: bool) -> Buffers:
     """The state in which the run begins, for every row of its batch."""
     buffers, initial = empty_buffers(run, torque, torques), run.initial
-    for array, x in zip(buffers.arrays, (*initial.state, *initial.instruments, initial.begin, run.loop.robot.n)):
+    first = (*flatten(initial.state), *initial.instruments, initial.begin, run.loop.robot.n)
+    for array, x in zip(buffers.arrays, first):
         array[...] = x
     return buffers
 
@@ -109,7 +110,7 @@ def empty_buffers(run: Run, torque: FloatArray, torques: bool) -> Buffers:
     arrays = tuple(np.empty((*run.batch, *array.shape)) for array in flatten(like))
     state = unflatten(like, arrays)
     arguments = (*arrays, np.array(run.until), torque, *contiguous_parameters(run))
-    measured = run.loop.instrumentation.seen(run.loop.robot, state.instruments, state.state)
+    measured = run.loop.instrumentation.seen(run.loop.robot, state.instruments, state.state.joints)
     return Buffers(state, arrays, arguments, measured if torques else joint_state(measured))
 
 

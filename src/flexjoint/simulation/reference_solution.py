@@ -7,12 +7,14 @@ stiff ones.  What the fixed steps of `simulate` are measured against.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithm.compile import kernel_of
+from ..algorithm.derivatives import in_a_tuple
 from ..checks import positive
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
@@ -25,10 +27,11 @@ from ..trajectory.base import Trajectory
 from ..types import Expression, FloatArray, Scalar
 from .arguments import check_motors, periods
 from .closed_loop import ClosedLoop
-from .initial_state import initial_state
+from .initial_state import initial_state, tied
 from .instrumentation import perfect_sensors
 from .moving_base import NUMBERS, MovingBase
-from .plant import Contact, Plant, check_torque_rates
+from .plant import Contact, Plant, PlantState, check_torque_rates, gear_columns, plant_arrays
+from .records import flatten, unflatten
 from .reference import Reference
 from .result import RunOutput, Simulation, finished, on_base
 
@@ -95,7 +98,8 @@ def reference_solution(
         return np.array(t), x, np.ascontiguousarray(followed(now)), controller.gains, *moved
 
     end, plant = t[-1], Plant(robot)
-    x = np.concatenate([state.q, state.theta[plant.behind], state.v, state.theta_v[plant.behind]])
+    moving = [state.q, state.theta[plant.behind], state.v, state.theta_v[plant.behind]]
+    x = np.concatenate([*moving, *flatten(state[4:])])
     found = solve_ivp(
         lambda t, x: rate(*arguments(t, x)),
         (t[0], end),
@@ -108,15 +112,36 @@ def reference_solution(
     )
     if not found.success:
         raise FlexjointError(f"reference_solution: {method} gave up at t = {found.t[-1]:g} s: {found.message}")
-    p, places = len(x) // 2, plant.places
-    links, rates = found.y[:p].T, found.y[p:].T
-    states = [links[:, : robot.n], rates[:, : robot.n], links[:, places], rates[:, places]]
+    states = arrays_of(plant, found.y.T)
     stacks = followed(t)
-    seen = perfect_sensors(robot, controller, JointState(*states))
+    seen = perfect_sensors(robot, controller, states)
     tau = np.stack([controller(memory, stack, type(seen)(*now))[1] for stack, *now in zip(stacks, *seen)])
-    history = np.concatenate([*states, tau], axis=-1)
+    gears = recorded_gears(robot)(*flatten(states)) if gear_columns(robot) else ()
+    history = np.concatenate([*states.joints, tau, *gears], axis=-1)
     found = finished(loop, t, RunOutput(history, memory, (), begin + len(t) - 1, robot.n, stacks[:, 0]))
     return on_base(found, carried)
+
+
+def arrays_of(plant: Plant, x: FloatArray) -> PlantState:
+    """The states (m, ...) in the numbers (m, 2p + 2h) that are integrated: x, x', z and lost energies."""
+    h, n, places = len(plant.robot.hysteretic), plant.robot.n, plant.places
+    p = n + len(plant.behind)
+    links, rates, gears = np.split(x, [p, 2 * p], axis=1)
+    own = np.split(gears, [h], axis=1) if h else ()
+    joints = tied(plant.robot, JointState(links[:, :n], rates[:, :n], links[:, places], rates[:, places]))
+    return PlantState(*joints, *own)
+
+
+@lru_cache(maxsize=64)
+def recorded_gears(robot: Robot) -> Kernel:
+    """What `Plant.recorded` gives of a state."""
+    like, columns = plant_arrays(robot), gear_columns(robot)
+
+    def function(*x: Expression) -> list[tuple[Array, Expression]]:
+        found = Plant(robot).recorded(unflatten(like, x))
+        return [(Array(name, (size,)), y) for (name, size), y in zip(columns.items(), found)]
+
+    return kernel_of(f"gears of {robot.name}", flatten(like), function, type=in_a_tuple)
 
 
 def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, seen: Any) -> None:
@@ -132,12 +157,13 @@ def refuse_memory(controller: Controller, memory: Any, stack: FloatArray, seen: 
 
 
 def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
-    """(t, x, reference, gains, samples of a moving base) -> x' or ∂x'/∂x, x = (free coordinates, their velocities)."""
+    """(t, x, reference, gains, samples of a moving base) -> x' or ∂x'/∂x; x as in `arrays_of`."""
     plant, controller = Plant(loop.robot, loop.contact), loop.controller
     p = loop.robot.n + len(plant.behind)
+    size = 2 * p + 2 * len(loop.robot.hysteretic)
     inputs = [
         Array("t", (), "s"),
-        Array("x", (2 * p,)),
+        Array("x", (size,)),
         Array("reference", (controller.order + 1, controller.width)),
         Array("gains", controller.gains.shape),
         *([Array("base", (NUMBERS,))] if loop.carried else []),
@@ -146,14 +172,15 @@ def flow(loop: ClosedLoop, jacobian: bool) -> Kernel:
     def function(
         t: Scalar, x: Expression, reference: Expression, gains: Expression, *base: Expression
     ) -> list[tuple[Array, Expression]]:
-        state = plant.state(x[:p], x[p:])
+        state = plant.state(x[:p], x[p : 2 * p], x[2 * p :])
         still = [ca.SX.zeros(size) for size in controller.memory_sizes]
         _, tau = controller.checked_law(rows(gains), still, rows(reference), plant.seen(controller, state))
         asked = [controller.damper_command(plant.seen(controller, state))] if controller.commands_damping else []
         now = replace(plant, damping=asked[0]) if asked else plant
-        rate = ca.vertcat(x[p:], now.acceleration(t, state, tau, *base, *asked))
+        slipping = plant.gear_rates(x[2 * p :], x[p : 2 * p])
+        rate = ca.vertcat(x[p : 2 * p], now.acceleration(t, state, tau, *base, *asked), slipping)
         if not jacobian:
-            return [(Array("rate", (2 * p,)), rate)]
-        return [(Array("jacobian", (2 * p, 2 * p)), ca.jacobian(rate, x))]
+            return [(Array("rate", (size,)), rate)]
+        return [(Array("jacobian", (size, size)), ca.jacobian(rate, x))]
 
     return kernel_of(f"flow of {loop.robot.name}", inputs, function, type=None, loops=not jacobian)

@@ -19,6 +19,7 @@ from ..robot import Robot
 from ..types import FloatArray
 from .closed_loop import ClosedLoop
 from .moving_base import BASE_POSE, MovingBase
+from .plant import PlantState
 
 FIELDS = (*JointState._fields, "tau")
 
@@ -40,7 +41,9 @@ class Simulation:
         memory: The state of the controller at the end.
         instruments: The states of sensors, actuators and observers at the end.
         more: What sensors, actuators and observers gave, (..., m, size) by name: "command", "measured.q", "watch.link";
-            "base" is the pose of a moving base, x, y, z, roll, pitch, yaw.
+            "base" is the pose of a moving base, x, y, z, roll, pitch, yaw.  Of gears with losses, of each joint:
+            "spring_torque" in Nm or N; with hysteresis "hysteresis", its state z, "hysteresis_torque" in Nm or N, and
+            "dissipated", the energy it has lost since t = 0, in J.
         provenance: Controller, integrator and options, as text.
 
     Example:
@@ -91,10 +94,14 @@ class Simulation:
         return f"{text}; {several if self.q.ndim > 2 else 'diverged'} at {first}"
 
     @property
-    def last(self) -> JointState:
-        """The state at the end; of a run that diverged, the last one before."""
+    def last(self) -> JointState | PlantState:
+        """The state at the end, a PlantState if gears have hysteresis; of a run that diverged, the last one before."""
         place = np.asarray(self.periods - round(self.t[0] / self.period), dtype=int)[..., None, None]
-        return JointState(*(np.take_along_axis(x, place, -2)[..., 0, :] for x in self.states))
+        end = JointState(*(np.take_along_axis(x, place, -2)[..., 0, :] for x in self.states))
+        if not self.robot.hysteretic:
+            return end
+        gears = [self.more[name][..., list(self.robot.hysteretic)] for name in ("hysteresis", "dissipated")]
+        return PlantState(*end, *(np.take_along_axis(x, place, -2)[..., 0, :] for x in gears))
 
     @property
     def states(self) -> JointState:

@@ -17,20 +17,20 @@ import numpy as np
 from ..compiler.runtime.kernel import BLOCKS_FROM
 from ..control.base import JointState, innermost
 from ..control.open_loop import OpenLoop
-from ..control.sampling import first_failure
-from ..dynamics.links import gravity_torque
+from ..control.sampling import first_failure, torque_at_rest
 from ..errors import InputError
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray
 from .closed_loop import ClosedLoop
 from .end_stops import AllStopsPressed
 from .equilibrium import resting
+from .initial_state import with_gears
 from .instrumentation import NONE
 from .integrators import INTEGRATORS
 from .loop_kernel import Blocking, loop_kernel
 from .moving_base import NUMBERS, sample_count
-from .plant import Plant
-from .records import flatten
+from .plant import Plant, PlantState, closed_gaps
+from .records import flatten, unflatten
 
 DIFFERENCE = 1e-5  # rad, rad/s, Nm
 SLOW = 0.05  # 1/s; growth below this is left to the run
@@ -40,14 +40,14 @@ ROUNDING = 1e-3  # 1/s; of eigenvalues
 class OperatingPoint(NamedTuple):
     """Where the loop is linearized: states of robot and controller, reference (order + 1, width), and gains."""
 
-    state: JointState
+    state: PlantState
     memory: Sequence[FloatArray]
     reference: FloatArray
     gains: FloatArray
 
 
 def check_stability(
-    loop: ClosedLoop, blocking: Blocking, start: JointState, reference: FloatArray, gains: FloatArray
+    loop: ClosedLoop, blocking: Blocking, start: PlantState, reference: FloatArray, gains: FloatArray
 ) -> None:
     """Refuse a step or a period that makes a stable loop unstable; the error names the joint and the longest period.
 
@@ -66,24 +66,32 @@ def check_stability(
             )
     if loop.stops:
         refuse_period(loop, AllStopsPressed(loop.stops, tuple(point.state.q)), point)
+    if any(loop.robot.gear_losses):
+        refuse_period(loop, None, point, stiffest=True)
 
 
-def operating_point(loop: ClosedLoop, start: JointState, reference: FloatArray, gains: FloatArray) -> OperatingPoint:
+def operating_point(loop: ClosedLoop, start: PlantState, reference: FloatArray, gains: FloatArray) -> OperatingPoint:
     """At rest on the reference; without a controller of flexjoint's, where the first run starts."""
     if isinstance(innermost(loop.controller), OpenLoop):
         q, theta = (x.reshape(-1, x.shape[-1])[0] for x in (start.q, start.theta))
         state = JointState(q, 0 * q, theta, 0 * theta)
-        stack = np.asarray(gravity_torque(loop.robot, q))[None, list(loop.robot.motor_joints)]
+        stack = torque_at_rest(loop.robot, q)[None, list(loop.robot.motor_joints)]
     else:
         stack = np.vstack([reference[0], *[0 * reference[0]] * loop.controller.order])
         state = resting(loop.robot, loop.controller, stack[0])
     memory = [*loop.controller.start(list(stack))]
-    return OperatingPoint(state, memory, stack, gains if gains.ndim == 2 else loop.controller.gains)
+    chosen = gains if gains.ndim == 2 else loop.controller.gains
+    return OperatingPoint(with_gears(loop.robot, state), memory, stack, chosen)
 
 
-def refuse_period(loop: ClosedLoop, stops: AllStopsPressed | None, point: OperatingPoint) -> float:
-    """The growth, 1/s, of robot and law themselves; an error if the period adds to it."""
-    slopes_at, n, short = by_symbols(loop, stops, point), loop.robot.n, 1e-2 * loop.period
+def refuse_period(
+    loop: ClosedLoop, stops: AllStopsPressed | None, point: OperatingPoint, stiffest: bool = False
+) -> float:
+    """The growth, 1/s, of robot and law themselves; an error if the period adds to it.
+
+    `stiffest` looks at gears with closed gaps and hysteresis at its greatest slope.
+    """
+    slopes_at, n, short = by_symbols(loop, stops, point, stiffest), loop.robot.n, 1e-2 * loop.period
     own = max(growth(slopes_at(short), short, n)[0], 0.0)
 
     def added(h: float) -> float:
@@ -94,6 +102,7 @@ def refuse_period(loop: ClosedLoop, stops: AllStopsPressed | None, point: Operat
         return own
     longest = first_failure(lambda h: added(h) <= ROUNDING, short, loop.period)
     where = "against the stops of its joints" if stops else "at rest at the beginning of the reference"
+    where = f"{where}, where its gears are stiffest" if stiffest else where
     raise InputError(
         f"simulate: with a period of {loop.period:g} s ({loop.integrator}, substeps={loop.substeps}) the loop is "
         f"unstable {where}: joint '{loop.robot.joints[joint].name}' grows at "
@@ -143,21 +152,24 @@ def by_differences(loop: ClosedLoop, blocking: Blocking, point: OperatingPoint) 
     return np.asarray((ahead - behind).T / (2 * DIFFERENCE))
 
 
-def by_symbols(loop: ClosedLoop, stops: AllStopsPressed | None, point: OperatingPoint) -> Callable[[float], FloatArray]:
+def by_symbols(
+    loop: ClosedLoop, stops: AllStopsPressed | None, point: OperatingPoint, stiffest: bool = False
+) -> Callable[[float], FloatArray]:
     """h -> ∂x⁺/∂x of one period of length h with held control: Φᵐ of m steps, and what the held torque adds."""
-    plant, motors = Plant(loop.robot, loop.contact, stops), loop.robot.motor_count
-    now = JointState(*(ca.SX.sym("x", len(x)) for x in point.state))
+    robot = closed_gaps(loop.robot) if stiffest else loop.robot
+    plant, motors = Plant(robot, loop.contact, stops, stiffest=stiffest), robot.motor_count
+    now = unflatten(point.state, [ca.SX.sym("x", len(x)) for x in flatten(point.state)])
     memory = [ca.SX.sym("y", len(x)) for x in point.memory]
     tau, h = ca.SX.sym("tau", motors), ca.SX.sym("h")
     gains, reference = ([sx(row) for row in x] for x in (point.gains, point.reference))
     after, torque = loop.controller.checked_law(gains, memory, reference, plant.seen(loop.controller, now))
-    own = np.concatenate([*point.state, *point.memory])
-    law = directions([ca.vertcat(*now, *memory)], ca.vertcat(*after, torque))
+    own, numbers = np.concatenate([*flatten(point.state), *point.memory]), ca.vertcat(*flatten(now), *memory)
+    law = directions([numbers], ca.vertcat(*after, torque))
     L = law(own)
-    torque_there = np.array(ca.evalf(ca.substitute(torque, ca.vertcat(*now, *memory), ca.DM(own))))[:, 0]
+    torque_there = np.array(ca.evalf(ca.substitute(torque, numbers, ca.DM(own))))[:, 0]
     new = INTEGRATORS[loop.integrator](plant, 0.0, now, lambda *_: tau, h)
-    step = directions([ca.vertcat(*now, tau), h], ca.vertcat(*new))
-    size = sum(len(x) for x in point.state)
+    step = directions([ca.vertcat(*flatten(now), tau), h], ca.vertcat(*flatten(new)))
+    size = sum(len(x) for x in flatten(point.state))
     there = np.concatenate([own[:size], torque_there])
 
     def slopes(period: float) -> FloatArray:

@@ -20,14 +20,15 @@ from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import JointState
-from ..dynamics.links import gravity_torque
+from ..control.sampling import torque_at_rest
+from ..dynamics.drivetrain.coupling import matrices
 from ..errors import InputError
 from ..robot import Robot
 from ..robot.parameters import select, with_symbols
 from ..spatial import sx
 from ..types import Expression, FloatArray
 from .closed_loop import ClosedLoop, RunParameters, by_path
-from .plant import Contact, Plant
+from .plant import Contact, Plant, PlantState, closed_gaps
 
 DIFFERENCE = 1e-5  # rad, rad/s
 SLOW = 0.05  # 1/s; growth below this is left to the run
@@ -63,7 +64,7 @@ def step_limits(loop: ClosedLoop, paths: Sequence[str], values: FloatArray, pose
     longest, joint = np.full(len(values), np.inf), np.full(len(values), -1)
     if not loop.hold or loop.integrator not in SAFE:
         return StepLimits(longest, joint)
-    h, plant = loop.period / loop.substeps, Plant(loop.robot)
+    h, plant = loop.period / loop.substeps, Plant(closed_gaps(loop.robot))
     kernel = accelerations(loop.robot, loop.contact, tuple(paths))
     for first in range(0, len(values), ROWS):
         part = slice(first, first + ROWS)
@@ -140,9 +141,14 @@ def stiffest(plant: Plant, Z: FloatArray) -> int:
     values, vectors = np.linalg.eig(Z)
     shape = vectors[:p, int(np.argmax(np.abs(values)))]
     moved = np.where(robot.compliant, 0.0, np.abs(shape[: robot.n]))
+    matrix, theta = matrices(robot), np.zeros(robot.n, dtype=complex)
+    for place, k in enumerate(plant.behind, robot.n):
+        if k < robot.n:
+            theta[k] = shape[place]
+    phi = matrix.near_motors_inverse @ theta - matrix.near_links @ shape[: robot.n]
     for place, k in enumerate(plant.behind, robot.n):
         i = robot.motor_joints[k]
-        moved[i] = max(moved[i], abs(shape[place] - shape[i]))
+        moved[i] = max(moved[i], abs(phi[i] if k < robot.n else shape[place] - shape[i]))
     return int(np.argmax(moved))
 
 
@@ -152,7 +158,7 @@ def scaled_slopes(
     """h² ∂x''/∂x and h ∂x''/∂x' (rows, p, p) at rest, by central differences."""
     x = np.concatenate([pose.q, pose.theta[plant.behind]])
     p = len(x)
-    tau = np.asarray(gravity_torque(plant.robot, pose.q))[list(plant.robot.motor_joints)]
+    tau = torque_at_rest(plant.robot, pose.q)[list(plant.robot.motor_joints)]
     moved = DIFFERENCE * np.concatenate([np.eye(2 * p), -np.eye(2 * p)])
     found = np.asarray(kernel(x + moved[:, :p], moved[:, p:].copy(), tau, values[:, None, :]))
     slopes = np.swapaxes(found[:, : 2 * p] - found[:, 2 * p :], 1, 2) / (2 * DIFFERENCE)  # (rows, p, 2p)
@@ -202,7 +208,8 @@ def accelerations(robot: Robot, contact: Contact | None, paths: tuple[str, ...])
 
     def function(x: Expression, w: Expression, tau: Expression, *values: Expression) -> list[tuple[Array, Expression]]:
         numbers = values[0] if paths else ()
-        plant = Plant(with_symbols(robot, {path: numbers[k] for k, path in enumerate(paths)}), contact)
+        known = {path: numbers[k] for k, path in enumerate(paths)}
+        plant = Plant(with_symbols(closed_gaps(robot), known), contact, stiffest=bool(robot.hysteretic))
         return [(Array("acceleration", (p,)), plant.acceleration(sx(0.0), plant.state(x, w), tau))]
 
     inputs = [Array("x", (p,)), Array("w", (p,)), Array("tau", (m,)), Array("values", (len(paths),))]
@@ -213,11 +220,11 @@ def accelerations(robot: Robot, contact: Contact | None, paths: tuple[str, ...])
 # Batches of `simulate` ----------------------------------------------------------------------------------------
 
 
-def check_steps(loop: ClosedLoop, parameters: RunParameters, start: JointState) -> None:
+def check_steps(loop: ClosedLoop, parameters: RunParameters, start: PlantState) -> None:
     """Refuse a step that is too long for a robot of a batch, where the first run starts."""
     if not loop.free and not loop.changes:
         return
-    poses = JointState(*(x.reshape(-1, x.shape[-1])[:1] for x in start))
+    poses = JointState(*(x.reshape(-1, x.shape[-1])[:1] for x in start[:4]))
     for paths, values, shape in parameter_rows(loop, parameters):
         limits = step_limits(loop, paths, values, poses)
         if np.any(limits.failed):

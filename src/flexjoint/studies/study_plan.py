@@ -82,7 +82,7 @@ class StudyPlan:
         """States (poses, ...) at which the stability of a step is checked: the start, or rest along the reference."""
         robot, start = self.variations.robot, self.options.get("start")
         if start is not None:
-            return JointState(*(x.reshape(-1, x.shape[-1])[:1] for x in given_state(start, robot)))
+            return JointState(*(x.reshape(-1, x.shape[-1])[:1] for x in given_state(start, robot)[:4]))
         times = np.linspace(0.0, self.tracked.duration or 0.0, POSES)
         goals = np.unique([self.tracked(t)[0] for t in times], axis=0)
         return JointState(*map(np.stack, zip(*(resting(robot, self.controller, goal) for goal in goals))))

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import InputError
 from ..numerics import normal_quantile
 from ..robot import Robot
-from ..robot.parameters import NEVER_NEGATIVE, Parameter, select_all
+from ..robot.parameters import Parameter, impossible, select_all
 from ..types import FloatArray
 
 CUT = 3.0  # standard deviations
@@ -38,6 +38,10 @@ class Spread(NamedTuple):
     high: float
     relative: bool
     normal: bool = False
+
+    def ends(self, nominal: float) -> tuple[float, float]:
+        """Ends of the interval about a nominal value."""
+        return (nominal * (1 + self.low), nominal * (1 + self.high)) if self.relative else (self.low, self.high)
 
     def values(self, u: FloatArray, nominal: FloatArray) -> FloatArray:
         """Quantiles of the distribution for numbers u in (0, 1)."""
@@ -107,9 +111,10 @@ class Variations(NamedTuple):
         for parameter, each in zip(parameters, spreads):
             if each.relative and not np.any(parameter.value):
                 raise InputError(f"{parameter.path} is 0; vary it between values, such as 0..1, not in percent")
-            wrong = [x for x in parameter.elements if x.endswith(NEVER_NEGATIVE)]
-            if wrong and not each.relative and each.low < 0:
-                raise InputError(f"{wrong[0]} would reach {each.low:g}; it cannot be negative")
+            for path, nominal in parameter.numbers.items():
+                for x in each.ends(nominal):
+                    if reason := impossible(path, x):
+                        raise InputError(f"{path} would reach {x:g}; {reason}")
         return cls(varied, parameters, spreads)
 
     @property

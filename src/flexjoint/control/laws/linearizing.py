@@ -32,7 +32,7 @@ from ...dynamics.linearization import (
     one_deflection,
 )
 from ...dynamics.loads import Base, Wrenches
-from ...dynamics.requirements import constant_stiffness, moderate_link_friction
+from ...dynamics.requirements import constant_stiffness, lossless_gears, moderate_link_friction
 from ...robot import Robot
 from ...spatial import total
 from ...types import Expression, Stack
@@ -66,6 +66,7 @@ def sensed_form(robot: Robot, options: Mapping[str, Any]) -> Form:
 @algorithm(
     sensed_form,
     requires=(
+        lossless_gears,
         constant_stiffness("motion_and_stiffness_control"),
         known_state,
         one_deflection,

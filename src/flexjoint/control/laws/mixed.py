@@ -11,7 +11,8 @@ from their motors, and through springs from motors that follow θ_d = q + τ_qc/
     V₂ = ½ σ_qᵀM σ_q + e_qᵀΛ_q K_Dq e_q + ½ σ_θᵀB σ_θ + ½ e_θᵀK e_θ                                       [Hua (51)]
     V₂' = −e_q'ᵀK_Dq e_q' − e_qᵀΛ_q K_Dq Λ_q e_q − σ_θᵀK_Dθ σ_θ − e_θᵀK Λ_θ e_θ                             [Hua (52)]
 
-Friction is compensated at v_r and θ_r', which takes σᵀ[f(v_r) − f(q')] ≥ 0 more from V₂'.  C is Christoffel's.
+Friction is compensated at v_r and θ_r', which takes σᵀ[f(v_r) − f(q')] more from V₂', ≥ 0 where f grows with velocity.
+C is Christoffel's.
 
 A known wrench w on a link is τ_ex = Jᵀw of (30).  −Jᵀw in τ_qc leaves (40), (50) and V₂ as they are; where joints are
 elastic, θ_d' and θ_d'' take the derivatives of w.
@@ -55,7 +56,12 @@ from ...dynamics.recursion.coriolis import two_motions
 from ...dynamics.recursion.definiteness import check_inertia
 from ...dynamics.recursion.kinematics import jacobian
 from ...dynamics.recursion.regressor import ROBOTS_KEPT, base_parts, estimated_bodies, parameter_powers
-from ...dynamics.requirements import constant_stiffness, linear_undamped_springs
+from ...dynamics.requirements import (
+    constant_stiffness,
+    linear_undamped_springs,
+    lossless_gears,
+    uncoupled_transmissions,
+)
 from ...robot import Robot
 from ...spatial import TimeDerivatives, ca, sx, zeros
 from ...springs import LinearSpring
@@ -104,7 +110,12 @@ def long_enough_wrenches(call: Call) -> str | None:
     return None
 
 
-linear_springs = (constant_stiffness("motion_and_stiffness_control"), linear_undamped_springs)
+linear_springs = (
+    lossless_gears,
+    constant_stiffness("motion_and_stiffness_control"),
+    uncoupled_transmissions,
+    linear_undamped_springs,
+)
 
 
 @algorithm(MixedTorque, requires=(*linear_springs, long_enough_tracking, long_enough_wrenches))
@@ -259,18 +270,18 @@ def follow(
     if not any(robot.compliant):
         return MixedTorque(tau_qc[0], state.q, state.v), rate
     theta_d = [x + y / K for x, y in zip(links, tau_qc)]  # [Hua (43)]
-    theta_a = motor_acceleration(law, state, links, theta_d)
+    theta_a = motor_acceleration(law, state, links, theta_d, springs[0])
     spinning = [rotor for rotor in rotors(robot) if rotor.elastic]
     S_theta = spin_torque(robot, spinning, links[:3], [state.theta, state.theta_v, theta_a])[1]  # S θ'' + C_1 θ'
     a = links[2] if measured or closes(robot) else acceleration(0, of_joints(robot, S_theta, zeros(robot.n)))
     carried = at_motors(robot, spin_torque(robot, [], [state.q, state.v, a], [])[0])  # Sᵀq'' + C_2 q'
-    tau_m = springs[0] + motor_inertias(robot) * theta_a + carried + motor_friction(robot, state.theta_v)
+    tau_m = springs[0] + motor_inertias(robot) * theta_a + carried + motor_friction(robot, state.theta_v, springs[0])
     tau = of_joints(robot, tau_m, tau_qc[0] + S_theta)  # [Hua (49), (39)]
     shown = [of_joints(robot, x, y) for x, y in zip(theta_d, links)]
     return MixedTorque(tau, *shown[:2]), rate
 
 
-def motor_acceleration(law: Law, state: State, links: Stack, theta_d: Jet) -> Expression:
+def motor_acceleration(law: Law, state: State, links: Stack, theta_d: Jet, loads: Expression) -> Expression:
     """θ'' of motors behind springs, from B σ_θ' + K_Dθ σ_θ + K e_θ + f(θ_r') − f(θ') = 0  [Hua (50)]."""
     robot, Lambda = law.robot, law.motor_K_P / law.motor_K_D
     _, a_r, sigma = sliding(links, law.reference, law.K_P, law.K_D)
@@ -278,7 +289,7 @@ def motor_acceleration(law: Law, state: State, links: Stack, theta_d: Jet) -> Ex
     theta_r_v = theta_d[1] + Lambda * e + sigma  # [Hua (45)]
     theta_r_a = theta_d[2] + Lambda * e_v + (a_r - links[2])
     pulled = law.motor_K_D * (theta_r_v - state.theta_v) + stiffness(robot) * e
-    rubbed = motor_friction(robot, theta_r_v) - motor_friction(robot, state.theta_v)
+    rubbed = motor_friction(robot, theta_r_v, loads) - motor_friction(robot, state.theta_v, loads)
     B = of_joints(robot, motor_inertias(robot), sx([1.0] * robot.n))
     return theta_r_a + (pulled + rubbed) / B
 

@@ -89,5 +89,6 @@ def mixed_lyapunov(
     loss = ca.dot(e_v, law.K_D * e_v) + ca.dot(e, law.K_P / law.K_D * law.K_P * e)
     loss = loss + ca.dot(sigma_m, law.motor_K_D * sigma_m) + ca.dot(e_m, K * Lambda * e_m)  # [Hua (52)]
     rubbed = link_friction(robot, [v_r], 0)[0] - link_friction(robot, [v], 0)[0]
-    rubbed_m = behind(motor_friction(robot, theta_r_v) - motor_friction(robot, theta_v))
+    loads = K * (theta - q)
+    rubbed_m = behind(motor_friction(robot, theta_r_v, loads) - motor_friction(robot, theta_v, loads))
     return MixedLyapunov(V, -(loss + ca.dot(sigma, rubbed) + ca.dot(sigma_m, rubbed_m)))

@@ -23,7 +23,7 @@ from ...algorithm.algorithm import algorithm
 from ...algorithm.form import Call, Form
 from ...drives import ElasticDrive, VariableStiffnessDrive
 from ...dynamics.drivetrain.springs import spring_torque
-from ...dynamics.drivetrain.transmission import motor_coordinates, second_motors
+from ...dynamics.drivetrain.transmission import second_motors, spring_deflections
 from ...dynamics.drivetrain.variable_stiffness import decoupling, transmission_torque
 from ...dynamics.linearization import (
     STATES,
@@ -37,7 +37,7 @@ from ...dynamics.linearization import (
     with_variable_stiffness,
 )
 from ...dynamics.loads import Base, Wrenches
-from ...dynamics.requirements import drives_in_words, moderate_link_friction
+from ...dynamics.requirements import drives_in_words, lossless_gears, moderate_link_friction
 from ...robot import Joint, Robot
 from ...spatial import ca, total
 from ...types import Expression, FloatArray, Jet, Scalar, Stack
@@ -105,7 +105,11 @@ def known_tracking(call: Call) -> str | None:
     return None
 
 
-@algorithm(law_form, explain=singular, requires=(uncoupled_motors, known_tracking, moderate_link_friction))
+@algorithm(
+    law_form,
+    explain=singular,
+    requires=(lossless_gears, uncoupled_motors, known_tracking, moderate_link_friction),
+)
 def motion_and_stiffness_control(
     robot: Robot,
     q: Expression,
@@ -146,7 +150,7 @@ def motion_and_stiffness_control(
     """
     goal = dict(tracking or {})
     q_d, sigma_d = goal["reference"], within_band(goal["stiffness"], goal.get("band"))
-    phi, phi_v = theta - motor_coordinates(robot, q), theta_v - motor_coordinates(robot, v)
+    phi, phi_v = spring_deflections(robot, q, theta), spring_deflections(robot, v, theta_v)
     second = second_motors(robot)
     places = [[i, second[i]] if i in second else [i] for i in range(robot.n)]  # motors of each joint
     springs = [

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from ...algorithm.algorithm import algorithm
 from ...dynamics.coriolis import modified_newton_euler
-from ...dynamics.drivetrain.friction import link_friction
-from ...dynamics.recursion.bodies import Body, lump_fixed, rigid_motor_inertia
+from ...dynamics.drivetrain.coupling import at_springs
+from ...dynamics.drivetrain.passive import passive_torque
+from ...dynamics.recursion.bodies import Body, lump_fixed, rigid_motor_torque
 from ...dynamics.recursion.coriolis import TwoSpeeds, inertial_load, rotor_loads, two_motions
 from ...dynamics.recursion.kinematics import along_joints, carried_loads
 from ...dynamics.recursion.regressor import estimated_bodies, parameter_powers
@@ -66,7 +67,7 @@ def passivity_torque(
     """
     e, de = q_d - q, v_d - v
     tau = modified_newton_euler.function(robot, q, v, v_d + Lambda * e, a_d + Lambda * de, variant=variant)
-    return tau + K_P * e + K_D * de
+    return at_springs(robot, tau + K_P * e + K_D * de)
 
 
 @algorithm(AdaptiveTorque, requires=(rigid_joints,))
@@ -101,7 +102,7 @@ def adaptive_torque(
     v_r, a_r, s = v_d + Lambda * e, a_d + Lambda * de, de + Lambda * e
     motions = two_motions(lump_fixed(robot), q, v, v_r, a_r, sx(robot.gravity))
     tau = load_torque(robot, estimated_bodies(robot, estimate), q, v, v_r, a_r) + K_D * s
-    return AdaptiveTorque(tau, Gamma * parameter_powers(robot, motions, q, s))
+    return AdaptiveTorque(at_springs(robot, tau), Gamma * parameter_powers(robot, motions, q, s))
 
 
 def load_torque(
@@ -113,4 +114,4 @@ def load_torque(
     carried = [inertial_load(body.inertia, motion) for body, motion in zip(tree, motions)]
     loads = [(f, n + moment) for (f, n), moment in zip(carried, moments)]
     tau = along_joints(tree, carried_loads(tree, q, loads)) + at_rotors.links
-    return tau + rigid_motor_inertia(robot) * a + link_friction(robot, [v_a], 0)[0]
+    return tau + rigid_motor_torque(robot, a) + passive_torque(robot, [q, v_a], 0)[0]
