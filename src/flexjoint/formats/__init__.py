@@ -1,6 +1,8 @@
 """Files of robots and of numbers.  `loading.py` selects the reader of a robot file by its suffix."""
 
 from .dh import from_dh as from_dh
-from .loading import READERS as READERS, load as load, read_robot as read_robot
+from .drive_files import DriveFile as DriveFile
+from .loading import READERS as READERS, file_report as file_report, load as load, read_robot as read_robot
 from .robot_files import parse_robot as parse_robot
+from .urdf import Finding as Finding, UrdfRobot as UrdfRobot, parse_urdf as parse_urdf, read_urdf as read_urdf
 from .writing import write_robot as write_robot

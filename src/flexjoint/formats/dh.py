@@ -17,13 +17,14 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..drives import Drive, Motor
+from ..drives import Drive, Friction, Motor
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..numerics import product
-from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Robot
+from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Mimic, Robot, Source
 from ..robot.joints import KINDS, joint_kind
 from ..robot.joints.fixed import Fixed
 from ..spatial import rotation_x, rotation_z
+from ..springs import ParallelSpring
 from ..types import FloatArray
 from .angles import check_angle
 
@@ -59,6 +60,7 @@ def from_dh(
     viscous_friction: ArrayLike = 0.0,
     coulomb_friction: ArrayLike = 0.0,
     coulomb_velocity: ArrayLike = 0.0,
+    friction: Sequence[Friction | None] | None = None,
     limits: Sequence[Limits | None] | None = None,
     drives: Sequence[Drive | None] | None = None,
     gravity: ArrayLike = (0.0, 0.0, -9.81),
@@ -67,6 +69,9 @@ def from_dh(
     allow_unphysical: bool = False,
     fidelity: Fidelity = "spong",
     rotors_in_links: bool = True,
+    sources: Sequence[Source] = (),
+    mimics: Sequence[Mimic | None] | None = None,
+    parallel_springs: Sequence[ParallelSpring | None] | None = None,
 ) -> Robot:
     """The robot with given Denavit-Hartenberg parameters: a chain of n joints.
 
@@ -87,6 +92,8 @@ def from_dh(
         viscous_friction: (n,), on the link side, in Nm s/rad or N s/m; 0 by default.
         coulomb_friction: (n,), on the link side, in Nm or N; 0 by default.
         coulomb_velocity: (n,), over which Coulomb friction changes its sign, in rad/s or m/s.
+        friction: n `drives.Friction` on the link side, or None for a joint with the three numbers above; none by
+            default.
         limits: n `Limits`, or None for a joint without; none by default.
         drives: n drives, or None for a rigid massless motor; none by default.  Positions and axes of rotors are in the
             DH frame of their carrier.
@@ -96,6 +103,9 @@ def from_dh(
         allow_unphysical: whether inertias that no body has are accepted; False by default.
         fidelity: "spong", the default, or "complete": whether rotors are bodies of their own.
         rotors_in_links: whether the data of the links include their rotors; True by default.
+        sources: where the numbers come from; none by default.
+        mimics: n `robot.Mimic`, or None for a joint that follows no other; none by default.
+        parallel_springs: n `springs.ParallelSpring`, or None for a joint without; none by default.
 
     Returns:
         The validated `Robot`.
@@ -118,6 +128,9 @@ def from_dh(
     link_names = _one_each(name, "link_names", link_names, n, [f"link{i + 1}" for i in range(n)])
     limits = _one_each(name, "limits", limits, n, [None] * n)
     drives = _one_each(name, "drives", drives, n, [None] * n)
+    friction = _one_each(name, "friction", friction, n, [None] * n)
+    mimics = _one_each(name, "mimics", mimics, n, [None] * n)
+    parallel_springs = _one_each(name, "parallel_springs", parallel_springs, n, [None] * n)
     kind_of = _kinds(name, kinds, joint_names)
 
     def numbers(what: str, value: ArrayLike, item: tuple[int, ...] = ()) -> FloatArray:
@@ -157,6 +170,9 @@ def from_dh(
             float(coulomb_friction[i]),
             float(coulomb_velocity[i]),
             drives[i],
+            friction=friction[i],
+            mimic=mimics[i],
+            parallel_spring=parallel_springs[i],
         )
         I = product(end.R, inertia[i], end.R.T)
         links.append(Link(link_names[i], joint, parent, float(mass[i]), end.p + product(end.R, com[i]), (I + I.T) / 2))
@@ -171,6 +187,7 @@ def from_dh(
         allow_unphysical=allow_unphysical,
         fidelity=fidelity,
         rotors_in_links=rotors_in_links,
+        sources=tuple(sources),
     )
 
 

@@ -10,16 +10,17 @@ import typing
 from functools import cache
 from typing import Any, TypeAlias, TypeVar
 
-from ..drives import DRIVES, Drive, Motor, MotorLimits, SpringLimits
+from ..drives import DRIVES, HYSTERESES, Drive, Friction, Hysteresis, Motor, MotorLimits, SpringLimits
 from ..errors import RobotError
-from ..springs import SPRINGS, Spring
+from ..springs import SPRINGS, ParallelSpring, Spring
 from .toml import Table
 
 MOTOR_NUMBERS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", "transverse_inertia", "mass")
 MOTOR_VECTORS = ("position", "axis")
-MOTOR_KEYS = ("inertia", "axial_inertia", "gear_ratio", *MOTOR_NUMBERS, *MOTOR_VECTORS, "carrier", "limits")
+MOTOR_KEYS = ("inertia", "axial_inertia", "gear_ratio", *MOTOR_NUMBERS, *MOTOR_VECTORS, "carrier", "limits", "friction")
 DriveClass: TypeAlias = Any  # a class in DRIVES; mypy does not take classes for hashable
 T = TypeVar("T")
+GEAR_LOSSES = ("hysteresis", "backlash")  # of elastic drives
 LINEAR_OR_LAW = float | Spring  # type of a field given as a number or, under the key `spring`, as a law
 
 
@@ -55,6 +56,12 @@ def drive_keys(drive: DriveClass) -> tuple[str, ...]:
 def read_drive(table: Table) -> Drive:
     """The drive in a table {kind = ..., ...}."""
     drive: DriveClass = DRIVES[table.choice("kind", sorted(DRIVES))]
+    for key in GEAR_LOSSES:
+        if key in table.data and key not in drive_keys(drive):
+            raise table.error(
+                f"{table.place}: a drive of kind '{table.data['kind']}' has no {key}, which acts beside the spring of "
+                'an elastic drive: write kind = "elastic" with a stiffness, or remove it'
+            )
     table.allow(drive_keys(drive))
     return drive(**{name: read_field(table, drive, name) for name in field_types(drive)})
 
@@ -72,6 +79,8 @@ def read_field(table: Table, drive: DriveClass, name: str) -> Any:
         return read_limits(table.table(name), SpringLimits)
     if type_ is Spring:
         return read_spring(table.table(name))
+    if type_ == Hysteresis | None:
+        return read_hysteresis(table.table(name)) if name in table.data else None
     if type_ == LINEAR_OR_LAW:
         table.only_one(name, "spring")
         return read_spring(table.table("spring")) if "spring" in table.data else table.number(name)
@@ -84,6 +93,7 @@ def read_motor(table: Table, prefix: str = "", optional: bool = False) -> Motor:
     fields: dict[str, Any] = {key: table.number(f"{prefix}{key}", 0.0) for key in MOTOR_NUMBERS}
     fields |= {key: table.vector(f"{prefix}{key}") for key in MOTOR_VECTORS if f"{prefix}{key}" in table.data}
     fields["limits"] = read_limits(table.table(f"{prefix}limits"), MotorLimits)
+    fields["friction"] = read_friction(table, f"{prefix}friction")
     if f"{prefix}carrier" in table.data:
         fields["carrier"] = table.text(f"{prefix}carrier")
     if f"{prefix}axial_inertia" in table.data:
@@ -100,6 +110,17 @@ def read_limits(table: Table, limits: type[T]) -> T:
     return limits(**{key: table.number(key, default) for key, default in known.items()})
 
 
+def read_friction(table: Table, key: str, further: tuple[str, ...] = ("backward",)) -> Friction | None:
+    """The friction law in the table under a key, whose keys are the fields of the law; None without the key."""
+    if key not in table.data:
+        return None
+    law = table.table(key)
+    names = [field.name for field in dataclasses.fields(Friction) if field.name != "backward"]
+    law.allow([*names, *further])
+    numbers = {name: law.number(name) for name in names if name in law.data}
+    return Friction(**numbers, backward=read_friction(law, "backward", ()))
+
+
 def read_spring(table: Table) -> Spring:
     """The spring law in a table {kind = ..., ...}, whose keys are the fields of the law."""
     law = SPRINGS[table.choice("kind", sorted(SPRINGS))]
@@ -108,7 +129,33 @@ def read_spring(table: Table) -> Spring:
     for name in names:
         if name not in table.data:
             raise table.wrong(name, f"the {name} of a {law.__name__}")
-    return law(**{name: table.data[name] for name in names})
+    return made(table, law, {name: table.data[name] for name in names})
+
+
+def read_hysteresis(table: Table) -> Hysteresis:
+    """The hysteresis in a table {kind = ..., ...}, whose keys are the fields of the law."""
+    law: DriveClass = HYSTERESES[table.choice("kind", sorted(HYSTERESES))]
+    known = defaults(law)
+    table.allow(["kind", *known])
+    return made(table, law, {key: table.number(key, default) for key, default in known.items()})
+
+
+def made(table: Table, law: DriveClass, numbers: dict[str, Any]) -> Any:
+    """A law, which checks its numbers itself; its message with the place in the file."""
+    try:
+        return law(**numbers)
+    except RobotError as error:
+        raise table.error(f"{table.place}: {error}") from None
+
+
+def read_parallel_spring(table: Table) -> ParallelSpring:
+    """The parallel spring in a table {stiffness = ..., rest = ...}, or with the keys of a law."""
+    rest = table.number("rest", 0.0)
+    if "kind" not in table.data:
+        table.allow(("stiffness", "rest", "kind"))
+        return ParallelSpring(table.number("stiffness"), rest)
+    law = {key: x for key, x in table.data.items() if key != "rest"}
+    return ParallelSpring(read_spring(Table(law, table.place, table.error)), rest)
 
 
 # Writing ------------------------------------------------------------------------------------------------------------
@@ -132,17 +179,28 @@ def drive_entries(joint: str, drive: Drive) -> dict[str, Any]:
         elif isinstance(value, Spring):
             linear_or_law = field_types(drive_class)[name] == LINEAR_OR_LAW
             entries["spring" if linear_or_law else name] = spring_entries(joint, value)
+        elif isinstance(value, Hysteresis):
+            entries[name] = hysteresis_entries(joint, value)
         elif value != default:
             entries[name] = limit_entries(value) if isinstance(value, SpringLimits) else value
     return entries
 
 
+def parallel_spring_entries(joint: str, parallel: ParallelSpring) -> dict[str, Any]:
+    """The table of a parallel spring."""
+    law = parallel.stiffness
+    entries = spring_entries(joint, law) if isinstance(law, Spring) else {"stiffness": law}
+    return entries | ({"rest": parallel.rest} if parallel.rest else {})
+
+
 def motor_entries(motor: Motor, prefix: str = "") -> dict[str, Any]:
     """The keys of a motor, each with a prefix."""
-    others = [field.name for field in dataclasses.fields(Motor)[1:] if field.name != "limits"]
+    others = [field.name for field in dataclasses.fields(Motor)[1:] if field.name not in ("limits", "friction")]
     entries = {"inertia": motor.inertia, **{key: x for key in others if (x := getattr(motor, key))}}
     if limits := limit_entries(motor.limits):
         entries["limits"] = limits
+    if motor.friction is not None:
+        entries["friction"] = friction_entries(motor.friction)
     return {f"{prefix}{key}": x for key, x in entries.items()}
 
 
@@ -152,9 +210,28 @@ def limit_entries(limits: Any) -> dict[str, float]:
     return {key: value for key, (value, default) in given.items() if value != default}
 
 
+def friction_entries(law: Friction) -> dict[str, Any]:
+    """The table of a friction law, without the keys that have their default."""
+    given = {field.name: (getattr(law, field.name), field.default) for field in dataclasses.fields(law)}
+    return {
+        key: friction_entries(value) if isinstance(value, Friction) else value
+        for key, (value, default) in given.items()
+        if value != default
+    }
+
+
 def spring_entries(joint: str, spring: Spring) -> dict[str, Any]:
     """The table of a spring law."""
     kind = SPRINGS.name_of(type(spring))
     if kind is None:
         raise RobotError(f"the spring of joint '{joint}', {spring!r}, has no form in robot files")
     return {"kind": kind, **dataclasses.asdict(spring)}
+
+
+def hysteresis_entries(joint: str, law: Hysteresis) -> dict[str, Any]:
+    """The table of a hysteresis, without the keys that have their default."""
+    kind = HYSTERESES.name_of(type(law))
+    if kind is None:
+        raise RobotError(f"the hysteresis of joint '{joint}', {law!r}, has no form in robot files")
+    given = {key: (getattr(law, key), default) for key, default in defaults(type(law)).items()}
+    return {"kind": kind, **{key: x for key, (x, default) in given.items() if x != default}}

@@ -14,16 +14,34 @@ Drives: each docstring in `drives/` shows the table of its kind, and each in `sp
 spring = {kind = "cubic", stiffness = 900, cubic = 4e4} in place of stiffness.  A joint of variable stiffness has two
 motors, motor_1 = {inertia = 3.2} and motor_2.
 
+Parallel springs, between a link and its parent: parallel_spring = {stiffness = 40, rest = 0.3} of a link, or
+{kind = "cubic", stiffness = 40, cubic = 100, rest = 0.3} with the keys of a spring law.
+
+Sources: [[source]] tables say where numbers come from: of = ["*.drive.stiffness"], trust = "data_sheet", origin =
+"...", note = "..." (`robot/sources.py`).  A text, source = "...", names the document of the whole file and is not kept.
+
+Gears: hysteresis = {kind = "dahl", torque = 2, stiffness = 4000}, or "bouc_wen", and backlash = 2e-4 of elastic drives.
+
 Limits: limits = {lower = -2.9, upper = 2.9, velocity = 2.2} of a link (also effort, acceleration, jerk), motor_limits =
 {torque = 87, speed = 2.6} (also rms_torque, power) and spring_limits = {torque = 100, deflection = 0.05} of a drive.
+
+Friction: viscous_friction, coulomb_friction and coulomb_velocity of a link, and with motor_ in front of a drive; or the
+whole law, friction = {viscous = 2.0, coulomb = 5.0, velocity = 0.02, static = 7.0, stribeck_velocity = 0.1} of a link
+and motor_friction = {..., load = 0.05, load_scale = 1.0, backward = {coulomb = 4.0}} of a drive (drives/friction.py).
+
+Followers: mimic = {joint = "joint1", ratio = -1.0, offset = 0.0} makes a joint follow another one, at the position
+ratio · (position of joint1) + offset; it has no entry in q.
 
 Rotors: the complete model needs motor_gear_ratio.  motor_axial_inertia, of the rotor itself, may stand in place of
 motor_inertia.  motor_mass, motor_transverse_inertia, motor_position, motor_axis and motor_carrier describe a rotor that
 differs from the defaults; position and axis are in the frame of its carrier, with DH conventions in its DH frame.
 
+Joints that share a transmission: [[transmission]] with joints = ["pitch", "roll"], matrix = [[1, 1], [1, -1]], a row
+per motor, and springs = "motor" (default) or "joint"; see `drives.CoupledTransmission`.
+
 With `convention = "frames"` a link has a name, a parent, and the position and rpy, rpy_deg or rotation of its frame in
-the frame of the parent; com and inertia are in the frame of the link.  Files are data: nothing in them is executed, and
-an unknown key is an error.
+the frame of the parent; com, inertia and the axis of the joint, such as [0, 1, 0] and z by default, are in the frame of
+the link.  Files are data: nothing in them is executed, and an unknown key is an error.
 """
 
 from __future__ import annotations
@@ -35,30 +53,39 @@ from typing import Any
 
 import numpy as np
 
-from ..drives import Drive
+from ..drives import CoupledTransmission, Drive
 from ..errors import RobotError
-from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Robot
+from ..robot import BASE, FIDELITIES, Joint, JointKind, Limits, Link, Mimic, Robot, Source
 from ..robot.joints import KINDS
 from ..robot.joints.revolute import Revolute
+from ..robot.sources import TRUSTS
 from ..spatial import rotation_rpy
+from ..springs import ParallelSpring
 from ..types import FloatArray
 from .angles import check_angle
 from .dh import from_dh
-from .drive_tables import read_drive, read_limits
+from .drive_tables import read_drive, read_friction, read_limits, read_parallel_spring
 from .loading import READERS
 from .toml import Table, parse_table, read_bytes
 
 TOP_KEYS = (
     *("name", "convention", "description", "source", "gravity", "tool", "allow_unphysical"),
-    *("fidelity", "rotors_in_links", "link"),
+    *("fidelity", "rotors_in_links", "link", "transmission"),
 )
+TRANSMISSION_KEYS = ("joints", "matrix", "springs")
 FRICTION_KEYS = ("viscous_friction", "coulomb_friction", "coulomb_velocity")
-BODY_KEYS = ("name", "joint", "kind", "mass", "com", "inertia", *FRICTION_KEYS, "limits", "drive")
+BODY_KEYS = (
+    *("name", "joint", "kind", "mass", "com", "inertia", *FRICTION_KEYS),
+    *("friction", "limits", "drive", "mimic", "parallel_spring"),
+)
 DH_KEYS = (*BODY_KEYS, "alpha", "alpha_deg", "a", "d", "theta", "theta_deg")
-FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation")
+FRAME_KEYS = (*BODY_KEYS, "parent", "position", "rpy", "rpy_deg", "rotation", "axis")
+MIMIC_KEYS = ("joint", "ratio", "offset")
 INERTIA_KEYS = ("xx", "xy", "xz", "yy", "yz", "zz")
 MAX_SPRING_POINTS = 10_000  # numbers in a file; 500 points in an antagonistic pair take up to 0.5 s
 CONVENTIONS = ("standard_dh", "modified_dh", "frames")
+DRIVE_FORMAT = "flexjoint-drives"  # the key `format` of a drive file (`drive_files.py`)
+DRIVES_EXAMPLE = 'fj.load("arm.toml", drives="arm.drives.toml")'
 
 
 @READERS.register(".toml")
@@ -82,6 +109,8 @@ def parse_robot(data: bytes, place: str) -> Robot:
         RobotError: the contents are wrong; the message names the place in the file.
     """
     table = parse_table(data, place, "robot file")
+    if table.data.get("format") == DRIVE_FORMAT:
+        raise RobotError(f"{place}: this is a drive file, not a robot: give it with drives=, as in {DRIVES_EXAMPLE}")
     table.allow(TOP_KEYS)
     links = [Table(x, f"{place}, link {i + 1}").named() for i, x in enumerate(table.tables("link"))]
     if (points := sum(spring_points(link) for link in links)) > MAX_SPRING_POINTS:
@@ -90,18 +119,38 @@ def parse_robot(data: bytes, place: str) -> Robot:
     read = {"standard_dh": _read_dh, "modified_dh": _read_dh, "frames": _read_frames}
     try:
         robot = read[table.choice("convention", CONVENTIONS)](table, links)
-        tool = table.text("tool", robot.tool)
-        return robot if tool == robot.tool else robot.replace(tool=tool)
+        changes: dict[str, Any] = {}
+        if (tool := table.text("tool", robot.tool)) != robot.tool:
+            changes["tool"] = tool
+        if "transmission" in table.data:
+            changes["transmissions"] = read_transmissions(table)
+        return robot.replace(**changes) if changes else robot
     except RobotError as error:
         if str(error).startswith(place):
             raise
         raise RobotError(f"{place}: {error}") from error
 
 
+def read_transmissions(table: Table) -> list[CoupledTransmission]:
+    """The [[transmission]] tables."""
+    found = []
+    for i, data in enumerate(table.tables("transmission")):
+        group = Table(data, f"{table.place}, transmission {i + 1}")
+        group.allow(TRANSMISSION_KEYS)
+        joints = group.texts("joints", 'a list of names of joints, ["pitch", "roll"]')
+        matrix = group.array("matrix", "a list of rows, one per motor, such as [[1, 1], [1, -1]]")
+        if matrix.ndim != 2:
+            raise group.wrong("matrix", "a list of rows, one per motor, such as [[1, 1], [1, -1]]")
+        side: Any = group.choice("springs", ("motor", "joint"), "motor")
+        found.append(CoupledTransmission(joints, matrix, side))
+    return found
+
+
 def spring_points(link: Table) -> int:
     """Number of list elements in the spring tables of a link."""
     drive = link.data.get("drive")
     springs = [x for x in drive.values() if isinstance(x, dict)] if isinstance(drive, dict) else []
+    springs += [x for x in (link.data.get("parallel_spring"),) if isinstance(x, dict)]
     return sum(len(x) for spring in springs for x in spring.values() if isinstance(x, list))
 
 
@@ -121,8 +170,11 @@ def _read_dh(table: Table, links: list[Table]) -> Robot:
         viscous_friction=[link.number("viscous_friction", 0.0) for link in links],
         coulomb_friction=[link.number("coulomb_friction", 0.0) for link in links],
         coulomb_velocity=[link.number("coulomb_velocity", 0.0) for link in links],
+        friction=[read_friction(link, "friction") for link in links],
         limits=[_limits(link) for link in links],
         drives=[_drive(link) for link in links],
+        mimics=[_mimic(link) for link in links],
+        parallel_springs=[_parallel_spring(link) for link in links],
         joint_names=[link.text("joint", f"joint{i + 1}") for i, link in enumerate(links)],
         link_names=names,
         **_common(table),
@@ -130,25 +182,44 @@ def _read_dh(table: Table, links: list[Table]) -> Robot:
 
 
 def _read_frames(table: Table, links: list[Table]) -> Robot:
-    return Robot(links=tuple(_link(link) for link in links), **_common(table))
+    return Robot(links=tuple(read_link(link) for link in links), **_common(table))
 
 
 def _common(table: Table) -> dict[str, Any]:
     table.text("description", "")
-    table.text("source", "")
     return {
         "name": table.text("name"),
         "gravity": table.vector("gravity", (0.0, 0.0, -9.81)),
         "allow_unphysical": table.flag("allow_unphysical", False),
         "fidelity": table.choice("fidelity", FIDELITIES, "spong"),
         "rotors_in_links": table.flag("rotors_in_links", True),
+        "sources": read_sources(table),
     }
 
 
-def _link(link: Table) -> Link:
+def read_sources(table: Table) -> list[Source]:
+    """The [[source]] tables; none if `source` is a text or not given."""
+    if isinstance(table.data.get("source", ""), str):
+        return []
+    return [read_source(Table(x, f"{table.place}, source {i + 1}")) for i, x in enumerate(table.tables("source"))]
+
+
+def read_source(table: Table) -> Source:
+    """One [[source]] table."""
+    table.allow(field.name for field in dataclasses.fields(Source))
+    of, trust = table.texts("of", 'paths of numbers, ["*.drive.stiffness"]'), table.choice("trust", TRUSTS[::-1])
+    try:
+        return Source(of, trust, table.text("origin", ""), table.text("note", ""))  # type: ignore[arg-type]
+    except RobotError as error:
+        raise RobotError(f"{table.place}: {error}") from None
+
+
+def read_link(link: Table) -> Link:
+    """The link in a [[link]] table with `convention = "frames"`."""
     kind = _kind(link, FRAME_KEYS, sorted(KINDS))
     link.only_one("rpy", "rpy_deg", "rotation")
     name = link.text("name")
+    friction: dict[str, Any] = {key: link.number(key, 0.0) for key in FRICTION_KEYS}
     joint = Joint(
         link.text("joint", f"{name}_joint"),
         kind,
@@ -156,7 +227,11 @@ def _link(link: Table) -> Link:
         _rotation(link),
         _limits(link),
         drive=_drive(link),
-        **{key: link.number(key, 0.0) for key in FRICTION_KEYS},
+        friction=read_friction(link, "friction"),
+        axis=link.vector("axis", (0.0, 0.0, 1.0)),
+        mimic=_mimic(link),
+        parallel_spring=_parallel_spring(link),
+        **friction,
     )
     parent, com = link.text("parent", BASE), link.vector("com", (0.0, 0.0, 0.0))
     return Link(name, joint, parent, link.number("mass", 0.0), com, _inertia(link))
@@ -206,5 +281,17 @@ def _limits(link: Table) -> Limits:
     return read_limits(link.table("limits"), Limits)
 
 
+def _mimic(link: Table) -> Mimic | None:
+    if "mimic" not in link.data:
+        return None
+    table = link.table("mimic")
+    table.allow(MIMIC_KEYS)
+    return Mimic(table.text("joint"), table.number("ratio", 1.0), table.number("offset", 0.0))
+
+
 def _drive(link: Table) -> Drive | None:
     return read_drive(link.table("drive")) if "drive" in link.data else None
+
+
+def _parallel_spring(link: Table) -> ParallelSpring | None:
+    return read_parallel_spring(link.table("parallel_spring")) if "parallel_spring" in link.data else None

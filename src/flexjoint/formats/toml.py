@@ -136,6 +136,14 @@ class Table:
             raise self.wrong(key, "a string")
         return value
 
+    def texts(self, key: str, expected: str) -> tuple[str, ...]:
+        """A list of texts, or one text."""
+        value = self.data.get(key)
+        found = [value] if isinstance(value, str) else value
+        if not isinstance(found, list) or not found or any(not isinstance(x, str) for x in found):
+            raise self.wrong(key, expected)
+        return tuple(found)
+
     def flag(self, key: str, default: bool) -> bool:
         """True or false."""
         value = self.data.get(key, default)
@@ -187,7 +195,7 @@ class Table:
         if not isinstance(value, list) or not value or any(not isinstance(x, dict) for x in value):
             raise self.wrong(key, f"one [[{key}]] table or more")
         if len(value) > MAX_LINKS:
-            raise self.error(f"{self.place}: {len(value)} links; at most {MAX_LINKS} are read")
+            raise self.error(f"{self.place}: {len(value)} {key}s; at most {MAX_LINKS} are read")
         return value
 
     def radians(self, key: str, default: float) -> float:

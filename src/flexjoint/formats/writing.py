@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from typing import Any
@@ -10,8 +11,8 @@ import numpy as np
 
 from ..atomic import replacing
 from ..errors import RobotError, quoted
-from ..robot import Link, Robot, numeric
-from .drive_tables import drive_entries, limit_entries
+from ..robot import Link, Robot, Source, numeric
+from .drive_tables import drive_entries, friction_entries, limit_entries, parallel_spring_entries
 from .robot_files import FRICTION_KEYS
 from .toml import path_text
 
@@ -55,11 +56,19 @@ def robot_text(robot: Robot) -> str:
         "fidelity": robot.fidelity,
         "rotors_in_links": robot.rotors_in_links,
     }
-    blocks = [top, *map(_link_entries, robot.links)]
-    return "\n[[link]]\n".join("".join(f"{k} = {_toml(v)}\n" for k, v in block.items()) for block in blocks)
+    blocks = [("", top)]
+    blocks += [("\n[[source]]\n", _source_entries(source)) for source in robot.sources]
+    blocks += [("\n[[link]]\n", link_entries(link)) for link in robot.links]
+    blocks += [("\n[[transmission]]\n", dataclasses.asdict(group)) for group in robot.transmissions]
+    return "".join(head + "".join(f"{k} = {toml_value(v)}\n" for k, v in entries.items()) for head, entries in blocks)
 
 
-def _link_entries(link: Link) -> dict[str, Any]:
+def _source_entries(source: Source) -> dict[str, Any]:
+    """The keys of a source, without empty texts."""
+    return {key: value for key, value in dataclasses.asdict(source).items() if value}
+
+
+def link_entries(link: Link) -> dict[str, Any]:
     """The keys of a link, without those that have their default."""
     joint, I = link.joint, link.inertia
     symmetric = {"xx": I[0, 0], "xy": I[0, 1], "xz": I[0, 2], "yy": I[1, 1], "yz": I[1, 2], "zz": I[2, 2]}
@@ -72,11 +81,20 @@ def _link_entries(link: Link) -> dict[str, Any]:
         "position": joint.position,
         "rotation": joint.rotation,
     }
+    if joint.axis[2] != 1.0:
+        entries["axis"] = joint.axis
     entries |= {key: value for key in FRICTION_KEYS if (value := getattr(joint, key))}
+    if joint.friction is not None:
+        entries["friction"] = friction_entries(joint.friction)
     if limits := limit_entries(joint.limits):
         entries["limits"] = limits
     if joint.drive is not None:
         entries["drive"] = drive_entries(joint.name, joint.drive)
+    if joint.mimic is not None:
+        mimic = joint.mimic
+        entries["mimic"] = {"joint": mimic.joint, "ratio": mimic.ratio, "offset": mimic.offset}
+    if joint.parallel_spring is not None:
+        entries["parallel_spring"] = parallel_spring_entries(joint.name, joint.parallel_spring)
     if link.mass:
         entries["mass"] = link.mass
     if np.any(link.com):
@@ -86,14 +104,14 @@ def _link_entries(link: Link) -> dict[str, Any]:
     return entries
 
 
-def _toml(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """A value in TOML; floats with all their digits."""
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{k} = {_toml(v)}" for k, v in value.items()) + "}"
+        return "{" + ", ".join(f"{k} = {toml_value(v)}" for k, v in value.items()) + "}"
     if isinstance(value, np.ndarray | list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
     return repr(float(value))

@@ -1,0 +1,189 @@
+"""XML as elements with line numbers, by the standard library's expat.
+
+A file is data: document types and with them entities are refused before any is expanded, and so are files beyond the
+limits below.  Elements remember what was read of them, so that `report.py` can tell what was not.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from xml.parsers import expat
+
+import numpy as np
+
+from ...errors import RobotError, quoted, shown
+from ...types import FloatArray
+
+MAX_BYTES = 8_000_000  # 40 times the largest URDF of the packages in docs/urdf.md; read in less than a second
+MAX_DEPTH = 50
+MAX_ELEMENTS = 200_000
+NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NOT_FINITE = re.compile(r"[+-]?(nan|inf(inity)?)", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Element:
+    """An XML element.
+
+    Args:
+        tag: its name, with the prefix as it is written, such as "drake:rotor_inertia".
+        attributes: texts by name.
+        line: line of its start tag, from 1.
+        file: name of the file, which begins every message.
+    """
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    file: str
+    children: list[Element] = field(default_factory=list)
+    text: str = ""
+    read: set[str] = field(default_factory=set)  # attributes that were read
+    seen: bool = False  # whether the element itself was read
+
+    def all(self, tag: str) -> list[Element]:
+        """The children with a name; they count as read."""
+        found = [x for x in self.children if x.tag == tag]
+        for x in found:
+            x.seen = True
+        return found
+
+    def first(self, tag: str) -> Element | None:
+        """The first child with a name, which counts as read; None if there is none."""
+        found = next((x for x in self.children if x.tag == tag), None)
+        if found is not None:
+            found.seen = True
+        return found
+
+    def name(self) -> str:
+        """The attribute `name`, which must not be empty."""
+        return self.reference("name")
+
+    def reference(self, attribute: str) -> str:
+        """An attribute that must be there and not be empty."""
+        self.read.add(attribute)
+        value = self.attributes.get(attribute, "")
+        if not value:
+            raise self.wrong(f"<{self.tag}> has no {attribute}: give it {attribute}=\"...\"")
+        return value
+
+    def number(self, attribute: str, default: float | None = None) -> float:
+        """A finite number."""
+        self.read.add(attribute)
+        if attribute not in self.attributes:
+            if default is None:
+                raise self.wrong(f"<{self.tag}> has no {attribute}: give it {attribute}=\"...\", a number")
+            return default
+        return self.parsed(self.attributes[attribute], f"{attribute} of <{self.tag}>")
+
+    def vector(self, attribute: str, default: tuple[float, ...] | None = None) -> FloatArray:
+        """Three finite numbers, (3,)."""
+        self.read.add(attribute)
+        if attribute not in self.attributes and default is not None:
+            return np.array(default)
+        words = self.attributes.get(attribute, "").split()
+        if len(words) != 3:
+            raise self.wrong(
+                f"{attribute} of <{self.tag}> is {shown(self.attributes.get(attribute, ''))}: give three numbers with "
+                "spaces between them"
+            )
+        return np.array([self.parsed(x, f"{attribute} of <{self.tag}>") for x in words])
+
+    def content(self) -> float:
+        """The number that is the text of the element, or its attribute `value`."""
+        if "value" in self.attributes:
+            return self.number("value")
+        return self.parsed(self.text.strip(), f"<{self.tag}>")
+
+    def parsed(self, text: str, what: str) -> float:
+        """A finite number out of a text."""
+        text = text.strip()
+        if NUMBER.fullmatch(text) and len(text) < 400 and math.isfinite(value := float(text)):
+            return value
+        if NOT_FINITE.fullmatch(text) or NUMBER.fullmatch(text):
+            raise self.wrong(f"{what} is {quoted(text)}: it must be finite")
+        raise self.wrong(f"{what} is {shown(text)}: give a number")
+
+    def wrong(self, message: str) -> RobotError:
+        """The error for a wrong element, with its place."""
+        return RobotError(f"{self.file}, line {self.line}: {message}")
+
+    def walk(self) -> Iterator[Element]:
+        """The element and all below it, in the order of the file."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def mark_read(element: Element) -> None:
+    """Count an element as read, with all below it: one finding speaks for it."""
+    for x in element.walk():
+        x.seen, x.read = True, set(x.attributes)
+
+
+def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
+    """The root element of an XML file.
+
+    Args:
+        data: contents of the file.
+        place: name of the file, which begins every message.
+        what: what the file should be, for messages.
+
+    Raises:
+        RobotError: the file is not well-formed, has a document type, or is beyond a limit.
+    """
+    if len(data) > MAX_BYTES:
+        raise RobotError(f"{place}: the file is larger than {MAX_BYTES:,} bytes, which no {what} should be")
+    body = data.lstrip(b" \t\r\n") if data[:1].isspace() else data  # some files have a blank line before <?xml
+    before = data[: len(data) - len(body)].count(b"\n")
+    parser = expat.ParserCreate()
+    parser.buffer_text = True
+    stack: list[Element] = []
+    root: list[Element] = []
+    count = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal count
+        count += 1
+        element = Element(tag, attributes, parser.CurrentLineNumber + before, place)
+        if count > MAX_ELEMENTS:
+            raise element.wrong(f"there are more than {MAX_ELEMENTS:,} elements, which no {what} should have")
+        if len(stack) >= MAX_DEPTH:
+            raise element.wrong(f"elements are nested more than {MAX_DEPTH} deep, which no {what} needs")
+        if stack:
+            stack[-1].children.append(element)
+        else:
+            root.append(element)
+        stack.append(element)
+
+    def end(tag: str) -> None:
+        stack.pop()
+
+    def characters(text: str) -> None:
+        if stack and len(stack[-1].text) < 1000:  # numbers and names; nothing longer is read
+            stack[-1].text += text[:1000]
+
+    def refuse(*_: object) -> None:
+        raise RobotError(
+            f"{place}, line {parser.CurrentLineNumber + before}: the file declares a document type (<!DOCTYPE ...>), "
+            f"which may define entities; no {what} needs one: remove it"
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.CharacterDataHandler = characters
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(body, True)
+    except expat.ExpatError as error:
+        line, why = error.lineno + before, expat.ErrorString(error.code)
+        if error.code == expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]:
+            why += ": move <?xml ...?> to the first line, or remove it"
+        raise RobotError(f"{place}, line {line}: not well-formed XML: {why}") from None
+    except (ValueError, LookupError) as error:  # encodings that expat or Python do not know
+        raise RobotError(f"{place}: the XML cannot be read: {quoted(error)}") from None
+    return root[0]
