@@ -1,4 +1,4 @@
-"""Analysis of robots and trajectories: motor torques, sensitivities, rotor models, linear systems and modes."""
+"""Analysis of robots and trajectories: motor torques, sensitivities, rotor models, linear systems, modes."""
 
 from .equations import (
     Equations as Equations,
@@ -10,6 +10,13 @@ from .linear_model import (
     LinearModel as LinearModel,
     joint_eigenfrequencies as joint_eigenfrequencies,
     linearize as linearize,
+)
+from .lint import Finding as Finding, check_robot as check_robot
+from .robot_overview import (
+    Eigenfrequencies as Eigenfrequencies,
+    Placement as Placement,
+    RobotOverview as RobotOverview,
+    robot_overview as robot_overview,
 )
 from .rotor_models import RotorComparison as RotorComparison, compare_rotor_models as compare_rotor_models
 from .sensitivity import Band as Band, sensitivity as sensitivity

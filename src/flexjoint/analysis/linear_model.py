@@ -15,18 +15,20 @@ from ..checks import finite
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import JointState
-from ..control.sampling import configuration
+from ..control.sampling import configuration, torque_at_rest
 from ..drives import ElasticDrive
+from ..dynamics.drivetrain.coupling import at_springs, matrices
+from ..dynamics.drivetrain.passive import parallel_stiffness
 from ..dynamics.drivetrain.springs import spring_motion
 from ..dynamics.inertia import mass_matrix
-from ..dynamics.links import gravity_torque
-from ..dynamics.requirements import constant_stiffness, require
+from ..dynamics.links import static_torque
+from ..dynamics.requirements import constant_stiffness, lossless_gears, require
 from ..errors import InputError
 from ..html import table
 from ..robot import Robot, numeric
 from ..simulation.equilibrium import at_rest
 from ..simulation.plant import Plant
-from ..spatial import ca, sx, zeros
+from ..spatial import ca, sx, total, zeros
 from ..types import ComplexArray, Expression, FloatArray
 
 Names = str | Sequence[str]
@@ -174,7 +176,8 @@ def linearize(robot: Robot, state: ArrayLike | JointState, tau: ArrayLike | None
         robot: Any robot that can be simulated.
         state: A configuration (n,), rad or m, at which the robot rests with its springs in equilibrium, or a
             JointState. A robot with variable stiffness needs a JointState, such as `at_rest(robot, q, stiffness)`.
-        tau: Motor torques at that state, one per motor, Nm or N; by default those that balance gravity.
+        tau: Motor torques at that state, one per motor, Nm or N; by default those that balance gravity and parallel
+            springs.
 
     Returns:
         A LinearModel.
@@ -189,12 +192,12 @@ def linearize(robot: Robot, state: ArrayLike | JointState, tau: ArrayLike | None
     """
     if isinstance(state, tuple) and not isinstance(state, JointState):
         raise InputError("linearize: state must be a configuration (n,) or a JointState")
-    numeric("linearize", robot)
+    require("linearize", numeric("linearize", robot), lossless_gears)
     at = state if isinstance(state, JointState) else at_rest(robot, state)
     n, plant, motors = robot.n, Plant(robot), robot.motor_joints
     q, v = configuration(robot, at.q), configuration(robot, at.v)
     theta, theta_v = (numbers(robot, name, getattr(at, name)) for name in ("theta", "theta_v"))
-    torque = gravity_torque(robot, q)[list(motors)] if tau is None else numbers(robot, "tau", tau)
+    torque = torque_at_rest(robot, q)[list(motors)] if tau is None else numbers(robot, "tau", tau)
     x, w = np.concatenate([q, theta[plant.behind]]), np.concatenate([v, theta_v[plant.behind]])
     p = len(x)
     A, B = np.zeros((2 * p, 2 * p)), np.zeros((2 * p, len(motors)))
@@ -230,7 +233,7 @@ def slopes(robot: Robot) -> Kernel:
 
     def function(x: Expression, w: Expression, tau: Expression) -> list[tuple[Array, Expression]]:
         state = plant.state(x, w)
-        rate, tau_e = plant.acceleration(0.0, state, tau), plant.torques_on_links(state, zeros(m))
+        rate, tau_e = plant.acceleration(0.0, state, tau), plant.joint_torques(state, zeros(m))
         return [
             (Array("acceleration", (p, 2 * p + m)), ca.jacobian(rate, ca.vertcat(x, w, tau))),
             (Array("springs", (robot.n, 2 * p)), ca.jacobian(tau_e, ca.vertcat(x, w))),
@@ -257,15 +260,23 @@ def outputs(
     found = {name: (row, none) for name, row in unit.items()}
     p, joints = len(states) // 2, [joint.name for joint in robot.joints]
     found |= {f"a.{joint}": (A[p + i], B[p + i]) for i, joint in enumerate(joints)}
+    matrix = matrices(robot)
     for k in plant.behind:
         name, i = robot.motor_names[k], robot.motor_joints[k]
-        c = getattr(robot.joints[i].drive, "c", 1) if k >= robot.n else 1  # whether θ_2 counts from the link
-        found[f"deflection.{name}"] = unit[f"theta.{name}"] - c * unit[f"q.{joints[i]}"], none
+        if k >= robot.n:
+            c = getattr(robot.joints[i].drive, "c", 1)  # whether θ_2 counts from the link
+            found[f"deflection.{name}"] = unit[f"theta.{name}"] - c * unit[f"q.{joints[i]}"], none
+            continue
+        ends = [x * unit[f"theta.{joints[j]}"] for j, x in enumerate(matrix.near_motors_inverse[k]) if x]
+        ends += [-x * unit[f"q.{joints[j]}"] for j, x in enumerate(matrix.near_links[k]) if x]
+        found[f"deflection.{name}"] = total(ends), none
     return found | {f"tau_e.{x}": (springs[i], none) for i, x in enumerate(joints) if robot.compliant[i]}
 
 
 def joint_eigenfrequencies(robot: Robot, q: ArrayLike) -> FloatArray:
     """Natural frequencies of the joint springs, (..., number of springs), rad/s, the slowest first.
+
+    Parallel springs count as springs too.
 
     Args:
         robot: With elastic joints; not with variable stiffness.
@@ -273,33 +284,48 @@ def joint_eigenfrequencies(robot: Robot, q: ArrayLike) -> FloatArray:
 
     Raises:
         InputError: The robot has variable stiffness or q does not fit.
+        NonFiniteError: q is beyond the reach of a spring law; in a batch the row is NaN.
 
     Damping and the gradient of gravity are neglected, as in `joint_modes`, which also gives the mode shapes at one
     configuration.
     """
     instead = "a robot whose drives are ElasticDrive, of the stiffness in question"
-    require("joint_eigenfrequencies", robot, constant_stiffness(instead))
+    require("joint_eigenfrequencies", robot, lossless_gears, constant_stiffness(instead))
     q = np.asarray(q, dtype=float)
     if q.shape[-1:] != (robot.n,) or not np.all(np.isfinite(q)):
         raise InputError(f"joint_eigenfrequencies: q has shape {q.shape}; it must be (..., {robot.n}) finite numbers")
-    springs = np.flatnonzero(robot.compliant)
+    elastic = np.flatnonzero(robot.compliant)
+    parallel = np.array(sorted({x.coordinate for x in robot.parallel_springs}), dtype=int)
+    springs = [*elastic, *parallel]
     M = mass_matrix(robot, q, motors=True)
     bending = np.zeros((M.shape[-1], len(springs)))  # generalized force of a unit spring torque; times √k below
     bending[springs, range(len(springs))] = -1.0
-    bending[robot.n :] = np.eye(len(springs))
-    pull = bending * np.sqrt(stiffnesses(robot)(q)[..., None, springs])
-    return np.linalg.svd(np.linalg.solve(np.linalg.cholesky(M), pull), compute_uv=False)[..., ::-1]
+    bending[: robot.n, : len(elastic)] = -matrices(robot).near_links[elastic].T
+    bending[robot.n :, : len(elastic)] = matrices(robot).near_motors_inverse[np.ix_(elastic, elastic)].T
+    k = np.asarray(stiffnesses(robot)(q))[..., [*elastic, *(robot.n + parallel)]]
+    if np.any(k < 0):
+        joint = robot.joints[springs[int(np.argmin(k.reshape(-1, len(springs)).min(axis=0)))]]
+        raise InputError(
+            f"joint_eigenfrequencies: the parallel spring of joint '{joint.name}' has the stiffness {k.min():g}, which "
+            "is no oscillation; use analysis.linearize(robot, q)"
+        )
+    # beyond the reach of a law its derivative may be any number
+    reached = np.isfinite(k).all(axis=-1) & np.isfinite(static_torque(robot, q)).all(axis=-1)
+    pull = bending * np.sqrt(np.where(reached[..., None], k, 0.0)[..., None, :])
+    found = np.linalg.svd(np.linalg.solve(np.linalg.cholesky(M), pull), compute_uv=False)[..., ::-1]
+    return np.where(reached[..., None], found, np.nan)
 
 
 @lru_cache(maxsize=64)
 def stiffnesses(robot: Robot) -> Kernel:
-    """Kernel q -> dτ_e/dφ per joint under gravity, 0 at rigid joints."""
+    """Kernel q -> dτ_e/dφ per joint under gravity, 0 at rigid joints; then those of parallel springs, if any."""
 
     def function(q: Expression) -> list[tuple[Array, Expression]]:
-        tau, found = gravity_torque.function(robot, q), []
+        tau, found = at_springs(robot, static_torque.function(robot, q)), []
         for i, joint in enumerate(robot.joints):
             phi = spring_motion(joint, [tau[i], 0.0, 0.0])[0]
             found.append(joint.drive.spring.gradients(phi)[0] if isinstance(joint.drive, ElasticDrive) else sx(0.0))
-        return [(Array("stiffness", (robot.n,), "Nm/rad | N/m"), ca.vertcat(*found))]
+        values = ca.vertcat(*found, *([parallel_stiffness(robot, q)] if robot.parallel_springs else []))
+        return [(Array("stiffness", (values.numel(),), "Nm/rad | N/m"), values)]
 
     return kernel_of(f"stiffnesses of {robot.name}", [Array("q", (robot.n,), "rad | m")], function, type=None)

@@ -24,11 +24,11 @@ from ..checks import finite, positive, whole
 from ..drives import Motor
 from ..dynamics.along import inverse_dynamics_along
 from ..dynamics.inverse import inverse_dynamics, needed_order
-from ..dynamics.recursion.bodies import bodies
+from ..dynamics.recursion.bodies import bodies, inertia_on, link_frames
 from ..dynamics.requirements import constant_stiffness, require
 from ..errors import InputError
 from ..html import table
-from ..robot import Robot
+from ..robot import Joint, Robot
 from ..spatial import ca
 from ..trajectory import Trajectory, require_smoothness
 from ..types import FloatArray
@@ -195,8 +195,8 @@ def rotor_models(robot: Robot) -> dict[str, Robot]:
 def rotors_lumped(robot: Robot) -> Robot:
     """The robot with each rotor as a rigid part of the link that carries it."""
     links = []
-    for link, body in zip(robot.links, bodies(robot)):
-        m, h, Sigma = (np.array(ca.DM(x)) for x in body.inertia)
+    for link, body, frame in zip(robot.links, bodies(robot), link_frames(robot)):
+        m, h, Sigma = (np.array(ca.DM(x)) for x in inertia_on(frame._replace(R=frame.R.T), body.inertia))
         if m.item():
             com = h / m
             central = Sigma - m * com @ com.T
@@ -213,25 +213,30 @@ def with_motors(robot: Robot, **changes: Any) -> Robot:
     def changed(motor: Motor) -> Motor:
         return dataclasses.replace(motor, **changes)
 
-    drives: list[Any] = [joint.drive for joint in robot.joints]
-    return robot.with_drives([x and dataclasses.replace(x, motor=changed(x.motor)) for x in drives])
+    def driven(joint: Joint) -> Joint:
+        drive: Any = joint.drive
+        return dataclasses.replace(joint, drive=drive and dataclasses.replace(drive, motor=changed(drive.motor)))
+
+    return robot.replace(links=[dataclasses.replace(link, joint=driven(link.joint)) for link in robot.links])
 
 
 def complete(robot: Robot, gear_ratio: float | None = None) -> Robot:
     """The robot in the complete model, with `gear_ratio` for motors that have none."""
     require("compare_rotor_models", robot, constant_stiffness("robot.rigid() or springs that are not variable"))
-    drives: list[Any] = [joint.drive for joint in robot.joints]
-    if not any(drive and drive.motor.inertia for drive in drives):
+    links = list(robot.links)
+    if not any(link.joint.drive and link.joint.drive.motors[0].inertia for link in links):
         raise InputError(f"compare_rotor_models: no motor of {robot.name} has an inertia; there is nothing to compare")
-    for i, drive in enumerate(drives):
+    for i, link in enumerate(links):
+        drive: Any = link.joint.drive
         if drive and drive.motor.inertia and drive.motor.gear_ratio is None:
             if gear_ratio is None:
                 raise InputError(
-                    f"compare_rotor_models: the motor of joint '{robot.joints[i].name}' has a reflected inertia but no "
-                    "gear ratio; give the gear ratio in the robot file, or one for all such motors, gear_ratio="
+                    f"compare_rotor_models: the motor of joint '{link.joint.name}' has a reflected inertia but no gear "
+                    "ratio; give the gear ratio in the robot file, or one for all such motors, gear_ratio="
                 )
-            drives[i] = dataclasses.replace(drive, motor=dataclasses.replace(drive.motor, gear_ratio=gear_ratio))
-    return robot.with_drives(drives).with_fidelity("complete")
+            drive = dataclasses.replace(drive, motor=dataclasses.replace(drive.motor, gear_ratio=gear_ratio))
+            links[i] = dataclasses.replace(link, joint=dataclasses.replace(link.joint, drive=drive))
+    return robot.replace(links=links, fidelity="complete")
 
 
 def torques_along(robot: Robot, trajectory: Trajectory, t: FloatArray) -> FloatArray:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..algorithm.compile import compile
 from ..dynamics.inverse import inverse_dynamics
-from ..dynamics.requirements import require, undamped_springs
+from ..dynamics.requirements import lossless_gears, require, undamped_springs
 from ..errors import InputError
 from ..html import table
 from ..robot import Robot
@@ -81,7 +81,7 @@ def sensitivity(
     """
     if not uncertain:
         raise InputError("sensitivity: uncertain is empty; name parameters and deviations, such as {'*.mass': '5%'}")
-    require("sensitivity", robot, undamped)
+    require("sensitivity", robot, lossless_gears, undamped)
     chosen = select_all(robot, tuple(uncertain))
     deviations = {x.path: deviation(x, given) for x, given in zip(chosen, uncertain.values())}
     pairs = [("tau", pattern) for pattern in deviations]

@@ -108,7 +108,7 @@ class MotorTable(JointTable):
     Args:
         q: Link positions, rad or m.
         theta: Motor positions, rad or m.
-        deflection: Θ − q, rad or m.
+        deflection: θ − q, or φ of the springs of coupled joints, rad or m.
         tau: Motor torques, Nm or N.
         tau_rigid: Motor torques of the same robot with rigid joints; None unless asked for.
     """

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .command_result import CommandResult, print_result
+from .robot_options import OPTIONS as ROBOT_OPTIONS, Request, RobotArgument, RobotName, RobotRequest, loaded_robot
 from .standard_output import STREAM, to_a_reader
 from .terminal_text import WIPE, one_line
 
@@ -21,8 +22,9 @@ BAD_INPUT = 2  # exit codes; 1 is an error inside flexjoint
 DIVERGED = 3
 INTERRUPTED = 130  # as a shell reports Ctrl-C
 CODES = (
-    "Exit codes: 0 done; 1 an error inside flexjoint; 2 bad input or a warning with --strict; 3 the simulation "
-    "diverged; 130 interrupted; 141 the reader of the output closed it. More: docs/command-line.md."
+    "Exit codes: 0 done; 1 an error inside flexjoint, of check an error in the robot; 2 bad input or a warning with "
+    "--strict; 3 the simulation diverged; 130 interrupted; 141 the reader of the output closed it. More: "
+    "docs/command-line.md."
 )
 
 
@@ -133,6 +135,7 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
     """Decorator that registers a function as a command.
 
     The function returns a CommandResult; the command has the common options besides the parameters of the function.
+    A parameter `robot: RobotArgument` gets the Robot; the command has the options of robots (`robot_options.py`).
     An error in the input is one line on standard error and exit code 2, without a traceback; a warning is one line too.
 
     Args:
@@ -145,13 +148,26 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
             options = (ctx.obj or CommonOptions()) | CommonOptions(*(given.pop(x) for x in COMMON))
-            perform(lambda: function(**given), options, given.get("output"), translator(ctx, aliases))
+            perform(lambda: function(**with_robot(given)), options, given.get("output"), translator(ctx, aliases))
+
+        def with_robot(given: dict[str, Any]) -> dict[str, Any]:
+            if wanted not in (RobotArgument, RobotRequest):
+                return given
+            chosen = {x: given[x] for x in ROBOT_OPTIONS}
+            others = {x: y for x, y in given.items() if x not in chosen}
+            asked = Request(given["robot"], chosen)
+            return others | {"robot": loaded_robot(*asked) if wanted == RobotArgument else asked}
 
         kind = inspect.Parameter.KEYWORD_ONLY
-        own = inspect.signature(function, eval_str=True).parameters.values()
+        own = dict(inspect.signature(function, eval_str=True).parameters)
+        wanted = own["robot"].annotation if "robot" in own else None
+        if wanted in (RobotArgument, RobotRequest):
+            own["robot"] = own["robot"].replace(annotation=RobotName)
+            further = [inspect.Parameter(x, kind, default=None, annotation=y) for x, y in ROBOT_OPTIONS.items()]
+            own |= {x.name: x for x in further}
         common = [inspect.Parameter(x, kind, default=False, annotation=y) for x, y in COMMON.items()]
         context = inspect.Parameter("ctx", kind, annotation=typer.Context)
-        parameters = [context, *(x.replace(kind=kind) for x in own), *common]
+        parameters = [context, *(x.replace(kind=kind) for x in own.values()), *common]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {x.name: x.annotation for x in parameters}
         group.command(name, cls=Command)(run)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .controllers import registrations, usage
-
 TRAJECTORIES = (".toml", ".csv", ".npz")
 LOGS = (".csv", ".npz", ".parquet", ".nc")
 INTEGRATORS = ("runge_kutta", "euler", "midpoint")
@@ -30,6 +28,8 @@ def logs(incomplete: str) -> list[str]:
 
 def controllers(incomplete: str) -> list[tuple[str, str]]:
     """Registered names, each with the numbers it takes and its summary."""
+    from .controllers import registrations, usage
+
     found = [law for name, law in registrations().items() if name.startswith(incomplete)]
     return [(law.name, f"{usage(law)}: {law.summary}") for law in found]
 

@@ -10,7 +10,8 @@ import typer
 from .app import command
 from .command_result import CommandResult
 from .completion import logs
-from .parameters import PlotFile, RobotName, check_files, files_of
+from .parameters import PlotFile, check_files, files_of
+from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, send_csv
 from .tables import Table
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @command(thresholds="threshold", held="measured_torque")
 def detect(
-    robot: RobotName,
+    robot: RobotArgument,
     log: Annotated[
         Path,
         typer.Argument(
@@ -61,7 +62,6 @@ def detect(
     from ..detection.log_columns import column_names
     from ..detection.logs import read_log
     from ..errors import InputError
-    from ..formats import load
     from ..plots.detections import plot_detections
     from ..plots.figures import check_plot_path
     from ..results import check_table_path, write_table
@@ -71,7 +71,7 @@ def detect(
             "give one of --threshold, --quiet-part (a fault-free part of the log) and --calibration (a fault-free log)"
         )
     check_files((output, check_table_path), (plot, check_plot_path))
-    model, names = load(robot), column_names(columns)
+    model, names = without_gear_losses(robot, "the residual"), column_names(columns)
     found = detected(
         read_log(log, model, time_unit=time_unit, columns=names),
         thresholds=threshold,

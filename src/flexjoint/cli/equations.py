@@ -10,8 +10,9 @@ import typer
 from .app import command
 from .command_result import CommandResult
 from .completion import algorithms
-from .parameters import RobotName, files_of
+from .parameters import files_of
 from .progress import progress_bar
+from .robot_options import RobotArgument
 from .standard_output import STREAM, standard_output
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @command()
 def equations(
-    robot: RobotName,
+    robot: RobotArgument,
     latex: Annotated[bool, typer.Option("--latex", help="Write LaTeX.")] = False,
     sympy: Annotated[bool, typer.Option("--sympy", help="Write code for SymPy.")] = False,
     python: Annotated[bool, typer.Option("--python", help="Write functions for NumPy.")] = False,
@@ -47,17 +48,15 @@ def equations(
     from ..analysis.equations import equations_of_motion
     from ..atomic import replacing
     from ..errors import InputError
-    from ..formats import load
 
     if latex + sympy + python > 1:
         raise InputError("--latex, --sympy and --python exclude each other; choose one")
     if numbers and symbols is not None:
         raise InputError("--numbers and --symbols exclude each other; choose one")
     chosen = [] if numbers else None if symbols is None else [x.strip() for x in symbols.split(",") if x.strip()]
-    model = load(robot)
     with progress_bar() as progress:
         progress.add_task("deriving", total=None)
-        found = equations_of_motion(model, quantity, symbols=chosen, order=order, time_limit=time_limit)
+        found = equations_of_motion(robot, quantity, symbols=chosen, order=order, time_limit=time_limit)
     text = found.latex() if latex else found.sympy_code() if sympy else found.python_code() if python else found.text()
     content = text.rstrip("\n") + "\n"
     if output == STREAM:

@@ -9,7 +9,8 @@ import typer
 
 from .app import app, command, help_without_command
 from .command_result import CommandResult
-from .parameters import AlgorithmName, LinkName, Order, RobotName
+from .parameters import AlgorithmName, LinkName, Order
+from .robot_options import RobotArgument
 from .standard_output import STREAM, send_folder
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @command()
 def kernel(
-    robot: RobotName,
+    robot: RobotArgument,
     algorithm: AlgorithmName,
     program: Annotated[bool, typer.Option("--program", help="Print its operations.")] = False,
     ir: Annotated[bool, typer.Option("--ir", help="Print its LLVM IR.")] = False,
@@ -31,11 +32,10 @@ def kernel(
     """Show inputs, outputs, cost or code of a compiled algorithm."""
     import flexjoint as fj
 
-    model = fj.load(robot)
-    found = fj.compile(known_algorithm(algorithm), model, **given_options(order, link))
+    found = fj.compile(known_algorithm(algorithm), robot, **given_options(order, link))
     wanted = {"program": program, "ir": ir, "assembly": assembly}
     texts = {name: str(getattr(found, name)) for name, asked in wanted.items() if asked}
-    return CommandResult([*texts.values()] or [found.describe()], {"robot": model.name, **kernel_data(found), **texts})
+    return CommandResult([*texts.values()] or [found.describe()], {"robot": robot.name, **kernel_data(found), **texts})
 
 
 def kernel_data(kernel: Kernel) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def kernel_data(kernel: Kernel) -> dict[str, Any]:
 
 @command(name="export-c", folder="output")
 def export_c(
-    robot: RobotName,
+    robot: RobotArgument,
     algorithm: AlgorithmName,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder to write; - is a tar archive on standard output.")
@@ -76,13 +76,13 @@ def export_c(
     """
     import flexjoint as fj
 
-    function, model = known_algorithm(algorithm), fj.load(robot)
+    function = known_algorithm(algorithm)
     options = given_options(order, link) | {"free": free or ()}
 
     def write(folder: Path) -> list[Path]:
-        return fj.export_c(function, model, folder, name, float32=float32, freestanding=freestanding, **options)
+        return fj.export_c(function, robot, folder, name, float32=float32, freestanding=freestanding, **options)
 
-    about = {"robot": model.name, "algorithm": algorithm}
+    about = {"robot": robot.name, "algorithm": algorithm}
     if output == STREAM:
         send_folder(write)
         return CommandResult([], about)

@@ -23,6 +23,9 @@ from typing import Any
 VALUE = r"\([^()]*\)|\[[^\[\]]*\]|'[^']*'|[\w.+%-]*\w"
 IN_FILES = ("allow_unphysical", "rotors_in_links", "fidelity", "tool", "gravity")  # keys of robot files
 PHRASES = {
+    "use robot.without_gear_losses() as the model, and the robot itself in simulate": (
+        "remove hysteresis and backlash from a copy of the robot file; simulate, torques and detect do so themselves"
+    ),
     "fj.robot.robot_parameters(robot)": "'flexjoint info ROBOT --parameters'",
     "for numbers use fj.compile, for code of any robot fj.export_c": "'flexjoint export-c' writes code of any robot",
     "symbols=()": "--numbers",

@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from .completion import algorithms, robots, trajectories
+from .completion import algorithms, trajectories
 from .standard_output import STREAM
 
-RobotName = Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)]
 TrajectoryName = Annotated[
     str, typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.", autocompletion=trajectories)
 ]

@@ -8,8 +8,9 @@ import typer
 
 from .app import command
 from .command_result import CommandResult
-from .parameters import PlotFile, RobotName, TrajectoryName, check_files, files_of
+from .parameters import PlotFile, TrajectoryName, check_files, files_of
 from .progress import progress_bar
+from .robot_options import RobotArgument
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 @command()
 def rotors(
-    robot: RobotName,
+    robot: RobotArgument,
     trajectory: TrajectoryName,
     plot: PlotFile = None,
     gear_ratio: Annotated[float | None, typer.Option(help="Gear ratio of motors that have none.")] = None,
@@ -35,7 +36,6 @@ def rotors(
     """
     from ..analysis.rotor_models import compare_rotor_models, complete
     from ..errors import InputError
-    from ..formats import load
     from ..plots.figures import check_plot_path
     from ..plots.rotor_models import plot_rotor_models
 
@@ -46,7 +46,7 @@ def rotors(
         raise InputError(f"--speeds is {speeds!r}; give numbers with commas between them, such as 0.5,1,2") from None
     if not tolerance > 0:
         raise InputError(f"--tolerance is {tolerance:g}; it must be a positive number, in %, such as 1")
-    model = complete(load(robot), gear_ratio)
+    model = complete(robot, gear_ratio)
     motion = smoothest_trajectory(trajectory, model)
     with progress_bar() as progress:
         progress.add_task("comparing models", total=None)

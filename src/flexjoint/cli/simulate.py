@@ -14,8 +14,9 @@ from .app import DIVERGED, INTERRUPTED, command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers, integrators, measured_states, trajectories
 from .controllers import compensated_controller, named_controller
-from .parameters import PlotFile, RobotName, check_files, key_values
+from .parameters import PlotFile, check_files, key_values
 from .progress import progress_bar
+from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, send_csv
 from .tables import Table
 
@@ -32,7 +33,7 @@ SHOWN = 10  # failures on the screen
 
 @command(folder="output", reference="trajectory", share="friction_share")
 def simulate(
-    robot: RobotName,
+    robot: RobotArgument,
     controller: Annotated[
         str,
         typer.Option(
@@ -123,26 +124,26 @@ def simulate(
         raise fj.InputError("--samples and --vary belong together, and --animate shows a single run without them")
     single = None if samples else output
     check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
-    model = fj.load(robot)
     if known and base is wrench is payload is None:
         raise fj.InputError("--known belongs to --base, --wrench or --payload")
     if compensate_friction is None and friction_share != 1:
         raise fj.InputError("--friction-share belongs to --compensate-friction")
-    loaded = model if payload is None else model.with_payload(payload)
-    base_motion = None if base is None else fj.trajectory.load_base(base, model)
-    numbers = (controller, loaded if known else model, gains, poles, period, measured)
+    loaded = robot if payload is None else robot.with_payload(payload)
+    base_motion = None if base is None else fj.trajectory.load_base(base, robot)
+    model = without_gear_losses(loaded if known else robot, "the controller")
+    numbers = (controller, model, gains, poles, period, measured)
     law = (
         named_controller(*numbers)
         if compensate_friction is None
         else compensated_controller(*numbers, compensate_friction, friction_share)
     )
-    reference = loaded_reference(law, model, trajectory, stiffness)
+    reference = loaded_reference(law, robot, trajectory, stiffness)
     if known:
         law = informed(law, base_motion is not None, wrench)
     task = Task(loaded, law, reference, duration)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
-    options |= {"base": base_motion, "contact": None if wrench is None else constant_wrench(model, wrench)}
+    options |= {"base": base_motion, "contact": None if wrench is None else constant_wrench(robot, wrench)}
     if samples is None:
         writers: dict[Callable[..., Any], Path | None] = {
             fj.results.write_results: output,

@@ -10,8 +10,9 @@ import typer
 
 from .app import command
 from .command_result import CommandResult
-from .parameters import PlotFile, RobotName, TrajectoryName, check_files, files_of, key_values
+from .parameters import PlotFile, TrajectoryName, check_files, files_of, key_values
 from .progress import progress_bar
+from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, send_csv
 from .tables import Table
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @command(uncertain="sensitivity")
 def torques(
-    robot: RobotName,
+    robot: RobotArgument,
     trajectory: TrajectoryName,
     output: Annotated[
         Path | None,
@@ -50,20 +51,19 @@ def torques(
 ) -> CommandResult:
     """Compute motor torques and deflections along a trajectory."""
     from ..analysis.torque_table import sample_times
-    from ..formats import load
     from ..plots import check_plot_path, plot_motors
     from ..results import check_table_path, write_table
     from ..trajectory import load_trajectory
 
     check_files((output, check_table_path), (plot, check_plot_path))
-    model = load(robot)
-    motion = load_trajectory(trajectory, model)
+    robot = without_gear_losses(robot, "inverse dynamics")
+    motion = load_trajectory(trajectory, robot)
     samples = sample_times(motion.duration, period).size
     with progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("computing", total=samples))
         deviations = key_values("--sensitivity", sensitivity or [], "'*.mass=5%' or link1.mass=0.2")
         options = {"wrench": wrench, "uncertain": deviations, "progress": advance}
-        table = computed(model, motion, stiffness, period, rigid, options)
+        table = computed(robot, motion, stiffness, period, rigid, options)
         if output is not None and output != STREAM:
             advance = partial(progress.advance, progress.add_task(f"writing {output}", total=samples))
             write_table(table, output, advance)
@@ -72,7 +72,7 @@ def torques(
             plot_motors(table, plot)
     if output == STREAM:
         send_csv(table)
-    summary = f"{model.name}: largest values of {samples} samples in {table.t[-1]:g} s"
+    summary = f"{robot.name}: largest values of {samples} samples in {table.t[-1]:g} s"
     return CommandResult([summary, peak_table(table)], peaks(table), files_of(output, plot))
 
 

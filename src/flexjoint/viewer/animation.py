@@ -19,6 +19,7 @@ import numpy as np
 
 from ..atomic import replacing
 from ..checks import positive
+from ..dynamics.drivetrain.coupling import matrices
 from ..errors import InputError
 from ..plots.figures import BLUE, GREY, ORANGE, literal, second_motors
 from ..results.files import check_path
@@ -123,6 +124,8 @@ def scene(run: Simulation, rate: float, magnify: float = 1.0) -> Scene:
     theta = run.theta[chosen][:, : run.robot.n].copy()
     for k, i in second_motors(run.robot).items():
         theta[:, i] = (theta[:, i] + run.theta[chosen, k]) / 2  # mean of the two motors of a joint
+    if run.robot.transmissions:  # where the links would be without deflection
+        theta = np.linalg.solve(matrices(run.robot).matrix, theta.T).T
     arm = skeleton(run.robot, np.stack([q, q + magnify * (theta - q)]))
     title = run.robot.name if magnify == 1 else f"{run.robot.name}, deflections × {magnify:g}"
     links, motors = arm.points

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..dynamics.recursion.bodies import bodies
-from ..dynamics.recursion.kinematics import poses
+from ..dynamics.recursion.kinematics import link_poses, poses
 from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray
@@ -52,8 +52,8 @@ def skeleton(robot: Robot, q: ArrayLike) -> Skeleton:
 
     def points(q: Expression) -> list[tuple[Array, Expression]]:
         tree, found = bodies(robot), [zeros(3)]
-        placed = poses(tree, q)
-        for body, link, pose in zip(tree, robot.links, placed):
+        placed, linked = poses(tree, q), link_poses(robot, q)
+        for body, link, pose in zip(tree, robot.links, linked):
             R, p = placed[body.parent] if body.parent >= 0 else (sx(np.eye(3)), zeros(3))
             start = p + R @ body.p
             found += [start, pose.position, pose.position + pose.rotation @ sx(link.com)]

@@ -33,6 +33,7 @@ SYMBOLS = {
     "coriolis_torque": "c",
     "coriolis_matrix": "C",
     "gravity_torque": "g",
+    "static_torque": r"g_{\mathrm{static}}",
     "rotor_coupling": "S",
     "rotor_torque": r"c_{\mathrm{rotor}}",
     "carrier_torque": r"c_{\mathrm{carrier}}",
@@ -187,6 +188,7 @@ def known(name: str) -> Algorithm:
 def default_quantities(robot: Robot) -> list[str]:
     """The terms of the link and motor equations that the robot has."""
     found = ["mass_matrix", "coriolis_torque", "gravity_torque"]
+    found += ["static_torque"] * bool(robot.parallel_springs)
     complete = robot.fidelity == "complete"
     found += ["rotor_coupling", "rotor_torque"] * complete
     if any(robot.compliant) and not complete:

@@ -17,10 +17,23 @@ class Name(NamedTuple):
     latex: str
 
 
+FRICTION = {
+    "viscous": ("d", ""),
+    "coulomb": ("F", ""),
+    "velocity": ("w", ""),
+    "static": ("F", "s"),
+    "stribeck_velocity": ("w", "s"),
+    "load": ("mu", ""),
+    "load_scale": ("T", ""),
+}  # of a law: letter, and index; those of a motor have m before it, those of the backward law b behind it
 FIELDS = {
     "viscous_friction": "d",
     "coulomb_friction": "F",
     "coulomb_velocity": "w",
+    "parallel_spring.stiffness": "K_p",
+    "parallel_spring.rest": "q_r",
+    "mimic.ratio": "k",
+    "mimic.offset": "c",
     "drive.stiffness": "K",
     "drive.damping": "D",
     "drive.motor.inertia": "B",
@@ -30,8 +43,12 @@ FIELDS = {
     "drive.motor.gear_ratio": "eta",
     "drive.motor.transverse_inertia": "I_t",
     "drive.motor.mass": "m_m",
+    **{f"friction.{key}": f"{letter}_{index}".rstrip("_") for key, (letter, index) in FRICTION.items()},
+    **{f"friction.backward.{key}": f"{letter}_{index}b" for key, (letter, index) in FRICTION.items()},
+    **{f"drive.motor.friction.{key}": f"{letter}_m{index}" for key, (letter, index) in FRICTION.items()},
+    **{f"drive.motor.friction.backward.{key}": f"{letter}_m{index}b" for key, (letter, index) in FRICTION.items()},
 }  # of a joint: letter, with the joint's number behind it
-LATEX = {"eta": r"\eta", "theta": r"\theta"}
+LATEX = {"eta": r"\eta", "theta": r"\theta", "mu": r"\mu"}
 DOTS = {"v": r"\dot{q}", "a": r"\ddot{q}", "q3": r"\dddot{q}", "theta_v": r"\dot{\theta}", "theta_a": r"\ddot{\theta}"}
 
 
@@ -40,7 +57,7 @@ def parameter_names(robot: Robot) -> dict[str, Name]:
     found: dict[str, Name] = {}
     taken: set[str] = set()
     numbers = {
-        link.name: str(k + 1) if k is not None else identifier(link.name)
+        link.name: str(k + 1) if k is not None and link.joint.mimic is None else identifier(link.name)
         for link, k in zip(robot.links, robot.coordinates)
     }
     joints = {link.joint.name: link for link in robot.links}

@@ -1,0 +1,90 @@
+"""Checks of a robot as it is read: what stops its reader, what it warns of, and the lines where parts stand."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from ...catalog import builtin_robots, robot_file
+from ...errors import FlexjointError, FlexjointWarning
+from ...formats import file_report
+from ...formats.toml import parse_table, read_bytes
+from ...formats.urdf import Geometry, read_urdf
+from ...robot import Robot
+from .check import check_robot
+from .finding import LEVELS, Finding, Level
+from .geometry import geometry_findings
+
+LINE = re.compile(r"\bline (\d+)")
+LEVEL: dict[str, Level] = {"unused": "warning", "suspicious": "warning", "chosen": "note"}  # by that of a URDF's report
+SUMMARY = "entries are not used or suspicious"  # begins the warning that stands for the whole report
+
+
+def check_file(name: str, load: Callable[[], Robot], rate: float | None = None) -> tuple[Finding, ...]:
+    """What is wrong or probably wrong with a robot that is read: also what its reader says.
+
+    Args:
+        name: the robot as a user names it, for the places of findings.
+        load: reads it.
+        rate: as of `check_robot`.
+    """
+    file = str(robot_file(name)) if name in builtin_robots() else name
+    lines = lines_of_parts(file)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FlexjointWarning)
+        try:
+            robot = load()
+        except FlexjointError as error:
+            return (said_by_reader("error", str(error), file, lines),)
+    found = (*check_robot(robot, rate), *geometry_findings(robot, geometry_of(file)))
+    known = {x.reason for x in found}
+    said = dict.fromkeys(str(x.message) for x in caught if issubclass(x.category, FlexjointWarning))
+    others = [x for x in said if x.removeprefix(f"{robot.name}: ") not in known]
+    placed = [x._replace(file=file, line=x.line or lines.get(x.part)) for x in found]
+    report = file_report(robot)
+    placed += [Finding(LEVEL[x.level], "file", "", f"{x.what}: {x.reason}", file=file, line=x.line) for x in report]
+    placed += [said_by_reader("warning", x, file, lines) for x in others if not (report and SUMMARY in x)]
+    return tuple(sorted(placed, key=lambda x: LEVELS.index(x.level)))
+
+
+def geometry_of(file: str) -> Mapping[str, Sequence[Geometry]]:
+    """The geometry of the links in a URDF file; empty for other formats, and for files that are read in part alone."""
+    if Path(file).suffix.lower() != ".urdf":
+        return {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FlexjointWarning)  # given when the robot was read
+        try:
+            return read_urdf(file).geometry
+        except FlexjointError:
+            return {}
+
+
+def said_by_reader(level: Level, message: str, file: str, lines: Mapping[str, int]) -> Finding:
+    """A message of a reader, at the line that it names, or at that of the part that it names."""
+    part, line = named_part(message, lines), LINE.search(message)
+    return Finding(level, "file", part, message, file=file, line=int(line[1]) if line else lines.get(part))
+
+
+def lines_of_parts(file: str) -> dict[str, int]:
+    """Line of the [[link]] table of each link and joint of a robot file; empty if they cannot be told."""
+    if Path(file).suffix.lower() != ".toml":
+        return {}
+    try:
+        data = read_bytes(file, "robot file")
+        tables = parse_table(data, file, "robot file").tables("link")
+    except FlexjointError:
+        return {}
+    lines = [i + 1 for i, line in enumerate(data.splitlines()) if line.strip().startswith(b"[[link]]")]
+    found: dict[str, int] = {}
+    for i, (table, line) in enumerate(zip(tables, lines if len(lines) == len(tables) else ())):
+        name = str(table.get("name", f"link{i + 1}"))
+        joint = str(table.get("joint", f"{name}_joint" if "name" in table else f"joint{i + 1}"))
+        found |= {name: line, joint: line}
+    return found
+
+
+def named_part(message: str, parts: Iterable[str]) -> str:
+    """The first link or joint that a message names; "" without one."""
+    return next((part for part in parts if f"'{part}'" in message), "")
