@@ -1,6 +1,7 @@
 """Tests compile what they test: no kernel of an earlier run is used; within a run all tests share one cache."""
 
 import atexit
+import gc
 import os
 import shutil
 import tempfile
@@ -10,6 +11,8 @@ from support.errors import WORST
 if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the cache of the process that starts them
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-tests-")
     atexit.register(shutil.rmtree, os.environ["FLEXJOINT_CACHE"], ignore_errors=True)
+
+gc.set_threshold(100_000, 50, 100)  # a worker keeps millions of objects: Python would go through them again and again
 
 
 def pytest_addoption(parser):

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -39,6 +40,8 @@ def test_python_blocks_run(page, tmp_path):
 
 
 def test_commands_of_the_readme_run(tmp_path, monkeypatch):
+    """In an empty folder, with a URDF of the reader's own."""
+    shutil.copy(ROOT / "tests/data/urdf/panda_arm.urdf", tmp_path / "robot.urdf")
     monkeypatch.chdir(tmp_path)
     commands = COMMAND.findall((ROOT / "README.md").read_text())
     assert len(commands) >= 4

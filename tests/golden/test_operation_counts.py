@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 import flexjoint as fj
+from support.papers import PAPER_ROBOTS
 
 GOLDEN = Path(__file__).with_name("operation_counts.json")
 ROBOTS = {
-    **{name: fj.load(name).with_fidelity("spong") for name in fj.builtin_robots()},  # rotors: test_rotor_counts.py
+    **{name: fj.load(name).with_fidelity("spong") for name in PAPER_ROBOTS},  # rotors: test_rotor_counts.py
     "chain_6": fj.random_robot(6, 1, prismatic=0.3, elastic=0.5, friction=True),
     "orthogonal_12": fj.random_robot(12, 2, prismatic=0.2, orthogonal=True),
     "tree_9": fj.random_robot(9, 3, prismatic=0.3, tree=True, fixed=0.4),

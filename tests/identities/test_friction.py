@@ -66,7 +66,7 @@ def test_jets_are_derivatives():
 def test_motor_friction_is_that_of_elastic_drives():
     v = ca.SX.sym("v", ROBOT.n)
     expected = [smooth_friction(motor_of(joint, fj.ElasticDrive), v[i]) for i, joint in enumerate(ROBOT.joints)]
-    x, y = values([motor_friction(ROBOT, v), ca.vertcat(*expected)], [v])
+    x, y = values([motor_friction(ROBOT, v, ca.SX.zeros(ROBOT.n)), ca.vertcat(*expected)], [v])
     assert relative_error(x, y) < TOLERANCE
     assert np.count_nonzero(y) == sum(ROBOT.compliant)
 
@@ -75,7 +75,7 @@ def test_no_friction_costs_nothing():
     robot = fj.random_robot(3, 0)
     rates = [ca.SX.sym(f"v{k}", 3) for k in range(3)]
     assert all(x.is_zero() for x in link_friction(robot, rates, 2))
-    assert motor_friction(robot, rates[0]).is_zero()
+    assert motor_friction(robot, rates[0], rates[0]).is_zero()
 
 
 def test_torque_is_that_without_friction_and_the_friction():

@@ -13,6 +13,8 @@ from scipy.integrate import cumulative_simpson, solve_ivp
 import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.lagrange import stored
+from support.mimics import with_followers
 from support.motors import forward
 from support.rotors import lbr, with_random_rotors
 
@@ -34,11 +36,14 @@ CHAIN = with_random_rotors(fj.random_robot(4, 2, prismatic=0.0, friction=True, n
 TREE = with_random_rotors(fj.random_robot(5, 4, prismatic=0.2, tree=True, fixed=0.5, name="leaves"), 4, elastic=1.0)
 INNER = {TREE.coordinates[k] for k in TREE.parents if k >= 0}
 SLIDING = with_random_rotors(fj.random_robot(3, 8, prismatic=0.4, friction=True, name="springs"), 1, elastic=1.0)
+FOLLOWERS = with_followers(fj.random_robot(5, 8, prismatic=0.4, friction=True, name="coupled"), 1, motors=True)
+FOLLOWERS = FOLLOWERS.without_friction().with_drives([SLIDING.joints[0].drive, fj.RigidDrive(fj.Motor(0.3, 0.2))])
 ROBOTS = [
     fj.load("hua_3r").with_fidelity("complete"),
     made_rigid(CHAIN, {0, 1, 2}),
     made_rigid(TREE, INNER),
     SLIDING.with_fidelity("spong"),
+    FOLLOWERS,
 ]
 
 
@@ -256,6 +261,7 @@ def adapting(robot, Gamma):
     v_r, a_r, s = wanted[1] + K_P / K_D * e, wanted[2] + K_P / K_D * e_v, e_v + K_P / K_D * e
     Y, zero = fj.base_regressor(robot, q, v, v_r, a_r), ca.SX.zeros(robot.n)
     given = Y @ estimate + (1 - elastic) * B * a_r + D * v_r + K_D * s  # at rigid joints, without S θ'' + C_1 θ'
+    given += ca.gradient(stored(robot, q), q)
     driving = elastic * K * (theta - q) + (1 - elastic) * given
     asked = fj.dynamics.generalized_forces(robot, q, v, theta, zero, zero, zero).tau_e
     a = ca.solve(fj.mass_matrix(robot, q), driving - asked)

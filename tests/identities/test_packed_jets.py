@@ -7,6 +7,7 @@ import pytest
 import flexjoint as fj
 from flexjoint.compiler.ir.reference import evaluate
 from flexjoint.spatial import time_derivative
+from support.mimics import with_followers
 
 ROBOTS = {
     "lwr": fj.load("kuka_lwr"),
@@ -14,6 +15,7 @@ ROBOTS = {
     "sliding": fj.random_robot(4, 12, prismatic=1.0, elastic=1.0),
     "mixed": fj.random_robot(5, 13, prismatic=0.5, elastic=0.5, friction=True),
     "tree": fj.random_robot(7, 14, prismatic=0.3, tree=True, fixed=0.3),
+    "followers": with_followers(fj.random_robot(5, 15, prismatic=0.3), 1, motors=True),
 }
 
 

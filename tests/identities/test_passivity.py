@@ -12,11 +12,13 @@ import flexjoint as fj
 from flexjoint.reproduce.two_velocity_recursions import modified_recursion
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.mimics import with_followers
 
 ROBOTS = [
     fj.random_robot(3, 3, prismatic=0.0, friction=True, name="turning_3"),
     fj.random_robot(4, 8, prismatic=0.4, friction=True, name="sliding_4"),
     fj.random_robot(4, 6, prismatic=0.2, tree=True, fixed=0.5, name="tree_4"),
+    with_followers(fj.random_robot(5, 9, prismatic=0.3, name="coupled_5"), 2),
 ]
 ROBOTS = [robot.with_drives([fj.RigidDrive(fj.Motor(0.1))] * robot.n) for robot in ROBOTS]
 DURATION = 1.0

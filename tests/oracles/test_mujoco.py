@@ -95,3 +95,60 @@ def test_a_rigid_robot_falls_as_in_mujoco():
     run = fj.simulate(robot, fj.control.OpenLoop(robot), tau, 1.0, period=1e-4, start=start, check=False)
     assert np.max(np.abs(data.qpos - q)) > 1.0
     assert np.max(np.abs(run.q[-1] - data.qpos)) < 1e-6
+
+
+def differential_model(robot, T, K, B):
+    """Motors as hinges of their own with inertia B, and a fixed tendon θ_k − T_k q with stiffness K_k for each spring.
+
+    The tendon is the spring itself: its length is linear in the joints, whatever moves them.
+    """
+    spec = mujoco.MjSpec()
+    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
+    spec.option.gravity = robot.gravity
+    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    body = {"base": spec.worldbody}
+    for link in robot.links:
+        joint, I = link.joint, link.inertia
+        child = body[link.parent].add_body(name=link.name, pos=joint.position, quat=quaternion(joint.rotation))
+        child.add_joint(name=joint.name, type=KIND[joint.kind.name], axis=[0, 0, 1],
+                        damping=np.atleast_1d(joint.viscous_friction))  # fmt: skip
+        child.mass, child.ipos, child.explicitinertial = link.mass, link.com, True
+        child.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
+        body[link.name] = child
+    names = [joint.name for joint in robot.joints]
+    for k, name in enumerate(names):
+        rotor = spec.worldbody.add_body(name=f"rotor_{name}")
+        rotor.mass, rotor.ipos, rotor.explicitinertial = 1.0, [0, 0, 0], True
+        rotor.fullinertia = [B[k], B[k], B[k], 0, 0, 0]
+        rotor.add_joint(name=f"motor_{name}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1])
+        tendon = spec.add_tendon(name=f"spring_{name}", stiffness=np.atleast_1d(K[k]), springlength=[0.0, 0.0])
+        tendon.wrap_joint(f"motor_{name}", 1.0)
+        for j, other in enumerate(names):
+            if T[k, j]:
+                tendon.wrap_joint(other, -T[k, j])
+    return spec.compile()
+
+
+def test_a_differential_wrist_with_tendons_as_springs():
+    """Springs at the motors of a group, each a fixed tendon of MuJoCo; accelerations of links and motors."""
+    arm = fj.random_robot(4, 33, prismatic=0.3, friction=True, name="arm")
+    K, B = np.array([300.0, 200.0, 150.0, 100.0]), np.array([0.5, 0.3, 0.4, 0.2])
+    robot = arm.with_drives([fj.ElasticDrive(float(k), fj.Motor(float(b))) for k, b in zip(K, B)])
+    group = [robot.joints[3].name, robot.joints[1].name]
+    part = np.array([[1.0, 1.0], [1.0, -1.0]])
+    robot = robot.replace(transmissions=[fj.drives.CoupledTransmission(group, part)])
+    T = np.eye(4)
+    T[np.ix_([3, 1], [3, 1])] = part
+    model = differential_model(robot, T, K, B)
+    data = mujoco.MjData(model)
+    places = [model.joint(x).id for x in [*(j.name for j in robot.joints), *(f"motor_{j.name}" for j in robot.joints)]]
+    rng = np.random.default_rng(2)
+    for _ in range(3):
+        q, theta, v, theta_v, tau = 0.4 * rng.normal(size=(5, 4))
+        x, w, force = np.zeros(8), np.zeros(8), np.zeros(8)
+        x[places], w[places], force[places] = (np.concatenate(y) for y in ((q, theta), (v, theta_v), (0 * q, tau)))
+        data.qpos[:], data.qvel[:], data.qfrc_applied[:] = x, w, force
+        mujoco.mj_forward(model, data)
+        found = evaluate(fj.forward_dynamics, robot, q, v, theta, theta_v, tau)
+        assert relative_error(found.a, data.qacc[places[:4]]) < TOLERANCE
+        assert relative_error(found.theta_a, data.qacc[places[4:]]) < TOLERANCE

@@ -14,7 +14,9 @@ from flexjoint.dynamics.recursion.composite_bodies import by_factorization, by_p
 from flexjoint.spatial import time_derivative
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.frames import turned
 from support.kinematics import link_poses, symbolic_poses
+from support.papers import PAPER_ROBOTS
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_model, pinocchio_order
 
 TOLERANCE = 1e-12
@@ -36,8 +38,10 @@ OTHERS = [
         fj.random_robot(n, 20 + n, prismatic=0.3, tree=True, fixed=0.4, friction=True, name=f"tree_{n}")
         for n in (2, 3, 5, 7, 12, 30)
     ),
+    turned(fj.random_robot(5, 35, prismatic=0.3, friction=True, name="axes_5"))[0],
+    turned(fj.random_robot(8, 38, prismatic=0.3, tree=True, fixed=0.4, friction=True, name="axes_tree_8"))[0],
 ]
-BUILT_IN = [bare_if_rotors(fj.load(name)) for name in fj.builtin_robots()]
+BUILT_IN = [bare_if_rotors(fj.load(name)) for name in PAPER_ROBOTS]
 ROBOTS = CHAINS + OTHERS + BUILT_IN
 SMALL = [robot for robot in ROBOTS if robot.n <= 12]
 

@@ -10,6 +10,8 @@ from scipy.integrate import solve_ivp
 from scipy.signal import lsim
 
 import flexjoint as fj
+from support.friction import law, with_friction
+from support.parallel import sprung
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 
 LINK, MOTOR = 30.0, 45.0  # cutoffs, rad/s
@@ -43,8 +45,10 @@ ROBOTS = {
     "rigid tree": fj.random_robot(5, 3, tree=True),
     "one joint": fj.random_robot(1, 2, prismatic=0.0),
     "elastic": with_drives(CHAIN, [SPRING, HARD]),
+    "parallel springs": sprung(with_drives(CHAIN, [TIED, HARD])),
     "mixed": with_drives(fj.random_robot(4, 6, tree=True), [TIED, SPRING]),
     "variable stiffness": with_drives(CHAIN, [TIED, PAIR, SPRING]),
+    "load-dependent friction": with_friction(with_drives(CHAIN, [TIED, PAIR, SPRING])),
 }
 
 
@@ -53,7 +57,9 @@ def pulse(size, t, centre):
     return np.exp(-(((t - centre) / 0.03) ** 2)) * (5.0 + np.arange(size)) * np.cos(7 * t)
 
 
-def rubbing(item, v):
+def rubbing(item, v, load=0.0):
+    if item.friction is not None:
+        return law(item.friction, v, load, np)
     coulomb = item.coulomb_friction and item.coulomb_friction * np.tanh(v / item.coulomb_velocity)
     return item.viscous_friction * v + coulomb
 
@@ -104,11 +110,13 @@ class Motion:
                 driving[i] += tension[k] if k in behind else tau[k]
             for i, joint in enumerate(robot.joints):
                 driving[i] -= rubbing(joint, v[i])
+                if joint.parallel_spring:
+                    driving[i] += tension_of(joint.parallel_spring.spring, joint.parallel_spring.rest - q[i])
                 if isinstance(joint.drive, fj.RigidDrive):
                     driving[i] -= rubbing(joint.drive.motor, v[i])
             for k in behind:
                 body = springs[k][1]
-                theta_a[k] = (tau[k] + on_motors[k] - tension[k] - rubbing(body, theta_v[k])) / body.inertia
+                theta_a[k] = (tau[k] + on_motors[k] - tension[k] - rubbing(body, theta_v[k], tension[k])) / body.inertia
                 filled[k] = MOTOR * (on_motors[k] - motor[k])
             a = np.empty(n)
             a[order] = pin.aba(model, data, q[order], v[order], (driving + on_links)[order])
@@ -163,6 +171,7 @@ STIFF = fj.ElasticDrive(400.0, fj.Motor(0.4, 0.5))
 PENDULUM = fj.Link("link", fj.Joint("joint", drive=STIFF), mass=2.0, com=np.zeros(3), inertia=0.5 * np.eye(3))
 MOTORS_ALONE = {
     "constant inertia": fj.Robot("flywheel", (PENDULUM,)),
+    "parallel spring": sprung(fj.Robot("flywheel", (PENDULUM,))),
     "mixed": with_drives(CHAIN, [HARD, STIFF, TIED]),
     "variable stiffness": with_drives(CHAIN, [TIED, dataclasses.replace(PAIR, damping=0.0), HARD]),
 }
@@ -203,7 +212,7 @@ def test_motors_alone_tell_collisions_by_a_filter_of_second_order(name):
         assert np.log2(errors[0] / errors[1]) > 1.8
 
 
-@pytest.mark.parametrize("name", ["rigid chain", "mixed", "variable stiffness"])
+@pytest.mark.parametrize("name", ["rigid chain", "parallel springs", "mixed", "variable stiffness"])
 def test_the_energy_residual_filters_the_power_of_collisions(name):
     """... and of nothing else: faults of motors behind springs do not show."""
     robot, errors = ROBOTS[name], []

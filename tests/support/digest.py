@@ -9,6 +9,7 @@ import tempfile
 from dataclasses import fields, replace
 
 import numpy as np
+from papers import PAPER_ROBOTS
 
 import flexjoint as fj
 
@@ -80,7 +81,7 @@ def springs():
 
 def torques():
     found = []
-    for name in fj.builtin_robots():
+    for name in PAPER_ROBOTS:
         robot = fj.load(name)
         q = fj.trajectory.Sinusoid(np.linspace(0.3, 0.9, robot.n), 0.5)(T)
         found.append(bits(fj.inverse_dynamics(robot.rigid(), *q[:3])))

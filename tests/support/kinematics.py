@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from flexjoint.robot import Robot
+from flexjoint.robot import Joint, Robot
 
 
 def transform(R: np.ndarray | None = None, p: np.ndarray | None = None) -> np.ndarray:
@@ -33,8 +33,17 @@ def shift(axis: str, distance: float) -> np.ndarray:
     return T
 
 
-def joint_motion(kind: str, q: float) -> np.ndarray:
-    return turn("z", q) if kind == "revolute" else shift("z", q)
+def about(axis: np.ndarray, c: Any, s: Any) -> Any:
+    """Rodrigues' formula, from the cosine and the sine of the angle."""
+    x, y, z = axis
+    K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + s * K + (1 - c) * (K @ K)
+
+
+def joint_motion(joint: Joint, q: float) -> np.ndarray:
+    if joint.kind.name == "revolute":
+        return transform(about(joint.axis, np.cos(q), np.sin(q)))
+    return transform(p=q * joint.axis)
 
 
 def link_poses(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
@@ -43,7 +52,7 @@ def link_poses(robot: Robot, q: np.ndarray) -> list[np.ndarray]:
     for link, parent, k in zip(robot.links, robot.parents, robot.coordinates):
         above = np.eye(4) if parent < 0 else poses[parent]
         T = above @ transform(link.joint.rotation, link.joint.position)
-        poses.append(T if k is None else T @ joint_motion(link.joint.kind.name, q[k]))
+        poses.append(T if k is None else T @ joint_motion(link.joint, q[k]))
     return poses
 
 
@@ -62,10 +71,9 @@ def symbolic_poses(robot: Robot, q: Any) -> list[Any]:
         if k is not None:
             moved = ca.SX.eye(4)
             if link.joint.kind.name == "revolute":
-                c, s = ca.cos(q[k]), ca.sin(q[k])
-                moved[0, 0], moved[0, 1], moved[1, 0], moved[1, 1] = c, -s, s, c
+                moved[:3, :3] = about(link.joint.axis, ca.cos(q[k]), ca.sin(q[k]))
             else:
-                moved[2, 3] = q[k]
+                moved[:3, 3] = q[k] * ca.SX(ca.DM(link.joint.axis))
             T = T @ moved
         poses.append(T)
     return poses

@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 
 import flexjoint as fj
+from support.friction import law
 from support.kinematics import symbolic_poses
 
 
@@ -46,17 +47,30 @@ def potential(robot: fj.Robot, q: Any) -> Any:
     return -sum(ca.dot(g, (T @ pseudo_inertia(link))[:, 3]) for link, T in zip(robot.links, symbolic_poses(robot, q)))
 
 
-def smooth_friction(item: Any, v: Any) -> Any:
-    """D v + F_c tanh(v/v_c) of a joint, a motor, or nothing."""
+def smooth_friction(item: Any, v: Any, tau: Any = 0.0) -> Any:
+    """D v + F_c tanh(v/v_c), or the law at the load tau, of a joint, a motor, or nothing."""
     if item is None:
         return ca.SX(0)
+    if item.friction is not None:
+        return law(item.friction, v, tau)
     smooth = ca.tanh(v / item.coulomb_velocity) if item.coulomb_friction else 0
     return item.viscous_friction * v + item.coulomb_friction * smooth
 
 
+def stored(robot: fj.Robot, q: Any) -> Any:
+    """Energy of linear and cubic parallel springs, ½ K (q − q₀)² + ¼ K_c (q − q₀)⁴."""
+    energy = ca.SX(0)
+    for i, joint in enumerate(robot.joints):
+        if joint.parallel_spring is not None:
+            law, x = joint.parallel_spring.stiffness, q[i] - joint.parallel_spring.rest
+            K, cubic = (law, 0.0) if isinstance(law, float) else (law.stiffness, law.cubic)  # type: ignore[attr-defined]
+            energy += K * x**2 / 2 + cubic * x**4 / 4
+    return energy
+
+
 def transmitted(robot: fj.Robot, q: Any, v: Any, a: Any, wrenches: Any = None) -> Any:
     """d/dt ∂T/∂v − ∂T/∂q + ∂V/∂q + friction of the joints − the virtual work of wrenches {link: (f, n)}."""
-    T, V = kinetic(robot, q, v), potential(robot, q)
+    T, V = kinetic(robot, q, v), potential(robot, q) + stored(robot, q)
     rubbing = ca.vertcat(*[smooth_friction(joint, v[i]) for i, joint in enumerate(robot.joints)])
     tau = rate(ca.gradient(T, v), [q, v, a]) - ca.gradient(T, q) + ca.gradient(V, q) + rubbing
     poses = symbolic_poses(robot, q)

@@ -30,8 +30,9 @@ def scrambled(robot, seed=0):
         return dataclasses.replace(old, inertia=number(f"{path}.inertia", 0.1, 1.0))
 
     def spring(path, old):
-        K, c = number(f"{path}.stiffness", 50.0, 500.0), number(f"{path}.cubic", 500.0, 5000.0)
-        return dataclasses.replace(old, stiffness=K, cubic=c)
+        ranges = {"stiffness": (50.0, 500.0), "cubic": (500.0, 5000.0), "rate": (3.0, 9.0)}
+        names = [field.name for field in dataclasses.fields(old)]
+        return dataclasses.replace(old, **{name: number(f"{path}.{name}", *ranges[name]) for name in names})
 
     def drive(path, old):
         if isinstance(old, fj.ElasticDrive):

@@ -11,9 +11,10 @@ import numpy as np
 import pinocchio as pin
 
 from flexjoint.drives import RigidDrive
-from flexjoint.robot import Robot
+from flexjoint.robot import Joint, Robot
 
 MODEL = {"revolute": pin.JointModelRZ, "prismatic": pin.JointModelPZ}
+UNALIGNED = {"revolute": pin.JointModelRevoluteUnaligned, "prismatic": pin.JointModelPrismaticUnaligned}
 
 
 def depth_first(robot: Robot) -> list[int]:
@@ -34,6 +35,13 @@ def pinocchio_order(robot: Robot) -> np.ndarray:
     return np.array([k for i in depth_first(robot) if (k := robot.coordinates[i]) is not None], dtype=int)
 
 
+def joint_model(joint: Joint) -> pin.JointModel:
+    """The joint in Pinocchio, about z or about an axis of its own."""
+    if joint.axis[2] == 1.0:
+        return MODEL[joint.kind.name]()
+    return UNALIGNED[joint.kind.name](np.array(joint.axis))
+
+
 def pinocchio_model(robot: Robot, *, motors: bool = False) -> pin.Model:
     """Links and gravity; with `motors` the inertia of rigid drives too.  Friction and springs are left out."""
     model = pin.Model()
@@ -46,7 +54,7 @@ def pinocchio_model(robot: Robot, *, motors: bool = False) -> pin.Model:
         placement = pose * pin.SE3(np.array(link.joint.rotation), np.array(link.joint.position))
         if link.joint.moves:
             mounts[i] = (
-                model.addJoint(ancestor, MODEL[link.joint.kind.name](), placement, link.joint.name),
+                model.addJoint(ancestor, joint_model(link.joint), placement, link.joint.name),
                 pin.SE3.Identity(),
             )
         else:

@@ -1,5 +1,6 @@
 """Equations of motion on paper: against Lagrange's equations derived by SymPy alone, Pinocchio and our kernels."""
 
+import dataclasses
 import re
 import sys
 import time
@@ -18,6 +19,7 @@ from flexjoint.analysis.equations.document import Equations, Quantity
 from flexjoint.analysis.equations.notation import Name
 from flexjoint.analysis.equations.trigonometric_sums import Budget, TrigonometricSum, cosine, sine
 from flexjoint.cli import app
+from flexjoint.robot import Mimic
 from support.errors import relative_error
 from support.evaluate import evaluate
 from support.pinocchio_model import pinocchio_mass_matrix, pinocchio_rnea
@@ -222,6 +224,19 @@ def test_python_code_of_any_small_robot():
     F, w, v = sympy.symbols("F_1 w_1 v_1")
     assert found["inverse_dynamics"][0].has(sympy.tanh(v / w)) and found["inverse_dynamics"][0].has(F)
     check_against_the_kernel(disc, found)
+
+
+@pytest.mark.parametrize("symbols", [None, ()], ids=["symbols", "numbers"])
+def test_a_joint_that_follows_another(symbols):
+    """The last joint turns by −k q_1 + c: one coordinate, two more parameters."""
+    first, last = planar(2).links
+    follower = dataclasses.replace(last.joint, mimic=Mimic("joint1", -0.5, 0.3))
+    robot = fj.Robot("rods", (first, dataclasses.replace(last, joint=follower)), gravity=[0.0, -9.81, 0.0])
+    found = equations_of_motion(robot, symbols=symbols)
+    check_against_the_kernel(robot, found)
+    if symbols is None:
+        k, c, q = sympy.symbols("k_link2 c_link2 q_1")
+        assert {k, c, q} <= found["gravity_torque"][0].free_symbols
 
 
 def test_sympy_code_makes_the_same_expressions():

@@ -1,4 +1,4 @@
-"""The robots that come with the library are the papers' tables, as the reference cases hold them."""
+"""The robots of the papers are the papers' tables, as the reference cases hold them."""
 
 import dataclasses
 
@@ -13,6 +13,7 @@ from flexjoint.formats import load
 from flexjoint.robot import Robot
 from support.cases import load_case, robot_of_case
 from support.evaluate import evaluate
+from support.papers import PAPER_ROBOTS
 from support.pinocchio_model import pinocchio_mass_matrix
 
 CASE_OF = {
@@ -37,7 +38,7 @@ def assert_same_links(robot: Robot, expected: Robot, rtol: float) -> None:
 
 def test_every_robot_has_a_case():
     """But those whose links are chosen: `test_uniform_links_of_dlr_lwr3`, `reproduce/test_paper_001.py`."""
-    assert set(builtin_robots()) == {*CASE_OF, "dlr_lwr3", "dlr_lbr2"}
+    assert set(PAPER_ROBOTS) == {*CASE_OF, "dlr_lwr3", "dlr_lbr2"}
 
 
 @pytest.mark.parametrize("name", CASE_OF)
@@ -95,7 +96,7 @@ def test_mass_matrix_of_the_kuka_lwr():
         np.testing.assert_allclose(pinocchio_mass_matrix(load("kuka_lwr"), q), M, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", builtin_robots())
+@pytest.mark.parametrize("name", PAPER_ROBOTS)
 def test_quarter_turns_are_structural(name):
     for link in load(name).links:
         assert set(np.unique(link.joint.rotation)) <= {-1.0, 0.0, 1.0}

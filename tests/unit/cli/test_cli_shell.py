@@ -81,6 +81,8 @@ def commands(files):
         "robots": (["robots"], fj.builtin_robots()),
         "info": (["info", "hua_3r", "--parameters", "--operations"], [*fj.robot.robot_parameters(fj.load("hua_3r"))]),
         "info of long names": (["info", files / "long.toml", "--parameters"], [f"link2_{LONG}.inertia", *long]),
+        "check": (["check", "hua_3r", "--rate", "500"], ["link2", "resonances", "bodies"]),
+        "drives new": (["drives", "new", files / "long.toml"], [*long, "flexjoint-drives", "drive.stiffness"]),
         "config": (["config"], ["LLVM", "numpy"]),
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),
         "torques": (["torques", files / "long.toml", motion, "--period", "0.1"], long),
@@ -285,7 +287,7 @@ def test_strict_is_for_our_warnings_alone_and_for_every_command(run, monkeypatch
     load = loading.load
 
     def warned(category):
-        return lambda name: (warnings.warn("odd\n\x1b[2J", category, stacklevel=2), load(name))[1]
+        return lambda name, **_: (warnings.warn("odd\n\x1b[2J", category, stacklevel=2), load(name))[1]
 
     for category, code in ((fj.FlexjointWarning, 2), (RuntimeWarning, 0)):
         monkeypatch.setattr(loading, "load", warned(category))

@@ -84,6 +84,8 @@ def test_links_must_be_able_to_contain_their_rotors():
     heavy = fj.Motor.from_rotor(5.0, 3.0, mass=1.0)
     with pytest.raises(fj.RobotError, match=r"inertia of link 'link2' is less.*joint 'joint3'.*rotors_in_links=False"):
         arm_with(heavy)
+    with pytest.raises(fj.RobotError, match=r"inertia of link 'link2' is less"):
+        arm_with(fj.Motor(0.3, gear_ratio=5e-324, axis=(0.0, 0.0, 1.0)))  # η² underflows
     drives = [fj.ElasticDrive(100.0, heavy) if i == 2 else None for i in range(ARM.n)]
     assert ARM.replace(rotors_in_links=False).with_drives(drives).joints[2].drive.motor == heavy
 

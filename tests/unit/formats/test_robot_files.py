@@ -258,7 +258,7 @@ def test_missing_file_and_folder(tmp_path, monkeypatch):
         assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["arm.urdf", "models/arm.URDF", "arm.xacro", "arm.xml"])
+@pytest.mark.parametrize("name", ["arm.sdf", "models/arm.SDF", "arm.yaml", "arm.xml"])
 def test_other_formats_say_so(name):
     for read in (load, read_robot):
         with pytest.raises(RobotError, match=r"are not read yet; a robot is a TOML file \(\.toml\)"):
@@ -326,16 +326,16 @@ def test_unknown_builtin_name():
 
 
 def test_a_registered_format_is_read_by_its_suffix(tmp_path):
-    path = tmp_path / "arm.URDF"
+    path = tmp_path / "arm.SDF"
     try:
 
-        @READERS.register(".urdf")
+        @READERS.register(".sdf")
         def read(place):
             return parse_robot(DH.encode(), place)
 
         assert load(str(path)) == read_robot(path) == parse_robot(DH.encode(), "")
     finally:
-        READERS.pop(".urdf", None)
+        READERS.pop(".sdf", None)
 
 
 def test_a_registered_drive_has_a_form_in_files(tmp_path):

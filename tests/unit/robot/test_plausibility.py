@@ -37,6 +37,10 @@ def arm(*, joint=None, body=None, drive=None, **options):
         ({"drive": fj.ElasticDrive(1e12, fj.Motor(1.0))}, ["stiffness of joint 'elbow' is 1e+12", "RigidDrive"]),
         ({"drive": fj.RigidDrive(fj.Motor(1e-7, gear_ratio=0.01))}, ["gear ratio of joint 'elbow' is 0.01", "θ_rotor"]),
         ({"drive": fj.RigidDrive(fj.Motor(3.2e4))}, ["motor inertia of joint 'elbow' is 3.2e+04 kg m²", "reflected"]),
+        (
+            {"joint": {"friction": fj.drives.Friction(1.0, 4.0, 0.1, static=6.0, stribeck_velocity=0.05)}},
+            ["friction of joint 'elbow' falls from static = 6 over 0.05", "velocity 0.1", "velocity below"],
+        ),
     ],
     ids=lambda x: str(x)[:40],
 )

@@ -62,6 +62,8 @@ NOT_A_ROTATION = np.diag([1.0, 1.0, 1.001])
         ({"viscous_friction": math.nan}, ["viscous friction", "'elbow'", "nan"]),
         ({"viscous_friction": "oil"}, ["viscous friction", "'elbow'", "'oil'", "number"]),
         ({"limits": Limits(1.0, -1.0)}, ["'elbow'", "lower limit 1", "upper -1"]),
+        ({"limits": Limits(lower=math.inf)}, ["'elbow'", "lower limit inf", "-inf where it is unknown"]),
+        ({"limits": Limits(upper=-math.inf)}, ["'elbow'", "upper limit -inf", "inf where it is unknown"]),
         ({"limits": Limits(lower=math.nan)}, ["'elbow'", "nan", "infinity"]),
         ({"limits": Limits(upper=None)}, ["'elbow'", "None", "infinity"]),
         ({"limits": Limits(velocity=-1.0)}, ["'elbow'", "the limit velocity", "-1"]),
