@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,13 +18,19 @@ import numpy as np
 
 import flexjoint as fj
 from flexjoint.drives import DRIVES as DRIVE_KINDS, MotorLimits, SpringLimits
-from flexjoint.formats import robot_files
+from flexjoint.formats import drive_files, parse_urdf, robot_files
 from flexjoint.formats.drive_tables import drive_keys
 from flexjoint.formats.robot_files import parse_robot
 from flexjoint.formats.writing import robot_text
+from flexjoint.robot import worst_trust
 from flexjoint.trajectory import KINDS as TRAJECTORY_KINDS
 from fuzz.mutation import NUMBERS, TEXTS, changed, damaged, inline, toml, value
 
+URDFS = [path.read_text() for path in sorted((Path(__file__).parents[1] / "data" / "urdf").glob("*.urdf"))]
+ATTRIBUTE = re.compile(r'([\w:]+)="([^"]*)"')
+ELEMENT = re.compile(r"<(\w+)[^<>]*/>|<(\w+)[^<>]*>[^<>]*(?:<[^<>]*/>\s*)*</\2>")
+URDF_NAMES = ["name", "type", "link", "joint", "xyz", "rpy", "value", "lower", "upper", "effort", "ixx", "K", "xmlns"]
+PROLOGUES = ['<!DOCTYPE r [<!ENTITY a "aaaa">]>', '<?xml version="1.0" encoding="x"?>', "<!-- -->", "\n\n", "\ufeff"]
 ROBOTS = Path(robot_files.__file__).parent.parent / "catalog"
 LINK = {"mass": 1.0, "a": 0.5, "com": [0.1, 0.0, 0.0], "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1}}
 TABLE = {"kind": "tabulated", "deflections": [-0.2, -0.1, 0.0, 0.1, 0.2], "torques": [-30.0, -12.0, 0.0, 12.0, 30.0]}
@@ -57,11 +64,13 @@ FURTHER = {
     "coulomb_friction": 2.0,
     "coulomb_velocity": 0.1,
 }
+PARALLEL = [{"stiffness": 40.0, "rest": 0.3}, *({**spring, "rest": -0.2} for spring in SPRINGS)]
 FRAME = {"name": "arm", "parent": "base", "position": [0.0, 0.0, 0.3], "rpy_deg": [90.0, 0.0, 0.0], "kind": "revolute"}
 ROBOT_KEYS = [
     *robot_files.TOP_KEYS,
     *robot_files.DH_KEYS,
     *robot_files.FRAME_KEYS,
+    "rest",
     *(field.name for limits in (fj.Limits, MotorLimits, SpringLimits) for field in dataclasses.fields(limits)),
     *(key for drive in DRIVE_KINDS.values() for key in drive_keys(drive)),
 ]
@@ -118,6 +127,7 @@ def robot_data(random: Random) -> dict[str, Any]:
         if data["convention"] == "frames":
             del link["a"]
             link |= FRAME | {"name": f"arm{k}", "parent": f"arm{k - 1}" if k else "base"}
+        link |= {"parallel_spring": random.choice(PARALLEL)} if random.random() < 0.2 else {}
         links.append(link | ({"drive": random.choice(DRIVES)} if random.random() < 0.8 else {}))
     return {**data, "link": links}
 
@@ -136,6 +146,81 @@ def run_robot(given: Input, folder: Path) -> Any:
         again = parse_robot(robot_text(robot).encode(), "again")
         assert again == robot, "a robot that was written and read is another one"
     return repr(robot)
+
+
+# Drive files --------------------------------------------------------------------------------------------------------
+
+TABLES = [{"name": "*", "drive": drive} for drive in DRIVES]
+TABLES += [
+    {"name": ["joint1", "joint?"], **FURTHER},
+    *({"name": "joint2", "parallel_spring": spring} for spring in PARALLEL[:3]),
+    {"name": "joint[12]", "drive": {"stiffness": 800.0, "motor_limits": {"torque": 9.0}}, "trust": "chosen"},
+    {"name": "joint2", "drive": {"spring": SPRINGS[1]}, "trust": "identified", "origin": "a log", "note": "cold"},
+    {"name": "joint1", "drive": {"kind": "none"}},
+    {"name": "joint2", "drive": {"kind": "rigid"}},
+]
+DRIVE_FILE_KEYS = [*drive_files.TOP_KEYS, *drive_files.SOURCE_KEYS, *ROBOT_KEYS]
+
+
+def make_drives(random: Random) -> Input:
+    tables = random.choices(TABLES, k=random.choice((1, 1, 2, 3)))
+    data = {"format": "flexjoint-drives", "version": 1, "robot": "two", "joint": tables}
+    if random.random() < 0.75:
+        data = changed(data, random, DRIVE_FILE_KEYS)
+    content = toml(data).encode()
+    return Input("x.drives.toml", damaged(content, random) if random.random() < 0.2 else content)
+
+
+def run_drives(given: Input, folder: Path) -> Any:
+    file = drive_files.DriveFile.read(placed(given, folder))
+    robot = file.applied(TWO)
+    if len(given.content) % 4 == 0:  # the template of the result gives the result
+        again = drive_files.DriveFile.new(robot).applied(robot)
+        assert again == robot, "a template changes the robot it is of"
+    if len(given.content) % 4 == 1:
+        file.with_value("joint1", "drive.damping", 2.0)
+    return worst_trust(robot)
+
+
+# URDF ---------------------------------------------------------------------------------------------------------------
+
+
+def make_urdf(random: Random) -> Input:
+    """A small URDF with values, names, tags and whole elements changed, removed, doubled and exchanged."""
+    text = random.choice(URDFS)
+    for _ in range(random.choice((0, 1, 1, 1, 2, 3))):
+        pattern = ATTRIBUTE if random.random() < 0.7 else ELEMENT
+        found = list(pattern.finditer(text))
+        if not found:
+            break
+        place, other = random.choice(found), random.choice(found)
+        what = random.random()
+        new = ""
+        if pattern is ATTRIBUTE and what < 0.6:
+            x = value(random)
+            word = x if isinstance(x, str) else inline(x)
+            new = f'{place.group(1)}="{" ".join([word] * random.choice((1, 1, 1, 2, 3, 3)))}"'
+        elif pattern is ATTRIBUTE and what < 0.7:
+            new = place.group().replace(place.group(1), random.choice(URDF_NAMES))
+        elif what < 0.85:
+            new = other.group()
+        elif what < 0.95 and pattern is ELEMENT:
+            new = place.group() * random.choice((2, 2, 50))
+        text = text[: place.start()] + new + text[place.end() :]
+    if random.random() < 0.05:
+        text = random.choice(PROLOGUES) + text
+    content = text.encode(random.choice(("utf-8",) * 9 + ("utf-16",)), "replace")
+    return Input("robot.urdf", damaged(content, random) if random.random() < 0.25 else content)
+
+
+def run_urdf(given: Input, folder: Path) -> Any:
+    length = len(given.content)
+    locked = {"waist": 0.3} if length % 5 == 0 and b"waist" in given.content else None
+    found = parse_urdf(given.content, given.name, locked=locked, tip="palm" if length % 17 == 0 else None)
+    if length % 4 == 0:
+        again = parse_robot(robot_text(found.robot).encode(), "again")
+        assert again == found.robot, "a robot that was written and read is another one"
+    return [str(x) for x in found.report]
 
 
 # Tables of numbers --------------------------------------------------------------------------------------------------
@@ -262,6 +347,8 @@ def run_log(given: Input, folder: Path) -> Any:
 
 TARGETS = {
     "robot": Target(make_robot, run_robot),
+    "urdf": Target(make_urdf, run_urdf),
+    "drives": Target(make_drives, run_drives),
     "trajectory": Target(make_motion, run_trajectory),
     "stiffness": Target(make_motion, run_stiffness),
     "log": Target(make_log, run_log),

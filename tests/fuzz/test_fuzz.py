@@ -1,6 +1,6 @@
 """2000 damaged files of each kind, in a process of its own: errors of ours or results, in time, in little memory.
 
-`make test-long` reads 200 000 of each (docs/testing.md).
+`make test-long` reads 340 000 of each, a million of robot, URDF and drive files (docs/testing.md).
 """
 
 from __future__ import annotations
