@@ -5,15 +5,16 @@ BIN := $(VENV)/bin
 
 .PHONY: demo papers test test-asan test-long bench lint clean
 
+# The Panda picks and places: torques, and a collision that is detected; open out/pick_and_place.html.
 demo: $(VENV)/.installed
-	$(BIN)/flexjoint reproduce 000 --output out
+	$(BIN)/python examples/pick_and_place.py --output out
 
 # All five papers, one folder each; open out/000/report.html and so on.
 papers: $(VENV)/.installed
 	for paper in 000 001 002 003 004; do $(BIN)/flexjoint reproduce $$paper --output out/$$paper || exit 1; done
 
 test: $(VENV)/.installed-test lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The tests of the C extension with the address and undefined-behaviour sanitizers of GCC, one to seven minutes.
 test-asan: $(VENV)/.installed-test
@@ -21,7 +22,8 @@ test-asan: $(VENV)/.installed-test
 
 # What takes longer than the suite may: results and dates are in docs/testing.md.
 test-long: test-asan
-	$(BIN)/python tests/fuzz/run.py --count 200000
+	$(BIN)/python tests/fuzz/run.py --count 340000
+	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/lowest_versions.py
 
 lint: $(VENV)/.installed-test
