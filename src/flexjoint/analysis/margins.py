@@ -98,7 +98,6 @@ class LoopGain(NamedTuple):
             stable=self.closed.stable,
         )
 
-
     def ends(self) -> FloatArray:
         """Frequencies at which L is real: 0 unless it is that of a pole, and half the sampling rate."""
         fast = [math.pi / self.opened.period] if self.opened.period else []

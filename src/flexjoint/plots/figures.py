@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 FORMATS = (".png", ".pdf", ".svg")
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"  # Okabe and Ito
+CURVES = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")  # of figures with many curves
+LONGEST = 25  # characters of a name in a figure
 BAND = "5 to 95 % of the runs"
 MOST_POINTS = 4000  # per curve: more than a picture resolves
 
@@ -88,6 +90,11 @@ def write_figure(figure: Figure, path: Path | None) -> Figure:
 def literal(text: str) -> str:
     """The text without matplotlib's mathematics: dollar signs in names are shown as they are."""
     return text.replace("$", r"\$")
+
+
+def shortened(name: str) -> str:
+    """A name that fits into a figure: of a long one the beginning and the end."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}"
 
 
 def panel_figure(robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str) -> Figure:
