@@ -136,7 +136,7 @@ def loop_gain(
         >>> robot = fj.load("hua_3r")
         >>> law = fj.control.MotorPD(robot, [500.0, 50.0])
         >>> loop = fj.analysis.loop_gain(robot, [0.2, 0.5, -0.4], law, "joint3", period=1e-3)
-        >>> abs(loop(10.0)) > 1
+        >>> bool(abs(loop(10.0)) > 1)
         True
     """
     if controller is None:

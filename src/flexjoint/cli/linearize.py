@@ -64,11 +64,19 @@ def linearize(
     loops = [fj.analysis.loop_gain(model_robot, q, law, name, period) for name in model.inputs] if law else []
     if plot is not None:
         draw(figure, plot, model, loops, law, q, motor, split(inputs), split(outputs))
-    text = f"{robot.name}: {len(model.states)} states, " + ("stable" if model.stable else "unstable")
+    verdict = "unstable" if not model.stable else "stable" if decays(model) else "marginally stable"
+    text = f"{robot.name}: {len(model.states)} states, {verdict}"
     shown: list[str | Table] = [text, pole_table(model)]
     if loops:
         shown.append(margin_table(loops))
     return CommandResult(shown, data(model, loops), files_of(plot))
+
+
+def decays(model: LinearModel) -> bool:
+    """Whether all poles lie to the left of the imaginary axis, by more than rounding."""
+    from ..analysis.linear_model import ROUNDING
+
+    return bool((model.poles.real < -ROUNDING * model.frequencies.max(initial=0.0)).all())
 
 
 def configuration(text: str, n: int) -> FloatArray:

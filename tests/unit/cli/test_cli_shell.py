@@ -86,6 +86,7 @@ def commands(files):
         "config": (["config"], ["LLVM", "numpy"]),
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),
         "torques": (["torques", files / "long.toml", motion, "--period", "0.1"], long),
+        "linearize": (["linearize", "hua_3r", "--controller", "motor_pd", "--gains", "500,50"], ["stable", *joints]),
         "rotors": (ROTORS, ["joint3", "complete", "speed^", "errs by up to"]),
         "simulate": (PD, joints),
         "simulate many": ([*PD, *STUDY], [*joints, "payload.mass", "failed"]),
