@@ -6,6 +6,8 @@ import os
 import shutil
 import tempfile
 
+import pytest
+
 from support.errors import WORST
 
 if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the cache of the process that starts them
@@ -13,6 +15,14 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the cache of the 
     atexit.register(shutil.rmtree, os.environ["FLEXJOINT_CACHE"], ignore_errors=True)
 
 gc.set_threshold(100_000, 50, 100)  # a worker keeps millions of objects: Python would go through them again and again
+
+
+@pytest.fixture
+def frozen_heap():
+    """`gc.collect` goes through the objects of the test alone: through all that a worker keeps it takes a second."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
 
 
 def pytest_addoption(parser):
