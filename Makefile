@@ -21,7 +21,7 @@ test-asan: $(VENV)/.installed-test
 	cd tests && ../$(BIN)/python -m support.sanitized
 
 # What takes longer than the suite may: results and dates are in docs/testing.md.
-test-long: test-asan
+test-long: test-asan papers
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/lowest_versions.py
