@@ -170,3 +170,67 @@ def test_verbs_agree_on_the_torque():
         assert relative_error(np.ravel(x), moved.tau_e) < 1e-12
     found = evaluate(fj.dynamics.link_motion, SERIAL, *stack[:2], tau, tau_v)
     assert relative_error(np.ravel(found), np.ravel(stack[2:4])) < 1e-10
+
+
+@pytest.mark.parametrize("measured", ["q tau_e", "theta tau_e"])
+def test_feedback_linearization_from_torque_sensors(measured):
+    """On a motion, with sensors of τ_e and its rate: the torque of inverse dynamics."""
+    robot = SERIAL.with_drives([SPRING] * 2)
+    stack = 0.5 * np.random.default_rng(2).normal(size=(5, 2))
+    moved = evaluate(fj.motor_motion, robot, *stack)
+    sensed = np.split(np.ravel(evaluate(fj.torque_derivatives, robot, *stack[:4], order=1)), 2)
+    seen = stack[:2] if measured == "q tau_e" else moved[:2]
+    tau = evaluate(fj.feedback_linearization, robot, *seen, *sensed, stack[4], measured=measured)
+    assert relative_error(np.ravel(tau), moved.tau) < 1e-10
+
+
+def test_torques_that_the_controller_holds():
+    """A rigid joint beside loaded ones: τ and the rates of what the controller integrates are those of the motion."""
+    drives = [fj.RigidDrive(fj.Motor(0.2)), SPRING, HARD]
+    robot = with_friction(fj.random_robot(3, 6, prismatic=0.0).with_drives(drives), 6)
+    stack = 0.5 * np.random.default_rng(2).normal(size=(5, 3))
+    moved = evaluate(fj.motor_motion, robot, *stack)
+    torques = np.reshape(np.ravel(evaluate(fj.torque_derivatives, robot, *stack, order=2)), (3, 3))
+    goal = {"reference": [*stack], "gains": [np.ones(3)] * 4}
+    state = (*stack[:2], moved.theta, moved.theta_v, *torques[:2])
+    found = evaluate(fj.control.laws.linearizing_control, robot, *state, tracking=goal)
+    assert relative_error(np.ravel(found.tau), moved.tau) < 1e-10
+    assert relative_error(np.ravel(found.tau_e_top), torques[2]) < 1e-10
+
+
+def test_variable_stiffness():
+    """Motion and stiffness linearized: on a motion both motors get the torques of inverse dynamics."""
+    spring = fj.springs.CubicSpring(200.0, 700.0)
+    pair = fj.drives.AntagonisticDrive(spring, spring, fj.Motor(0.4), fj.Motor(0.5))
+    robot = with_friction(fj.random_robot(2, 4, prismatic=0.0).with_drives([pair, SPRING]), 7)
+    stack = 0.3 * np.random.default_rng(2).normal(size=(5, 2))
+    sigma = [np.full(2, 500.0), np.full(2, 5.0), np.full(2, 20.0)]
+    moved = evaluate(fj.motor_motion, robot, *stack, stiffness=sigma)
+    given = (*stack[:2], moved.theta, moved.theta_v, stack[4])
+    tau = evaluate(fj.feedback_linearization, robot, *given, stiffness_command=sigma[2])
+    assert relative_error(np.ravel(tau), moved.tau) < 1e-9
+
+
+def test_compensation_at_the_measured_load():
+    """What links and motors lose, F(q', τ_e) and F(θ', τ_e), is what the wrapper adds."""
+    inner = fj.control.MotorPD(SERIAL, [200.0, 20.0])
+    compensated = fj.control.FrictionCompensation(inner, "measured")
+    q, v, theta, theta_v = state = fj.JointState(*0.3 * np.random.default_rng(0).normal(size=(4, 2)))
+    added = compensated((), [q], state)[1] - inner((), [q], state)[1]
+    loads = [float(ca.DM(x.drive.spring.torque(ca.SX(y)))) for x, y in zip(SERIAL.joints, theta - q)]
+    lost = [
+        law(x.friction, *link, m=np) + law(x.drive.motor.friction, *motor, m=np)
+        for x, link, motor in zip(SERIAL.joints, zip(v, loads), zip(theta_v, loads))
+    ]
+    np.testing.assert_allclose(added, lost, rtol=1e-12)
+
+
+def test_the_linear_model_has_the_slope_under_load():
+    """∂q''/∂q' at rest is −(D + (F_s + μ m(τ))/v_c)/M, τ what holds the link."""
+    friction = Friction(0.3, 0.5, 0.2, static=0.8, stribeck_velocity=0.4, load=0.2, load_scale=0.5)
+    robot = one(friction).replace(gravity=(0.0, -9.81, 0.0))
+    model = fj.analysis.linearize(robot, [0.4])
+    tau, inertia = fj.gravity_torque(robot, [0.4])[0], fj.mass_matrix(robot, [0.4])[0, 0]
+    slope = 0.3 + (0.8 + 0.2 * (np.hypot(tau, 0.5) - 0.5)) / 0.2
+    assert abs(tau) > 0.5
+    assert model.A[2, 2] == pytest.approx(-slope / inertia, rel=1e-12)
