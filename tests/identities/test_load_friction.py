@@ -234,3 +234,20 @@ def test_the_linear_model_has_the_slope_under_load():
     slope = 0.3 + (0.8 + 0.2 * (np.hypot(tau, 0.5) - 0.5)) / 0.2
     assert abs(tau) > 0.5
     assert model.A[2, 2] == pytest.approx(-slope / inertia, rel=1e-12)
+
+
+def test_implicit_steps_bear_a_steep_slope_under_load():
+    """A link that creeps under its load: steps 80 times those that friction allows Runge and Kutta, of order 2."""
+    robot = one(Friction(velocity=1e-4, load=0.3, load_scale=0.1)).replace(gravity=(0.0, -9.81, 0.0))
+    torque, start = fj.gravity_torque(robot, [0.1]) + 0.1, fj.simulation.at_rest(robot, [0.1])
+
+    def end(integrator, steps):
+        options = {"period": 0.1, "substeps": steps, "integrator": integrator, "start": start, "check": False}
+        run = fj.simulate(robot, fj.control.OpenLoop(robot), torque, 0.1, **options)
+        return np.ravel([run.q[-1], run.v[-1]])
+
+    exact = end("runge_kutta", 20000)
+    assert 1e-6 < exact[0] - 0.1 < 1e-5 and 5e-5 < exact[1] < 1e-4
+    coarse, fine = (np.abs(end("midpoint", steps) - exact) for steps in (10, 20))
+    assert coarse[1] < 1e-3 * exact[1]
+    assert coarse[0] / fine[0] == pytest.approx(4.0, rel=0.1)
