@@ -77,6 +77,9 @@ def test_load_needs_a_spring():
         for drive in (fj.RigidDrive, lambda motor: None):
             with pytest.raises(fj.RobotError, match=r"friction of joint 'hip'.* depends .*at a rigid joint.*at_load"):
                 one(at_joint=given, drive=drive)
+    follower = fj.Joint("knee", friction=LOADED, mimic=fj.robot.Mimic("hip"))
+    with pytest.raises(fj.RobotError, match=r"friction of joint 'knee' depends on the load .*at_load"):
+        fj.Robot("leg", (*one().links, fj.Link("shank", follower, "leg", mass=1.0, inertia=0.1 * np.eye(3))))
     robot = one(LOADED, LOADED)
     assert robot.joints[0].friction is LOADED and robot.joints[0].drive.motor.friction is LOADED
     for other in (robot.rigid(), robot.without_drives()):
