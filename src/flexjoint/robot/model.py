@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..checks import finite, is_number
-from ..drives import CoupledTransmission, Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled
+from ..drives import CoupledTransmission, Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled, friction_law
 from ..errors import InputError, RobotError, listed, shown
 from ..html import table
 from ..spatial import ca, is_symbolic, is_zero
@@ -374,8 +374,11 @@ class Robot:
         )
 
     def without_drives(self) -> Robot:
-        """The robot without motors, springs and coupled transmissions."""
-        links = [dataclasses.replace(x, joint=dataclasses.replace(x.joint, drive=None)) for x in self.links]
+        """The robot without motors, springs and coupled transmissions.
+
+        Friction no longer depends on the load, as in `rigid`.
+        """
+        links = [dataclasses.replace(x, joint=dataclasses.replace(unloaded(x.joint), drive=None)) for x in self.links]
         return self.replace(links=links, transmissions=())
 
     def rigid(self) -> Robot:
@@ -383,7 +386,9 @@ class Robot:
 
         Friction no longer depends on the load: a rigid joint has no such friction (docs/friction.md).
         """
-        return self.with_drives([joint.drive and stiffened(joint) for joint in self.joints])
+        loaded = any(friction_law(joint).loaded for joint in self.joints)
+        robot = self.replace(links=changed_links(self.links, unloaded)) if loaded else self
+        return robot.with_drives([joint.drive and stiffened(joint) for joint in robot.joints])
 
     def without_spring_damping(self) -> Robot:
         """The robot with undamped springs: the one that `inverse_dynamics` takes without a state."""
