@@ -21,6 +21,7 @@ from .toml import path_text, suggestion
 
 READERS: Registry[Callable[..., Robot]] = Registry("robot format")  # by suffix, in lower case
 REPORTS: WeakKeyDictionary[Robot, tuple[Any, ...]] = WeakKeyDictionary()  # of robots that were loaded
+GEOMETRY: WeakKeyDictionary[Robot, Mapping[str, tuple[Any, ...]]] = WeakKeyDictionary()  # likewise
 DEFAULT_SUFFIX = ".toml"  # the format of a file with an unknown suffix
 OTHER_FORMATS = {
     ".json": "JSON",
@@ -78,6 +79,7 @@ def load(
         bare = load(robot, **options)  # type: ignore[arg-type]
         driven = DriveFile.read(drives).applied(bare)
         REPORTS[driven] = file_report(bare)
+        GEOMETRY[driven] = file_geometry(bare)
         return driven
     name = path_text(robot, f"{WANTED}, or the name of a built-in robot")
     known = builtin_robots()
@@ -92,6 +94,11 @@ def load(
 def file_report(robot: Robot) -> tuple[Any, ...]:
     """What of the file of a loaded robot was not used or was chosen, as `formats.Finding`; empty for most formats."""
     return REPORTS.get(robot, ())
+
+
+def file_geometry(robot: Robot) -> Mapping[str, tuple[Any, ...]]:
+    """Bodies to draw of the file of a loaded robot, a tuple of `formats.urdf.Geometry` by link; {} if it has none."""
+    return GEOMETRY.get(robot, {})
 
 
 def read_robot(path: str | os.PathLike[str], **options: Any) -> Robot:
