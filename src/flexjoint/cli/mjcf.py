@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,10 +33,11 @@ def export_mjcf(
     from ..formats import mjcf_model, write_mjcf
     from ..formats.mjcf.writing import summary
 
-    shapes = None if geometry else {}
-    options = {"timestep": timestep, "limits": limits, "coulomb": coulomb, "geometry": shapes, "contacts": contacts}
+    options: dict[str, Any] = {"timestep": timestep, "limits": limits, "coulomb": coulomb, "contacts": contacts}
+    if not geometry:
+        options["geometry"] = {}
     if output == STREAM:
-        model = mjcf_model(robot, **options)  # type: ignore[arg-type]  # checked there
+        model = mjcf_model(robot, **options)
         if message := summary(robot, model.report):
             warn(message)
         with standard_output() as stream:
