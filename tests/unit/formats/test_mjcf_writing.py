@@ -3,6 +3,7 @@
 import struct
 import warnings
 from dataclasses import replace
+from itertools import pairwise
 from xml.etree.ElementTree import fromstring
 
 import numpy as np
@@ -83,6 +84,20 @@ def test_names():
     assert model.joints == ("a<b", "a<b.motor", "a<b.motor2", "a<b.motor.motor")
     with pytest.raises(fj.RobotError, match=r"the link name 'a\\x01' has a character that no XML file holds: rename"):
         mjcf_model(fj.Robot("x", (fj.Link("a\x01", fj.Joint("j"), **BODY),)))
+
+
+def test_a_chain_that_mujoco_does_not_read():
+    names = ["base", *(f"link{k}" for k in range(500))]
+    links = [fj.Link(name, fj.Joint(name), parent, **BODY) for parent, name in pairwise(names)]
+    with pytest.raises(fj.RobotError, match="long: a chain of 500 links: MuJoCo reads files with 490 at most"):
+        mjcf_model(fj.Robot("long", tuple(links)))
+
+
+def test_a_robot_without_joints():
+    table = fj.Robot("table", (fj.Link("top", fj.Joint("mount", "fixed"), **BODY),))
+    top, report, model = found(table)
+    assert not report and model.joints == () and model.to_mujoco([])[0].shape == (0,)
+    assert top.find("worldbody/body").attrib["name"] == "top"
 
 
 def test_states_go_there_and_back():

@@ -16,6 +16,7 @@ from ...types import FloatArray
 
 Level = Literal["missing", "approximate", "noted"]
 IMPEDANCE = "0.9999 0.9999 0.001 0.5 2"  # solimp: as hard as MuJoCo makes a constraint
+DEEPEST = 490  # links from the base on: MuJoCo 4.0 reads elements nested 500 deep
 NOT_IN_XML = {*range(32), 127, 0xFFFE, 0xFFFF, *range(0xD800, 0xE000)} - {9, 10, 13}  # code points
 
 
@@ -90,7 +91,9 @@ class Document:
 
     def of_q(self, i: int) -> FloatArray:
         """q_i as a row over (q, θ)."""
-        return np.eye(self.robot.n + self.robot.motor_count)[i]
+        row = np.zeros(self.robot.n + self.robot.motor_count)
+        row[i] = 1.0
+        return row
 
     def of_theta(self, k: int) -> FloatArray:
         """θ_k as a row over (q, θ); of a rigidly coupled motor q_k, or T_k q in a group."""
@@ -137,10 +140,15 @@ def add(element: Element, attribute: str, value: float) -> None:
         element.set(attribute, numbers([float(element.get(attribute, 0.0)) + value]))
 
 
-def check_names(robot: Robot) -> None:
-    """Refuse names with characters that no XML file can hold."""
+def check_writable(robot: Robot) -> None:
+    """Refuse names with characters that no XML file can hold, and chains that MuJoCo does not read."""
     parts: list[tuple[str, Any]] = [("robot", robot), *(("link", x) for x in robot.links)]
     parts += [("joint", x.joint) for x in robot.links]
     for what, part in parts:
         if NOT_IN_XML & set(map(ord, part.name)):
             raise RobotError(f"the {what} name {shown(part.name)} has a character that no XML file holds: rename it")
+    depths: list[int] = []
+    for parent in robot.parents:
+        depths.append(1 + (depths[parent] if parent >= 0 else 0))
+    if max(depths) > DEEPEST:
+        raise RobotError(f"{robot.name}: a chain of {max(depths)} links: MuJoCo reads files with {DEEPEST} at most")

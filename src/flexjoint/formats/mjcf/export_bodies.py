@@ -135,7 +135,7 @@ def rotor_body(robot: Robot, motor: Motor) -> tuple[float, float, float]:
 
 def spins(robot: Robot, link: int, k: int, motor: Motor) -> bool:
     """Whether the spin of a rotor acts on the links: in the complete model, on a link that moves."""
-    if robot.fidelity != "complete" or motor.gear_ratio is None:
+    if robot.fidelity != "complete" or motor.gear_ratio is None or not motor.inertia:
         return False
     carrier = robot.carrier(link, k)
     return any(robot.links[i].joint.moves for i in robot.path(carrier))

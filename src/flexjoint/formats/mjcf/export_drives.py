@@ -38,6 +38,7 @@ def write_drives(document: Document, coulomb: Coulomb, limits: bool) -> None:
         write_passive(document, moving, coulomb, limits)
     moved: dict[int, dict[str, str]] = {}  # attributes of the actuator by motor
     motors: dict[int, MotorJoint] = {}  # those behind springs
+    names, kinds, efforts = robot.motor_names, robot.motor_kinds, robot.motor_efforts
     for k, i in enumerate(robot.motor_joints):
         joint = robot.joints[i]
         drive, moved[k] = joint.drive, {"joint": joint.name}
@@ -45,21 +46,21 @@ def write_drives(document: Document, coulomb: Coulomb, limits: bool) -> None:
             moved[k] = write_rigid(document, links[i], k, coulomb)
         elif drive is not None:
             second = int(k >= robot.n)
-            name, angular = f"{robot.motor_names[k]}.motor", robot.motor_kinds[k].angular
-            motors[k] = write_motor(document, links[i], second, document.of_theta(k), name, angular)
+            row, angular = document.of_theta(k), kinds[k].angular
+            motors[k] = write_motor(document, links[i], second, row, f"{names[k]}.motor", angular)
             element, ratio = document.joints[motors[k].name], motors[k].ratio
-            write_friction(document, element, f"motor '{robot.motor_names[k]}'", drive.motors[second], coulomb, ratio)
+            write_friction(document, element, f"motor '{names[k]}'", drive.motors[second], coulomb, ratio)
             moved[k] = {"joint": motors[k].name} | ({} if ratio == 1 else {"gear": numbers([1 / ratio])})
-        note_limits(document, k)
+        note_limits(document, k, f"motor '{names[k]}'")
     write_springs(document, motors)
     for k, attributes in moved.items():
-        element = SubElement(document.sections["actuator"], "motor", {"name": robot.motor_names[k], **attributes})
-        effort = robot.motor_efforts[k]
+        element = SubElement(document.sections["actuator"], "motor", {"name": names[k], **attributes})
+        effort = efforts[k]
         if limits and math.isfinite(effort):
             if effort > 0:
                 element.set("ctrlrange", numbers([-effort, effort]))
             else:
-                document.note(f"motor '{robot.motor_names[k]}'", "effort", "0: MuJoCo has no such limit", "noted")
+                document.note(f"motor '{names[k]}'", "effort", "0: MuJoCo has no such limit", "noted")
 
 
 # The joints themselves ----------------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ def write_friction(
         element.set("solimpfriction", IMPEDANCE)
 
 
-def note_limits(document: Document, k: int) -> None:
+def note_limits(document: Document, k: int, where: str) -> None:
     """Report limits of a motor and its spring that have no place in MuJoCo."""
     robot = document.robot
     drive = robot.joints[robot.motor_joints[k]].drive
@@ -124,7 +125,6 @@ def note_limits(document: Document, k: int) -> None:
     if k < robot.n and (limits := getattr(drive, "spring_limits", None)) is not None:
         bounds |= {"spring torque": limits.torque, "deflection": limits.deflection}
     if known := [x.replace("_", " ") for x, bound in bounds.items() if math.isfinite(bound)]:
-        where = f"motor '{robot.motor_names[k]}'"
         document.note(where, f"limits of {' and '.join(known)}", "MuJoCo has no such limits", "noted")
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
@@ -24,7 +24,7 @@ from ...types import FloatArray
 from ..loading import file_geometry
 from ..toml import path_text
 from ..urdf.elements import Geometry
-from .document import IMPEDANCE, Difference as Difference, Document, check_names, numbers, undeflected_row
+from .document import IMPEDANCE, Difference as Difference, Document, check_writable, numbers, undeflected_row
 from .export_bodies import write_bodies
 from .export_drives import Coulomb, write_drives
 from .export_geometry import write_geometry
@@ -39,7 +39,7 @@ class MujocoState(NamedTuple):
     theta_v: FloatArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MjcfModel:
     """A robot as MJCF.
 
@@ -47,6 +47,7 @@ class MjcfModel:
         text: contents of the XML file.
         report: a `Difference` for everything that MuJoCo does not have, or has otherwise.
         joints: names of MuJoCo's joints in the order of qpos and qvel.
+        robot: the robot.
 
     Example:
         >>> import flexjoint as fj
@@ -58,7 +59,7 @@ class MjcfModel:
         [0.1, 0.2, 0.3, 0.35]
     """
 
-    text: str
+    text: str = field(repr=False)
     report: tuple[Difference, ...]
     joints: tuple[str, ...]
     robot: Robot = field(repr=False)
@@ -136,7 +137,7 @@ def mjcf_model(
 
     Raises:
         InputError: an argument is wrong.
-        RobotError: a name cannot be written in XML.
+        RobotError: a name cannot be written in XML, or a chain has more links than MuJoCo reads.
 
     Example:
         >>> import flexjoint as fj
@@ -149,7 +150,7 @@ def mjcf_model(
         raise InputError(f"mjcf_model: timestep is {shown(timestep)}: give a positive number, in s")
     if coulomb not in ("frictionloss", "none"):
         raise InputError(f'mjcf_model: coulomb is {shown(coulomb)}: give "frictionloss" or "none"')
-    check_names(robot)
+    check_writable(robot)
     document = Document(robot)
     write_bodies(document)
     write_drives(document, coulomb, limits)
@@ -159,18 +160,26 @@ def mjcf_model(
         equality.set("solimp", IMPEDANCE)
         equality.set("solref", numbers([2 * timestep, 1.0]))
     names = tuple(document.order)
-    forward = np.array([document.positions[name][0] for name in names])
+    size = robot.n + robot.motor_count
+    forward = np.array([document.positions[name][0] for name in names]).reshape(len(names), size)
     offset = np.array([document.positions[name][1] for name in names])
     model = MjcfModel("", tuple(document.differences), names, robot, forward, offset, backward(robot, names, forward))
     at = nearest_to_zero(robot) if home is None else shaped("mjcf_model", "home", home, robot.n)
     SubElement(document.sections["keyframe"], "key", name="home", qpos=numbers(model.to_mujoco(at)[0]))
-    return MjcfModel(file_text(document, timestep), *(getattr(model, x) for x in FIELDS))
+    return replace(model, text=file_text(document, timestep))
 
 
-FIELDS = ("report", "joints", "robot", "_forward", "_offset", "_backward")  # of an MjcfModel, after its text
-
-
-def write_mjcf(robot: Robot, path: str | os.PathLike[str], **options: Any) -> MjcfModel:
+def write_mjcf(
+    robot: Robot,
+    path: str | os.PathLike[str],
+    *,
+    timestep: float = 1e-3,
+    home: ArrayLike | None = None,
+    limits: bool = True,
+    coulomb: Coulomb = "frictionloss",
+    geometry: Mapping[str, Sequence[Geometry]] | None = None,
+    contacts: bool = False,
+) -> MjcfModel:
     """Write a robot as MJCF for MuJoCo, with motors and springs.
 
     MuJoCo is not needed.  The write is atomic: after an error, an existing file is unchanged.
@@ -178,7 +187,7 @@ def write_mjcf(robot: Robot, path: str | os.PathLike[str], **options: Any) -> Mj
     Args:
         robot: any robot.
         path: path of the file, `x.xml`.
-        options: `timestep`, `home`, `limits`, `coulomb`, `geometry`, `contacts` as in `mjcf_model`.
+        timestep, home, limits, coulomb, geometry, contacts: as in `mjcf_model`.
 
     Returns:
         `MjcfModel` with the report, and functions for qpos and qvel.
@@ -196,7 +205,16 @@ def write_mjcf(robot: Robot, path: str | os.PathLike[str], **options: Any) -> Mj
         'joint7.motor'
     """
     place = path_text(path, "MJCF file (.xml)")
-    model = mjcf_model(robot, folder=os.path.dirname(place) or ".", **options)
+    model = mjcf_model(
+        robot,
+        timestep=timestep,
+        home=home,
+        limits=limits,
+        coulomb=coulomb,
+        geometry=geometry,
+        contacts=contacts,
+        folder=os.path.dirname(place) or ".",
+    )
     if message := summary(robot, model.report):
         warn(message)
     try:
