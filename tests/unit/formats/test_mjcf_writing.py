@@ -150,7 +150,8 @@ URDF = """<robot name="arm"><link name="table"><visual><geometry><box size="1 2 
   <visual><geometry><mesh filename="a.dae"/></geometry></visual>
   <visual><geometry><mesh filename="lost.obj"/></geometry></visual>
   <collision><geometry><cylinder radius="0.1" length="0.4"/></geometry></collision>
-  <collision><geometry><sphere radius="0.2"/></geometry></collision></link>
+  <collision><geometry><sphere radius="0.2"/></geometry></collision>
+  <collision><geometry><sphere radius="0"/></geometry></collision></link>
 <joint name="hinge" type="continuous"><parent link="table"/><child link="base"/><axis xyz="0 1 0"/></joint></robot>"""
 
 
@@ -182,7 +183,8 @@ def test_geometry_of_a_urdf(urdf):
     kinds = [(x.attrib["type"], x.attrib.get("size")) for x in top.find("worldbody/body").iter("geom")]
     assert kinds == [("mesh", None), ("mesh", None), ("cylinder", "0.1 0.2"), ("sphere", "0.2")]
     assert all(x.attrib["contype"] == "0" for x in top.iter("geom"))
-    assert [x.what for x in model.report] == ["visual mesh 'text.stl'", "visual mesh 'a.dae'", "visual mesh 'lost.obj'"]
+    left_out = ["visual mesh 'text.stl'", "visual mesh 'a.dae'", "visual mesh 'lost.obj'", "collision sphere"]
+    assert [x.what for x in model.report] == left_out
     assert {x.level for x in model.report} == {"noted"}
     assert fromstring(mjcf_model(robot).text).find("asset/mesh").attrib["file"] == str(urdf.with_name("a.stl"))
     assert not list(fromstring(mjcf_model(robot, geometry={}).text).iter("geom"))

@@ -29,8 +29,9 @@ def write_geometry(
             raise InputError(f"geometry: there is no link '{quoted(link)}'; {suggestion(str(link), known)}")
         for x in shapes:
             where = f"link '{link}'"
-            if x.kind == "mesh" and (reason := unreadable(x)):
-                document.note(where, f"{x.role} mesh '{x.file}'", f"left out: {reason}", "noted")
+            what = f"{x.role} {x.kind}" + (f" '{x.file}'" if x.file else "")
+            if reason := unreadable(x):
+                document.note(where, what, f"left out: {reason}", "noted")
                 continue
             geom = SubElement(document.bodies[link], "geom", type=x.kind, group=GROUPS[x.role])
             place(geom, x.position, x.rotation)
@@ -48,7 +49,9 @@ def write_geometry(
 
 
 def unreadable(x: Geometry) -> str:
-    """Why MuJoCo cannot read the mesh of a body; "" if it can."""
+    """Why MuJoCo cannot take a body; "" if it can."""
+    if x.kind != "mesh":
+        return "" if min(x.size) > 0 else f"MuJoCo refuses the size {', '.join(f'{y:g}' for y in x.size)} m"
     if x.path is None or not os.path.isfile(x.path):
         return "the file was not found"
     suffix = Path(x.path).suffix.lower()
