@@ -12,6 +12,7 @@ has no inertia that was changed.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 import warnings
@@ -80,7 +81,8 @@ def main() -> int:
     given = parser.parse_args()
     warnings.simplefilter("ignore", fj.FlexjointWarning)
     with tempfile.TemporaryDirectory() as folder:
-        models = given.models or installed(Path(folder))
+        models = given.models.resolve() if given.models else installed(Path(folder))
+        os.chdir(folder)  # MuJoCo writes its log of warnings where it runs
         files = [path for package in PACKAGES for path in sorted((models / package).rglob("*.urdf"))]
         found = Counter(judged(path) for path in files if b"<inertial" in path.read_bytes())
     for text, count in sorted(found.items()):
