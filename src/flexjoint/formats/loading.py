@@ -10,8 +10,8 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import Any, Generic, TypeVar
+from weakref import finalize
 
 from ..catalog import builtin_robots, robot_file
 from ..errors import InputError, RobotError, listed, quoted
@@ -19,8 +19,31 @@ from ..registry import Registry
 from ..robot import Robot
 from .toml import path_text, suggestion
 
+T = TypeVar("T")
+
+
+class OfRobots(Generic[T]):
+    """What is known of robots that were loaded, by the robot itself: an equal robot may come from another file.
+
+    It is forgotten with the robot.
+    """
+
+    def __init__(self) -> None:
+        self._by_id: dict[int, T] = {}
+
+    def __setitem__(self, robot: Robot, value: T) -> None:
+        if id(robot) not in self._by_id:
+            finalize(robot, self._by_id.pop, id(robot), None).atexit = False
+        self._by_id[id(robot)] = value
+
+    def get(self, robot: Robot, default: T) -> T:
+        """The value of a robot, or the default."""
+        return self._by_id.get(id(robot), default)
+
+
 READERS: Registry[Callable[..., Robot]] = Registry("robot format")  # by suffix, in lower case
-REPORTS: WeakKeyDictionary[Robot, tuple[Any, ...]] = WeakKeyDictionary()  # of robots that were loaded
+REPORTS: OfRobots[tuple[Any, ...]] = OfRobots()
+GEOMETRY: OfRobots[Mapping[str, tuple[Any, ...]]] = OfRobots()
 DEFAULT_SUFFIX = ".toml"  # the format of a file with an unknown suffix
 OTHER_FORMATS = {
     ".json": "JSON",
@@ -78,6 +101,7 @@ def load(
         bare = load(robot, **options)  # type: ignore[arg-type]
         driven = DriveFile.read(drives).applied(bare)
         REPORTS[driven] = file_report(bare)
+        GEOMETRY[driven] = file_geometry(bare)
         return driven
     name = path_text(robot, f"{WANTED}, or the name of a built-in robot")
     known = builtin_robots()
@@ -92,6 +116,11 @@ def load(
 def file_report(robot: Robot) -> tuple[Any, ...]:
     """What of the file of a loaded robot was not used or was chosen, as `formats.Finding`; empty for most formats."""
     return REPORTS.get(robot, ())
+
+
+def file_geometry(robot: Robot) -> Mapping[str, tuple[Any, ...]]:
+    """Bodies to draw of the file of a loaded robot, a tuple of `formats.urdf.Geometry` by link; {} if it has none."""
+    return GEOMETRY.get(robot, {})
 
 
 def read_robot(path: str | os.PathLike[str], **options: Any) -> Robot:

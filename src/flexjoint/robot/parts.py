@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..drives import Drive, Friction
+from ..drives import Drive, Friction, Motor
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..lazy import is_symbolic
 from ..numerics import product
@@ -159,6 +159,12 @@ class Link:
 
     def __post_init__(self) -> None:
         freeze(self, com=(3,), inertia=(3, 3))
+
+
+def rotor_place(joint: Joint, motor: Motor) -> tuple[Any, FloatArray]:
+    """Position and axis of a rotor in the carrier's frame; those of the joint by default."""
+    position = joint.position if motor.position is None else list(motor.position)
+    return position, joint.axis_in_parent if motor.axis is None else np.array(motor.axis)
 
 
 def freeze(item: Any, **shapes: tuple[int, ...]) -> None:

@@ -99,6 +99,7 @@ def commands(files):
             ["mass_matrix[1, 2]", "l_c2**2*m_2"],
         ),
         "kernel": (["kernel", "hua_3r", "gravity_torque"], ["gravity_torque", "joint1"]),
+        "export-mjcf": (["export-mjcf", "hua_3r", files / "hua.xml"], ["joint3.motor", "approximate", "'link3'"]),
         "cache info": (["cache", "info"], ["kernels"]),
     }
 

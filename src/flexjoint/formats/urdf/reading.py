@@ -30,7 +30,7 @@ from ...robot.joints.revolute import Revolute
 from ...robot.model import unused
 from ...spatial import rotation_onto, rotation_z, unit_vector
 from ...types import FloatArray
-from ..loading import READERS, REPORTS
+from ..loading import GEOMETRY, READERS, REPORTS
 from ..toml import path_text, read_bytes, suggestion
 from .elements import (
     LOOPS,
@@ -67,12 +67,14 @@ class UrdfRobot(NamedTuple):
             something was chosen, in the order of the file.
         geometry: bodies of <visual> and <collision> with their poses in the link frames, by link.
         root: name in the file of the link that is the base.
+        names: names of the links in the robot, by those in the file.
     """
 
     robot: Robot
     report: tuple[Finding, ...]
     geometry: dict[str, tuple[Geometry, ...]]
     root: str
+    names: dict[str, str]
 
 
 def read_urdf(
@@ -98,7 +100,7 @@ def read_urdf(
         coulomb_velocity: v_c of the friction F tanh(v/v_c), which a URDF does not give, in rad/s or m/s.  Default 0.01.
 
     Returns:
-        UrdfRobot(robot, report, geometry, root).
+        UrdfRobot(robot, report, geometry, root, names).
 
     Raises:
         RobotError: the file is wrong, or has joints that are not modelled; the message names the line.
@@ -146,10 +148,15 @@ def load_urdf(
 ) -> Robot:
     """The robot in a URDF file; warns once if entries are not used."""
     found = read_urdf(path, locked=locked, root=root, tip=tip, tool=tool, packages=packages)
-    REPORTS[found.robot] = found.report
+    REPORTS[found.robot], GEOMETRY[found.robot] = found.report, geometry_by_link(found)
     if message := summary(quoted(path), found.report):
         warn(message)
     return found.robot
+
+
+def geometry_by_link(found: UrdfRobot) -> dict[str, tuple[Geometry, ...]]:
+    """The geometry by names of links in the robot."""
+    return {found.names[name]: bodies for name, bodies in found.geometry.items()}
 
 
 def parse_urdf(
@@ -188,7 +195,8 @@ def parse_urdf(
     }
     report += unread(top)
     report.sort(key=lambda x: x.line)
-    return UrdfRobot(robot, tuple(report), {name: x for name, x in geometry.items() if x}, tree.root)
+    shapes = {name: x for name, x in geometry.items() if x}
+    return UrdfRobot(robot, tuple(report), shapes, tree.root, link_names(tree, lambda *_: None, links))
 
 
 def read_elements(
