@@ -226,6 +226,18 @@ def test_deflections_as_unknowns(name):
     assert np.max(np.abs(column(function(*arrays, 1.01 * z)[1]))) > 1e-6
 
 
+def test_searches_in_damped_springs_and_with_free_numbers_of_a_law():
+    damped = QUINTIC.with_drives([replace(joint.drive, damping=2.0) for joint in QUINTIC.joints])
+    rng = np.random.default_rng(7)
+    for algorithm, robot, free in ((fj.inverse_dynamics_step, damped, ()), (fj.inverse_dynamics, QUINTIC, ("*.k",))):
+        program, _ = algorithm.trace(robot, algorithm.structure(robot, free=free))
+        numbers = {"h": np.array(1e-3), "*.k": np.array([50.0, 80.0])}
+        arrays = [numbers.get(array.name, rng.normal(size=array.shape)) for array in program.inputs]
+        found = casadi_function(algorithm, robot, free=free, searches="rootfinder").call(arrays)
+        for x, expected in zip(found, interpreted(program, *arrays), strict=True):
+            assert relative_error(column(x), expected) < TOLERANCE
+
+
 def test_second_derivatives_of_the_two_ways_agree():
     arrays = [*np.random.default_rng(6).normal(size=(5, 3))]
     found = []
