@@ -39,6 +39,8 @@ class Differentiable:
         self.inputs: tuple[Array, ...] = self.kernel.inputs
         self.stacked = [layers is not None for layers in self.kernel.result.layers]
         self.shapes = self.kernel.result.shapes(self.kernel.outputs)  # of one row
+        self.columns = [math.prod(array.shape) for array in self.inputs]
+        self.rows = [math.prod(shape) for shape in self.shapes]
         fields = algorithm.form(robot, algorithm.structure(robot, arrays, free=free, **keywords).options).fields
 
         @cache
@@ -67,10 +69,8 @@ class Differentiable:
         """By result and wanted input, each (*batch, size of the result, size of the input)."""
         stacked = [y for y in self.stacked for _ in wanted]
         found = iter(self._called(self._slopes(wanted), arrays, stacked))
-        return [
-            [matrix(next(found), len(shape) + len(self.inputs[x].shape), math.prod(shape)) for x in wanted]
-            for shape in self.shapes
-        ]
+        batch = np.broadcast_shapes(*self.batch([np.shape(x) for x in arrays]))
+        return [[next(found).reshape(*batch, rows, self.columns[k]) for k in wanted] for rows in self.rows]
 
     def _called(self, kernel: Kernel, arrays: Sequence[FloatArray], stacked: Sequence[bool]) -> list[FloatArray]:
         found = kernel(*arrays)
@@ -81,12 +81,6 @@ class Differentiable:
     def returned(self, results: Sequence[Any]) -> Any:
         """Results as a call of the algorithm returns them."""
         return results[0] if self.kernel.result.type is None else self.kernel.result.type(*results)
-
-
-def matrix(x: FloatArray, trailing: int, rows: int) -> FloatArray:
-    """An array with so many trailing dimensions of result and input, as a matrix with so many rows."""
-    batch = x.shape[: x.ndim - trailing]
-    return x.reshape(*batch, rows, -1)
 
 
 def needed(owner: str, package: str) -> Any:

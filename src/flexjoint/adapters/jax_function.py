@@ -57,7 +57,7 @@ def jax_function(
 
     @cache
     def jacobians(wanted: tuple[int, ...]) -> Callable[..., Any]:
-        sizes = [(int(np.prod(y)), int(np.prod(pair.inputs[x].shape))) for y in pair.shapes for x in wanted]
+        sizes = [(rows, pair.columns[k]) for rows in pair.rows for k in wanted]
 
         @jax.custom_jvp
         def found(*args: Any) -> Any:
@@ -71,13 +71,13 @@ def jax_function(
 
     def rule(primals: Any, tangents: Any) -> Any:
         wanted = tuple(k for k, x in enumerate(tangents) if type(x) is not zero)
-        results = values(*primals)
+        results, rates = values(*primals), []
         slopes = iter(jacobians(wanted)(*primals))
-        rates = []
-        for result, shape in zip(results, pair.shapes):
-            rate = jnp.zeros((*result.shape[: result.ndim - len(shape)], int(np.prod(shape))), double)
+        leading = pair.batch([x.shape for x in primals])
+        for result, shape, rows in zip(results, pair.shapes, pair.rows):
+            rate = jnp.zeros((*result.shape[: result.ndim - len(shape)], rows), double)
             for k in wanted:
-                x = tangents[k].reshape(*tangents[k].shape[: tangents[k].ndim - len(pair.inputs[k].shape)], -1)
+                x = tangents[k].reshape(*leading[k], pair.columns[k])
                 rate += jnp.einsum("...yx,...x->...y", next(slopes), x)
             rates.append(rate.reshape(result.shape))
         return results, rates
@@ -86,8 +86,8 @@ def jax_function(
 
     def called(*args: Any) -> Any:
         if not jax.config.jax_enable_x64:
-            single = 'JAX computes in single precision; begin with jax.config.update("jax_enable_x64", True)'
-            raise InputError(f"{pair.name}: {single}")
+            remedy = 'begin with jax.config.update("jax_enable_x64", True)'
+            raise InputError(f"{pair.name}: JAX computes in single precision; {remedy}")
         given = [jnp.asarray(x) for x in args]
         if any(jnp.issubdtype(x.dtype, jnp.complexfloating) for x in given):
             raise InputError(f"{pair.name}: an array is complex; give real numbers, x.real")

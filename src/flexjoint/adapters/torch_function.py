@@ -50,7 +50,8 @@ def torch_function(
                 raise InputError(f"{pair.name}: create_graph=True asks for {NO_SECOND}")
             wanted = tuple(k for k, needs in enumerate(ctx.needs_input_grad) if needs)
             jacobians = pair.jacobians([x.detach().numpy() for x in ctx.saved_tensors], wanted)
-            flat = [y.reshape((*y.shape[: y.ndim - len(shape)], -1)) for y, shape in zip(grads, pair.shapes)]
+            shapes = zip(grads, pair.shapes, pair.rows)
+            flat = [y.reshape((*y.shape[: y.ndim - len(shape)], rows)) for y, shape, rows in shapes]
             found: list[Any] = [None] * len(ctx.saved_tensors)
             for column, k in enumerate(wanted):
                 parts = [torch.einsum("...yx,...y->...x", tensor(J[column]), y) for J, y in zip(jacobians, flat)]

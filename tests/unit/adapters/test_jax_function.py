@@ -52,6 +52,10 @@ def test_batches_broadcast_and_gradients_sum_over_them(forward):
     assert agree(by_v, np.sum(rows, axis=0))
 
 
+def test_an_empty_batch(forward):
+    assert jax.grad(lambda q: weighted(forward(q, *ARRAYS[1:])))(np.zeros((0, 3))).shape == (0, 3)
+
+
 def test_vmap_along_different_axes(forward):
     q, v = np.random.default_rng(3).normal(size=(5, 3)), np.random.default_rng(4).normal(size=(3, 5))
     batch = np.random.default_rng(5).normal(size=(2, 3))  # of its own, besides that of vmap

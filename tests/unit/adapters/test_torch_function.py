@@ -45,6 +45,12 @@ def test_batches_broadcast_and_gradients_sum_over_them(forward):
     assert agree(by_v, np.sum(rows, axis=0))
 
 
+def test_an_empty_batch(forward):
+    q = torch.zeros((0, 3), dtype=torch.float64, requires_grad=True)
+    weighted(forward(q, *ARRAYS[1:])).backward()
+    assert q.grad.shape == (0, 3)
+
+
 def test_without_gradients_nothing_is_recorded(forward):
     assert not forward(*tensors(ARRAYS, grad=False)).a.requires_grad
 
