@@ -25,6 +25,7 @@ ELSEWHERE = {
     "observers.md",
     "results.md",
 }  # run by test_documents.py, which also compares what they print
+ELSEWHERE |= {"arrays-of-others.md"}  # run by tests/unit/adapters/test_page.py where JAX and PyTorch are installed
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 COMMAND = re.compile(r"^(?:    |)(flexjoint (?:\S.*))$", re.MULTILINE)
 
