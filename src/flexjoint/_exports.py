@@ -15,6 +15,7 @@ from . import (
     formats as formats,
     observers as observers,
     plots as plots,
+    reports as reports,
     results as results,
     robot as robot,
     simulation as simulation,

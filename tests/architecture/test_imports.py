@@ -14,6 +14,8 @@ PACKAGE = Path(flexjoint.__file__).parent
 LAYERS = [
     "errors",
     "types",
+    "control_characters",
+    "tables",
     "html",
     "lazy",
     "checks",
@@ -42,6 +44,7 @@ LAYERS = [
     "studies",
     "plots",
     "viewer",
+    "reports",
     "reproduce",
     "cli",
     "__main__",

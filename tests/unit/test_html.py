@@ -58,4 +58,4 @@ def test_a_page_has_all_its_parts_and_needs_no_other_file():
     assert "script" not in tags and "link" not in tags
     (image,) = [attributes for tag, attributes in found.attributes if tag == "img"]
     assert b64decode(image["src"].removeprefix("data:image/png;base64,")) == png and image["alt"] == evil
-    assert "http" not in text
+    assert "://" not in text

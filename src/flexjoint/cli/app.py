@@ -7,13 +7,13 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .command_result import CommandResult, print_result
+from .report_request import ARGUMENTS, write_page
 from .robot_options import OPTIONS as ROBOT_OPTIONS, Request, RobotArgument, RobotName, RobotRequest, loaded_robot
 from .standard_output import STREAM, to_a_reader
 from .terminal_text import WIPE, one_line
@@ -51,6 +51,7 @@ class Shell(TyperGroup):
 
     def main(self, args: Any = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command; an error of the parser is one line and exit code 2."""
+        ARGUMENTS.set([*(sys.argv[1:] if args is None else args)])
         try:
             code = super().main(args, *rest, **extra, standalone_mode=False)  # type: ignore[misc]
         except Exception as error:
@@ -148,7 +149,7 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
             options = (ctx.obj or CommonOptions()) | CommonOptions(*(given.pop(x) for x in COMMON))
-            perform(lambda: function(**with_robot(given)), options, given.get("output"), translator(ctx, aliases))
+            perform(lambda: function(**with_robot(given)), options, ctx, translator(ctx, aliases))
 
         def with_robot(given: dict[str, Any]) -> dict[str, Any]:
             if wanted not in (RobotArgument, RobotRequest):
@@ -177,19 +178,20 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
 
 
 def perform(
-    work: Callable[[], CommandResult], options: CommonOptions, output: Path | None, translate: Callable[[str], str]
+    work: Callable[[], CommandResult], options: CommonOptions, ctx: typer.Context, translate: Callable[[str], str]
 ) -> None:
-    """Run a command and print its result, warnings and errors."""
+    """Run a command, write its report, and print its result, warnings and errors."""
     import warnings
 
     from ..errors import FlexjointError, FlexjointWarning, InputError
     from .progress import reports
 
-    said = set()
+    said: dict[str, None] = {}  # in their order
+    output = ctx.params.get("output")
 
     def show(message: Any, *_: Any) -> None:
         if (text := translate(str(message))) not in said:
-            said.add(text)
+            said[text] = None
             say(f"warning: {text}")
 
     token = CURRENT.set(options)
@@ -201,6 +203,8 @@ def perform(
                 raise InputError("--json and -o - both write to standard output; choose one, or give -o a file name")
             with reports(options):
                 result = work()
+                if result.report is not None:
+                    write_page(result.report, ctx, said)
         if options.json or not options.quiet:
             print_result(result, options.json, output == STREAM)
     except FlexjointWarning as warning:

@@ -11,6 +11,7 @@ from typing import Any
 
 import typer
 
+from .report_request import ReportRequest
 from .standard_output import to_a_reader
 from .tables import Table, lines, screen_width
 from .terminal_text import harmless
@@ -26,6 +27,7 @@ class CommandResult:
         files: Files that were written.
         code: Exit code; default 0.
         trouble: What went wrong, one line on standard error; default nothing.
+        report: The page that --report asks for; default none.
     """
 
     shown: Sequence[str | Table]
@@ -33,12 +35,18 @@ class CommandResult:
     files: Sequence[Path] = ()
     code: int = 0
     trouble: str = ""
+    report: ReportRequest | None = None
+
+    @property
+    def written(self) -> list[Path]:
+        """All files, with the report."""
+        return [*self.files, *([self.report.path] if self.report else [])]
 
     def to_json(self) -> str:
         """The data as JSON."""
         import json
 
-        files = {"files": [str(x) for x in self.files]} if self.files else {}
+        files = {"files": [str(x) for x in self.written]} if self.written else {}
         return json.dumps(plain({**self.data, **files}), indent=2, allow_nan=False)
 
     def to_text(self, width: float) -> str:
@@ -49,7 +57,7 @@ class CommandResult:
                 found += ["", *lines(part, width), ""]
             else:
                 found.append(harmless(part, keep="\n\t"))
-        found += [harmless(f"wrote {path}") for path in self.files]
+        found += [harmless(f"wrote {path}") for path in self.written]
         while found and not found[-1]:
             found.pop()
         return "\n".join(x for k, x in enumerate(found) if x or found[k - 1 : k] != [""])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .app import command
 from .command_result import CommandResult
+from .python_code import Code, call
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -82,6 +83,19 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
     if not hasattr(made, "measured"):
         raise InputError(f"--measured belongs to feedback_linearization; {name} has one set of sensors")
     return replace(made, measured=" ".join(measured.replace(",", " ").split()))
+
+
+def controller_code(law: Controller, text: str, period: float, robot: str = "robot") -> Code:
+    """Python for a controller of `named_controller`.
+
+    Args:
+        law: The controller, without anything that wraps it.
+        text: Its gains or pole, as on the command line.
+        period: Sampling period, s.
+        robot: Python for its robot; default "robot".
+    """
+    values = [float(x) for x in text.split(",")]
+    return call(f"fj.control.{type(law).__name__}.from_numbers", Code(robot), values, period)
 
 
 def compensated_controller(

@@ -11,9 +11,10 @@ from .app import command
 from .command_result import CommandResult
 from .completion import logs
 from .parameters import PlotFile, check_files, files_of
+from .python_code import Code, call
+from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, send_csv
-from .tables import Table
 
 if TYPE_CHECKING:
     from ..detection.detection import DetectionReport, Event
@@ -53,6 +54,7 @@ def detect(
         typer.Option("--output", "-o", help="Residuals to write: .csv, .npz, .parquet; - is CSV on standard output."),
     ] = None,
     plot: PlotFile = None,
+    report: ReportFile = None,
 ) -> CommandResult:
     """Find collisions and actuator faults in a log.
 
@@ -64,36 +66,49 @@ def detect(
     from ..errors import InputError
     from ..plots.detections import plot_detections
     from ..plots.figures import check_plot_path
+    from ..reports import check_report_path, content
     from ..results import check_table_path, write_table
 
     if sum((threshold is not None, bool(quiet), calibration is not None)) != 1:
         raise InputError(
             "give one of --threshold, --quiet-part (a fault-free part of the log) and --calibration (a fault-free log)"
         )
-    check_files((output, check_table_path), (plot, check_plot_path))
+    check_files((output, check_table_path), (plot, check_plot_path), (report, check_report_path))
     model, names = without_gear_losses(robot, "the residual"), column_names(columns)
-    found = detected(
-        read_log(log, model, time_unit=time_unit, columns=names),
-        thresholds=threshold,
-        quiet=interval(quiet) if quiet else None,
-        calibration=None if calibration is None else read_log(calibration, model, time_unit=time_unit, columns=names),
-        per_hour=per_hour,
-        cutoff=cutoff,
-        confirmation=confirmation,
-        held=not measured_torque,
-        residual=residual,
-    )
+    options: dict[str, Any] = {
+        "thresholds": threshold,
+        "quiet": interval(quiet) if quiet else None,
+        "per_hour": per_hour,
+        "cutoff": cutoff,
+        "confirmation": confirmation,
+        "held": not measured_torque,
+        "residual": residual,
+    }
+    reading: dict[str, Any] = {"time_unit": time_unit, "columns": names}
+    quiet_log = None if calibration is None else read_log(calibration, model, **reading)
+    found = detected(read_log(log, model, **reading), calibration=quiet_log, **options)
     if output == STREAM:
         send_csv(found)
     elif output is not None:
         write_table(found, output)
     if plot is not None:
         plot_detections(found, plot)
-    tables = [
-        *([detection_table(found)] if found.detections else []),
-        *([blind_table(found)] if found.blind else []),
-    ]
-    return CommandResult([*summary(found), *tables], detection_data(found), files_of(output, plot))
+    python = ["robot = robot.without_gear_losses()"] if model is not robot else []
+    python += detection_code(log, calibration, reading, options)
+    page = requested(report, found, python)
+    return CommandResult(content(found).shown, detection_data(found), files_of(output, plot), report=page)
+
+
+def detection_code(log: Path, calibration: Path | None, reading: dict[str, Any], options: dict[str, Any]) -> list[str]:
+    """Python that detects the same."""
+
+    def read(path: Path) -> Code:
+        given = {name: x or None for name, x in reading.items()}
+        return call("fj.detection.read_log", path, Code("robot"), **given)
+
+    calm = None if calibration is None else read(calibration)
+    found = call("fj.detection.detect", Code("log"), calibration=calm, **options)
+    return [f"log = {read(log)}", f"found = {found}", "print(found)"]
 
 
 def interval(text: str) -> tuple[float, float]:
@@ -107,62 +122,6 @@ def interval(text: str) -> tuple[float, float]:
     if not begin < end:
         raise InputError(f"--quiet-part is {text!r}; the second time must come after the first")
     return begin, end
-
-
-def summary(found: DetectionReport) -> list[str]:
-    """Lines about the log, the largest residual, unknown intervals and detections."""
-    from ..detection.log_columns import listed
-    from ..observers import Status
-
-    log, status = found.log, found.status
-    name, lost = type(found.residual).__name__, sum(x.samples for x in found.blind)
-    lines = [f"{found.robot.name}: {log.t.size} samples, about {log.period:g} s apart; {name}, {', '.join(log.known)}"]
-    if log.ignored:
-        lines.append(f"ignored columns: {listed(log.ignored)}")
-    if log.differenced:
-        lines.append(f"not in the log, computed as differences of positions: {', '.join(log.differenced)}")
-    if count := int((status == Status.SATURATED).sum()):
-        lines.append(f"motor torques above the limits, limited: {count} samples")
-    lines += [f"clock set back from {before:.4f} s to {after:.4f} s" for before, after in found.clock_changes]
-    if found.outliers:
-        lines.append(f"impossible numbers, left out: {len(found.outliers)}")
-    top = found.largest()
-    level, unit = found.thresholds[top.channel][top.entry], found.unit(top.channel, top.entry)
-    where = f"{found.label(top.channel, top.entry)} at {top.t:.3f} s, threshold {level:.3g} {unit}"
-    lines.append(f"largest residual: {top.value:.3g} {unit}, {where}")
-    seconds = sum(x.seconds for x in found.blind)
-    lines.append(f"blind: {seconds:.4g} s, {lost} samples" if found.blind else "blind: never")
-    lines.append(f"detections: {len(found.detections)}")
-    return lines
-
-
-def detection_table(found: DetectionReport) -> Table:
-    """One row per detection."""
-    rows = []
-    for x in found.detections:
-        names = list(dict.fromkeys(event.channel for event in x.events))
-        top = found.largest(x)
-        where = dict.fromkeys(found.label(event.channel, event.entry) for event in x.events)
-        unit = found.unit(top.channel, top.entry)
-        rows.append(
-            [
-                f"{x.begin:.3f}",
-                f"{x.end:.3f}",
-                "; ".join(found.residual.causes.get(name, name) for name in names),
-                ", ".join(where),
-                ", ".join(f"{link} or beyond" for link in found.struck(x)),
-                f"{top.value:.3g} {unit} at {found.label(top.channel, top.entry)}",
-                f"{found.thresholds[top.channel][top.entry]:.3g} {unit}",
-            ]
-        )
-    headings = ["from, s", "to, s", "what", "felt at", "on link", "largest residual", "threshold"]
-    return Table(headings, rows, "detections", numbers=("from, s", "to, s", "threshold"))
-
-
-def blind_table(found: DetectionReport) -> Table:
-    """One row per interval without a residual."""
-    rows = [[f"{x.begin:.3f}", f"{x.end:.3f}", str(x.samples), x.why] for x in found.blind]
-    return Table(["from, s", "to, s", "samples", "why"], rows, "blind", numbers=("from, s", "to, s", "samples"))
 
 
 def detection_data(found: DetectionReport) -> dict[str, Any]:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import math
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from .app import command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers
-from .controllers import named_controller
+from .controllers import controller_code, named_controller
 from .parameters import PlotFile, check_files, files_of
+from .python_code import Code, call, literal
+from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
-from .tables import Table
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..analysis import LinearModel, LoopGain
     from ..control import Controller
     from ..types import FloatArray
@@ -43,16 +46,19 @@ def linearize(
     outputs: Annotated[str, typer.Option("--output", help="Outputs, such as q.joint1,theta.joint1.")] = "",
     figure: Annotated[str, typer.Option(help="Figure of --plot: bode, nyquist, step, root_locus.")] = "bode",
     plot: PlotFile = None,
+    report: ReportFile = None,
 ) -> CommandResult:
-    """Linearize a robot at rest: poles, damping, stability margins, frequency response.
+    """Linearize a robot at rest: poles, margins, responses.
 
     Under a controller without --input and --output, bode shows the loop gain at --motor with its margins.
     """
     import flexjoint as fj
 
     from ..plots.figures import check_plot_path
+    from ..reports import check_report_path, content
+    from ..reports.linear_models import margin_table
 
-    check_files((plot, check_plot_path))
+    check_files((plot, check_plot_path), (report, check_report_path))
     if figure not in FIGURES:
         raise fj.InputError(f"--figure is {figure!r}; give one of {', '.join(FIGURES)}")
     if not controller and (figure in ("nyquist", "root_locus") or motor or period is not None or gains or poles):
@@ -62,21 +68,28 @@ def linearize(
     q = configuration(at, robot.n if law is None else law.width)
     model = fj.analysis.linearize(model_robot, q, controller=law, period=period)
     loops = [fj.analysis.loop_gain(model_robot, q, law, name, period) for name in model.inputs] if law else []
+    chosen = Drawing(model, loops, law, q, motor, split(inputs), split(outputs))
     if plot is not None:
-        draw(figure, plot, model, loops, law, q, motor, split(inputs), split(outputs))
-    verdict = "unstable" if not model.stable else "stable" if decays(model) else "marginally stable"
-    text = f"{robot.name}: {len(model.states)} states, {verdict}"
-    shown: list[str | Table] = [text, pole_table(model)]
-    if loops:
-        shown.append(margin_table(loops))
-    return CommandResult(shown, data(model, loops), files_of(plot))
+        chosen.draw(figure, plot)
+    margins = [margin_table(loops)] if loops else []
+    python = ["robot = robot.without_gear_losses()"] if model_robot is not robot else []
+    if law is not None:
+        python.append(f"controller = {controller_code(law, gains or poles, period or 0.0)}")
+    python += model_code(q, law is not None, period)
+    drawings = {caption: partial(chosen.draw, name) for name, caption in chosen.captions.items()}
+    page = requested(report, model, python, tables=margins, figures=drawings)
+    return CommandResult([*content(model).shown, *margins], data(model, loops), files_of(plot), report=page)
 
 
-def decays(model: LinearModel) -> bool:
-    """Whether all poles lie to the left of the imaginary axis, by more than rounding."""
-    from ..analysis.linear_model import ROUNDING
-
-    return bool((model.poles.real < -ROUNDING * model.frequencies.max(initial=0.0)).all())
+def model_code(q: FloatArray, controlled: bool, period: float | None) -> list[str]:
+    """Python that gives the linear model, and the loop gains under a controller."""
+    robot, at, law = Code("robot"), Code("q"), Code("controller") if controlled else None
+    lines = [f"q = {literal(q)}"]
+    lines.append(f"model = {call('fj.analysis.linearize', robot, at, controller=law, period=period)}")
+    if controlled:
+        loop = call("fj.analysis.loop_gain", robot, at, law, Code("name"), period=period)
+        lines.append(f"loops = [{loop} for name in model.inputs]")
+    return [*lines, "print(model)"]
 
 
 def configuration(text: str, n: int) -> FloatArray:
@@ -99,62 +112,54 @@ def split(text: str) -> list[str]:
     return [x.strip() for x in text.split(",") if x.strip()]
 
 
-def draw(
-    figure: str,
-    plot: Path,
-    model: LinearModel,
-    loops: list[LoopGain],
-    law: Controller | None,
-    q: FloatArray,
-    motor: str,
-    inputs: list[str],
-    outputs: list[str],
-) -> None:
-    """Write the chosen figure."""
-    from .. import plots
-    from ..errors import InputError, listed
+class Drawing(NamedTuple):
+    """What the figures show: the model, the loop gains, and the motor, inputs and outputs of the options."""
 
-    named = {loop.motor: loop for loop in loops}
-    if motor and motor not in named:
-        raise InputError(f"--motor is {motor!r}; there are {listed(named)}")
-    loop = named[motor or loops[0].motor] if loops else None
-    if figure == "bode":
-        plots.plot_bode(model if inputs or outputs or loop is None else loop, inputs or "", outputs or "", path=plot)
-    elif figure == "step":
-        plots.plot_step(model, inputs or "", outputs or "", path=plot)
-    elif figure == "nyquist" and loop is not None:
-        plots.plot_nyquist(loop, path=plot)
-    elif law is not None:
-        plots.plot_root_locus(model.robot, q, law, period=model.period or None, path=plot)
+    model: LinearModel
+    loops: list[LoopGain]
+    law: Controller | None
+    q: FloatArray
+    motor: str
+    inputs: list[str]
+    outputs: list[str]
 
+    @property
+    def loop(self) -> LoopGain | None:
+        """The loop gain at --motor; None without a controller."""
+        from ..errors import InputError, listed
 
-def pole_table(model: LinearModel) -> Table:
-    """Poles, frequencies and damping ratios; of a conjugate pair one row."""
-    from ..analysis.linear_model import ROUNDING
+        named = {loop.motor: loop for loop in self.loops}
+        if self.motor and self.motor not in named:
+            raise InputError(f"--motor is {self.motor!r}; there are {listed(named)}")
+        return named[self.motor or self.loops[0].motor] if self.loops else None
 
-    least = ROUNDING * model.frequencies.max(initial=0.0)
-    rows = []
-    for pole, size, damping in zip(model.poles, model.frequencies, model.damping):
-        if pole.imag >= 0:
-            real = pole.real if abs(pole.real) > least else 0.0
-            text = f"{real:.4g} ± {pole.imag:.4g}i" if pole.imag > least else f"{real:.4g}"
-            rows.append([text, f"{size:.4g}", f"{size / (2 * math.pi):.4g}", f"{damping if real else 0:.3g}"])
-    headings = ["pole, 1/s", "frequency, rad/s", "Hz", "damping ratio"]
-    return Table(headings, rows, "poles", numbers=headings)
+    @property
+    def captions(self) -> dict[str, str]:
+        """Captions of the figures of a report, by the name of the figure."""
+        loop = self.loop
+        if loop is None:
+            return {"bode": "Bode plot.", "step": "Response to a unit step."}
+        open_loop = f"of the loop gain at {loop.motor}, with its margins."
+        return {
+            "bode": "Bode plot." if self.inputs or self.outputs else f"Bode plot {open_loop}",
+            "nyquist": f"Nyquist plot {open_loop}",
+            "step": "Response of the closed loop to a unit step.",
+            "root_locus": "Poles of the closed loop while a gain changes.",
+        }
 
+    def draw(self, figure: str, path: Path | None = None) -> Figure:
+        """One of the figures, written to the path if there is one."""
+        from .. import plots
 
-def margin_table(loops: list[LoopGain]) -> Table:
-    """Stability margins per motor, all other loops closed."""
-    rows = []
-    for loop in loops:
-        x = loop.margins()
-        delay = f"{1e3 * x.delay:.3g} ms" if math.isfinite(x.delay) else "∞"
-        phase = f"{math.degrees(x.phase):.3g}°" if math.isfinite(x.phase) else "∞"
-        rows.append([loop.motor, f"{x.least_gain:.3g} to {x.gain:.3g}".replace("inf", "∞"), phase, delay])
-        rows[-1].append(f"{x.modulus:.3g}")
-    headings = ["gain factor", "phase", "delay", "modulus"]
-    note = "" if loops[0].closed.stable else "the loop is unstable: its margins mean nothing"
-    return Table(["motor", *headings], rows, "stability margins, one loop at a time", note=note, numbers=headings)
+        loop, names = self.loop, (self.inputs or "", self.outputs or "")
+        if figure == "nyquist" and loop is not None:
+            return plots.plot_nyquist(loop, path=path)
+        if figure == "root_locus" and self.law is not None:
+            period = self.model.period or None
+            return plots.plot_root_locus(self.model.robot, self.q, self.law, period=period, path=path)
+        if figure == "step":
+            return plots.plot_step(self.model, *names, path=path)
+        return plots.plot_bode(self.model if any(names) or loop is None else loop, *names, path=path)
 
 
 def data(model: LinearModel, loops: list[LoopGain]) -> dict[str, Any]:

@@ -73,6 +73,8 @@ def drive_data(joint: Joint) -> dict[str, Any]:
 
 def link_data(link: Link, placement: Placement) -> dict[str, Any]:
     """A link and its joint for programs; None for what a joint without a drive does not have."""
+    from ..robot.model import stiffness_text
+
     joint, drive = link.joint, link.joint.drive
     stiffness = getattr(drive, "stiffness", None)
     return {
@@ -85,7 +87,7 @@ def link_data(link: Link, placement: Placement) -> dict[str, Any]:
         "drive": drive_kind(drive) if joint.moves else None,
         "motor_inertias": [motor.inertia for motor in drive.motors] if drive else [],
         "stiffness": stiffness if isinstance(stiffness, int | float) else None,
-        "springs": stiffness_of(drive).split(", ") if not isinstance(stiffness, int | float) and drive else [],
+        "springs": stiffness_text(drive).split(", ") if not isinstance(stiffness, int | float) and drive else [],
         "parallel_spring": parallel_data(joint),
         "hysteresis": hysteresis_data(joint),
         "backlash": getattr(drive, "backlash", None),
@@ -171,14 +173,6 @@ def operation_counts(robot: Robot) -> dict[str, int]:
 def drive_kind(drive: Any) -> str:
     """Kind of a drive, such as elastic."""
     return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
-
-
-def stiffness_of(drive: Any) -> str:
-    """Stiffness of a linear spring, name of another spring law."""
-    if springs := getattr(drive, "springs", ()):
-        return ", ".join(dict.fromkeys(spring.name for spring in springs))
-    stiffness = getattr(drive, "stiffness", "")
-    return f"{stiffness:g}" if isinstance(stiffness, int | float) else getattr(stiffness, "name", "")
 
 
 def joint_letters(robot: Robot) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import listed
-from .robot_data import drive_kind, joint_letters, parameter_data, source_data, stiffness_of
+from .robot_data import drive_kind, joint_letters, parameter_data, source_data
 from .tables import Table
 
 if TYPE_CHECKING:
@@ -181,6 +181,8 @@ def limit_table(found: RobotOverview) -> list[str | Table]:
 
 def drive_table(found: RobotOverview) -> list[str | Table]:
     """Motors, springs and gears, and parallel springs."""
+    from ..robot.model import stiffness_text
+
     robot, ranges = found.robot, {}
     if found.stiffness is not None:
         bands = zip(robot.joints, found.stiffness.lower, found.stiffness.upper)
@@ -196,7 +198,7 @@ def drive_table(found: RobotOverview) -> list[str | Table]:
                 "joint": joint.name,
                 "drive": drive_kind(drive) if driven else "",
                 "B": numbers([motor.inertia for motor in drive.motors]) if drive else "",
-                "K": "" if spring_laws(drive) else stiffness_of(drive),
+                "K": "" if spring_laws(drive) else stiffness_text(drive),
                 "gear ratio": numbers(dict.fromkeys(x for x in ratios if x is not None)),
                 "spring": "; ".join(dict.fromkeys(map(law_text, spring_laws(drive)))),
                 "σ": ranges.get(joint.name, ""),
@@ -370,7 +372,9 @@ def spring_laws(drive: Any) -> list[Any]:
 
 def parallel_text(spring: ParallelSpring) -> str:
     """The stiffness of a parallel spring, or its law."""
-    return stiffness_of(spring) if isinstance(spring.stiffness, int | float) else law_text(spring.stiffness)
+    from ..robot.model import stiffness_text
+
+    return stiffness_text(spring) if isinstance(spring.stiffness, int | float) else law_text(spring.stiffness)
 
 
 def law_text(law: Any) -> str:

@@ -16,9 +16,10 @@ from .completion import controllers as known_controllers, integrators, measured_
 from .controllers import compensated_controller, named_controller
 from .parameters import PlotFile, check_files, key_values
 from .progress import progress_bar
+from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
+from .simulation_code import Chosen, simulation_code
 from .standard_output import STREAM, send_csv
-from .tables import Table
 
 if TYPE_CHECKING:
     from ..control import Controller
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
     from ..simulation import Sensors, Simulation
     from ..studies import MonteCarlo
     from ..trajectory import Trajectory
-    from ..types import FloatArray
-
-SHOWN = 10  # failures on the screen
 
 
 @command(folder="output", reference="trajectory", share="friction_share")
@@ -98,6 +96,7 @@ def simulate(
         ),
     ] = None,
     plot: PlotFile = None,
+    report: ReportFile = None,
     animate: Annotated[Path | None, typer.Option(help="Animation to write: .gif, .html or .mp4.")] = None,
     check: Annotated[bool, typer.Option(help="Refuse a period or step that is too long for stability.")] = True,
     samples: Annotated[int | None, typer.Option(help="Number of robots of a Monte-Carlo study.")] = None,
@@ -117,6 +116,7 @@ def simulate(
     import flexjoint as fj
 
     from ..plots.figures import check_plot_path
+    from ..reports import check_report_path
     from ..results import check_results_path
     from ..viewer.animation import check_animation_path
 
@@ -124,6 +124,7 @@ def simulate(
         raise fj.InputError("--samples and --vary belong together, and --animate shows a single run without them")
     single = None if samples else output
     check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
+    check_files((report, check_report_path))
     if known and base is wrench is payload is None:
         raise fj.InputError("--known belongs to --base, --wrench or --payload")
     if compensate_friction is None and friction_share != 1:
@@ -141,6 +142,7 @@ def simulate(
     if known:
         law = informed(law, base_motion is not None, wrench)
     task = Task(loaded, law, reference, duration)
+    chosen = Chosen(gains or poles, measured, compensate_friction, friction_share, trajectory, stiffness, base)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
     options |= {"base": base_motion, "contact": None if wrench is None else constant_wrench(robot, wrench)}
@@ -150,10 +152,13 @@ def simulate(
             fj.plots.plot_simulation: plot,
             fj.viewer.animate: animate,
         }
-        return simulate_once(task, options, writers)
-    varied = key_values("--vary", vary or [], "'*.drive.stiffness=10%'")
-    options |= {"samples": samples, "vary": varied, "limit": limit, "threads": threads}
-    return simulate_many(task, options, output, plot)
+        found = simulate_once(task, options, writers)
+    else:
+        varied = key_values("--vary", vary or [], "'*.drive.stiffness=10%'")
+        options |= {"samples": samples, "vary": varied, "limit": limit, "threads": threads}
+        found = simulate_many(task, options, output, plot)
+    python = [] if report is None else simulation_code(task, options, chosen, payload, wrench, known)
+    return replace(found.command, report=requested(report, found.result, python))
 
 
 class Task(NamedTuple):
@@ -163,6 +168,13 @@ class Task(NamedTuple):
     controller: Controller
     reference: Trajectory
     duration: float | None
+
+
+class Found(NamedTuple):
+    """A run or a study, and what the command shows of it."""
+
+    result: Simulation | MonteCarlo
+    command: CommandResult
 
 
 def informed(law: Controller, base: bool, wrench: Sequence[float] | None) -> Controller:
@@ -238,10 +250,11 @@ def loaded_reference(law: Controller, robot: Robot, trajectory: str, stiffness: 
     return fj.trajectory.MotionAndStiffness(motion, fj.trajectory.load_stiffness(stiffness, robot, motion.duration))
 
 
-def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..., Any], Path | None]) -> CommandResult:
-    """Result of one run, written to the given files."""
+def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..., Any], Path | None]) -> Found:
+    """One run, written to the given files."""
     import flexjoint as fj
 
+    from ..reports import content
     from ..results.simulation_table import SimulationTable
 
     wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
@@ -253,15 +266,15 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
             write(run, path)
     if STREAM in writers.values():
         send_csv(SimulationTable(run))
-    about = f"{run.robot.name}: {int(run.periods)} periods of {run.period:g} s"
     code = DIVERGED if run.diverged else 0
-    return CommandResult([about, run_table(run)], run_data(run), [*wanted.values()], code)
+    return Found(run, CommandResult(content(run).shown, run_data(run), [*wanted.values()], code))
 
 
-def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot: Path | None) -> CommandResult:
-    """Result of a Monte-Carlo study; after Ctrl-C of the finished samples."""
+def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot: Path | None) -> Found:
+    """A Monte-Carlo study; after Ctrl-C of the finished samples."""
     import flexjoint as fj
 
+    from ..reports import content
     from ..studies import SampleTable
 
     folder = None if output == STREAM else output
@@ -271,43 +284,21 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
         send_csv(SampleTable(study))
-    result = CommandResult(study_text(study), study_data(study), written)
+    result = CommandResult(content(study).shown, study_data(study), written)
     if study.complete:
-        return result
+        return Found(study, result)
     remedy = "; the same command resumes" if folder else ""
     trouble = f"interrupted after {study.samples.size} of {study.wanted} samples{remedy}"
-    return replace(result, code=INTERRUPTED, trouble=trouble)
+    return Found(study, replace(result, code=INTERRUPTED, trouble=trouble))
 
 
 # Text, data and files -----------------------------------------------------------------------------------------------
 
 
-def run_table(run: Simulation) -> Table:
-    """Errors and torques per joint; of a run that diverged, until then."""
-    from ..plots.figures import shown_units
-
-    end = "error when it diverged" if run.diverged else "error at the end"
-    largest, final, torques = run_errors(run)
-    forces = [f"{x:.3g} {kind.unit('Nm | N')}" for x, kind in zip(torques, run.robot.motor_kinds)]
-    rows = []
-    for i, (joint, unit, factor) in enumerate(zip(run.robot.joints, *shown_units(run.robot))):
-        own = [force for force, k in zip(forces, run.robot.motor_joints) if k == i]
-        rows.append([joint.name, *(f"{factor * x[i]:.3g} {unit}" for x in (largest, final)), ", ".join(own)])
-    headings = ["joint", "largest error", end, "largest torque"]
-    return Table(headings, rows, numbers=headings[1:])
-
-
-def run_errors(run: Simulation) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Largest and last error per joint, (n,), and largest torque per motor, until the run ended."""
-    import numpy as np
-
-    last = int(run.periods)
-    errors, torques = np.abs(run.error)[: last + 1], np.abs(run.tau)[: last + 1]
-    return errors.max(axis=0), errors[-1], torques.max(axis=0)
-
-
 def run_data(run: Simulation) -> dict[str, Any]:
     """A run for programs."""
+    from ..reports.simulations import run_errors
+
     robot = run.robot
     largest, final, torques = run_errors(run)
     joints = [
@@ -352,47 +343,6 @@ def write_study(study: MonteCarlo, folder: Path | None, plot: Path | None) -> li
         plot_monte_carlo(study, picture)
         written.append(picture)
     return written
-
-
-def study_text(study: MonteCarlo) -> list[str | Table]:
-    """Quantiles of the errors per joint, and the first failures with their parameters."""
-    import numpy as np
-
-    from ..plots.figures import shown_units
-    from ..studies.monte_carlo import LEVELS
-
-    failed = np.flatnonzero(study.failed)
-    found: list[str | Table] = [f"{study.robot.name}: {study.counts}"]
-    if not study.samples.size:
-        return found
-    headings = [*(f"{100 * x:g} %" for x in LEVELS), "at the end, 95 %"]
-    largest, final = study.quantiles(), study.quantiles([0.95], "final")[0]
-    rows = [
-        [joint.name, *(f"{factor * x:.3g} {unit}" for x in (*largest[:, i], final[i]))]
-        for i, (joint, unit, factor) in enumerate(zip(study.robot.joints, *shown_units(study.robot)))
-    ]
-    found.append(Table(["joint", *headings], rows, "share of runs whose largest error is below", numbers=headings))
-    if failed.size:
-        found.append(failure_table(study, failed[:SHOWN].tolist()))
-    if failed.size > SHOWN:
-        found.append(f"and {failed.size - SHOWN} more")
-    return found
-
-
-def failure_table(study: MonteCarlo, rows: Sequence[int]) -> Table:
-    """One row per failed sample."""
-    from ..plots.figures import shown_units
-
-    joints, (units, factors) = study.robot.joints, shown_units(study.robot)
-    found = []
-    for row in rows:
-        joint, worst = study.joint[row], study.largest[row].argmax()
-        diverged = f"{joints[joint].name} diverged at {study.ended[row]:.3g} s"
-        off = f"{joints[worst].name} off by {factors[worst] * study.largest[row, worst]:.3g} {units[worst]}"
-        stiff = f"step too long for {joints[study.stiff_joint[row]].name}, stable up to {study.longest_step[row]:.3g} s"
-        what = stiff if study.integrator_failed[row] else diverged if joint >= 0 else off
-        found.append([str(study.samples[row]), what, *(f"{x:.4g}" for x in study.parameters[row])])
-    return Table(["sample", "what", *study.names], found, "failures", numbers=["sample", *study.names])
 
 
 def study_data(study: MonteCarlo) -> dict[str, Any]:

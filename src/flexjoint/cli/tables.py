@@ -9,35 +9,14 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
+from ..tables import Table as Table
 from .terminal_text import cells, harmless
 
 BETWEEN = 3  # blanks between columns
 INDENT = 2
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts.
-
-    Args:
-        headings: Of the columns.
-        rows: Cells of each row.
-        title: Line above the table; default none.
-        note: Line below the table; default none.
-        numbers: Headings of columns that are right-aligned and never wrapped; default none.
-        gaps: Numbers of rows with an empty line before them; default none.
-    """
-
-    headings: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    title: str = ""
-    note: str = ""
-    numbers: Sequence[str] = ()
-    gaps: Sequence[int] = ()
 
 
 def screen_width(stream: Any) -> float:

@@ -2,21 +2,9 @@
 
 from __future__ import annotations
 
+from ..control_characters import harmless as harmless
+
 WIPE = "\r\x1b[2K"  # empties the line of a terminal
-
-
-def harmless(text: str, keep: str = "") -> str:
-    """The text with control characters, except those in `keep`, as escapes such as \\x1b."""
-    if text.isprintable():
-        return text
-    return "".join(x if x in keep or not commands(x) else x.encode("unicode_escape").decode() for x in text)
-
-
-def commands(character: str) -> bool:
-    """Whether a character controls the terminal or the layout instead of being shown."""
-    from unicodedata import category
-
-    return category(character) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
 
 
 def one_line(message: str) -> str:

@@ -12,9 +12,10 @@ from .app import command
 from .command_result import CommandResult
 from .parameters import PlotFile, TrajectoryName, check_files, files_of, key_values
 from .progress import progress_bar
+from .python_code import Code, call
+from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, send_csv
-from .tables import Table
 
 if TYPE_CHECKING:
     from ..analysis.torque_table import JointTable
@@ -31,6 +32,7 @@ def torques(
         typer.Option("--output", "-o", help="Table to write: .csv, .npz, .parquet; - is CSV on standard output."),
     ] = None,
     plot: PlotFile = None,
+    report: ReportFile = None,
     period: Annotated[float, typer.Option(help="Sampling period, s.")] = 1e-3,
     rigid: Annotated[bool, typer.Option("--rigid", help="Compare with the robot with rigid joints.")] = False,
     wrench: Annotated[
@@ -52,17 +54,20 @@ def torques(
     """Compute motor torques and deflections along a trajectory."""
     from ..analysis.torque_table import sample_times
     from ..plots import check_plot_path, plot_motors
+    from ..reports import check_report_path, content
     from ..results import check_table_path, write_table
     from ..trajectory import load_trajectory
 
-    check_files((output, check_table_path), (plot, check_plot_path))
-    robot = without_gear_losses(robot, "inverse dynamics")
+    check_files((output, check_table_path), (plot, check_plot_path), (report, check_report_path))
+    model = without_gear_losses(robot, "inverse dynamics")
+    python = ["robot = robot.without_gear_losses()"] if model is not robot else []
+    robot = model
     motion = load_trajectory(trajectory, robot)
     samples = sample_times(motion.duration, period).size
     with progress_bar() as progress:
         advance = partial(progress.advance, progress.add_task("computing", total=samples))
         deviations = key_values("--sensitivity", sensitivity or [], "'*.mass=5%' or link1.mass=0.2")
-        options = {"wrench": wrench, "uncertain": deviations, "progress": advance}
+        options: dict[str, Any] = {"wrench": wrench, "uncertain": deviations, "progress": advance}
         table = computed(robot, motion, stiffness, period, rigid, options)
         if output is not None and output != STREAM:
             advance = partial(progress.advance, progress.add_task(f"writing {output}", total=samples))
@@ -72,8 +77,10 @@ def torques(
             plot_motors(table, plot)
     if output == STREAM:
         send_csv(table)
-    summary = f"{robot.name}: largest values of {samples} samples in {table.t[-1]:g} s"
-    return CommandResult([summary, peak_table(table)], peaks(table), files_of(output, plot))
+    options = {"rigid": rigid or None, "wrench": wrench, "uncertain": deviations or None}
+    python += table_code(trajectory, stiffness, period, options)
+    page = requested(report, table, python)
+    return CommandResult(content(table).shown, peaks(table), files_of(output, plot), report=page)
 
 
 def computed(
@@ -94,16 +101,15 @@ def computed(
     return stiffness_table(robot, motion, load_stiffness(stiffness, robot, motion.duration), period, **options)
 
 
-def peak_table(table: JointTable) -> Table:
-    """Largest value of each panel of the plot per joint; of errors their bound."""
-    from ..plots import panels
-
-    found = panels(table)
-    rows = [
-        [joint.name, *(f"{x.largest(i):.4g} {x.units[i]}" for x in found)] for i, joint in enumerate(table.robot.joints)
-    ]
-    titles = [x.title for x in found]
-    return Table(["joint", *titles], rows, numbers=titles)
+def table_code(trajectory: str, stiffness: str | None, period: float, options: dict[str, Any]) -> list[str]:
+    """Python that computes the table of a robot."""
+    motion = f"trajectory = {call('fj.trajectory.load_trajectory', trajectory, Code('robot'))}"
+    robot, moved = Code("robot"), Code("trajectory")
+    if stiffness is None:
+        return [motion, f"table = {call('fj.analysis.motor_table', robot, moved, period, **options)}", "print(table)"]
+    stiff = call("fj.trajectory.load_stiffness", stiffness, robot, Code("trajectory.duration"))
+    table = call("fj.analysis.stiffness_table", robot, moved, Code("stiffness"), period, **options)
+    return [motion, f"stiffness = {stiff}", f"table = {table}", "print(table)"]
 
 
 def peaks(table: JointTable) -> dict[str, Any]:

@@ -42,4 +42,9 @@ def reproduce(paper: str, folder: str | os.PathLike[str], say: Callable[[str], A
         raise InputError(f"{place} is not a folder")
     place.mkdir(parents=True, exist_ok=True)
     report = import_module(f".{PAPERS[paper]}", __package__).run(place, say)
-    return report._replace(files=(*(x.path for x in report.figures), *write_report(report, place)))
+    return report._replace(files=(*(x.path for x in report.figures), *write_report(report, place, python_code(paper))))
+
+
+def python_code(paper: str) -> str:
+    """Python that reproduces a paper."""
+    return f"from flexjoint.reproduce import reproduce\n\nreport = reproduce({paper!r}, 'out')\nprint(report.title)\n"

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from .. import html
 from ..atomic import replacing
+from ..reports import Content, content
+from ..reports.write import report_page
+from ..tables import Table
 
 AS_SAID = "reproduced"  # verdict on a claim that holds
 NOT_SO = "not reproduced"  # verdict on a claim that does not
@@ -115,11 +117,20 @@ def claim_grid(claims: Sequence[Claim]) -> Grid:
     return Grid("claims", Claim._fields, claims)
 
 
-def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write the report as Markdown and as a page, and its tables as CSV; the files written."""
+def write_report(report: Report, folder: Path, python: str = "") -> list[Path]:
+    """Write the report as Markdown and as a page, and its tables as CSV.
+
+    Args:
+        report: The report, whose figures are in the folder.
+        folder: Where files are written.
+        python: Python that repeats the report, for the page; default none.
+
+    Returns:
+        The files written.
+    """
     texts = {
         "report.md": markdown(report),
-        "report.html": web_page(report),
+        "report.html": report_page(content(report), python=python),
         **{f"{grid.name}.csv": csv_text(grid) for grid in report.grids},
     }
     for name, text in texts.items():
@@ -149,11 +160,14 @@ def markdown(report: Report) -> str:
     return "\n".join(parts)
 
 
-def web_page(report: Report) -> str:
-    """A report as one page; figures are part of it."""
+@content.register
+def paper_content(report: Report) -> Content:
+    """What a page shows of a reproduction."""
     claims, *others = report.grids
-    parts = [html.table(claims.rows, claims.headings)]
-    parts += [html.picture(x.path.read_bytes(), x.text) for x in report.figures]
-    parts += [html.section(grid.title, html.table(grid.rows, grid.headings)) for grid in others]
-    parts += [html.section(title, html.bullets(texts)) for title, texts in report.lists.items()]
-    return html.page(report.title, parts)
+    return Content(
+        report.title,
+        [Table(claims.headings, claims.rows)],
+        {x.text: x.path.read_bytes for x in report.figures},
+        below=[Table(grid.headings, grid.rows, grid.title) for grid in others],
+        lists=report.lists,
+    )

@@ -487,6 +487,14 @@ def drive_name(drive: Drive | None) -> str:
     return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
 
 
+def stiffness_text(item: Any) -> str:
+    """Stiffness of a drive or spring in SI units, the name of a spring law that is not linear, or ""."""
+    if springs := getattr(item, "springs", ()):
+        return ", ".join(dict.fromkeys(spring.name for spring in springs))
+    stiffness = getattr(item, "stiffness", "")
+    return f"{stiffness:g}" if isinstance(stiffness, int | float) else getattr(stiffness, "name", "")
+
+
 def kind_text(joint: Joint) -> str:
     """The kind of a joint, and what it follows, such as "prismatic = −1 · left_finger + 0.1"."""
     mimic = joint.mimic

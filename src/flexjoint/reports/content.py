@@ -1,0 +1,58 @@
+"""What a report shows of a result: lines and tables, as on the command line, and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..errors import InputError, shown as shown_value
+from ..robot import Robot
+from ..tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Content(NamedTuple):
+    """What a report shows of a result.
+
+    Args:
+        title: Heading of the page.
+        shown: Lines and tables in their order; a command prints the same.
+        figures: Functions that give a matplotlib Figure or the bytes of a PNG picture, by caption.
+        robot: The robot of the result; None if there are several or none.
+        settings: What decided the numbers, as far as the result knows it.
+        below: Tables below the figures.
+        lists: Sentences by heading, below these tables.
+    """
+
+    title: str
+    shown: Sequence[str | Table]
+    figures: Mapping[str, Callable[[], Figure | bytes]] = {}
+    robot: Robot | None = None
+    settings: Mapping[str, object] = {}
+    below: Sequence[Table] = ()
+    lists: Mapping[str, Sequence[str]] = {}
+
+
+@singledispatch
+def content(result: Any) -> Content:
+    """What a report shows of a result.
+
+    Args:
+        result: A MotorTable, StiffnessTable, Simulation, MonteCarlo, DetectionReport, RotorComparison, LinearModel or
+            LoopGain.
+
+    Returns:
+        A Content.
+
+    Raises:
+        InputError: There are no reports of such an object.
+
+    A new kind of result has a function under `@content.register`.
+    """
+    raise InputError(
+        f"write_report: result is {shown_value(result)}; give what motor_table, simulate, monte_carlo, detect, "
+        "compare_rotor_models, linearize or loop_gain returns"
+    )

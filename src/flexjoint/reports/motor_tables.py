@@ -1,0 +1,33 @@
+"""Motor torques along a trajectory in a report: the largest values per joint, and the figure."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..analysis.torque_table import JointTable
+from ..plots.motor_tables import panels, plot_motors
+from ..tables import Table
+from .content import Content, content
+
+
+@content.register
+def motor_content(table: JointTable) -> Content:
+    """What a report shows of a MotorTable or StiffnessTable."""
+    summary = f"{table.robot.name}: largest values of {table.t.size} samples in {table.t[-1]:g} s"
+    return Content(
+        f"Motor torques of {table.robot.name}",
+        [summary, peak_table(table)],
+        {"Motors along the trajectory, one row per joint.": partial(plot_motors, table)},
+        table.robot,
+        {"samples": table.t.size, "duration, s": table.t[-1]},
+    )
+
+
+def peak_table(table: JointTable) -> Table:
+    """Largest value of each panel of the plot per joint; of errors their bound."""
+    found = panels(table)
+    rows = [
+        [joint.name, *(f"{x.largest(i):.4g} {x.units[i]}" for x in found)] for i, joint in enumerate(table.robot.joints)
+    ]
+    titles = [x.title for x in found]
+    return Table(["joint", *titles], rows, numbers=titles)

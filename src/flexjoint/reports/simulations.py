@@ -1,0 +1,52 @@
+"""A simulation in a report: errors and torques per joint, and the figure."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ..plots.figures import shown_units
+from ..plots.simulations import plot_simulation
+from ..simulation import Simulation
+from ..tables import Table
+from ..types import FloatArray
+from .content import Content, content
+
+
+@content.register
+def run_content(run: Simulation) -> Content:
+    """What a report shows of a Simulation, one run or a batch."""
+    law = run.provenance.get("controller", "")
+    single = run.q.ndim == 2
+    about = f"{run.robot.name}: {int(run.periods)} periods of {run.period:g} s" if single else repr(run)[1:-1]
+    caption = "Links, motors and reference, errors and torques, one row per joint."
+    return Content(
+        f"Simulation of {run.robot.name}{f' under {law}' if law else ''}",
+        [about, run_table(run)],
+        {caption if single else f"{caption} Median and spread of all runs.": partial(plot_simulation, run)},
+        run.robot,
+        {"period, s": run.period, "duration, s": run.t[-1] - run.t[0], **run.provenance},
+    )
+
+
+def run_table(run: Simulation) -> Table:
+    """Errors and torques per joint, of a batch those of the worst run; of a run that diverged, until then."""
+    end = "error when it diverged" if np.any(run.diverged) else "error at the end"
+    largest, final, torques = run_errors(run)
+    forces = [f"{x:.3g} {kind.unit('Nm | N')}" for x, kind in zip(torques, run.robot.motor_kinds)]
+    rows = []
+    for i, (joint, unit, factor) in enumerate(zip(run.robot.joints, *shown_units(run.robot))):
+        own = [force for force, k in zip(forces, run.robot.motor_joints) if k == i]
+        rows.append([joint.name, *(f"{factor * x[i]:.3g} {unit}" for x in (largest, final)), ", ".join(own)])
+    headings = ["joint", "largest error", end, "largest torque"]
+    return Table(headings, rows, numbers=headings[1:])
+
+
+def run_errors(run: Simulation) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Largest and last error per joint, (n,), and largest torque per motor, until the run ended; of all runs."""
+    place = np.asarray(run.periods - round(run.t[0] / run.period), dtype=int)[..., None, None]
+    errors, torques = np.abs(run.error), np.abs(run.tau)
+    final = np.take_along_axis(errors, place, -2)
+    largest, last, most = (np.fmax.reduce(x.reshape(-1, x.shape[-1])) for x in (errors, final, torques))  # without NaN
+    return largest, last, most
