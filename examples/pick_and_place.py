@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import flexjoint as fj
-from flexjoint import html
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("--output", type=Path, default=Path("."), help="folder for the page and the figures")
@@ -131,25 +130,26 @@ events = [
     ("struck link, by the joints that feel it", f"{', '.join(found.struck(first))} or beyond"),
     ("largest tracking error", f"{errors['free'][0].max():.2f} mrad free, {errors['struck'][0].max():.1f} mrad struck"),
 ]
-sources = [(", ".join(x.of), x.trust, x.origin, x.note) for x in arm.sources]
-parts = [
-    html.bullets(
-        [
-            f"Reach {reach.duration:g} s, transfer with a part of 1 kg {transfer.duration:g} s (shaded), back "
-            f"{back.duration:g} s; torques are after the reduction.",
-            f"Motor positions taken for link positions misplace the tool by up to {1e3 * offset.max():.1f} mm.",
-        ]
-    ),
-    html.section(
-        "Motor torques: largest values",
-        html.table(torques, ("joint", "torque, Nm", "of the limit", "springs − rigid, mNm", "deflection, mrad")),
-    ),
-    html.picture((folder / "torques.png").read_bytes(), "Motor torques, what the springs add, and how they deflect."),
-    html.section("A collision on the way", html.table(events)),
-    html.picture((folder / "collision.png").read_bytes(), "Feedforward and PD at 1 kHz, simulated; noisy sensors."),
-    html.section("Where the numbers come from", html.table(sources, ("numbers", "trust", "origin", "note"))),
-]
+notes = (
+    f"Reach {reach.duration:g} s, transfer with a part of 1 kg {transfer.duration:g} s (shaded), back "
+    f"{back.duration:g} s; torques are after the reduction. "
+    f"Motor positions taken for link positions misplace the tool by up to {1e3 * offset.max():.1f} mm."
+)
+headings = ("joint", "torque, Nm", "of the limit", "springs − rigid, mNm", "deflection, mrad")
 page = folder / "pick_and_place.html"
-page.write_text(html.page("Franka Panda: pick and place with elastic joints", parts), encoding="utf-8")
+fj.reports.write_report(
+    found,
+    page,
+    title="Franka Panda: pick and place with elastic joints",
+    tables=[
+        fj.reports.Table(headings, torques, "motor torques: largest values", notes, numbers=headings[1:]),
+        fj.reports.Table(("what", ""), events, "a collision on the way"),
+    ],
+    figures={
+        "Motor torques, what the springs add, and how they deflect.": (folder / "torques.png").read_bytes(),
+        "Feedforward and PD at 1 kHz, simulated; noisy sensors.": (folder / "collision.png").read_bytes(),
+    },
+    python=Path(__file__).read_text(encoding="utf-8"),
+)
 print(f"largest motor torque: {np.abs(tau).max():.1f} Nm; push detected after {delay:.0f} ms")
 print(f"wrote {page}")

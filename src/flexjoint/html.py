@@ -9,6 +9,7 @@ from html import escape
 from .control_characters import harmless
 
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"  # no script runs, nothing is requested
+PIXELS = 96.0  # of CSS per inch
 MOST_CHARACTERS = 4_000  # of a text; more come only from files that are damaged or hostile
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #1a1a1a;
@@ -56,11 +57,18 @@ def table(
     return f"<table>{above}{head}{''.join(_row(row, 'td', right) for row in rows)}</table>"
 
 
-def picture(png: bytes, caption: str, *, dots_per_inch: float = 96.0) -> str:
-    """A PNG picture, part of the page, with its caption below; 96 dots per inch is the size of one dot per pixel."""
-    data, width = b64encode(png).decode(), int.from_bytes(png[16:20]) * 96 / dots_per_inch
+def picture(png: bytes, caption: str) -> str:
+    """A PNG picture, part of the page, in its size where that fits, with its caption below."""
+    data, width = b64encode(png).decode(), int.from_bytes(png[16:20]) * PIXELS / dots_per_inch(png)
     image = f'<img src="data:image/png;base64,{data}" alt="{_text(caption)}" width="{width:.0f}">'
     return f"<figure>{image}{_tag('figcaption', caption)}</figure>"
+
+
+def dots_per_inch(png: bytes) -> float:
+    """Resolution of a PNG picture; 96, one dot per pixel, if it does not say."""
+    place = png.find(b"pHYs", 0, 1000)  # horizontal and vertical dots per m, four bytes each, and 1 for the metre
+    known = place > 0 and png[place + 12 : place + 13] == b"\1"
+    return 0.0254 * int.from_bytes(png[place + 4 : place + 8]) or PIXELS if known else PIXELS
 
 
 def bullets(texts: Iterable[str]) -> str:

@@ -1,9 +1,13 @@
 """HTML for notebooks and pages."""
 
+import re
 from base64 import b64decode
-from html.parser import HTMLParser
+from io import BytesIO
 
-from flexjoint.html import bullets, page, picture, section, table
+from matplotlib.figure import Figure
+
+from flexjoint.html import MOST_CHARACTERS, alert, bullets, code, page, paragraphs, picture, section, table
+from support.pages import Reader
 
 
 def test_cells_stand_in_rows_below_their_headings():
@@ -24,30 +28,6 @@ def test_texts_are_escaped():
     assert "<script>" not in text and text.count("&lt;script&gt;alert(&quot;x&quot;)") == 3
 
 
-class Reader(HTMLParser):
-    """Collects open tags, texts by tag and attributes; complains of a tag that is not closed."""
-
-    VOID = frozenset({"meta", "img"})
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.texts, self.attributes = [], [], []
-        self.feed(text)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.attributes.append((tag, dict(attrs)))
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if data.strip():
-            self.texts.append((self.open[-1] if self.open else "", data))
-
-
 def test_a_page_has_all_its_parts_and_needs_no_other_file():
     evil = '"><script>alert(1)</script>'
     png = bytes(range(256))
@@ -59,3 +39,30 @@ def test_a_page_has_all_its_parts_and_needs_no_other_file():
     (image,) = [attributes for tag, attributes in found.attributes if tag == "img"]
     assert b64decode(image["src"].removeprefix("data:image/png;base64,")) == png and image["alt"] == evil
     assert "://" not in text
+
+
+def test_control_characters_are_shown_and_long_texts_are_bounded():
+    text = page("a\x1b[31m", [paragraphs("right\u202eleft\nnext"), alert(bullets(["\x9b2J"])), table([("x" * 10**5,)])])
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    assert all(x in text for x in ("a\\x1b[31m", "<p>right\\u202eleft</p><p>next</p>", "\\x9b2J"))
+    assert f"… ({10**5 - MOST_CHARACTERS} more characters)" in text and len(text) < 2 * MOST_CHARACTERS
+
+
+def test_pictures_have_their_size():
+    figure = Figure(figsize=(5, 2))
+    for dots, width in ((96, 480), (150, 480), (300, 480)):
+        file = BytesIO()
+        figure.savefig(file, format="png", dpi=dots)
+        assert f'width="{width}"' in picture(file.getvalue(), "x")
+    start = b"\x89PNG\r\n\x1a\n" + (13).to_bytes(4) + b"IHDR" + (70).to_bytes(4) + (40).to_bytes(4)
+    assert 'width="70"' in picture(start + bytes(30), "x")  # without a resolution
+
+
+def test_code_is_whole():
+    text = "if a < b:\n    f('" + "x" * 10**5 + "')\n"
+    assert Reader(code(text)).texts == [("code", text)]
+
+
+def test_numbers_stand_on_the_right_and_no_cell_is_lost():
+    text = table([("a", 1, "extra")], ("joint", "Nm"), numbers=["Nm"])
+    assert '<th class="number">Nm</th>' in text and '<td class="number">1</td><td>extra</td>' in text

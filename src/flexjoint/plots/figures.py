@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..atomic import replacing
+from ..control_characters import harmless
 from ..results.files import check_path
 from ..robot import Robot
 from ..types import FloatArray
@@ -90,8 +91,8 @@ def write_figure(figure: Figure, path: Path | None) -> Figure:
 
 
 def literal(text: str) -> str:
-    """The text without matplotlib's mathematics: dollar signs in names are shown as they are."""
-    return text.replace("$", r"\$")
+    """The text as it is: dollar signs are no mathematics of matplotlib; control characters are escapes."""
+    return harmless(text, keep="\n").replace("$", r"\$")
 
 
 def shortened(name: str) -> str:

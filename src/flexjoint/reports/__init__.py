@@ -1,5 +1,6 @@
 """Reports: a result as one self-contained HTML page, with robot, settings, figures, tables, warnings and provenance."""
 
+from ..tables import Table as Table
 from .content import Content as Content, content as content
 from .detections import detection_content as detection_content
 from .linear_models import linear_content as linear_content

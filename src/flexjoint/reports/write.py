@@ -81,14 +81,14 @@ def check_report_path(path: str | os.PathLike[str]) -> Path:
 
 def report_page(found: Content, warnings: Iterable[object] | None = None, command: str = "", python: str = "") -> str:
     """The page as text; the arguments are those of `write_report`."""
-    parts = [warning_part(warnings), *map(shown_part, found.shown)]
-    parts += [html.picture(png(draw()), caption, dots_per_inch=RESOLUTION) for caption, draw in found.figures.items()]
+    pictures = [html.picture(png(draw()), caption) for caption, draw in found.figures.items()]  # drawing may warn
+    parts = [warning_part(warnings), *map(shown_part, found.shown), *pictures]
     parts += [*map(shown_part, found.below)]
     parts += [html.section(title, html.bullets(texts)) for title, texts in found.lists.items()]
     if found.robot is not None:
         parts.append(robot_section(found.robot))
     if found.settings:
-        rows = [(name, "none" if x is None else x) for name, x in found.settings.items()]
+        rows = [(name, setting_text(x)) for name, x in found.settings.items()]
         parts.append(html.section("Settings", html.table(rows)))
     if command:
         text = html.code(command) + html.paragraphs(FOLDER_NOTE, note=True)
@@ -117,6 +117,11 @@ def warning_part(warnings: Iterable[object] | None) -> str:
         if texts
         else html.paragraphs("No warnings.", note=True)
     )
+
+
+def setting_text(value: object) -> str:
+    """A setting as text."""
+    return "none" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def capitalized(text: str) -> str:
