@@ -28,7 +28,7 @@ pre { background: #f5f5f5; border: 1px solid #ddd; padding: 0.7rem 0.9rem; font-
 }
 @media print {
   body { max-width: none; margin: 0; font-size: 10pt } table { display: table }
-  figure, tr { break-inside: avoid } h2 { break-after: avoid } img { max-height: 23cm }
+  figure, tr, pre { break-inside: avoid } h2, caption, tr:first-child { break-after: avoid } img { max-height: 23cm }
 }
 """
 

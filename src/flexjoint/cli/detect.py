@@ -66,7 +66,7 @@ def detect(
     from ..errors import InputError
     from ..plots.detections import plot_detections
     from ..plots.figures import check_plot_path
-    from ..reports import check_report_path, content
+    from ..reports import check_report_path, content_of
     from ..results import check_table_path, write_table
 
     if sum((threshold is not None, bool(quiet), calibration is not None)) != 1:
@@ -96,7 +96,7 @@ def detect(
     python = ["robot = robot.without_gear_losses()"] if model is not robot else []
     python += detection_code(log, calibration, reading, options)
     page = requested(report, found, python)
-    return CommandResult(content(found).shown, detection_data(found), files_of(output, plot), report=page)
+    return CommandResult(content_of(found).shown, detection_data(found), files_of(output, plot), report=page)
 
 
 def detection_code(log: Path, calibration: Path | None, reading: dict[str, Any], options: dict[str, Any]) -> list[str]:

@@ -55,7 +55,7 @@ def linearize(
     import flexjoint as fj
 
     from ..plots.figures import check_plot_path
-    from ..reports import check_report_path, content
+    from ..reports import check_report_path, content_of
     from ..reports.linear_models import margin_table
 
     check_files((plot, check_plot_path), (report, check_report_path))
@@ -78,7 +78,7 @@ def linearize(
     python += model_code(q, law is not None, period)
     drawings = {caption: partial(chosen.draw, name) for name, caption in chosen.captions.items()}
     page = requested(report, model, python, tables=margins, figures=drawings)
-    return CommandResult([*content(model).shown, *margins], data(model, loops), files_of(plot), report=page)
+    return CommandResult([*content_of(model).shown, *margins], data(model, loops), files_of(plot), report=page)
 
 
 def model_code(q: FloatArray, controlled: bool, period: float | None) -> list[str]:

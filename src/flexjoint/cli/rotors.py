@@ -40,7 +40,7 @@ def rotors(
     from ..errors import InputError
     from ..plots.figures import check_plot_path
     from ..plots.rotor_models import plot_rotor_models
-    from ..reports import check_report_path, content
+    from ..reports import check_report_path, content_of
 
     check_files((plot, check_plot_path), (report, check_report_path))
     try:
@@ -63,7 +63,7 @@ def rotors(
         f"found = {call('fj.analysis.compare_rotor_models', Code('robot'), Code('trajectory'), **options)}",
         "print(found)",
     ]
-    shown = content(found).shown
+    shown = content_of(found).shown
     return CommandResult(shown, comparison_data(found), files_of(plot), report=requested(report, found, python))
 
 

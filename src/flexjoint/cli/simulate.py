@@ -254,7 +254,7 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     """One run, written to the given files."""
     import flexjoint as fj
 
-    from ..reports import content
+    from ..reports import content_of
     from ..results.simulation_table import SimulationTable
 
     wanted = {write: path for write, path in writers.items() if path is not None and path != STREAM}
@@ -267,14 +267,14 @@ def simulate_once(task: Task, options: dict[str, Any], writers: dict[Callable[..
     if STREAM in writers.values():
         send_csv(SimulationTable(run))
     code = DIVERGED if run.diverged else 0
-    return Found(run, CommandResult(content(run).shown, run_data(run), [*wanted.values()], code))
+    return Found(run, CommandResult(content_of(run).shown, run_data(run), [*wanted.values()], code))
 
 
 def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot: Path | None) -> Found:
     """A Monte-Carlo study; after Ctrl-C of the finished samples."""
     import flexjoint as fj
 
-    from ..reports import content
+    from ..reports import content_of
     from ..studies import SampleTable
 
     folder = None if output == STREAM else output
@@ -284,7 +284,7 @@ def simulate_many(task: Task, options: dict[str, Any], output: Path | None, plot
         written = write_study(study, folder, plot) if study.samples.size else []
     if output == STREAM:
         send_csv(SampleTable(study))
-    result = CommandResult(content(study).shown, study_data(study), written)
+    result = CommandResult(content_of(study).shown, study_data(study), written)
     if study.complete:
         return Found(study, result)
     remedy = "; the same command resumes" if folder else ""

@@ -54,7 +54,7 @@ def torques(
     """Compute motor torques and deflections along a trajectory."""
     from ..analysis.torque_table import sample_times
     from ..plots import check_plot_path, plot_motors
-    from ..reports import check_report_path, content
+    from ..reports import check_report_path, content_of
     from ..results import check_table_path, write_table
     from ..trajectory import load_trajectory
 
@@ -80,7 +80,7 @@ def torques(
     options = {"rigid": rigid or None, "wrench": wrench, "uncertain": deviations or None}
     python += table_code(trajectory, stiffness, period, options)
     page = requested(report, table, python)
-    return CommandResult(content(table).shown, peaks(table), files_of(output, plot), report=page)
+    return CommandResult(content_of(table).shown, peaks(table), files_of(output, plot), report=page)
 
 
 def computed(

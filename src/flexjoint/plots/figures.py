@@ -116,14 +116,15 @@ def panel_figure(robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str
     for i, (row, joint) in enumerate(zip(axes, robot.joints)):
         write_name(row[0], joint.name)
         for axis, panel in zip(row, shown):
+            if not panel.largest(i) and panel is not shown[0]:
+                axis.set_axis_off()  # a joint without this quantity, such as the deflection of a rigid one
+                continue
             if panel.mixed:
                 write_unit(axis, panel.units[i])
             draw(axis, t[::step], panel, i, step)
             tidy(axis)
             axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 4), useMathText=True)
-            if not panel.largest(i) and panel is not shown[0]:
-                axis.set_axis_off()  # a joint without this quantity, such as the deflection of a rigid one
-            elif not panel.largest(i):
+            if not panel.largest(i):
                 axis.set(ylim=(-1, 1), yticks=[0])
     for axis, panel in zip(axes[0], shown):
         axis.set_title(panel.heading, fontsize=11, pad=16)

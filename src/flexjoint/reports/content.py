@@ -37,7 +37,7 @@ class Content(NamedTuple):
 
 
 @singledispatch
-def content(result: Any) -> Content:
+def content_of(result: Any) -> Content:
     """What a report shows of a result.
 
     Args:
@@ -50,7 +50,7 @@ def content(result: Any) -> Content:
     Raises:
         InputError: There are no reports of such an object.
 
-    A new kind of result has a function under `@content.register`.
+    A new kind of result has a function under `@content_of.register`.
     """
     raise InputError(
         f"write_report: result is {shown_value(result)}; give what motor_table, simulate, monte_carlo, detect, "

@@ -9,10 +9,10 @@ from ..detection.log_columns import listed
 from ..observers import Status
 from ..plots.detections import plot_detections
 from ..tables import Table
-from .content import Content, content
+from .content import Content, content_of
 
 
-@content.register
+@content_of.register
 def detection_content(found: DetectionReport) -> Content:
     """What a report shows of a DetectionReport."""
     tables = [
@@ -27,7 +27,7 @@ def detection_content(found: DetectionReport) -> Content:
     return Content(
         f"Collisions and faults of {found.robot.name}",
         [*summary(found), *tables],
-        {"Residuals and thresholds; detections and blind intervals are shaded.": partial(plot_detections, found)},
+        {"Residuals and thresholds; alarms are shaded, blind intervals hatched.": partial(plot_detections, found)},
         found.robot,
         {"residual": type(found.residual).__name__, "sampling period, s": found.log.period, **levels},
     )

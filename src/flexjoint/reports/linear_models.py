@@ -11,13 +11,13 @@ from ..analysis.linear_model import ROUNDING, LinearModel
 from ..analysis.margins import LoopGain
 from ..plots.linear_systems import plot_bode, plot_nyquist, plot_step
 from ..tables import Table
-from .content import Content, content
+from .content import Content, content_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@content.register
+@content_of.register
 def linear_content(model: LinearModel) -> Content:
     """What a report shows of a LinearModel."""
     verdict = "unstable" if not model.stable else "stable" if decays(model) else "marginally stable"
@@ -31,7 +31,7 @@ def linear_content(model: LinearModel) -> Content:
     )
 
 
-@content.register
+@content_of.register
 def loop_content(loop: LoopGain) -> Content:
     """What a report shows of a LoopGain: its margins with the poles of the closed loop."""
     text, poles = linear_content(loop.closed).shown

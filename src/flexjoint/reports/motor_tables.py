@@ -7,10 +7,10 @@ from functools import partial
 from ..analysis.torque_table import JointTable
 from ..plots.motor_tables import panels, plot_motors
 from ..tables import Table
-from .content import Content, content
+from .content import Content, content_of
 
 
-@content.register
+@content_of.register
 def motor_content(table: JointTable) -> Content:
     """What a report shows of a MotorTable or StiffnessTable."""
     summary = f"{table.robot.name}: largest values of {table.t.size} samples in {table.t[-1]:g} s"

@@ -10,10 +10,10 @@ from ..analysis.rotor_models import RotorComparison, percent, share
 from ..analysis.torque_table import units
 from ..plots.rotor_models import plot_rotor_models
 from ..tables import Table
-from .content import Content, content
+from .content import Content, content_of
 
 
-@content.register
+@content_of.register
 def rotor_content(found: RotorComparison) -> Content:
     """What a report shows of a RotorComparison."""
     notes = [f"note: {' '.join(note.split())}" for note in found.notes]

@@ -11,10 +11,10 @@ from ..plots.simulations import plot_simulation
 from ..simulation import Simulation
 from ..tables import Table
 from ..types import FloatArray
-from .content import Content, content
+from .content import Content, content_of
 
 
-@content.register
+@content_of.register
 def run_content(run: Simulation) -> Content:
     """What a report shows of a Simulation, one run or a batch."""
     law = run.provenance.get("controller", "")

@@ -12,12 +12,12 @@ from ..plots.monte_carlo import plot_monte_carlo
 from ..studies import MonteCarlo
 from ..studies.monte_carlo import LEVELS
 from ..tables import Table
-from .content import Content, content
+from .content import Content, content_of
 
 SHOWN = 10  # failures
 
 
-@content.register
+@content_of.register
 def study_content(study: MonteCarlo) -> Content:
     """What a report shows of a MonteCarlo; without a figure if it was interrupted before the first sample."""
     figures = {"Distribution of the largest error of each joint.": partial(plot_monte_carlo, study)}

@@ -12,7 +12,7 @@ from .. import html
 from ..atomic import replacing
 from ..results.files import check_path
 from ..tables import Table
-from .content import Content, content
+from .content import Content, content_of
 from .provenance import provenance_rows
 from .robot_section import robot_section
 
@@ -62,7 +62,7 @@ def write_report(
         >>> run = fj.simulate(robot, fj.control.MotorPD(robot, [400.0, 40.0]), [0.1, 0.2, 0.3], 0.01)
         >>> fj.reports.write_report(run, "run.html", python=open(__file__).read())  # doctest: +SKIP
     """
-    place, found = check_report_path(path), content(result)
+    place, found = check_report_path(path), content_of(result)
     found = found._replace(
         title=title or found.title,
         shown=[*found.shown, *tables],

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..atomic import replacing
-from ..reports import Content, content
+from ..reports import Content, content_of
 from ..reports.write import report_page
 from ..tables import Table
 
@@ -130,7 +130,7 @@ def write_report(report: Report, folder: Path, python: str = "") -> list[Path]:
     """
     texts = {
         "report.md": markdown(report),
-        "report.html": report_page(content(report), python=python),
+        "report.html": report_page(content_of(report), python=python),
         **{f"{grid.name}.csv": csv_text(grid) for grid in report.grids},
     }
     for name, text in texts.items():
@@ -160,7 +160,7 @@ def markdown(report: Report) -> str:
     return "\n".join(parts)
 
 
-@content.register
+@content_of.register
 def paper_content(report: Report) -> Content:
     """What a page shows of a reproduction."""
     claims, *others = report.grids

@@ -282,7 +282,7 @@ def test_what_is_given_replaces_what_a_result_knows(batch, tmp_path):
 def test_a_loop_gain_has_a_report(tmp_path):
     robot = fj.load("hua_3r")
     loop = fj.analysis.loop_gain(robot, [0.1, 0.2, 0.3], fj.control.MotorPD(robot, [400.0, 40.0]), "joint2")
-    found = fj.reports.content(loop)
+    found = fj.reports.content_of(loop)
     assert found.title == "Loop gain of hua_3r at joint2" and [*found.figures][1].startswith("Nyquist")
     assert [x.title for x in found.shown[1:]] == ["stability margins, one loop at a time", "poles"]
 
