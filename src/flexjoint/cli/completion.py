@@ -26,6 +26,11 @@ def logs(incomplete: str) -> list[str]:
     return files(incomplete, LOGS)
 
 
+def motions(incomplete: str) -> list[str]:
+    """Files of runs, logs and trajectories."""
+    return files(incomplete, tuple(dict.fromkeys((*LOGS, *TRAJECTORIES))))
+
+
 def controllers(incomplete: str) -> list[tuple[str, str]]:
     """Registered names, each with the numbers it takes and its summary."""
     from .controllers import registrations, usage

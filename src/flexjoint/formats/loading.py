@@ -10,17 +10,21 @@ import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any
 
 from ..catalog import builtin_robots, robot_file
 from ..errors import InputError, RobotError, listed, quoted
 from ..registry import Registry
 from ..robot import Robot
+from .attached import Attached
 from .toml import path_text, suggestion
 
+if TYPE_CHECKING:
+    from .urdf.elements import Geometry
+
 READERS: Registry[Callable[..., Robot]] = Registry("robot format")  # by suffix, in lower case
-REPORTS: WeakKeyDictionary[Robot, tuple[Any, ...]] = WeakKeyDictionary()  # of robots that were loaded
+REPORTS: Attached[tuple[Any, ...]] = Attached()  # of robots that were loaded
+GEOMETRY: Attached[Mapping[str, Sequence[Geometry]]] = Attached()  # by link, that of the base under "base"
 DEFAULT_SUFFIX = ".toml"  # the format of a file with an unknown suffix
 OTHER_FORMATS = {
     ".json": "JSON",
@@ -77,7 +81,7 @@ def load(
 
         bare = load(robot, **options)  # type: ignore[arg-type]
         driven = DriveFile.read(drives).applied(bare)
-        REPORTS[driven] = file_report(bare)
+        REPORTS[driven], GEOMETRY[driven] = file_report(bare), robot_geometry(bare)
         return driven
     name = path_text(robot, f"{WANTED}, or the name of a built-in robot")
     known = builtin_robots()
@@ -92,6 +96,23 @@ def load(
 def file_report(robot: Robot) -> tuple[Any, ...]:
     """What of the file of a loaded robot was not used or was chosen, as `formats.Finding`; empty for most formats."""
     return REPORTS.get(robot, ())
+
+
+def robot_geometry(robot: Robot) -> Mapping[str, Sequence[Geometry]]:
+    """Shapes and meshes of the links of a loaded robot, in the link frames; empty if its file has none.
+
+    Args:
+        robot: as `load` or `read_urdf` returned it; a robot derived from it has none.
+
+    Returns:
+        `formats.Geometry` records by name of the link, those of the base under "base".
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.formats.robot_geometry(fj.load("kuka_lwr"))
+        {}
+    """
+    return GEOMETRY.get(robot, {})
 
 
 def read_robot(path: str | os.PathLike[str], **options: Any) -> Robot:
@@ -121,7 +142,11 @@ def read_robot(path: str | os.PathLike[str], **options: Any) -> Robot:
         raise InputError(f"{quoted(place)}: {listed(unknown)}: these are options of URDF files; leave them out")
     tool = None if "tool" in known else given.pop("tool", None)
     robot = reader(place, **given)
-    return robot if tool is None else robot.replace(tool=tool)
+    if tool is None:
+        return robot
+    changed = robot.replace(tool=tool)
+    GEOMETRY[changed] = robot_geometry(robot)
+    return changed
 
 
 def is_path(name: str) -> bool:

@@ -30,7 +30,7 @@ from ...robot.joints.revolute import Revolute
 from ...robot.model import unused
 from ...spatial import rotation_onto, rotation_z, unit_vector
 from ...types import FloatArray
-from ..loading import READERS, REPORTS
+from ..loading import GEOMETRY, READERS, REPORTS
 from ..toml import path_text, read_bytes, suggestion
 from .elements import (
     LOOPS,
@@ -186,9 +186,12 @@ def parse_urdf(
     geometry = {
         name: tuple(read_geometry(elements[name], note, lambda file: resolved(file, place, packages))) for name in names
     }
+    geometry = {name: x for name, x in geometry.items() if x}
+    named = link_names(tree, lambda *_: None, links)
+    GEOMETRY[robot] = {named[name]: x for name, x in geometry.items()}
     report += unread(top)
     report.sort(key=lambda x: x.line)
-    return UrdfRobot(robot, tuple(report), {name: x for name, x in geometry.items() if x}, tree.root)
+    return UrdfRobot(robot, tuple(report), geometry, tree.root)
 
 
 def read_elements(
