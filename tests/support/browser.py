@@ -50,7 +50,8 @@ class Browser:
         self._numbers = itertools.count(1)
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         command = [str(chromium()), *OPTIONS, f"--user-data-dir={self._folder.name}", f"--window-size={width},{height}"]
-        self._process = subprocess.Popen([*command, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        nowhere: Any = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        self._process = subprocess.Popen([*command, "about:blank"], **nowhere)
         file = Path(self._folder.name) / "DevToolsActivePort"
         self.wait(lambda: file.exists() and len(file.read_text().splitlines()) == 2, "the browser to start")
         port = file.read_text().splitlines()[0]
@@ -168,8 +169,9 @@ class Browser:
         self.wait(clicked, f"the slider {text} to act")
 
     def _place(self, element: str, share: float) -> tuple[float, float]:
-        script = f"(() => {{ {ELEMENTS} const e = {element}; if (!e) return null; e.scrollIntoView({{block: 'center', behavior: 'instant'}});"
-        script += f" const r = e.getBoundingClientRect(); return [r.x + {share} * r.width, r.y + r.height / 2]; }})()"
+        script = f"""(() => {{ {ELEMENTS} const e = {element}; if (!e) return null;
+          e.scrollIntoView({{block: 'center', behavior: 'instant'}}); const r = e.getBoundingClientRect();
+          return [r.x + {share} * r.width, r.y + r.height / 2]; }})()"""
         found: list = []
 
         def there() -> bool:

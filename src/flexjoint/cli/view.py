@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +84,7 @@ def view(
             viewer.write_html(html)
         else:
             serve(viewer, browser, duration, until_closed)
-    data = {"robot": robot.name, "url": None if html else viewer.url, "motions": [x.title for x in found]}
+    data: dict[str, Any] = {"robot": robot.name, "motions": [x.title for x in found]}
     data |= {"samples": [len(x.t) for x in found], "notes": list(viewer.missing)}
     lines = [f"{robot.name}: {len(x.t)} samples of {x.title}, {x.duration:.4g} s" for x in found]
     return CommandResult(lines or [f"{robot.name}: {robot.n} joints"], data, files_of(html))
@@ -99,7 +100,5 @@ def serve(viewer: Viewer, browser: bool, duration: float | None, until_closed: b
         import webbrowser
 
         webbrowser.open(viewer.url)
-    try:
+    with suppress(KeyboardInterrupt):
         viewer.wait(duration, until_closed)
-    except KeyboardInterrupt:
-        pass

@@ -98,6 +98,7 @@ def commands(files):
             ["mass_matrix[1, 2]", "l_c2**2*m_2"],
         ),
         "kernel": (["kernel", "hua_3r", "gravity_torque"], ["gravity_torque", "joint1"]),
+        "view": (["view", files / "long.toml", "--no-browser", "--duration", "0.1", "--port", "0"], ["2 joints"]),
         "cache info": (["cache", "info"], ["kernels"]),
     }
 

@@ -1,4 +1,4 @@
-"""The viewer in a real browser: sliders, the ghost of the motors, playback, the page without a server, hostile names."""
+"""The viewer in a real browser: sliders, ghost of the motors, playback, the page without a server, hostile names."""
 
 from __future__ import annotations
 
