@@ -25,6 +25,7 @@ test-long: test-asan
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/lowest_versions.py
+	$(BIN)/python tests/viewer_pages.py
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

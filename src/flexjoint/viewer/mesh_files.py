@@ -9,6 +9,9 @@ from __future__ import annotations
 import io
 import logging
 import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,25 +99,37 @@ def parsed(data: bytes, suffix: str, place: str) -> list[Mesh]:
     """All bodies of a file, placed as its scene graph says."""
     import trimesh
 
-    logger = logging.getLogger("trimesh")
-    before, logger.disabled = logger.disabled, True  # it logs whole tracebacks, with texts of the file
     try:
-        scene: Any = trimesh.load_scene(io.BytesIO(data), file_type=suffix, resolver=None)
-        found = []
-        for node in scene.graph.nodes_geometry:
-            transform, name = scene.graph[node]
-            body = scene.geometry[name]
-            if isinstance(body, trimesh.Trimesh) and len(body.faces):
-                vertices = trimesh.transform_points(body.vertices, transform)
-                found.append(Mesh(np.asarray(vertices, dtype=float), np.asarray(body.faces), colour_of(body)))
-        return found
+        with silent():
+            scene: Any = trimesh.load_scene(io.BytesIO(data), file_type=suffix, resolver=None)
+            found = []
+            for node in scene.graph.nodes_geometry:
+                transform, name = scene.graph[node]
+                body = scene.geometry[name]
+                if isinstance(body, trimesh.Trimesh) and len(body.faces):
+                    vertices = trimesh.transform_points(body.vertices, transform)
+                    found.append(Mesh(np.asarray(vertices, dtype=float), np.asarray(body.faces), colour_of(body)))
+            return found
     except MemoryError:
         raise
     except Exception as error:  # a damaged file raises any error in the reader
         what = quoted(f"{type(error).__name__}: {error}")
         raise InputError(f"{place}: not a mesh that can be read: {what}") from None
+
+
+@contextmanager
+def silent() -> Iterator[None]:
+    """Discards what trimesh logs, whole tracebacks with texts of the file, and warnings of what it calls."""
+    logger, handler = logging.getLogger("trimesh"), logging.NullHandler()
+    before, logger.propagate = logger.propagate, False
+    logger.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
-        logger.disabled = before
+        logger.removeHandler(handler)
+        logger.propagate = before
 
 
 def colour_of(body: Any) -> tuple[int, int, int] | None:

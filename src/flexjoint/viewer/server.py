@@ -56,7 +56,7 @@ def start_server(host: str = HOST, port: int | None = None) -> viser.ViserServer
     if port and server.get_port() != port:
         stop_server(server)
         raise InputError(f"view: port {port} is in use; give another one, or leave out port=")
-    server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="large")
+    server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
     return server
 
 

@@ -307,8 +307,10 @@ class Viewer:
         low = float(points[:, 2].min())
         self._floor = draw_floor(self._server, width, size, 0.0 if low > -0.02 * size else low - 0.1 * size)
         camera = self._server.initial_camera
+        towards = np.array([1.0, -0.65, 0.38])
+        centre += 0.1 * reach * np.array([0.65, 1.0, 0.0])  # the panel covers the right part of the page
         camera.look_at = tuple(centre)
-        camera.position = tuple(centre + reach * np.array([1.0, -0.65, 0.38]))
+        camera.position = tuple(centre + reach * towards)
         camera.near, camera.far = 0.01 * size, 100.0 * (size + width)
 
     def _run(self) -> None:

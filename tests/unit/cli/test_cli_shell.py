@@ -387,6 +387,7 @@ def test_names_are_shown_and_not_obeyed(run, wild, tmp_path):
         ["torques", wild, motion],
         pd,
         ["kernel", wild, "gravity_torque"],
+        ["view", wild, motion, "--no-browser", "--duration", "0.1", "--port", "0"],
         ["torques", wild, motion, "--sensitivity", "\x1b[31m.mass=5%"],
         ["info", "\x1b[31m"],
         ["info", "[/].toml"],

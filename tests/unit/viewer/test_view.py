@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import struct
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -154,18 +157,19 @@ def test_what_cannot_be_drawn_is_reported_and_becomes_a_capsule(tmp_path):
 @pytest.mark.parametrize(
     "content, reason",
     [
-        (b"solid \n", "triangles|not a mesh"),
+        (b"solid \nfacet normal 0 0 x\nouter loop\nvertex 0 0 0\nendloop\nendfacet\n", "triangles|not a mesh"),
         (struct.pack("<80sI", b"", 2**31), "not a mesh|triangles"),
         (struct.pack("<80sI12fH", b"", 1, *[0.0] * 3, *[np.nan] * 9, 0), "finite|triangles"),
         (b"", "not a mesh|triangles"),
     ],
     ids=["text", "count", "numbers", "empty"],
 )
-def test_damaged_meshes_are_refused(tmp_path, content, reason):
+def test_damaged_meshes_are_refused(tmp_path, capfd, content, reason):
     pytest.importorskip("trimesh")
     (tmp_path / "x.stl").write_bytes(content)
     with pytest.raises(fj.InputError, match=reason):
         read_mesh(str(tmp_path / "x.stl"))
+    assert capfd.readouterr() == ("", ""), "trimesh logs nothing"
 
 
 @pytest.mark.parametrize(
@@ -402,7 +406,18 @@ def test_the_page_is_one_file_with_an_escaped_title(tmp_path, run):
     assert not [x for x in ("src=\"http", "href=\"http") if x in text]
 
 
+def test_ctrl_c_ends_the_viewer():
+    pytest.importorskip("viser")
+    command = [sys.executable, "-m", "flexjoint", "view", "hua_3r", "--no-browser", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=60)
+    assert "http://127.0.0.1:" in first and process.returncode == 0
+    assert output == "hua_3r: 3 joints\n" and errors == ""
+
+
 def test_without_viser_the_message_says_what_to_type(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "viser", None)
+    monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(fj.InputError, match=r"pip install 'flexjoint\[view\]'"):
         fj.viewer.view(ROBOT)
