@@ -72,7 +72,8 @@ def look(browser: Browser, name: str, viewer: fj.viewer.Viewer, folder: Path) ->
     if viewer.motions:
         viewer.seek(0.9 * viewer.motions[0].t[-1])
     else:
-        viewer.pose(viewer.q + 0.3, load=0.8 * viewer.statics.greatest_load)
+        bounds = np.array([(x.lower, x.upper) for x in viewer.robot.joint_limits]).T
+        viewer.pose(np.clip(viewer.q + 0.3, *bounds), load=0.3 * viewer.statics.greatest_load)
     keep(settled(browser, begin), "end")
     page = folder / f"{name}.html"
     viewer.write_html(page)

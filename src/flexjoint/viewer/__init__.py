@@ -4,4 +4,5 @@ from .animation import animate as animate, check_animation_path as check_animati
 from .motion import Motion as Motion
 from .motion_files import read_motion as read_motion
 from .robot_figure import plot_robot as plot_robot
-from .view import Viewer as Viewer, view as view
+from .view import view as view
+from .viewer import Viewer as Viewer

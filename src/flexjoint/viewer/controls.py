@@ -14,7 +14,7 @@ from .labels import label, paragraph
 if TYPE_CHECKING:
     import viser
 
-    from .view import Viewer
+    from .viewer import Viewer
 
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 MOST_MAGNIFIED = 200.0
@@ -64,10 +64,11 @@ class Controls:
             motion = viewer.motions[0]
             self.plot = JointPlot(server, motion, self.units)
             names = [f"{i + 1}: {label(joint.name)}" for i, joint in enumerate(viewer.robot.joints)]
-            joint = gui.add_dropdown("joint", names)
+            most = int(np.argmax(np.ptp(motion.q, axis=0)))  # the joint that moves most
+            joint = gui.add_dropdown("joint", names, initial_value=names[most])
             quantity = gui.add_dropdown("curve", self.plot.known)
             plot = self.plot
-            plot.choose(0, "position", playback.t)
+            plot.choose(most, "position", playback.t)
         self.time.on_update(by_hand(lambda: viewer.seek(float(self.time.value))))
         self.button.on_click(lambda _: viewer.pause() if viewer.playing else viewer.play())
         speed.on_update(by_hand(lambda: viewer.play(float(speed.value))))

@@ -17,7 +17,7 @@ from .labels import label
 if TYPE_CHECKING:
     import viser
 
-    from .view import Viewer
+    from .viewer import Viewer
 
 MOST_FRAMES = 2000
 
