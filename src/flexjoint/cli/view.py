@@ -92,13 +92,13 @@ def view(
 
 def serve(viewer: Viewer, browser: bool, duration: float | None, until_closed: bool) -> None:
     """Show the page until somebody ends it; Ctrl-C is a way to do so, not an error."""
-    if not CURRENT.get(CommonOptions()).quiet:
-        say(f"{viewer.url} shows the robot; Ctrl-C ends it")
-    if viewer.motions:
-        viewer.play()
-    if browser:
-        import webbrowser
-
-        webbrowser.open(viewer.url)
     with suppress(KeyboardInterrupt):
+        if not CURRENT.get(CommonOptions()).quiet:
+            say(f"{viewer.url} shows the robot; Ctrl-C ends it")
+        if viewer.motions:
+            viewer.play()
+        if browser:
+            import webbrowser
+
+            webbrowser.open(viewer.url)
         viewer.wait(duration, until_closed)

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Iterator
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
-from unittest import mock
 from urllib.parse import urlsplit
 
 from ..errors import InputError
@@ -50,8 +49,11 @@ def start_server(host: str = HOST, port: int | None = None) -> viser.ViserServer
         raise InputError(f"view: host is {str(host)[:80]!r}; the viewer listens on {HOST} alone, use an SSH tunnel")
     if port is not None and not (isinstance(port, int) and 0 <= port <= 65535):
         raise InputError(f"view: port is {str(port)[:80]}; it must be a number from 0 to 65535")
-    with _starting, silent(), guarded():
+    with _starting, silent(), guarded() as started:
         server = viser.ViserServer(HOST, FIRST_PORT if port is None else port, verbose=False)
+    if not started:
+        stop_server(server)
+        raise InputError(f"view: viser {viser.__version__} cannot be kept local; pip install 'viser>=1.1,<2'")
     server.request_share_url = lambda *_, **__: None  # a page could ask for a public address
     if port and server.get_port() != port:
         stop_server(server)
@@ -74,22 +76,26 @@ def silent() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def guarded() -> Iterator[None]:
-    """Servers that websockets starts meanwhile refuse other hosts and pages of other sites."""
+def guarded() -> Iterator[list[str]]:
+    """Servers that websockets starts meanwhile refuse other hosts and pages of other sites; a list of their hosts."""
     import websockets.asyncio.server as asynchronous
 
-    serve = asynchronous.serve
+    serve, started = asynchronous.serve, []
 
-    def checking(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
+    def checking(handler: Any, host: Any, *arguments: Any, process_request: Any = None, **options: Any) -> Any:
         def process(connection: Any, request: Any) -> Any:
             if not ours(request.headers):
                 return connection.respond(HTTPStatus.FORBIDDEN, "This viewer answers its own page alone.\n")
             return process_request(connection, request) if process_request is not None else None
 
-        return serve(*arguments, process_request=process, **options)
+        started.append(str(host))
+        return serve(handler, host, *arguments, process_request=process, **options)
 
-    with mock.patch.object(asynchronous, "serve", checking):
-        yield
+    asynchronous.serve = checking  # type: ignore[assignment,misc]
+    try:
+        yield started
+    finally:
+        asynchronous.serve = serve  # type: ignore[misc]
 
 
 def ours(headers: Any) -> bool:

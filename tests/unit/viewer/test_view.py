@@ -6,6 +6,7 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -316,15 +317,22 @@ def test_names_become_short_harmless_text(name):
     assert label("joint1") == "joint1"
 
 
+def wait_for(done):
+    """Wait until something is so, at most 20 s."""
+    end = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
 # The server ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_viewer_answers_its_own_page_alone(capfd):
-    pytest.importorskip("viser")
+def test_the_viewer_answers_its_own_page_alone(capfd, monkeypatch):
+    viser = pytest.importorskip("viser")
     from urllib.request import Request, urlopen
 
-    import viser
-    from viser._messages import ShareUrlRequest
+    import msgspec
     from websockets.exceptions import InvalidStatus
     from websockets.sync.client import connect
 
@@ -342,7 +350,12 @@ def test_the_viewer_answers_its_own_page_alone(capfd):
                 connect(address, origin=origin, subprotocols=protocol)
         with connect(address, origin=viewer.url, subprotocols=protocol) as socket:
             assert len(socket.recv(timeout=10)) > 0
-        assert viewer._server.request_share_url() is None and ShareUrlRequest is not None
+            asked = []
+            monkeypatch.setattr(viewer._server, "request_share_url", lambda: asked.append(1))
+            socket.send(msgspec.msgpack.encode({"type": "ShareUrlRequest"}))
+            wait_for(lambda: asked)  # so it is this method that a page would call
+            monkeypatch.undo()
+            assert viewer._server.request_share_url() is None and viewer._server._share_tunnel is None
         with pytest.raises(fj.InputError, match="in use"):
             fj.viewer.view(ROBOT, port=int(viewer.url.rpartition(":")[2]))
         viewer.pose([0.1, 0.2, 0.3], load=5.0)
