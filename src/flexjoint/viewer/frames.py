@@ -8,26 +8,26 @@ import numpy as np
 
 from ..robot import Robot
 from ..types import FloatArray
-from .link_poses import LinkPoses, all_link_poses
+from .link_poses import all_link_poses
 from .motion import Motion
 
 
 class Frames(NamedTuple):
-    """Poses of the links of one arm, and the same as unit quaternions.
+    """Poses of the links of one arm.
 
     Attributes:
-        poses: Rotations (m, links, 3, 3) and positions (m, links, 3), m.
-        wxyz: Orientations, (m, links, 4).
+        position: Origins, (m, links, 3), m.
+        wxyz: Orientations as unit quaternions, (m, links, 4).
     """
 
-    poses: LinkPoses
+    position: FloatArray
     wxyz: FloatArray
 
 
 def frames_of(robot: Robot, q: FloatArray) -> Frames:
     """Poses at configurations (m, n)."""
     found = all_link_poses(robot, q)
-    return Frames(found, found.wxyz)
+    return Frames(found.position, found.wxyz)
 
 
 class MotionFrames:

@@ -18,6 +18,7 @@ from ..robot import Robot
 from ..types import FloatArray
 from .controls import Controls
 from .frames import MotionFrames, frames_of
+from .link_poses import all_link_poses
 from .motion import Motion
 from .motor_positions import undeflected_links
 from .playback import Playback
@@ -257,34 +258,37 @@ class Viewer:
         theta = self._statics.theta(self._q, self._load)
         ghost = None if theta is None else self._q + self._magnify * (undeflected_links(self.robot, theta) - self._q)
         both = frames_of(self.robot, np.stack([self._q, self._q if ghost is None else ghost]))
-        scene.links.show(both.poses.position[0], both.wxyz[0])
-        scene.motors.show(both.poses.position[1], both.wxyz[1])
+        for arm, position, wxyz in zip((scene.links, scene.motors), *both):
+            arm.show(position, wxyz)
         scene.motors.root.visible = self._shown["motors"] and ghost is not None
         scene.reference.root.visible = False
-        poses = type(both.poses)(*(x[0] for x in both.poses))
-        force = self._statics.wrench(self._load)[:3]
-        arrow = scene.force_arrow(poses, None, force, self._statics.greatest_load)
-        scene.show_arrows("force", [arrow] if self._shown["arrows"] else [])
+        arrows = []
+        if self._load and self._shown["arrows"]:
+            force, greatest = self._statics.wrench(self._load)[:3], self._statics.greatest_load
+            arrows.append(scene.force_arrow(all_link_poses(self.robot, self._q), None, force, greatest))
+        scene.show_arrows("force", arrows)
         scene.show_arrows("residual", [])
 
     def _show_sample(self, scene: RunScene, frames: MotionFrames, k: int) -> None:
         motion = frames.motion
-        copies = (scene.links, frames.links), (scene.motors, frames.motors), (scene.reference, frames.reference)
-        for arm, found in copies:
-            if found is not None:
-                arm.show(found.poses.position[k], found.wxyz[k])
-        scene.motors.root.visible = self._shown["motors"] and frames.motors is not None
-        scene.reference.root.visible = self._shown["reference"] and frames.reference is not None
+        ghosts = (scene.motors, frames.motors, "motors"), (scene.reference, frames.reference, "reference")
+        scene.links.show(frames.links.position[k], frames.links.wxyz[k])
+        for arm, found, name in ghosts:
+            arm.root.visible = found is not None and self._shown[name]
+            if found is not None and self._shown[name]:
+                arm.show(found.position[k], found.wxyz[k])
         scene.move_base(None if motion.base is None else motion.base[k])
-        poses = type(frames.links.poses)(*(x[k] for x in frames.links.poses))
         forces = [(link, wrench[k]) for link, wrench in motion.wrenches.items()]
         if motion.contact is not None:
             forces.append((self.robot.tool, motion.contact[k]))
-        arrows = [scene.force_arrow(poses, link, wrench[:3], frames.largest_force) for link, wrench in forces]
-        scene.show_arrows("force", arrows if self._shown["arrows"] else [])
+        along: Any = []
         turned: Any = []
-        if motion.residual is not None and self._shown["arrows"]:
-            turned = scene.residual_arrows(poses, np.nan_to_num(motion.residual[k]), frames.largest_residual)
+        if self._shown["arrows"] and (forces or motion.residual is not None):
+            poses = all_link_poses(self.robot, motion.q[k])
+            along = [scene.force_arrow(poses, link, wrench[:3], frames.largest_force) for link, wrench in forces]
+            if motion.residual is not None:
+                turned = scene.residual_arrows(poses, np.nan_to_num(motion.residual[k]), frames.largest_residual)
+        scene.show_arrows("force", along)
         scene.show_arrows("residual", turned)
 
     def _draw(self, drawn: Any, q: FloatArray) -> None:
@@ -300,7 +304,7 @@ class Viewer:
         ]
         width = apart * (count - 1)
         configurations = np.concatenate([q[None], *(motion.q for motion in self.motions)])
-        points = frames_of(self.robot, configurations).poses.position.reshape(-1, 3)
+        points = frames_of(self.robot, configurations).position.reshape(-1, 3)
         points = np.concatenate([points, np.zeros((1, 3))])
         centre = (points.min(axis=0) + points.max(axis=0)) / 2
         reach = max(float(np.linalg.norm(np.ptp(points, axis=0))), 0.5 * size) + 0.6 * width

@@ -434,3 +434,29 @@ def test_without_viser_the_message_says_what_to_type(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(fj.InputError, match=r"pip install 'flexjoint\[view\]'"):
         fj.viewer.view(ROBOT)
+
+
+def test_arrows_stand_for_known_forces_and_residuals(run):
+    pytest.importorskip("viser")
+    motion = replace(motions_of(ROBOT, run)[0], residual=np.tile([0.0, 2.0, -4.0], (len(run.t), 1)))
+    wrench = {"link2": [0.0, 0.0, -10.0, 0, 0, 0]}
+    with fj.viewer.view(ROBOT, motion, port=0, wrenches=wrench) as viewer:
+        viewer.seek(0.0)
+        scene, poses = viewer._scenes[0], all_link_poses(ROBOT, run.q[0])
+        arrows = scene.arrows["residual"].points
+        lengths = np.linalg.norm(arrows[:, 1] - arrows[:, 0], axis=1)
+        assert len(arrows) == 2 and np.isclose(lengths[1], 2 * lengths[0], rtol=1e-5), "joint 1 has none"
+        places = [ROBOT.link_index("link2"), ROBOT.link_index("link3")]
+        assert np.allclose(arrows[:, 0], poses.position[places], atol=1e-6)
+        along = [poses.rotation[i] @ ROBOT.links[i].joint.axis for i in places]
+        assert np.allclose((arrows[:, 1] - arrows[:, 0]) / lengths[:, None], [along[0], -along[1]], atol=1e-5)
+        forces = scene.arrows["force"].points
+        assert np.allclose(forces[0, 1], poses.position[ROBOT.link_index("link2")], atol=1e-6), "it ends at the link"
+        assert forces[0, 0, 2] > forces[0, 1, 2], "and pushes down"
+        viewer.switch("arrows", False)
+        assert not scene.arrows["residual"].visible and not scene.arrows["force"].visible
+        viewer.switch("arrows")
+        viewer.pose(run.q[0], load=20.0)
+        assert scene.arrows["force"].visible and not scene.arrows["residual"].visible
+    with pytest.raises(fj.InputError, match=r"\(6,\)"):
+        fj.viewer.view(ROBOT, motion, port=0, wrenches={"link2": [1.0]})
