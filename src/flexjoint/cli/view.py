@@ -53,9 +53,9 @@ def view(
     ] = False,
     duration: Annotated[float | None, typer.Option(help="End after so many seconds.")] = None,
 ) -> CommandResult:
-    """Show a robot in the browser, with sliders for its joints or along recorded motions.
+    """Show a robot and its motions in the browser.
 
-    The page is served to this machine alone. Ctrl-C ends it. Needs the extra: pip install 'flexjoint[view]'.
+    Without a motion, sliders move the joints. The page is served to this machine alone. Ctrl-C ends it. Needs the extra: pip install 'flexjoint[view]'.
     """
     import flexjoint as fj
 
