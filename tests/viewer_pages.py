@@ -51,8 +51,8 @@ def cases(models: Path) -> Iterator[tuple[str, fj.Robot, Any, dict[str, Any]]]:
     run = fj.simulate(lwr, fj.control.MotorPD(lwr, [1000.0, 50.0]), fj.trajectory.RestToRest([0.0] * 7, goal, 1.0))
     yield "lwr", lwr, run, {"magnify": 10.0}
     yield "two_runs", lwr, [run, run], {"magnify": 10.0}
-    tree = fj.random_robot(6, seed=3, prismatic=0.3, elastic=1.0)
-    yield "tree", tree, fj.trajectory.RestToRest(np.zeros(6), np.full(6, 0.5), 1.0), {}
+    tree = fj.random_robot(7, seed=3, prismatic=0.3, tree=True, elastic=1.0)
+    yield "tree", tree, fj.trajectory.RestToRest(np.zeros(7), np.full(7, 0.5), 1.0), {}
     pulled = fj.load("vsa_3r")
     yield "vsa_3r", pulled, None, {"q": [0.2, 0.5, 0.5], "magnify": 2.0}
     robot, options = panda(models)
