@@ -55,7 +55,8 @@ def view(
 ) -> CommandResult:
     """Show a robot and its motions in the browser.
 
-    Without a motion, sliders move the joints. The page is served to this machine alone. Ctrl-C ends it. Needs the extra: pip install 'flexjoint[view]'.
+    Without a motion, sliders move the joints. The page is served to this machine alone. Ctrl-C ends it. Needs the
+    extra: pip install 'flexjoint[view]'.
     """
     import flexjoint as fj
 
