@@ -3,6 +3,7 @@
 from .dh import from_dh as from_dh
 from .drive_files import DriveFile as DriveFile
 from .loading import READERS as READERS, file_report as file_report, load as load, read_robot as read_robot
+from .pinocchio import from_pinocchio as from_pinocchio, to_pinocchio as to_pinocchio
 from .robot_files import parse_robot as parse_robot
 from .urdf import (
     Finding as Finding,

@@ -99,7 +99,7 @@ def write_urdf(
     if report:
         parts = listed([x.what for x in report], most=6)
         remedy = "" if drives is not None else "; drives= names a drive file for what belongs to the drives"
-        warn(f"{quoted(place)}: {len(report)} parts of the robot are not in the file: {parts}{remedy}")
+        warn(f"{quoted(place)}: not in the file: {parts}{remedy}")
     try:
         with ExitStack() as written:  # the files are put in place at its end
             for name, contents in files.items():
