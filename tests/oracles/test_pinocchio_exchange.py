@@ -333,6 +333,10 @@ def test_doubtful_numbers_are_reported():
     thin.inertias[1] = pin.Inertia(1.0, np.zeros(3), np.diag([1.0, 1.0, 3.0]))
     with pytest.warns(fj.FlexjointWarning, match="inertias"):
         assert from_pinocchio(thin).allow_unphysical
+    point = small_model()
+    point.inertias[1] = pin.Inertia(1.0, np.ones(3), 1e-17 * np.eye(3))
+    with pytest.warns(fj.FlexjointWarning, match="inertia of 'first'"):
+        assert not np.any(from_pinocchio(point).links[0].inertia)
 
 
 def test_names_that_are_taken():
@@ -355,7 +359,7 @@ def test_joints_of_several_coordinates_are_refused():
                   pin.JointModelTranslation(), pin.JointModelSphericalZYX(), composite):  # fmt: skip
         model = pin.Model()
         model.addJoint(0, joint, pin.SE3.Identity(), "root")
-        with pytest.raises(fj.RobotError, match=rf"'root' is a {joint.shortname()}, .*pin.buildReducedModel"):
+        with pytest.raises(fj.RobotError, match=rf"'root' is a {joint.shortname()} of .*pin.buildReducedModel"):
             from_pinocchio(model)
     for model, message in ((pin.Model(), "has no joint"), ("panda.urdf", "give a pin.Model")):
         with pytest.raises(fj.FlexjointError, match=message):

@@ -30,6 +30,7 @@ from .library import LARGEST, library, signed_vectors
 
 COULOMB_VELOCITY = 0.01  # rad/s or m/s; Pinocchio has dry friction without it
 RATIO_AGREEMENT = 1e-9  # of armature and n² J
+NO_INERTIA = 1e-15  # m², the square of 32 nm: what is less per mass is rounding
 SNAPPED = 1e-15  # of an element of a rotation: 1.2e-16 in place of 0 is rounding of a quarter turn
 KINDS = ("R", "P", "H")  # names of joints with one coordinate begin so: RX, RevoluteUnaligned, RUBX, PY, HZ, ...
 REMEDY = "lock it with pin.buildReducedModel(model, [model.getJointId({name!r})], q), or build the model without it"
@@ -112,9 +113,8 @@ def from_pinocchio(
             mimic=None if motion.leader is None else Mimic(names[motion.leader], motion.ratio, motion.offset),
             **drivetrain(model, i, names[i], motion, coulomb_velocity, report),
         )
-        I = np.array(inertia.inertia)
-        parent = bodies[int(model.parents[i])]
-        links.append(Link(bodies[i], joint, parent, inertia.mass, np.array(inertia.lever), (I + I.T) / 2))
+        parent, com = bodies[int(model.parents[i])], np.array(inertia.lever)
+        links.append(Link(bodies[i], joint, parent, inertia.mass, com, central_inertia(inertia, bodies[i], report)))
     links += frame_links(pin, model, names, bodies, frames, report)
     if not links or not motions:
         raise RobotError(f"{quoted(model.name)}: the model has no joint: there are no joint torques")
@@ -132,6 +132,15 @@ def from_pinocchio(
         lists = "fj.formats.file_report(robot) lists them"
         warn(f"{robot.name:.200}: {len(found)} entries of the model are not used or suspicious: {what}; {lists}")
     return robot
+
+
+def central_inertia(inertia: Any, name: str, report: Report) -> FloatArray:
+    """Inertia of a body about its centre of mass; 0 of a point mass, where sums of bodies leave rounding."""
+    I = np.array(inertia.inertia)
+    if np.any(I) and np.max(np.abs(I)) <= NO_INERTIA * inertia.mass:
+        report.note(f"inertia of '{name}'", "rounding of a point mass: taken as 0", "suspicious")
+        return np.zeros((3, 3))
+    return (I + I.T) / 2
 
 
 def assembled(name: str, links: list[Link], gravity: FloatArray, report: Report) -> Robot:
@@ -165,8 +174,8 @@ def motion_of(model: Any, i: int, name: str) -> Motion:
     follows = kind == "Mimic"
     if not follows and (int(joint.nv) != 1 or not kind.startswith(KINDS)):
         raise RobotError(
-            f"joint '{quoted(name)}' is a {quoted(joint.shortname())}, a joint of {joint.nv} coordinates, which is not "
-            "modelled: " + REMEDY.format(name=quoted(name))
+            f"joint '{quoted(name)}' is a {joint.shortname()} of {joint.nv} coordinates, which is not modelled: "
+            + REMEDY.format(name=quoted(name))
         )
     velocity = unit_velocity(model, i, own, follows)
     ratio = float(own.scaling) if follows else 1.0
