@@ -40,7 +40,7 @@ NO_LIMIT = sys.float_info.max  # other readers want a number
 NOT_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 TYPES = {"revolute": "revolute", "prismatic": "prismatic", "fixed": "fixed"}
 DIGITS = (6, 10, 13, 15)  # fewer digits of an angle are tried first: 0.1 in place of 0.09999999999999999
-ROUNDING = 1e-15  # rad: for readers that do not take 1.570796326795 for a quarter turn
+ROUNDING = 2e-15  # rad: for readers that do not take 1.570796326795 for a quarter turn
 TOP_FIELDS = ("name", "gravity", "tool", "allow_unphysical", "fidelity", "rotors_in_links", "transmissions")
 
 
@@ -260,13 +260,20 @@ def pose(position: FloatArray, rotation: FloatArray) -> dict[str, str]:
 
 def exact_angles(rotation: FloatArray) -> tuple[float, float, float]:
     """Roll, pitch and yaw whose rotation is the given one to the last bit, with few digits where they exist."""
-    angles = rpy_angles(rotation)
+    roll, pitch, yaw = angles = rpy_angles(rotation)
+    over = opposite(roll), math.copysign(math.pi, pitch) - pitch, opposite(yaw)  # the same rotation, |pitch| > π/2
     for digits in DIGITS:
-        short = [float(f"{x:.{digits}g}") + 0.0 for x in angles]
-        near = all(abs(x - y) <= ROUNDING for x, y in zip(short, angles))
-        if near and np.array_equal(rotation_rpy(short[0], short[1], short[2], QUARTER_TURN), rotation):
-            return short[0], short[1], short[2]
+        for x in (angles, over):
+            short = [float(f"{angle:.{digits}g}") + 0.0 for angle in x]
+            near = all(abs(one - other) <= ROUNDING for one, other in zip(short, x))
+            if near and np.array_equal(rotation_rpy(short[0], short[1], short[2], QUARTER_TURN), rotation):
+                return short[0], short[1], short[2]
     return angles
+
+
+def opposite(angle: float) -> float:
+    """An angle half a turn further, within ±π."""
+    return angle - math.copysign(math.pi, angle)
 
 
 # XML ----------------------------------------------------------------------------------------------------------------
