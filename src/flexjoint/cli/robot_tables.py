@@ -395,12 +395,9 @@ def axis_text(axis: FloatArray) -> str:
 
 def roll_pitch_yaw(R: FloatArray) -> list[float]:
     """Angles of a rotation about the fixed x, y, z axes of the parent, as in URDF files, in °."""
-    level = math.hypot(R[0, 0], R[1, 0])
-    if level > 1e-9:
-        angles = math.atan2(R[2, 1], R[2, 2]), math.atan2(-R[2, 0], level), math.atan2(R[1, 0], R[0, 0])
-    else:
-        angles = math.atan2(-R[1, 2], R[1, 1]), math.atan2(-R[2, 0], level), 0.0
-    return [math.degrees(x) for x in angles]
+    from ..spatial import rpy_angles
+
+    return [math.degrees(x) for x in rpy_angles(R)]
 
 
 def rounded(values: Iterable[float], digits: int = 6) -> list[float]:

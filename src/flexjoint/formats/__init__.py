@@ -10,6 +10,13 @@ from .loading import (
     read_robot as read_robot,
 )
 from .mjcf import Difference as Difference, MjcfModel as MjcfModel, mjcf_model as mjcf_model, write_mjcf as write_mjcf
+from .pinocchio import from_pinocchio as from_pinocchio, to_pinocchio as to_pinocchio
 from .robot_files import parse_robot as parse_robot
-from .urdf import Finding as Finding, UrdfRobot as UrdfRobot, parse_urdf as parse_urdf, read_urdf as read_urdf
+from .urdf import (
+    Finding as Finding,
+    UrdfRobot as UrdfRobot,
+    parse_urdf as parse_urdf,
+    read_urdf as read_urdf,
+    write_urdf as write_urdf,
+)
 from .writing import write_robot as write_robot

@@ -17,7 +17,8 @@ A [[joint]] table has the keys of a [[link]] in robot files that belong to the d
 others.  Keys are merged in this order: what the robot says, then the tables from the first to the last; so rules come
 first and exceptions after them.  A table that changes the kind of a drive or spring keeps only the keys that the new
 kind has too; `kind = "none"` removes a drive.  `trust`, `origin` and `note` hold for all numbers of their table.
-[[transmission]] tables, as in robot files, come in place of those of the robot.
+[[transmission]] tables, as in robot files, come in place of those of the robot.  [[source]] tables, as in robot files,
+name numbers of the whole robot by their paths.
 """
 
 from __future__ import annotations
@@ -45,13 +46,16 @@ from .drive_merging import (
     merged_entries,
     number_path,
 )
-from .robot_files import DRIVE_FORMAT, MAX_SPRING_POINTS, read_source, read_transmissions, spring_points
+from .robot_files import DRIVE_FORMAT, MAX_SPRING_POINTS, read_source, read_sources, read_transmissions, spring_points
 from .toml import Table, parse_table, path_text, read_bytes, suggestion
 from .writing import toml_value
 
 VERSION = 1
 WANTED = "drive file (.drives.toml)"
-TOP_KEYS = ("format", "version", "robot", "description", "fidelity", "rotors_in_links", "joint", "transmission")
+TOP_KEYS = (
+    *("format", "version", "robot", "description", "fidelity", "rotors_in_links"),
+    *("joint", "transmission", "source"),
+)
 SOURCE_KEYS = ("trust", "origin", "note")
 MAX_NAMES = 2_000  # of joints and patterns in a file: each is compared with every joint
 
@@ -158,6 +162,7 @@ class DriveFile:
         table.flag("rotors_in_links", True)
         if "transmission" in table.data:
             read_transmissions(table)
+        read_sources(table)
         return table
 
     @cached_property
@@ -210,7 +215,8 @@ class DriveFile:
             if "transmission" in self.top.data:
                 top["transmissions"] = read_transmissions(self.top)
             after = before.replace(links=links, **top)
-            after = after.with_sources((*after.sources, *self.sources(after, merged, given)))
+            further = (*read_sources(self.top), *self.sources(after, merged, given))
+            after = after.with_sources((*after.sources, *further))
         except RobotError as error:
             if str(error).startswith(self.place):
                 raise

@@ -84,6 +84,7 @@ def commands(files):
         "check": (["check", "hua_3r", "--rate", "500"], ["link2", "resonances", "bodies"]),
         "drives new": (["drives", "new", files / "long.toml"], [*long, "flexjoint-drives", "drive.stiffness"]),
         "config": (["config"], ["LLVM", "numpy"]),
+        "export-urdf": (["export-urdf", files / "long.toml", files / "long.urdf"], ["long.urdf"]),
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),
         "torques": (["torques", files / "long.toml", motion, "--period", "0.1"], long),
         "linearize": (["linearize", "hua_3r", "--controller", "motor_pd", "--gains", "500,50"], ["stable", *joints]),

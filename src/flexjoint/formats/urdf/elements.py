@@ -13,12 +13,13 @@ from ...numerics import product
 from ...robot import Limits
 from ...spatial import rotation_rpy
 from ...types import FloatArray
+from .extensions import MATRIX, ROTATION, exact_matrix
 from .report import Finding, Level
 from .xml import Element, mark_read
 
 Note = Callable[[Element, str, str, Level], None]  # element, what, reason, level
 QUARTER_TURN = 2e-13  # rad: 1.5707963267949 counts as pi/2, 1.57079632679 is what the file says
-LARGEST = 1e100  # in an <inertial>: products of larger numbers overflow
+LARGEST = 1e100  # in an <inertial>: products of larger numbers overflow; a larger limit is none
 TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 LOOPS = ("drake:joint", "loop_joint", "drake:ball_constraint", "drake:linear_bushing_rpy", "drake:tendon_constraint")
 
@@ -112,7 +113,7 @@ def read_pose(element: Element | None) -> tuple[FloatArray, FloatArray]:
     if np.max(np.abs(angles)) > 1e6:
         raise element.wrong(f"rpy of <origin> is {element.attributes['rpy']!r}: give angles in rad, within a turn")
     roll, pitch, yaw = angles.tolist()
-    return position, rotation_rpy(roll, pitch, yaw, QUARTER_TURN)
+    return position, exact_matrix(element, ROTATION, rotation_rpy(roll, pitch, yaw, QUARTER_TURN))
 
 
 # Links --------------------------------------------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def read_link(element: Element, note: Note) -> LinkData:
     if max(np.max(np.abs(I)), np.max(np.abs(com)), m) > LARGEST:
         raise inertial.wrong(f"<inertial> of link '{quoted(name)}' has a number beyond {LARGEST:g}: give kg, m, kg m²")
     turned = product(R, I, R.T)
-    return LinkData(name, element, m, com, (turned + turned.T) / 2)
+    return LinkData(name, element, m, com, exact_matrix(inertia, MATRIX, (turned + turned.T) / 2))
 
 
 def read_geometry(link: Element, note: Note, find: Callable[[str], str | None]) -> list[Geometry]:
@@ -260,7 +261,12 @@ def read_limits(joint: Element, name: str, kind: str, note: Note) -> Limits:
             note(element, f"<limit {attribute}> of '{name}'", f"{value:g} is no limit: unlimited", "chosen")
             value = math.inf
         bounds[key] = value
-    return Limits(lower, upper, **bounds)
+    return Limits(unlimited(lower), unlimited(upper), **{key: unlimited(x) for key, x in bounds.items()})
+
+
+def unlimited(bound: float) -> float:
+    """A bound; ±∞ if it is beyond all robots, such as the largest double: URDF has no other word for no limit."""
+    return math.copysign(math.inf, bound) if abs(bound) > LARGEST else bound
 
 
 # Transmissions ------------------------------------------------------------------------------------------------------

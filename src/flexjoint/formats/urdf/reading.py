@@ -47,6 +47,7 @@ from .elements import (
     read_link,
     read_transmission,
 )
+from .extensions import with_stated_fields
 from .packages import Packages, resolved
 from .report import Finding, summary, unread
 from .tree import Locked, Tree, chosen_tree, is_fixed, locked_values
@@ -189,6 +190,7 @@ def parse_urdf(
     robot = assembled(top, tree, links, motors, fixed_at, coulomb_velocity, label, note)
     robot = with_tool(robot, tool if tool is not None else tip, tree, label)
     robot = with_differentials(robot, differentials, label, note)
+    robot = with_stated_fields(robot, top, tool=tool is None and tip is None)
     names = {tree.root, *(x.child for x in tree.joints)}
     geometry = {
         name: tuple(read_geometry(elements[name], note, lambda file: resolved(file, place, packages))) for name in names

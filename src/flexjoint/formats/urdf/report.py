@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from ...errors import listed
+from .extensions import DISAGREES, MATRIX, ROTATION
 from .xml import Element
 
 Level = Literal["unused", "suspicious", "chosen"]
@@ -50,7 +51,7 @@ class Finding(NamedTuple):
     """An entry of a file that was not used, is probably wrong, or for which something was chosen.
 
     Attributes:
-        line: line in the file, from 1.
+        line: line in the file, from 1; 0 where there is no file.
         what: the element or attribute, such as "<dynamics K>", with the link or joint it belongs to.
         reason: why it is not used, or what was chosen.
         level: "unused", "suspicious" or "chosen".
@@ -62,7 +63,8 @@ class Finding(NamedTuple):
     level: Level = "unused"
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.what}: {self.reason}"
+        place = f"line {self.line}: " if self.line else ""
+        return f"{place}{self.what}: {self.reason}"
 
 
 def unread(root: Element) -> list[Finding]:
@@ -88,6 +90,7 @@ def visit(element: Element, owner: str, found: list[Finding]) -> None:
     for attribute in element.attributes:
         if attribute not in element.read and attribute not in INERT_ATTRIBUTES and not attribute.startswith("xmlns"):
             reason = REASONS.get(element.tag, "this attribute is not known")
+            reason = DISAGREES if attribute in (ROTATION, MATRIX) else reason
             found.append(Finding(element.line, f"<{element.tag} {attribute}>{owner}", reason))
     for child in element.children:
         visit(child, owner, found)
