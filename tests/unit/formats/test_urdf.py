@@ -1,6 +1,7 @@
 """URDF files: the robot they describe against Pinocchio's reader, what is reported, and what is refused."""
 
 import math
+import sys
 import time
 from pathlib import Path
 
@@ -349,8 +350,58 @@ def test_quarter_turns_with_few_digits_are_taken_as_they_are():
         assert (set(np.abs(robot.joints[0].rotation).ravel()) == {0.0, 1.0}) == exact
 
 
-def test_xacro_needs_its_package(tmp_path):
+def test_xacro_needs_its_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xacro", None)
     path = tmp_path / "r.urdf.xacro"
     path.write_text("<robot/>")
     with pytest.raises(fj.RobotError, match="pip install xacro"):
         fj.load(path)
+
+
+XACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="reach" default="0.1"/>
+<xacro:macro name="arm" params="name"><link name="${name}"><inertial><origin xyz="$(arg reach) 0 0"/>
+<mass value="${sqrt(9) - 2}"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link></xacro:macro>
+<xacro:include filename="$(find arm_description)/joint.xacro"/></robot>"""
+PART = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="a"/><xacro:arm name="b"/>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/><spring k="3"/></joint></robot>"""
+
+
+def test_xacro_files(tmp_path):
+    pytest.importorskip("xacro")
+    folder = tmp_path / "arm_description" / "robots"
+    folder.mkdir(parents=True)
+    (folder / "r.urdf.xacro").write_text(XACRO)
+    (folder.parent / "joint.xacro").write_text(PART)
+    with pytest.warns(fj.FlexjointWarning, match=r"r\.urdf\.xacro: xacro executes expressions .* files you trust"):
+        found = read_urdf(folder / "r.urdf.xacro")
+    assert found.robot == robot_of(*ARM).robot
+    assert [x.what for x in found.report] == ["<spring> of 'j'"] and found.report[0].line > 10  # of the expanded file
+    away = tmp_path / "away.xacro"
+    away.write_text(XACRO.replace('default="0.1"', 'default="0.3"'))
+    with pytest.warns(fj.FlexjointWarning):
+        moved = fj.load(away, packages={"arm_description": str(folder.parent)})
+    assert moved.links[0].com.tolist() == [0.3, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sqrt(9)", "open(9)", "xacro cannot expand the file"),
+        ("$(find arm_description)", "", r"\$\(find NAME\) looks for the folder NAME .* packages="),
+        ('<xacro:arg name="reach" default="0.1"/>', "", "the file wants arguments"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::flexjoint.FlexjointWarning")
+def test_xacro_files_that_cannot_be_expanded(tmp_path, old, new, message):
+    pytest.importorskip("xacro")
+    path = tmp_path / "r.xacro"
+    (tmp_path / "joint.xacro").write_text(PART)
+    path.write_text(XACRO.replace("$(find arm_description)", ".").replace(old, new) if "find" not in old else XACRO)
+    with pytest.raises(fj.RobotError, match=message):
+        read_urdf(path)
+
+
+def test_xacro_files_that_do_not_exist(tmp_path):
+    with pytest.raises(fj.RobotError, match="there is no such file"):
+        fj.load(tmp_path / "missing.xacro")

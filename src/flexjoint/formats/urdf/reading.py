@@ -112,7 +112,7 @@ def read_urdf(
     if Path(place).suffix.lower() == ".xacro":
         from .xacro import expanded
 
-        data = expanded(place)
+        data = expanded(place, WHAT, packages)
     else:
         data = read_bytes(place, WHAT, most=MAX_BYTES)
     return parse_urdf(
