@@ -237,7 +237,7 @@ NAN = BODY.replace('mass value="1"', 'mass value="nan"')
         ((link("a", ""), link("b", NAN.replace("nan", "-1")), ARM[2]), "must not be negative"),
         ((link("a", ""), link("b", NAN.replace("nan", "1_0")), ARM[2]), "give a number"),
         ((*ARM[:2], joint("j", "a", "c")), "joins the link 'c', which the file does not have"),
-        ((link("a", ""), link("b", NAN.replace("nan", "1,5")), ARM[2]), "give a number, with a decimal point"),
+        ((link("a", ""), link("b", NAN.replace("nan", "1,5")), ARM[2]), "a decimal point and no comma"),
         ((link("a", ""), link("b", NAN.replace("nan", "${m}")), ARM[2]), "a xacro expression.* expand the file first"),
         ((*ARM[:2], joint("j", "a", "b", more='<origin quat_xyzw="0 0 0 1"/>')), "give the rotation as rpy"),
         ((*ARM[:2], joint("j", "a", "b", more='<limit lower="nan"/>')), "lower of <limit> is nan"),

@@ -118,7 +118,7 @@ class Element:
         if "${" in text or "$(" in text:
             remedy = "a xacro expression, which a URDF has no more: expand the file first, `xacro x.xacro > x.urdf`"
             raise self.wrong(f"{what} is {shown(text)}, {remedy}")
-        hint = ", with a decimal point" if "," in text else ", without a unit" if text[:1].isdigit() else ""
+        hint = " with a decimal point and no comma" if "," in text else ", without a unit" if text[:1].isdigit() else ""
         raise self.wrong(f"{what} is {shown(text)}: give a number{hint}")
 
     def wrong(self, message: str) -> RobotError:
