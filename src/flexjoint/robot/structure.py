@@ -57,7 +57,7 @@ class Structure:
     def coupling(self) -> tuple[FloatArray, FloatArray]:
         """(G, c) with the positions G q + c of all moving joints, (moving joints, n) and (moving joints,).
 
-        >>> from flexjoint.robot import Mimic
+        >>> from flexjoint.robot import Joint, Link, Mimic, Robot
         >>> jaw = Link("jaw", Joint("left"), mass=1.0, inertia=np.eye(3))
         >>> other = Link("other", Joint("right", mimic=Mimic("left", ratio=-1.0)), mass=1.0, inertia=np.eye(3))
         >>> Robot("gripper", (jaw, other)).coupling[0].tolist()
