@@ -55,14 +55,7 @@ class Structure:
 
     @cached_property
     def coupling(self) -> tuple[FloatArray, FloatArray]:
-        """(G, c) with the positions G q + c of all moving joints, (moving joints, n) and (moving joints,).
-
-        >>> from flexjoint.robot import Joint, Link, Mimic, Robot
-        >>> jaw = Link("jaw", Joint("left"), mass=1.0, inertia=np.eye(3))
-        >>> other = Link("other", Joint("right", mimic=Mimic("left", ratio=-1.0)), mass=1.0, inertia=np.eye(3))
-        >>> Robot("gripper", (jaw, other)).coupling[0].tolist()
-        [[1.0], [-1.0]]
-        """
+        """(G, c) with the positions G q + c of all moving joints, (moving joints, n) and (moving joints,)."""
         if any(is_symbolic(x) for follower in self.followers for x in (follower.ratio, follower.offset)):
             raise InputError(
                 f"coupling: a ratio or an offset of '{self.name}' is a symbol; call joint_positions with SX, or give "
@@ -81,6 +74,13 @@ class Structure:
         q: numbers, or SX (n, 1), for which the positions are SX too.
 
         Raises InputError if q has another shape or is no numbers.
+
+        >>> from flexjoint.robot import Joint, Link, Mimic, Robot
+        >>> jaw = Link("jaw", Joint("left"), mass=1.0, inertia=np.eye(3))
+        >>> other = Link("other", Joint("right", mimic=Mimic("left", ratio=-1.0)), mass=1.0, inertia=np.eye(3))
+        >>> gripper = Robot("gripper", (jaw, other))
+        >>> gripper.joint_positions([0.2]).tolist(), gripper.coupling[0].tolist()
+        ([0.2, -0.2], [[1.0], [-1.0]])
         """
         if is_symbolic(q):
             return ca.vertcat(*[x.ratio * q[x.coordinate] + x.offset for x in self.moving_joints])

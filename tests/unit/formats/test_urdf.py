@@ -241,6 +241,8 @@ NAN = BODY.replace('mass value="1"', 'mass value="nan"')
         ((link("a", ""), link("b", NAN.replace("nan", "${m}")), ARM[2]), "a xacro expression.* expand the file first"),
         ((*ARM[:2], joint("j", "a", "b", more='<origin quat_xyzw="0 0 0 1"/>')), "give the rotation as rpy"),
         ((*ARM[:2], joint("j", "a", "b", more='<limit lower="nan"/>')), "lower of <limit> is nan"),
+        ((link("a", ""), link("b", NAN.replace("nan", "2 kg")), ARM[2]), "give a number, without a unit"),
+        ((*ARM[:2], joint("j", "a", "b", more='<dynamics damping="1 2"/>')), "damping of .* give one number"),
         ((*ARM[:2], joint("j", "a", "b", "Revolute")), "of type 'Revolute': use one of revolute"),
         ((*ARM[:2], '<joint name="j"><parent link="a"/></joint>'), "<joint> 'j' has no type"),
         ((*ARM, link("c"), joint("k", "c", "b")), "hangs on two joints, 'j' .* a closed loop"),

@@ -118,8 +118,12 @@ class Element:
         if "${" in text or "$(" in text:
             remedy = "a xacro expression, which a URDF has no more: expand the file first, `xacro x.xacro > x.urdf`"
             raise self.wrong(f"{what} is {shown(text)}, {remedy}")
-        hint = " with a decimal point and no comma" if "," in text else ", without a unit" if text[:1].isdigit() else ""
-        raise self.wrong(f"{what} is {shown(text)}: give a number{hint}")
+        wanted = "a number"
+        if "," in text:
+            wanted = "a number with a decimal point and no comma"
+        elif len(words := text.split()) > 1:
+            wanted = "one number" if NUMBER.fullmatch(words[1]) else "a number, without a unit"
+        raise self.wrong(f"{what} is {shown(text)}: give {wanted}")
 
     def wrong(self, message: str) -> RobotError:
         """The error for a wrong element, with its place."""
