@@ -141,14 +141,15 @@ class DriveFile:
     @cached_property
     def top(self) -> Table:
         """The whole file, with a known format and version."""
+        writes = "`flexjoint drives new ROBOT -o x.drives.toml` writes one"
+        if self.text.lstrip().startswith("<"):
+            raise RobotError(f"{self.place}: this is an XML file, no drive file; {writes}")
         table = parse_table(self.text.encode(errors="surrogatepass"), self.place, "drive file")
         if "format" not in table.data and "link" in table.data:
             raise RobotError(f"{self.place}: this is a robot file: give it as the robot, and drives in a {WANTED}")
         if table.data.get("format") != DRIVE_FORMAT:
-            raise RobotError(
-                f"{self.place}: this is no drive file: it does not say format = \"{DRIVE_FORMAT}\"; "
-                "`flexjoint drives new ROBOT -o x.drives.toml` writes one"
-            )
+            said = f'it does not say format = "{DRIVE_FORMAT}"'
+            raise RobotError(f"{self.place}: this is no drive file: {said}; {writes}")
         version = table.data.get("version")
         if type(version) is not int or version < 1:
             raise table.wrong("version", f"the version of the format, {VERSION}")
