@@ -63,7 +63,8 @@ def judged(path: Path) -> Row | None:
     try:
         found = parse_urdf(data, path.name)
     except fj.FlexjointError as error:
-        return Row(name, "", "refused: " + str(error).removeprefix(path.name).lstrip(",: "))
+        reason, _, _ = str(error).removeprefix(path.name).lstrip(",: ").partition(" known are: ")
+        return Row(name, "", f"refused: {reason.rstrip(';')}")
     except Exception as error:
         return Row(name, "", f"{type(error).__name__}: {error}", True)
     unused = sum(x.level == "unused" for x in found.report)

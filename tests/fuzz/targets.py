@@ -30,7 +30,10 @@ URDFS = [path.read_text() for path in sorted((Path(__file__).parents[1] / "data"
 ATTRIBUTE = re.compile(r'([\w:]+)="([^"]*)"')
 ELEMENT = re.compile(r"<(\w+)[^<>]*/>|<(\w+)[^<>]*>[^<>]*(?:<[^<>]*/>\s*)*</\2>")
 URDF_NAMES = ["name", "type", "link", "joint", "xyz", "rpy", "value", "lower", "upper", "effort", "ixx", "K", "xmlns"]
+URDF_NAMES += ["acceleration", "armature", "damping", "izy", "quat_xyzw", "stiffness"]
+URDF_WORDS = ["world", "inf", "-inf", "${x}", "0,5", "floating", "planar", "screw", "continuous", "Revolute"]
 PROLOGUES = ['<!DOCTYPE r [<!ENTITY a "aaaa">]>', '<?xml version="1.0" encoding="x"?>', "<!-- -->", "\n\n", "\ufeff"]
+PROLOGUES += ['<!-- - -- --- -->\n<?xml version="1.0"?>', "<!--", "-->", '<?xml version="1.0" encoding="utf-8"?>']
 ROBOTS = Path(robot_files.__file__).parent.parent / "catalog"
 LINK = {"mass": 1.0, "a": 0.5, "com": [0.1, 0.0, 0.0], "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1}}
 TABLE = {"kind": "tabulated", "deflections": [-0.2, -0.1, 0.0, 0.1, 0.2], "torques": [-30.0, -12.0, 0.0, 12.0, 30.0]}
@@ -198,7 +201,7 @@ def make_urdf(random: Random) -> Input:
         new = ""
         if pattern is ATTRIBUTE and what < 0.6:
             x = value(random)
-            word = x if isinstance(x, str) else inline(x)
+            word = random.choice(URDF_WORDS) if random.random() < 0.1 else x if isinstance(x, str) else inline(x)
             new = f'{place.group(1)}="{" ".join([word] * random.choice((1, 1, 1, 2, 3, 3)))}"'
         elif pattern is ATTRIBUTE and what < 0.7:
             new = place.group().replace(place.group(1), random.choice(URDF_NAMES))
@@ -209,7 +212,7 @@ def make_urdf(random: Random) -> Input:
         text = text[: place.start()] + new + text[place.end() :]
     if random.random() < 0.05:
         text = random.choice(PROLOGUES) + text
-    content = text.encode(random.choice(("utf-8",) * 9 + ("utf-16",)), "replace")
+    content = text.encode(random.choice(("utf-8",) * 9 + ("utf-16", "latin-1")), "replace")
     return Input("robot.urdf", damaged(content, random) if random.random() < 0.25 else content)
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .completion import robots
+from .completion import drive_files, robots
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -23,7 +23,12 @@ RobotRequest = Annotated[Any, "request"]
 RobotName = Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)]
 OPTIONS: dict[str, Any] = {
     "drives": Annotated[
-        Path | None, typer.Option("--drives", help="Drive file: motors, springs, friction and limits of the joints.")
+        Path | None,
+        typer.Option(
+            "--drives",
+            help="Drive file: motors, springs, friction and limits of the joints.",
+            autocompletion=drive_files,
+        ),
     ],
     "locked": Annotated[
         list[str] | None,

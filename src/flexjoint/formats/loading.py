@@ -109,7 +109,7 @@ def load(
         return read_robot(name, **options)
     if name not in known:
         close = suggestion(name, known)
-        raise RobotError(f"no built-in robot '{quoted(name)}'; {close}; a file is given by its path, x.toml")
+        raise RobotError(f"no built-in robot '{quoted(name)}'; {close}; a file is given by its path, such as arm.urdf")
     return read_robot(robot_file(name), **options)
 
 

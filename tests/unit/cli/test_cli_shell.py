@@ -497,7 +497,7 @@ def completed(line, folder="."):
 
 
 def test_shells_complete(tmp_path, monkeypatch):
-    for name in ("move.toml", "log.csv", "log.nc", "notes.txt"):
+    for name in ("move.toml", "log.csv", "log.nc", "notes.txt", "arm.urdf", "arm.urdf.xacro", "arm.drives.toml"):
         (tmp_path / name).touch()
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "one.csv").touch()
@@ -505,11 +505,14 @@ def test_shells_complete(tmp_path, monkeypatch):
     assert "structure_preserving" in completed("flexjoint simulate hua_3r --controller str")
     assert {"move.toml", "log.csv", "runs/"} <= set(found := completed("flexjoint torques hua_3r ", tmp_path))
     assert "notes.txt" not in found
+    assert set(completed("flexjoint torques arm.urdf --drives a", tmp_path)) - {""} == {"arm.drives.toml"}
     monkeypatch.chdir(tmp_path)
     from flexjoint.cli import completion
 
     assert completion.trajectories("runs/o") == ["runs/one.csv"] and completion.trajectories("nowhere/x") == []
     assert completion.robots("k") == ["kuka_lwr"] and completion.robots("mo") == ["move.toml"]
+    assert completion.robots("arm") == ["arm.urdf", "arm.urdf.xacro"]
+    assert completion.drive_files("") == ["arm.drives.toml", "runs/"]
     assert completion.logs("log") == ["log.csv", "log.nc"] and completion.papers("00")[:2] == ["000", "001"]
     assert completion.algorithms("gravity_t") == ["gravity_torque"] and completion.integrators("e") == ["euler"]
     assert completion.controllers("motor")[0][0] == "motor_pd"

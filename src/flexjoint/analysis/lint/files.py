@@ -12,6 +12,7 @@ from ...errors import FlexjointError, FlexjointWarning
 from ...formats import file_report
 from ...formats.toml import parse_table, read_bytes
 from ...formats.urdf import Geometry, read_urdf
+from ...formats.urdf.xml import parse_xml
 from ...robot import Robot
 from .check import check_robot
 from .finding import LEVELS, Finding, Level
@@ -39,7 +40,7 @@ def check_file(name: str, load: Callable[[], Robot], rate: float | None = None) 
         except FlexjointError as error:
             return (said_by_reader("error", str(error), file, lines),)
     found = (*check_robot(robot, rate), *geometry_findings(robot, geometry_of(file)))
-    known = {x.reason for x in found}
+    known = {text for x in found for text in (x.reason, f"{x.reason}: {x.fix}")}
     said = dict.fromkeys(str(x.message) for x in caught if issubclass(x.category, FlexjointWarning))
     others = [x for x in said if x.removeprefix(f"{robot.name}: ") not in known]
     placed = [x._replace(file=file, line=x.line or lines.get(x.part)) for x in found]
@@ -68,11 +69,15 @@ def said_by_reader(level: Level, message: str, file: str, lines: Mapping[str, in
 
 
 def lines_of_parts(file: str) -> dict[str, int]:
-    """Line of the [[link]] table of each link and joint of a robot file; empty if they cannot be told."""
-    if Path(file).suffix.lower() != ".toml":
+    """Line of each link and joint of a robot file or URDF; empty if they cannot be told."""
+    suffix = Path(file).suffix.lower()
+    if suffix not in (".toml", ".urdf"):
         return {}
     try:
         data = read_bytes(file, "robot file")
+        if suffix == ".urdf":
+            parts = [x for x in parse_xml(data, file).children if x.tag in ("joint", "link")]
+            return {x.attributes.get("name", ""): x.line for x in parts}
         tables = parse_table(data, file, "robot file").tables("link")
     except FlexjointError:
         return {}

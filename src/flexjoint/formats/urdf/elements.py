@@ -20,8 +20,12 @@ from .xml import Element, mark_read
 Note = Callable[[Element, str, str, Level], None]  # element, what, reason, level
 QUARTER_TURN = 2e-13  # rad: 1.5707963267949 counts as pi/2, 1.57079632679 is what the file says
 LARGEST = 1e100  # in an <inertial>: products of larger numbers overflow; a larger limit is none
-TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-LOOPS = ("drake:joint", "loop_joint", "drake:ball_constraint", "drake:linear_bushing_rpy", "drake:tendon_constraint")
+SEVERAL = ("floating", "planar", "ball", "spherical", "universal", "screw")  # known, but not modelled
+NOT_MODELLED = {
+    "loop_joint": "a closed loop",
+    **dict.fromkeys(("drake:ball_constraint", "drake:tendon_constraint"), "a constraint between links"),
+    "drake:linear_bushing_rpy": "a spring between links",
+}
 
 
 class LinkData(NamedTuple):
@@ -109,6 +113,8 @@ def read_pose(element: Element | None) -> tuple[FloatArray, FloatArray]:
     """Position (3,) and rotation (3, 3) of an <origin>; that of the parent without one."""
     if element is None:
         return np.zeros(3), np.eye(3)
+    if "quat_xyzw" in element.attributes:
+        raise element.wrong("quat_xyzw of <origin> is not read: give the rotation as rpy=\"roll pitch yaw\", in rad")
     position, angles = element.vector("xyz", (0.0, 0.0, 0.0)), element.vector("rpy", (0.0, 0.0, 0.0))
     if np.max(np.abs(angles)) > 1e6:
         raise element.wrong(f"rpy of <origin> is {element.attributes['rpy']!r}: give angles in rad, within a turn")
@@ -136,6 +142,9 @@ def read_link(element: Element, note: Note) -> LinkData:
         return LinkData(name, element, m, com, np.zeros((3, 3)))
     xx, yy, zz = (inertia.number(key) for key in ("ixx", "iyy", "izz"))
     xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+    for key, value in (("iyx", xy), ("izx", xz), ("izy", yz)):
+        if inertia.number(key, value) != value:
+            note(inertia, f"<inertia {key}> of '{name}'", "differs from the element across the diagonal", "suspicious")
     I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if max(np.max(np.abs(I)), np.max(np.abs(com)), m) > LARGEST:
         raise inertial.wrong(f"<inertial> of link '{quoted(name)}' has a number beyond {LARGEST:g}: give kg, m, kg m²")
@@ -192,7 +201,6 @@ def read_joint(element: Element, note: Note) -> JointData:
     axis = np.array([1.0, 0.0, 0.0])
     given = element.first("axis")
     if given is not None:
-        given.read.add("rpy")
         axis = given.vector("xyz", (1.0, 0.0, 0.0))
     if given is not None and not np.any(axis):
         if kind not in ("fixed", "floating"):
@@ -244,19 +252,20 @@ def read_limits(joint: Element, name: str, kind: str, note: Note) -> Limits:
         if kind in ("revolute", "prismatic"):
             note(joint, f"<joint> '{name}'", "there is no <limit>: unlimited", "chosen")
         return Limits()
-    lower, upper = element.number("lower", 0.0), element.number("upper", 0.0)
+    lower, upper = (element.number(key, 0.0, infinite=True) for key in ("lower", "upper"))
     missing = "lower" not in element.attributes and "upper" not in element.attributes
     if kind == "continuous" or not moves or missing:
         if kind in ("revolute", "prismatic"):
             note(element, f"<limit> of '{name}'", "neither lower nor upper are given: unlimited", "chosen")
         lower, upper = -math.inf, math.inf
-    elif lower > upper or lower == upper == 0.0:
+    elif lower > upper or lower == upper == 0.0 or math.inf in (lower, -upper):
         reason = f"lower {lower:g} and upper {upper:g} leave no motion: unlimited"
         note(element, f"<limit> of '{name}'", reason, "suspicious")
         lower, upper = -math.inf, math.inf
     bounds = {}
-    for key, attribute in (("velocity", "velocity"), ("effort", "effort"), ("acceleration", "drake:acceleration")):
-        value = element.number(attribute, math.inf)
+    for key in ("velocity", "effort", "acceleration"):
+        attribute = f"drake:{key}" if f"drake:{key}" in element.attributes else key
+        value = element.number(attribute, math.inf, infinite=True)
         if not value > 0:
             note(element, f"<limit {attribute}> of '{name}'", f"{value:g} is no limit: unlimited", "chosen")
             value = math.inf
@@ -288,7 +297,8 @@ def read_transmission(element: Element, note: Note) -> ActuatorData | Differenti
         return DifferentialData(names, element, given, (motors[0], motors[1]))
     others = [x for x in element.children if x.tag in ("leftActuator", "rightActuator", "gap_joint", "flexJoint")]
     if len(joints) != 1 or len(actuators) > 1 or others:
-        note(element, f"<transmission> '{element.attributes.get('name', '')}'", "couples joints: not used", "unused")
+        reason = "couples joints: not used" if joints else "names no joint: not used"
+        note(element, f"<transmission> '{element.attributes.get('name', '')}'", reason, "unused")
         mark_read(element)
         return None
     return actuator_data(joints[0], [*actuators, *joints, element])

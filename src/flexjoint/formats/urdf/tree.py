@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 from ...checks import is_number
 from ...errors import InputError, RobotError, listed, quoted, shown
 from ..toml import suggestion
-from .elements import TYPES, JointData, LinkData, Note
+from .elements import SEVERAL, JointData, LinkData, Note
 
 Locked: TypeAlias = "Mapping[str, float] | Iterable[str] | None"
 
@@ -54,8 +54,8 @@ def chosen_tree(
     for i, joint in enumerate(joints):
         for end in (joint.parent, joint.child):
             if end not in links:
-                known = suggestion(end, links)
-                raise joint.element.wrong(f"joint '{quoted(joint.name)}' names the link '{quoted(end)}'; {known}")
+                missing = f"joint '{quoted(joint.name)}' joins the link '{quoted(end)}', which the file does not have"
+                raise joint.element.wrong(f"{missing}: correct the name, or add the <link>; {suggestion(end, links)}")
         if joint.child in above:
             other = above[joint.child]
             raise joint.element.wrong(
@@ -92,7 +92,7 @@ def single_root(links: Mapping[str, LinkData], above: Mapping[str, JointData], p
     if len(roots) > 1:
         raise RobotError(
             f"{place}: {len(roots)} links hang on no joint, {listed(roots, most=6)}: a robot has one root; connect "
-            f"them by fixed joints, or choose the part below one of them with root={roots[0]!r}"
+            f"them by fixed joints, or take the part below one of them, root={roots[0]!r} or --root {quoted(roots[0])}"
         )
     return roots[0]
 
@@ -154,11 +154,11 @@ def check_types(joints: Iterable[JointData], locked: Mapping[str, float]) -> Non
         if joint.name in locked or joint.type in ("revolute", "continuous", "prismatic", "fixed"):
             continue
         name = quoted(joint.name)
-        if joint.type in TYPES:
+        if joint.type in SEVERAL:
             raise joint.element.wrong(
-                f"joint '{name}' is {joint.type}, a joint of several coordinates, which are not modelled: lock it, "
-                f"locked={{{name!r}: 0}} or --locked {name}=0, or take the part below it with "
-                f"root={joint.child!r}"
+                f"joint '{name}' is {quoted(joint.type)}, which is not modelled: joints turn about an axis or slide "
+                f"along it; lock this one, locked={{{name!r}: 0}} or --locked {name}=0, or take the part below it with "
+                f"root={joint.child!r} or --root {quoted(joint.child)}"
             )
         raise joint.element.wrong(
             f"joint '{name}' is of type {shown(joint.type)}: use one of revolute, continuous, prismatic and fixed"
