@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.formats import parse_urdf, read_urdf
-from flexjoint.formats.urdf import xml
+from flexjoint.formats import parse_urdf, read_urdf, xml
 from flexjoint.formats.urdf.packages import resolved
 from flexjoint.formats.urdf.reading import MAX_JOINTS
 from support.errors import relative_error

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from ...catalog import builtin_robots, robot_file
 from ...errors import FlexjointError, FlexjointWarning
-from ...formats import file_report
+from ...formats import Geometry, file_report
 from ...formats.toml import parse_table, read_bytes
-from ...formats.urdf import Geometry, read_urdf
+from ...formats.urdf import read_urdf
 from ...robot import Robot
 from .check import check_robot
 from .finding import LEVELS, Finding, Level

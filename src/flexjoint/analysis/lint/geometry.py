@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...formats.urdf import Geometry
+from ...formats import Geometry
 from ...robot import Link, Robot
 from ...types import FloatArray
 from .finding import Finding

@@ -13,49 +13,38 @@ links plus n² J.  Everything that carries dynamics and is not used is in the re
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from ...checks import ROUNDING, is_number
+from ...checks import is_number
 from ...drives import CoupledTransmission, Drive, ElasticDrive, Motor, RigidDrive
 from ...errors import InputError, RobotError, quoted, shown, warn
-from ...numerics import product
-from ...robot import BASE, Joint, Link, Mimic, Robot
-from ...robot.joints.fixed import Fixed
-from ...robot.joints.prismatic import Prismatic
-from ...robot.joints.revolute import Revolute
-from ...robot.model import unused
-from ...spatial import rotation_onto, rotation_z, unit_vector
-from ...types import FloatArray
+from ...robot import Robot
 from ..loading import READERS, REPORTS
-from ..toml import path_text, read_bytes, suggestion
+from ..report import Finding, Note, notes, summary
+from ..toml import path_text, read_bytes
+from ..tree.assembly import COULOMB_VELOCITY, assembled, has_coulomb_friction, moving_names, with_tool
+from ..tree.choice import Locked, Tree, chosen_tree, followers_locked, locked_values
+from ..tree.records import Geometry, JointData, LinkData
+from ..xml import MAX_BYTES, Element, mark_read, parse_xml
 from .elements import (
     LOOPS,
-    QUARTER_TURN,
     ActuatorData,
     DifferentialData,
-    Geometry,
-    JointData,
-    LinkData,
-    Note,
-    finding,
     read_geometry,
     read_joint,
     read_link,
     read_transmission,
 )
 from .packages import Packages, resolved
-from .report import Finding, summary, unread
-from .tree import Locked, Tree, chosen_tree, is_fixed, locked_values
-from .xml import MAX_BYTES, Element, mark_read, parse_xml
+from .report import unread
 
 WHAT = "robot file (.urdf)"
+GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s²; URDF has none
 MAX_JOINTS = 1_000  # and links; a robot of 1000 joints loads in 0.7 s
-NO_INERTIA = 1e-15  # m², the square of 32 nm: what is less per mass is rounding
-COULOMB_VELOCITY = 0.01  # rad/s or m/s; URDF gives Coulomb friction without it
 
 
 class UrdfRobot(NamedTuple):
@@ -171,15 +160,21 @@ def parse_urdf(
     if top.tag != "robot":
         kind = {"mujoco": "MJCF", "sdf": "SDF"}.get(top.tag, f"an XML file of <{quoted(top.tag)}>")
         raise RobotError(f"{label}: this is {kind}, not a URDF, whose root element is <robot>")
-    report: list[Finding] = []
-
-    def note(*what: object) -> None:
-        report.append(finding(*what))  # type: ignore[arg-type]
-
+    report, note = notes(label)
     links, joints, motors, differentials, elements = read_elements(top, label, note)
     fixed_at = followers_locked(joints, locked_values(locked, joints, label))
     tree = chosen_tree(links, list(joints.values()), fixed_at, root, tip, label, note)
-    robot = assembled(top, tree, links, motors, fixed_at, coulomb_velocity, label, note)
+    moving = moving_names(tree, fixed_at)
+    note_frames(tree, links, moving, note)
+    for i, x in enumerate(tree.joints):
+        if x.name in moving:
+            tree.joints[i] = x._replace(drive=drive_of(x, motors.get(x.name), coulomb_velocity, note))
+    top.read.add("name")
+    name = top.attributes.get("name") or Path(place).stem or "robot"
+    robot = assembled(name, tree, links, fixed_at, GRAVITY, coulomb_velocity, label, note)
+    if has_coulomb_friction(robot):
+        reason = f"Coulomb friction acts as F tanh(v/{coulomb_velocity:g}): URDF has no velocity scale"
+        note(top, "<dynamics friction>", reason, "chosen")
     robot = with_tool(robot, tool if tool is not None else tip, tree, label)
     robot = with_differentials(robot, differentials, label, note)
     names = {tree.root, *(x.child for x in tree.joints)}
@@ -241,166 +236,16 @@ def read_elements(
     return links, joints, motors, differentials, {x.name(): x for x in found["link"]}
 
 
-def followers_locked(joints: Mapping[str, JointData], locked: Mapping[str, float]) -> dict[str, float]:
-    """Locked joints, with those that follow a joint that is locked or fixed."""
-    found = dict(locked)
-    for joint in joints.values():
-        path: list[JointData] = []
-        while joint.mimic is not None and joint.name not in found and joint not in path and joint.type != "fixed":
-            path.append(joint)
-            if joint.mimic.joint not in joints:
-                message = f"joint '{quoted(joint.name)}' follows the joint '{quoted(joint.mimic.joint)}'"
-                raise joint.mimic.element.wrong(f"{message}; {suggestion(joint.mimic.joint, joints)}")
-            joint = joints[joint.mimic.joint]
-        if joint.name in found or joint.type == "fixed":
-            value = found.get(joint.name, 0.0)
-            for x in reversed(path):
-                value = x.mimic.multiplier * value + x.mimic.offset  # type: ignore[union-attr]
-                found[x.name] = value
-    return found
-
-
-# The robot ----------------------------------------------------------------------------------------------------------
-
-
-def assembled(
-    top: Element,
-    tree: Tree,
-    links: Mapping[str, LinkData],
-    motors: Mapping[str, ActuatorData],
-    locked: Mapping[str, float],
-    coulomb_velocity: float,
-    place: str,
-    note: Note,
-) -> Robot:
-    """The robot of a tree of joints."""
-    moving = {x.name for x in tree.joints if not is_fixed(x, locked)}
-    if not moving:
-        what = "all joints are fixed or locked" if tree.joints else "one link and no joint"
-        raise RobotError(f"{place}: {what}: nothing moves on the base, so there are no joint torques")
-    base = links[tree.root]
-    if base.mass:
-        reason = f"{base.mass:g} kg of the base, which does not move: no torque depends on them"
-        note(base.element, f"<inertial> of '{base.name}'", reason, "chosen")
-    names = link_names(tree, note, links)
-    links = {**links, **physical_links(tree, links, moving, note)}
-    made = []
+def note_frames(tree: Tree, links: Mapping[str, LinkData], moving: Container[str], note: Note) -> None:
+    """Report links without mass on joints that move."""
     for data in tree.joints:
         link = links[data.child]
         if data.name in moving and not link.mass:
             carried = "it has no <inertial>" if link.element.first("inertial") is None else "its mass is 0"
             note(link.element, f"<link> '{link.name}'", f"{carried}: a frame without mass", "chosen")
-        if data.name in moving:
-            joint = moving_joint(data, motors, moving, coulomb_velocity, note)
-        else:
-            joint = fixed_joint(data, locked)
-        made.append(Link(names[data.child], joint, names[data.parent], link.mass, link.com, link.inertia))
-    if any(x.joint.coulomb_friction or friction_of_motor(x.joint) for x in made):
-        reason = f"Coulomb friction acts as F tanh(v/{coulomb_velocity:g}): URDF has no velocity scale"
-        note(top, "<dynamics friction>", reason, "chosen")
-    name = top.attributes.get("name") or Path(place).stem or "robot"
-    top.read.add("name")
-    rotors = not any(x.joint.drive is not None and x.joint.drive.motors[0].inertia for x in made)
-    unphysical = any(is_unphysical(links[x.child]) for x in tree.joints)
-    try:
-        return Robot(name, tuple(made), allow_unphysical=unphysical, rotors_in_links=rotors)
-    except RobotError as error:
-        raise RobotError(f"{place}: {error}") from None
 
 
-def link_names(tree: Tree, note: Note, links: Mapping[str, LinkData]) -> dict[str, str]:
-    """Names in the robot by names in the file: the root is the base, and no other link may be named so."""
-    names = {x.child: x.child for x in tree.joints}
-    if BASE in names:
-        other = unused(f"{BASE}_frame", names)
-        note(links[BASE].element, f"<link> '{BASE}'", f"named '{other}' here: '{BASE}' is the root", "chosen")
-        names |= {BASE: other}
-    return {**names, tree.root: BASE}
-
-
-def physical_links(tree: Tree, links: Mapping[str, LinkData], moving: Iterable[str], note: Note) -> dict[str, LinkData]:
-    """The links whose inertia is changed, by name; unphysical ones that are used as given are reported.
-
-    Negative principal moments are refused, but set to 0 in links that do not move and where they are no more than
-    rounding of a point mass.
-    """
-    at_rest, changed = {tree.root}, {}
-    for joint in tree.joints:
-        link = links[joint.child]
-        if joint.parent in at_rest and joint.name not in moving:
-            at_rest.add(joint.child)
-        inertial = link.element.first("inertial")
-        if inertial is None or not np.any(link.inertia):
-            if link.mass:
-                note(inertial or link.element, f"<inertial> of '{link.name}'", "a point mass", "suspicious")
-            continue
-        what = f"<inertia> of '{link.name}'"
-        moments = np.linalg.eigvalsh(link.inertia)
-        described = f"the principal moments {', '.join(f'{x:.4g}' for x in moments)} kg m²"
-        if moments[0] < -ROUNDING * abs(moments[-1]):
-            rounding = float(np.max(np.abs(moments))) <= NO_INERTIA * link.mass
-            if not rounding and joint.child not in at_rest:
-                raise inertial.wrong(
-                    f"the inertia of link '{quoted(link.name)}' has {described}: none can be negative; check the order "
-                    "and signs of its elements, and that it is taken about the centre of mass"
-                )
-            why = "rounding" if rounding else "the link does not move"
-            note(inertial, what, f"no body has {described}: taken as 0, {why}", "suspicious")
-            changed[joint.child] = link._replace(inertia=np.zeros((3, 3)))
-        elif is_unphysical(link):
-            mass = "" if link.mass else " without mass"
-            note(inertial, what, f"no rigid body{mass} has {described}; used as given", "suspicious")
-    return changed
-
-
-def is_unphysical(link: LinkData) -> bool:
-    """Whether a link has an inertia that no rigid body with mass and an extent in all directions has."""
-    if not link.mass:
-        return bool(np.any(link.inertia))
-    moments = np.linalg.eigvalsh(link.inertia)
-    thin = moments[0] <= ROUNDING * abs(moments[-1])
-    return bool(thin or moments[0] + moments[1] < moments[2] * (1 - ROUNDING))
-
-
-def fixed_joint(data: JointData, locked: Mapping[str, float]) -> Joint:
-    """A fixed joint, in the pose of the file or moved to where it is locked."""
-    R, p, q = data.rotation, data.position, locked.get(data.name, 0.0)
-    if q and data.type == "prismatic":
-        p = p + q * product(R, unit_vector(data.axis))
-    elif q:
-        R = product(R, rotation_about(data.axis, q))
-    return Joint(data.name, Fixed(), p, R)
-
-
-def rotation_about(axis: FloatArray, angle: float) -> FloatArray:
-    """Rotation matrix (3, 3) about an axis by an angle in rad."""
-    A = rotation_onto(unit_vector(axis))
-    return product(A, rotation_z(angle, QUARTER_TURN), A.T)
-
-
-def moving_joint(
-    data: JointData,
-    motors: Mapping[str, ActuatorData],
-    moving: Iterable[str],
-    coulomb_velocity: float,
-    note: Note,
-) -> Joint:
-    """A joint that moves, with its drive and friction."""
-    drive = drive_of(data, motors.get(data.name), coulomb_velocity, note)
-    on_link = data.friction if not isinstance(drive, ElasticDrive) else 0.0
-    return Joint(
-        data.name,
-        Prismatic() if data.type == "prismatic" else Revolute(),
-        data.position,
-        data.rotation,
-        data.limits,
-        data.damping,
-        on_link,
-        coulomb_velocity if on_link else 0.0,
-        drive,
-        axis=data.axis,
-        mimic=follows(data, moving, note),
-    )
+# Motors -------------------------------------------------------------------------------------------------------------
 
 
 def drive_of(data: JointData, motor: ActuatorData | None, coulomb_velocity: float, note: Note) -> Drive | None:
@@ -455,35 +300,3 @@ def with_differentials(robot: Robot, differentials: Iterable[DifferentialData], 
         raise RobotError(f"{place}: {error}") from None
 
 
-def friction_of_motor(joint: Joint) -> float:
-    """Coulomb friction of the motor of a joint."""
-    return joint.drive.motors[0].coulomb_friction if joint.drive is not None else 0.0
-
-
-def follows(data: JointData, moving: Iterable[str], note: Note) -> Mimic | None:
-    """What a joint follows; None if it moves by itself."""
-    if data.mimic is None:
-        return None
-    if data.mimic.multiplier == 0:
-        name = quoted(data.name)
-        raise data.mimic.element.wrong(
-            f"joint '{name}' follows '{quoted(data.mimic.joint)}' with the multiplier 0: it does not move; lock it, "
-            f"locked={{{name!r}: {data.mimic.offset:g}}}"
-        )
-    if data.mimic.joint not in moving:
-        reason = f"'{data.mimic.joint}' is left out, so this joint moves by itself"
-        note(data.mimic.element, f"<mimic> of '{data.name}'", reason, "chosen")
-        return None
-    return Mimic(data.mimic.joint, data.mimic.multiplier, data.mimic.offset)
-
-
-def with_tool(robot: Robot, tool: str | None, tree: Tree, place: str) -> Robot:
-    """The robot with a tool link, by its name in the file."""
-    if tool is None or tool == robot.tool:
-        return robot
-    names = [link.name for link in robot.links]
-    if tool not in names:
-        if tool == tree.root:
-            raise InputError(f"{place}: the tool '{tool}' is the base: choose a link that moves")
-        raise InputError(f"{place}: there is no link {shown(tool)} for the tool; {suggestion(str(tool), names)}")
-    return robot.replace(tool=tool)

@@ -1,7 +1,7 @@
 """XML as elements with line numbers, by the standard library's expat.
 
 A file is data: document types and with them entities are refused before any is expanded, and so are files beyond the
-limits below.  Elements remember what was read of them, so that `report.py` can tell what was not.
+limits below.  Elements remember what was read of them, so that the report of a URDF can tell what was not.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from xml.parsers import expat
 
 import numpy as np
 
-from ...errors import RobotError, quoted, shown
-from ...types import FloatArray
+from ..errors import RobotError, quoted, shown
+from ..types import FloatArray
 
 MAX_BYTES = 8_000_000  # 40 times the largest URDF of the packages in docs/urdf.md; read in less than a second
 MAX_DEPTH = 50
