@@ -3,6 +3,7 @@
 from .dh import from_dh as from_dh
 from .drive_files import DriveFile as DriveFile
 from .loading import READERS as READERS, file_report as file_report, load as load, read_robot as read_robot
+from .mjcf import MjcfRobot as MjcfRobot, parse_mjcf as parse_mjcf, read_mjcf as read_mjcf
 from .report import Finding as Finding
 from .robot_files import parse_robot as parse_robot
 from .tree.records import Geometry as Geometry

@@ -124,13 +124,14 @@ def mark_read(element: Element) -> None:
         x.seen, x.read = True, set(x.attributes)
 
 
-def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
+def parse_xml(data: bytes, place: str, what: str = "URDF", depth: int = MAX_DEPTH) -> Element:
     """The root element of an XML file.
 
     Args:
         data: contents of the file.
         place: name of the file, which begins every message.
         what: what the file should be, for messages.
+        depth: how deep elements may be nested.
 
     Raises:
         RobotError: the file is not well-formed, has a document type, or is beyond a limit.
@@ -151,8 +152,8 @@ def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
         element = Element(tag, attributes, parser.CurrentLineNumber + before, place)
         if count > MAX_ELEMENTS:
             raise element.wrong(f"there are more than {MAX_ELEMENTS:,} elements, which no {what} should have")
-        if len(stack) >= MAX_DEPTH:
-            raise element.wrong(f"elements are nested more than {MAX_DEPTH} deep, which no {what} needs")
+        if len(stack) >= depth:
+            raise element.wrong(f"elements are nested more than {depth} deep, which no {what} needs")
         if stack:
             stack[-1].children.append(element)
         else:
