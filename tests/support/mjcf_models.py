@@ -46,7 +46,7 @@ class MujocoModel:
         model.dof_dampingpoly[:] = model.actuator_dampingpoly[:] = 0.0
         model.jnt_stiffnesspoly[:, 0] = 0.0
         self.data = mujoco.MjData(model)
-        self.joints = [model.joint(x.joint.name).id for x in robot.links if x.joint.moves]
+        self.joints = [joint_id(model, x.joint.name) for x in robot.links if x.joint.moves]
         self.dofs = model.jnt_dofadr[self.joints]
 
     def place(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -93,6 +93,15 @@ class MujocoModel:
 
     def frame(self, body: int) -> tuple[np.ndarray, np.ndarray]:
         return self.data.xmat[body].reshape(3, 3).copy(), self.data.xpos[body].copy()
+
+
+def joint_id(model: Any, name: str) -> int:
+    """A joint by its name; one without a name is called after its body here."""
+    found = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
+    if found >= 0:
+        return found
+    body = model.body(name.removesuffix("_joint"))
+    return next(j for j in range(model.njnt) if model.jnt_bodyid[j] == body.id and not model.joint(j).name)
 
 
 def compare(model: Any, robot: Robot, root: str = "world", seed: int = 0) -> Errors:

@@ -170,9 +170,11 @@ def mesh_path(mesh: Any, spec: Any, source: Source) -> str | None:
 def elements_of(spec: Any, kind: str, source: Source) -> list[Element]:
     """The elements by id; the root element where MuJoCo made something that has none."""
     attribute, tags = KINDS[kind]
+    by_name = {x.attributes.get("name"): x for x in source.lines if x.tag in tags}
+    attached = any(x.tag == "attach" for x in source.lines)  # what comes from other files has their lines
     found = {}
     for x in getattr(spec, attribute):
-        element = source.at(x.info)
+        element = by_name.get(x.name) if attached else source.at(x.info) or by_name.get(x.name)
         known = element is not None and (not tags or element.tag in tags)
         found[x.id] = element if known and element is not None else source.top
     return [found[i] for i in sorted(found)]

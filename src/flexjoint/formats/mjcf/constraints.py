@@ -2,6 +2,7 @@
 
     y − y_0 = a_0 + a_1 (x − x_0)      y follows x: y = a_1 x + (y_0 + a_0 − a_1 x_0)
     y − y_0 = a_0                      y does not move
+    b x + c y = b x_0 + c y_0 + a_0    a fixed tendon of two joints, held at its length: y follows x
 
 A constraint between parts that do not move against each other, because joints are locked or left out, has no effect.
 """
@@ -9,7 +10,7 @@ A constraint between parts that do not move against each other, because joints a
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...errors import RobotError, listed, quoted
 from ..report import Note
@@ -24,39 +25,65 @@ WRAP_JOINT = 1
 BODY = 1  # MuJoCo's type of objects
 
 
+class Follower(NamedTuple):
+    """A joint that is ratio · leader + offset; held at the offset if the leader is None."""
+
+    joint: int
+    leader: int | None
+    ratio: float
+    offset: float
+
+
 def with_followers(
     found: Compiled, joints: Mapping[str, JointData], note: Note
 ) -> tuple[dict[str, JointData], dict[str, float]]:
     """The joints with those that follow others, and positions of joints that a constraint holds."""
-    model, names = found.model, found.names["joint"]
+    names = found.names["joint"]
     made, held = dict(joints), {}
-    for i in range(model.neq):
-        if not is_linear(model, i):
+    for i in range(found.model.neq):
+        x = follower(found.model, i)
+        if x is None:
             continue
-        element = found.elements["equality"][i]
-        name, leader = names[model.eq_obj1id[i]], model.eq_obj2id[i]
+        element, name = found.elements["equality"][i], names[x.joint]
         if made[name].mimic is not None or name in held:
             raise element.wrong(f"joint '{quoted(name)}' is held by two constraints: remove one of them")
-        y0 = reference(model, model.eq_obj1id[i])
-        a0, a1 = model.eq_data[i][:2].tolist()
-        if leader < 0 or a1 == 0:
-            held[name] = y0 + a0
-            note(element, described(element), f"joint '{name}' is held at {y0 + a0:g}", "chosen")
+        if x.leader is None or x.ratio == 0:
+            held[name] = x.offset
+            note(element, described(element), f"joint '{name}' is held at {x.offset:g}", "chosen")
         else:
-            offset = y0 + a0 - a1 * reference(model, leader)
-            made[name] = made[name]._replace(mimic=MimicData(names[leader], a1, offset, element))
+            made[name] = made[name]._replace(mimic=MimicData(names[x.leader], x.ratio, x.offset, element))
     if any(x.mimic is not None for x in made.values()):
         note(found.source.top, "<equality>", "MuJoCo's soft constraints between joints are taken as exact", "chosen")
     return made, held
 
 
-def is_linear(model: Any, i: int) -> bool:
-    """Whether an equality makes one joint a linear function of another one, or holds it."""
-    if int(model.eq_type[i]) != JOINT or not model.eq_active0[i]:
-        return False
-    pair = [x for x in (int(model.eq_obj1id[i]), int(model.eq_obj2id[i])) if x >= 0]
-    linear = not any(model.eq_data[i][2:5]) or len(pair) == 1
-    return linear and all(scalar_joint(model, x) for x in pair)
+def follower(model: Any, i: int) -> Follower | None:
+    """The joint that an equality makes a linear function of another one, or holds; None if it does something else."""
+    if not model.eq_active0[i]:
+        return None
+    kind, one, two = int(model.eq_type[i]), int(model.eq_obj1id[i]), int(model.eq_obj2id[i])
+    a0, a1, *higher = model.eq_data[i][:5].tolist()
+    if kind == JOINT and scalar_joint(model, one) and (two < 0 or (scalar_joint(model, two) and not any(higher))):
+        y0 = reference(model, one)
+        if two < 0:
+            return Follower(one, None, 0.0, y0 + a0)
+        return Follower(one, two, a1, y0 + a0 - a1 * reference(model, two))
+    parts = fixed_tendon(model, one) if kind == TENDON and two < 0 else []
+    if not 1 <= len(parts) <= 2 or not parts[-1][1] or not all(scalar_joint(model, j) for j, _ in parts):
+        return None
+    length = a0 + sum(coef * reference(model, j) for j, coef in parts)
+    joint, coef = parts[-1]
+    if len(parts) == 1 or joint == parts[0][0]:
+        return Follower(joint, None, 0.0, length / coef) if len(parts) == 1 else None
+    return Follower(joint, parts[0][0], -parts[0][1] / coef, length / coef)
+
+
+def fixed_tendon(model: Any, tendon: int) -> list[tuple[int, float]]:
+    """Joints and coefficients of a tendon whose length is a linear function of joints; empty for others."""
+    at = range(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
+    if any(int(model.wrap_type[k]) != WRAP_JOINT for k in at):
+        return []
+    return [(int(model.wrap_objid[k]), float(model.wrap_prm[k])) for k in at]
 
 
 def reference(model: Any, j: int) -> float:
@@ -71,13 +98,13 @@ def check_constraints(found: Compiled, tree: Tree, moving: Container[str], note:
         element = found.elements["equality"][i]
         if not model.eq_active0[i]:
             note(element, described(element), "a constraint that is not active at the start", "unused")
-        if not model.eq_active0[i] or is_linear(model, i):
+        if not model.eq_active0[i] or follower(model, i) is not None:
             continue
         joints = [x for x in constrained_joints(found, tree, i) if x in moving]
         if not joints:
             note(element, described(element), "no joint that it constrains moves: no effect", "chosen")
             continue
-        kind = {CONNECT: "a closed loop", WELD: "a closed loop", JOINT: "no linear function"}
+        kind = {CONNECT: "a closed loop", WELD: "a closed loop", JOINT: "a nonlinear relation of joints"}
         why = kind.get(int(model.eq_type[i]), "a constraint between tendons or flexible bodies")
         raise RobotError(
             f"{element.file}, line {element.line}: {described(element)} is {why}, which is not modelled; it constrains "

@@ -78,7 +78,7 @@ def read_source(data: bytes, path: str) -> Source:
     check_numbers(top)
     check_size(top, place)
     lines: list[Element] = []
-    text = "\n".join([*written(top, lines, 0), ""])
+    text = "\n".join([*written(top, folder, lines), ""])
     return Source(top, text, lines, folder, place)
 
 
@@ -113,12 +113,12 @@ class Includes:
         path = next((x for place in tried if (x := existing(place))), None)
         if path is None:
             raise element.wrong(f"the file '{quoted(name)}' to include does not exist in '{quoted(tried[0].parent)}'")
-        path = os.path.realpath(path)
-        if path in self.files:
+        real = os.path.realpath(path)
+        if real in self.files:
             raise element.wrong(f"the file '{quoted(name)}' is included twice: remove one <include>")
         if len(self.files) >= MAX_FILES:
             raise element.wrong(f"more than {MAX_FILES} files are included")
-        self.files.add(path)
+        self.files.add(real)
         return path
 
     def parsed(self, element: Element, path: str) -> Element:
@@ -167,20 +167,32 @@ def copies(element: Element) -> int:
     return int(min(math.prod(max(x, 1.0) for x in counts), 1e9))
 
 
-def written(element: Element, lines: list[Element], depth: int) -> Iterator[str]:
+def written(element: Element, folder: Path, lines: list[Element], depth: int = 0) -> Iterator[str]:
     """The text for MuJoCo, line by line; the element of each line is appended to `lines`."""
     kept = {name: x for name, x in element.attributes.items() if name not in INERT_ATTRIBUTES}
+    if element.tag == "model" and "file" in kept:
+        kept["file"] = attached_file(element, folder)
     attributes = "".join(f" {name}={quoteattr(x)}" for name, x in kept.items())
     lines.append(element)
     yield f"<{element.tag}{attributes}>"
     for child in element.children:
         if child.tag not in INERT_ELEMENTS and not (depth == 0 and child.tag in INERT_SECTIONS):
-            yield from written(child, lines, depth + 1)
+            yield from written(child, folder, lines, depth + 1)
     if depth == 0:
         lines.append(element)
         yield SETTINGS
     lines.append(element)
     yield f"</{element.tag}>"
+
+
+def attached_file(element: Element, folder: Path) -> str:
+    """The path of a model that is attached, which MuJoCo reads by itself: its XML is checked here."""
+    name = element.attributes["file"]
+    path = existing(folder / name)
+    if path is None:
+        raise element.wrong(f"the file '{quoted(name)}' of <model> does not exist in '{quoted(folder)}'")
+    parse_xml(read_bytes(path, WHAT, most=MAX_BYTES), quoted(name), "MJCF", MAX_DEPTH)
+    return path
 
 
 def described(element: Element) -> str:
