@@ -154,7 +154,7 @@ def parse_mjcf(
             tree.joints[i] = actuated(found, x, off, note)
     name = source.top.attributes.get("model") or Path(place).stem or "robot"
     robot = assembled(name, tree, links, fixed_at, gravity(found, tree, off, note), coulomb_velocity, label, note)
-    robot = with_tool(robot, tool if tool is not None else tip, tree, label)
+    robot = with_tool(robot, tool or tip or last_moving(robot), tree, label)
     if has_coulomb_friction(robot):
         reason = f"dry friction acts as F tanh(v/{coulomb_velocity:g}): MJCF has no velocity scale"
         note(source.top, "<joint frictionloss>", reason, "chosen")
@@ -182,6 +182,15 @@ def with_site(
     pose = (np.array(model.site_pos[i]), rotation(model.site_quat[i]), np.array([0.0, 0.0, 1.0]))
     joint = JointData(unused(f"{tool}_site", joints), element, "fixed", body, tool, *pose, Limits(), 0.0, 0.0)
     return {**links, tool: link}, {**joints, joint.name: joint}
+
+
+def last_moving(robot: Robot) -> str:
+    """The last link that moves: bodies fixed to the world may stand behind it in the file."""
+    moving: set[int] = set()
+    for i, (link, parent) in enumerate(zip(robot.links, robot.parents)):
+        if link.joint.moves or parent in moving:
+            moving.add(i)
+    return robot.links[max(moving)].name
 
 
 def gravity(found: Compiled, tree: Tree, off: Disabled, note: Note) -> FloatArray:
