@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+ROBOTS = (".toml", ".urdf", ".xml", ".mjcf")
 TRAJECTORIES = (".toml", ".csv", ".npz")
 LOGS = (".csv", ".npz", ".parquet", ".nc")
 INTEGRATORS = ("runge_kutta", "euler", "midpoint")
@@ -13,7 +14,7 @@ def robots(incomplete: str) -> list[str]:
     """Built-in robots and robot files."""
     from ..catalog import builtin_robots
 
-    return [x for x in builtin_robots() if x.startswith(incomplete)] + files(incomplete, (".toml",))
+    return [x for x in builtin_robots() if x.startswith(incomplete)] + files(incomplete, ROBOTS)
 
 
 def trajectories(incomplete: str) -> list[str]:

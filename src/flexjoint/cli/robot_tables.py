@@ -262,7 +262,7 @@ def source_table(found: RobotOverview) -> list[str | Table]:
 
 
 def file_table(found: RobotOverview) -> list[str | Table]:
-    """What of a URDF was not used, is suspicious or was chosen."""
+    """What of a URDF or MJCF was not used, is suspicious or was chosen."""
     from ..formats import file_report
     from ..formats.report import grouped
 

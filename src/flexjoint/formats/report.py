@@ -67,5 +67,5 @@ def grouped(report: Iterable[Finding]) -> list[tuple[str, str, str, list[str]]]:
     found: dict[tuple[str, str, str], list[str]] = {}
     for x in report:
         what = x.what.split(" of '")[0].split(" '")[0]
-        found.setdefault((x.level, what, x.reason), []).append(x.place.replace("line ", ""))
+        found.setdefault((x.level, what, x.reason), []).append(f"{x.file}:{x.line}" if x.file else str(x.line))
     return [(level, what, reason, lines) for (level, what, reason), lines in found.items()]

@@ -1,4 +1,4 @@
-"""Centres of mass against the geometry that a URDF gives its links."""
+"""Centres of mass against the geometry that a URDF or MJCF gives its links."""
 
 from __future__ import annotations
 

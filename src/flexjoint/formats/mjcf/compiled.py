@@ -6,12 +6,13 @@ become small spheres before MuJoCo compiles; their poses stay.
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import RobotError
+from ...errors import RobotError, quoted
 from ..report import Note
 from ..urdf.packages import existing
 from ..xml import Element
@@ -66,10 +67,14 @@ def compiled(source: Source, note: Note) -> Compiled:
     except Exception as error:  # MuJoCo raises ValueError, and TypeError for texts it cannot take
         raise RobotError(translated(source, str(error))) from None
     meshes = replaced_meshes(mujoco, spec, source, note)
-    try:
-        model = spec.compile()
-    except Exception as error:
-        raise RobotError(translated(source, str(error))) from None
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            model = spec.compile()
+        except Exception as error:
+            raise RobotError(translated(source, str(error))) from None
+    for x in caught:
+        note(source.top, "<mujoco>", f"MuJoCo warns: {quoted(x.message)}", "suspicious")
     if model.nbody > MAX_BODIES or model.njnt > MAX_BODIES:
         raise RobotError(f"{source.place}: there are {model.nbody} bodies; at most {MAX_BODIES} are read")
     elements = {kind: elements_of(spec, kind, source) for kind in KINDS}

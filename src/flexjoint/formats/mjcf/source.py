@@ -74,7 +74,7 @@ def read_source(data: bytes, path: str) -> Source:
         kind = {"robot": "a URDF", "sdf": "SDF"}.get(top.tag.lower(), f"an XML file of <{quoted(top.tag)}>")
         raise RobotError(f"{place}: this is {kind}, not MJCF, whose root element is <mujoco>")
     folder = Path(path).absolute().parent
-    Includes(folder, len(data)).resolve(top, folder)
+    Includes(path, folder, len(data)).resolve(top, folder)
     check_numbers(top)
     check_size(top, place)
     lines: list[Element] = []
@@ -88,9 +88,9 @@ class Includes:
     A file is looked for beside the main file, then beside the file that includes it; none may be included twice.
     """
 
-    def __init__(self, folder: Path, size: int) -> None:
+    def __init__(self, path: str, folder: Path, size: int) -> None:
         self.folder, self.size = folder, size
-        self.files: set[str] = set()
+        self.files = {os.path.realpath(path)}
 
     def resolve(self, element: Element, folder: Path) -> None:
         """Replace the <include> elements below an element of a file in a folder."""
