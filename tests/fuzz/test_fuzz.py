@@ -1,4 +1,4 @@
-"""2000 damaged files of each kind, in a process of its own: errors of ours or results, in time, in little memory.
+"""2000 damaged files of each kind (400 MJCF), in a process of its own: errors of ours or results, in time and memory.
 
 `make test-long` reads 340 000 of each, a million of robot, URDF and drive files (docs/testing.md).
 """
@@ -14,14 +14,17 @@ import pytest
 from fuzz.run import judged, place
 from fuzz.targets import TARGETS, Input, Target
 
+COUNTS = {"mjcf": 400}  # MuJoCo compiles each
+
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_damaged_files(target):
-    command = [sys.executable, str(Path(__file__).with_name("run.py")), "--target", target, "--count", "2000"]
+    count = COUNTS.get(target, 2000)
+    command = [sys.executable, str(Path(__file__).with_name("run.py")), "--target", target, "--count", str(count)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     read, refused = (int(done.stdout.split(word)[0].split()[-1]) for word in (" read", " refused"))
-    assert read > 200 and refused > 200 and read + refused == 2000  # neither all good nor all bad
+    assert min(read, refused) > count / 10 and read + refused == count  # neither all good nor all bad
 
 
 def test_the_fuzzer_finds_what_is_no_error_of_ours(tmp_path):

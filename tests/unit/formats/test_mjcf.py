@@ -251,6 +251,7 @@ def test_missing_meshes_of_inertias_are_named():
         (mjcf(rest='<actuator><motor joint="x"/></actuator>'), "line 8: MuJoCo: unknown transmission target 'x'"),
         (mjcf(rest='<include file="none.xml"/>'), "line 8: the file 'none.xml' to include does not exist"),
         (mjcf(world='<replicate count="100000"><body/></replicate>'), "there are 100001 bodies; at most 1000"),
+        (mjcf(rest='<asset><mesh builtin="supersphere" params="3000 1 1"/></asset>'), "has a number beyond 100, for"),
         (b'<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "declares a document type"),
         (b"<mujoco><worldbody>", "line 1: not well-formed XML"),
         (b"<mujoco/>", "one link and no joint: nothing moves"),

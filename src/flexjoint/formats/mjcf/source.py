@@ -24,6 +24,7 @@ WHAT = "robot file (.xml)"
 MAX_DEPTH = 200  # bodies are nested; MuJoCo's own limit is 500
 MAX_BODIES = 1_000  # and joints, as of a URDF
 MAX_FILES = 100
+MAX_PARAMETER = 100  # of a built-in mesh: a supersphere of resolution n has n² vertices
 INERT_SECTIONS = frozenset(("visual", "statistic", "size", "keyframe", "sensor", "custom", "contact", "extension"))
 INERT_ELEMENTS = frozenset(("texture", "material", "skin", "camera", "light", "plugin", "pair"))
 INERT_ATTRIBUTES = frozenset(("material", "user", "fuse"))
@@ -140,7 +141,11 @@ def check_numbers(top: Element) -> None:
 
 
 def check_size(top: Element, place: str) -> None:
-    """Refuse what would become too many elements or bodies, before MuJoCo makes them."""
+    """Refuse what would become too many elements, bodies or vertices, before MuJoCo makes them."""
+    for mesh in top.walk():
+        sizes = mesh.attributes.get("params", "").split() if mesh.tag == "mesh" else []
+        if any(mesh.parsed(x, "params of <mesh>") > MAX_PARAMETER for x in sizes):
+            raise mesh.wrong(f"params of <mesh> has a number beyond {MAX_PARAMETER}, for which MuJoCo takes minutes")
     elements, bodies = expanded_size(top)
     if bodies > MAX_BODIES:
         raise RobotError(f"{place}: there are {bodies} bodies; at most {MAX_BODIES} are read")
@@ -170,6 +175,9 @@ def copies(element: Element) -> int:
 def written(element: Element, folder: Path, lines: list[Element], depth: int = 0) -> Iterator[str]:
     """The text for MuJoCo, line by line; the element of each line is appended to `lines`."""
     kept = {name: x for name, x in element.attributes.items() if name not in INERT_ATTRIBUTES}
+    if element.tag == "hfield":  # the ground, whose shape does not matter
+        stem = Path(kept.get("file", "")).stem
+        kept = {"name": kept.get("name", stem), "size": "1 1 1 1", "nrow": "2", "ncol": "2"}
     if element.tag == "model" and "file" in kept:
         kept["file"] = attached_file(element, folder)
     attributes = "".join(f" {name}={quoteattr(x)}" for name, x in kept.items())
