@@ -106,7 +106,7 @@ def test_chains_and_tools():
         read_urdf(path, tool="left_arn")
     with pytest.raises(fj.InputError, match="no joint 'nose' to lock"):
         read_urdf(path, locked={"nose": 0.0})
-    with pytest.raises(fj.InputError, match="options of URDF files"):
+    with pytest.raises(fj.InputError, match="options of URDF and MJCF"):
         fj.load("kuka_lwr", locked=["joint1"])
     assert fj.load("kuka_lwr", tool="link3").tool == "link3"
 
