@@ -88,7 +88,10 @@ def test_friction_and_limits():
     assert (joint.viscous_friction, joint.coulomb_friction, joint.coulomb_velocity) == (0.1, 0.4, 0.2)
     assert joint.limits == fj.Limits(-1.0, 2.0)
     assert "tanh(v/0.2)" in str(found.report[0]) and findings(found) == [(5, "<joint damping> of 'j'")]
-    assert read('<joint name="j" range="-1 2" limited="false"/>').robot.joints[0].limits == fj.Limits()
+    for text in ('range="-1 2" limited="false"', 'range="2 -1"'):
+        unlimited = read(f'<joint name="j" {text}/>')
+        assert unlimited.robot.joints[0].limits == fj.Limits()
+        assert findings(unlimited, "chosen") == [(5, "<joint range> of 'j'")]
 
 
 def test_switched_off_parts_are_off():
@@ -204,7 +207,7 @@ def test_without_mujoco(monkeypatch):
         return known(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(fj.RobotError, match=r"pip install flexjoint\[mjcf\]"):
+    with pytest.raises(fj.RobotError, match=r"pip install 'flexjoint\[mjcf\]'"):
         read()
 
 

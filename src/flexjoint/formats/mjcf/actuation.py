@@ -17,6 +17,7 @@ import numpy as np
 
 from ...drives import Motor, RigidDrive
 from ...errors import RobotError, listed
+from ...robot import Limits
 from ...springs import CubicSpring, ParallelSpring
 from ..report import Note
 from ..tree.records import JointData
@@ -68,7 +69,10 @@ def actuated(found: Compiled, data: JointData, off: Disabled, note: Note) -> Joi
     several = sum(bool(model.actuator_armature[i]) for i in motors) > 1
     if higher_damping(model, dof, motors) and not off.damper:
         note(data.element, f"<joint damping> of '{data.name}'", "only linear damping is modelled", "unused")
-    limits = data.limits if not off.limit else type(data.limits)()
+    limits = data.limits if not off.limit else Limits()
+    if np.any(model.jnt_range[j]) and not model.jnt_limited[j]:
+        reason = "it is switched off, or lower is not below upper: unlimited"
+        note(data.element, f"<joint range> of '{data.name}'", reason, "chosen")
     effort = effort_of(found, data, j, motors, note) if not off.actuation else math.inf
     if not effort > 0:
         note(data.element, f"effort of '{data.name}'", "the actuators give none: unlimited", "suspicious")
@@ -76,7 +80,7 @@ def actuated(found: Compiled, data: JointData, off: Disabled, note: Note) -> Joi
     return data._replace(
         damping=positive(data, "damping", damping, note),
         friction=0.0 if off.frictionloss else positive(data, "frictionloss", float(model.dof_frictionloss[dof]), note),
-        limits=type(limits)(limits.lower, limits.upper, effort=effort),
+        limits=Limits(limits.lower, limits.upper, effort=effort),
         drive=motor_drive(data, inertia, None if several else ratio, note),
         parallel_spring=None if off.spring else spring_of(model, data, j, note),
     )

@@ -103,10 +103,7 @@ def joint_data(found: Compiled, j: int, parent: str, child: str, position: Float
 
 def position_limits(model: Any, j: int) -> Limits:
     """The range of a joint."""
-    if not model.jnt_limited[j]:
-        return Limits()
-    lower, upper = model.jnt_range[j].tolist()
-    return Limits(lower, upper) if lower < upper else Limits()
+    return Limits(*model.jnt_range[j].tolist()) if model.jnt_limited[j] else Limits()
 
 
 def rotation(quaternion: FloatArray) -> FloatArray:

@@ -90,11 +90,11 @@ def imported(place: str) -> Any:
     except ImportError:
         raise RobotError(
             f"{place}: MJCF files are read by MuJoCo's own compiler, which is not installed: "
-            "pip install flexjoint[mjcf]"
+            "pip install 'flexjoint[mjcf]'"
         ) from None
     if not hasattr(mujoco.MjModel, "nactuator"):
-        version = mujoco.__version__
-        raise RobotError(f"{place}: MuJoCo {version} is installed, 4.0 or newer is needed: pip install flexjoint[mjcf]")
+        found = f"MuJoCo {mujoco.__version__} is installed"
+        raise RobotError(f"{place}: {found}, 4.0 or newer is needed: pip install 'flexjoint[mjcf]'")
     return mujoco
 
 

@@ -102,7 +102,7 @@ def check_constraints(found: Compiled, tree: Tree, moving: Container[str], note:
             continue
         joints = [x for x in constrained_joints(found, tree, i) if x in moving]
         if not joints:
-            note(element, described(element), "no joint that it constrains moves: no effect", "chosen")
+            note(element, described(element), "it constrains parts that are locked or left out: no effect", "chosen")
             continue
         kind = {CONNECT: "a closed loop", WELD: "a closed loop", JOINT: "a nonlinear relation of joints"}
         why = kind.get(int(model.eq_type[i]), "a constraint between tendons or flexible bodies")
