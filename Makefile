@@ -24,6 +24,7 @@ test-asan: $(VENV)/.installed-test
 test-long: test-asan papers
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
+	$(BIN)/python tests/mjcf_packages.py
 	$(BIN)/python tests/mjcf_exports.py
 	$(BIN)/python tests/lowest_versions.py
 

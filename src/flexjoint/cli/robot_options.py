@@ -32,10 +32,10 @@ OPTIONS: dict[str, Any] = {
     ],
     "locked": Annotated[
         list[str] | None,
-        typer.Option("--locked", metavar="JOINT=VALUE", help="URDF: a joint that does not move, in rad or m; repeat."),
+        typer.Option("--locked", metavar="JOINT=VALUE", help="URDF, MJCF: a joint that is fixed, in rad or m; repeat."),
     ],
-    "root": Annotated[str | None, typer.Option("--root", metavar="LINK", help="URDF: the link that is the base.")],
-    "tip": Annotated[str | None, typer.Option("--tip", metavar="LINK", help="URDF: the last link of the chain.")],
+    "root": Annotated[str | None, typer.Option("--root", metavar="LINK", help="URDF, MJCF: link that is the base.")],
+    "tip": Annotated[str | None, typer.Option("--tip", metavar="LINK", help="URDF, MJCF: last link of the chain.")],
     "tool": Annotated[str | None, typer.Option("--tool", metavar="LINK", help="The tool link.")],
 }  # by argument of `load`; the default is None
 

@@ -270,9 +270,9 @@ def source_table(found: RobotOverview) -> list[str | Table]:
 
 
 def file_table(found: RobotOverview) -> list[str | Table]:
-    """What of a URDF was not used, is suspicious or was chosen."""
+    """What of a URDF or MJCF was not used, is suspicious or was chosen."""
     from ..formats import file_report
-    from ..formats.urdf.report import grouped
+    from ..formats.report import grouped
 
     rows = [
         [listed(lines, most=4), what, level, reason] for level, what, reason, lines in grouped(file_report(found.robot))

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.formats import parse_urdf, read_urdf
-from flexjoint.formats.urdf import xml
+from flexjoint.formats import parse_urdf, read_urdf, xml
 from flexjoint.formats.urdf.packages import resolved
 from flexjoint.formats.urdf.reading import MAX_JOINTS
 from support.errors import relative_error
@@ -109,7 +108,7 @@ def test_chains_and_tools():
         read_urdf(path, tool="left_arn")
     with pytest.raises(fj.InputError, match="no joint 'nose' to lock"):
         read_urdf(path, locked={"nose": 0.0})
-    with pytest.raises(fj.InputError, match="options of URDF files"):
+    with pytest.raises(fj.InputError, match="options of URDF and MJCF"):
         fj.load("kuka_lwr", locked=["joint1"])
     assert fj.load("kuka_lwr", tool="link3").tool == "link3"
 

@@ -9,8 +9,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.drives import CoupledTransmission, Dahl, Friction
-from flexjoint.formats import read_urdf, write_urdf
-from flexjoint.formats.urdf.elements import Geometry
+from flexjoint.formats import Geometry, read_urdf, write_urdf
 from flexjoint.formats.urdf.extensions import MATRIX, ROTATION
 from flexjoint.robot import Mimic, random_robot
 from flexjoint.robot.joints import Helical

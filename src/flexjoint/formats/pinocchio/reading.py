@@ -24,8 +24,8 @@ from ...robot.joints.revolute import Revolute
 from ...robot.model import unused
 from ...types import FloatArray
 from ..loading import REPORTS
+from ..report import Finding, Level
 from ..toml import suggestion
-from ..urdf.report import Finding, Level
 from .library import LARGEST, library, signed_vectors
 
 COULOMB_VELOCITY = 0.01  # rad/s or m/s; Pinocchio has dry friction without it

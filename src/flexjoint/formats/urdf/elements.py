@@ -1,4 +1,4 @@
-"""Elements of a URDF as records: links, joints, transmissions and geometry, in SI units and in the file's frames."""
+"""Elements of a URDF as records: links, joints, transmissions and geometry."""
 
 from __future__ import annotations
 
@@ -13,57 +13,17 @@ from ...numerics import product
 from ...robot import Limits
 from ...spatial import rotation_rpy
 from ...types import FloatArray
+from ..report import Note
+from ..tree.records import QUARTER_TURN, Geometry, JointData, LinkData, MimicData
+from ..xml import Element, mark_read
 from .extensions import MATRIX, ROTATION, exact_matrix
-from .report import Finding, Level
-from .xml import Element, mark_read
 
-Note = Callable[[Element, str, str, Level], None]  # element, what, reason, level
-QUARTER_TURN = 2e-13  # rad: 1.5707963267949 counts as pi/2, 1.57079632679 is what the file says
 LARGEST = 1e100  # in an <inertial>: products of larger numbers overflow; a larger limit is none
-SEVERAL = ("floating", "planar", "ball", "spherical", "universal", "screw")  # known, but not modelled
 NOT_MODELLED = {
     "loop_joint": "a closed loop",
     **dict.fromkeys(("drake:ball_constraint", "drake:tendon_constraint"), "a constraint between links"),
     "drake:linear_bushing_rpy": "a spring between links",
 }
-
-
-class LinkData(NamedTuple):
-    """A <link>: mass (kg), centre of mass (3,) and inertia about it (3, 3), in the link's frame."""
-
-    name: str
-    element: Element
-    mass: float
-    com: FloatArray
-    inertia: FloatArray
-
-
-class MimicData(NamedTuple):
-    """A <mimic>: q = multiplier · q_joint + offset."""
-
-    joint: str
-    multiplier: float
-    offset: float
-    element: Element
-
-
-class JointData(NamedTuple):
-    """A <joint>; stiffness and spring_damping are Franka's K and D, None if they are not given."""
-
-    name: str
-    element: Element
-    type: str
-    parent: str
-    child: str
-    position: FloatArray
-    rotation: FloatArray
-    axis: FloatArray
-    limits: Limits
-    damping: float
-    friction: float
-    stiffness: float | None
-    spring_damping: float | None
-    mimic: MimicData | None
 
 
 class ActuatorData(NamedTuple):
@@ -84,37 +44,12 @@ class DifferentialData(NamedTuple):
     actuators: tuple[ActuatorData, ActuatorData]
 
 
-class Geometry(NamedTuple):
-    """A body of a <visual> or <collision>, for viewers and checks; it enters no computation.
-
-    Attributes:
-        link: name of the link.
-        role: "visual" or "collision".
-        kind: "box", "cylinder", "sphere", "capsule" or "mesh".
-        size: box: edges (3,); cylinder and capsule: (radius, length); sphere: (radius,); mesh: its scale (3,); m.
-        position, rotation: pose of the body in the link's frame, (3,), m, and (3, 3).
-        file: what the URDF says of a mesh, "" for others.
-        path: path of that file, None if it was not found.
-        line: line in the URDF.
-    """
-
-    link: str
-    role: str
-    kind: str
-    size: tuple[float, ...]
-    position: FloatArray
-    rotation: FloatArray
-    file: str
-    path: str | None
-    line: int
-
-
 def read_pose(element: Element | None) -> tuple[FloatArray, FloatArray]:
     """Position (3,) and rotation (3, 3) of an <origin>; that of the parent without one."""
     if element is None:
         return np.zeros(3), np.eye(3)
     if "quat_xyzw" in element.attributes:
-        raise element.wrong("quat_xyzw of <origin> is not read: give the rotation as rpy=\"roll pitch yaw\", in rad")
+        raise element.wrong('quat_xyzw of <origin> is not read: give the rotation as rpy="roll pitch yaw", in rad')
     position, angles = element.vector("xyz", (0.0, 0.0, 0.0)), element.vector("rpy", (0.0, 0.0, 0.0))
     if np.max(np.abs(angles)) > 1e6:
         raise element.wrong(f"rpy of <origin> is {element.attributes['rpy']!r}: give angles in rad, within a turn")
@@ -210,8 +145,11 @@ def read_joint(element: Element, note: Note) -> JointData:
     return JointData(
         *(name, element, kind, parent, child, position, rotation, axis),
         read_limits(element, name, kind, note),
-        *(damping, friction, stiffness, spring_damping),
+        damping,
+        friction,
         read_mimic(element),
+        stiffness=stiffness,
+        spring_damping=spring_damping,
     )
 
 
@@ -328,8 +266,3 @@ def reduction_of(places: list[Element]) -> float | None:
             for x in place.all(tag):
                 return x.content()
     return None
-
-
-def finding(element: Element, what: str, reason: str, level: Level) -> Finding:
-    """A finding about an element."""
-    return Finding(element.line, what, reason, level)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...types import FloatArray
-from .xml import Element
+from ..xml import Element
 
 if TYPE_CHECKING:
     from ...robot import Robot

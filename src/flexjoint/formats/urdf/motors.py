@@ -6,8 +6,10 @@ from collections.abc import Iterable
 
 from ...drives import CoupledTransmission, Drive, ElasticDrive, Motor, RigidDrive
 from ...errors import RobotError
-from ...robot import Joint, Robot
-from .elements import ActuatorData, DifferentialData, JointData, Note
+from ...robot import Robot
+from ..report import Note
+from ..tree.records import JointData
+from .elements import ActuatorData, DifferentialData
 
 
 def drive_of(data: JointData, motor: ActuatorData | None, coulomb_velocity: float, note: Note) -> Drive | None:
@@ -61,8 +63,3 @@ def with_differentials(robot: Robot, differentials: Iterable[DifferentialData], 
         return robot.with_drives(drives).replace(transmissions=tuple(groups), rotors_in_links=False)
     except RobotError as error:
         raise RobotError(f"{place}: {error}") from None
-
-
-def friction_of_motor(joint: Joint) -> float:
-    """Coulomb friction of the motor of a joint."""
-    return joint.drive.motors[0].coulomb_friction if joint.drive is not None else 0.0

@@ -13,7 +13,7 @@ links plus n² J.  Everything that carries dynamics and is not used is in the re
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,33 +23,38 @@ from ...checks import is_number
 from ...errors import InputError, RobotError, quoted, shown, warn
 from ...robot import Robot
 from ..loading import GEOMETRY, READERS, REPORTS
-from ..toml import path_text, read_bytes, suggestion
-from .assembly import assembled, link_names
+from ..report import Finding, Note, notes, summary
+from ..toml import path_text, read_bytes
+from ..tree.assembly import (
+    COULOMB_VELOCITY,
+    assembled,
+    by_link,
+    has_coulomb_friction,
+    link_names,
+    moving_names,
+    with_tool,
+)
+from ..tree.choice import Locked, Tree, chosen_tree, followers_locked, locked_values
+from ..tree.records import Geometry, JointData, LinkData
+from ..xml import MAX_BYTES, Element, line_not_utf_8, mark_read, parse_xml
 from .elements import (
     NOT_MODELLED,
     ActuatorData,
     DifferentialData,
-    Geometry,
-    JointData,
-    LinkData,
-    Note,
-    finding,
     read_geometry,
     read_joint,
     read_link,
     read_transmission,
 )
 from .extensions import with_stated_fields
-from .motors import with_differentials
+from .motors import drive_of, with_differentials
 from .packages import Packages, resolved
-from .report import Finding, summary, unread
-from .tree import Locked, Tree, chosen_tree, locked_values
-from .xml import MAX_BYTES, Element, line_not_utf_8, mark_read, parse_xml
+from .report import unread
 
 WHAT = "robot file (.urdf)"
+GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s²; URDF has none
 MAX_JOINTS = 1_000  # and links; a robot of 1000 joints loads in 0.7 s
 WORLD = "world"  # a link that Drake's files need not define
-COULOMB_VELOCITY = 0.01  # rad/s or m/s; URDF gives Coulomb friction without it
 
 
 class UrdfRobot(NamedTuple):
@@ -142,15 +147,10 @@ def load_urdf(
 ) -> Robot:
     """The robot in a URDF file; warns once if entries are not used."""
     found = read_urdf(path, locked=locked, root=root, tip=tip, tool=tool, packages=packages)
-    REPORTS[found.robot], GEOMETRY[found.robot] = found.report, geometry_by_link(found)
+    REPORTS[found.robot], GEOMETRY[found.robot] = found.report, by_link(found.geometry, found.names)
     if message := summary(quoted(path), found.report):
         warn(message)
     return found.robot
-
-
-def geometry_by_link(found: UrdfRobot) -> dict[str, tuple[Geometry, ...]]:
-    """The geometry by names of links in the robot."""
-    return {found.names[name]: bodies for name, bodies in found.geometry.items()}
 
 
 def parse_urdf(
@@ -171,20 +171,26 @@ def parse_urdf(
     top = parse_xml(data, label)
     if top.tag != "robot":
         kind = {"mujoco": "MJCF", "sdf": "SDF"}.get(top.tag, f"an XML file of <{quoted(top.tag)}>")
-        renamed = ": rename the file to .xml" if top.tag == "mujoco" and ".xml" in READERS else ""
+        renamed = ": rename the file to .xml" if top.tag == "mujoco" else ""
         raise RobotError(f"{label}: this is {kind}, not a URDF, whose root element is <robot>{renamed}")
-    report: list[Finding] = []
+    report, note = notes(label)
     if line := line_not_utf_8(data):
         reason = "not UTF-8, and no other encoding is declared: read as ISO-8859-1"
         report.append(Finding(line, "text", reason, "chosen"))
-
-    def note(*what: object) -> None:
-        report.append(finding(*what))  # type: ignore[arg-type]
-
     links, joints, motors, differentials, elements = read_elements(top, label, note)
     fixed_at = followers_locked(joints, locked_values(locked, joints, label))
     tree = chosen_tree(links, list(joints.values()), fixed_at, root, tip, label, note)
-    robot = assembled(top, tree, links, motors, fixed_at, coulomb_velocity, label, note)
+    moving = moving_names(tree, fixed_at)
+    note_frames(tree, links, moving, note)
+    for i, x in enumerate(tree.joints):
+        if x.name in moving:
+            tree.joints[i] = x._replace(drive=drive_of(x, motors.get(x.name), coulomb_velocity, note))
+    top.read.add("name")
+    name = top.attributes.get("name") or Path(place).stem or "robot"
+    robot = assembled(name, tree, links, fixed_at, GRAVITY, coulomb_velocity, label, note)
+    if has_coulomb_friction(robot):
+        reason = f"Coulomb friction acts as F tanh(v/{coulomb_velocity:g}): URDF has no velocity scale"
+        note(top, "<dynamics friction>", reason, "chosen")
     robot = with_tool(robot, tool if tool is not None else tip, tree, label)
     robot = with_differentials(robot, differentials, label, note)
     robot = with_stated_fields(robot, top, tool=tool is None and tip is None)
@@ -259,33 +265,10 @@ def read_elements(
     return links, joints, motors, differentials, of_links
 
 
-def followers_locked(joints: Mapping[str, JointData], locked: Mapping[str, float]) -> dict[str, float]:
-    """Locked joints, with those that follow a joint that is locked or fixed."""
-    found = dict(locked)
-    for joint in joints.values():
-        path: list[JointData] = []
-        while joint.mimic is not None and joint.name not in found and joint not in path and joint.type != "fixed":
-            path.append(joint)
-            if joint.mimic.joint not in joints:
-                leader = quoted(joint.mimic.joint)
-                message = f"joint '{quoted(joint.name)}' follows the joint '{leader}', which the file does not have"
-                raise joint.mimic.element.wrong(f"{message}; {suggestion(joint.mimic.joint, joints)}")
-            joint = joints[joint.mimic.joint]
-        if joint.name in found or joint.type == "fixed":
-            value = found.get(joint.name, 0.0)
-            for x in reversed(path):
-                value = x.mimic.multiplier * value + x.mimic.offset  # type: ignore[union-attr]
-                found[x.name] = value
-    return found
-
-
-def with_tool(robot: Robot, tool: str | None, tree: Tree, place: str) -> Robot:
-    """The robot with a tool link, by its name in the file."""
-    if tool is None or tool == robot.tool:
-        return robot
-    names = [link.name for link in robot.links]
-    if tool not in names:
-        if tool == tree.root:
-            raise InputError(f"{place}: the tool '{tool}' is the base: choose a link that moves")
-        raise InputError(f"{place}: there is no link {shown(tool)} for the tool; {suggestion(str(tool), names)}")
-    return robot.replace(tool=tool)
+def note_frames(tree: Tree, links: Mapping[str, LinkData], moving: Container[str], note: Note) -> None:
+    """Report links without mass on joints that move."""
+    for data in tree.joints:
+        link = links[data.child]
+        if data.name in moving and not link.mass and not link.inertia.any():
+            carried = "it has no <inertial>" if link.element.first("inertial") is None else "its mass is 0"
+            note(link.element, f"<link> '{link.name}'", f"{carried}: a frame without mass", "chosen")

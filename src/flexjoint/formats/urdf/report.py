@@ -1,15 +1,12 @@
-"""What of a URDF was not used, and what was chosen where it says nothing: with line numbers."""
+"""What of a URDF was not read and may carry dynamics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
-
 from ...errors import listed
+from ..report import Finding, Level
+from ..xml import Element
 from .extensions import DISAGREES, MATRIX, ROTATION
-from .xml import Element
 
-Level = Literal["unused", "suspicious", "chosen"]
 INERT = frozenset(
     (
         *("visual", "collision", "material", "geometry", "collision_checking", "self_collision_checking"),
@@ -80,26 +77,6 @@ ATTRIBUTES = {
 }
 
 
-class Finding(NamedTuple):
-    """An entry of a file that was not used, is probably wrong, or for which something was chosen.
-
-    Attributes:
-        line: line in the file, from 1; 0 where there is no file.
-        what: the element or attribute, such as "<dynamics K>", with the link or joint it belongs to.
-        reason: why it is not used, or what was chosen.
-        level: "unused", "suspicious" or "chosen".
-    """
-
-    line: int
-    what: str
-    reason: str
-    level: Level = "unused"
-
-    def __str__(self) -> str:
-        place = f"line {self.line}: " if self.line else ""
-        return f"{place}{self.what}: {self.reason}"
-
-
 def unread(root: Element) -> list[Finding]:
     """Every element and attribute that may carry dynamics and was not read."""
     found: list[Finding] = []
@@ -139,22 +116,3 @@ def gazebo(element: Element, owner: str, found: list[Finding]) -> None:
             found.append(Finding(x.line, f"<gazebo> <{x.tag}>{owner}", GAZEBO[x.tag]))
         elif x.tag not in ("sensor", "visual"):
             gazebo(x, owner, found)
-
-
-def summary(place: str, report: Iterable[Finding]) -> str:
-    """One line about entries that are not used or suspicious; empty if there are none."""
-    found = [x for x in report if x.level != "chosen"]
-    if not found:
-        return ""
-    kinds = listed(dict.fromkeys(x.what.split(" of '")[0].split(" '")[0] for x in found), most=6)
-    lines = f"first in line {found[0].line}"
-    return f"{place}: {len(found)} entries are not used or suspicious, {lines}: {kinds}; `flexjoint info` lists them"
-
-
-def grouped(report: Iterable[Finding]) -> list[tuple[str, str, str, list[int]]]:
-    """(level, what, reason, lines) with findings that differ only in their link or joint in one entry."""
-    found: dict[tuple[str, str, str], list[int]] = {}
-    for x in report:
-        what = x.what.split(" of '")[0].split(" '")[0]
-        found.setdefault((x.level, what, x.reason), []).append(x.line)
-    return [(level, what, reason, lines) for (level, what, reason), lines in found.items()]

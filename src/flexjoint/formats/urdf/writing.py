@@ -29,8 +29,8 @@ from ..drive_files import DriveFile
 from ..drive_merging import JOINT_KEYS, plain
 from ..drive_writing import drive_file_text
 from ..toml import path_text
+from ..tree.records import QUARTER_TURN, Geometry
 from ..writing import link_entries
-from .elements import QUARTER_TURN, Geometry
 from .extensions import GRAVITY, MATRIX, NAMESPACE, ROTATION, TOOL, UNPHYSICAL
 from .reading import parse_urdf
 from .report import Finding

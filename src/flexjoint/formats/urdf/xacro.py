@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import RobotError, quoted, warn
 from ..toml import read_bytes
+from ..xml import MAX_BYTES
 from .packages import Packages, package_folder
-from .xml import MAX_BYTES
 
 ROS = ("ament_index_python", "rospkg", "package '")  # in messages about packages that were not found
 

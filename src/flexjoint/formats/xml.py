@@ -1,9 +1,9 @@
 """XML as elements with line numbers, by the standard library's expat.
 
 A file is data: document types and with them entities are refused before any is expanded, and so are files beyond the
-limits below.  Elements remember what was read of them, so that `report.py` can tell what was not.  Three habits of
-real files that XML forbids are taken as their authors meant them: "--" in comments, <?xml ...?> below a comment or a
-blank line, and bytes that are not UTF-8 in a file that declares no other encoding.
+limits below.  Elements remember what was read of them, so that the report of a URDF can tell what was not.  Three
+habits of real files that XML forbids are taken as their authors meant them: "--" in comments, <?xml ...?> below a
+comment or a blank line, and bytes that are not UTF-8 in a file that declares no other encoding.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from xml.parsers import expat
 
 import numpy as np
 
-from ...errors import FlexjointError, RobotError, quoted, shown
-from ...types import FloatArray
+from ..errors import FlexjointError, RobotError, quoted, shown
+from ..types import FloatArray
 
 MAX_BYTES = 8_000_000  # 40 times the largest URDF of the packages in docs/urdf.md; read in less than a second
 MAX_DEPTH = 50
@@ -74,7 +74,7 @@ class Element:
         if not value:
             name = self.attributes.get("name", "")
             named = f" '{quoted(name)}'" if name else ""
-            raise self.wrong(f"<{self.tag}>{named} has no {attribute}: give it {attribute}=\"...\"")
+            raise self.wrong(f'<{self.tag}>{named} has no {attribute}: give it {attribute}="..."')
         return value
 
     def number(self, attribute: str, default: float | None = None, infinite: bool = False) -> float:
@@ -82,7 +82,7 @@ class Element:
         self.read.add(attribute)
         if attribute not in self.attributes:
             if default is None:
-                raise self.wrong(f"<{self.tag}> has no {attribute}: give it {attribute}=\"...\", a number")
+                raise self.wrong(f'<{self.tag}> has no {attribute}: give it {attribute}="...", a number')
             return default
         text = self.attributes[attribute]
         if infinite and (found := INFINITE.fullmatch(text.strip())):
@@ -142,13 +142,14 @@ def mark_read(element: Element) -> None:
         x.seen, x.read = True, set(x.attributes)
 
 
-def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
+def parse_xml(data: bytes, place: str, what: str = "URDF", depth: int = MAX_DEPTH) -> Element:
     """The root element of an XML file.
 
     Args:
         data: contents of the file.
         place: name of the file, which begins every message.
         what: what the file should be, for messages.
+        depth: how deep elements may be nested.
 
     Raises:
         RobotError: the file is not well-formed, has a document type, or is beyond a limit.
@@ -159,9 +160,9 @@ def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
     body = data.lstrip(b" \t\r\n") if data[:1].isspace() else data
     before = data[: len(data) - len(body)].count(b"\n")
     if not body:
-        raise RobotError(f"{place}: the file is empty; a {what} is an XML file")
+        raise RobotError(f"{place}: the file is empty; {what} files are XML")
     if not body.startswith((b"<", *UTF_16_MARKS)) and b"\0" not in body[:4]:
-        raise RobotError(f"{place}, line {before + 1}: this is not XML, and a {what} is an XML file")
+        raise RobotError(f"{place}, line {before + 1}: this is not XML, and {what} files are")
     parser = expat.ParserCreate("ISO-8859-1" if line_not_utf_8(data) else None)
     parser.buffer_text = True
     stack: list[Element] = []
@@ -174,8 +175,8 @@ def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
         element = Element(tag, attributes, parser.CurrentLineNumber + before, place)
         if count > MAX_ELEMENTS:
             raise element.wrong(f"there are more than {MAX_ELEMENTS:,} elements, which no {what} should have")
-        if len(stack) >= MAX_DEPTH:
-            raise element.wrong(f"elements are nested more than {MAX_DEPTH} deep, which no {what} needs")
+        if len(stack) >= depth:
+            raise element.wrong(f"elements are nested more than {depth} deep, which no {what} needs")
         if stack:
             stack[-1].children.append(element)
         else:

@@ -1,4 +1,4 @@
-"""The joints of a URDF that make up a robot: its root, a sub-chain, joints that are locked, and their order."""
+"""The joints of a file that make up a robot: its root, a sub-chain, joints that are locked, and their order."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import NamedTuple, TypeAlias
 
 from ...checks import is_number
 from ...errors import InputError, RobotError, listed, quoted, shown
+from ..report import Note
 from ..toml import suggestion
-from .elements import SEVERAL, JointData, LinkData, Note
+from .records import SEVERAL, JointData, LinkData
 
 Locked: TypeAlias = "Mapping[str, float] | Iterable[str] | None"
 
@@ -37,6 +38,26 @@ def locked_values(locked: Locked, joints: Mapping[str, JointData], place: str) -
             kind = joints[name].type
             raise InputError(f"{place}: joint '{name}' is {kind}: it can be locked at 0 only, in the pose of the file")
     return {name: float(value) for name, value in given.items()}
+
+
+def followers_locked(joints: Mapping[str, JointData], locked: Mapping[str, float]) -> dict[str, float]:
+    """Locked joints, with those that follow a joint that is locked or fixed."""
+    found = dict(locked)
+    for joint in joints.values():
+        path: list[JointData] = []
+        while joint.mimic is not None and joint.name not in found and joint not in path and joint.type != "fixed":
+            path.append(joint)
+            if joint.mimic.joint not in joints:
+                leader = quoted(joint.mimic.joint)
+                message = f"joint '{quoted(joint.name)}' follows the joint '{leader}', which the file does not have"
+                raise joint.mimic.element.wrong(f"{message}; {suggestion(joint.mimic.joint, joints)}")
+            joint = joints[joint.mimic.joint]
+        if joint.name in found or joint.type == "fixed":
+            value = found.get(joint.name, 0.0)
+            for x in reversed(path):
+                value = x.mimic.multiplier * value + x.mimic.offset  # type: ignore[union-attr]
+                found[x.name] = value
+    return found
 
 
 def chosen_tree(
