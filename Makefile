@@ -21,9 +21,11 @@ test-asan: $(VENV)/.installed-test
 	cd tests && ../$(BIN)/python -m support.sanitized
 
 # What takes longer than the suite may: results and dates are in docs/testing.md.
-test-long: test-asan
+test-long: test-asan papers
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
+	$(BIN)/python tests/mjcf_packages.py
+	$(BIN)/python tests/mjcf_exports.py
 	$(BIN)/python tests/lowest_versions.py
 	$(BIN)/python tests/viewer_pages.py
 

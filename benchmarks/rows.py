@@ -15,6 +15,7 @@ import flexjoint as fj
 from flexjoint.compiler import pipeline
 
 from .cold_start import PROCESSES, cold_start
+from .compiled_peers import compiled_peers
 from .peers import check, mujoco_chain, pinocchio
 from .rollouts import Loop
 from .timing import Effort, Row, in_new_processes, in_turn, interleaved
@@ -319,11 +320,6 @@ def python_laws(effort: Effort) -> Iterator[Row]:
     yield Row("Python laws", label, (sensed - own) / ROLLOUT, target=15e-6, joints=robot.n)
 
 
-def first_results(effort: Effort) -> Iterator[Row]:
-    """Processor time of a new process, with an empty cache."""
-    yield from cold_start(min(effort.processes, PROCESSES))
-
-
 def calls(effort: Effort) -> Iterator[Row]:
     """A kernel with next to nothing to compute: what the call itself costs."""
     robot = fj.random_robot(1, seed=0, prismatic=0.0)
@@ -384,6 +380,7 @@ def imports(effort: Effort) -> Iterator[Row]:
 
 
 PARTS = {
+    "compiled peers": compiled_peers,
     "7R LWR": lwr,
     "torque derivatives": orders,
     "random chains": chains,
@@ -392,7 +389,7 @@ PARTS = {
     "batches": batches,
     "rollouts": rollouts,
     "Python laws": python_laws,
-    "first result": first_results,
+    "first result": lambda effort: cold_start(min(effort.processes, PROCESSES)),
     "calls": calls,
     "compilation": compilation,
     "import": imports,

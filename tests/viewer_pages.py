@@ -39,7 +39,7 @@ def panda(models: Path) -> tuple[fj.Robot, dict[str, Any]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         robot = fj.load(next(models.rglob("panda.urdf")))
-    geometry = fj.formats.robot_geometry(robot)
+    geometry = fj.formats.file_geometry(robot)
     q = [0.0, 0.3, 0.0, -1.8, 0.0, 1.9, 0.7, 0.03]
     return robot.with_drives([DRIVE] * 7 + [None]), {"geometry": geometry, "q": q, "magnify": 3.0}
 

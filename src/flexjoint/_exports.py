@@ -4,6 +4,7 @@
 """
 
 from . import (
+    adapters as adapters,
     algorithm as algorithm,
     analysis as analysis,
     catalog as catalog,

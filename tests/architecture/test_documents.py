@@ -10,11 +10,14 @@ import shutil
 import subprocess
 import sys
 import tokenize
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import flexjoint as fj
+from flexjoint.cli import app
 from support.public import ALGORITHMS, PUBLIC, TOP
 
 ROOT = Path(__file__).parent.parent.parent
@@ -152,9 +155,13 @@ def outcome(command, folder):
     program, *arguments = shlex.split(command)
     if program == "cat":
         return (folder / arguments[0]).read_text()
-    script = "from flexjoint.cli import app; app()"
-    python = [sys.executable, *(arguments if program == "python" else ["-c", script, *arguments])]
-    return subprocess.run(python, cwd=folder, capture_output=True, text=True, check=True).stdout
+    if program == "python":
+        python = [sys.executable, *arguments]
+        return subprocess.run(python, cwd=folder, capture_output=True, text=True, check=True).stdout
+    with chdir(folder):
+        done = CliRunner().invoke(app, arguments)
+    assert program == "flexjoint" and done.exit_code == 0, (command, done.output)
+    return done.stdout
 
 
 def test_listings_are_what_the_commands_print(tmp_path):
@@ -191,12 +198,6 @@ def test_examples_run(path, tmp_path):
 
 def test_getting_started_can_be_followed(tmp_path, monkeypatch):
     """Its files, commands and Python code, in order, in an empty folder; what it shows is what comes out."""
-    import shlex
-
-    from typer.testing import CliRunner
-
-    from flexjoint.cli import app
-
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     printed = ""

@@ -30,6 +30,7 @@ LAYERS = [
     "catalog",
     "formats",
     "algorithm",
+    "adapters",
     "dynamics",
     "trajectory",
     "observers",
@@ -119,6 +120,7 @@ def modules_after(statement):
 
 
 HEAVY = {"casadi", "llvmlite", "scipy", "matplotlib", "rich", "typer", "pinocchio", "mujoco", "xarray", "control"}
+HEAVY |= {"jax", "torch"}
 
 
 EVERY_NAME = "import flexjoint; [getattr(flexjoint, name) for name in flexjoint.__all__]"

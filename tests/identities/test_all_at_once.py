@@ -19,7 +19,9 @@ T_WRIST = np.array([[1.0, 1.0], [1.0, -1.0]])
 T_RIGID = np.array([[1.2, 0.4], [-0.3, 0.9]])
 AT_JOINT = Friction(viscous=0.3, coulomb=0.4, velocity=0.3, static=0.6, stribeck_velocity=0.4)
 # behind a spring its second derivative is part of the motor torque
-BEHIND_SPRING = Friction(viscous=0.3, coulomb=0.4, velocity=1.5, static=0.6, stribeck_velocity=1.5)
+BEHIND_SPRING = Friction(
+    viscous=0.3, coulomb=0.4, velocity=1.5, static=0.6, stribeck_velocity=1.5, load=0.05, load_scale=8.0
+)
 AT_MOTOR = Friction(
     viscous=0.4, coulomb=0.5, velocity=0.25, static=0.8, stribeck_velocity=0.5, load=0.05, load_scale=1.0,
     backward=Friction(viscous=0.6, coulomb=0.7, static=0.9, stribeck_velocity=0.4, load=0.08),
@@ -85,20 +87,20 @@ def law(friction, v, load):
     return (1 + t) / 2 * forward + (1 - t) / 2 * backward
 
 
-def friction_power(run, felt):
-    """Power that all friction takes, (m,); `felt` are the spring torques on the motors."""
-    lost = np.zeros(len(run.t))
+def friction_power(run, tau_e):
+    """Power that all friction takes, (m,); `tau_e` are the torques of the springs, which are at the joints."""
+    lost, felt = np.zeros(len(run.t)), felt_by_motors(tau_e)
     for i, joint in enumerate(run.robot.joints):
         load = felt[:, i] if run.robot.compliant[i] else np.zeros(len(run.t))
         lost += law(joint.drive.motor.friction, run.theta_v[:, i], load) * run.theta_v[:, i]
         if joint.friction:
-            lost += law(joint.friction, run.v[:, i], 0.0) * run.v[:, i]
+            lost += law(joint.friction, run.v[:, i], tau_e[:, i]) * run.v[:, i]
         lost += joint.viscous_friction * run.v[:, i] ** 2
     follower = -0.8 * run.v[:, 3]
     return lost + law(AT_JOINT, follower, 0.0) * follower
 
 
-def felt_by_motors(run, tau_e):
+def felt_by_motors(tau_e):
     """T_b⁻ᵀτ_e: roll and pitch (in this order in T) share a transmission with springs at the joints."""
     felt = tau_e.copy()
     felt[:, [2, 1]] = np.linalg.solve(T_WRIST.T, tau_e[:, [2, 1]].T).T
@@ -134,8 +136,8 @@ def test_the_torques_of_inverse_dynamics_are_replayed(replayed):
 def test_the_energy_balance_closes(replayed):
     """Power of the motors less that of friction, by Simpson's rule: both are of fourth order in the step."""
     K = np.array([600.0, 400.0, 300.0, 3000.0, 0.0, 0.0])
-    felt = felt_by_motors(replayed, K * deflections(replayed))
-    power = np.sum(replayed.tau * replayed.theta_v, axis=-1) - friction_power(replayed, felt)
+    lost = friction_power(replayed, K * deflections(replayed))
+    power = np.sum(replayed.tau * replayed.theta_v, axis=-1) - lost
     energy = mechanical_energy(replayed)
 
     def missed(every):
@@ -179,8 +181,7 @@ def test_gears_with_losses_and_end_stops():
     assert np.ptp(z) > 0.5 and run.more["dissipated"][-1, 0] > 0
 
     stored = mechanical_energy(run) + Dahl(2.0, 400.0).energy(z) + stiffness * depth**2 / 2
-    felt = felt_by_motors(run, run.more["spring_torque"] + gears)
-    lost = friction_power(run, felt)
+    lost = friction_power(run, run.more["spring_torque"] + gears)
     heat = 5e-4 * np.concatenate([[0.0], np.cumsum((lost[1:] + lost[:-1]) / 2)]) + run.more["dissipated"][:, 0]
     work = np.concatenate([[0.0], np.cumsum(np.sum(run.tau[:-1] * np.diff(run.theta, axis=0), axis=-1))])
     assert recorded(np.max(np.abs(stored - stored[0] + heat - work)) / np.max(work)) < 1e-3

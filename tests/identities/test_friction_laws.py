@@ -21,7 +21,7 @@ from flexjoint.dynamics.inverse import needed_order
 from flexjoint.spatial import time_derivative
 from support.errors import relative_error
 from support.evaluate import evaluate
-from support.friction import law, random_friction, with_friction
+from support.friction import law, random_friction, supplied, with_friction
 from support.lagrange import lagrange, rate, smooth_friction, transmitted
 from support.motors import forward
 from support.rotors import lbr, with_random_rotors
@@ -187,11 +187,12 @@ def test_motor_motion_is_lagranges(robot):
 @each
 def test_accelerations_are_those_of_lagrange(robot):
     q, v, theta, theta_v, tau, a = symbols = [ca.SX.sym(x, robot.n) for x in ["q", "v", "theta", "theta_v", "tau", "a"]]
-    asked, springs = lagrange(robot, q, v, a), ca.SX.zeros(robot.n)
+    springs = ca.SX.zeros(robot.n)
     for i, joint in enumerate(robot.joints):
         K = getattr(joint.drive, "stiffness", 0.0)
         phi = theta[i] - q[i]
         springs[i] = K * phi if isinstance(K, float) else K.stiffness * phi + K.cubic * phi**3
+    asked = lagrange(robot, q, v, a, loads=springs)
     driving = ca.vertcat(*[springs[i] if elastic else tau[i] for i, elastic in enumerate(robot.compliant)])
     expected = ca.solve(ca.jacobian(asked, a), driving - ca.substitute(asked, a, 0 * a))
     found = forward(robot, q, v, theta, theta_v, tau)
@@ -232,7 +233,7 @@ def test_friction_is_torque_on_links_and_motors(name):
         float(ca.DM(joint.drive.spring.torque(ca.SX(phi)))) if isinstance(joint.drive, fj.ElasticDrive) else 0.0
         for joint, phi in zip(robot.joints, theta - q)
     ]
-    on_links = np.array([float(law(j.friction, x, m=np)) for j, x in zip(robot.joints, v)]) + np.array(
+    on_links = np.array([float(law(j.friction, x, y, m=np)) for j, x, y in zip(robot.joints, v, loads)]) + np.array(
         [float(ca.DM(smooth_friction(motor_of(j, False), x))) for j, x in zip(robot.joints, v)]
     )
     on_motors = np.array(
@@ -278,9 +279,9 @@ def test_each_motor_of_variable_stiffness_has_its_own_load(drives):
         for motor, load, a, v in zip(motors, moved.spring_torque, moved.theta_a, moved.theta_v)
     ]
     assert relative_error(moved.tau, np.array(tau)) < TOLERANCE
-    rubbing = np.array([law(joint.friction, v, m=np) for joint, v in zip(robot.joints, stack[1])])
     links = evaluate(fj.inverse_dynamics, robot.without_drives().without_friction(), *stack[:3])
-    assert relative_error(moved.tau_e, links + rubbing) < TOLERANCE
+    needed = [supplied(joint.friction, v, u, np) for joint, v, u in zip(robot.joints, stack[1], links)]
+    assert relative_error(moved.tau_e, np.array(needed)) < TOLERANCE
     found = evaluate(fj.forward_dynamics, robot, *stack[:2], moved.theta, moved.theta_v, moved.tau)
     assert relative_error(found.a, stack[2]) < 1e-9
     assert relative_error(found.theta_a, moved.theta_a) < 1e-9
@@ -331,7 +332,7 @@ def test_energy_is_lost_by_friction_alone(robot):
     for i, joint in enumerate(robot.joints):
         speed, phi = (theta_v if robot.compliant[i] else v)[i], theta[i] - q[i]
         load = joint.drive.spring.torque(phi) if robot.compliant[i] else 0
-        lost += smooth_friction(joint, v[i]) * v[i]
+        lost += smooth_friction(joint, v[i], load) * v[i]
         lost += smooth_friction(joint.drive and joint.drive.motor, speed, load) * speed
         power += tau[i] * speed
     x, y, z = numbers([grows, power - lost, lost], symbols)
@@ -343,9 +344,12 @@ def test_the_plant_replays_the_torques():
     """Under the torques of inverse dynamics alone the plant moves as asked, but for the error of its integrator."""
     drive = fj.ElasticDrive(300.0, fj.Motor(0.3))
     robot = with_friction(fj.random_robot(2, 5, prismatic=0.0).with_drives([drive] * 2), 4)
+    wide = [dataclasses.replace(joint.friction, load_scale=5.0) for joint in robot.joints]  # of loads up to 24 Nm
+    links = [dataclasses.replace(x, joint=dataclasses.replace(x.joint, friction=y)) for x, y in zip(robot.links, wide)]
+    robot = robot.replace(links=links)
     motion = fj.trajectory.RestToRest([0.2, -0.1], [0.5, 0.4], 0.4)
     law, errors = fj.control.FeedforwardPD(robot, np.zeros(2)), []
-    for steps in (100, 200):
+    for steps in (200, 400):
         run = fj.simulate(robot, law, motion, period=0.4 / steps, hold=False, check=False)
         errors.append(np.max(np.abs(run.q - motion(run.t)[0])))
     assert np.log2(errors[0] / errors[1]) > 3.8
@@ -356,6 +360,8 @@ def test_implicit_steps_know_slope_and_load():
     """The midpoint rule is of order 2, also where friction falls with the speed and grows with the load."""
     steep = Friction(0.1, 1.0, 0.05, static=2.0, stribeck_velocity=0.2, load=0.2, load_scale=0.5)
     robot = fj.random_robot(1, 5, prismatic=0.0).with_drives([fj.ElasticDrive(300.0, fj.Motor(0.3, friction=steep))])
+    joint = dataclasses.replace(robot.joints[0], friction=steep)
+    robot = robot.replace(links=[dataclasses.replace(robot.links[0], joint=joint)])
     start = fj.JointState(*(np.array([x]) for x in (0.1, 0.2, 0.15, -0.1)))
 
     def end(integrator, steps):

@@ -6,12 +6,12 @@ import pytest
 import flexjoint as fj
 from support.errors import relative_error
 from support.evaluate import evaluate
-from support.friction import law, with_friction
+from support.friction import law, supplied, with_friction
 from support.pinocchio_model import pinocchio_rnea
 
 
 def tree(n):
-    """Rigid and elastic joints, every law on links and motors; that of motors behind springs depends on their load."""
+    """Rigid and elastic joints, every law on links and motors; on both sides of springs it depends on their torque."""
     links = fj.random_robot(n, n, prismatic=0.3, tree=True)
     drives = [
         fj.ElasticDrive(400.0 + 10.0 * k, fj.Motor(0.3)) if (k + n) % 2 else fj.RigidDrive(fj.Motor(0.2))
@@ -25,8 +25,8 @@ def robot(request):
     return tree(request.param)
 
 
-def on_links(robot, v):
-    return np.array([float(law(joint.friction, x, m=np)) for joint, x in zip(robot.joints, v)])
+def on_links(robot, v, tau_e):
+    return np.array([float(law(joint.friction, *given, m=np)) for joint, *given in zip(robot.joints, v, tau_e)])
 
 
 def on_motors(robot, theta_v, tau_e):
@@ -37,7 +37,10 @@ def on_motors(robot, theta_v, tau_e):
 def test_inverse_dynamics(robot):
     stack = 0.5 * np.random.default_rng(robot.n).normal(size=(5, robot.n))
     found = fj.dynamics.MotorMotion(*map(np.ravel, evaluate(fj.motor_motion, robot, *stack)))
-    tau_e = pinocchio_rnea(robot, *stack[:3]) + on_links(robot, stack[1])
+    needed = pinocchio_rnea(robot, *stack[:3])
+    tau_e = np.array([float(supplied(j.friction, *given, m=np)) for j, *given in zip(robot.joints, stack[1], needed)])
+    assert relative_error(tau_e - on_links(robot, stack[1], tau_e), needed) < 1e-12
+    assert relative_error(found.tau_e, tau_e) < 1e-12
     rigid = ~np.array(robot.compliant)
     inertia = np.array([joint.drive.motor.inertia for joint in robot.joints])
     theta_v, theta_a = (np.where(rigid, y, x) for x, y in zip((found.theta_v, found.theta_a), stack[1:3]))
@@ -64,6 +67,6 @@ def test_forward_dynamics(robot):
         a = theta_a = np.ravel(evaluate(fj.forward_dynamics, robot, q, v, tau))
     rubbed = on_motors(robot, np.where(springs, theta_v, v), tau_e)
     driving = np.where(springs, tau_e, tau - rubbed - inertia * np.ravel(a))
-    assert relative_error(pinocchio_rnea(robot, q, v, np.ravel(a)) + on_links(robot, v), driving) < 1e-12
+    assert relative_error(pinocchio_rnea(robot, q, v, np.ravel(a)) + on_links(robot, v, tau_e), driving) < 1e-12
     if any(springs):
         assert relative_error(np.ravel(theta_a)[springs], ((tau - rubbed - tau_e) / inertia)[springs]) < 1e-12

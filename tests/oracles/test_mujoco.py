@@ -1,4 +1,4 @@
-"""Two random chains against MuJoCo, built through its model specification."""
+"""Two random chains, a falling arm and a differential wrist against MuJoCo, as `mjcf_model` writes them."""
 
 import mujoco
 import numpy as np
@@ -13,38 +13,10 @@ ROBOTS = [
     fj.random_robot(6, 31, prismatic=0.4, friction=True, name="chain_6"),
     fj.random_robot(7, 32, prismatic=0.0, fixed=0.5, friction=True, name="chain_7"),
 ]
-KIND = {"revolute": mujoco.mjtJoint.mjJNT_HINGE, "prismatic": mujoco.mjtJoint.mjJNT_SLIDE}
 
 
-def quaternion(R):
-    found = np.empty(4)
-    mujoco.mju_mat2Quat(found, np.ascontiguousarray(R).ravel())
-    return found
-
-
-def mujoco_model(robot, motors=None):
-    spec = mujoco.MjSpec()
-    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-    spec.option.gravity = robot.gravity
-    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-    body = {"base": spec.worldbody}
-    for link in robot.links:
-        joint = link.joint
-        child = body[link.parent].add_body(name=link.name, pos=joint.position, quat=quaternion(joint.rotation))
-        if joint.moves:
-            child.add_joint(
-                name=joint.name,
-                type=KIND[joint.kind.name],
-                axis=[0, 0, 1],
-                damping=np.atleast_1d(joint.viscous_friction),
-                armature=0.0 if motors is None else motors[joint.name],
-            )
-        if link.mass:
-            I = link.inertia
-            child.mass, child.ipos, child.explicitinertial = link.mass, link.com, True
-            child.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
-        body[link.name] = child
-    return spec.compile()
+def mujoco_model(robot):
+    return mujoco.MjModel.from_xml_string(fj.formats.mjcf_model(robot).text)
 
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=[robot.name for robot in ROBOTS])
@@ -73,7 +45,7 @@ def test_rigid_motors_are_armatures():
     robot = ROBOTS[0]
     inertia = np.random.default_rng(2).uniform(0.1, 2.0, robot.n)
     driven = robot.with_drives([fj.RigidDrive(fj.Motor(float(b))) for b in inertia])
-    model = mujoco_model(robot, {joint.name: b for joint, b in zip(robot.joints, inertia)})
+    model = mujoco_model(driven)
     data = mujoco.MjData(model)
     q, v, a = np.random.default_rng(3).normal(size=(3, robot.n))
     data.qpos[:], data.qvel[:], data.qacc[:] = q, v, a
@@ -97,38 +69,6 @@ def test_a_rigid_robot_falls_as_in_mujoco():
     assert np.max(np.abs(run.q[-1] - data.qpos)) < 1e-6
 
 
-def differential_model(robot, T, K, B):
-    """Motors as hinges of their own with inertia B, and a fixed tendon θ_k − T_k q with stiffness K_k for each spring.
-
-    The tendon is the spring itself: its length is linear in the joints, whatever moves them.
-    """
-    spec = mujoco.MjSpec()
-    spec.compiler.inertiafromgeom = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_FALSE
-    spec.option.gravity = robot.gravity
-    spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
-    body = {"base": spec.worldbody}
-    for link in robot.links:
-        joint, I = link.joint, link.inertia
-        child = body[link.parent].add_body(name=link.name, pos=joint.position, quat=quaternion(joint.rotation))
-        child.add_joint(name=joint.name, type=KIND[joint.kind.name], axis=[0, 0, 1],
-                        damping=np.atleast_1d(joint.viscous_friction))  # fmt: skip
-        child.mass, child.ipos, child.explicitinertial = link.mass, link.com, True
-        child.fullinertia = [I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]]
-        body[link.name] = child
-    names = [joint.name for joint in robot.joints]
-    for k, name in enumerate(names):
-        rotor = spec.worldbody.add_body(name=f"rotor_{name}")
-        rotor.mass, rotor.ipos, rotor.explicitinertial = 1.0, [0, 0, 0], True
-        rotor.fullinertia = [B[k], B[k], B[k], 0, 0, 0]
-        rotor.add_joint(name=f"motor_{name}", type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 0, 1])
-        tendon = spec.add_tendon(name=f"spring_{name}", stiffness=np.atleast_1d(K[k]), springlength=[0.0, 0.0])
-        tendon.wrap_joint(f"motor_{name}", 1.0)
-        for j, other in enumerate(names):
-            if T[k, j]:
-                tendon.wrap_joint(other, -T[k, j])
-    return spec.compile()
-
-
 def test_a_differential_wrist_with_tendons_as_springs():
     """Springs at the motors of a group, each a fixed tendon of MuJoCo; accelerations of links and motors."""
     arm = fj.random_robot(4, 33, prismatic=0.3, friction=True, name="arm")
@@ -137,11 +77,9 @@ def test_a_differential_wrist_with_tendons_as_springs():
     group = [robot.joints[3].name, robot.joints[1].name]
     part = np.array([[1.0, 1.0], [1.0, -1.0]])
     robot = robot.replace(transmissions=[fj.drives.CoupledTransmission(group, part)])
-    T = np.eye(4)
-    T[np.ix_([3, 1], [3, 1])] = part
-    model = differential_model(robot, T, K, B)
+    model = mujoco_model(robot)
     data = mujoco.MjData(model)
-    places = [model.joint(x).id for x in [*(j.name for j in robot.joints), *(f"motor_{j.name}" for j in robot.joints)]]
+    places = [model.joint(x).id for x in [*(j.name for j in robot.joints), *(f"{j.name}.motor" for j in robot.joints)]]
     rng = np.random.default_rng(2)
     for _ in range(3):
         q, theta, v, theta_v, tau = 0.4 * rng.normal(size=(5, 4))

@@ -67,11 +67,8 @@ def test_joint_stiffness_of_mujoco(n, tree):
     """Inverse and forward dynamics with stiffness and springref of the joints."""
     robot = sprung(fj.random_robot(n, 40 + n, prismatic=0.3, tree=tree, friction=True), n, cubic=False)
     model = mujoco_model(robot)
-    for joint in robot.joints:
-        if joint.parallel_spring:
-            place = model.joint(joint.name).id
-            model.jnt_stiffness[place] = joint.parallel_spring.stiffness
-            model.qpos_spring[model.jnt_qposadr[place]] = joint.parallel_spring.rest
+    stiffness = [joint.parallel_spring.stiffness if joint.parallel_spring else 0.0 for joint in robot.joints]
+    assert [model.joint(joint.name).stiffness[0] for joint in robot.joints] == stiffness
     data, rng = mujoco.MjData(model), np.random.default_rng(1)
     order = [model.joint(joint.name).id for joint in robot.joints]  # MuJoCo goes depth first
     q, v, a = rng.normal(size=(3, n))

@@ -109,7 +109,7 @@ class Motion:
             for k, i in enumerate(robot.motor_joints):
                 driving[i] += tension[k] if k in behind else tau[k]
             for i, joint in enumerate(robot.joints):
-                driving[i] -= rubbing(joint, v[i])
+                driving[i] -= rubbing(joint, v[i], driving[i])
                 if joint.parallel_spring:
                     driving[i] += tension_of(joint.parallel_spring.spring, joint.parallel_spring.rest - q[i])
                 if isinstance(joint.drive, fj.RigidDrive):
@@ -169,8 +169,11 @@ def test_residuals_filter_their_disturbances(name):
 
 STIFF = fj.ElasticDrive(400.0, fj.Motor(0.4, 0.5))
 PENDULUM = fj.Link("link", fj.Joint("joint", drive=STIFF), mass=2.0, com=np.zeros(3), inertia=0.5 * np.eye(3))
+LOADED = fj.drives.Friction(0.3, 0.4, 0.5, load=0.2, load_scale=1.0, backward=fj.drives.Friction(0.5, load=0.3))
+RUBBING = dataclasses.replace(PENDULUM, joint=dataclasses.replace(PENDULUM.joint, friction=LOADED))
 MOTORS_ALONE = {
     "constant inertia": fj.Robot("flywheel", (PENDULUM,)),
+    "loaded bearing": fj.Robot("flywheel", (RUBBING,)),
     "parallel spring": sprung(fj.Robot("flywheel", (PENDULUM,))),
     "mixed": with_drives(CHAIN, [HARD, STIFF, TIED]),
     "variable stiffness": with_drives(CHAIN, [TIED, dataclasses.replace(PAIR, damping=0.0), HARD]),
@@ -212,7 +215,9 @@ def test_motors_alone_tell_collisions_by_a_filter_of_second_order(name):
         assert np.log2(errors[0] / errors[1]) > 1.8
 
 
-@pytest.mark.parametrize("name", ["rigid chain", "parallel springs", "mixed", "variable stiffness"])
+@pytest.mark.parametrize(
+    "name", ["rigid chain", "parallel springs", "mixed", "variable stiffness", "load-dependent friction"]
+)
 def test_the_energy_residual_filters_the_power_of_collisions(name):
     """... and of nothing else: faults of motors behind springs do not show."""
     robot, errors = ROBOTS[name], []

@@ -30,6 +30,16 @@ def law(friction: Friction, v: Any, tau: Any = 0.0, m: Any = ca) -> Any:
     return (1 + t) / 2 * one_way(friction) + (1 - t) / 2 * one_way(friction.backward)
 
 
+def supplied(friction: Friction, v: Any, needed: Any, m: Any = ca) -> Any:
+    """τ with τ − F(v, τ) = needed, as the textbook solves τ − a √(τ² + τ_0²) = c."""
+    at_rest, scale = law(friction, v, 0.0, m), friction.load_scale
+    if not scale:
+        return needed + at_rest
+    a = (law(friction, v, m.sqrt(3.0) * scale, m) - at_rest) / scale  # the magnitude of √3 τ_0 is τ_0
+    c = needed + at_rest - a * scale
+    return (c + a * m.sqrt(c**2 + (1 - a**2) * scale**2)) / (1 - a**2)
+
+
 def random_friction(rng: Any, load: bool, backward: bool | None = None) -> Friction:
     """Stribeck friction, that depends on the load or not, and on the direction or not."""
 
@@ -43,15 +53,15 @@ def random_friction(rng: Any, load: bool, backward: bool | None = None) -> Frict
 
 
 def with_friction(robot: fj.Robot, seed: int = 0) -> fj.Robot:
-    """The robot with random friction at all joints and motors; that of motors behind springs depends on the load."""
+    """The robot with random friction at all joints and motors; on both sides of springs it depends on the load."""
     rng = np.random.default_rng(seed)
 
     def changed(joint: fj.Joint) -> fj.Joint:
         if not joint.moves:
             return joint
         drive: Any = joint.drive
+        loaded = drive is not None and not isinstance(drive, fj.RigidDrive)
         if drive is not None:
-            loaded = not isinstance(drive, fj.RigidDrive)
             motors = [x.name for x in dataclasses.fields(drive) if isinstance(getattr(drive, x.name), fj.Motor)]
             rubbing = {
                 name: dataclasses.replace(
@@ -63,7 +73,7 @@ def with_friction(robot: fj.Robot, seed: int = 0) -> fj.Robot:
             }
             drive = dataclasses.replace(drive, **rubbing)
         return dataclasses.replace(
-            joint, drive=drive, friction=random_friction(rng, False), viscous_friction=0.0, coulomb_friction=0.0,
+            joint, drive=drive, friction=random_friction(rng, loaded), viscous_friction=0.0, coulomb_friction=0.0,
             coulomb_velocity=0.0,
         )  # fmt: skip
 

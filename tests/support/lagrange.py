@@ -9,7 +9,7 @@ import casadi as ca
 import numpy as np
 
 import flexjoint as fj
-from support.friction import law
+from support.friction import law, supplied
 from support.kinematics import symbolic_poses
 
 
@@ -68,11 +68,13 @@ def stored(robot: fj.Robot, q: Any) -> Any:
     return energy
 
 
-def transmitted(robot: fj.Robot, q: Any, v: Any, a: Any, wrenches: Any = None) -> Any:
-    """d/dt ∂T/∂v − ∂T/∂q + ∂V/∂q + friction of the joints − the virtual work of wrenches {link: (f, n)}."""
+def transmitted(robot: fj.Robot, q: Any, v: Any, a: Any, wrenches: Any = None, loads: Any = None) -> Any:
+    """d/dt ∂T/∂v − ∂T/∂q + ∂V/∂q + friction of the joints − the virtual work of wrenches {link: (f, n)}.
+
+    Friction is that at `loads`, by default at the torque that is found.
+    """
     T, V = kinetic(robot, q, v), potential(robot, q) + stored(robot, q)
-    rubbing = ca.vertcat(*[smooth_friction(joint, v[i]) for i, joint in enumerate(robot.joints)])
-    tau = rate(ca.gradient(T, v), [q, v, a]) - ca.gradient(T, q) + ca.gradient(V, q) + rubbing
+    tau = rate(ca.gradient(T, v), [q, v, a]) - ca.gradient(T, q) + ca.gradient(V, q)
     poses = symbolic_poses(robot, q)
     for name, w in (wrenches or {}).items():
         P = poses[robot.link_index(name)]
@@ -80,11 +82,16 @@ def transmitted(robot: fj.Robot, q: Any, v: Any, a: Any, wrenches: Any = None) -
             dP = ca.jacobian(ca.vec(P), q[i]).reshape((4, 4))
             spin = dP[:3, :3] @ P[:3, :3].T
             tau[i] -= ca.dot(w[:3], dP[:3, 3]) + ca.dot(w[3:], ca.vertcat(spin[2, 1], spin[0, 2], spin[1, 0]))
+    for i, joint in enumerate(robot.joints):
+        if loads is None and joint.friction is not None:
+            tau[i] = supplied(joint.friction, v[i], tau[i])
+        else:
+            tau[i] += smooth_friction(joint, v[i], 0.0 if loads is None else loads[i])
     return tau
 
 
-def lagrange(robot: fj.Robot, q: Any, v: Any, a: Any) -> Any:
+def lagrange(robot: fj.Robot, q: Any, v: Any, a: Any, loads: Any = None) -> Any:
     """The same with inertia and friction of the motors of rigid drives."""
     motors = [j.drive.motor if isinstance(j.drive, fj.RigidDrive) else None for j in robot.joints]
     turning = [smooth_friction(m, v[i]) + (m.inertia * a[i] if m else 0) for i, m in enumerate(motors)]
-    return transmitted(robot, q, v, a) + ca.vertcat(*turning)
+    return transmitted(robot, q, v, a, loads=loads) + ca.vertcat(*turning)

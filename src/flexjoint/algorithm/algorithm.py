@@ -145,10 +145,6 @@ class Algorithm(AlgorithmBase):
         """The arrays of a call, keyword arrays behind the positional ones."""
         return self._described(robot, structure)
 
-    def outputs(self, robot: Robot, structure: Structure, value: Any) -> list[Output]:
-        """What the function returned for SX, with names, shapes and units."""
-        return self._outputs(robot, self.form(robot, structure.options), value)
-
     def _on_expressions(self, robot: Robot, structure: Structure, arrays: Iterable[Expression]) -> Any:
         """The function of copies, since SX can be written into."""
         positional, keyword_arrays = structure.arranged(map(ca.SX, arrays))
@@ -326,18 +322,13 @@ class Algorithm(AlgorithmBase):
             return self._trace(robot, structure)
 
     def _trace(self, robot: Robot, structure: Structure) -> tuple[Program, Result]:
-        inputs = [(array, ca.SX.sym(array.name, *array.shape)) for array in self._described(robot, structure)]
-        arrays = [x for _, x in inputs]
         free = select_all(robot, structure.free)
         wanted = dict.fromkeys(by for _, by in structure.derivatives)
         held = [select(robot, by) for by in wanted if by not in self._input_names(robot, structure)]
         leaves = {path: ca.SX.sym(path) for parameter in (*free, *held) for path in parameter.elements}
-        inputs += [gathered(parameter, leaves) for parameter in free]
-
         packs = packing.recording() if self._packs and not structure.derivatives else nullcontext(())
         with tracing(loops=not structure.derivatives) as definitions, packs as packed:
-            value = self._on_expressions(with_symbols(robot, leaves), structure, arrays)
-        outputs = self._outputs(robot, self.form(robot, structure.options), value)
+            inputs, outputs = self.expressions(robot, structure, leaves)
         name = f"{self.__name__} of {robot.name}"
         known: list[tuple[Any, float]] = []
         if structure.derivatives:
@@ -353,8 +344,24 @@ class Algorithm(AlgorithmBase):
         result = Result(stacks, self._result_type(robot, structure))
         return trace(name, inputs, layers, definitions, known, packed), result
 
-    def _outputs(self, robot: Robot, form: Form, value: Any) -> list[Output]:
-        """What the function returned, compared with its declaration."""
+    def expressions(
+        self, robot: Robot, structure: Structure, leaves: Mapping[str, Expression] | None = None
+    ) -> tuple[list[tuple[Array, Expression]], list[Output]]:
+        """Symbols of the inputs, free parameters last, and what the function makes of them.
+
+        - `leaves`: symbols of parameters by path, the free ones among them; by default those of the free ones
+        """
+        free = select_all(robot, structure.free)
+        if leaves is None:
+            leaves = {path: ca.SX.sym(path) for parameter in free for path in parameter.elements}
+        inputs = [(array, ca.SX.sym(array.name, *array.shape)) for array in self._described(robot, structure)]
+        value = self._on_expressions(with_symbols(robot, leaves), structure, [x for _, x in inputs])
+        inputs += [gathered(parameter, leaves) for parameter in free]
+        return inputs, self.outputs(robot, structure, value)
+
+    def outputs(self, robot: Robot, structure: Structure, value: Any) -> list[Output]:
+        """What the function returned for SX, compared with its declaration."""
+        form = self.form(robot, structure.options)
         if isinstance(form.outputs, str):
             value = [value]
         else:

@@ -1,17 +1,16 @@
 """Analysis of robots and trajectories: motor torques, sensitivities, rotor models, linear systems, modes."""
 
+from .eigenfrequencies import joint_eigenfrequencies as joint_eigenfrequencies
 from .equations import (
     Equations as Equations,
     Parameter as Parameter,
     Quantity as Quantity,
     equations_of_motion as equations_of_motion,
 )
-from .linear_model import (
-    LinearModel as LinearModel,
-    joint_eigenfrequencies as joint_eigenfrequencies,
-    linearize as linearize,
-)
+from .linear_model import LinearModel as LinearModel
+from .linearization import linearize as linearize
 from .lint import Finding as Finding, check_robot as check_robot
+from .margins import LoopGain as LoopGain, Margins as Margins, loop_gain as loop_gain
 from .robot_overview import (
     Eigenfrequencies as Eigenfrequencies,
     Placement as Placement,

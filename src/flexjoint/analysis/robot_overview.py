@@ -13,7 +13,7 @@ from ..errors import FlexjointError
 from ..robot import Robot, a_robot
 from ..spatial import ca
 from ..types import FloatArray
-from .linear_model import joint_eigenfrequencies
+from .eigenfrequencies import joint_eigenfrequencies
 from .lint.resonances import workspace
 
 MOST_JOINTS = 30  # beyond, the mass matrix takes seconds to compile

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike
 from ..checks import finite_numbers, positive
 from ..dynamics.drivetrain.coupling import held_by_motors, undeflected
 from ..dynamics.drivetrain.friction import link_friction, motor_friction
+from ..dynamics.drivetrain.load_friction import load_friction
 from ..dynamics.drivetrain.transmission import transmitted
 from ..dynamics.requirements import lossless_gears, require
 from ..errors import InputError, shown, warn
@@ -139,9 +140,9 @@ class FrictionCompensation(ControllerWrapper):
         if self.velocity == "desired":
             v = reference[1][: robot.n]
             theta_v = undeflected(robot, v)
-        loads, _ = transmitted(robot, measurement.q, measurement.v, measurement.theta, measurement.theta_v)
-        lost = held_by_motors(robot, link_friction(robot, [v], 0)[0]) + motor_friction(robot, theta_v, loads)
-        return after, tau + share[: robot.n] * lost
+        loads, on_links = transmitted(robot, measurement.q, measurement.v, measurement.theta, measurement.theta_v)
+        at_links = link_friction(robot, [v], 0)[0] + load_friction(robot, [v], [on_links])[0]
+        return after, tau + share[: robot.n] * (held_by_motors(robot, at_links) + motor_friction(robot, theta_v, loads))
 
     @cached_property
     def _compensated(self) -> Robot:

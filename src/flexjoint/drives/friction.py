@@ -37,8 +37,8 @@ class Friction:
             friction is viscous alone and the same in both directions.
         static: F_s ≥ F_c, friction at the onset of motion, in Nm or N; F_c by default, no Stribeck effect.
         stribeck_velocity: v_s, over which F_s falls to F_c, in rad/s or m/s; required with `static`.
-        load: μ, friction per transmitted torque, 0 ≤ μ < 1; 0 by default.  Only motors behind springs may have it: τ is
-            the torque that the spring exerts on the motor.
+        load: μ, friction per transmitted torque, 0 ≤ μ < 1; 0 by default.  Only joints with springs, and their motors,
+            may have it: τ is the torque of the spring on the link, or on the motor.
         load_scale: τ_0, load above which friction grows with |τ|, in Nm or N; required with `load`.
         backward: the law for v < 0, without `velocity` and `load_scale`, which belong to both directions; the same law
             as for v > 0 by default.
@@ -79,7 +79,7 @@ class Friction:
         return any(side.load for side in self.sides)
 
     def at_load(self, torque: float) -> Friction:
-        """The friction at a constant load, such as its mean: a law that a rigid joint and the link side take.
+        """The friction at a constant load, such as its mean: a law that a rigid joint takes.
 
         Args:
             torque: τ, in Nm or N; 0 leaves the load-dependent part out.

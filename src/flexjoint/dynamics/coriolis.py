@@ -17,6 +17,7 @@ from ..algorithm.signals import ON_LINKS
 from ..robot import Robot
 from ..spatial import sx, zeros
 from ..types import Expression
+from .drivetrain.load_friction import supplied_torque
 from .drivetrain.passive import passive_torque
 from .drivetrain.transmission import of_motors
 from .energy import LinksAndMotors, links_and_motors
@@ -58,7 +59,8 @@ def modified_newton_euler(
         (..., n), Nm or N.
     """
     tau = two_velocity_forces(robot, q, TwoSpeeds(v, v_a, a), sx(robot.gravity), variant).links
-    return tau + rigid_motor_torque(robot, a) + passive_torque(robot, [q, v_a], 0)[0]
+    needed = tau + rigid_motor_torque(robot, a) + passive_torque(robot, [q, v_a], 0)[0]
+    return supplied_torque(robot, [v_a], [needed])[0]
 
 
 @algorithm(torque_form("q v v_a", "q v theta_v v_a theta_v_a"))

@@ -32,6 +32,7 @@ from ..spatial import ca, sx, total, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
 from .drivetrain.coupling import by_deflection, links_at_springs, motors_at_springs, on_links, undeflected
 from .drivetrain.elimination import LOOP_FROM, eliminated, place_jets
+from .drivetrain.load_friction import remaining_torque
 from .drivetrain.orders import JointOrders, Orders, blocks, derivative_orders, find_cycle, link_equations
 from .drivetrain.passive import joint_passive_torque
 from .drivetrain.springs import torque_jet
@@ -209,10 +210,11 @@ def extended_motion(
         given: list[Scalar] = [held.get(k + 2, zeros(1)) for held in at_links]
         solved = [i for i, joint in enumerate(orders.joints) if k < joint.differentiations]
         if solved:
-            phi, springs = spring_jets(robot, at_motors, motion), zeros(robot.n)
+            phi, springs = spring_jets(robot, at_motors, motion), [zeros(robot.n) for _ in range(k + 1)]
             for i in solved:
-                springs[i] = torque_jet(robot.joints[i], phi[i])[k]
-            tau = on_links(robot, springs)
+                for x, y in zip(springs, torque_jet(robot.joints[i], phi[i])):
+                    x[i] = y
+            tau = remaining_torque(robot, motion[1:], [on_links(robot, x) for x in springs])[k]
             equations = [orders.joints[i] for i in solved]
             needed = torque_needed(robot, [*motion, ca.vertcat(*given)], at_motors, equations, wrenches)
             b = [tau[i] - needed[i] for i in solved]

@@ -30,6 +30,7 @@ from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
 from .drivetrain.coupling import on_links, undeflected
 from .drivetrain.friction import motor_friction
+from .drivetrain.load_friction import remaining_torque
 from .drivetrain.transmission import motors, of_joints, transmitted
 from .loads import Base, Wrenches, checked_base
 from .recursion.articulated_body import joint_accelerations
@@ -117,7 +118,7 @@ def accelerations(
     """q'' and θ'' of any robot, with a further torque `push` on the links, and the state `z` (n,) of the hysteresis."""
     on_motors, by_springs = transmitted(robot, q, v, theta, theta_v, damping, z)
     friction = motor_friction(robot, theta_v, on_motors)
-    driving = of_joints(robot, by_springs, on_links(robot, tau))
+    driving = of_joints(robot, remaining_torque(robot, [v], [by_springs])[0], on_links(robot, tau))
     driving = driving if push is None else driving + push
     left = [tau[k] - on_motors[k] - friction[k] for k in range(robot.motor_count)]
     spinning = [rotor for rotor in rotors(robot) if rotor.elastic]

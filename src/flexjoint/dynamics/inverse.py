@@ -26,6 +26,7 @@ from .drivetrain.coupling import at_springs
 from .drivetrain.damped_spring import Before, deflections_after, filtered_jet
 from .drivetrain.damped_variable_stiffness import commanded_damper, damped_pairs, rates_under, with_dampers
 from .drivetrain.elimination import eliminated
+from .drivetrain.load_friction import supplied_torque
 from .drivetrain.motor_side import MotorSide, coupled_motors
 from .drivetrain.orders import derivative_orders
 from .drivetrain.passive import joint_passive_torque
@@ -391,4 +392,6 @@ def transmitted_torque(robot: Robot, q: Stack, order: int, wrenches: Wrenches = 
     """
     tau = link_torques(robot, q, sx(robot.gravity), order, wrenches, base)
     tau = [x + y for x, y in zip(tau, joint_passive_torque(robot, q, order))]
-    return [x + y for x, y in zip(tau, follower_motors(robot, q, [], order))] if robot.followers else tau
+    if robot.followers:
+        tau = [x + y for x, y in zip(tau, follower_motors(robot, q, [], order))]
+    return supplied_torque(robot, q[1:], tau)

@@ -25,6 +25,7 @@ from ..robot import Robot, a_robot
 from ..spatial import ca, zeros
 from ..types import Expression, FloatArray, Jet, Scalar, Stack
 from .drivetrain.coupling import at_springs, deflections, on_links
+from .drivetrain.load_friction import remaining_torque, supplied_torque
 from .drivetrain.motor_side import coupled_motors, single_motors
 from .drivetrain.orders import derivative_orders
 from .drivetrain.springs import deflection_acceleration, link_state, relative_degree, spring_motion, spring_torque
@@ -105,9 +106,10 @@ def link_derivatives(
         return []
     solved = inertia_solver(robot, q)
     motion = [q, v]
-    for k, tau in enumerate(torques):
+    for k in range(len(torques)):
         # M q⁽ᵏ⁺²⁾ = τ⁽ᵏ⁾ − what the motion asks for when q⁽ᵏ⁺²⁾ = 0  [EJNEA (47)-(52)]
-        b = tau - next_torque(robot, [*motion, zeros(robot.n)], torques[:k], wrenches, base)
+        *known, tau = remaining_torque(robot, motion[1:], torques[: k + 1])
+        b = tau - next_torque(robot, [*motion, zeros(robot.n)], known, wrenches, base)
         motion.append(solved(b))
     return motion[2:]
 
@@ -155,7 +157,9 @@ def linearized(
     checked_base(base, len(torques))
     motion = [q, v, *link_derivatives(robot, q, v, torques, wrenches, base)]
     motion.append(command(motion))
-    return motion, [*torques, next_torque(robot, motion, torques, wrenches, base)]
+    known = remaining_torque(robot, motion[1:], torques)
+    needed = [*known, next_torque(robot, motion, known, wrenches, base)]
+    return motion, supplied_torque(robot, motion[1:], needed, torques)
 
 
 def driving_torque(robot: Robot, motion: Stack, tau_e: Jet, deflections: Sequence[Jet]) -> Expression:

@@ -3,7 +3,8 @@
     τ = M(q) q'' + c(q, q') + g(q) + friction − law(q₀ − q) − Jᵀw
 
 by the Newton-Euler recursion (`recursion/newton_euler.py`), with rigidly coupled motors and a moving base; friction and
-the parallel springs law(q₀ − q) are in `drivetrain/passive.py`.
+the parallel springs law(q₀ − q) are in `drivetrain/passive.py`, friction that depends on τ in
+`drivetrain/load_friction.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..robot import Robot
 from ..spatial import ca, sx, zeros
 from ..types import Expression, Jet, Stack, Vector
 from .drivetrain.coupling import on_links, undeflected
+from .drivetrain.load_friction import supplied_torque
 from .drivetrain.passive import parallel_torque, passive_torque
 from .loads import Base, Wrenches, checked_base, checked_wrenches
 from .recursion import packed_jets
@@ -90,7 +92,8 @@ def torque_derivatives(
     motion = [q, v, a, *higher]
     passive = passive_torque(robot, motion, order)
     tau = link_torques(robot, motion, sx(robot.gravity), order, wrenches, base)
-    return [tau[k] + passive[k] + rigid_motor_torque(robot, motion[k + 2]) for k in range(order + 1)]
+    needed = [tau[k] + passive[k] + rigid_motor_torque(robot, motion[k + 2]) for k in range(order + 1)]
+    return supplied_torque(robot, motion[1:], needed)
 
 
 @algorithm("joint_wrenches", requires=(spong_rotors("has a motion of its own, which generalized_forces takes"),))
@@ -120,6 +123,8 @@ def bias_torque(
     robot: Robot, q: Expression, v: Expression, *, wrenches: Wrenches = None, base: Base = None
 ) -> Expression:
     """n(q, v) = c + g + friction − parallel springs − Jᵀw (..., n): the torque at zero acceleration  [EJNEA (1)].
+
+    Friction that depends on the load is that at this torque, so τ = M q'' + n does not hold at joints that have it.
 
     Args:
         q, v: Position and velocity of the joints, (..., n).
@@ -260,7 +265,8 @@ def follower_motors(robot: Robot, q: Stack, motions: Sequence[Motion], order: in
 def next_torque(robot: Robot, q: Stack, known: Stack, wrenches: Wrenches = None, base: Base = None) -> Expression:
     """τ⁽ᵏ⁾ of `torque_derivatives` where `known` = [τ, ... τ⁽ᵏ⁻¹⁾] belong to the motion [q, ... q⁽ᵏ⁺²⁾] already.
 
-    Their components along the joints need no computing: 4 % of the feedback linearization of the 7R.
+    All are without load-dependent friction (`remaining_torque`).  The components of the known ones along the joints
+    need no computing: 4 % of the feedback linearization of the 7R.
     """
     k = len(known)
     passive = passive_torque(robot, q, k)

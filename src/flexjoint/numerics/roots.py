@@ -6,14 +6,19 @@ kernel takes the same time for every input; the caller checks the residual f(x).
 
 Derivatives do not go through the iterations.  The last Newton step, x − f(x, p)/f'(x, p), is taken outside the loop,
 where x is a constant: its derivative with respect to p is that of the implicit function theorem, −f_p/f_x.
+
+Within `as_unknowns` roots are symbols, whose equations are left to a solver outside (`algorithm/casadi_function.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+import contextlib
+import math
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, NamedTuple
 
-from ..compiler.ir.scan import Tree, scan
+from ..compiler.ir.scan import Tree, dense, elements, fresh, scan
 from ..lazy import ca
 from ..types import Expression
 
@@ -30,6 +35,58 @@ class Search(NamedTuple):
     upper: Expression
     step: Expression
     before: Expression  # the step before that
+
+
+class Unknown(NamedTuple):
+    """Roots that a solver outside finds; columns, one row per root."""
+
+    x: Expression  # symbols
+    residual: Expression  # f(x), 0 at the roots
+    search: Expression  # the roots by Newton steps written out, of the inputs and of unknowns met before
+
+
+class Unknowns(NamedTuple):
+    """The roots met while an algorithm runs on SX."""
+
+    found: list[Unknown]
+    checked: bool
+
+
+_unknowns: ContextVar[Unknowns | None] = ContextVar("unknowns", default=None)
+
+
+@contextlib.contextmanager
+def as_unknowns(checked: bool) -> Iterator[list[Unknown]]:
+    """Within it roots are symbols; yields them with their equations.
+
+    - `checked`: whether results are NaN where the unknowns are no roots within their brackets; False for a solver that
+      meets the equations only in the end
+    """
+    unknowns = Unknowns([], checked)
+    with _set(unknowns):
+        yield unknowns.found
+
+
+@contextlib.contextmanager
+def as_searches() -> Iterator[None]:
+    """Within it roots are searched for even within `as_unknowns`: those that need not exist, of starts and checks."""
+    with _set(None):
+        yield
+
+
+@contextlib.contextmanager
+def _set(unknowns: Unknowns | None) -> Iterator[None]:
+    token = _unknowns.set(unknowns)
+    try:
+        yield
+    finally:
+        _unknowns.reset(token)
+
+
+def at_root(condition: Expression) -> Expression:
+    """Whether a root was found, by a condition on it; where roots are unchecked unknowns that is left to the solver."""
+    unknowns = _unknowns.get()
+    return condition if unknowns is None or unknowns.checked else ca.SX(1)
 
 
 def root_of_increasing(
@@ -49,16 +106,36 @@ def root_of_increasing(
     steps: number of Newton steps or bisections
     given: further arguments of f, computed once; what f takes from elsewhere is computed in every step
     """
-    symbol, bracket = ca.SX.sym("x", lower.numel()), upper - lower
+    if (unknowns := _unknowns.get()) is None:
+        return searched(f, lower, upper, guess, steps, given)
+    with as_searches():
+        search = searched(f, lower, upper, guess, steps, given)
+    x = ca.SX.sym("root", lower.numel())
+    place = len(unknowns.found)
+    value = f(x, *given)  # may meet roots itself, which depend on x
+    residual = value[0] if isinstance(value, tuple) else value
+    unknowns.found.insert(place, Unknown(x, ca.densify(residual), ca.densify(search)))
+    if not unknowns.checked:
+        return x
+    room = BESIDE * (upper - lower)
+    return ca.if_else(ca.logic_and(lower - room <= x, x <= upper + room), x, math.nan)
+
+
+def searched(
+    f: Callable[..., Expression | tuple[Expression, Expression]],
+    lower: Expression,
+    upper: Expression,
+    guess: Expression | None,
+    steps: int,
+    given: Tree,
+) -> Expression:
+    """The root by Newton steps and bisections."""
+    bracket = upper - lower
+    slope = slope_of(f, lower.numel(), given)
 
     def newton(x: Expression, given: Tree) -> tuple[Expression, Expression]:
         found = f(x, *given)
-        if isinstance(found, tuple):
-            value, rise = found
-        else:  # rows are independent: the diagonal of the Jacobian
-            tried = f(symbol, *given)
-            slope = ca.jtimes(tried, symbol, ca.SX.ones(symbol.shape))
-            value, rise = ca.substitute([tried, slope], [symbol], [x])
+        value, rise = found if isinstance(found, tuple) else slope(x, given)
         return value, value / rise
 
     def turn(carried: Tree, _: tuple[()]) -> tuple[Tree, tuple[()]]:
@@ -80,3 +157,23 @@ def root_of_increasing(
     inside = ca.logic_and(last.lower <= estimate, estimate <= last.upper)
     taken = ca.logic_or(inside, ca.fabs(step) <= BESIDE * bracket)  # it carries the derivative
     return ca.if_else(taken, estimate, last.x)
+
+
+def slope_of(
+    f: Callable[..., Expression | tuple[Expression, Expression]], rows: int, given: Tree
+) -> Callable[[Expression, Tree], list[Expression]]:
+    """f and f' by automatic differentiation, as a function of (x, given); once for all steps of a search."""
+    made: list[tuple[Any, list[Expression]]] = []
+
+    def evaluated(x: Expression, now: Tree) -> list[Expression]:
+        if not made:
+            symbol, symbols = ca.SX.sym("x", rows), fresh(dense(given))
+            value = f(symbol, *symbols)
+            rise = ca.jtimes(value, symbol, ca.SX.ones(symbol.shape))  # rows are independent: the Jacobian's diagonal
+            own = [symbol, *elements(symbols)]
+            others = [y for y in ca.symvar(ca.vertcat(value, rise)) if not ca.depends_on(y, ca.vertcat(*own))]
+            made.append((ca.Function("f", [*own, *others], [value, rise]), others))
+        function, others = made[0]
+        return function.call([x, *elements(dense(now)), *others])
+
+    return evaluated

@@ -14,6 +14,7 @@ from typing import ClassVar
 from ..checks import positive
 from ..dynamics.drivetrain.coupling import on_links
 from ..dynamics.drivetrain.friction import link_friction
+from ..dynamics.drivetrain.load_friction import remaining_torque
 from ..dynamics.drivetrain.passive import parallel_energy
 from ..dynamics.energy import gravity_energy, kinetic_energy
 from ..dynamics.requirements import require, spong_rotors
@@ -74,7 +75,8 @@ class EnergyResidual(Residual):
         robot, (q, v, *_) = self.robot, measurement
         energy = kinetic_energy.function(robot, q, v) + gravity_energy.function(robot, q) + parallel_energy(robot, q)
         springs = [measurement.tau_e[i] if elastic else 0.0 for i, elastic in enumerate(robot.compliant)]
-        return Balance(energy, ca.dot(v, on_links(robot, ca.vertcat(*springs)) - link_friction(robot, [v], 0)[0]), q)
+        left = remaining_torque(robot, [v], [on_links(robot, ca.vertcat(*springs))])[0]
+        return Balance(energy, ca.dot(v, left - link_friction(robot, [v], 0)[0]), q)
 
     def motor_input(self, torque: Expression) -> Expression:
         rigid = [0.0 if elastic else torque[i] for i, elastic in enumerate(self.robot.compliant)]

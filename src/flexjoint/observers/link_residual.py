@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ..dynamics.drivetrain.coupling import on_links
+from ..dynamics.drivetrain.load_friction import remaining_torque
 from ..dynamics.requirements import require, spong_rotors
 from ..robot import Robot
 from ..spatial import zeros
@@ -65,7 +66,8 @@ class LinkResidual(Residual):
 
     def balance(self, measurement: Measurement) -> Balance:
         links = link_balance(self.robot, measurement.q, measurement.v)
-        return links._replace(rate=links.rate + on_links(self.robot, measurement.tau_e))
+        left = remaining_torque(self.robot, [measurement.v], [on_links(self.robot, measurement.tau_e)])[0]
+        return links._replace(rate=links.rate + left)
 
     def motor_input(self, torque: Expression) -> Expression:
         return zeros(self.robot.n)

@@ -21,6 +21,7 @@ from ..drives import Motor
 from ..dynamics.coriolis import coriolis_transpose_product
 from ..dynamics.drivetrain.coupling import on_links, on_motors
 from ..dynamics.drivetrain.friction import friction
+from ..dynamics.drivetrain.load_friction import remaining_torque
 from ..dynamics.drivetrain.passive import passive_torque
 from ..dynamics.drivetrain.transmission import motors, of_joints, transmitted
 from ..dynamics.energy import generalized_momentum
@@ -44,7 +45,7 @@ def motors_behind_springs(robot: Robot) -> list[Motor]:
 
 
 def link_balance(robot: Robot, q: Expression, v: Expression) -> Balance:
-    """The balance of the links: p = M v, β = Cᵀv − g − friction + parallel springs, in O(N)."""
+    """The balance of the links: p = M v, β = Cᵀv − g − friction without load + parallel springs, in O(N)."""
     rate = coriolis_transpose_product.function(robot, q, v) - gravity_torque.function(robot, q)
     return Balance(generalized_momentum.function(robot, q, v), rate - passive_torque(robot, [q, v], 0)[0], zeros(0))
 
@@ -188,7 +189,8 @@ class JointTorqueResidual(Residual):
     def balance(self, measurement: Measurement) -> Balance:
         links, motors = self._spring_torques(measurement)
         known = link_and_motor_balance(self.robot, measurement.q, measurement.v, measurement.theta_v, motors)
-        return known._replace(rate=known.rate + ca.vertcat(links, *(-x for x in motors)))
+        left = remaining_torque(self.robot, [measurement.v], [links])[0]
+        return known._replace(rate=known.rate + ca.vertcat(left, *(-x for x in motors)))
 
     def _spring_torques(self, measurement: Measurement) -> tuple[Expression, list[Expression]]:
         """Spring torques on each link, and those that each motor feels; 0 at rigid joints."""

@@ -1,10 +1,17 @@
-"""Figures: motor torques, simulations, Monte-Carlo studies, rotor models and detections.
+"""Figures: motor torques, simulations, linear systems, Monte-Carlo studies, rotor models and detections.
 
 Every `plot_` function returns a matplotlib Figure and writes it to a path if one is given.
 """
 
 from .detections import plot_detections as plot_detections
+from .eigenfrequencies import plot_eigenfrequencies as plot_eigenfrequencies
 from .figures import check_plot_path as check_plot_path
+from .linear_systems import (
+    plot_bode as plot_bode,
+    plot_nyquist as plot_nyquist,
+    plot_root_locus as plot_root_locus,
+    plot_step as plot_step,
+)
 from .monte_carlo import plot_monte_carlo as plot_monte_carlo
 from .motor_tables import panels as panels, plot_motors as plot_motors
 from .rotor_models import plot_rotor_models as plot_rotor_models

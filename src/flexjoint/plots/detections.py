@@ -9,7 +9,7 @@ import numpy as np
 
 from ..detection.detection import DetectionReport
 from ..detection.outliers import stretches
-from .figures import BLUE, MOST_POINTS, ORANGE, check_plot_path, literal, tidy, write_figure
+from .figures import BLUE, MOST_POINTS, ORANGE, check_plot_path, literal, tidy, write_figure, write_name, write_unit
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -68,7 +68,8 @@ def draw(axis: Axes, found: DetectionReport, name: str, i: int) -> None:
     if np.isfinite(level):
         for y in (-level, level):
             axis.axhline(y, color=ORANGE, linewidth=0.8, linestyle="--")
-    axis.set_ylabel(literal(f"{found.label(name, i)}, {found.unit(name, i)}"), fontsize=8)
+    write_name(axis, found.label(name, i))
+    write_unit(axis, found.unit(name, i))
     tidy(axis)
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 FORMATS = (".png", ".pdf", ".svg")
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"  # Okabe and Ito
+LINK, MOTOR, REFERENCE = BLUE, ORANGE, GREY  # one colour per quantity in all figures
+TORQUE, DEFLECTION, STIFFNESS, ERROR = GREEN, "#CC79A7", "#E69F00", "#56B4E9"
+CURVES = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")  # of figures with many curves
+LONGEST = 25  # characters of a name in a figure
 BAND = "5 to 95 % of the runs"
 MOST_POINTS = 4000  # per curve: more than a picture resolves
 
@@ -90,24 +94,35 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def shortened(name: str) -> str:
+    """A name that fits into a figure: of a long one the beginning and the end."""
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 9]}…{name[-8:]}"
+
+
 def panel_figure(robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str) -> Figure:
-    """A figure with one row per joint and one column per panel; above them a legend if the first panel has a label."""
+    """A figure with one row per joint and one column per panel; above them a legend if the first panel has a label.
+
+    Panels that are zero at all joints and times are left out, except the first.
+    """
     from matplotlib.figure import Figure
 
+    shown = [x for k, x in enumerate(shown) if k == 0 or any(x.largest(i) for i in range(robot.n))]
     step = max(1, t.size // MOST_POINTS)
     head = 1.15 if shown[0].label else 0.85
     width, height = 0.6 + 3.8 * len(shown), 0.65 + head + 1.15 * robot.n  # inches
     figure = Figure(figsize=(width, height))
     axes = figure.subplots(robot.n, len(shown), sharex=True, squeeze=False)
     for i, (row, joint) in enumerate(zip(axes, robot.joints)):
-        row[0].set_ylabel(literal(joint.name), fontweight="bold")
+        write_name(row[0], joint.name)
         for axis, panel in zip(row, shown):
             if panel.mixed:
                 write_unit(axis, panel.units[i])
             draw(axis, t[::step], panel, i, step)
             tidy(axis)
             axis.ticklabel_format(axis="y", useOffset=False, scilimits=(-3, 4), useMathText=True)
-            if not panel.largest(i):
+            if not panel.largest(i) and panel is not shown[0]:
+                axis.set_axis_off()  # a joint without this quantity, such as the deflection of a rigid one
+            elif not panel.largest(i):
                 axis.set(ylim=(-1, 1), yticks=[0])
     for axis, panel in zip(axes[0], shown):
         axis.set_title(panel.heading, fontsize=11, pad=16)
@@ -128,6 +143,24 @@ def tidy(axis: Axes) -> None:
     axis.grid(alpha=0.3)
     axis.margins(x=0)
     axis.locator_params(axis="y", nbins=4)
+
+
+def write_name(axis: Axes, name: str) -> None:
+    """Write the name of a joint beside its row, a long one above it."""
+    if len(name) <= 12:  # what fits beside a row
+        axis.set_ylabel(literal(name), fontweight="bold")
+        return
+    axis.annotate(
+        literal(shortened(name)),
+        (0, 1),
+        xycoords="axes fraction",
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="left",
+        va="bottom",
+        fontsize=8,
+        fontweight="bold",
+    )
 
 
 def write_unit(axis: Axes, unit: str) -> None:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..studies.monte_carlo import MonteCarlo
-from .figures import BLUE, ORANGE, check_plot_path, literal, shown_units, write_figure, write_unit
+from ..types import FloatArray
+from .figures import BLUE, ORANGE, check_plot_path, literal, shown_units, write_figure, write_name, write_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+SPREAD = 30  # largest over median error, beyond which the scale is logarithmic
 LABELS = {"largest": ("largest error", BLUE), "final": ("error at the end", ORANGE)}
 
 
@@ -45,11 +47,14 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str] | None = No
             errors = np.sort(getattr(study, kind)[valid, i] * factors[i])
             axis.plot([0.0, *errors], share, label=label, color=colour, linewidth=1.4, drawstyle="steps-post")
         axis.set(ylim=(0, 1.02), yticks=[0, 0.5, 1])
-        axis.set_ylabel(literal(joint.name), fontweight="bold")
-        axis.set_xlim(left=0)
+        write_name(axis, joint.name)
         axis.grid(alpha=0.3)
-        axis.locator_params(axis="x", nbins=7)
-        axis.ticklabel_format(axis="x", useOffset=False, scilimits=(-2, 4), useMathText=True)
+        if far_apart(study.largest[valid, i]):
+            axis.set_xscale("log")
+        else:
+            axis.set_xlim(left=0)
+            axis.locator_params(axis="x", nbins=7)
+            axis.ticklabel_format(axis="x", useOffset=False, scilimits=(-2, 4), useMathText=True)
         if mixed:
             write_unit(axis, labels[i])
         if not np.any(valid):
@@ -68,3 +73,9 @@ def plot_monte_carlo(study: MonteCarlo, path: str | os.PathLike[str] | None = No
     figure.supylabel("share of runs below", fontsize=10)
     figure.subplots_adjust(0.17, 0.65 / height, 0.93, 1 - 0.75 / height, hspace=0.75)
     return write_figure(figure, place)
+
+
+def far_apart(errors: FloatArray) -> bool:
+    """Whether a few runs err so much more than the others that a linear scale would hide these."""
+    seen = errors[np.isfinite(errors) & (errors > 0)]
+    return seen.size > 1 and float(seen.max()) > SPREAD * float(np.median(seen))

@@ -12,9 +12,11 @@ from ..analysis.variable_stiffness_table import StiffnessTable
 from ..errors import InputError, shown as shown_value
 from ..types import FloatArray
 from .figures import (
-    BLUE,
+    DEFLECTION,
     GREY,
-    ORANGE,
+    REFERENCE,
+    STIFFNESS,
+    TORQUE,
     Curve,
     Panel,
     Shade,
@@ -66,14 +68,14 @@ def panels(table: JointTable) -> list[Panel]:
 def motor_panels(table: MotorTable) -> list[Panel]:
     """Panels of a robot with one motor per joint."""
     torques = units(table.robot, "tau")
-    found = [Panel("motor torque", torques, table.tau, label="torque" if table.bands else "")]
+    found = [Panel("motor torque", torques, table.tau, TORQUE, label="torque" if table.bands else "")]
     if any(table.robot.compliant):
         labels, factors = shown_units(table.robot)
         title = "deflection φ" if table.robot.transmissions else "deflection θ − q"
-        found.append(Panel(title, labels, table.deflection * factors, ORANGE))
+        found.append(Panel(title, labels, table.deflection * factors, DEFLECTION))
     if table.tau_rigid is not None:
-        found.append(Panel("torque, elastic − rigid", torques, difference(table.tau, table.tau_rigid)))
-    return with_errors(table, found, {"tau": TorqueCurve("error of the torque", table.tau, BLUE)})
+        found.append(Panel("torque, elastic − rigid", torques, difference(table.tau, table.tau_rigid), TORQUE))
+    return with_errors(table, found, {"tau": TorqueCurve("error of the torque", table.tau, TORQUE)})
 
 
 def stiffness_panels(table: StiffnessTable) -> list[Panel]:
@@ -85,17 +87,22 @@ def stiffness_panels(table: StiffnessTable) -> list[Panel]:
     there, beside = np.where(robot.variable_stiffness, 1.0, np.nan), np.full(robot.n, np.nan)
     beside[list(second_motors(robot).values())] = 1.0
     torques, phi = (table.tau_1, beside * table.tau_2), (table.phi_1 * factors, beside * table.phi_2 * factors)
-    least = Curve("", there * table.sigma_lower, GREY, "--")
+    least = Curve("", there * table.sigma_lower, REFERENCE, "--")
     found = [
         Panel(
-            "motor torques", units(robot, "tau"), torques[0], BLUE, "motor 1", [Curve("motor 2", torques[1], ORANGE)]
+            "motor torques",
+            units(robot, "tau"),
+            torques[0],
+            TORQUE,
+            "motor 1",
+            [Curve("motor 2", torques[1], TORQUE, ":")],
         ),
-        Panel("deflections", labels, phi[0], BLUE, others=[Curve("", phi[1], ORANGE)]),
-        Panel("stiffness (dashed: minimum)", units(robot, "sigma"), there * table.sigma, GREY, others=[least]),
+        Panel("deflections", labels, phi[0], DEFLECTION, others=[Curve("", phi[1], DEFLECTION, ":")]),
+        Panel("stiffness (dashed: minimum)", units(robot, "sigma"), there * table.sigma, STIFFNESS, others=[least]),
     ]
     bands = {
-        "tau_1": TorqueCurve("error of torque 1", torques[0], BLUE),
-        "tau_2": TorqueCurve("error of torque 2", torques[1], ORANGE),
+        "tau_1": TorqueCurve("error of torque 1", torques[0], TORQUE),
+        "tau_2": TorqueCurve("error of torque 2", torques[1], TORQUE),
     }
     return with_errors(table, found, bands)
 

@@ -9,7 +9,18 @@ import numpy as np
 
 from ..analysis.rotor_models import REFERENCE, RotorComparison
 from ..analysis.torque_table import units
-from .figures import BLUE, GREEN, MOST_POINTS, ORANGE, check_plot_path, literal, tidy, write_figure
+from .figures import (
+    BLUE,
+    GREEN,
+    MOST_POINTS,
+    ORANGE,
+    check_plot_path,
+    literal,
+    tidy,
+    write_figure,
+    write_name,
+    write_unit,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,14 +47,14 @@ def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str] 
     from matplotlib.lines import Line2D
 
     robot, unit = comparison.robot, units(comparison.robot, "tau")
-    width, height = 12.0, 1.9 + 1.3 * robot.n  # inches
+    width, height = 12.0, 1.9 + 1.4 * robot.n  # inches
     figure = Figure(figsize=(width, height))
     axes = figure.subplots(robot.n, 3, squeeze=False)
     step = max(1, comparison.t.size // MOST_POINTS)
     t, errors = comparison.t[::step], comparison.errors
     near = [model for model in comparison.simpler if model != "no rotors"]
     for i, (torque, error, growth) in enumerate(axes):
-        for model in (REFERENCE, "no rotors"):
+        for model in (REFERENCE, *comparison.simpler):
             torque.plot(t, comparison.torques[model][::step, i], **style(model))
         for model in near:
             error.plot(t, errors[model][::step, i], **style(model))
@@ -52,7 +63,8 @@ def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str] 
         for model in comparison.simpler:
             if np.all(comparison.growth[model][:, i] > 0):
                 growth.plot(comparison.speeds, comparison.growth[model][:, i], marker="o", markersize=3, **style(model))
-        torque.set_ylabel(literal(f"{robot.joints[i].name}\n{unit[i]}"), fontweight="bold")
+        write_name(torque, robot.joints[i].name)
+        write_unit(torque, unit[i])
         tidy(torque)
         tidy(error)
         growth.grid(alpha=0.3)
@@ -72,7 +84,7 @@ def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str] 
     title = literal(f"{robot.name}: rotor models along a trajectory of {comparison.t[-1]:g} s")
     figure.suptitle(title, y=1 - 0.2 / height)
     figure.align_ylabels()
-    figure.subplots_adjust(1.1 / width, 0.55 / height, 1 - 0.25 / width, 1 - 1.15 / height, wspace=0.24, hspace=0.22)
+    figure.subplots_adjust(1.1 / width, 0.55 / height, 1 - 0.25 / width, 1 - 1.15 / height, wspace=0.24, hspace=0.42)
     return write_figure(figure, place)
 
 

@@ -1,4 +1,4 @@
-"""Figure of simulations: positions with their reference, errors, torques and deflections, one row per joint.
+"""Figure of simulations: positions with their reference, errors, torques, deflections, stiffness; one row per joint.
 
 A batch is shown by its median and the band from 5 to 95 % of the runs; runs that diverged count until then.  A second
 motor is shown if its position counts from the link; other second motors have another unit.
@@ -18,11 +18,14 @@ from ..dynamics.drivetrain.coupling import matrices
 from ..simulation.result import Simulation
 from ..types import FloatArray
 from .figures import (
-    BLUE,
-    GREEN,
-    GREY,
+    DEFLECTION,
+    ERROR,
+    LINK,
     MOST_POINTS,
-    ORANGE,
+    MOTOR,
+    REFERENCE,
+    STIFFNESS,
+    TORQUE,
     Curve,
     Panel,
     check_plot_path,
@@ -39,7 +42,7 @@ EDGES = (0.05, 0.5, 0.95)
 
 
 def plot_simulation(run: Simulation, path: str | os.PathLike[str] | None = None) -> Figure:
-    """Figure of a simulation: positions of links and motors with the reference, errors, torques and deflections.
+    """Figure of a simulation: positions with the reference, errors, torques, deflections, stiffness where it varies.
 
     Args:
         run: One run or a batch, as `simulate` returns it.
@@ -68,15 +71,15 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
     q, reference = run.q[..., ::step, :], run.reference[::step, : robot.n]
     first, *second = at_joints(run, run.theta[..., ::step, :])
     taus = at_joints(run, run.tau[..., ::step, :])
-    others = [Curve("reference", reference * factors, GREY, "--")]
+    others = [Curve("reference", reference * factors, REFERENCE, "--")]
     if run.q.ndim == 2:
-        others.append(Curve("motor θ", first * factors, ORANGE))
-        others += [Curve("second motor", x * factors, GREEN) for x in second]
-    position = batch_panel("position", labels, q * factors, BLUE)
+        others.append(Curve("motor θ", first * factors, MOTOR))
+        others += [Curve("second motor", x * factors, MOTOR, ":") for x in second]
+    position = batch_panel("position", labels, q * factors, LINK)
     found = [
         position._replace(label="link q" if position.band is None else "median", others=others),
-        batch_panel("error q_d − q", labels, run.error[..., ::step, :] * factors, BLUE),
-        batch_panel("motor torque", torque, taus[0], BLUE, taus[1:]),
+        batch_panel("error q_d − q", labels, run.error[..., ::step, :] * factors, ERROR),
+        batch_panel("motor torque", torque, taus[0], TORQUE, taus[1:]),
     ]
     if any(robot.compliant):
         phi = [(x - q) * factors for x in (first, *second)]
@@ -84,7 +87,14 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
             T = matrices(robot)
             phi[0] = (first @ T.near_motors_inverse.T - q @ T.near_links.T) * factors
         title = "deflection θ − q" if not robot.transmissions else "deflection φ"
-        found.append(batch_panel(title, labels, phi[0], ORANGE, phi[1:]))
+        found.append(batch_panel(title, labels, phi[0], DEFLECTION, phi[1:]))
+    if any(robot.variable_stiffness):
+        stiffness = batch_panel("stiffness", units(robot, "sigma"), run.stiffness[..., ::step, :], STIFFNESS)
+        asked = run.reference[::step, robot.n :]
+        wanted = np.full((len(asked), robot.n), np.nan)
+        if asked.shape[1]:
+            wanted[:, list(robot.motor_joints[robot.n :])] = asked
+        found.append(stiffness._replace(others=[Curve("", wanted, REFERENCE, "--")]))
     return found
 
 
@@ -101,7 +111,7 @@ def batch_panel(
 ) -> Panel:
     """Panel of one run, or of the median and band of a batch; `others` are the curves of second motors."""
     middle, band = middle_and_band(values)
-    further = [Curve("", middle_and_band(x)[0], GREEN) for x in others]
+    further = [Curve("", middle_and_band(x)[0], colour, ":") for x in others]
     return Panel(title, labels, middle, colour, others=further, band=band)
 
 

@@ -63,11 +63,9 @@ def check_law(owner: str, what: str, name: str, law: Friction, side: str, load: 
             "coulomb, v_s in exp(−(v/v_s)²)"
         )
     if law.load and not load:
-        where = "at a rigid joint" if side else "on the link side"
-        other = "give the joint a spring" if side else "move it to the motor of an elastic joint"
         raise RobotError(
-            f"{owner} depends on the load (load = {law.load:g}), which is not modelled {where}: {other}, or take "
-            "Coulomb friction at the mean load, friction.at_load(torque)"
+            f"{owner} depends on the load (load = {law.load:g}), which is not modelled at a rigid joint: give the "
+            "joint a spring, or take Coulomb friction at the mean load, friction.at_load(torque)"
         )
     if law.load >= 1:
         raise RobotError(

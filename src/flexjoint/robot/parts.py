@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..drives import Drive, Friction
+from ..drives import Drive, Friction, Motor
 from ..errors import NOT_NUMBERS, RobotError, shown
 from ..lazy import is_symbolic
 from ..numerics import product
@@ -86,7 +86,8 @@ class Joint:
     coulomb_friction: F_c in F_c tanh(q'/v_c) on the link side, Nm or N.  Default 0.
     coulomb_velocity: v_c, rad/s or m/s; required with Coulomb friction.
     drive: RigidDrive, ElasticDrive or a VariableStiffnessDrive.  Default None, a joint without motor.
-    friction: a drives.Friction on the link side, in place of the three numbers above.  Default None.
+    friction: a drives.Friction on the link side, in place of the three numbers above; with `load` only behind a spring.
+        Default None.
     axis: direction of the joint in the link's frame, (3,); it is divided by its length.  Default (0, 0, 1), z.
     mimic: the joint that this one follows, Mimic(joint, ratio, offset).  Default None, a joint that moves by itself.
     parallel_spring: a spring between the link and its parent, `springs.ParallelSpring`.  Default None.
@@ -158,6 +159,12 @@ class Link:
 
     def __post_init__(self) -> None:
         freeze(self, com=(3,), inertia=(3, 3))
+
+
+def rotor_place(joint: Joint, motor: Motor) -> tuple[Any, FloatArray]:
+    """Position and axis of a rotor in the carrier's frame; those of the joint by default."""
+    position = joint.position if motor.position is None else list(motor.position)
+    return position, joint.axis_in_parent if motor.axis is None else np.array(motor.axis)
 
 
 def freeze(item: Any, **shapes: tuple[int, ...]) -> None:

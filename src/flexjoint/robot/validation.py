@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..checks import ROUNDING, check_finite, check_number
+from ..drives import ElasticDrive, VariableStiffnessDrive
 from ..errors import MOST_QUOTED, RobotError, listed, shown
 from ..lazy import is_symbolic
 from .drive_checks import check_drive, check_limits, check_parallel_spring, check_rotors, check_smoothness
@@ -142,7 +143,7 @@ def check_joint(joint: Joint) -> None:
     check_finite("axis", name, joint.axis)
     if not np.any(joint.axis):
         raise RobotError(f"the axis of joint '{name}' is zero: give a direction, such as (0, 0, 1)")
-    check_friction(name, "", joint)
+    check_friction(name, "", joint, load=isinstance(joint.drive, ElasticDrive | VariableStiffnessDrive))
     check_limits(f"joint '{name}'", joint.limits, signed=("lower", "upper"))
     for end, bound, none in (("lower", joint.limits.lower, -math.inf), ("upper", joint.limits.upper, math.inf)):
         if bound == -none:

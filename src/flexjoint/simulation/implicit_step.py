@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from ..drives import AntagonisticDrive, ElasticDrive, Motor, VariableStiffnessDrive
 from ..drives.backlash import DeadZone
 from ..dynamics.drivetrain.friction import Loads, friction, link_friction
+from ..dynamics.drivetrain.load_friction import load_friction
 from ..dynamics.drivetrain.passive import parallel_stiffness
 from ..dynamics.drivetrain.transmission import commanded_damping, hysteresis, motors, transmitted
 from ..dynamics.inertia import mass_matrix
@@ -58,7 +59,8 @@ def stiff_solver(plant: Plant, state: PlantState, h: Scalar) -> Callable[[Expres
     robot, half = plant.robot, h / 2
     if motors_feel_each_other(robot):
         return whole_solver(plant, state, half)
-    slope = elementwise_slopes(lambda v: link_friction(robot, [v], 0)[0], state.v)
+    _, at_links = transmitted(robot, *state.joints, plant.damping, plant.of_all_joints(state.z))
+    slope = elementwise_slopes(lambda v: rubbing(robot, v, at_links), state.v)
     eliminated = motors_behind(plant, state, half)
     M, parents = with_places_for(eliminated, *link_mass_matrix(robot, state.q))
     check_inertia(robot, [M[i][i] for i in range(robot.n)])
@@ -117,12 +119,12 @@ def whole_solver(plant: Plant, state: PlantState, half: Scalar) -> Callable[[Exp
     now = plant.state(x, w, g)
     on_motors, on_links = transmitted(robot, *now.joints, plant.damping, plant.of_all_joints(now.z))
     springs = plant.free(on_links, ca.vertcat(*(-x for x in on_motors)))
-    rubbed = plant.free(link_friction(robot, [now.v], 0)[0], zeros(robot.motor_count))
+    loads, at_links = transmitted(robot, *state.joints, plant.damping, plant.of_all_joints(state.z))
+    rubbed = plant.free(rubbing(robot, now.v, at_links), zeros(robot.motor_count))
     slopes = ca.jacobian(rubbed - springs, w) - half * ca.jacobian(springs, x)
     if robot.hysteretic:
         slopes -= half * ca.jacobian(springs, g) @ ca.jacobian(plant.gear_rates(g, w), w)
     A = half * ca.substitute(slopes, ca.vertcat(x, w, g), ca.vertcat(*plant.coordinates(state), plant.gears(state)))
-    loads, _ = transmitted(robot, *state.joints, plant.damping, plant.of_all_joints(state.z))
     own = half * plant.free(zeros(robot.n), friction_slopes(motors(robot), state.theta_v, loads))
     if robot.parallel_springs:
         own[: robot.n] += half * half * parallel_stiffness(robot, state.q)
@@ -201,6 +203,11 @@ def stop_slopes(plant: Plant, state: PlantState, half: Scalar) -> Expression:
     torque, one = plant.stops.torque(plant.robot, q, v), ca.SX.ones(plant.robot.n)
     slopes = -half * (ca.jtimes(torque, v, one) + half * ca.jtimes(torque, q, one))
     return ca.substitute(slopes, ca.vertcat(q, v), ca.vertcat(state.q, state.v))
+
+
+def rubbing(robot: Robot, v: Expression, loads: Expression) -> Expression:
+    """All friction that acts on the links, at the torques of their transmissions."""
+    return link_friction(robot, [v], 0)[0] + load_friction(robot, [v], [loads])[0]
 
 
 def friction_slopes(items: Any, rates: Expression, loads: Loads) -> Expression:

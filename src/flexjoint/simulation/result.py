@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from ..control.base import UNITS, Controller, JointState
 from ..errors import FlexjointWarning, NonFiniteError
 from ..html import table
+from ..numerics import evaluate
 from ..robot import Robot
+from ..spatial import ca
 from ..types import FloatArray
 from .closed_loop import ClosedLoop
 from .moving_base import BASE_POSE, MovingBase
@@ -112,6 +114,19 @@ class Simulation:
     def error(self) -> FloatArray:
         """q_d − q of the links (..., m, n), at all times."""
         return self.reference[:, : self.robot.n] - self.q
+
+    @property
+    def stiffness(self) -> FloatArray:
+        """σ of the joints with two motors (..., m, n), in Nm/rad or N/m, at all times; NaN at other joints."""
+        found = np.full(self.q.shape, np.nan)
+        for k, i in enumerate(self.robot.motor_joints[self.robot.n :], self.robot.n):
+            drive: Any = self.robot.joints[i].drive
+            q, theta_1, theta_2 = self.q[..., i], self.theta[..., i], self.theta[..., k]
+            phi = ca.SX.sym("phi", 2)
+            deflections = np.stack([theta_1 - q, theta_2 - drive.c * q], axis=-1).reshape(-1, 2)
+            (sigma,) = evaluate([phi], [deflections], [drive.at(phi[0], phi[1]).sigma])
+            found[..., i] = sigma.reshape(q.shape)
+        return found
 
     @property
     def diverged(self) -> NDArray[np.bool_]:

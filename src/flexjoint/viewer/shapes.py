@@ -53,7 +53,7 @@ def robot_bodies(robot: Robot, geometry: Mapping[str, Sequence[Geometry]], choic
 
     Args:
         robot: The robot.
-        geometry: Shapes and meshes by link, see `formats.robot_geometry`.
+        geometry: Shapes and meshes by link, see `formats.file_geometry`.
         choice: Which of them: "visual", the other kind where a link has none; "collision", likewise; "capsules": none.
 
     A link without geometry gets a capsule to each joint that it carries, but not a frame without mass among links with

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import positive
 from ..errors import InputError, listed, quoted
-from ..formats import Geometry, robot_geometry
+from ..formats import Geometry, file_geometry
 from ..robot import Robot, a_robot
 from .motion import motions_of, with_wrenches
 from .server import HOST
@@ -47,7 +47,7 @@ def view(
         wrenches: Known forces and moments by link, (6,) or (samples, 6), base coordinates, drawn as arrows; default
             none.
         stiffness: Of joints with variable stiffness at rest, Nm/rad or N/m; default the middle of what they can have.
-        geometry: Shapes and meshes by link; by default those of the robot's file, see `formats.robot_geometry`.
+        geometry: Shapes and meshes by link; by default those of the robot's file, see `formats.file_geometry`.
         bodies: "visual" or "collision" geometry, or "capsules" from the joints alone; default "visual".
         radians: Sliders in rad instead of degrees; default False.
         host: 127.0.0.1 or localhost; others are refused.
@@ -74,7 +74,7 @@ def view(
     return Viewer(
         robot,
         motions,
-        geometry=robot_geometry(robot) if geometry is None else geometry,
+        geometry=file_geometry(robot) if geometry is None else geometry,
         bodies=bodies,
         q=configuration(robot, q),
         magnify=factor,

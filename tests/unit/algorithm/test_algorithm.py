@@ -588,6 +588,7 @@ def test_equal_robots_share_a_kernel():
     assert fj.compile(fj.inverse_dynamics, RIGID.with_gravity([0, 0, 1])) is not fj.compile(fj.inverse_dynamics, RIGID)
 
 
+@pytest.mark.usefixtures("frozen_heap")
 def test_a_robot_that_died_is_not_mistaken_for_another():
     """Robots made and dropped one after the other reuse addresses; each must get its own answer."""
     q = np.array([0.7])
@@ -606,6 +607,7 @@ def pendulum(mass):
     return fj.Robot("pendulum", (fj.Link("rod", joint, mass=mass, com=-0.5 * z, inertia=inertia),))
 
 
+@pytest.mark.usefixtures("frozen_heap")
 def test_the_kernels_kept_are_bounded(monkeypatch):
     monkeypatch.setattr(api, "KERNELS_KEPT", 3)
     algorithm = fj.algorithm.Algorithm(fj.gravity_torque.__wrapped__, "tau")
@@ -665,6 +667,7 @@ def run_threads(work, count):
         thread.join()
 
 
+@pytest.mark.usefixtures("frozen_heap")
 @pytest.mark.parametrize("kind", ["allocating", "out", "named", "error", "batch"])
 def test_calls_do_not_leak(motion, kind):
     out = np.empty(3)

@@ -65,20 +65,25 @@ def changed(**fields):
 def test_what_is_refused(friction, message):
     with pytest.raises(fj.RobotError, match=message):
         one(at_motor=friction)
-    if not getattr(friction, "loaded", False):
-        with pytest.raises(fj.RobotError, match=message):
-            one(at_joint=friction)
+    with pytest.raises(fj.RobotError, match=message):
+        one(at_joint=friction)
 
 
-def test_load_needs_a_spring_and_a_motor():
+def test_load_needs_a_spring():
     rigid = r"motor friction of joint 'hip' depends on the load \(load = 0.05\).*at a rigid joint.*spring.*at_load"
     with pytest.raises(fj.RobotError, match=rigid):
         one(at_motor=LOADED, drive=fj.RigidDrive)
-    with pytest.raises(fj.RobotError, match=r"friction of joint 'hip' depends.*on the link side.*move it to the motor"):
-        one(at_joint=LOADED)
-    with pytest.raises(fj.RobotError, match="depends on the load"):
-        one(at_joint=changed(backward=Friction(load=0.1), load_scale=1.0))
-    assert one(at_motor=LOADED).joints[0].drive.motor.friction is LOADED
+    for given in (LOADED, changed(backward=Friction(load=0.1), load_scale=1.0)):
+        for drive in (fj.RigidDrive, lambda motor: None):
+            with pytest.raises(fj.RobotError, match=r"friction of joint 'hip'.* depends .*at a rigid joint.*at_load"):
+                one(at_joint=given, drive=drive)
+    follower = fj.Joint("knee", friction=LOADED, mimic=fj.robot.Mimic("hip"))
+    with pytest.raises(fj.RobotError, match=r"friction of joint 'knee' depends on the load .*at_load"):
+        fj.Robot("leg", (*one().links, fj.Link("shank", follower, "leg", mass=1.0, inertia=0.1 * np.eye(3))))
+    robot = one(LOADED, LOADED)
+    assert robot.joints[0].friction is LOADED and robot.joints[0].drive.motor.friction is LOADED
+    for other in (robot.rigid(), robot.without_drives()):
+        assert other.joints[0].friction == LOADED.at_load(0.0)
 
 
 @pytest.mark.parametrize("short", ["viscous_friction", "coulomb_friction", "coulomb_velocity"])
@@ -179,21 +184,14 @@ def test_spring_torques_from_motor_encoders_refuse_load():
 
 def test_paths():
     """Every number that is used is a parameter; kernels with free numbers agree with robots that have them."""
-    robot = one(STRIBECK, LOADED)
+    robot = one(LOADED, LOADED)
     found = robot_parameters(robot)
     own = {x: p.unit for x, p in found.items() if "friction" in x}
-    assert own == {
-        "hip.friction.viscous": "Nm s/rad",
-        "hip.friction.coulomb": "Nm",
-        "hip.friction.velocity": "rad/s",
-        "hip.friction.static": "Nm",
-        "hip.friction.stribeck_velocity": "rad/s",
-        **{f"hip.drive.motor.friction.{x}": y for x, y in (
-            ("viscous", "Nm s/rad"), ("coulomb", "Nm"), ("velocity", "rad/s"), ("static", "Nm"),
-            ("stribeck_velocity", "rad/s"), ("load", "1"), ("load_scale", "Nm"),
-            ("backward.viscous", "Nm s/rad"), ("backward.coulomb", "Nm"), ("backward.load", "1"),
-        )},
+    units = {
+        "viscous": "Nm s/rad", "coulomb": "Nm", "velocity": "rad/s", "static": "Nm", "stribeck_velocity": "rad/s",
+        "load": "1", "load_scale": "Nm", "backward.viscous": "Nm s/rad", "backward.coulomb": "Nm", "backward.load": "1",
     }  # fmt: skip
+    assert own == {f"hip.{side}friction.{x}": y for side in ("", "drive.motor.") for x, y in units.items()}
     rng = np.random.default_rng(3)
     values = {x: found[x].value * rng.uniform(0.8, 1.2) for x in own}
     other = one(numbers_of(values, False), numbers_of(values, True))
@@ -241,7 +239,7 @@ def test_names_in_equations():
 
 @pytest.mark.skipif(not shutil.which("gcc"), reason="no gcc")
 def test_exported_code_has_the_bits_of_the_kernel(tmp_path):
-    robot = one(STRIBECK, LOADED)
+    robot = one(LOADED, LOADED)
     kernel = fj.compile(fj.inverse_dynamics, robot)
     c.export(kernel, "function", tmp_path, "a test")
     flags = ["-std=c99", "-O2", "-ffp-contract=off", "-shared", "-fPIC"]
@@ -261,6 +259,10 @@ def test_symbols():
     stack = [[0.1], [0.2], [0.3], [0.1], [0.1]]
     tau = ca.Function("f", [mu], [fj.inverse_dynamics(robot, *map(ca.SX, stack))])
     assert float(tau(0.05)) == pytest.approx(fj.inverse_dynamics(one(at_motor=LOADED), *stack).item(), rel=1e-13)
+    robot = one(at_joint=LOADED).with_symbols({"hip.friction.load": mu})
+    tau = ca.Function("f", [mu], [fj.inverse_dynamics(robot, *map(ca.SX, stack))])
+    assert float(tau(0.05)) == pytest.approx(evaluate(fj.inverse_dynamics, one(LOADED), *stack).item(), rel=1e-13)
+    assert abs(float(tau(0.0)) - float(tau(0.05))) > 1e-4
 
 
 def test_uncertain_friction():

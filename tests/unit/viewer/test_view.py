@@ -213,9 +213,9 @@ def test_geometry_stays_with_the_robot_that_was_loaded(tmp_path):
     first, second = (fj.load(tmp_path / "r.urdf") for _ in range(2))
     assert first == second
     del first
-    found = fj.formats.robot_geometry(second)
+    found = fj.formats.file_geometry(second)
     assert {name: x[0].kind for name, x in found.items()} == {"base": "sphere", "base_frame": "box"}
-    assert fj.formats.robot_geometry(ROBOT) == {}
+    assert fj.formats.file_geometry(ROBOT) == {}
 
 
 # Motions ------------------------------------------------------------------------------------------------------------

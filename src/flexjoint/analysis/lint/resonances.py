@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import FlexjointError
 from ...robot import Robot
 from ...types import FloatArray
-from ..linear_model import joint_eigenfrequencies
+from ..eigenfrequencies import joint_eigenfrequencies
 from .finding import Finding
 
 SAMPLES_PER_PERIOD = 2  # below, a controller takes an oscillation for a slower one

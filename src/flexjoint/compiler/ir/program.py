@@ -39,6 +39,7 @@ ARITY = {
 }  # fmt: skip
 LEAVES = frozenset({"const", "input"})
 LANES = ("lane0", "lane1", "lane2", "lane3")
+NORMAL_FORMS = {name: f"_{name}" for name in ARITY}  # methods of a Builder, for those that have one
 COMMUTATIVE = frozenset({"add", "mul", "eq", "xor"})
 COUNTED = {"add": 1, "sub": 1, "mul": 1, "div": 1, "fma": 2}
 
@@ -82,7 +83,7 @@ class Op(NamedTuple):
         if name in LEAVES:
             return self
         args = (new[args[0]], args[1]) if name == "item" else tuple([new[x] for x in args])
-        return Op(name, args, constant, loop)
+        return tuple.__new__(Op, (name, args, constant, loop))  # half the time of Op(...)
 
 
 def unsigned(code: Sequence[Op], x: int) -> int:
@@ -228,7 +229,7 @@ class Builder:
             return self.constant(op.constant)
         if op.loop:
             return self.scan(op.loop, [new[x] for x in op.args])
-        return self.emit(op.name, *(new[x] for x in op.args)) if op.computed else self._value(op.on(new))
+        return self.emit(op.name, *[new[x] for x in op.args]) if op.computed else self._value(op.on(new))
 
     def scan(self, loop: Loop, args: Sequence[int]) -> int:
         return self._value(Op("scan", tuple(args), loop=loop), ("scan", id(loop), tuple(args)))
@@ -238,12 +239,12 @@ class Builder:
 
     def emit(self, name: str, *args: int) -> int:
         """The value of an operation, in its normal form."""
-        rule = getattr(self, f"_{name}", None)
+        rule = getattr(self, NORMAL_FORMS[name], None)
         value = rule(*args) if rule else None
         if value is not None:
             return value
-        if name in COMMUTATIVE:
-            args = tuple(sorted(args))
+        if name in COMMUTATIVE and args[0] > args[1]:
+            args = args[::-1]
         return self._value(Op(name, args))
 
     # Normal forms: each is exact up to the sign of a zero, but for the reciprocal of a constant.

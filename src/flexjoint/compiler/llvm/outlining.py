@@ -69,6 +69,8 @@ def scratch_slots(
 
     The slots of a pair are adjacent.  Slots are reused, but no function writes a slot that it also reads.
     """
+    if len(functions) == 1:
+        return {}, 1
     function_of = {i: k for k, function in enumerate(functions) for i in function}
     last: dict[int, int] = {}
     for i, op in enumerate(code):

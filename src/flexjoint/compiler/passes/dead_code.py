@@ -15,9 +15,12 @@ X = 1  # index of x among the inputs of a loop's body
 
 def without_dead_code(program: Program) -> Program:
     """The Program without the operations that no result depends on."""
+    live = needed(program.code, (x for row in program.results for x in row))
+    if len(live) == len(program.code):
+        return program
     renamed: dict[int, int] = {}
     code: list[Op] = []
-    for i in needed(program.code, (x for row in program.results for x in row)):
+    for i in live:
         renamed[i] = len(code)
         code.append(program.code[i].on(renamed))
     return program.renamed(code, renamed)

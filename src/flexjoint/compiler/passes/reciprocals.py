@@ -32,5 +32,5 @@ def rebuild(program: Program, step: Callable[[Builder, Op, tuple[int, ...]], int
     build = Builder()
     new: dict[int, int] = {}
     for i, op in enumerate(program.code):
-        new[i] = step(build, op, tuple(new[x] for x in op.args)) if op.computed else build.copied(op, new)
+        new[i] = step(build, op, tuple([new[x] for x in op.args])) if op.computed else build.copied(op, new)
     return without_dead_code(program.renamed(build.code, new))

@@ -12,7 +12,8 @@ from their motors, and through springs from motors that follow θ_d = q + τ_qc/
     V₂' = −e_q'ᵀK_Dq e_q' − e_qᵀΛ_q K_Dq Λ_q e_q − σ_θᵀK_Dθ σ_θ − e_θᵀK Λ_θ e_θ                             [Hua (52)]
 
 Friction is compensated at v_r and θ_r', which takes σᵀ[f(v_r) − f(q')] more from V₂', ≥ 0 where f grows with velocity.
-C is Christoffel's.
+What depends on the load is taken at the springs' torques; on the link side θ_d'' contains it with θ'', times less than
+1, and (50) is solved for θ''.  C is Christoffel's.
 
 A known wrench w on a link is τ_ex = Jᵀw of (30).  −Jᵀw in τ_qc leaves (40), (50) and V₂ as they are; where joints are
 elastic, θ_d' and θ_d'' take the derivatives of w.
@@ -46,6 +47,7 @@ from ...algorithm.algorithm import algorithm
 from ...algorithm.form import Call
 from ...drives import ElasticDrive
 from ...dynamics.drivetrain.friction import motor_friction
+from ...dynamics.drivetrain.load_friction import is_loaded, load_friction, load_slope, remaining_torque
 from ...dynamics.drivetrain.orders import link_equations
 from ...dynamics.drivetrain.rotors import at_motors, motor_inertias, spin_torque
 from ...dynamics.drivetrain.transmission import of_joints
@@ -247,6 +249,7 @@ def follow(
 ) -> tuple[MixedTorque, Expression]:
     """The torque, and the rate of the estimate; q'' and q''' are the model's where they are not measured."""
     robot, K = law.robot, stiffness(law.robot)
+    loaded = any(map(is_loaded, robot.joints))
     learnt = [adaptation.estimate] if adaptation else []
     load = load_side(robot, adaptation is not None, law.touched)
     solved = inverse_inertia(robot, bodies_with(robot, learnt), state.q)
@@ -256,11 +259,14 @@ def follow(
 
     def acceleration(k: int, more: Expression = 0.0) -> Expression:
         """q⁽ᵏ⁺²⁾ from M q⁽ᵏ⁺²⁾ = (τ_qc or K (θ − q))⁽ᵏ⁾ − what the motion asks for without it."""
-        driving = of_joints(robot, springs[k], tau_qc[k])
+        driving = of_joints(robot, remaining_torque(robot, links[1:], springs[: k + 1])[k], tau_qc[k])
         return solved(driving - load.asked(k, [*links[: k + 2], zeros(robot.n)], law.wrenches, learnt) - more)
 
     for k in range(reference_order(robot) - 1):
         tau_qc.append(load.command(k, links, law.reference, [law.K_P], [law.K_D], law.wrenches, learnt))
+        if loaded:
+            torques = [*springs, *(-K * x for x in links[2:3])][: k + 1]  # without θ'', which comes later
+            tau_qc[k] += load_friction(robot, reference_rates(law, links, k), torques)[k]
         if adaptation and load.powers and k < len(springs):
             learnt.append(adaptation.Gamma * load.powers(k, links, law.reference, [law.K_P], [law.K_D]))
         if k < len(springs):
@@ -271,6 +277,8 @@ def follow(
         return MixedTorque(tau_qc[0], state.q, state.v), rate
     theta_d = [x + y / K for x, y in zip(links, tau_qc)]  # [Hua (43)]
     theta_a = motor_acceleration(law, state, links, theta_d, springs[0])
+    if loaded:
+        theta_a = theta_a / (1 - load_slope(robot, reference_rates(law, links, 0)[0], springs[0]))
     spinning = [rotor for rotor in rotors(robot) if rotor.elastic]
     S_theta = spin_torque(robot, spinning, links[:3], [state.theta, state.theta_v, theta_a])[1]  # S θ'' + C_1 θ'
     a = links[2] if measured or closes(robot) else acceleration(0, of_joints(robot, S_theta, zeros(robot.n)))
@@ -279,6 +287,12 @@ def follow(
     tau = of_joints(robot, tau_m, tau_qc[0] + S_theta)  # [Hua (49), (39)]
     shown = [of_joints(robot, x, y) for x, y in zip(theta_d, links)]
     return MixedTorque(tau, *shown[:2]), rate
+
+
+def reference_rates(law: Law, links: Stack, order: int) -> Jet:
+    """[v_r, v_r', ...]  [Hua (37)]."""
+    Lambda, q_d = law.K_P / law.K_D, law.reference
+    return [q_d[k + 1] + Lambda * (q_d[k] - links[k]) for k in range(order + 1)]
 
 
 def motor_acceleration(law: Law, state: State, links: Stack, theta_d: Jet, loads: Expression) -> Expression:

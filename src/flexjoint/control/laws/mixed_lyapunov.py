@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ...algorithm.algorithm import algorithm
 from ...dynamics.drivetrain.friction import link_friction, motor_friction
+from ...dynamics.drivetrain.load_friction import load_friction
 from ...dynamics.drivetrain.rotors import motor_inertias
 from ...dynamics.drivetrain.transmission import of_joints
 from ...dynamics.inertia import mass_matrix
@@ -88,7 +89,8 @@ def mixed_lyapunov(
     V = V + ca.dot(sigma_m, B * sigma_m) / 2 + ca.dot(e_m, K * e_m) / 2  # [Hua (51)]
     loss = ca.dot(e_v, law.K_D * e_v) + ca.dot(e, law.K_P / law.K_D * law.K_P * e)
     loss = loss + ca.dot(sigma_m, law.motor_K_D * sigma_m) + ca.dot(e_m, K * Lambda * e_m)  # [Hua (52)]
-    rubbed = link_friction(robot, [v_r], 0)[0] - link_friction(robot, [v], 0)[0]
     loads = K * (theta - q)
+    at_links = [link_friction(robot, [x], 0)[0] + load_friction(robot, [x], [loads])[0] for x in (v_r, v)]
+    rubbed = at_links[0] - at_links[1]
     rubbed_m = behind(motor_friction(robot, theta_r_v, loads) - motor_friction(robot, theta_v, loads))
     return MixedLyapunov(V, -(loss + ca.dot(sigma, rubbed) + ca.dot(sigma_m, rubbed_m)))

@@ -29,7 +29,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...numerics.roots import root_of_increasing
+from ...numerics.roots import at_root, root_of_increasing
 from ...spatial import ca
 from ...springs import LinearSpring, Spring
 from ...types import Jet, Scalar
@@ -175,7 +175,7 @@ def sought(drives: Sequence[Any], h: Scalar, before: Sequence[Before], tau_e: Se
     for k, drive in enumerate(drives):
         end = sprung(drive.spring, phi[k])
         rate = steps[k].rate(end)
-        near = ca.fabs(missed[k]) <= FOUND * drive.spring.reach * end.stiffness
+        near = at_root(ca.fabs(missed[k]) <= FOUND * drive.spring.reach * end.stiffness)
         found.append([ca.if_else(near, phi[k], math.nan), rate, (tau_e[k][1] - end.stiffness * rate) / drive.damping])
     return found
 

@@ -29,6 +29,7 @@ from ..recursion.composite_bodies import ancestors
 from ..recursion.joint_jets import joint_motion
 from ..recursion.newton_euler import carrier_torque_jet, gyroscopic, newton_euler
 from .coupling import at_springs, by_deflection, undeflected
+from .load_friction import supplied_at
 from .orders import blocks, derivative_orders
 from .passive import joint_passive_torque
 from .springs import spring_motion
@@ -101,7 +102,7 @@ def eliminated(
             if beyond := frozenset(j for j in motors if b in above[j]):
                 screw = tree[b].screw
                 jet = [x + screw.effort(zeros(3), y) for x, y in zip(jet, moment(b, beyond, order))]
-        return jet
+        return supplied_at(robot.joints[i], [x[i] for x in q[1 : order + 2]], jet)
 
     on_link: list[Jet] = [[]] * robot.n
     torques: list[Jet] = [[]] * robot.n

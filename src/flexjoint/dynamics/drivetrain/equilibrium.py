@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from ...compiler.ir.scan import scan
 from ...drives import AntagonisticDrive, VariableStiffnessDrive
 from ...drives.variable import OperatingPoint
-from ...numerics.roots import root_of_increasing
+from ...numerics.roots import as_searches, at_root, root_of_increasing
 from ...robot import Robot, a_robot
 from ...spatial import ca, is_symbolic
 from ...types import Scalar
@@ -143,13 +143,15 @@ def searched(
         return ca.vertcat(*values), ca.vertcat(*slopes)
 
     lower, upper = (ca.vertcat(*x) for x in zip(*(curve.span for curve in curves)))
-    start = ca.SX(ca.vertcat(*[curve.start(tau_e[k]) for k, curve in enumerate(curves)]))  # mostly below the root
+    with as_searches():
+        start = ca.SX(ca.vertcat(*[curve.start(tau_e[k]) for k, curve in enumerate(curves)]))  # mostly below the root
     given = [[ca.SX(x) for x in stack] for stack in (tau_e, sigma)]
     u = root_of_increasing(excess, ca.SX(lower), ca.SX(upper), start, SEARCH, given)
     found = [polished(drive, *curves[k].at(u[k], tau_e[k])[:2], tau_e[k], sigma[k]) for k, drive in enumerate(drives)]
-    good = connected(curves, found, tau_e)
+    with as_searches():
+        good = connected(curves, found, tau_e)
     return [
-        checked(drive, found[k], sigma[k], ca.logic_and(solved(found[k], tau_e[k], sigma[k]), good[k]))
+        checked(drive, found[k], sigma[k], at_root(ca.logic_and(solved(found[k], tau_e[k], sigma[k]), good[k])))
         for k, drive in enumerate(drives)
     ]
 

@@ -6,8 +6,9 @@ Two laws for the two directions are blended, ½ (1 + t) F₊ + ½ (1 − t) F₋
 ½ (A₊ − A₋) t + ½ (D₊ − D₋) v more in A.
 
 A joint's friction and that of a motor rigidly coupled to it act on q'; the motor of an elastic joint has its own, on
-θ', and τ is the torque of its spring.  Friction on the link of an elastic joint passes through the spring, so that the
-command holds its second derivative times B/K: see `coulomb_command`.
+θ', and τ is the torque of its spring.  What depends on the load at the joint itself is in `load_friction.py`.  Friction
+on the link of an elastic joint passes through the spring, so that the command holds its second derivative times B/K:
+see `coulomb_command`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Loads: TypeAlias = Sequence[Scalar] | Expression  # torque of the spring on each
 
 
 def joint_friction(robot: Robot, rates: Stack, order: int) -> Jet:
-    """Jet of the friction at the joints themselves, from rates = [q', q'', ...].
+    """Jet of the friction at the joints themselves, without load, from rates = [q', q'', ...].
 
     A follower moves at k q' and adds k F(k q') to its leader, with the friction of its motor.
     """
@@ -61,7 +62,7 @@ def following(robot: Robot, i: int) -> list[tuple[MovingJoint, Joint | Motor]]:
 
 
 def link_friction(robot: Robot, rates: Stack, order: int) -> Jet:
-    """Jet of all friction that acts on q': at joints and their followers, and at the motors of rigid drives."""
+    """Jet of all friction without load that acts on q': at joints, followers, and the motors of rigid drives."""
     at_joints = joint_friction(robot, rates, order)
     at_motors = friction(rigid_motors(robot), [undeflected(robot, x) for x in rates], order)
     return [x + on_links(robot, y) for x, y in zip(at_joints, at_motors)]
@@ -83,7 +84,7 @@ def rigid_motors(robot: Robot) -> list[Motor]:
 
 
 def friction(items: Sequence[Joint | Motor], rates: Stack, order: int, loads: Loads | None = None) -> Jet:
-    """Jet of F of each item; exactly zero where there is none.  Where F depends on the loads, the order is 0."""
+    """Jet of F of each item; exactly zero where there is none.  With `loads` the order is 0, without them F(v, 0)."""
     laws = [friction_law(item) for item in items]
     D = sx([law.viscous if law.backward is None else (law.viscous + law.backward.viscous) / 2 for law in laws])
     dry = [
@@ -114,8 +115,7 @@ def level(side: Friction, v: Stack, order: int, load: Scalar | None, scale: Scal
         x = [y / side.stribeck_velocity for y in v]
         g = exp_jet([-y for y in leibniz(operator.mul, x, x, order)], order)
         A = [y + (side.static - side.coulomb) * z for y, z in zip(A, g)]
-    if not is_zero(side.load):
-        assert load is not None and order == 0, "only motors behind springs have load-dependent friction"
+    if load is not None and not is_zero(side.load):
         A[0] = A[0] + side.load * smooth_magnitude(load, scale)
     return A
 

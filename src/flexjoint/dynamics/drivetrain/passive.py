@@ -4,7 +4,8 @@ A parallel spring pulls the link with law(q₀ − q), so the drive must supply
 
     friction(q') − law(q₀ − q)
 
-beyond what moves the links.  It acts between a link and its parent, hence on no other joint and not on the base.
+beyond what moves the links; of friction only what does not depend on the load (`load_friction.py`).  The spring acts
+between a link and its parent, hence on no other joint and not on the base.
 """
 
 from __future__ import annotations

@@ -30,6 +30,7 @@ from ..recursion.newton_euler import Motion, carrier_torque_jet, joint_torques, 
 from ..requirements import memoryless_gears
 from .coupling import at_springs, undeflected
 from .friction import motor_friction
+from .load_friction import supplied_torque
 from .passive import passive_torque
 from .transmission import motors, of_motors, transmitted
 
@@ -118,7 +119,8 @@ def generalized_forces(
     moved = [of_motors(robot, x, undeflected(robot, y)) for x, y in ((theta, q), (theta_v, v), (theta_a, a))]
     spins = spins_of([rotor for rotor in rotors(robot) if rotor.elastic], moved)
     motions, links = link_dynamics(robot, [q, v, a], sx(robot.gravity), 0, wrenches, base, spins)
-    tau_e = links[0] + passive_torque(robot, [q, v], 0)[0] + rigid_motor_torque(robot, a)
+    needed = links[0] + passive_torque(robot, [q, v], 0)[0] + rigid_motor_torque(robot, a)
+    tau_e = supplied_torque(robot, [v], [needed])[0]
     springs = ca.vertcat(*transmitted(robot, q, v, theta, theta_v)[0])
     # Sᵀq'' + B θ'' + C_carrier + friction + τ_e = τ  [Hua (29), (30)]
     rubbing = motor_friction(robot, theta_v, springs)

@@ -19,7 +19,7 @@ from typing import Any
 from ...compiler.ir.scan import scan
 from ...drives import VariableStiffnessDrive
 from ...drives.variable import OperatingPoint, Range
-from ...numerics.roots import root_of_increasing
+from ...numerics.roots import at_root, root_of_increasing
 from ...spatial import ca, is_zero
 from ...types import Scalar
 
@@ -102,7 +102,7 @@ class SerialCurve(SolutionCurve):
             return found.tau_e - tau_e, found.A[0][0]
 
         found = self.drive.at(root_of_increasing(excess, lower, upper, steps=INNER), phi_2)
-        borne = ca.fabs(found.tau_e - tau_e) <= BALANCED * ca.fabs(found.A[0][0])
+        borne = at_root(ca.fabs(found.tau_e - tau_e) <= BALANCED * ca.fabs(found.A[0][0]))
         return found._replace(tau_1=ca.if_else(borne, found.tau_1, math.nan))
 
     def start(self, tau_e: Scalar) -> Scalar:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 from ...algorithm.algorithm import algorithm
 from ...drives import ElasticDrive
 from ...errors import InputError
-from ...numerics.roots import root_of_increasing
+from ...numerics.roots import at_root, root_of_increasing
 from ...robot import Joint, Robot, a_robot
 from ...spatial import ca, is_zero, total, zeros
 from ...springs import LinearSpring, Spring
@@ -210,4 +210,4 @@ def sought_deflection(spring: Spring, tau: Scalar) -> Scalar:
 
     phi = root_of_increasing(excess, -reach, reach, steps=SEARCH, given=[ca.SX(tau)])
     k, _ = spring.gradients(phi)
-    return ca.if_else(ca.fabs(excess(phi, tau)) <= FOUND * reach * k, phi, nan)
+    return ca.if_else(at_root(ca.fabs(excess(phi, tau)) <= FOUND * reach * k), phi, nan)

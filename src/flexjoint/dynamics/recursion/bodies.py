@@ -34,6 +34,7 @@ import numpy as np
 from ...drives import ElasticDrive, Motor, RigidDrive
 from ...numerics import product
 from ...robot import Joint, MovingJoint, Robot
+from ...robot.parts import rotor_place as place_of_rotor
 from ...spatial import Inertia, Screw, ca, identity, is_symbolic, rotation_about_z, rotation_z, sx, unit_z, zeros
 from ...types import Expression, FloatArray, Matrix, Scalar, Vector
 from ..drivetrain.coupling import on_links, rigid_groups, undeflected
@@ -156,9 +157,7 @@ def rotor_inertia(robot: Robot, link: int, motor: Motor, whole: bool) -> Inertia
 
 def rotor_place(robot: Robot, link: int, motor: Motor) -> tuple[Vector, FloatArray]:
     """Position and axis of a rotor in the carrier's frame; those of the joint by default."""
-    joint = robot.links[link].joint
-    position = joint.position if motor.position is None else list(motor.position)
-    return position, joint.axis_in_parent if motor.axis is None else np.array(motor.axis)
+    return place_of_rotor(robot.links[link].joint, motor)
 
 
 def rotors(robot: Robot, place: Sequence[Frame] | None = None) -> list[Rotor]:

@@ -31,6 +31,7 @@ def forgetful(monkeypatch):
     return fj.algorithm.Algorithm(fj.gravity_torque.__wrapped__, "tau")
 
 
+@pytest.mark.usefixtures("frozen_heap")
 def test_a_call_from_a_robots_finalizer(forgetful):
     """The old robot dies while the new one takes its place: robot and kernel must change together."""
     light, heavy = pendulum(1.0), pendulum(5.0)

@@ -199,6 +199,7 @@ def test_results_that_are_not_finite():
         gathered(ROBOT, Q, stiffness=[S[0], np.array([np.nan, 1.0]), S[2]])
 
 
+@pytest.mark.usefixtures("frozen_heap")
 @pytest.mark.parametrize("stack", [list(S), tuple(S), S])
 def test_references_are_given_back(stack):
     keywords = {"stiffness": stack, "wrenches": {"link1": [W[0]]}, "side": "right"}
