@@ -24,8 +24,10 @@ test-asan: $(VENV)/.installed-test
 test-long: test-asan papers
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
+	$(BIN)/python tests/mjcf_packages.py
 	$(BIN)/python tests/mjcf_exports.py
 	$(BIN)/python tests/lowest_versions.py
+	$(BIN)/python tests/viewer_pages.py
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

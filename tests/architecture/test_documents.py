@@ -136,7 +136,8 @@ def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
     printed = capsys.readouterr().out
     assert printed.startswith("Nm FeedforwardPD {'time': 1201") and "failed; the first with" in printed
     assert "controller.data.gain was 400.0, now it is 300.0" in printed
-    assert {"run.nc", "run.png", "run.html", "samples", "python_law"} == {path.name for path in tmp_path.iterdir()}
+    figures = {f"{name}.png" for name in ("run", "loop", "bode", "nyquist", "step", "locus", "modes")}
+    assert figures | {"run.nc", "run.html", "samples", "python_law"} == {path.name for path in tmp_path.iterdir()}
 
 
 # Listings ---------------------------------------------------------------------------------------------------------

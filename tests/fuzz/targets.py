@@ -18,7 +18,7 @@ import numpy as np
 
 import flexjoint as fj
 from flexjoint.drives import DRIVES as DRIVE_KINDS, MotorLimits, SpringLimits
-from flexjoint.formats import drive_files, parse_urdf, robot_files
+from flexjoint.formats import drive_files, parse_mjcf, parse_urdf, robot_files
 from flexjoint.formats.drive_tables import drive_keys
 from flexjoint.formats.robot_files import parse_robot
 from flexjoint.formats.writing import robot_text
@@ -26,11 +26,18 @@ from flexjoint.robot import worst_trust
 from flexjoint.trajectory import KINDS as TRAJECTORY_KINDS
 from fuzz.mutation import NUMBERS, TEXTS, changed, damaged, inline, toml, value
 
-URDFS = [path.read_text() for path in sorted((Path(__file__).parents[1] / "data" / "urdf").glob("*.urdf"))]
+DATA = Path(__file__).parents[1] / "data"
+URDFS = [path.read_text() for path in sorted((DATA / "urdf").glob("*.urdf"))]
+MJCFS = [path.read_text() for path in sorted((DATA / "mjcf").glob("*.xml"))]
 ATTRIBUTE = re.compile(r'([\w:]+)="([^"]*)"')
 ELEMENT = re.compile(r"<(\w+)[^<>]*/>|<(\w+)[^<>]*>[^<>]*(?:<[^<>]*/>\s*)*</\2>")
 URDF_NAMES = ["name", "type", "link", "joint", "xyz", "rpy", "value", "lower", "upper", "effort", "ixx", "K", "xmlns"]
+URDF_NAMES += ["acceleration", "armature", "damping", "izy", "quat_xyzw", "stiffness"]
+URDF_WORDS = ["world", "inf", "-inf", "${x}", "0,5", "floating", "planar", "screw", "continuous", "Revolute"]
+MJCF_NAMES = ["name", "type", "pos", "quat", "euler", "axis", "range", "ref", "mass", "size", "fromto", "gear", "joint"]
+MJCF_NAMES += ["stiffness", "damping", "armature", "class", "childclass", "fullinertia", "polycoef", "file", "count"]
 PROLOGUES = ['<!DOCTYPE r [<!ENTITY a "aaaa">]>', '<?xml version="1.0" encoding="x"?>', "<!-- -->", "\n\n", "\ufeff"]
+PROLOGUES += ['<!-- - -- --- -->\n<?xml version="1.0"?>', "<!--", "-->", '<?xml version="1.0" encoding="utf-8"?>']
 ROBOTS = Path(robot_files.__file__).parent.parent / "catalog"
 LINK = {"mass": 1.0, "a": 0.5, "com": [0.1, 0.0, 0.0], "inertia": {"xx": 0.1, "yy": 0.1, "zz": 0.1}}
 TABLE = {"kind": "tabulated", "deflections": [-0.2, -0.1, 0.0, 0.1, 0.2], "torques": [-30.0, -12.0, 0.0, 12.0, 30.0]}
@@ -186,8 +193,11 @@ def run_drives(given: Input, folder: Path) -> Any:
 
 
 def make_urdf(random: Random) -> Input:
-    """A small URDF with values, names, tags and whole elements changed, removed, doubled and exchanged."""
-    text = random.choice(URDFS)
+    return Input("robot.urdf", changed_xml(random.choice(URDFS), URDF_NAMES, random))
+
+
+def changed_xml(text: str, names: list[str], random: Random) -> bytes:
+    """A small XML file with values, names, tags and whole elements changed, removed, doubled and exchanged."""
     for _ in range(random.choice((0, 1, 1, 1, 2, 3))):
         pattern = ATTRIBUTE if random.random() < 0.7 else ELEMENT
         found = list(pattern.finditer(text))
@@ -198,10 +208,10 @@ def make_urdf(random: Random) -> Input:
         new = ""
         if pattern is ATTRIBUTE and what < 0.6:
             x = value(random)
-            word = x if isinstance(x, str) else inline(x)
+            word = random.choice(URDF_WORDS) if random.random() < 0.1 else x if isinstance(x, str) else inline(x)
             new = f'{place.group(1)}="{" ".join([word] * random.choice((1, 1, 1, 2, 3, 3)))}"'
         elif pattern is ATTRIBUTE and what < 0.7:
-            new = place.group().replace(place.group(1), random.choice(URDF_NAMES))
+            new = place.group().replace(place.group(1), random.choice(names))
         elif what < 0.85:
             new = other.group()
         elif what < 0.95 and pattern is ELEMENT:
@@ -209,14 +219,31 @@ def make_urdf(random: Random) -> Input:
         text = text[: place.start()] + new + text[place.end() :]
     if random.random() < 0.05:
         text = random.choice(PROLOGUES) + text
-    content = text.encode(random.choice(("utf-8",) * 9 + ("utf-16",)), "replace")
-    return Input("robot.urdf", damaged(content, random) if random.random() < 0.25 else content)
+    content = text.encode(random.choice(("utf-8",) * 9 + ("utf-16", "latin-1")), "replace")
+    return damaged(content, random) if random.random() < 0.25 else content
 
 
 def run_urdf(given: Input, folder: Path) -> Any:
     length = len(given.content)
     locked = {"waist": 0.3} if length % 5 == 0 and b"waist" in given.content else None
     found = parse_urdf(given.content, given.name, locked=locked, tip="palm" if length % 17 == 0 else None)
+    if length % 4 == 0:
+        again = parse_robot(robot_text(found.robot).encode(), "again")
+        assert again == found.robot, "a robot that was written and read is another one"
+    return [str(x) for x in found.report]
+
+
+# MJCF ---------------------------------------------------------------------------------------------------------------
+
+
+def make_mjcf(random: Random) -> Input:
+    return Input("robot.xml", changed_xml(random.choice(MJCFS), MJCF_NAMES, random))
+
+
+def run_mjcf(given: Input, folder: Path) -> Any:
+    length = len(given.content)
+    locked = {"pan": 0.3} if length % 5 == 0 and b'"pan"' in given.content else None
+    found = parse_mjcf(given.content, str(folder / given.name), locked=locked, tip="boom" if length % 17 == 0 else None)
     if length % 4 == 0:
         again = parse_robot(robot_text(found.robot).encode(), "again")
         assert again == found.robot, "a robot that was written and read is another one"
@@ -348,6 +375,7 @@ def run_log(given: Input, folder: Path) -> Any:
 TARGETS = {
     "robot": Target(make_robot, run_robot),
     "urdf": Target(make_urdf, run_urdf),
+    "mjcf": Target(make_mjcf, run_mjcf),
     "drives": Target(make_drives, run_drives),
     "trajectory": Target(make_motion, run_trajectory),
     "stiffness": Target(make_motion, run_stiffness),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
@@ -29,7 +30,7 @@ def check(
     found = check_file(asked.name, lambda: loaded_robot(*asked), rate)
     levels = [x.level for x in found]
     counts = {level: levels.count(level) for level in ("error", "warning", "note")}
-    rows = [[x.level, x.rule, str(x.line or ""), x.reason, x.fix] for x in found]
+    rows = [[x.level, x.rule, place(x, asked.name), x.reason, x.fix] for x in found]
     headings = ["level", "rule", "line", "reason", "fix"]
     used = [k for k in range(len(headings)) if any(row[k] for row in rows)]
     table = Table([headings[k] for k in used], [[row[k] for k in used] for row in rows])
@@ -38,3 +39,9 @@ def check(
     data: dict[str, Any] = {"robot": asked.name, "findings": [x._asdict() for x in found], "counts": counts}
     failed = counts["error"] or (CURRENT.get().strict and counts["warning"])
     return CommandResult([text, *([table] if found else [])], data, code=FOUND if failed else 0)
+
+
+def place(finding: Any, name: str) -> str:
+    """The line of a finding, with its file if that is one that the named file includes."""
+    included = finding.file != name and os.path.isfile(name) and finding.file
+    return f"{os.path.basename(finding.file)}:{finding.line}" if included else str(finding.line or "")

@@ -1,9 +1,10 @@
-"""Shell completion: robots, controllers, algorithms, papers, and files of trajectories and logs."""
+"""Shell completion: robots, controllers, algorithms, papers, and files of robots, drives, trajectories and logs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+DRIVE_FILES = ".drives.toml"
 TRAJECTORIES = (".toml", ".csv", ".npz")
 LOGS = (".csv", ".npz", ".parquet", ".nc")
 INTEGRATORS = ("runge_kutta", "euler", "midpoint")
@@ -12,8 +13,15 @@ INTEGRATORS = ("runge_kutta", "euler", "midpoint")
 def robots(incomplete: str) -> list[str]:
     """Built-in robots and robot files."""
     from ..catalog import builtin_robots
+    from ..formats import READERS
 
-    return [x for x in builtin_robots() if x.startswith(incomplete)] + files(incomplete, (".toml",))
+    found = [x for x in files(incomplete, tuple(READERS)) if not x.lower().endswith(DRIVE_FILES)]
+    return [x for x in builtin_robots() if x.startswith(incomplete)] + found
+
+
+def drive_files(incomplete: str) -> list[str]:
+    """Drive files."""
+    return files(incomplete, (DRIVE_FILES,))
 
 
 def trajectories(incomplete: str) -> list[str]:
@@ -24,6 +32,11 @@ def trajectories(incomplete: str) -> list[str]:
 def logs(incomplete: str) -> list[str]:
     """Files of logs."""
     return files(incomplete, LOGS)
+
+
+def motions(incomplete: str) -> list[str]:
+    """Files of runs, logs and trajectories."""
+    return files(incomplete, tuple(dict.fromkeys((*LOGS, *TRAJECTORIES))))
 
 
 def controllers(incomplete: str) -> list[tuple[str, str]]:
@@ -69,4 +82,4 @@ def files(incomplete: str, suffixes: tuple[str, ...]) -> list[str]:
         return []
     shown = [x for x in found if x.name.startswith(start) and (start.startswith(".") or not x.name.startswith("."))]
     folders = [f"{head}{slash}{x.name}/" for x in shown if x.is_dir()]
-    return [f"{head}{slash}{x.name}" for x in shown if x.suffix.lower() in suffixes and x.is_file()] + folders
+    return [f"{head}{slash}{x.name}" for x in shown if x.name.lower().endswith(suffixes) and x.is_file()] + folders

@@ -73,7 +73,7 @@ def drive_data(joint: Joint) -> dict[str, Any]:
 
 def link_data(link: Link, placement: Placement) -> dict[str, Any]:
     """A link and its joint for programs; None for what a joint without a drive does not have."""
-    from ..robot.model import stiffness_text
+    from ..robot.texts import stiffness_text
 
     joint, drive = link.joint, link.joint.drive
     stiffness = getattr(drive, "stiffness", None)

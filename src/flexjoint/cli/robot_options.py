@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .completion import robots
+from .completion import drive_files, robots
 
 if TYPE_CHECKING:
     from ..robot import Robot
@@ -23,14 +23,19 @@ RobotRequest = Annotated[Any, "request"]
 RobotName = Annotated[str, typer.Argument(help="A built-in robot or a robot file.", autocompletion=robots)]
 OPTIONS: dict[str, Any] = {
     "drives": Annotated[
-        Path | None, typer.Option("--drives", help="Drive file: motors, springs, friction and limits of the joints.")
+        Path | None,
+        typer.Option(
+            "--drives",
+            help="Drive file: motors, springs, friction and limits of the joints.",
+            autocompletion=drive_files,
+        ),
     ],
     "locked": Annotated[
         list[str] | None,
-        typer.Option("--locked", metavar="JOINT=VALUE", help="URDF: a joint that does not move, in rad or m; repeat."),
+        typer.Option("--locked", metavar="JOINT=VALUE", help="URDF, MJCF: a joint that is fixed, in rad or m; repeat."),
     ],
-    "root": Annotated[str | None, typer.Option("--root", metavar="LINK", help="URDF: the link that is the base.")],
-    "tip": Annotated[str | None, typer.Option("--tip", metavar="LINK", help="URDF: the last link of the chain.")],
+    "root": Annotated[str | None, typer.Option("--root", metavar="LINK", help="URDF, MJCF: link that is the base.")],
+    "tip": Annotated[str | None, typer.Option("--tip", metavar="LINK", help="URDF, MJCF: last link of the chain.")],
     "tool": Annotated[str | None, typer.Option("--tool", metavar="LINK", help="The tool link.")],
 }  # by argument of `load`; the default is None
 

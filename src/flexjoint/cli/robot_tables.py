@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import listed
+from .robot_cells import (
+    axis_text,
+    friction_cells,
+    law_text,
+    limit_cells,
+    nonzero,
+    numbers,
+    parallel_text,
+    roll_pitch_yaw,
+    rounded,
+    spring_laws,
+)
 from .robot_data import drive_kind, joint_letters, parameter_data, source_data
 from .tables import Table
 
 if TYPE_CHECKING:
     from ..analysis import RobotOverview
-    from ..drives import Friction
     from ..drives.friction import Rubbing
     from ..robot import Joint, Robot
-    from ..springs import ParallelSpring
-    from ..types import FloatArray
 
 UNITS = {
     "B": "kg m² | kg",
@@ -121,7 +129,7 @@ def hertz(omega: float) -> str:
 
 def link_table(found: RobotOverview) -> list[str | Table]:
     """The tree: links, joints and masses."""
-    from ..robot.model import kind_text
+    from ..robot.texts import kind_text
 
     rows = []
     for link in found.robot.links:
@@ -181,7 +189,7 @@ def limit_table(found: RobotOverview) -> list[str | Table]:
 
 def drive_table(found: RobotOverview) -> list[str | Table]:
     """Motors, springs and gears, and parallel springs."""
-    from ..robot.model import stiffness_text
+    from ..robot.texts import stiffness_text
 
     robot, ranges = found.robot, {}
     if found.stiffness is not None:
@@ -264,9 +272,9 @@ def source_table(found: RobotOverview) -> list[str | Table]:
 
 
 def file_table(found: RobotOverview) -> list[str | Table]:
-    """What of a URDF was not used, is suspicious or was chosen."""
+    """What of a URDF or MJCF was not used, is suspicious or was chosen."""
     from ..formats import file_report
-    from ..formats.urdf.report import grouped
+    from ..formats.report import grouped
 
     rows = [
         [listed(lines, most=4), what, level, reason] for level, what, reason, lines in grouped(file_report(found.robot))
@@ -321,107 +329,3 @@ def explanation(robot: Robot, column: str) -> str:
 def moving_joints(robot: Robot) -> list[Joint]:
     """All joints that move, followers among them."""
     return [link.joint for link in robot.links if link.joint.moves]
-
-
-def limit_cells(joint: Joint) -> dict[str, str]:
-    """Limits by column."""
-    own, springs = joint.limits, getattr(joint.drive, "spring_limits", None)
-    motors = [motor.limits for motor in joint.drive.motors] if joint.drive else []
-    bounded = math.isfinite(own.lower) or math.isfinite(own.upper)
-
-    def of_motors(key: str) -> str:
-        return ", ".join(dict.fromkeys(filter(None, (finite(getattr(x, key)) for x in motors))))
-
-    return {
-        "position": f"{own.lower:.4g} to {own.upper:.4g}" if bounded else "",
-        "velocity": finite(own.velocity),
-        "acceleration": finite(own.acceleration),
-        "jerk": finite(own.jerk),
-        "effort": finite(own.effort),
-        "motor torque": of_motors("torque"),
-        "motor speed": of_motors("speed"),
-        "rms torque": of_motors("rms_torque"),
-        "motor power": of_motors("power"),
-        "spring torque": finite(springs.torque) if springs else "",
-        "deflection": finite(springs.deflection) if springs else "",
-    }
-
-
-def friction_cells(law: Friction) -> Iterator[tuple[str, dict[str, str]]]:
-    """Direction, and friction by column; one direction if both have the same law."""
-    for way, side in zip(("", ", backward") if law.backward else ("",), law.sides):
-        yield (
-            way if not law.backward or way else ", forward",
-            {
-                "D": nonzero(side.viscous),
-                "F_c": nonzero(side.coulomb),
-                "v_c": nonzero(law.velocity),
-                "F_s": "" if side.static is None else f"{side.static:g}",
-                "v_s": nonzero(side.stribeck_velocity),
-                "μ": nonzero(side.load),
-                "τ_0": nonzero(law.load_scale),
-            },
-        )
-
-
-def spring_laws(drive: Any) -> list[Any]:
-    """Spring laws that are not linear."""
-    laws = [*getattr(drive, "springs", ())] or [getattr(drive, "stiffness", None)]
-    return [law for law in laws if law is not None and not isinstance(law, int | float)]
-
-
-def parallel_text(spring: ParallelSpring) -> str:
-    """The stiffness of a parallel spring, or its law."""
-    from ..robot.model import stiffness_text
-
-    return stiffness_text(spring) if isinstance(spring.stiffness, int | float) else law_text(spring.stiffness)
-
-
-def law_text(law: Any) -> str:
-    """A spring law or a hysteresis with its numbers, such as "CubicSpring: stiffness 100, cubic 900"."""
-    found = []
-    for field in dataclasses.fields(law):
-        value = getattr(law, field.name)
-        if isinstance(value, int | float):
-            found.append(f"{field.name} {value:.4g}")
-        elif hasattr(value, "__len__"):
-            found.append(f"{field.name} of {len(value)} points")
-    return f"{type(law).__name__}: {', '.join(found)}"
-
-
-def axis_text(axis: FloatArray) -> str:
-    """A direction, such as z, −y or 0.6, 0, 0.8."""
-    for name, own, sign in zip("xyzxyz", (0, 1, 2) * 2, (1.0, 1.0, 1.0, -1.0, -1.0, -1.0)):
-        if axis[own] == sign:
-            return name if sign > 0 else f"-{name}"
-    return numbers(rounded(axis))
-
-
-def roll_pitch_yaw(R: FloatArray) -> list[float]:
-    """Angles of a rotation about the fixed x, y, z axes of the parent, as in URDF files, in °."""
-    level = math.hypot(R[0, 0], R[1, 0])
-    if level > 1e-9:
-        angles = math.atan2(R[2, 1], R[2, 2]), math.atan2(-R[2, 0], level), math.atan2(R[1, 0], R[0, 0])
-    else:
-        angles = math.atan2(-R[1, 2], R[1, 1]), math.atan2(-R[2, 0], level), 0.0
-    return [math.degrees(x) for x in angles]
-
-
-def rounded(values: Iterable[float], digits: int = 6) -> list[float]:
-    """Numbers without the rounding errors of a product of rotations, and without negative zeros."""
-    return [round(float(x), digits) + 0.0 for x in values]
-
-
-def numbers(values: Iterable[float]) -> str:
-    """Numbers with commas between them."""
-    return ", ".join(f"{x:g}" for x in values)
-
-
-def nonzero(value: float) -> str:
-    """A number; nothing for 0."""
-    return f"{value:g}" if value else ""
-
-
-def finite(value: float) -> str:
-    """A bound; nothing if there is none."""
-    return f"{value:g}" if math.isfinite(value) else ""

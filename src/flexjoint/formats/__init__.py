@@ -9,7 +9,23 @@ from .loading import (
     load as load,
     read_robot as read_robot,
 )
-from .mjcf import Difference as Difference, MjcfModel as MjcfModel, mjcf_model as mjcf_model, write_mjcf as write_mjcf
+from .mjcf import (
+    Difference as Difference,
+    MjcfModel as MjcfModel,
+    MjcfRobot as MjcfRobot,
+    mjcf_model as mjcf_model,
+    parse_mjcf as parse_mjcf,
+    read_mjcf as read_mjcf,
+    write_mjcf as write_mjcf,
+)
+from .pinocchio import from_pinocchio as from_pinocchio, to_pinocchio as to_pinocchio
+from .report import Finding as Finding
 from .robot_files import parse_robot as parse_robot
-from .urdf import Finding as Finding, UrdfRobot as UrdfRobot, parse_urdf as parse_urdf, read_urdf as read_urdf
+from .tree.records import Geometry as Geometry
+from .urdf import (
+    UrdfRobot as UrdfRobot,
+    parse_urdf as parse_urdf,
+    read_urdf as read_urdf,
+    write_urdf as write_urdf,
+)
 from .writing import write_robot as write_robot

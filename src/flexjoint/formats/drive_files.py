@@ -17,7 +17,8 @@ A [[joint]] table has the keys of a [[link]] in robot files that belong to the d
 others.  Keys are merged in this order: what the robot says, then the tables from the first to the last; so rules come
 first and exceptions after them.  A table that changes the kind of a drive or spring keeps only the keys that the new
 kind has too; `kind = "none"` removes a drive.  `trust`, `origin` and `note` hold for all numbers of their table.
-[[transmission]] tables, as in robot files, come in place of those of the robot.
+[[transmission]] tables, as in robot files, come in place of those of the robot.  [[source]] tables, as in robot files,
+name numbers of the whole robot by their paths.
 """
 
 from __future__ import annotations
@@ -45,21 +46,25 @@ from .drive_merging import (
     merged_entries,
     number_path,
 )
-from .robot_files import DRIVE_FORMAT, MAX_SPRING_POINTS, read_source, read_transmissions, spring_points
+from .robot_files import DRIVE_FORMAT, MAX_SPRING_POINTS, read_source, read_sources, read_transmissions, spring_points
 from .toml import Table, parse_table, path_text, read_bytes, suggestion
 from .writing import toml_value
 
 VERSION = 1
 WANTED = "drive file (.drives.toml)"
-TOP_KEYS = ("format", "version", "robot", "description", "fidelity", "rotors_in_links", "joint", "transmission")
+TOP_KEYS = (
+    *("format", "version", "robot", "description", "fidelity", "rotors_in_links"),
+    *("joint", "transmission", "source"),
+)
 SOURCE_KEYS = ("trust", "origin", "note")
 MAX_NAMES = 2_000  # of joints and patterns in a file: each is compared with every joint
 
 
 class JointTable(NamedTuple):
-    """A [[joint]] table, counted from 1: the joints it is for, its keys, and the source of its numbers."""
+    """A [[joint]] table, counted from 1: its line, the joints it is for, its keys, and the source of its numbers."""
 
     number: int
+    line: int  # 0 if it is not known
     place: str
     names: tuple[str, ...]
     data: dict[str, Any]
@@ -140,10 +145,15 @@ class DriveFile:
     @cached_property
     def top(self) -> Table:
         """The whole file, with a known format and version."""
+        writes = "`flexjoint drives new ROBOT -o x.drives.toml` writes one"
+        if self.text.lstrip().startswith("<"):
+            raise RobotError(f"{self.place}: this is an XML file, no drive file; {writes}")
         table = parse_table(self.text.encode(errors="surrogatepass"), self.place, "drive file")
         if "format" not in table.data and "link" in table.data:
             raise RobotError(f"{self.place}: this is a robot file: give it as the robot, and drives in a {WANTED}")
-        table.choice("format", [DRIVE_FORMAT])
+        if table.data.get("format") != DRIVE_FORMAT:
+            said = f'it does not say format = "{DRIVE_FORMAT}"'
+            raise RobotError(f"{self.place}: this is no drive file: {said}; {writes}")
         version = table.data.get("version")
         if type(version) is not int or version < 1:
             raise table.wrong("version", f"the version of the format, {VERSION}")
@@ -158,12 +168,16 @@ class DriveFile:
         table.flag("rotors_in_links", True)
         if "transmission" in table.data:
             read_transmissions(table)
+        read_sources(table)
         return table
 
     @cached_property
     def tables(self) -> tuple[JointTable, ...]:
         """The [[joint]] tables, in the order of the file."""
-        found = tuple(joint_table(x, i + 1, self.place) for i, x in enumerate(self.top.tables("joint")))
+        tables = self.top.tables("joint")
+        lines = [i + 1 for i, x in enumerate(self.text.split("\n")) if x.strip().startswith("[[joint]]")]
+        lines = lines if len(lines) == len(tables) else [0] * len(tables)
+        found = tuple(joint_table(x, i + 1, lines[i], self.place) for i, x in enumerate(tables))
         if (count := sum(len(table.names) for table in found)) > MAX_NAMES:
             raise RobotError(f"{self.place}: {count} names of joints; at most {MAX_NAMES} are read: use patterns")
         return found
@@ -210,7 +224,8 @@ class DriveFile:
             if "transmission" in self.top.data:
                 top["transmissions"] = read_transmissions(self.top)
             after = before.replace(links=links, **top)
-            after = after.with_sources((*after.sources, *self.sources(after, merged, given)))
+            further = (*read_sources(self.top), *self.sources(after, merged, given))
+            after = after.with_sources((*after.sources, *further))
         except RobotError as error:
             if str(error).startswith(self.place):
                 raise
@@ -221,7 +236,8 @@ class DriveFile:
     def joint_place(self, joint: str, given: Mapping[str, Sequence[JointTable]]) -> str:
         """Place of the merged keys of a joint, for messages."""
         tables = listed(table.number for table in given[joint])
-        return f"{self.place}, joint '{quoted(joint)}' (joint table {tables})"
+        lines = f", line {listed(table.line for table in given[joint])}" if given[joint][0].line else ""
+        return f"{self.place}, joint '{quoted(joint)}' (joint table {tables}{lines})"
 
     def sources(
         self, robot: Robot, merged: Mapping[str, Mapping[str, Any]], given: Mapping[str, Sequence[JointTable]]
@@ -327,12 +343,15 @@ class DriveFile:
 # Reading ------------------------------------------------------------------------------------------------------------
 
 
-def joint_table(data: dict[str, Any], number: int, file: str) -> JointTable:
+def joint_table(data: dict[str, Any], number: int, line: int, file: str) -> JointTable:
     """A [[joint]] table whose keys are known; their values are read when they are merged."""
-    table = Table(data, f"{file}, joint table {number}")
+    table = Table(data, f"{file}, line {line}, joint table {number}" if line else f"{file}, joint table {number}")
     names = table.texts("name", 'a joint or a pattern, such as "panda_joint*", or a list of them')
     place = f"{table.place} '{quoted(listed(names, most=3))}'"
     table = Table(data, place)
+    of_drives = {key for kind in DRIVES for key in keys_of_kind(kind)} - {*JOINT_KEYS}
+    if misplaced := [key for key in data if key in of_drives]:
+        raise RobotError(f"{place}: {misplaced[0]} is a key of the drive: write drive.{misplaced[0]} = ...")
     table.allow(("name", *JOINT_KEYS, *SOURCE_KEYS))
     drive = table.table("drive")
     kinds = [drive.choice("kind", [*sorted(DRIVES), NO_DRIVE])] if "kind" in drive.data else [*DRIVES]
@@ -340,7 +359,7 @@ def joint_table(data: dict[str, Any], number: int, file: str) -> JointTable:
     source = None
     if given := {key: data[key] for key in SOURCE_KEYS if key in data}:
         source = read_source(Table({"of": "*", **given}, place))
-    return JointTable(number, place, names, {key: data[key] for key in JOINT_KEYS if key in data}, source)
+    return JointTable(number, line, place, names, {key: data[key] for key in JOINT_KEYS if key in data}, source)
 
 
 def matching_joints(robot: Robot, table: JointTable) -> list[str]:

@@ -55,6 +55,8 @@ def drive_keys(drive: DriveClass) -> tuple[str, ...]:
 
 def read_drive(table: Table) -> Drive:
     """The drive in a table {kind = ..., ...}."""
+    if "kind" not in table.data and ("stiffness" in table.data or "spring" in table.data):
+        raise table.wrong("kind", '"elastic" for a spring between motor and link')
     drive: DriveClass = DRIVES[table.choice("kind", sorted(DRIVES))]
     for key in GEAR_LOSSES:
         if key in table.data and key not in drive_keys(drive):

@@ -47,14 +47,12 @@ GEOMETRY: OfRobots[Mapping[str, tuple[Any, ...]]] = OfRobots()
 DEFAULT_SUFFIX = ".toml"  # the format of a file with an unknown suffix
 OTHER_FORMATS = {
     ".json": "JSON",
-    ".mjcf": "MJCF",
     ".sdf": "SDF",
     ".usd": "USD",
-    ".xml": "MJCF",
     ".yaml": "YAML",
     ".yml": "YAML",
 }  # known formats without a reader
-WANTED = "robot file (.toml, .urdf)"
+WANTED = "robot file (.toml, .urdf, .xml)"
 
 
 def load(
@@ -71,11 +69,12 @@ def load(
 
     Args:
         robot: name of a built-in robot (see `builtin_robots`), or the path of a robot file.  A text is a path if it
-            contains a separator or ends like a file, such as "arm.toml" or "arm.urdf".
+            contains a separator or ends like a file, such as "arm.toml", "arm.urdf" or "arm.xml".
         drives: path of a drive file, `x.drives.toml`, whose motors, springs, friction and limits come in place of
             those of the robot (docs/drive-files.md); none by default.
-        locked: of a URDF, joints that do not move: positions by name, in rad or m, or names, for 0; none by default.
-        root, tip: of a URDF, names of the links where the robot begins and ends; the whole file by default.
+        locked: of a URDF or MJCF, joints that do not move: positions by name, in rad or m, or names, for 0; none by
+            default.
+        root, tip: of a URDF or MJCF, names of the links where the robot begins and ends; the whole file by default.
         tool: name of the tool link; that of the file, or the last link, by default.
         packages: of a URDF, folders of the packages that it names, see `formats.read_urdf`.
 
@@ -87,7 +86,8 @@ def load(
         InputError: an option names what is not in the file, or the format of the file has no such option.
 
     Warns:
-        FlexjointWarning: entries of a URDF are not used; `formats.read_urdf(path).report` lists them.
+        FlexjointWarning: entries of a URDF or MJCF are not used; `formats.read_urdf(path).report` or
+            `formats.read_mjcf(path).report` lists them.
 
     Example:
         >>> import flexjoint as fj
@@ -109,7 +109,7 @@ def load(
         return read_robot(name, **options)
     if name not in known:
         close = suggestion(name, known)
-        raise RobotError(f"no built-in robot '{quoted(name)}'; {close}; a file is given by its path, x.toml")
+        raise RobotError(f"no built-in robot '{quoted(name)}'; {close}; a file is given by its path, such as arm.urdf")
     return read_robot(robot_file(name), **options)
 
 
@@ -119,7 +119,19 @@ def file_report(robot: Robot) -> tuple[Any, ...]:
 
 
 def file_geometry(robot: Robot) -> Mapping[str, tuple[Any, ...]]:
-    """Bodies to draw of the file of a loaded robot, a tuple of `formats.urdf.Geometry` by link; {} if it has none."""
+    """Shapes and meshes of the links of a loaded robot, in the link frames; empty if its file has none.
+
+    Args:
+        robot: as `load` returned it; a robot derived from it has none.
+
+    Returns:
+        Tuples of `formats.Geometry` by name of the link, those of the base under "base".
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.formats.file_geometry(fj.load("kuka_lwr"))
+        {}
+    """
     return GEOMETRY.get(robot, {})
 
 
@@ -147,10 +159,14 @@ def read_robot(path: str | os.PathLike[str], **options: Any) -> Robot:
     given = {name: value for name, value in options.items() if value is not None}
     known = {x.name for x in inspect.signature(reader).parameters.values() if x.kind is x.KEYWORD_ONLY}
     if unknown := sorted(given.keys() - known - {"tool"}):
-        raise InputError(f"{quoted(place)}: {listed(unknown)}: these are options of URDF files; leave them out")
+        raise InputError(f"{quoted(place)}: {listed(unknown)}: these are options of URDF and MJCF; leave them out")
     tool = None if "tool" in known else given.pop("tool", None)
     robot = reader(place, **given)
-    return robot if tool is None else robot.replace(tool=tool)
+    if tool is None:
+        return robot
+    changed = robot.replace(tool=tool)
+    REPORTS[changed], GEOMETRY[changed] = file_report(robot), file_geometry(robot)
+    return changed
 
 
 def is_path(name: str) -> bool:

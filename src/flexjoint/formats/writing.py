@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -57,13 +58,18 @@ def robot_text(robot: Robot) -> str:
         "rotors_in_links": robot.rotors_in_links,
     }
     blocks = [("", top)]
-    blocks += [("\n[[source]]\n", _source_entries(source)) for source in robot.sources]
+    blocks += [("\n[[source]]\n", source_entries(source)) for source in robot.sources]
     blocks += [("\n[[link]]\n", link_entries(link)) for link in robot.links]
     blocks += [("\n[[transmission]]\n", dataclasses.asdict(group)) for group in robot.transmissions]
-    return "".join(head + "".join(f"{k} = {toml_value(v)}\n" for k, v in entries.items()) for head, entries in blocks)
+    return "".join(table_text(head, entries) for head, entries in blocks)
 
 
-def _source_entries(source: Source) -> dict[str, Any]:
+def table_text(head: str, entries: Mapping[str, Any]) -> str:
+    """A TOML table: its head, then a line per key."""
+    return head + "".join(f"{key} = {toml_value(value)}\n" for key, value in entries.items())
+
+
+def source_entries(source: Source) -> dict[str, Any]:
     """The keys of a source, without empty texts."""
     return {key: value for key, value in dataclasses.asdict(source).items() if value}
 

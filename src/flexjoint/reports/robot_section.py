@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import html
 from ..robot import Robot, without_source, worst_trust
-from ..robot.model import drive_name, kind_text, limits_text, stiffness_text
+from ..robot.texts import drive_name, kind_text, limits_text, stiffness_text
 from ..tables import Table
 
 NUMBERS = ("mass, kg", "motor inertia", "stiffness", "gear ratio")

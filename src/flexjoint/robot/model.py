@@ -10,8 +10,6 @@ import copy
 import dataclasses
 import hashlib
 import json
-import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,28 +17,24 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..checks import finite, is_number
-from ..drives import CoupledTransmission, Drive, ElasticDrive, RigidDrive, VariableStiffnessDrive, coupled, friction_law
+from ..drives import CoupledTransmission, Drive, RigidDrive, VariableStiffnessDrive, coupled, friction_law
 from ..errors import InputError, RobotError, listed, shown
 from ..html import table
-from ..spatial import ca, is_symbolic, is_zero
-from ..springs import Spring
 from ..types import Expression, FloatArray
+from .drivetrain import Drivetrain
 from .friction import changed_links, frictionless, unloaded
-from .joints import JointKind
 from .joints.fixed import Fixed
-from .joints.prismatic import Prismatic
-from .mimics import MovingJoint, joint_limits, moving_joints
-from .parts import BASE, Joint, Limits, Link, freeze
+from .parts import BASE, Joint, Link, freeze
+from .plain import plain
 from .sources import Source, carried, check_sources
+from .texts import drive_name, kind_text, limits_text, summary
 from .validation import check_tree, validate
 
-MOST_LETTERS = 20  # joints whose kinds stand in the repr of a robot
 Fidelity = Literal["spong", "complete"]
 
 
 @dataclass(frozen=True, eq=False)
-class Robot:
+class Robot(Drivetrain):
     """A robot: links, gravity, and how its rotors are modelled.  Validated when it is made, and frozen.
 
     name: shown in messages and tables.
@@ -85,223 +79,6 @@ class Robot:
         if not self.tool and self.links:
             object.__setattr__(self, "tool", getattr(self.links[-1], "name", ""))
         validate(self)
-
-    # Structure ------------------------------------------------------------------------------------------
-
-    @cached_property
-    def n(self) -> int:
-        """Number of independent coordinates, the length of q: the moving joints that follow no other one."""
-        return len(self.joints)
-
-    @cached_property
-    def joints(self) -> tuple[Joint, ...]:
-        """The moving joints that follow no other one, in the order of q.
-
-        Their limits keep their followers within their own: `joint_limits`.
-        """
-        own = [x.joint for x in self.moving_joints if not x.follows]
-        return tuple(map(limited, own, self.joint_limits)) if self.followers else tuple(own)
-
-    @cached_property
-    def moving_joints(self) -> tuple[MovingJoint, ...]:
-        """All moving joints in the order of the links, followers among them, each with the coordinate that moves it:
-        the position of a joint is ratio · q[coordinate] + offset."""
-        return moving_joints(self.links)
-
-    @cached_property
-    def followers(self) -> tuple[MovingJoint, ...]:
-        """The moving joints that follow others (`Joint.mimic`); most robots have none."""
-        return tuple(x for x in self.moving_joints if x.follows)
-
-    @cached_property
-    def joint_limits(self) -> tuple[Limits, ...]:
-        """Limits per coordinate: those of its joint, tightened by those of the followers."""
-        return joint_limits(self.moving_joints)
-
-    @cached_property
-    def coupling(self) -> tuple[FloatArray, FloatArray]:
-        """(G, c) with the positions G q + c of all moving joints, (moving joints, n) and (moving joints,).
-
-        >>> from flexjoint.robot import Mimic
-        >>> jaw = Link("jaw", Joint("left"), mass=1.0, inertia=np.eye(3))
-        >>> other = Link("other", Joint("right", mimic=Mimic("left", ratio=-1.0)), mass=1.0, inertia=np.eye(3))
-        >>> Robot("gripper", (jaw, other)).coupling[0].tolist()
-        [[1.0], [-1.0]]
-        """
-        if any(is_symbolic(x) for follower in self.followers for x in (follower.ratio, follower.offset)):
-            raise InputError(
-                f"coupling: a ratio or an offset of '{self.name}' is a symbol; call joint_positions with SX, or give "
-                "the robot with its numbers, before with_symbols"
-            )
-        G, c = np.zeros((len(self.moving_joints), self.n)), np.zeros(len(self.moving_joints))
-        for i, x in enumerate(self.moving_joints):
-            G[i, x.coordinate], c[i] = x.ratio, x.offset
-        for array in (G, c):
-            array.flags.writeable = False
-        return G, c
-
-    def joint_positions(self, q: Any) -> Any:
-        """Positions of all moving joints (..., moving joints) in the order of `moving_joints`, from q (..., n).
-
-        q: numbers, or SX (n, 1), for which the positions are SX too.
-
-        Raises InputError if q has another shape or is no numbers.
-        """
-        if is_symbolic(q):
-            return ca.vertcat(*[x.ratio * q[x.coordinate] + x.offset for x in self.moving_joints])
-        G, c = self.coupling
-        values = finite("joint_positions", "q", q)
-        if values.shape[-1:] != (self.n,):
-            raise InputError(f"joint_positions: q has shape {values.shape}; it must be (..., {self.n})")
-        chosen = [x.coordinate for x in self.moving_joints]
-        return G[range(len(c)), chosen] * values[..., chosen] + c
-
-    @cached_property
-    def parents(self) -> tuple[int, ...]:
-        """Index of the parent per link, −1 for the base."""
-        return tuple(self._places.get(link.parent, -1) for link in self.links)
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        """Index of a link by its name."""
-        return {link.name: i for i, link in enumerate(self.links)}
-
-    @cached_property
-    def coordinates(self) -> tuple[int | None, ...]:
-        """Index in q per link, that of the leader if its joint follows another one, None if its joint is fixed."""
-        found: list[int | None] = [None] * len(self.links)
-        for moving in self.moving_joints:
-            found[moving.link] = moving.coordinate
-        return tuple(found)
-
-    def link_index(self, name: str | None = None) -> int:
-        """Index of a link by name; the tool by default.  Raises RobotError if there is none of that name."""
-        wanted = self.tool if name is None else name
-        if isinstance(wanted, str) and wanted in self._places:
-            return self._places[wanted]
-        raise RobotError(f"{self.name}: no link {shown(wanted)}; the links are {listed(x.name for x in self.links)}")
-
-    def path(self, link: int) -> list[int]:
-        """Links from the base to `link`, both ends included."""
-        path = []
-        while link >= 0:
-            path.append(link)
-            link = self.parents[link]
-        return path[::-1]
-
-    @cached_property
-    def compliant(self) -> tuple[bool, ...]:
-        """For each moving joint whether a spring of any kind is between motor and link."""
-        return tuple(isinstance(joint.drive, ElasticDrive | VariableStiffnessDrive) for joint in self.joints)
-
-    @cached_property
-    def elastic(self) -> tuple[bool, ...]:
-        """For each moving joint whether its drive is an ElasticDrive: one motor behind one spring."""
-        return tuple(isinstance(joint.drive, ElasticDrive) for joint in self.joints)
-
-    @cached_property
-    def variable_stiffness(self) -> tuple[bool, ...]:
-        """For each moving joint whether two motors set its position and its stiffness."""
-        return tuple(isinstance(joint.drive, VariableStiffnessDrive) for joint in self.joints)
-
-    @cached_property
-    def motor_joints(self) -> tuple[int, ...]:
-        """For each motor the index of its joint: the first motor of every joint, then the second motors.
-
-        Joints of variable stiffness have a second motor.  Arrays over the motors (theta, theta_v, tau) have this order.
-        """
-        return (*range(self.n), *(i for i, two in enumerate(self.variable_stiffness) if two))
-
-    @property
-    def motor_count(self) -> int:
-        """How many motors there are, a joint driven directly counted as having one."""
-        return len(self.motor_joints)
-
-    @cached_property
-    def motors_behind_springs(self) -> tuple[int, ...]:
-        """Indices of the motors whose positions θ are coordinates of their own; elsewhere θ = q, or T q in a group."""
-        return tuple(k for k, i in enumerate(self.motor_joints) if self.compliant[i])
-
-    @cached_property
-    def transmission_joints(self) -> tuple[tuple[int, ...], ...]:
-        """Indices in q of the joints of each of the `transmissions`."""
-        place = {joint.name: i for i, joint in enumerate(self.joints)}
-        return tuple(tuple(place[name] for name in group.joints) for group in self.transmissions)
-
-    @property
-    def motor_names(self) -> tuple[str, ...]:
-        """Names of the motors in the order of `motor_joints`: their joint's, with ".second" after it."""
-        names = [self.joints[i].name for i in self.motor_joints]
-        return (*names[: self.n], *(f"{name}.second" for name in names[self.n :]))
-
-    @property
-    def motor_kinds(self) -> tuple[JointKind, ...]:
-        """Kind per motor: that of its joint, but prismatic for a second motor that slides by itself."""
-        joints = [self.joints[i] for i in self.motor_joints]
-        return tuple(Prismatic() if own else joint.kind for joint, own in zip(joints, self._sliding))
-
-    @property
-    def motor_efforts(self) -> tuple[float, ...]:
-        """Greatest torque per motor: the lesser of its own limit and the effort of its joint.
-
-        The effort of a joint does not bound a second motor that slides by itself.
-        """
-        drives = [self.joints[i].drive for i in self.motor_joints]
-        own = [drive.motors[k >= self.n].limits.torque if drive else math.inf for k, drive in enumerate(drives)]
-        efforts = [self.joints[i].limits.effort for i in self.motor_joints]
-        return tuple(x if alone else min(x, effort) for x, effort, alone in zip(own, efforts, self._sliding))
-
-    @property
-    def _sliding(self) -> list[bool]:
-        """Whether a motor slides by itself, per motor."""
-        drives = [self.joints[i].drive for i in self.motor_joints]
-        return [k >= self.n and getattr(drive, "slides", False) for k, drive in enumerate(drives)]
-
-    @cached_property
-    def gear_ratios(self) -> FloatArray:
-        """η of the motor per moving joint: its shaft turns by η θ and delivers τ/η.  NaN where it is not known."""
-        drives = [joint.drive for joint in self.joints]
-        known = [drive.motors[0].gear_ratio if drive else None for drive in drives]
-        ratios = np.array([math.nan if x is None else x for x in known])
-        ratios.flags.writeable = False
-        return ratios
-
-    def carrier(self, link: int, k: int = 0) -> int:
-        """Index of the link that carries the k-th motor of a link's joint, −1 for the base."""
-        drive = self.links[link].joint.drive
-        name = drive.motors[k].carrier if drive else None
-        if name is None:
-            return self.parents[link]
-        return -1 if name == BASE else self.link_index(name)
-
-    @cached_property
-    def damped(self) -> tuple[bool, ...]:
-        """For each moving joint whether its springs are damped."""
-        drives = [joint.drive for joint in self.joints]
-        springy = ElasticDrive | VariableStiffnessDrive
-        return tuple(isinstance(drive, springy) and not is_zero(drive.damping) for drive in drives)
-
-    @cached_property
-    def hysteretic(self) -> tuple[int, ...]:
-        """Indices of the moving joints whose gears have hysteresis: each has a state z of its own in a simulation."""
-        drives = [joint.drive for joint in self.joints]
-        return tuple(i for i, drive in enumerate(drives) if isinstance(drive, ElasticDrive) and drive.hysteresis)
-
-    @cached_property
-    def gear_losses(self) -> tuple[bool, ...]:
-        """For each moving joint whether its gear has hysteresis or backlash."""
-        gaps = [getattr(joint.drive, "backlash", 0.0) for joint in self.joints]
-        return tuple(i in self.hysteretic or not is_zero(gap) for i, gap in enumerate(gaps))
-
-    @cached_property
-    def parallel_springs(self) -> tuple[MovingJoint, ...]:
-        """The moving joints with a spring between their links and the parents of these, followers among them."""
-        return tuple(x for x in self.moving_joints if x.joint.parallel_spring is not None)
-
-    @cached_property
-    def symbols(self) -> tuple[str, ...]:
-        """Paths of the numbers that are CasADi symbols; none unless the robot comes from `with_symbols`."""
-        return ()
 
     # Transforms -----------------------------------------------------------------------------------------
 
@@ -443,7 +220,7 @@ class Robot:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of everything that enters a computation: all but the sources."""
-        return hashlib.sha256(json.dumps(self, default=_plain, sort_keys=True).encode()).hexdigest()
+        return hashlib.sha256(json.dumps(self, default=plain, sort_keys=True).encode()).hexdigest()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and (self is other or self.digest == other.digest)
@@ -452,18 +229,7 @@ class Robot:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        kinds = "".join(joint.kind.letter for joint in self.joints) or "no joints"
-        kinds = kinds if len(kinds) <= MOST_LETTERS else f"{self.n} joints"
-        drives = Counter(drive_name(joint.drive) for joint in self.joints if joint.drive is not None)
-        parts = [kinds, *(f"{count} {name}" for name, count in drives.items())]
-        if self.followers:
-            parts.append(f"{len(self.followers)} follower{'s' * (len(self.followers) != 1)}")
-        if count := len(self.parallel_springs):
-            parts.append(f"{count} parallel spring{'s' * (count != 1)}")
-        if count := len(self.transmissions):
-            parts.append(f"{count} coupled transmission{'s' * (count != 1)}")
-        parts.append(f"{len(self.links)} link{'s' * (len(self.links) != 1)}")
-        return f"Robot({self.name!r}, {', '.join(parts)}, tool {self.tool!r})"
+        return summary(self)
 
     def _repr_html_(self) -> str:
         """For notebooks: a table of the joints."""
@@ -473,51 +239,6 @@ class Robot:
             for joint in [link.joint]
         ]
         return table(rows, ("joint", "kind", "parent", "link", "drive", "limits"), caption=self.name)
-
-
-def limited(joint: Joint, limits: Limits) -> Joint:
-    """A joint with other limits; nothing is checked, its numbers may be symbols."""
-    changed = copy.copy(joint)
-    object.__setattr__(changed, "limits", limits)
-    return changed
-
-
-def drive_name(drive: Drive | None) -> str:
-    """The kind of a drive in one word, "none" without a drive."""
-    return "none" if drive is None else type(drive).__name__.removesuffix("Drive").lower()
-
-
-def stiffness_text(item: Any) -> str:
-    """Stiffness of a drive or spring in SI units, the name of a spring law that is not linear, or ""."""
-    if springs := getattr(item, "springs", ()):
-        return ", ".join(dict.fromkeys(spring.name for spring in springs))
-    stiffness = getattr(item, "stiffness", "")
-    return f"{stiffness:g}" if isinstance(stiffness, int | float) else getattr(stiffness, "name", "")
-
-
-def kind_text(joint: Joint) -> str:
-    """The kind of a joint, and what it follows, such as "prismatic = −1 · left_finger + 0.1"."""
-    mimic = joint.mimic
-    if mimic is None:
-        return joint.kind.name
-    ratio = "" if mimic.ratio == 1 else f"{mimic.ratio:g} · "
-    offset = f" {'-' if mimic.offset < 0 else '+'} {abs(mimic.offset):g}" if mimic.offset else ""
-    return f"{joint.kind.name} = {ratio}{mimic.joint}{offset}"
-
-
-def limits_text(joint: Joint) -> str:
-    """The bounds of a joint in one line, without those that are not known."""
-    limits, kind = joint.limits, joint.kind
-    if not kind.moves:
-        return ""
-    bounded = math.isfinite(limits.lower) or math.isfinite(limits.upper)
-    found = [f"{limits.lower:g} to {limits.upper:g} {kind.unit('rad | m')}"] if bounded else []
-    for value, unit in (
-        *((limits.velocity, "rad/s | m/s"), (limits.acceleration, "rad/s² | m/s²"), (limits.jerk, "rad/s³ | m/s³")),
-        (limits.effort, "Nm | N"),
-    ):
-        found += [f"{value:g} {kind.unit(unit)}"] if math.isfinite(value) else []
-    return ", ".join(found)
 
 
 def a_robot(owner: str, value: object) -> Robot:
@@ -564,23 +285,3 @@ def parents_first(links: Iterable[Link]) -> list[Link]:
         ordered.append(link)
         placed.add(link.name)
     return ordered
-
-
-def _plain(value: Any) -> Any:
-    """Dataclasses and arrays as JSON; floats round-trip exactly through repr, and 1 is written as 1.0.
-
-    A symbol (`with_symbols`) is identified by its place in memory.
-    """
-    if is_symbolic(value):
-        return [x.element_hash() for x in ca.vertsplit(ca.vec(value))]
-    if isinstance(value, Spring | VariableStiffnessDrive):
-        return value.plain()
-    if isinstance(value, JointKind) and not value.numbers:
-        return value.name
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if dataclasses.is_dataclass(value):
-        kept = [f.name for f in dataclasses.fields(value) if f.metadata.get("digest", True)]
-        fields = {name: getattr(value, name) for name in kept}
-        return {type(value).__name__: {k: float(x) + 0.0 if is_number(x) else x for k, x in fields.items()}}
-    raise TypeError(f"not plain data: {value!r}")

@@ -20,6 +20,7 @@ from .rotations import (
     rotation_x as rotation_x,
     rotation_y as rotation_y,
     rotation_z as rotation_z,
+    rpy_angles as rpy_angles,
     unit_vector as unit_vector,
 )
 from .screws import Screw as Screw

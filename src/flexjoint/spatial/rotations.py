@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..numerics import cos, product, sin
+from ..numerics import atan2, cos, product, sin
 from ..types import FloatArray
 
 QUARTER_TURN_TOLERANCE = 1e-9  # rad; an angle with ten digits of pi/2 counts as pi/2
@@ -76,3 +76,13 @@ def rotation_rpy(
     """Rz(yaw) Ry(pitch) Rx(roll), (3, 3): the convention of URDF.  Angles in rad."""
     turns = rotation_z(yaw, quarter_turn), rotation_y(pitch, quarter_turn), rotation_x(roll, quarter_turn)
     return product(*turns)
+
+
+def rpy_angles(R: FloatArray) -> tuple[float, float, float]:
+    """Roll, pitch and yaw of a rotation (3, 3), in rad: `rotation_rpy` of them is R up to rounding; yaw is 0 where
+    pitch is a quarter turn."""
+    level = math.sqrt(R[0, 0] * R[0, 0] + R[1, 0] * R[1, 0])
+    yaw = atan2(R[1, 0], R[0, 0]) if level > 1e-14 else 0.0
+    c, s = cos_sin(yaw, 1e-15)
+    roll = atan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])  # after this yaw: exact also near a quarter turn
+    return roll, atan2(-R[2, 0], level), yaw

@@ -1,4 +1,8 @@
-"""Pictures of robots, and animations of simulations: GIF, MP4, or a self-contained HTML page."""
+"""Pictures of robots, animations of simulations (GIF, MP4, HTML), and a viewer in the browser."""
 
 from .animation import animate as animate, check_animation_path as check_animation_path
+from .motion import Motion as Motion
+from .motion_files import read_motion as read_motion
 from .robot_figure import plot_robot as plot_robot
+from .view import view as view
+from .viewer import Viewer as Viewer

@@ -19,12 +19,12 @@ import numpy as np
 
 from ..atomic import replacing
 from ..checks import positive
-from ..dynamics.drivetrain.coupling import matrices
 from ..errors import InputError
-from ..plots.figures import BLUE, GREY, ORANGE, literal, second_motors
+from ..plots.figures import BLUE, GREY, ORANGE, literal
 from ..results.files import check_path
 from ..simulation.result import Simulation
 from ..types import FloatArray
+from .motor_positions import undeflected_links
 from .skeleton import skeleton
 
 if TYPE_CHECKING:
@@ -121,11 +121,7 @@ def scene(run: Simulation, rate: float, magnify: float = 1.0) -> Scene:
         raise InputError(f"animate: {count} frames; at most {MOST_FRAMES} are drawn: raise speed= or lower frames=")
     chosen = np.minimum(np.round(np.arange(count) / (rate * run.period)).astype(int), end)
     q = run.q[chosen]
-    theta = run.theta[chosen][:, : run.robot.n].copy()
-    for k, i in second_motors(run.robot).items():
-        theta[:, i] = (theta[:, i] + run.theta[chosen, k]) / 2  # mean of the two motors of a joint
-    if run.robot.transmissions:  # where the links would be without deflection
-        theta = np.linalg.solve(matrices(run.robot).matrix, theta.T).T
+    theta = undeflected_links(run.robot, run.theta[chosen])
     arm = skeleton(run.robot, np.stack([q, q + magnify * (theta - q)]))
     title = run.robot.name if magnify == 1 else f"{run.robot.name}, deflections × {magnify:g}"
     links, motors = arm.points

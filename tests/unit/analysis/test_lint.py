@@ -167,6 +167,16 @@ URDF = """<robot name="arm"><link name="base"/>
 """
 
 
+def test_units_of_a_urdf_are_doubted_at_their_lines(tmp_path):
+    limits = '<limit lower="-120" upper="2" effort="1" velocity="1"/>'
+    text = URDF.replace("continuous", "revolute").replace("<dynamics", f"{limits}<dynamics")
+    (tmp_path / "arm.urdf").write_text(text.replace("0.3 0 0", "300 0 0"))
+    done = CliRunner().invoke(app, ["check", str(tmp_path / "arm.urdf"), "--json"])
+    found = [x for x in json.loads(done.stdout)["findings"] if x["rule"] == "units"]
+    assert {(x["part"], x["line"]) for x in found} == {("a", 2), ("hinge", 3)}
+    assert any("-2.094" in x["fix"] for x in found) and any("millimetres" in x["fix"] for x in found)
+
+
 def test_entries_of_a_urdf_that_are_not_used(tmp_path):
     (tmp_path / "arm.urdf").write_text(URDF)
     done = CliRunner().invoke(app, ["check", str(tmp_path / "arm.urdf"), "--json"])

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
-from flexjoint.cli.robot_tables import SECTIONS, axis_text, roll_pitch_yaw
+from flexjoint.cli.robot_cells import axis_text, roll_pitch_yaw
+from flexjoint.cli.robot_tables import SECTIONS
 from flexjoint.drives import BoucWen, CoupledTransmission, Friction, MotorLimits, SpringLimits
 from flexjoint.robot import Mimic, Source
 from flexjoint.springs import CubicSpring, ParallelSpring

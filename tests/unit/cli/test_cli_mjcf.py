@@ -1,47 +1,50 @@
-"""`flexjoint export-mjcf`: files, standard output, options, and what MuJoCo cannot express as an error."""
+"""MJCF files on the command line."""
+
+from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-import flexjoint as fj
 from flexjoint.cli import app
 
+pytest.importorskip("mujoco")
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["export-mjcf", *map(str, arguments)])
-
-
-def test_a_file_and_standard_output(tmp_path):
-    written = run("kuka_lwr", tmp_path / "lwr.xml", "--timestep", "0.002", "--json")
-    data = json.loads(written.stdout)
-    text = fj.formats.mjcf_model(fj.load("kuka_lwr"), timestep=0.002).text
-    assert (tmp_path / "lwr.xml").read_text() == text
-    assert data["joints"][-1] == "joint7.motor" and data["report"] == []
-    streamed = run("kuka_lwr", "-", "--timestep", "0.002")
-    assert streamed.stdout == text and "joints in qpos" in streamed.stderr
+FILES = Path(__file__).parents[2] / "data" / "mjcf"
 
 
-def test_strict(tmp_path):
-    refused = run("hua_3r", tmp_path / "hua.xml", "--strict")
-    assert refused.exit_code == 2 and "inertia (approximate)" in refused.stderr
-    assert not (tmp_path / "hua.xml").exists()
-    warned = run("hua_3r", tmp_path / "hua.xml")
-    assert warned.exit_code == 0 and "warning: hua_3r: the model for MuJoCo differs" in warned.stderr
+@pytest.fixture
+def run(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    return lambda *arguments: CliRunner().invoke(app, list(map(str, arguments)))
 
 
-@pytest.mark.parametrize(("options", "lacks"), [(["--no-limits"], "range="), (["--coulomb", "none"], "frictionloss")])
-def test_options(tmp_path, monkeypatch, options, lacks):
-    monkeypatch.chdir(tmp_path)
-    joint = fj.Joint("hinge", limits=fj.Limits(-1.0, 1.0), coulomb_friction=2.0, coulomb_velocity=0.1)
-    fj.write_robot(
-        fj.Robot("arm", (fj.Link("arm", joint, mass=1.0, com=(0.1, 0, 0)),), allow_unphysical=True), "arm.toml"
-    )
-    assert lacks in run("arm.toml", "-").stdout
-    assert lacks not in run("arm.toml", "-", *options).stdout
+def test_info_and_check_show_what_is_not_used(run):
+    result = run("info", FILES / "actuators.xml")
+    assert result.exit_code == 0
+    for text in ("RRPR", "<position>", "47", "tanh(v/0.01)", "between -20 and 30"):
+        assert text in result.output
+    data = json.loads(run("info", FILES / "actuators.xml", "--json").stdout)
+    assert [x["line"] for x in data["file_report"] if x["level"] == "unused"] == [47]
+    checked = json.loads(run("check", FILES / "actuators.xml", "--json").stdout)
+    assert [x["line"] for x in checked["findings"] if "<position>" in x["reason"]] == [47]
 
 
-def test_a_wrong_option(tmp_path):
-    refused = run("kuka_lwr", tmp_path / "x.xml", "--coulomb", "dry")
-    assert refused.exit_code == 2 and '--coulomb is \'dry\': give "frictionloss" or "none"' in refused.stderr
+def test_lines_of_included_files(run, tmp_path):
+    (tmp_path / "scene.xml").write_text(f'<mujoco><include file="{FILES / "actuators.xml"}"/></mujoco>')
+    result = run("info", tmp_path / "scene.xml")
+    assert "actuators.xml:47" in result.output
+    assert "actuators.xml:47" in run("check", tmp_path / "scene.xml").output
+
+
+def test_options_and_drive_files(run, tmp_path):
+    locked = ("--locked", "pan=0.3", "--tool", "tip")
+    data = json.loads(run("info", FILES / "reference.xml", *locked, "--json").stdout)
+    assert data["joints"] == "RP" and data["tool"] == "tip"
+    template = tmp_path / "arm.drives.toml"
+    assert run("drives", "new", FILES / "reference.xml", "-o", template).exit_code == 0
+    assert 'name = "reach"' in template.read_text()
+    wrong = run("info", tmp_path / "none.xml")
+    assert wrong.exit_code == 2 and "there is no such file" in wrong.output

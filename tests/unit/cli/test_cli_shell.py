@@ -84,6 +84,7 @@ def commands(files):
         "check": (["check", "hua_3r", "--rate", "500"], ["link2", "resonances", "bodies"]),
         "drives new": (["drives", "new", files / "long.toml"], [*long, "flexjoint-drives", "drive.stiffness"]),
         "config": (["config"], ["LLVM", "numpy"]),
+        "export-urdf": (["export-urdf", files / "long.toml", files / "long.urdf"], ["long.urdf"]),
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),
         "torques": (["torques", files / "long.toml", motion, "--period", "0.1"], long),
         "linearize": (["linearize", "hua_3r", "--controller", "motor_pd", "--gains", "500,50"], ["stable", *joints]),
@@ -99,6 +100,7 @@ def commands(files):
             ["mass_matrix[1, 2]", "l_c2**2*m_2"],
         ),
         "kernel": (["kernel", "hua_3r", "gravity_torque"], ["gravity_torque", "joint1"]),
+        "view": (["view", files / "long.toml", "--no-browser", "--duration", "0.1", "--port", "0"], ["2 joints"]),
         "export-mjcf": (["export-mjcf", "hua_3r", files / "hua.xml"], ["joint3.motor", "approximate", "'link3'"]),
         "cache info": (["cache", "info"], ["kernels"]),
     }
@@ -388,6 +390,7 @@ def test_names_are_shown_and_not_obeyed(run, wild, tmp_path):
         ["torques", wild, motion],
         pd,
         ["kernel", wild, "gravity_torque"],
+        ["view", wild, motion, "--no-browser", "--duration", "0.1", "--port", "0"],
         ["torques", wild, motion, "--sensitivity", "\x1b[31m.mass=5%"],
         ["info", "\x1b[31m"],
         ["info", "[/].toml"],
@@ -496,7 +499,7 @@ def completed(line, folder="."):
 
 
 def test_shells_complete(tmp_path, monkeypatch):
-    for name in ("move.toml", "log.csv", "log.nc", "notes.txt"):
+    for name in ("move.toml", "log.csv", "log.nc", "notes.txt", "arm.urdf", "arm.urdf.xacro", "arm.drives.toml"):
         (tmp_path / name).touch()
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / "one.csv").touch()
@@ -504,11 +507,14 @@ def test_shells_complete(tmp_path, monkeypatch):
     assert "structure_preserving" in completed("flexjoint simulate hua_3r --controller str")
     assert {"move.toml", "log.csv", "runs/"} <= set(found := completed("flexjoint torques hua_3r ", tmp_path))
     assert "notes.txt" not in found
+    assert set(completed("flexjoint torques arm.urdf --drives a", tmp_path)) - {""} == {"arm.drives.toml"}
     monkeypatch.chdir(tmp_path)
     from flexjoint.cli import completion
 
     assert completion.trajectories("runs/o") == ["runs/one.csv"] and completion.trajectories("nowhere/x") == []
     assert completion.robots("k") == ["kuka_lwr"] and completion.robots("mo") == ["move.toml"]
+    assert completion.robots("arm") == ["arm.urdf", "arm.urdf.xacro"]
+    assert completion.drive_files("") == ["arm.drives.toml", "runs/"]
     assert completion.logs("log") == ["log.csv", "log.nc"] and completion.papers("00")[:2] == ["000", "001"]
     assert completion.algorithms("gravity_t") == ["gravity_torque"] and completion.integrators("e") == ["euler"]
     assert completion.controllers("motor")[0][0] == "motor_pd"

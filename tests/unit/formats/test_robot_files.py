@@ -258,7 +258,7 @@ def test_missing_file_and_folder(tmp_path, monkeypatch):
         assert str(path) in str(error.value)
 
 
-@pytest.mark.parametrize("name", ["arm.sdf", "models/arm.SDF", "arm.yaml", "arm.xml"])
+@pytest.mark.parametrize("name", ["arm.sdf", "models/arm.SDF", "arm.yaml"])
 def test_other_formats_say_so(name):
     for read in (load, read_robot):
         with pytest.raises(RobotError, match=r"are not read yet; a robot is a TOML file \(\.toml\)"):

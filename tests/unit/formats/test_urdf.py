@@ -1,6 +1,7 @@
 """URDF files: the robot they describe against Pinocchio's reader, what is reported, and what is refused."""
 
 import math
+import sys
 import time
 from pathlib import Path
 
@@ -8,12 +9,12 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.formats import parse_urdf, read_urdf
-from flexjoint.formats.urdf import xml
+from flexjoint.formats import parse_urdf, read_urdf, xml
 from flexjoint.formats.urdf.packages import resolved
 from flexjoint.formats.urdf.reading import MAX_JOINTS
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.urdf_models import compare
 
 FILES = Path(__file__).parents[2] / "data" / "urdf"
 BODY = '<inertial><origin xyz="0.1 0 0"/><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial>'
@@ -107,7 +108,7 @@ def test_chains_and_tools():
         read_urdf(path, tool="left_arn")
     with pytest.raises(fj.InputError, match="no joint 'nose' to lock"):
         read_urdf(path, locked={"nose": 0.0})
-    with pytest.raises(fj.InputError, match="options of URDF files"):
+    with pytest.raises(fj.InputError, match="options of URDF and MJCF"):
         fj.load("kuka_lwr", locked=["joint1"])
     assert fj.load("kuka_lwr", tool="link3").tool == "link3"
 
@@ -189,8 +190,17 @@ OUTSIDE = '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r"
         (LAUGHS, "line 1: the file declares a document type"),
         (OUTSIDE, "line 1: the file declares a document type"),
         ("<robot", "not well-formed XML: unclosed token"),
-        ("<!-- x --><?xml version='1.0'?><robot/>", "move <\\?xml"),
+        ("<robot><?xml version='1.0'?></robot>", "line 1: .* second <\\?xml"),
+        ("<robot><link>\n</robot>", "line 2: .* <link> of line 1 is not closed"),
+        ("<robot name='a & b'/>", "written &lt; and &amp;"),
+        ("<robot/><robot/>", "more after the end of the first element"),
+        ("", "the file is empty"),
+        ("[robot]", "this is not XML"),
         ("<mujoco/>", "this is MJCF, not a URDF"),
+        ("<robot>" + "<!--" * 1_000_000, "not well-formed"),
+        ("<robot>" + '<joint name="j" type="fixed"/>' * 100_000 + "</robot>", "100000 joints; at most 1000 are read"),
+        ("<robot><Link name='a'/></robot>", "line 1 has <Link>: names of elements are in lower case"),
+        ("<robot><xacro:arm/></robot>", "xacro macros; expand the file"),
         ("<a>" * 60 + "</a>" * 60, "nested more than 50 deep"),
         ("<robot>" + "<x/>" * 200_001 + "</robot>", "more than 200,000 elements"),
         (" " * 8_000_001, "larger than 8,000,000 bytes"),
@@ -225,15 +235,23 @@ NAN = BODY.replace('mass value="1"', 'mass value="nan"')
         ((link("a", ""), link("b", NAN.replace("nan", "1e999")), ARM[2]), "it must be finite"),
         ((link("a", ""), link("b", NAN.replace("nan", "-1")), ARM[2]), "must not be negative"),
         ((link("a", ""), link("b", NAN.replace("nan", "1_0")), ARM[2]), "give a number"),
-        ((*ARM[:2], joint("j", "a", "c")), "joint 'j' names the link 'c'"),
+        ((*ARM[:2], joint("j", "a", "c")), "joins the link 'c', which the file does not have"),
+        ((link("a", ""), link("b", NAN.replace("nan", "1,5")), ARM[2]), "a decimal point and no comma"),
+        ((link("a", ""), link("b", NAN.replace("nan", "${m}")), ARM[2]), "a xacro expression.* expand the file first"),
+        ((*ARM[:2], joint("j", "a", "b", more='<origin quat_xyzw="0 0 0 1"/>')), "give the rotation as rpy"),
+        ((*ARM[:2], joint("j", "a", "b", more='<limit lower="nan"/>')), "lower of <limit> is nan"),
+        ((link("a", ""), link("b", NAN.replace("nan", "2 kg")), ARM[2]), "give a number, without a unit"),
+        ((*ARM[:2], joint("j", "a", "b", more='<dynamics damping="1 2"/>')), "damping of .* give one number"),
+        ((*ARM[:2], joint("j", "a", "b", "Revolute")), "of type 'Revolute': use one of revolute"),
+        ((*ARM[:2], '<joint name="j"><parent link="a"/></joint>'), "<joint> 'j' has no type"),
         ((*ARM, link("c"), joint("k", "c", "b")), "hangs on two joints, 'j' .* a closed loop"),
         ((*ARM, link("c")), "2 links hang on no joint, a, c: .* root='a'"),
         ((link("a"), link("b"), joint("j", "a", "b"), joint("k", "b", "a")), "the joints form a cycle"),
         ((*ARM, link("c"), link("d"), joint("k", "c", "d"), joint("l", "d", "c")), "the joints form a cycle"),
         ((*ARM[:2], joint("j", "a", "b", "floating")), "joint 'j' is floating.* locked={'j': 0}"),
         ((*ARM[:2], joint("j", "a", "b", "planar")), "joint 'j' is planar.* root='b'"),
-        ((*ARM[:2], joint("j", "a", "b", "spherical")), "of type 'spherical': use one of revolute"),
-        ((*ARM, "<loop_joint name='l'/>"), "<loop_joint> 'l' is not modelled"),
+        ((*ARM[:2], joint("j", "a", "b", "spherical")), "joint 'j' is spherical.* lock this one"),
+        ((*ARM, "<loop_joint name='l'/>"), "<loop_joint> 'l', a closed loop, is not modelled"),
         ((*ARM[:2], joint("j", "a", "b", more='<axis xyz="0 0 0"/>')), "the axis of joint 'j' is zero"),
         ((*ARM[:2], joint("j", "a", "b", more='<axis xyz="0 1"/>')), "give three numbers"),
         ((*ARM[:2], joint("j", "a", "b", more='<mimic joint="k"/>')), "follows the joint 'k'"),
@@ -243,6 +261,62 @@ NAN = BODY.replace('mass value="1"', 'mass value="nan"')
 def test_wrong_robots_are_refused_by_name(parts, message):
     with pytest.raises(fj.RobotError, match=message):
         robot_of(*parts)
+
+
+FULL = BODY.replace('izz="0.1"', 'izz="0.1" ixy="0.01" ixz="0.02" iyz="-0.01"')  # Pinocchio wants all six
+
+
+def test_habits_of_real_files():
+    """Bytes that XML forbids and readers of URDF take: the robot is that of the clean file, in Pinocchio."""
+    parts = "".join((link("w", ""), link("b", FULL), joint("j", "w", "b", more='<axis xyz="0 1 0"/>')))
+    clean = f'<robot name="r">{parts}</robot>'
+    head = '<?xml version="1.0" encoding="utf-8"?>'
+    for data in (
+        f"\ufeff<!-- first -->\n{head}{clean}".encode(),
+        clean.replace("<link", "<!-- 5 -- 6 --- -->\n<link").encode(),
+        f"{head}{clean}<!-- 90\u00b0 -->".encode("latin-1"),
+        clean.encode("utf-16"),
+        clean.replace('"0.1 0 0"', '" +1.E-1\n0\t-0.0e+5 "').encode(),
+    ):
+        found = parse_urdf(data, "r.urdf")
+        assert compare(clean, found.robot, found.root).worst < 1e-12
+    named = f'{head}\n<robot name="caf\u00e9">{parts}</robot>'.encode("latin-1")
+    found = parse_urdf(named, "r.urdf")
+    assert found.robot.name == "café"
+    assert [(x.line, x.level) for x in found.report] == [(2, "chosen")]
+    assert "ISO-8859-1" in found.report[0].reason
+
+
+def test_a_world_that_is_not_defined_is_the_base():
+    weld = joint("weld", "world", "a", "fixed", '<origin xyz="0 0 1" rpy="1 0 0"/>')
+    parts = (link("a", ""), link("b", FULL), weld, ARM[2])
+    found = robot_of(*parts)
+    assert found.root == "world" and "'world'" in found.report[0].reason
+    clean = f'<robot name="r"><link name="world"/>{"".join(parts)}</robot>'
+    assert compare(clean, found.robot, "world").worst < 1e-12
+
+
+def test_joints_with_infinite_limits_have_none():
+    limit = '<limit lower="-inf" upper="Infinity" effort="inf" velocity="3" acceleration="7"/>'
+    found = robot_of(*ARM[:2], joint("j", "a", "b", "revolute", limit))
+    assert found.robot.joints[0].limits == fj.Limits(velocity=3.0, acceleration=7.0) and not found.report
+
+
+def test_reasons_tell_what_was_meant():
+    """A reason per habit: rotor inertias and springs in places where URDF has none, loops of Gazebo, xacro."""
+    more = '<dynamics armature="0.1" spring_stiffness="5"/><axis xyz="0 0 1"/><axis xyz="0 1 0"/>'
+    loop = "<gazebo><plugin><joint>j</joint></plugin><joint name='l' type='revolute'/></gazebo>"
+    found = robot_of(*ARM[:2], joint("j", "a", "b", more=more), loop, "<xacro:finger side='left'/>")
+    reasons = {x.what.split(" of ")[0]: x.reason for x in found.report}
+    assert reasons.keys() == {
+        *("<dynamics armature>", "<dynamics spring_stiffness>", "<axis>", "<gazebo> <plugin>", "<gazebo> <joint>"),
+        "<xacro:finger>",
+    }
+    assert "motor_inertia" in reasons["<dynamics armature>"]
+    assert "parallel_spring" in reasons["<dynamics spring_stiffness>"]
+    assert "given twice" in reasons["<axis>"] and "closes a loop" in reasons["<gazebo> <joint>"]
+    assert "expand the file first" in reasons["<xacro:finger>"]
+    assert [x.level for x in found.report if "xacro" in x.what] == ["suspicious"]
 
 
 def test_negative_moments_are_refused_where_they_matter():
@@ -277,8 +351,58 @@ def test_quarter_turns_with_few_digits_are_taken_as_they_are():
         assert (set(np.abs(robot.joints[0].rotation).ravel()) == {0.0, 1.0}) == exact
 
 
-def test_xacro_needs_its_package(tmp_path):
+def test_xacro_needs_its_package(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "xacro", None)
     path = tmp_path / "r.urdf.xacro"
     path.write_text("<robot/>")
     with pytest.raises(fj.RobotError, match="pip install xacro"):
         fj.load(path)
+
+
+XACRO = """<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:arg name="reach" default="0.1"/>
+<xacro:macro name="arm" params="name"><link name="${name}"><inertial><origin xyz="$(arg reach) 0 0"/>
+<mass value="${sqrt(9) - 2}"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link></xacro:macro>
+<xacro:include filename="$(find arm_description)/joint.xacro"/></robot>"""
+PART = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="a"/><xacro:arm name="b"/>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/><spring k="3"/></joint></robot>"""
+
+
+def test_xacro_files(tmp_path):
+    pytest.importorskip("xacro")
+    folder = tmp_path / "arm_description" / "robots"
+    folder.mkdir(parents=True)
+    (folder / "r.urdf.xacro").write_text(XACRO)
+    (folder.parent / "joint.xacro").write_text(PART)
+    with pytest.warns(fj.FlexjointWarning, match=r"r\.urdf\.xacro: xacro executes expressions .* files you trust"):
+        found = read_urdf(folder / "r.urdf.xacro")
+    assert found.robot == robot_of(*ARM).robot
+    assert [x.what for x in found.report] == ["<spring> of 'j'"] and found.report[0].line > 10  # of the expanded file
+    away = tmp_path / "away.xacro"
+    away.write_text(XACRO.replace('default="0.1"', 'default="0.3"'))
+    with pytest.warns(fj.FlexjointWarning):
+        moved = fj.load(away, packages={"arm_description": str(folder.parent)})
+    assert moved.links[0].com.tolist() == [0.3, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sqrt(9)", "open(9)", "xacro cannot expand the file"),
+        ("$(find arm_description)", "", r"\$\(find NAME\) looks for the folder NAME .* packages="),
+        ('<xacro:arg name="reach" default="0.1"/>', "", "the file wants arguments"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::flexjoint.FlexjointWarning")
+def test_xacro_files_that_cannot_be_expanded(tmp_path, old, new, message):
+    pytest.importorskip("xacro")
+    path = tmp_path / "r.xacro"
+    (tmp_path / "joint.xacro").write_text(PART)
+    path.write_text(XACRO.replace("$(find arm_description)", ".").replace(old, new) if "find" not in old else XACRO)
+    with pytest.raises(fj.RobotError, match=message):
+        read_urdf(path)
+
+
+def test_xacro_files_that_do_not_exist(tmp_path):
+    with pytest.raises(fj.RobotError, match="there is no such file"):
+        fj.load(tmp_path / "missing.xacro")

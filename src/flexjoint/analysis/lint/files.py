@@ -9,16 +9,16 @@ from pathlib import Path
 
 from ...catalog import builtin_robots, robot_file
 from ...errors import FlexjointError, FlexjointWarning
-from ...formats import file_report
+from ...formats import Geometry, file_report, read_mjcf, read_urdf
 from ...formats.toml import parse_table, read_bytes
-from ...formats.urdf import Geometry, read_urdf
+from ...formats.xml import parse_xml
 from ...robot import Robot
 from .check import check_robot
 from .finding import LEVELS, Finding, Level
 from .geometry import geometry_findings
 
 LINE = re.compile(r"\bline (\d+)")
-LEVEL: dict[str, Level] = {"unused": "warning", "suspicious": "warning", "chosen": "note"}  # by that of a URDF's report
+LEVEL: dict[str, Level] = {"unused": "warning", "suspicious": "warning", "chosen": "note"}  # by that of a file's report
 SUMMARY = "entries are not used or suspicious"  # begins the warning that stands for the whole report
 
 
@@ -39,24 +39,27 @@ def check_file(name: str, load: Callable[[], Robot], rate: float | None = None) 
         except FlexjointError as error:
             return (said_by_reader("error", str(error), file, lines),)
     found = (*check_robot(robot, rate), *geometry_findings(robot, geometry_of(file)))
-    known = {x.reason for x in found}
+    known = {text for x in found for text in (x.reason, f"{x.reason}: {x.fix}")}
     said = dict.fromkeys(str(x.message) for x in caught if issubclass(x.category, FlexjointWarning))
     others = [x for x in said if x.removeprefix(f"{robot.name}: ") not in known]
     placed = [x._replace(file=file, line=x.line or lines.get(x.part)) for x in found]
     report = file_report(robot)
-    placed += [Finding(LEVEL[x.level], "file", "", f"{x.what}: {x.reason}", file=file, line=x.line) for x in report]
+    for x in report:
+        where = str(Path(file).parent / x.file) if x.file else file
+        placed.append(Finding(LEVEL[x.level], "file", "", f"{x.what}: {x.reason}", file=where, line=x.line))
     placed += [said_by_reader("warning", x, file, lines) for x in others if not (report and SUMMARY in x)]
     return tuple(sorted(placed, key=lambda x: LEVELS.index(x.level)))
 
 
 def geometry_of(file: str) -> Mapping[str, Sequence[Geometry]]:
-    """The geometry of the links in a URDF file; empty for other formats, and for files that are read in part alone."""
-    if Path(file).suffix.lower() != ".urdf":
+    """The geometry of the links in a URDF or MJCF; empty for other formats, and for files that are read in part."""
+    read = {".urdf": read_urdf, ".xml": read_mjcf, ".mjcf": read_mjcf}.get(Path(file).suffix.lower())
+    if read is None:
         return {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FlexjointWarning)  # given when the robot was read
         try:
-            return read_urdf(file).geometry
+            return read(file).geometry  # type: ignore[operator]
         except FlexjointError:
             return {}
 
@@ -68,11 +71,15 @@ def said_by_reader(level: Level, message: str, file: str, lines: Mapping[str, in
 
 
 def lines_of_parts(file: str) -> dict[str, int]:
-    """Line of the [[link]] table of each link and joint of a robot file; empty if they cannot be told."""
-    if Path(file).suffix.lower() != ".toml":
+    """Line of each link and joint of a robot file or URDF; empty if they cannot be told."""
+    suffix = Path(file).suffix.lower()
+    if suffix not in (".toml", ".urdf"):
         return {}
     try:
         data = read_bytes(file, "robot file")
+        if suffix == ".urdf":
+            parts = [x for x in parse_xml(data, file).children if x.tag in ("joint", "link")]
+            return {x.attributes.get("name", ""): x.line for x in parts}
         tables = parse_table(data, file, "robot file").tables("link")
     except FlexjointError:
         return {}

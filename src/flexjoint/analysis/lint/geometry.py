@@ -1,4 +1,4 @@
-"""Centres of mass against the geometry that a URDF gives its links."""
+"""Centres of mass against the geometry that a URDF or MJCF gives its links."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...formats.urdf import Geometry
+from ...formats import Geometry
 from ...robot import Link, Robot
 from ...types import FloatArray
 from .finding import Finding

@@ -14,4 +14,5 @@ def unit_findings(robot: Robot) -> Iterator[Finding]:
     names = [*(link.name for link in robot.links), *(link.joint.name for link in robot.links)]
     for _, message in doubts(robot):
         part = next((name for name in names if f"'{name:.200}'" in message), "")
-        yield Finding("warning", "units", part, message)
+        reason, _, fix = message.partition(": ")
+        yield Finding("warning", "units", part, reason, fix)

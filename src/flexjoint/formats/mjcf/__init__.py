@@ -1,5 +1,6 @@
-"""MJCF files, the format of MuJoCo: robots as elastic plants for its simulator."""
+"""MJCF files, the format of MuJoCo: robots through its compiler, with a report; and robots as elastic plants for it."""
 
+from .reading import MjcfRobot as MjcfRobot, parse_mjcf as parse_mjcf, read_mjcf as read_mjcf
 from .writing import (
     Difference as Difference,
     MjcfModel as MjcfModel,

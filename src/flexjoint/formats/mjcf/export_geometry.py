@@ -10,7 +10,7 @@ from xml.etree.ElementTree import SubElement
 from ...errors import InputError, quoted
 from ...robot import BASE
 from ..toml import suggestion
-from ..urdf.elements import Geometry
+from ..tree.records import Geometry
 from .document import Document, numbers, place
 
 MESHES = (".stl", ".obj", ".msh")  # that MuJoCo reads

@@ -23,7 +23,7 @@ from ...robot import Robot, numeric
 from ...types import FloatArray
 from ..loading import file_geometry
 from ..toml import path_text
-from ..urdf.elements import Geometry
+from ..tree.records import Geometry
 from .document import IMPEDANCE, Difference as Difference, Document, check_writable, numbers, undeflected_row
 from .export_bodies import write_bodies
 from .export_drives import Coulomb, write_drives

@@ -1,4 +1,4 @@
-"""Elements of a URDF as records: links, joints, transmissions and geometry, in SI units and in the file's frames."""
+"""Elements of a URDF as records: links, joints, transmissions and geometry."""
 
 from __future__ import annotations
 
@@ -13,52 +13,17 @@ from ...numerics import product
 from ...robot import Limits
 from ...spatial import rotation_rpy
 from ...types import FloatArray
-from .report import Finding, Level
-from .xml import Element, mark_read
+from ..report import Note
+from ..tree.records import QUARTER_TURN, Geometry, JointData, LinkData, MimicData
+from ..xml import Element, mark_read
+from .extensions import MATRIX, ROTATION, exact_matrix
 
-Note = Callable[[Element, str, str, Level], None]  # element, what, reason, level
-QUARTER_TURN = 2e-13  # rad: 1.5707963267949 counts as pi/2, 1.57079632679 is what the file says
-LARGEST = 1e100  # in an <inertial>: products of larger numbers overflow
-TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
-LOOPS = ("drake:joint", "loop_joint", "drake:ball_constraint", "drake:linear_bushing_rpy", "drake:tendon_constraint")
-
-
-class LinkData(NamedTuple):
-    """A <link>: mass (kg), centre of mass (3,) and inertia about it (3, 3), in the link's frame."""
-
-    name: str
-    element: Element
-    mass: float
-    com: FloatArray
-    inertia: FloatArray
-
-
-class MimicData(NamedTuple):
-    """A <mimic>: q = multiplier · q_joint + offset."""
-
-    joint: str
-    multiplier: float
-    offset: float
-    element: Element
-
-
-class JointData(NamedTuple):
-    """A <joint>; stiffness and spring_damping are Franka's K and D, None if they are not given."""
-
-    name: str
-    element: Element
-    type: str
-    parent: str
-    child: str
-    position: FloatArray
-    rotation: FloatArray
-    axis: FloatArray
-    limits: Limits
-    damping: float
-    friction: float
-    stiffness: float | None
-    spring_damping: float | None
-    mimic: MimicData | None
+LARGEST = 1e100  # in an <inertial>: products of larger numbers overflow; a larger limit is none
+NOT_MODELLED = {
+    "loop_joint": "a closed loop",
+    **dict.fromkeys(("drake:ball_constraint", "drake:tendon_constraint"), "a constraint between links"),
+    "drake:linear_bushing_rpy": "a spring between links",
+}
 
 
 class ActuatorData(NamedTuple):
@@ -79,40 +44,17 @@ class DifferentialData(NamedTuple):
     actuators: tuple[ActuatorData, ActuatorData]
 
 
-class Geometry(NamedTuple):
-    """A body of a <visual> or <collision>, for viewers and checks; it enters no computation.
-
-    Attributes:
-        link: name of the link.
-        role: "visual" or "collision".
-        kind: "box", "cylinder", "sphere", "capsule" or "mesh".
-        size: box: edges (3,); cylinder and capsule: (radius, length); sphere: (radius,); mesh: its scale (3,); m.
-        position, rotation: pose of the body in the link's frame, (3,), m, and (3, 3).
-        file: what the URDF says of a mesh, "" for others.
-        path: path of that file, None if it was not found.
-        line: line in the URDF.
-    """
-
-    link: str
-    role: str
-    kind: str
-    size: tuple[float, ...]
-    position: FloatArray
-    rotation: FloatArray
-    file: str
-    path: str | None
-    line: int
-
-
 def read_pose(element: Element | None) -> tuple[FloatArray, FloatArray]:
     """Position (3,) and rotation (3, 3) of an <origin>; that of the parent without one."""
     if element is None:
         return np.zeros(3), np.eye(3)
+    if "quat_xyzw" in element.attributes:
+        raise element.wrong('quat_xyzw of <origin> is not read: give the rotation as rpy="roll pitch yaw", in rad')
     position, angles = element.vector("xyz", (0.0, 0.0, 0.0)), element.vector("rpy", (0.0, 0.0, 0.0))
     if np.max(np.abs(angles)) > 1e6:
         raise element.wrong(f"rpy of <origin> is {element.attributes['rpy']!r}: give angles in rad, within a turn")
     roll, pitch, yaw = angles.tolist()
-    return position, rotation_rpy(roll, pitch, yaw, QUARTER_TURN)
+    return position, exact_matrix(element, ROTATION, rotation_rpy(roll, pitch, yaw, QUARTER_TURN))
 
 
 # Links --------------------------------------------------------------------------------------------------------------
@@ -135,11 +77,14 @@ def read_link(element: Element, note: Note) -> LinkData:
         return LinkData(name, element, m, com, np.zeros((3, 3)))
     xx, yy, zz = (inertia.number(key) for key in ("ixx", "iyy", "izz"))
     xy, xz, yz = (inertia.number(key, 0.0) for key in ("ixy", "ixz", "iyz"))
+    for key, value in (("iyx", xy), ("izx", xz), ("izy", yz)):
+        if inertia.number(key, value) != value:
+            note(inertia, f"<inertia {key}> of '{name}'", "differs from the element across the diagonal", "suspicious")
     I = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if max(np.max(np.abs(I)), np.max(np.abs(com)), m) > LARGEST:
         raise inertial.wrong(f"<inertial> of link '{quoted(name)}' has a number beyond {LARGEST:g}: give kg, m, kg m²")
     turned = product(R, I, R.T)
-    return LinkData(name, element, m, com, (turned + turned.T) / 2)
+    return LinkData(name, element, m, com, exact_matrix(inertia, MATRIX, (turned + turned.T) / 2))
 
 
 def read_geometry(link: Element, note: Note, find: Callable[[str], str | None]) -> list[Geometry]:
@@ -191,7 +136,6 @@ def read_joint(element: Element, note: Note) -> JointData:
     axis = np.array([1.0, 0.0, 0.0])
     given = element.first("axis")
     if given is not None:
-        given.read.add("rpy")
         axis = given.vector("xyz", (1.0, 0.0, 0.0))
     if given is not None and not np.any(axis):
         if kind not in ("fixed", "floating"):
@@ -201,8 +145,11 @@ def read_joint(element: Element, note: Note) -> JointData:
     return JointData(
         *(name, element, kind, parent, child, position, rotation, axis),
         read_limits(element, name, kind, note),
-        *(damping, friction, stiffness, spring_damping),
+        damping,
+        friction,
         read_mimic(element),
+        stiffness=stiffness,
+        spring_damping=spring_damping,
     )
 
 
@@ -243,24 +190,30 @@ def read_limits(joint: Element, name: str, kind: str, note: Note) -> Limits:
         if kind in ("revolute", "prismatic"):
             note(joint, f"<joint> '{name}'", "there is no <limit>: unlimited", "chosen")
         return Limits()
-    lower, upper = element.number("lower", 0.0), element.number("upper", 0.0)
+    lower, upper = (element.number(key, 0.0, infinite=True) for key in ("lower", "upper"))
     missing = "lower" not in element.attributes and "upper" not in element.attributes
     if kind == "continuous" or not moves or missing:
         if kind in ("revolute", "prismatic"):
             note(element, f"<limit> of '{name}'", "neither lower nor upper are given: unlimited", "chosen")
         lower, upper = -math.inf, math.inf
-    elif lower > upper or lower == upper == 0.0:
+    elif lower > upper or lower == upper == 0.0 or math.inf in (lower, -upper):
         reason = f"lower {lower:g} and upper {upper:g} leave no motion: unlimited"
         note(element, f"<limit> of '{name}'", reason, "suspicious")
         lower, upper = -math.inf, math.inf
     bounds = {}
-    for key, attribute in (("velocity", "velocity"), ("effort", "effort"), ("acceleration", "drake:acceleration")):
-        value = element.number(attribute, math.inf)
+    for key in ("velocity", "effort", "acceleration"):
+        attribute = f"drake:{key}" if f"drake:{key}" in element.attributes else key
+        value = element.number(attribute, math.inf, infinite=True)
         if not value > 0:
             note(element, f"<limit {attribute}> of '{name}'", f"{value:g} is no limit: unlimited", "chosen")
             value = math.inf
         bounds[key] = value
-    return Limits(lower, upper, **bounds)
+    return Limits(unlimited(lower), unlimited(upper), **{key: unlimited(x) for key, x in bounds.items()})
+
+
+def unlimited(bound: float) -> float:
+    """A bound; ±∞ if it is beyond all robots, such as the largest double: URDF has no other word for no limit."""
+    return math.copysign(math.inf, bound) if abs(bound) > LARGEST else bound
 
 
 # Transmissions ------------------------------------------------------------------------------------------------------
@@ -282,7 +235,8 @@ def read_transmission(element: Element, note: Note) -> ActuatorData | Differenti
         return DifferentialData(names, element, given, (motors[0], motors[1]))
     others = [x for x in element.children if x.tag in ("leftActuator", "rightActuator", "gap_joint", "flexJoint")]
     if len(joints) != 1 or len(actuators) > 1 or others:
-        note(element, f"<transmission> '{element.attributes.get('name', '')}'", "couples joints: not used", "unused")
+        reason = "couples joints: not used" if joints else "names no joint: not used"
+        note(element, f"<transmission> '{element.attributes.get('name', '')}'", reason, "unused")
         mark_read(element)
         return None
     return actuator_data(joints[0], [*actuators, *joints, element])
@@ -312,8 +266,3 @@ def reduction_of(places: list[Element]) -> float | None:
             for x in place.all(tag):
                 return x.content()
     return None
-
-
-def finding(element: Element, what: str, reason: str, level: Level) -> Finding:
-    """A finding about an element."""
-    return Finding(element.line, what, reason, level)

@@ -33,6 +33,11 @@ def resolved(name: str, file: str, packages: Packages = None) -> str | None:
     return existing(Path(file).parent / name)
 
 
+def package_folder(package: str, file: str, packages: Packages = None) -> str | None:
+    """Path of the folder of a package, looked for as by `resolved`; None if there is no such folder."""
+    return next((str(x) for x in folders(package, file, packages) if x.is_dir()), None)
+
+
 def folders(package: str, file: str, packages: Packages) -> list[Path]:
     """Where a package may lie."""
     found: list[Path] = []

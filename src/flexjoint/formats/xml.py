@@ -1,7 +1,9 @@
 """XML as elements with line numbers, by the standard library's expat.
 
 A file is data: document types and with them entities are refused before any is expanded, and so are files beyond the
-limits below.  Elements remember what was read of them, so that `report.py` can tell what was not.
+limits below.  Elements remember what was read of them, so that the report of a URDF can tell what was not.  Three
+habits of real files that XML forbids are taken as their authors meant them: "--" in comments, <?xml ...?> below a
+comment or a blank line, and bytes that are not UTF-8 in a file that declares no other encoding.
 """
 
 from __future__ import annotations
@@ -14,14 +16,17 @@ from xml.parsers import expat
 
 import numpy as np
 
-from ...errors import RobotError, quoted, shown
-from ...types import FloatArray
+from ..errors import FlexjointError, RobotError, quoted, shown
+from ..types import FloatArray
 
 MAX_BYTES = 8_000_000  # 40 times the largest URDF of the packages in docs/urdf.md; read in less than a second
 MAX_DEPTH = 50
 MAX_ELEMENTS = 200_000
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-NOT_FINITE = re.compile(r"[+-]?(nan|inf(inity)?)", re.IGNORECASE)
+INFINITE = re.compile(r"([+-]?)inf(inity)?", re.IGNORECASE)
+NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
+ENCODING = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9._-]{1,40})")
+UTF_8_MARK, UTF_16_MARKS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(slots=True)
@@ -44,9 +49,9 @@ class Element:
     read: set[str] = field(default_factory=set)  # attributes that were read
     seen: bool = False  # whether the element itself was read
 
-    def all(self, tag: str) -> list[Element]:
-        """The children with a name; they count as read."""
-        found = [x for x in self.children if x.tag == tag]
+    def all(self, *tags: str) -> list[Element]:
+        """The children with one of these names; they count as read."""
+        found = [x for x in self.children if x.tag in tags]
         for x in found:
             x.seen = True
         return found
@@ -67,17 +72,22 @@ class Element:
         self.read.add(attribute)
         value = self.attributes.get(attribute, "")
         if not value:
-            raise self.wrong(f"<{self.tag}> has no {attribute}: give it {attribute}=\"...\"")
+            name = self.attributes.get("name", "")
+            named = f" '{quoted(name)}'" if name else ""
+            raise self.wrong(f'<{self.tag}>{named} has no {attribute}: give it {attribute}="..."')
         return value
 
-    def number(self, attribute: str, default: float | None = None) -> float:
-        """A finite number."""
+    def number(self, attribute: str, default: float | None = None, infinite: bool = False) -> float:
+        """A number, finite unless `infinite` allows inf and -inf."""
         self.read.add(attribute)
         if attribute not in self.attributes:
             if default is None:
-                raise self.wrong(f"<{self.tag}> has no {attribute}: give it {attribute}=\"...\", a number")
+                raise self.wrong(f'<{self.tag}> has no {attribute}: give it {attribute}="...", a number')
             return default
-        return self.parsed(self.attributes[attribute], f"{attribute} of <{self.tag}>")
+        text = self.attributes[attribute]
+        if infinite and (found := INFINITE.fullmatch(text.strip())):
+            return -math.inf if found.group(1) == "-" else math.inf
+        return self.parsed(text, f"{attribute} of <{self.tag}>")
 
     def vector(self, attribute: str, default: tuple[float, ...] | None = None) -> FloatArray:
         """Three finite numbers, (3,)."""
@@ -103,9 +113,17 @@ class Element:
         text = text.strip()
         if NUMBER.fullmatch(text) and len(text) < 400 and math.isfinite(value := float(text)):
             return value
-        if NOT_FINITE.fullmatch(text) or NUMBER.fullmatch(text):
+        if NAN.fullmatch(text) or INFINITE.fullmatch(text) or NUMBER.fullmatch(text):
             raise self.wrong(f"{what} is {quoted(text)}: it must be finite")
-        raise self.wrong(f"{what} is {shown(text)}: give a number")
+        if "${" in text or "$(" in text:
+            remedy = "a xacro expression, which a URDF has no more: expand the file first, `xacro x.xacro > x.urdf`"
+            raise self.wrong(f"{what} is {shown(text)}, {remedy}")
+        wanted = "a number"
+        if "," in text:
+            wanted = "a number with a decimal point and no comma"
+        elif len(words := text.split()) > 1:
+            wanted = "one number" if NUMBER.fullmatch(words[1]) else "a number, without a unit"
+        raise self.wrong(f"{what} is {shown(text)}: give {wanted}")
 
     def wrong(self, message: str) -> RobotError:
         """The error for a wrong element, with its place."""
@@ -124,22 +142,28 @@ def mark_read(element: Element) -> None:
         x.seen, x.read = True, set(x.attributes)
 
 
-def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
+def parse_xml(data: bytes, place: str, what: str = "URDF", depth: int = MAX_DEPTH) -> Element:
     """The root element of an XML file.
 
     Args:
         data: contents of the file.
         place: name of the file, which begins every message.
         what: what the file should be, for messages.
+        depth: how deep elements may be nested.
 
     Raises:
         RobotError: the file is not well-formed, has a document type, or is beyond a limit.
     """
     if len(data) > MAX_BYTES:
         raise RobotError(f"{place}: the file is larger than {MAX_BYTES:,} bytes, which no {what} should be")
-    body = data.lstrip(b" \t\r\n") if data[:1].isspace() else data  # some files have a blank line before <?xml
+    data = without_comments(data.removeprefix(UTF_8_MARK))
+    body = data.lstrip(b" \t\r\n") if data[:1].isspace() else data
     before = data[: len(data) - len(body)].count(b"\n")
-    parser = expat.ParserCreate()
+    if not body:
+        raise RobotError(f"{place}: the file is empty; {what} files are XML")
+    if not body.startswith((b"<", *UTF_16_MARKS)) and b"\0" not in body[:4]:
+        raise RobotError(f"{place}, line {before + 1}: this is not XML, and {what} files are")
+    parser = expat.ParserCreate("ISO-8859-1" if line_not_utf_8(data) else None)
     parser.buffer_text = True
     stack: list[Element] = []
     root: list[Element] = []
@@ -151,8 +175,8 @@ def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
         element = Element(tag, attributes, parser.CurrentLineNumber + before, place)
         if count > MAX_ELEMENTS:
             raise element.wrong(f"there are more than {MAX_ELEMENTS:,} elements, which no {what} should have")
-        if len(stack) >= MAX_DEPTH:
-            raise element.wrong(f"elements are nested more than {MAX_DEPTH} deep, which no {what} needs")
+        if len(stack) >= depth:
+            raise element.wrong(f"elements are nested more than {depth} deep, which no {what} needs")
         if stack:
             stack[-1].children.append(element)
         else:
@@ -180,10 +204,51 @@ def parse_xml(data: bytes, place: str, what: str = "URDF") -> Element:
     try:
         parser.Parse(body, True)
     except expat.ExpatError as error:
-        line, why = error.lineno + before, expat.ErrorString(error.code)
-        if error.code == expat.errors.codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]:
-            why += ": move <?xml ...?> to the first line, or remove it"
-        raise RobotError(f"{place}, line {line}: not well-formed XML: {why}") from None
+        message = f"{expat.ErrorString(error.code)}{remedy(error.code, stack)}"
+        raise RobotError(f"{place}, line {error.lineno + before}: not well-formed XML: {message}") from None
+    except FlexjointError:
+        raise
     except (ValueError, LookupError) as error:  # encodings that expat or Python do not know
-        raise RobotError(f"{place}: the XML cannot be read: {quoted(error)}") from None
+        raise RobotError(f"{place}: the XML cannot be read: {quoted(error)}: save the file as UTF-8") from None
     return root[0]
+
+
+def remedy(code: int, open_elements: list[Element]) -> str:
+    """What to look for after an error of expat, as the end of a message."""
+    codes = expat.errors.codes
+    last = open_elements[-1] if open_elements else None
+    if code == codes[expat.errors.XML_ERROR_INVALID_TOKEN]:
+        return ": look for a missing quote, or for < or & in a text, which are written &lt; and &amp;"
+    if code == codes[expat.errors.XML_ERROR_MISPLACED_XML_PI]:
+        return ": remove the second <?xml ...?>; was the file joined from two?"
+    if code == codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]:
+        return ": there is more after the end of the first element; was the file joined from two?"
+    if last is not None and code in (
+        codes[expat.errors.XML_ERROR_TAG_MISMATCH],
+        codes[expat.errors.XML_ERROR_NO_ELEMENTS],
+        codes[expat.errors.XML_ERROR_UNCLOSED_TOKEN],
+    ):
+        return f": <{quoted(last.tag)}> of line {last.line} is not closed, or the file is cut off"
+    return ""
+
+
+def without_comments(data: bytes) -> bytes:
+    """Comments replaced by their line breaks, so that lines keep their numbers."""
+    kept: list[bytes] = []
+    at = 0
+    while (first := data.find(b"<!--", at)) >= 0 and (end := data.find(b"-->", first + 4)) >= 0:
+        kept += (data[at:first], b"\n" * data.count(b"\n", first, end))
+        at = end + 3
+    return b"".join((*kept, data[at:]))
+
+
+def line_not_utf_8(data: bytes) -> int:
+    """Line of the first byte that is not UTF-8 in a file that declares no other encoding; 0 if there is none."""
+    declared = ENCODING.search(data[:1000])
+    if data.startswith(UTF_16_MARKS) or (declared and declared.group(1).lower().replace(b"-", b"") != b"utf8"):
+        return 0
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return data.count(b"\n", 0, error.start) + 1
+    return 0

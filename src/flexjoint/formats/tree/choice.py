@@ -1,4 +1,4 @@
-"""The joints of a URDF that make up a robot: its root, a sub-chain, joints that are locked, and their order."""
+"""The joints of a file that make up a robot: its root, a sub-chain, joints that are locked, and their order."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import NamedTuple, TypeAlias
 
 from ...checks import is_number
 from ...errors import InputError, RobotError, listed, quoted, shown
+from ..report import Note
 from ..toml import suggestion
-from .elements import TYPES, JointData, LinkData, Note
+from .records import SEVERAL, JointData, LinkData
 
 Locked: TypeAlias = "Mapping[str, float] | Iterable[str] | None"
 
@@ -39,6 +40,26 @@ def locked_values(locked: Locked, joints: Mapping[str, JointData], place: str) -
     return {name: float(value) for name, value in given.items()}
 
 
+def followers_locked(joints: Mapping[str, JointData], locked: Mapping[str, float]) -> dict[str, float]:
+    """Locked joints, with those that follow a joint that is locked or fixed."""
+    found = dict(locked)
+    for joint in joints.values():
+        path: list[JointData] = []
+        while joint.mimic is not None and joint.name not in found and joint not in path and joint.type != "fixed":
+            path.append(joint)
+            if joint.mimic.joint not in joints:
+                leader = quoted(joint.mimic.joint)
+                message = f"joint '{quoted(joint.name)}' follows the joint '{leader}', which the file does not have"
+                raise joint.mimic.element.wrong(f"{message}; {suggestion(joint.mimic.joint, joints)}")
+            joint = joints[joint.mimic.joint]
+        if joint.name in found or joint.type == "fixed":
+            value = found.get(joint.name, 0.0)
+            for x in reversed(path):
+                value = x.mimic.multiplier * value + x.mimic.offset  # type: ignore[union-attr]
+                found[x.name] = value
+    return found
+
+
 def chosen_tree(
     links: Mapping[str, LinkData],
     joints: Sequence[JointData],
@@ -54,8 +75,8 @@ def chosen_tree(
     for i, joint in enumerate(joints):
         for end in (joint.parent, joint.child):
             if end not in links:
-                known = suggestion(end, links)
-                raise joint.element.wrong(f"joint '{quoted(joint.name)}' names the link '{quoted(end)}'; {known}")
+                missing = f"joint '{quoted(joint.name)}' joins the link '{quoted(end)}', which the file does not have"
+                raise joint.element.wrong(f"{missing}: correct the name, or add the <link>; {suggestion(end, links)}")
         if joint.child in above:
             other = above[joint.child]
             raise joint.element.wrong(
@@ -92,7 +113,7 @@ def single_root(links: Mapping[str, LinkData], above: Mapping[str, JointData], p
     if len(roots) > 1:
         raise RobotError(
             f"{place}: {len(roots)} links hang on no joint, {listed(roots, most=6)}: a robot has one root; connect "
-            f"them by fixed joints, or choose the part below one of them with root={roots[0]!r}"
+            f"them by fixed joints, or take the part below one of them, root={roots[0]!r} or --root {quoted(roots[0])}"
         )
     return roots[0]
 
@@ -154,11 +175,11 @@ def check_types(joints: Iterable[JointData], locked: Mapping[str, float]) -> Non
         if joint.name in locked or joint.type in ("revolute", "continuous", "prismatic", "fixed"):
             continue
         name = quoted(joint.name)
-        if joint.type in TYPES:
+        if joint.type in SEVERAL:
             raise joint.element.wrong(
-                f"joint '{name}' is {joint.type}, a joint of several coordinates, which are not modelled: lock it, "
-                f"locked={{{name!r}: 0}} or --locked {name}=0, or take the part below it with "
-                f"root={joint.child!r}"
+                f"joint '{name}' is {quoted(joint.type)}, which is not modelled: joints turn about an axis or slide "
+                f"along it; lock this one, locked={{{name!r}: 0}} or --locked {name}=0, or take the part below it with "
+                f"root={joint.child!r} or --root {quoted(joint.child)}"
             )
         raise joint.element.wrong(
             f"joint '{name}' is of type {shown(joint.type)}: use one of revolute, continuous, prismatic and fixed"

@@ -1,0 +1,112 @@
+"""The curves of one joint with a line at the time shown, as a uPlot chart; its texts are never names from files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..plots.figures import BLUE, GREEN, GREY, ORANGE
+from ..types import FloatArray
+from .motion import Motion
+
+if TYPE_CHECKING:
+    import viser
+
+QUANTITIES = ("position", "deflection", "motor torque", "residual")
+MOST_POINTS = 600  # per curve
+HEIGHT = 190  # pixels
+
+
+class JointPlot:
+    """A chart of the first motion.
+
+    Args:
+        server: The viser server.
+        motion: The motion.
+        units: Unit and factor from SI of each joint's positions.
+    """
+
+    def __init__(self, server: viser.ViserServer, motion: Motion, units: list[tuple[str, float]]) -> None:
+        self.server, self.motion, self.units = server, motion, units
+        self.joint, self.quantity = 0, QUANTITIES[0]
+        self.rows = np.unique(np.linspace(0, len(motion.t) - 1, MOST_POINTS).astype(int))
+        self.chart: Any = None
+        self.curves: list[FloatArray] = []
+
+    @property
+    def known(self) -> list[str]:
+        """The quantities that the motion has."""
+        motion = self.motion
+        given = {"deflection": motion.deflection, "motor torque": motion.tau, "residual": motion.residual}
+        return [name for name in QUANTITIES if name == "position" or given[name] is not None]
+
+    def choose(self, joint: int, quantity: str, t: float) -> None:
+        """Draw the curves of a joint."""
+        self.joint, self.quantity = joint, quantity
+        found, unit = self._curves()
+        self.curves = [x[self.rows] for _, x, _ in found]
+        series: list[dict[str, Any]] = [{"label": "t, s"}]
+        series += [{"label": f"{name}, {unit}", "stroke": colour, "width": 1.5} for name, _, colour in found]
+        series.append({"label": "now", "stroke": GREY, "width": 1})
+        axes = ({"size": 32}, {"size": 58})
+        scales = self._scales()
+        options: dict[str, Any] = {"scales": scales, "axes": axes, "height": HEIGHT, "legend": {"show": True}}
+        data = self._data(t)
+        if self.chart is None:
+            self.chart = self.server.gui.add_uplot(data, tuple(series), **options)  # type: ignore[arg-type]
+        else:
+            with self.server.atomic():
+                self.chart.series, self.chart.scales, self.chart.data = tuple(series), scales, data
+
+    def show(self, t: float) -> None:
+        """Move the line."""
+        if self.chart is not None:
+            self.chart.data = self._data(t)
+
+    def _curves(self) -> tuple[list[tuple[str, FloatArray, str]], str]:
+        """Name, values and colour of each curve, and their unit."""
+        motion, i = self.motion, self.joint
+        unit, factor = self.units[i]
+        kind = motion.robot.joints[i].kind
+        if self.quantity == "deflection" and motion.deflection is not None:
+            return [("θ − q", factor * motion.deflection[:, i], ORANGE)], unit
+        if self.quantity == "motor torque" and motion.tau is not None:
+            own = [k for k, joint in enumerate(motion.robot.motor_joints) if joint == i]
+            colours = (ORANGE, BLUE)
+            names = ("τ",) if len(own) == 1 else ("τ₁", "τ₂")
+            return [(name, motion.tau[:, k], c) for name, k, c in zip(names, own, colours)], kind.unit("Nm | N")
+        if self.quantity == "residual" and motion.residual is not None:
+            return [("r", motion.residual[:, i], BLUE)], kind.unit("Nm | N")
+        found = [("q", factor * motion.q[:, i], BLUE)]
+        if motion.motors is not None:
+            found.append(("θ", factor * motion.motors[:, i], ORANGE))
+        if motion.reference is not None:
+            found.append(("reference", factor * motion.reference[:, i], GREEN))
+        return found, unit
+
+    def _range(self) -> tuple[float, float]:
+        """Ends of the ordinate, a little beyond the curves."""
+        values = np.concatenate(self.curves)
+        values = values[np.isfinite(values)]
+        low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+        more = 0.05 * (high - low) or max(abs(high), 1e-3)
+        return low - more, high + more
+
+    def _scales(self) -> dict[str, Any]:
+        """Axes with fixed ends: what the line leaves out are no numbers, which uPlot cannot scale by."""
+        times = self.motion.t
+        return {
+            "x": {"time": False, "auto": False, "range": (float(times[0]), float(times[-1]))},
+            "y": {"auto": False, "range": self._range()},
+        }
+
+    def _data(self, t: float) -> tuple[FloatArray, ...]:
+        """Times and curves, with the upright line at t: two more samples there, the curves interpolated."""
+        times = self.motion.t[self.rows]
+        k = int(np.searchsorted(times, t, side="right"))
+        line = np.full(len(times) + 2, np.nan)
+        line[k : k + 2] = self._range()
+        found = [np.insert(times, [k, k], t)]
+        found += [np.insert(x, [k, k], np.interp(t, times, x)) for x in self.curves]
+        return (*found, line)

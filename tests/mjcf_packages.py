@@ -1,0 +1,124 @@
+"""Every MJCF with joints in two packages of models: read and compared with MuJoCo, or refused with a reason.
+
+    python tests/mjcf_packages.py                  # downloads the packages into a temporary folder
+    python tests/mjcf_packages.py --models FOLDER  # with a folder of MJCF files per package
+
+Prints the table of docs/mjcf.md.  Fails if a file ends in an error that is not ours, or if the torque, the mass matrix
+or a pose of a body differs from MuJoCo's by more than 1e-12 of the largest value.  Free joints are locked and the file
+is read again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import mujoco
+
+import flexjoint as fj
+from flexjoint.formats import MjcfRobot, read_mjcf
+from flexjoint.formats.mjcf.compiled import compiled
+from flexjoint.formats.mjcf.source import read_source
+from support.mjcf_models import compare
+
+PACKAGES = ("robosuite", "genesis-world")
+COUNTED = ("nothing moves", "not MJCF")  # reasons for refusing objects, and parts of files: these are counted
+FREE = re.compile(r"joint '([^']+)' is floating")
+TOLERANCE = 1e-12
+
+
+class Row(NamedTuple):
+    """A file, what came of it, and whether that is a finding."""
+
+    file: str
+    joints: str
+    result: str
+    finding: bool = False
+
+
+def installed(folder: Path) -> Path:
+    """The packages below a folder, without what they depend on."""
+    for name in PACKAGES:
+        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder / name), name]
+        subprocess.run(command, check=True)
+    return folder
+
+
+def read(path: Path) -> tuple[MjcfRobot, list[str]]:
+    """The robot of a file, and the free joints that had to be locked."""
+    locked: list[str] = []
+    while True:
+        try:
+            return read_mjcf(path, locked=locked), locked
+        except fj.RobotError as error:
+            found = FREE.search(str(error))
+            if found is None or found[1] in locked:
+                raise
+            locked.append(found[1])
+
+
+def judged(path: Path) -> Row | None:
+    """What comes of a file; None if it is no MJCF."""
+    data = path.read_bytes()
+    if b"<mujoco" not in data:
+        return None
+    name = str(path)
+    try:
+        found, locked = read(path)
+    except fj.FlexjointError as error:
+        return Row(name, "", "refused: " + str(error).removeprefix(str(path)).lstrip(",: "))
+    except Exception as error:
+        return Row(name, "", f"{type(error).__name__}: {error}", True)
+    try:
+        model, by = mujoco.MjModel.from_xml_path(name), ""
+    except ValueError:
+        model, by = compiled(read_source(data, name), lambda *_: None).model, "; without its missing files"
+    errors = compare(model, found.robot, found.root)
+    unused = sum(x.level == "unused" for x in found.report)
+    note = f"{unused} not used" if unused else "all used"
+    held = f"; locked: {', '.join(locked[:2])}{' ...' * (len(locked) > 2)}" if locked else ""
+    numbers = ", ".join(f"{x:.0e}" for x in errors)
+    return Row(name, str(found.robot.n), f"{numbers}; {note}{held}{by}", not errors.worst < TOLERANCE)
+
+
+def rows(models: Path) -> Iterator[Row]:
+    """A row per file; what is no robot in one row per package and reason."""
+    for folder in sorted(x for x in models.iterdir() if x.is_dir()):
+        counted: dict[str, int] = {}
+        for path in sorted(folder.rglob("*.xml")):
+            row = judged(path)
+            if row is None:
+                continue
+            if any(x in row.result for x in COUNTED) and not row.finding:
+                counted[row.result] = counted.get(row.result, 0) + 1
+                continue
+            parts = path.relative_to(models).parts
+            yield row._replace(file="/".join([parts[0], *parts[-2:]]))
+        yield from (Row(f"{folder.name}: {count} files", "", result) for result, count in counted.items())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=Path, help="folder of the packages; they are downloaded by default")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", fj.FlexjointWarning)
+    findings = 0
+    with tempfile.TemporaryDirectory() as folder:
+        print("| file | joints | torque, mass matrix, poses against MuJoCo |\n|---|---|---|")
+        for row in rows(given.models or installed(Path(folder))):
+            print(f"| {row.file} | {row.joints} | {row.result}{' **finding**' if row.finding else ''} |", flush=True)
+            findings += row.finding
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
