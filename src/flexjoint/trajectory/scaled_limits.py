@@ -1,0 +1,114 @@
+"""Limits along a motion as functions of its speed: the motion at the times s t, s > 1 faster, s < 1 slower.
+
+The k-th derivative of q grows with sᵏ.  Without dry friction and with linear, undamped springs every torque, motor
+speed and deflection at a sample is a polynomial in s, of the degree of the highest derivative of q that the torque
+depends on: τ = τ_0 + s² τ_2 of a rigid robot, τ_0 + s² τ_2 + s⁴ τ_4 with springs  [EJNEA (6)], and odd powers with
+viscous friction.  The coefficients follow from the values at degree + 1 speeds.  Other robots are evaluated at every s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..dynamics.inverse import needed_order
+from ..types import FloatArray
+from .limited_motion import MONOMIALS, LimitedMotion
+from .limits import RMS, LimitedQuantity, mean_weights
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Shares of limits as polynomials: (degree + 1, samples, columns); a motion is feasible where all |p| ≤ 1.
+
+    Args:
+        names: quantity and column of each column.
+        coefficients: of 1, x, x², ...
+    """
+
+    names: Sequence[tuple[str, int]]
+    coefficients: FloatArray
+
+    def at(self, x: float) -> FloatArray:
+        """Values at one x, (samples, columns)."""
+        return horner(self.coefficients, x)
+
+
+def horner(coefficients: FloatArray, x: Any) -> FloatArray:
+    """Polynomials at x."""
+    found: FloatArray = np.zeros(())
+    for c in coefficients[::-1]:
+        found = found * x + c
+    return found
+
+
+def finite_columns(quantity: LimitedQuantity) -> NDArray[np.int64]:
+    """Indices of the columns with a limit."""
+    return np.flatnonzero(np.isfinite(quantity.upper))
+
+
+def ratio_polynomials(motion: LimitedMotion, t: FloatArray, stack: FloatArray, scale: float) -> dict[str, Ratios]:
+    """Shares of the limits of motors and springs as polynomials in x = s/scale, by kind; means are not among them."""
+    degree = needed_order(motion.robot)
+    nodes = 0.5 - 0.5 * np.cos(np.pi * np.arange(degree + 1) / degree)  # Chebyshev points of [0, 1]
+    moved = motion.motors(t, stack, scale * nodes)
+    inverse = np.linalg.inv(np.vander(nodes, increasing=True))
+
+    def fitted(x: FloatArray) -> FloatArray:
+        return np.einsum("ij,j...->i...", inverse, x)
+
+    tau, theta_v = fitted(moved.tau), fitted(moved.theta_v)
+    parts = {"torque": tau, "motor speed": theta_v}
+    if "spring torque" in motion.limited:
+        parts["spring torque"] = fitted(moved.spring_torque)
+    if "deflection" in motion.limited:
+        parts["deflection"] = fitted(moved.deflection)
+    if "power" in motion.limited:
+        parts["power"] = products(tau, theta_v)
+    if RMS in motion.limited:
+        parts[RMS] = tau
+    found = {}
+    for name, x in parts.items():
+        if name in motion.limited:
+            chosen = finite_columns(motion.limited[name])
+            bounds = np.maximum(motion.limited[name].upper[chosen], np.finfo(float).tiny)
+            found[name] = Ratios([(name, int(i)) for i in chosen], x[..., chosen] / bounds)
+    return found
+
+
+def products(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Products of polynomials, coefficients first."""
+    found = np.zeros((len(a) + len(b) - 1, *a.shape[1:]))
+    for i, x in enumerate(a):
+        found[i : i + len(b)] += x * b
+    return found
+
+
+def mean_square(torque: Ratios, t: FloatArray) -> Ratios:
+    """Mean squares over even samples as polynomials, with what the quadrature may be wrong added."""
+    squares = products(torque.coefficients, torque.coefficients)
+    fine = np.einsum("m,dmc->dc", mean_weights(t), squares)
+    coarse = np.einsum("m,dmc->dc", mean_weights(t[::2]), squares[:, ::2])
+    share = np.abs(fine - coarse).sum(axis=0) / np.maximum(np.abs(fine).sum(axis=0), np.finfo(float).tiny)
+    return Ratios(torque.names, (fine * (1 + share))[:, None, :])
+
+
+def largest_by_monomials(motion: LimitedMotion, stack: FloatArray, share: float) -> tuple[float, list[tuple[str, int]]]:
+    """Greatest s that velocity, acceleration and jerk allow, infinite without limits, and which of them set it."""
+    best, by = math.inf, []
+    for name, k in MONOMIALS.items():
+        if name in motion.limited and k < len(stack):
+            top = np.abs(stack[k]).max(axis=0)
+            for i in np.flatnonzero(top > 0):
+                bound = motion.limited[name].upper[i]
+                s = float((share * bound / top[i]) ** (1 / k))
+                if s < best * (1 - 1e-9):
+                    best, by = s, [(name, int(i))]
+                elif s <= best * (1 + 1e-9):
+                    by.append((name, int(i)))
+    return best, by
