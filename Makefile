@@ -25,6 +25,7 @@ test-long: test-asan papers
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/mjcf_exports.py
+	$(BIN)/python tests/fitted_durations.py
 	$(BIN)/python tests/lowest_versions.py
 
 lint: $(VENV)/.installed-test

@@ -22,7 +22,7 @@ from .limits import RMS, Violation, mean_weights, violations_of
 from .scaled_limits import Ratios, finite_columns, largest_by_monomials, mean_square, ratio_polynomials
 from .speed_search import HIGHEST, RootSearch, by_subdivision
 
-TIGHTER = 2e-8  # share by which limits are tightened, for what peaks between samples may add
+TIGHTER = 2e-10  # share by which limits are tightened, for what peaks between samples may add
 PARTS = 8  # into which an interval with a possible peak is divided
 NARROWEST = 1e-12  # relative to the duration: narrower intervals are not divided
 ROUNDS = 60
@@ -68,6 +68,9 @@ def greatest_speed(motion: LimitedMotion, t: FloatArray, most: float = math.inf)
     offset = (t[1:, None] - np.diff(t)[:, None] * np.arange(1, FINER) / FINER).ravel()
     for _ in range(ROUNDS):
         found = search(pool, stack, min(s, largest_by_monomials(motion, stack, 1 - TIGHTER)[0]))
+        if found is None and isinstance(search, PolynomialSpeed) and not static_violations(motion, pool[: t.size]):
+            search = EvaluatedSpeed(motion, t)  # slow motions are feasible: rounding has hidden a root
+            continue
         if found is None or math.isinf(found) or any(motion.robot.damped):
             return Speed(found, np.sort(pool))
         s, new = found, hidden_peaks(motion, pool, stack, found)

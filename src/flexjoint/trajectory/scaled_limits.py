@@ -21,6 +21,8 @@ from ..types import FloatArray
 from .limited_motion import MONOMIALS, LimitedMotion
 from .limits import RMS, LimitedQuantity, mean_weights
 
+NOISE = 1e-13  # share of the largest coefficient below which one is rounding: beyond the nodes it would grow
+
 
 @dataclass(frozen=True)
 class Ratios:
@@ -60,7 +62,8 @@ def ratio_polynomials(motion: LimitedMotion, t: FloatArray, stack: FloatArray, s
     inverse = np.linalg.inv(np.vander(nodes, increasing=True))
 
     def fitted(x: FloatArray) -> FloatArray:
-        return np.einsum("ij,j...->i...", inverse, x)
+        found = np.einsum("ij,j...->i...", inverse, x)
+        return np.where(np.abs(found) > NOISE * np.abs(found).max(axis=(0, 1)), found, 0.0)
 
     tau, theta_v = fitted(moved.tau), fitted(moved.theta_v)
     parts = {"torque": tau, "motor speed": theta_v}

@@ -18,7 +18,10 @@ import numpy as np
 from ..types import FloatArray
 from .scaled_limits import Ratios, horner
 
-MARGIN = 1e-11  # relative to a limit: rounding of a root
+MARGIN = 1e-12  # relative to a limit: rounding of a root
+ROUNDED = 1e-14  # relative to the terms of a polynomial: rounding of its value
+ROUNDING = 1e-15  # share of the largest coefficient below which one is rounding
+NEARLY_REAL = 1e-6  # relative imaginary part of what may be a double root
 HIGHEST = 1e6  # times the given speed: beyond it no limit bounds the motion
 CELLS = 1.04  # ratio of neighbouring speeds of the first subdivision
 DECADES = 5
@@ -35,6 +38,7 @@ class RootSearch:
     def __init__(self, most: float) -> None:
         self.x = most
         self.chosen: list[FloatArray] = []
+        self.places: set[tuple[int, int, int]] = set()  # group, sample and column of those chosen
         self.breaks: list[float] = []
 
     def advance(self, groups: Sequence[Ratios]) -> float | None:
@@ -45,8 +49,9 @@ class RootSearch:
             candidates = np.unique([x for x in (*self.breaks, self.x) if x <= self.x])
             length = max(map(len, self.chosen))
             stacked = np.array([np.pad(p, (0, length - len(p))) for p in self.chosen])
-            shares = np.abs(horner(stacked.T[:, :, None], candidates)).max(axis=0)
-            allowed = candidates[shares <= 1 + MARGIN]
+            shares = np.abs(horner(stacked.T[:, :, None], candidates))
+            rounding = MARGIN + ROUNDED * horner(np.abs(stacked.T)[:, :, None], candidates)
+            allowed = candidates[np.all(shares <= 1 + rounding, axis=0)]
             if not allowed.size:
                 return None
             self.x = float(allowed[-1])
@@ -55,10 +60,13 @@ class RootSearch:
     def worst(self, groups: Sequence[Ratios]) -> list[FloatArray]:
         """The polynomial of each group that is farthest beyond its limit at x."""
         found = []
-        for group in groups:
+        for g, group in enumerate(groups):
             size = np.abs(group.at(self.x))
-            k, i = np.unravel_index(int(size.argmax()), size.shape)
-            if size[k, i] > 1 + 2 * MARGIN:
+            for place in [x for x in self.places if x[0] == g]:
+                size[place[1:]] = 0.0
+            k, i = divmod(int(size.argmax()), size.shape[1])
+            if size[k, i] > 1 + MARGIN:
+                self.places.add((g, k, i))
                 found.append(group.coefficients[:, k, i])
         return found
 
@@ -67,25 +75,48 @@ def breakpoints(polynomials: Iterable[FloatArray], most: float) -> list[float]:
     """Where polynomials cross 1 or −1 in (0, most]."""
     found: list[float] = []
     for p in polynomials:
-        powers = most ** np.arange(len(p))
         for level in (1.0, -1.0):
-            c: FloatArray = p * powers  # in x/most
+            c: FloatArray = p.copy()
             c[0] -= level
-            size = np.abs(c).max()
-            used = np.flatnonzero(np.abs(c) > 1e-17 * size) if size > 0 else np.zeros(0, int)
-            if not used.size or not used[-1]:
-                continue
-            c = c[: used[-1] + 1]
-            roots = np.roots(c[::-1])
-            x = roots.real[np.abs(roots.imag) <= 1e-6 * np.abs(roots)]
-            x = x[(x > 0) & (x <= 1 + 1e-9)]
-            slope = c[1:] * np.arange(1.0, len(c))
-            for _ in range(2):  # Newton's method removes the rounding of the eigenvalues
-                steep = horner(slope, x)
-                step = np.divide(horner(c, x), steep, out=np.zeros_like(x), where=steep != 0)
-                x = np.where(np.abs(step) < 1e-4 * x, x - step, x)
-            found += [float(y * most) for y in x if 0 < y <= 1]
+            reach = min(most, root_bound(c))
+            found += [float(y * reach) for y in roots_up_to_one(c * reach ** np.arange(len(c))) if y * reach <= most]
     return found
+
+
+def root_bound(c: FloatArray) -> float:
+    """A bound of the size of all roots (Fujiwara's); 0 if there are none."""
+    used = np.flatnonzero(c)
+    if not used.size or not used[-1]:
+        return 0.0
+    top = int(used[-1])
+    return float(2 * np.max(np.abs(c[:top] / c[top]) ** (1 / np.arange(top, 0, -1))))
+
+
+def roots_up_to_one(c: FloatArray) -> FloatArray:
+    """Real roots in (0, 1], of the polynomial with coefficients c of 1, x, x², ...
+
+    They are eigenvalues of a pencil: the last coefficients may be tiny, and dividing by them would lose the roots.
+    """
+    from scipy.linalg import eigvals
+
+    used = np.flatnonzero(np.abs(c) > ROUNDING * np.abs(c).max(initial=0.0))
+    if not used.size or not used[-1]:
+        return np.zeros(0)
+    c = c[: used[-1] + 1]
+    size = len(c) - 1
+    left, right = np.diag(np.ones(size - 1), 1), np.eye(size)
+    left[-1], right[-1, -1] = -c[:-1], c[-1]
+    with np.errstate(all="ignore"):
+        roots = eigvals(left, right)
+    roots = roots[np.isfinite(roots)]
+    x = roots.real[np.abs(roots.imag) <= NEARLY_REAL * np.abs(roots)]
+    x = x[(x > 0) & (x <= 1 + 1e-6)]
+    slope: FloatArray = c[1:] * np.arange(1.0, len(c))
+    for _ in range(3):  # Newton's method removes the rounding of the eigenvalues
+        steep = horner(slope, x) + np.zeros_like(x)
+        step = np.divide(horner(c, x), steep, out=np.zeros_like(x), where=steep != 0)
+        x = np.where(np.abs(step) < 1e-3 * x, x - step, x)
+    return x
 
 
 def by_subdivision(shares: Callable[[float], FloatArray], most: float) -> float | None:
