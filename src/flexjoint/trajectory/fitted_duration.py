@@ -106,7 +106,8 @@ def fit_duration(
 
     Example:
         >>> import flexjoint as fj
-        >>> motion = fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, duration=2.0)
+        >>> start = [0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.0]
+        >>> motion = fj.trajectory.RestToRest(start, [0.3, 0.0, 0.3, -1.5, 0.3, 2.0, 0.3], duration=2.0)
         >>> fitted = fj.trajectory.fit_duration(fj.load("panda"), motion)
         >>> fj.trajectory.check_feasibility(fj.load("panda"), fitted.trajectory).feasible
         True
