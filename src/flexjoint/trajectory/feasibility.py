@@ -16,9 +16,9 @@ from ..html import table
 from ..robot import Robot
 from ..types import FloatArray
 from .base import Trajectory
-from .greatest_speed import greatest_speed, static_violations
+from .greatest_speed import greatest_speed, static_violations, with_peaks
 from .limited_motion import MONOMIALS, SAMPLES, LimitedMotion, limited_motion, sample_grid
-from .limits import Violation, violations_of
+from .limits import RMS, Violation, violations_of
 
 NAME = "check_feasibility"
 
@@ -76,7 +76,7 @@ def check_feasibility(
         trajectory: motion of the links, smooth enough for the robot, with a finite duration.
         stiffness: of joints of variable stiffness, as in `inverse_dynamics_along`; none by default.
         wrench: constant force, N, and moment, Nm, on the tool in base coordinates, (6,); none by default.
-        samples: of the motion, odd; 1001 by default.
+        samples: of the motion before it is divided further at peaks, odd; 1001 by default.
 
     Returns:
         Feasibility.
@@ -92,11 +92,20 @@ def check_feasibility(
     """
     motion = limited_motion(NAME, robot, trajectory, stiffness, wrench)
     t = sample_grid(trajectory, whole(NAME, "samples", samples, least=5))
-    found = violations_of(robot, motion.limited, t, motion.values(t))
+    found = violations(motion, t)
     dynamic = [x for x in found if x.quantity not in ("position", *MONOMIALS)]
     at_rest = {(x.quantity, x.joint): x for x in static_violations(motion, t)} if dynamic else {}
     cured = [dataclasses.replace(x, cure=cure(motion, t, x, at_rest.get((x.quantity, x.joint)))) for x in found]
     return Feasibility(robot.name, trajectory.duration, tuple(motion.limited), tuple(cured))
+
+
+def violations(motion: LimitedMotion, t: FloatArray) -> list[Violation]:
+    """Limits that the motion exceeds at even times t or between them; means are taken over the even times."""
+    pool, values = with_peaks(motion, t), motion.values(t)
+    means = {name: x for name, x in motion.limited.items() if name == RMS}
+    others = {name: x for name, x in motion.limited.items() if name != RMS}
+    found = violations_of(motion.robot, others, pool, motion.values(pool) if pool.size > t.size else values)
+    return [*found, *violations_of(motion.robot, means, t, values)]
 
 
 def cure(motion: LimitedMotion, t: FloatArray, violation: Violation, at_rest: Violation | None) -> str:

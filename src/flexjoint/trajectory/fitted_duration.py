@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +17,10 @@ from ..html import table
 from ..robot import Robot
 from ..types import FloatArray
 from .base import Trajectory
+from .feasibility import violations
 from .greatest_speed import greatest_speed, static_violations
 from .limited_motion import SAMPLES, LimitedMotion, limited_motion, sample_grid
-from .limits import RMS, mean_weights, violations_of
+from .limits import RMS, mean_weights
 
 ACTIVE = 1e-5  # share below a limit from which on it counts as active
 NAME = "fit_duration"
@@ -136,8 +138,8 @@ def fit_duration(
 def check_path(motion: LimitedMotion, t: FloatArray) -> None:
     """Refuse a path beyond the position limits, which no duration changes, and a jerk that is not bounded."""
     robot, limited = motion.robot, motion.limited
-    path = {name: limited[name] for name in ("position",) if name in limited}
-    if found := violations_of(robot, path, t, {"position": motion.trajectory(t, order=1)[0]}):
+    path = dataclasses.replace(motion, limited={name: x for name, x in limited.items() if name == "position"})
+    if found := violations(path, t):
         raise InputError(
             f"{NAME}: no duration is feasible for {robot.name}: the path exceeds position limits: "
             f"{listed(found, '; ', most=3)}; choose a smaller range"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import NonFiniteError
 from ..types import FloatArray
 from .limited_motion import LimitedMotion
-from .limits import RMS, Violation, mean_weights, violations_of
+from .limits import RMS, ROUNDING, Violation, mean_weights, violations_of
 from .scaled_limits import Ratios, finite_columns, largest_by_monomials, mean_square, ratio_polynomials
 from .speed_search import HIGHEST, RootSearch, by_subdivision
 
@@ -98,20 +98,50 @@ def shares(motion: LimitedMotion, t: FloatArray, s: float, stack: FloatArray | N
     return np.where(np.isnan(joined), math.inf, joined)
 
 
-def hidden_peaks(motion: LimitedMotion, pool: FloatArray, stack: FloatArray, s: float) -> FloatArray:
-    """Times within those intervals of the samples in which a share of a limit could exceed 1."""
+def position_shares(motion: LimitedMotion, q: FloatArray) -> FloatArray:
+    """How near positions (m, n) are to their limits, (m, columns): 1 at a limit, 0 far from it."""
+    if "position" not in motion.limited:
+        return np.zeros((len(q), 0))
+    quantity = motion.limited["position"]
+    lower, upper = quantity.lower, quantity.upper
+    finite = np.isfinite(lower) & np.isfinite(upper)
+    size = np.where(finite, np.maximum(np.where(finite, upper - lower, 1.0), TINY), 1.0)
+    with np.errstate(invalid="ignore"):
+        ends = np.concatenate([1 + (q - upper) / size, 1 + (lower - q) / size], axis=1)
+    return np.maximum(ends, 0.0)
+
+
+def with_peaks(motion: LimitedMotion, t: FloatArray) -> FloatArray:
+    """Times t with those of peaks between them that may exceed a limit at the given speed, sorted."""
+    pool, stack = t, motion.stack(t)
+    for _ in range(ROUNDS if not any(motion.robot.damped) else 0):
+        new = hidden_peaks(motion, pool, stack, 1.0, positions=True)
+        if not new.size:
+            break
+        pool = np.concatenate([pool, new])
+        stack = np.concatenate([stack, motion.stack(new)], axis=1)
+    return np.sort(pool)
+
+
+def hidden_peaks(
+    motion: LimitedMotion, pool: FloatArray, stack: FloatArray, s: float, positions: bool = False
+) -> FloatArray:
+    """Times within those intervals in which a share of a limit could exceed 1, but does not at their ends."""
     order = np.argsort(pool)
     t, steps = pool[order], np.diff(pool[order])
     size = np.abs(shares(motion, t, s, stack[:, order]))
-    wide = steps > NARROWEST * t[-1]
-    divided = np.any(interval_bounds(size, steps) > 1, axis=1) & wide
+    if positions:
+        size = np.concatenate([size, position_shares(motion, stack[0, order])], axis=1)
+    hidden = (interval_bounds(size, steps) > 1 + ROUNDING / 2) & (np.maximum(size[:-1], size[1:]) <= 1 + ROUNDING)
+    divided = np.any(hidden, axis=1) & (steps > NARROWEST * t[-1])
     starts, widths = t[:-1][divided], steps[divided]
     return (starts[:, None] + widths[:, None] * np.arange(1, PARTS) / PARTS).ravel()[:MOST_NEW]
 
 
 def interval_bounds(size: FloatArray, steps: FloatArray) -> FloatArray:
     """What sizes (m, columns) may reach within the intervals, (m − 1, columns), by their slopes before and behind."""
-    rise, none = np.diff(size, axis=0) / steps[:, None], np.zeros((1, size.shape[1]))
+    with np.errstate(invalid="ignore"):  # infinite shares are beyond their limits anyhow
+        rise, none = np.diff(size, axis=0) / steps[:, None], np.zeros((1, size.shape[1]))
     before = np.maximum(np.concatenate([none, rise[:-1]]), 0) * steps[:, None]
     behind = np.maximum(np.concatenate([-rise[1:], none]), 0) * steps[:, None]
     return np.maximum(size[:-1] + 2 * before, size[1:] + 2 * behind)
