@@ -81,18 +81,22 @@ def scanned(motion, limits, count=4000, **drive):
 
 def random_case(rng):
     """A motion, drive and limits; the limits are those that some random speed takes, more or less."""
-    kind = rng.integers(3)
+    kind = rng.integers(4)
     if kind == 0:
         motion = fj.trajectory.RestToRest([rng.uniform(-2, 2)], [rng.uniform(-2, 2)], rng.uniform(0.3, 5.0))
     elif kind == 1:
         motion = fj.trajectory.Spline(rng.uniform(-1.5, 1.5, (4, 1)), np.linspace(0.0, rng.uniform(0.5, 4.0), 4))
-    else:
+    elif kind == 2:
         motion = fj.trajectory.Sinusoid([rng.uniform(0.1, 1.5)], rng.uniform(0.2, 1.0), offset=[rng.uniform(-2, 2)])
     drive = {
         "stiffness": float(rng.choice([0.0, 60.0, 400.0])),
         "viscous": float(rng.choice([0.0, 1.5])),
         "motor_viscous": float(rng.choice([0.0, 2.0])),
     }
+    if kind == 3:  # a swing about the lowest position, whose turning points need more torque at rest than the limit
+        amplitude = rng.uniform(0.2, 1.0)
+        motion = fj.trajectory.Sinusoid([amplitude], rng.uniform(0.2, 1.0), offset=[-math.pi / 2])
+        return motion, drive, {"torque": float(rng.uniform(0.2, 1.2) * MASS * GRAVITY * ARM * math.sin(amplitude))}
     stack = motion(np.linspace(0.0, motion.duration, 401), order=4)[..., 0]
     near = quantities(stack * (rng.uniform(0.3, 3.0) ** np.arange(5))[:, None], **drive)
     near["root-mean-square torque"] = near["torque"] * 0.6

@@ -61,13 +61,13 @@ def greatest_speed(motion: LimitedMotion, t: FloatArray, most: float = math.inf)
         t: even times from start to end, (m,), m odd.
         most: in units of the given speed; infinite by default.
     """
-    search: Search = lambda pool, stack, last: last  # noqa: E731
+    search: Search = joints_only
     if motion.has_drives:
         search = PolynomialSpeed(motion, t) if motion.is_polynomial else EvaluatedSpeed(motion, t)
     pool, stack, s = t, motion.stack(t), most
     offset = (t[1:, None] - np.diff(t)[:, None] * np.arange(1, FINER) / FINER).ravel()
     for _ in range(ROUNDS):
-        found = search(pool, stack, min(s, largest_by_monomials(motion, stack, 1 - TIGHTER)[0]))
+        found = search(pool, stack, min(s, largest_by_monomials(motion, stack, 1 - TIGHTER)))
         if found is None and isinstance(search, PolynomialSpeed) and not static_violations(motion, pool[: t.size]):
             search = EvaluatedSpeed(motion, t)  # slow motions are feasible: rounding has hidden a root
             continue
@@ -77,6 +77,9 @@ def greatest_speed(motion: LimitedMotion, t: FloatArray, most: float = math.inf)
         if not new.size:
             others = np.setdiff1d(offset, pool)
             new = others[np.any(np.abs(shares(motion, others, s)) > 1, axis=1)]
+            if not new.size and isinstance(search, PolynomialSpeed) and is_beyond(motion, pool, s, stack):
+                search = EvaluatedSpeed(motion, t)  # coefficients lost too many digits
+                continue
             if not new.size:
                 return Speed(s, np.sort(pool))
         pool = np.concatenate([pool, new])
@@ -84,6 +87,11 @@ def greatest_speed(motion: LimitedMotion, t: FloatArray, most: float = math.inf)
     raise NonFiniteError(
         f"peaks between {t.size} samples of the motion were not resolved after {ROUNDS} divisions; give more samples"
     )
+
+
+def joints_only(pool: FloatArray, stack: FloatArray, most: float) -> float:
+    """The search where no limit of a motor or spring counts."""
+    return most
 
 
 def shares(motion: LimitedMotion, t: FloatArray, s: float, stack: FloatArray | None = None) -> FloatArray:
@@ -96,6 +104,11 @@ def shares(motion: LimitedMotion, t: FloatArray, s: float, stack: FloatArray | N
             found.append(values[name][:, chosen] / np.maximum(quantity.upper[chosen], TINY))
     joined = np.concatenate(found, axis=1)
     return np.where(np.isnan(joined), math.inf, joined)
+
+
+def is_beyond(motion: LimitedMotion, t: FloatArray, s: float, stack: FloatArray) -> bool:
+    """Whether a share of a limit exceeds 1 by more than rounding."""
+    return bool(np.any(np.abs(shares(motion, t, s, stack)) > 1 + ROUNDING))
 
 
 def position_shares(motion: LimitedMotion, q: FloatArray) -> FloatArray:
@@ -167,7 +180,7 @@ class PolynomialSpeed:
             if found is None:
                 return None
             s = found * self.scale
-            if s >= most or 1 / NEAR < found < NEAR:
+            if 1 / NEAR < found < NEAR:
                 return min(s, most)
             if found >= HIGHEST and self.scale >= HIGHEST:
                 return math.inf
@@ -183,7 +196,7 @@ class PolynomialSpeed:
             for name, x in new.items():
                 if name in self.parts:
                     joined = np.concatenate([self.parts[name].coefficients, x.coefficients], axis=1)
-                    self.parts[name] = Ratios(x.names, joined)
+                    self.parts[name] = Ratios(joined)
                 else:
                     self.parts[name] = x
         self.count = pool.size
@@ -193,11 +206,11 @@ class PolynomialSpeed:
         found = []
         for name, x in self.parts.items():
             if name == RMS:
-                even = Ratios(x.names, x.coefficients[:, : self.t.size])
+                even = Ratios(x.coefficients[:, : self.t.size])
                 mean = mean_square(even, self.t)
-                found.append(Ratios(x.names, mean.coefficients / (1 - TIGHTER) ** 2))
+                found.append(Ratios(mean.coefficients / (1 - TIGHTER) ** 2))
             else:
-                found.append(Ratios(x.names, x.coefficients / (1 - TIGHTER)))
+                found.append(Ratios(x.coefficients / (1 - TIGHTER)))
         return found
 
 

@@ -9,7 +9,6 @@ viscous friction.  The coefficients follow from the values at degree + 1 speeds.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,11 +28,9 @@ class Ratios:
     """Shares of limits as polynomials: (degree + 1, samples, columns); a motion is feasible where all |p| ≤ 1.
 
     Args:
-        names: quantity and column of each column.
         coefficients: of 1, x, x², ...
     """
 
-    names: Sequence[tuple[str, int]]
     coefficients: FloatArray
 
     def at(self, x: float) -> FloatArray:
@@ -80,7 +77,7 @@ def ratio_polynomials(motion: LimitedMotion, t: FloatArray, stack: FloatArray, s
         if name in motion.limited:
             chosen = finite_columns(motion.limited[name])
             bounds = np.maximum(motion.limited[name].upper[chosen], np.finfo(float).tiny)
-            found[name] = Ratios([(name, int(i)) for i in chosen], x[..., chosen] / bounds)
+            found[name] = Ratios(x[..., chosen] / bounds)
     return found
 
 
@@ -98,20 +95,16 @@ def mean_square(torque: Ratios, t: FloatArray) -> Ratios:
     fine = np.einsum("m,dmc->dc", mean_weights(t), squares)
     coarse = np.einsum("m,dmc->dc", mean_weights(t[::2]), squares[:, ::2])
     share = np.abs(fine - coarse).sum(axis=0) / np.maximum(np.abs(fine).sum(axis=0), np.finfo(float).tiny)
-    return Ratios(torque.names, (fine * (1 + share))[:, None, :])
+    return Ratios((fine * (1 + share))[:, None, :])
 
 
-def largest_by_monomials(motion: LimitedMotion, stack: FloatArray, share: float) -> tuple[float, list[tuple[str, int]]]:
-    """Greatest s that velocity, acceleration and jerk allow, infinite without limits, and which of them set it."""
-    best, by = math.inf, []
+def largest_by_monomials(motion: LimitedMotion, stack: FloatArray, share: float) -> float:
+    """Greatest s at which velocity, acceleration and jerk take that share of their limits; infinite without limits."""
+    best = math.inf
     for name, k in MONOMIALS.items():
         if name in motion.limited and k < len(stack):
             top = np.abs(stack[k]).max(axis=0)
-            for i in np.flatnonzero(top > 0):
-                bound = motion.limited[name].upper[i]
-                s = float((share * bound / top[i]) ** (1 / k))
-                if s < best * (1 - 1e-9):
-                    best, by = s, [(name, int(i))]
-                elif s <= best * (1 + 1e-9):
-                    by.append((name, int(i)))
-    return best, by
+            moves = top > 0
+            ratios = (share * motion.limited[name].upper[moves] / top[moves]) ** (1 / k)
+            best = min(best, float(ratios.min(initial=math.inf)))
+    return best

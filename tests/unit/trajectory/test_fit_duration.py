@@ -54,6 +54,15 @@ def test_feasible_speeds_of_an_elastic_joint_are_two_intervals(limit):
     assert 2 * math.pi / fitted.factor <= omega
 
 
+@pytest.mark.parametrize(
+    "limits", [{"torque": 14.0}, {"torque": 60.0, "velocity": 1.0}, {"torque": 14.0, "power": 9.0}]
+)
+def test_the_given_duration_does_not_matter(limits):
+    robot = pendulum(limits, motor_viscous=0.5)
+    found = [fit_duration(robot, RestToRest([0.0], [1.0], given)).duration for given in (1e-3, 1.0, 3e4)]
+    assert found == pytest.approx([found[1]] * 3, rel=1e-8)
+
+
 def test_a_swing_that_rest_does_not_bear():
     """Gravity alone exceeds the limit at the turning points; near the natural frequency hardly any torque is needed."""
     limits, drive = {"torque": 2.0}, {"stiffness": 0.0}
