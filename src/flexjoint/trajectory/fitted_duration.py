@@ -21,8 +21,9 @@ from .feasibility import violations
 from .greatest_speed import greatest_speed, static_violations
 from .limited_motion import SAMPLES, LimitedMotion, limited_motion, sample_grid
 from .limits import RMS, mean_weights
+from .scaled_limits import finite_columns
 
-ACTIVE = 1e-5  # share below a limit from which on it counts as active
+ACTIVE = 1e-5  # share below the one that is reached from which on a limit counts as active
 NAME = "fit_duration"
 
 
@@ -166,7 +167,7 @@ def infeasible_text(motion: LimitedMotion, t: FloatArray) -> str:
 def active_limits(motion: LimitedMotion, t: FloatArray, pool: FloatArray, s: float) -> tuple[ActiveLimit, ...]:
     """The limits that the motion reaches at speed s, within 1e-5; t are even times, `pool` has those of peaks too."""
     robot, values = motion.robot, motion.values(pool, s)
-    found = []
+    found: list[tuple[float, ActiveLimit]] = []
     for name, quantity in motion.limited.items():
         if name == "position":
             continue
@@ -175,11 +176,12 @@ def active_limits(motion: LimitedMotion, t: FloatArray, pool: FloatArray, s: flo
             column = np.sqrt(np.einsum("m,mi->i", mean_weights(t), np.square(torque)))[None]
         else:
             column = values[name]
-        units, places = quantity.units(robot), np.abs(column).argmax(axis=0)
-        for i, k in enumerate(places):
+        units = quantity.units(robot)
+        for i in finite_columns(quantity):
+            k = int(np.abs(column[:, i]).argmax())
             value, upper = float(column[k, i]), float(quantity.upper[i])
-            if abs(value) >= (1 - ACTIVE) * upper:
-                at = math.nan if name == RMS else float(pool[k] / s)
-                limit = math.copysign(upper, value)
-                found.append(ActiveLimit(name, robot.motor_names[i], units[i], limit, value, at))
-    return tuple(found)
+            at = math.nan if name == RMS else float(pool[k] / s)
+            limit = ActiveLimit(name, robot.motor_names[i], units[i], math.copysign(upper, value), value, at)
+            found.append((abs(value) / upper if upper else 0.0, limit))
+    largest = max(share for share, _ in found)
+    return tuple(limit for share, limit in found if share >= (1 - ACTIVE) * largest)
