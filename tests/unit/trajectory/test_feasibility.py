@@ -1,13 +1,16 @@
 """Motions against all limits of joints, motors and springs: values in closed form, times, and cures that cure."""
 
 import dataclasses
+import json
 import math
 import re
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import flexjoint as fj
+from flexjoint.cli import app
 from flexjoint.drives import MotorLimits, SpringLimits
 from flexjoint.trajectory import RestToRest, check_feasibility
 from support.limited_pendulum import QUANTITIES, pendulum, quantities
@@ -88,6 +91,20 @@ def test_tables_and_runs_warn_of_every_kind_of_limit():
     messages = " ".join(said(lambda: fj.simulate(robot, law, torque, substeps=4)))
     for name in ("torque", "root-mean-square torque", "motor speed", "power", "spring torque", "deflection"):
         assert f"the run exceeds {name} limits" in messages
+
+
+def test_the_command_line_warns_of_every_kind_and_is_strict(tmp_path):
+    file, motion = tmp_path / "robot.toml", '{kind = "rest_to_rest", start = -1.0, goal = 0.6, duration = 0.8}'
+    fj.write_robot(pendulum(TIGHT), file)
+    told = CliRunner().invoke(app, ["torques", str(file), motion])
+    assert told.exit_code == 0
+    assert all(f"exceeds {name} limits" in re.sub(r"\s+", " ", told.stderr) for name in QUANTITIES)
+    assert CliRunner().invoke(app, ["torques", str(file), motion, "--strict"]).exit_code == 2
+    found = json.loads(CliRunner().invoke(app, ["fit", str(file), motion, "--json"]).stdout)
+    assert [x["quantity"] for x in found["violations"]] == [
+        x.quantity for x in check_feasibility(pendulum(TIGHT), MOTION).violations
+    ]
+    assert found["duration_s"] == pytest.approx(fj.trajectory.fit_duration(pendulum(TIGHT), MOTION).duration, rel=1e-12)
 
 
 def test_deflections_and_spring_torques_of_a_run():
