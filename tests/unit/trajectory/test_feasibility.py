@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from flexjoint.drives import MotorLimits, SpringLimits
+from flexjoint.simulation.run_limits import deflections, run_values
 from flexjoint.trajectory import RestToRest, check_feasibility
 from support.limited_pendulum import QUANTITIES, pendulum, quantities
 from support.warned import said, with_limits
@@ -114,8 +115,6 @@ def test_deflections_and_spring_torques_of_a_run():
     robot = pendulum({}).with_drives([fj.ElasticDrive(200.0, motor, 3.0, limits)])
     torque = fj.trajectory.Sinusoid([20.0], 1.0, duration=0.3)
     run = fj.simulate(robot, fj.control.OpenLoop(robot), torque, check=False)
-    from flexjoint.simulation.run_limits import run_values
-
     values = run_values(run)
     phi, phi_v = run.theta - run.q, run.theta_v - run.v
     np.testing.assert_allclose(values["deflection"], phi, rtol=1e-14)
@@ -138,3 +137,19 @@ def test_peaks_between_samples_count():
     for share, feasible in ((1 - 1e-7, False), (1 + 1e-9, True)):
         assert check_feasibility(with_limits(pendulum({}), upper=share), swing, samples=51).feasible == feasible
         assert check_feasibility(pendulum({"velocity": 2 * math.pi * share}), late, samples=51).feasible == feasible
+
+
+@pytest.mark.parametrize("side", ["motor", "joint"])
+def test_springs_of_a_coupled_transmission(side):
+    """Deflections and torques of a run are those of inverse dynamics at the same positions."""
+    limits = SpringLimits(torque=1.0, deflection=1.0)
+    plain = fj.random_robot(2, 3, prismatic=0.0)
+    names = tuple(joint.name for joint in plain.joints)
+    group = fj.drives.CoupledTransmission(names, ((1.0, 1.0), (1.0, -1.0)), springs=side)
+    drives = [fj.ElasticDrive(k, fj.Motor(0.2), spring_limits=limits) for k in (80.0, 120.0)]
+    robot = plain.with_drives(drives).replace(transmissions=(group,))
+    stack = RestToRest([0.0, 0.0], [1.0, -0.5], 0.5)(np.linspace(0.0, 0.5, 7), order=4)
+    motion = fj.motor_motion(robot, *stack)
+    phi = deflections(robot, stack[0], motion.theta)
+    np.testing.assert_allclose(phi, motion.deflection, atol=1e-12)
+    np.testing.assert_allclose(phi * [80.0, 120.0], motion.spring_torque, atol=1e-9)
