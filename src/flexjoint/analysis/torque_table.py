@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..algorithm.signals import SIGNALS
-from ..checks import finite
 from ..dynamics.along import inverse_dynamics_along
 from ..dynamics.inverse import inverse_dynamics, needed_order
 from ..dynamics.requirements import warn_of_friction
@@ -21,7 +20,9 @@ from ..html import table as html_table
 from ..results.columns import BLOCK, Column
 from ..robot import JointKind, Robot, numeric
 from ..trajectory import Trajectory, require_smoothness
-from ..trajectory.limits import warn_of_limits, warn_of_units
+from ..trajectory.limited_motion import LimitedMotion, on_the_tool
+from ..trajectory.limits import limited_quantities, warn_of_limits
+from ..trajectory.unit_warnings import warn_of_units
 from ..types import FloatArray
 from .input_warnings import warn_of_massless, warn_of_noise
 from .sensitivity import named_bands, sensitivity
@@ -214,21 +215,22 @@ def motor_table(
         <MotorTable of kuka_lwr: 201 samples in 2 s; largest motor torque 22.04 Nm at joint2>
     """
     t = checked_times(numeric("motor_table", robot), trajectory, period)
-    stiff, loads = robot.rigid(), on_the_tool(robot, wrench)
+    stiff, loads = robot.rigid(), on_the_tool("motor_table", robot, wrench)
+    limited, order = LimitedMotion(robot, trajectory, limited_quantities(robot), None, loads), needed_order(robot)
     blocks: list[dict[str, FloatArray]] = []
     bands: list[dict[str, FloatArray]] = []
+    compared: list[dict[str, FloatArray]] = []
     for now in in_blocks(robot, t, BLOCK):
-        q = trajectory(now, order=needed_order(robot))
+        q = limited.stack(now)
         motion = inverse_dynamics_along(robot, trajectory, now, **loads)
-        block = {"q": q[0], "v": q[1], "theta": motion.theta, "deflection": motion.deflection, "tau": motion.tau}
+        block = {"q": q[0], "theta": motion.theta, "deflection": motion.deflection, "tau": motion.tau}
         blocks.append(block | ({"tau_rigid": inverse_dynamics(stiff, *q, **loads)} if rigid else {}))
-        bands.append(named_bands(sensitivity(robot, q, uncertain, **loads)) if uncertain else {})
+        bands.append(named_bands(sensitivity(robot, q[: order + 1], uncertain, **loads)) if uncertain else {})
+        compared.append(limited.compared(q, motion))
         progress(now.size)
-    series = joined(blocks)
-    v = series.pop("v")
-    table = MotorTable(robot, t, **series, bands=joined(bands))
+    table = MotorTable(robot, t, **joined(blocks), bands=joined(bands))
     check_finite(table)
-    warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=table.tau)
+    warn_of_limits(robot, "the motion", t, joined(compared))
     warn_of_noise(robot, trajectory, lambda now: inverse_dynamics_along(robot, trajectory, now, **loads).tau)
     return table
 
@@ -245,16 +247,6 @@ def checked_times(robot: Robot, trajectory: Trajectory, period: float) -> FloatA
 def in_blocks(robot: Robot, t: FloatArray, most: int) -> list[FloatArray]:
     """The times in blocks of at most so many; in one if a spring is damped, since it has a state."""
     return [t] if any(robot.damped) else np.array_split(t, math.ceil(t.size / most))
-
-
-def on_the_tool(robot: Robot, wrench: Sequence[float] | None) -> dict[str, Any]:
-    """Keyword argument of an algorithm for a constant wrench on the tool; empty without one."""
-    if wrench is None:
-        return {}
-    given = finite("the table", "wrench", wrench)
-    if given.shape != (6,):
-        raise InputError(f"wrench has shape {given.shape}; it must be (6,): force in N and moment in Nm")
-    return {"wrenches": {robot.tool: [given, np.zeros(6), np.zeros(6)]}}
 
 
 def joined(blocks: Sequence[Mapping[str, FloatArray]]) -> dict[str, FloatArray]:

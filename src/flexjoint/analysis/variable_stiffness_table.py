@@ -15,11 +15,12 @@ from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
-from ..trajectory.limits import warn_of_limits
+from ..trajectory.limited_motion import LimitedMotion, on_the_tool
+from ..trajectory.limits import limited_quantities, warn_of_limits
 from ..types import FloatArray
 from .input_warnings import warn_of_noise
 from .sensitivity import named_bands, sensitivity
-from .torque_table import PERIOD, JointTable, check_finite, checked_times, in_blocks, joined, on_the_tool
+from .torque_table import PERIOD, JointTable, check_finite, checked_times, in_blocks, joined
 
 SHOWN = ("theta_1", "theta_2", "phi_1", "phi_2", "tau_e", "tau_1", "tau_2")
 
@@ -98,26 +99,27 @@ def stiffness_table(
     """
     check_stiffness(robot, stiffness)
     t = checked_times(robot, trajectory, period)
-    loads = on_the_tool(robot, wrench)
+    loads = on_the_tool("stiffness_table", robot, wrench)
+    limited, order = LimitedMotion(robot, trajectory, limited_quantities(robot), stiffness, loads), needed_order(robot)
     blocks: list[dict[str, FloatArray]] = []
     bands: list[dict[str, FloatArray]] = []
+    compared: list[dict[str, FloatArray]] = []
     for now in in_blocks(robot, t, BLOCK):
-        q, sigma = trajectory(now, order=needed_order(robot)), of_all_joints(robot, stiffness(now, order=2))
+        stack, sigma = limited.stack(now), of_all_joints(robot, stiffness(now, order=2))
+        q = stack[: order + 1]
         motion = inverse_dynamics_along(robot, trajectory, now, stiffness, **loads)
         check_feasible(robot, now, q, sigma, motion, loads)
         lower, upper = (np.nan_to_num(x) for x in feasible_stiffness(robot, motion.tau_e))
-        block = {"q": q[0], "v": q[1], "sigma": sigma[0], "sigma_lower": lower, "sigma_upper": upper}
+        block = {"q": q[0], "sigma": sigma[0], "sigma_lower": lower, "sigma_upper": upper}
         blocks.append(block | series_of(robot, motion))
         found = named_bands(sensitivity(robot, q, uncertain, sigma, **loads)) if uncertain else {}
         pairs = [(name, k, pair(robot, x)[k]) for k in (0, 1) for name, x in found.items()]
         bands.append({name.replace("tau", f"tau_{k + 1}"): x for name, k, x in pairs})
+        compared.append(limited.compared(stack, motion))
         progress(now.size)
-    series = joined(blocks)
-    v = series.pop("v")
-    table = StiffnessTable(robot, t, **series, bands=joined(bands))
+    table = StiffnessTable(robot, t, **joined(blocks), bands=joined(bands))
     check_finite(table)
-    second = table.tau_2[:, list(robot.motor_joints[robot.n :])]
-    warn_of_limits(robot, "the motion", t, q=table.q, v=v, tau=np.concatenate([table.tau_1, second], axis=1))
+    warn_of_limits(robot, "the motion", t, joined(compared))
 
     along = inverse_dynamics_along
     warn_of_noise(robot, trajectory, lambda now: along(robot, trajectory, now, stiffness, **loads).tau[:, : robot.n])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from ..atomic import replacing
 from ..control_characters import harmless
 from ..results.files import check_path
 from ..robot import Robot
+from ..trajectory.limits import limited_quantities
 from ..types import FloatArray
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"  # Okabe 
 LINK, MOTOR, REFERENCE = BLUE, ORANGE, GREY  # one colour per quantity in all figures
 TORQUE, DEFLECTION, STIFFNESS, ERROR = GREEN, "#CC79A7", "#E69F00", "#56B4E9"
 CURVES = (BLUE, ORANGE, GREEN, "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")  # of figures with many curves
+LIMIT = "#B00020"  # limits of the robot
+NEAR_LIMIT = 0.5  # share of a limit: closer curves show it
 LONGEST = 25  # characters of a name in a figure
 BAND = "5 to 95 % of the runs"
 MOST_POINTS = 4000  # per curve: more than a picture resolves
@@ -59,6 +63,7 @@ class Panel(NamedTuple):
     others: Sequence[Curve] = ()
     band: FloatArray | None = None  # (2, m, n): lower and upper edge
     shades: Sequence[Shade] = ()
+    limits: FloatArray | None = None  # (2, n): lower and upper limit, drawn dashed where a curve comes near
 
     @property
     def heading(self) -> str:
@@ -201,6 +206,30 @@ def draw(axis: Axes, t: FloatArray, panel: Panel, i: int, step: int) -> None:
                 linestyle=curve.style,
                 linewidth=1.2,
             )
+
+    for limit in near_limits(panel, i):
+        axis.axhline(limit, color=LIMIT, linestyle=(0, (5, 3)), linewidth=1.0, zorder=1)
+
+
+def near_limits(panel: Panel, i: int) -> list[float]:
+    """The limits of joint i that a curve reaches, or comes near to."""
+    if panel.limits is None:
+        return []
+    values = np.concatenate([x[:, i] for x in (panel.values, *(curve.values for curve in panel.others))])
+    values = values[np.isfinite(values)]
+    lower, upper = panel.limits[:, i].tolist()
+    if not values.size:
+        return []
+    found = [lower] if math.isfinite(lower) and values.min() <= lower + NEAR_LIMIT * abs(lower) else []
+    return [*found, upper] if math.isfinite(upper) and values.max() >= upper - NEAR_LIMIT * abs(upper) else found
+
+
+def limits_of(robot: Robot, name: str, factors: FloatArray | float = 1.0) -> FloatArray | None:
+    """Lower and upper limits of a quantity of `limited_quantities` per joint, (2, n), in shown units; None without."""
+    quantity = limited_quantities(robot).get(name)
+    if quantity is None:
+        return None
+    return np.stack([quantity.lower[: robot.n], quantity.upper[: robot.n]]) * factors
 
 
 def second_motors(robot: Robot) -> dict[int, int]:

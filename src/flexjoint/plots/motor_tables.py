@@ -21,6 +21,7 @@ from .figures import (
     Panel,
     Shade,
     check_plot_path,
+    limits_of,
     panel_figure,
     second_motors,
     shown_units,
@@ -68,11 +69,13 @@ def panels(table: JointTable) -> list[Panel]:
 def motor_panels(table: MotorTable) -> list[Panel]:
     """Panels of a robot with one motor per joint."""
     torques = units(table.robot, "tau")
-    found = [Panel("motor torque", torques, table.tau, TORQUE, label="torque" if table.bands else "")]
+    label, bound = "torque" if table.bands else "", limits_of(table.robot, "torque")
+    found = [Panel("motor torque", torques, table.tau, TORQUE, label=label, limits=bound)]
     if any(table.robot.compliant):
         labels, factors = shown_units(table.robot)
         title = "deflection φ" if table.robot.transmissions else "deflection θ − q"
-        found.append(Panel(title, labels, table.deflection * factors, DEFLECTION))
+        bound = limits_of(table.robot, "deflection", factors)
+        found.append(Panel(title, labels, table.deflection * factors, DEFLECTION, limits=bound))
     if table.tau_rigid is not None:
         found.append(Panel("torque, elastic − rigid", torques, difference(table.tau, table.tau_rigid), TORQUE))
     return with_errors(table, found, {"tau": TorqueCurve("error of the torque", table.tau, TORQUE)})
@@ -96,8 +99,16 @@ def stiffness_panels(table: StiffnessTable) -> list[Panel]:
             TORQUE,
             "motor 1",
             [Curve("motor 2", torques[1], TORQUE, ":")],
+            limits=limits_of(robot, "torque"),
         ),
-        Panel("deflections", labels, phi[0], DEFLECTION, others=[Curve("", phi[1], DEFLECTION, ":")]),
+        Panel(
+            "deflections",
+            labels,
+            phi[0],
+            DEFLECTION,
+            others=[Curve("", phi[1], DEFLECTION, ":")],
+            limits=limits_of(robot, "deflection", factors),
+        ),
         Panel("stiffness (dashed: minimum)", units(robot, "sigma"), there * table.sigma, STIFFNESS, others=[least]),
     ]
     bands = {

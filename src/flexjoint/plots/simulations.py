@@ -29,6 +29,7 @@ from .figures import (
     Curve,
     Panel,
     check_plot_path,
+    limits_of,
     panel_figure,
     second_motors,
     shown_units,
@@ -77,9 +78,13 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
         others += [Curve("second motor", x * factors, MOTOR, ":") for x in second]
     position = batch_panel("position", labels, q * factors, LINK)
     found = [
-        position._replace(label="link q" if position.band is None else "median", others=others),
+        position._replace(
+            label="link q" if position.band is None else "median",
+            others=others,
+            limits=limits_of(robot, "position", factors),
+        ),
         batch_panel("error q_d − q", labels, run.error[..., ::step, :] * factors, ERROR),
-        batch_panel("motor torque", torque, taus[0], TORQUE, taus[1:]),
+        batch_panel("motor torque", torque, taus[0], TORQUE, taus[1:])._replace(limits=limits_of(robot, "torque")),
     ]
     if any(robot.compliant):
         phi = [(x - q) * factors for x in (first, *second)]
@@ -87,7 +92,8 @@ def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:
             T = matrices(robot)
             phi[0] = (first @ T.near_motors_inverse.T - q @ T.near_links.T) * factors
         title = "deflection θ − q" if not robot.transmissions else "deflection φ"
-        found.append(batch_panel(title, labels, phi[0], DEFLECTION, phi[1:]))
+        deflection = batch_panel(title, labels, phi[0], DEFLECTION, phi[1:])
+        found.append(deflection._replace(limits=limits_of(robot, "deflection", factors)))
     if any(robot.variable_stiffness):
         stiffness = batch_panel("stiffness", units(robot, "sigma"), run.stiffness[..., ::step, :], STIFFNESS)
         asked = run.reference[::step, robot.n :]

@@ -22,7 +22,8 @@ from ..errors import InputError
 from ..observers.base import Observer
 from ..robot import Robot, numeric
 from ..trajectory.base import Trajectory
-from ..trajectory.limits import warn_of_limits, warn_of_units
+from ..trajectory.limits import warn_of_limits
+from ..trajectory.unit_warnings import warn_of_units
 from ..types import FloatArray
 from .actuators import Actuators
 from .arguments import (
@@ -50,6 +51,7 @@ from .python_laws import check_controller, reads_torques
 from .python_run import Law, python_run
 from .reference import Reference, reference_size
 from .result import Simulation, finished, on_base
+from .run_limits import reference_values, run_values
 from .sensors import Sensors
 from .stability import check_stability
 from .step_limit import check_steps
@@ -199,6 +201,5 @@ def warn_of_run(run: Simulation, controller: Controller | Law, reference: Any) -
         warn_of_units(robot, reference if isinstance(reference, Trajectory) else followed[0])
         if np.abs(run.q[..., 0, :]).max() > np.abs(followed[0]).max():
             warn_of_units(robot, run.q[..., 0, :])
-        rates = np.diff(followed, axis=0, prepend=followed[:1]) / run.period
-        warn_of_limits(robot, "the reference", run.t, q=followed, v=rates)
-    warn_of_limits(robot, "the run", run.t, tau=run.tau)
+        warn_of_limits(robot, "the reference", run.t, reference_values(run, reference))
+    warn_of_limits(robot, "the run", run.t, run_values(run))

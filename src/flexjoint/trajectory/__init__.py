@@ -4,10 +4,13 @@
 """
 
 from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
+from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
 from .files import load_base as load_base, load_stiffness as load_stiffness, load_trajectory as load_trajectory
 from .filtered_step import FilteredStep as FilteredStep
+from .fitted_duration import ActiveLimit as ActiveLimit, FittedDuration as FittedDuration, fit_duration as fit_duration
 from .joined import Joined as Joined
 from .kinds import KINDS as KINDS
+from .limits import Violation as Violation
 from .motion_and_stiffness import MotionAndStiffness as MotionAndStiffness
 from .motion_and_surroundings import MotionAndSurroundings as MotionAndSurroundings
 from .rest_to_rest import RestToRest as RestToRest

@@ -29,10 +29,10 @@ from ..formats.toml import Table, parse_table, path_text, read_bytes
 from ..robot import Joint, Robot, a_robot
 from .base import Trajectory, require_smoothness
 from .kinds import KINDS, MotionTable, MovedJoints
-from .limits import warn_of_units
 from .rest_to_rest import RestToRest
 from .sample_files import is_number, read_samples
 from .samples import Samples
+from .unit_warnings import warn_of_units
 
 STIFFNESS_ORDER = 2  # derivatives of a stiffness that motor torques depend on  [VSANEA sec. III-B]
 BASE_ORDER = 2  # derivatives of the pose of the base that accelerations depend on

@@ -1,110 +1,195 @@
-"""Warnings for motions beyond the limits of a robot, or implausible for a joint without limits.
+"""Limits of joints, motors and springs against a motion: which there are, and where they are exceeded.
 
-Nothing is refused: a motion may exceed a limit on purpose, and a joint may turn ten times.  Each warning names joint,
-time, value and limit.
+`limited_quantities` lists every limit that a robot has; `violations_of` compares values with them.  `check_feasibility`
+(`feasibility.py`), tables and simulations all use these two.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
-from weakref import WeakValueDictionary
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..drives import ElasticDrive, VariableStiffnessDrive
+from ..dynamics.inverse import MotorMotion
 from ..errors import warn
-from ..robot import Joint, Robot
+from ..robot import Robot
 from ..types import FloatArray
-from .base import Trajectory
 
 ROUNDING = 1e-9  # relative to a limit: a smaller excess is rounding
-SAMPLES = 257  # per trajectory
 SHOWN = 3  # joints in one warning
+RMS = "root-mean-square torque"
+OF_MOTORS = ("torque", "motor speed", "power", RMS, "spring torque", "deflection")  # a column per motor, else per joint
+STEMS = {RMS: "torque"}  # the quantity that a mean is taken of
 
-_seen: WeakValueDictionary[int, Trajectory] = WeakValueDictionary()  # trajectories checked before, by id()
+
+class LimitedQuantity(NamedTuple):
+    """A quantity with at least one finite limit.
+
+    Attributes:
+        name: such as "velocity", "torque" (of motors) or "spring torque".
+        unit: at an angular and at a linear coordinate, "rad/s | m/s".
+        key: what to change in the robot, "limits.velocity".
+        lower, upper: bounds, (columns,): one per joint, or one per motor.
+    """
+
+    name: str
+    unit: str
+    key: str
+    lower: FloatArray
+    upper: FloatArray
+
+    def units(self, robot: Robot) -> list[str]:
+        """Unit per column."""
+        return [kind.unit(self.unit) for kind in robot.motor_kinds[: len(self.upper)]]
 
 
-class Excess(NamedTuple):
-    """Where a joint exceeds a limit first, and where by most."""
+@dataclass(frozen=True)
+class Violation:
+    """A limit that a motion exceeds.
 
+    Args:
+        quantity: such as "velocity", "torque" (of a motor) or "spring torque".
+        joint: name of the joint or motor, as in `robot.motor_names`.
+        unit: of the numbers.
+        limit: the bound that is exceeded, with its sign.
+        value: the value farthest beyond it.
+        at: time of this value, in s; NaN for a mean over the motion.
+        first: time at which the limit is exceeded first, in s; NaN for a mean over the motion.
+        key: the limit in the robot, such as "limits.velocity".
+        cure: what would meet the limit; empty if it was not looked for.
+    """
+
+    quantity: str
     joint: str
     unit: str
     limit: float
-    first: float
+    value: float
     at: float
-    largest: float
+    first: float
+    key: str
+    cure: str = ""
 
     def __str__(self) -> str:
+        if math.isnan(self.at):
+            limit = f"{self.limit:.4g} {self.unit}"
+            return f"joint '{self.joint:.200}' reaches {self.value:.4g} {self.unit} (limit {limit})"
         return (
-            f"joint '{self.joint:.200}' reaches {self.largest:.4g} {self.unit} at t = {self.at:.4g} s (limit "
+            f"joint '{self.joint:.200}' reaches {self.value:.4g} {self.unit} at t = {self.at:.4g} s (limit "
             f"{self.limit:.4g} {self.unit}, first exceeded at t = {self.first:.4g} s)"
         )
 
 
-def warn_of_limits(
-    robot: Robot,
-    what: str,
-    t: FloatArray,
-    *,
-    q: FloatArray | None = None,
-    v: FloatArray | None = None,
-    tau: FloatArray | None = None,
-) -> None:
-    """Warn of positions, velocities and motor torques beyond the limits of the robot, once each.
+def limited_quantities(robot: Robot) -> dict[str, LimitedQuantity]:
+    """Every quantity of a robot that has a finite limit, by name.
+
+    Spring limits of a joint of variable stiffness hold for each of its springs, except that of a motor that slides
+    while the joint turns: its units are others.
+    """
+    joints, drives = [joint.limits for joint in robot.joints], [robot.joints[i].drive for i in robot.motor_joints]
+    motors = [drive.motors[k >= robot.n].limits if drive else None for k, drive in enumerate(drives)]
+    springs = [spring_limits(robot, k) for k in range(robot.motor_count)]
+
+    def symmetric(name: str, unit: str, key: str, bounds: Sequence[float]) -> LimitedQuantity:
+        upper = np.array(bounds, dtype=float)
+        return LimitedQuantity(name, unit, key, -upper, upper)
+
+    def of_motors(field: str) -> list[float]:
+        return [math.inf if x is None else getattr(x, field) for x in motors]
+
+    lower, upper = (np.array([getattr(x, end) for x in joints], dtype=float) for end in ("lower", "upper"))
+    found = [
+        LimitedQuantity("position", "rad | m", "limits.lower and limits.upper", lower, upper),
+        symmetric("velocity", "rad/s | m/s", "limits.velocity", [x.velocity for x in joints]),
+        symmetric("acceleration", "rad/s² | m/s²", "limits.acceleration", [x.acceleration for x in joints]),
+        symmetric("jerk", "rad/s³ | m/s³", "limits.jerk", [x.jerk for x in joints]),
+        symmetric("torque", "Nm | N", "limits.effort and motor_limits.torque", robot.motor_efforts),
+        symmetric(RMS, "Nm | N", "motor_limits.rms_torque", of_motors("rms_torque")),
+        symmetric("motor speed", "rad/s | m/s", "motor_limits.speed", of_motors("speed")),
+        symmetric("power", "W | W", "motor_limits.power", of_motors("power")),
+        symmetric("spring torque", "Nm | N", "spring_limits.torque", [x[0] for x in springs]),
+        symmetric("deflection", "rad | m", "spring_limits.deflection", [x[1] for x in springs]),
+    ]
+    return {x.name: x for x in found if np.isfinite(x.lower).any() or np.isfinite(x.upper).any()}
+
+
+def spring_limits(robot: Robot, motor: int) -> tuple[float, float]:
+    """Greatest torque and deflection of the spring behind a motor; infinite without one."""
+    drive = robot.joints[robot.motor_joints[motor]].drive
+    if not isinstance(drive, ElasticDrive | VariableStiffnessDrive):
+        return math.inf, math.inf
+    if motor >= robot.n and getattr(drive, "slides", False):
+        return math.inf, math.inf
+    return drive.spring_limits.torque, drive.spring_limits.deflection
+
+
+def limited_values(
+    limited: Mapping[str, LimitedQuantity], stack: FloatArray | None, motion: MotorMotion | None
+) -> dict[str, FloatArray]:
+    """Values of the limited quantities that a motion has, (..., columns) by name; "torque" if only its mean is limited.
 
     Args:
-        robot: the robot with its limits.
-        what: subject of the message, such as "the motion".
-        t: (m,), times, in s.
-        q: (..., m, n), positions, in rad or m; not checked by default.
-        v: (..., m, n), velocities, in rad/s or m/s; not checked by default.
-        tau: (..., m, motors), motor torques, in Nm or N; not checked by default.
+        limited: from `limited_quantities`.
+        stack: [q, q', q'', ...], (orders, ..., n); None if unknown.
+        motion: motion of the motors; None if unknown.
     """
-    limits = [joint.limits for joint in robot.joints]
-    if q is not None:
-        bounds = [(x.lower, x.upper) for x in limits]
-        report(robot, f"{what} exceeds position limits", t, q, bounds, "rad | m", "limits.lower and limits.upper")
-    if v is not None:
-        bounds = [(-x.velocity, x.velocity) for x in limits]
-        report(robot, f"{what} exceeds velocity limits", t, v, bounds, "rad/s | m/s", "limits.velocity")
-    if tau is not None:
-        bounds = [(-effort, effort) for effort in robot.motor_efforts]
-        report(robot, f"{what} exceeds torque limits", t, tau, bounds, "Nm | N", "limits.effort")
+    found: dict[str, Any] = {}
+    if stack is not None:
+        found = dict(zip(("position", "velocity", "acceleration", "jerk"), stack))
+    if motion is not None:
+        power = motion.tau * motion.theta_v
+        found |= {"torque": motion.tau, "motor speed": motion.theta_v, "power": power}
+        found |= {"spring torque": motion.spring_torque, "deflection": motion.deflection}
+    wanted = {STEMS.get(name, name) for name in limited}
+    return {name: x for name, x in found.items() if name in wanted}
 
 
-def report(
-    robot: Robot,
-    what: str,
-    t: FloatArray,
-    values: FloatArray,
-    bounds: Sequence[tuple[float, float]],
-    unit: str,
-    remedy: str,
-) -> None:
-    """Warn if columns, one per joint or motor, leave their bounds."""
-    if not np.isfinite(bounds).any():
-        return
-    units = [kind.unit(unit) for kind in robot.motor_kinds]
-    if excesses := excesses_of(t, values, bounds, robot.motor_names, units):
-        more = f"; and {len(excesses) - SHOWN} more joints" if len(excesses) > SHOWN else ""
-        warn(
-            f"{robot.name:.200}: {what} of the robot: {'; '.join(map(str, excesses[:SHOWN]))}{more}; change the "
-            f"motion, or {remedy} of the robot"
-        )
+def mean_weights(t: FloatArray) -> FloatArray:
+    """Weights (m,) of a mean over times: Simpson's rule for an odd number of even steps, else the trapezoidal rule."""
+    steps = np.diff(t)
+    if t.size >= 3 and t.size % 2 and np.ptp(steps) <= 1e-6 * steps.max():
+        weights = np.full(t.size, 2.0)
+        weights[1::2] = 4.0
+        weights[[0, -1]] = 1.0
+    else:
+        weights = np.zeros(t.size)
+        weights[:-1] += steps
+        weights[1:] += steps
+    total = weights.sum()
+    return weights / total if total > 0 else np.full(t.size, 1 / t.size)
 
 
-def excesses_of(
-    t: FloatArray,
-    values: FloatArray,
-    bounds: Sequence[tuple[float, float]],
-    names: Sequence[str],
-    units: Sequence[str],
-) -> list[Excess]:
-    """The excess of each column that leaves its bounds; NaN counts as inside."""
-    rows = values.reshape(-1, *values.shape[-2:])
+def violations_of(
+    robot: Robot, limited: Mapping[str, LimitedQuantity], t: FloatArray, values: Mapping[str, FloatArray]
+) -> list[Violation]:
+    """Limits that values exceed, in the order of `limited`; NaN counts as inside.
+
+    Args:
+        robot: the robot.
+        limited: from `limited_quantities`.
+        t: (m,), times, in s.
+        values: (..., m, columns) by name, as from `limited_values`; quantities that are missing are not compared.
+    """
+    found: list[Violation] = []
+    for name, quantity in limited.items():
+        if (given := values.get(STEMS.get(name, name))) is None:
+            continue
+        if name == RMS:
+            mean = np.sqrt(np.einsum("m,...mi->...i", mean_weights(t), np.square(given)))
+            found += exceeded(robot, quantity, np.full(1, math.nan), mean[..., None, :])
+        else:
+            found += exceeded(robot, quantity, t, given)
+    return found
+
+
+def exceeded(robot: Robot, quantity: LimitedQuantity, t: FloatArray, values: FloatArray) -> list[Violation]:
+    """The violation of each column that leaves its bounds."""
+    rows, units, names = values.reshape(-1, *values.shape[-2:]), quantity.units(robot), robot.motor_names
     found = []
-    for i, (low, high) in enumerate(bounds):
+    for i, (low, high) in enumerate(zip(quantity.lower.tolist(), quantity.upper.tolist())):
         column = rows[..., i]
         beyond = np.fmax(column - high - ROUNDING * abs(high), low - column - ROUNDING * abs(low))
         excess = np.fmax.reduce(beyond, axis=0, initial=-math.inf)  # over all runs of a batch
@@ -113,55 +198,29 @@ def excesses_of(
         k = int(np.nanargmax(excess))
         value = float(column[int(np.nanargmax(beyond[:, k])), k])
         limit = high if value > high else low
-        found.append(Excess(names[i], units[i], limit, float(t[late[0]]), float(t[k]), value))
+        found.append(
+            Violation(quantity.name, names[i], units[i], limit, value, float(t[k]), float(t[late[0]]), quantity.key)
+        )
     return found
 
 
-def warn_of_units(robot: Robot, motion: Trajectory | FloatArray) -> None:
-    """Warn of a joint without limits that moves implausibly far or fast: degrees in place of rad are likely.
+def warn_of_limits(robot: Robot, what: str, t: FloatArray, values: Mapping[str, FloatArray]) -> None:
+    """Warn of values beyond the limits of the robot, once per quantity.
 
     Args:
-        robot: the robot.
-        motion: a trajectory, which is checked once; or positions (..., n), in rad or m.
+        robot: the robot with its limits.
+        what: subject of the message, such as "the motion".
+        t: (m,), times, in s.
+        values: (..., m, columns) by name of the quantity: "position", "velocity", "acceleration", "jerk" (a column per
+            joint), "torque", "motor speed", "power", "spring torque", "deflection" (per motor), in SI units; those that
+            are missing are not checked.
     """
-    if not isinstance(motion, Trajectory):
-        q = motion[..., : robot.n].reshape(-1, robot.n)
-        return warn_of_motion(robot, np.zeros(len(q)), q, np.zeros(q.shape))
-    if _seen.get(id(motion)) is not motion:
-        _seen[id(motion)] = motion  # by id: the trajectory of a user may have no hash
-        t = np.linspace(0.0, motion.duration if math.isfinite(motion.duration) else 1.0, SAMPLES)
-        q, v = motion(t, order=1)[..., : robot.n]
-        warn_of_motion(robot, t, q, v)
-
-
-def warn_of_motion(robot: Robot, t: FloatArray, q: FloatArray, v: FloatArray) -> None:
-    """Warn of the first joint that moves too far or too fast, at times t (m,)."""
-    for i, joint in enumerate(robot.joints):
-        far, fast = np.abs(q[:, i]), np.abs(v[:, i])
-        limited = math.isfinite(joint.limits.lower) and math.isfinite(joint.limits.upper)
-        if not limited and far.max() > joint.kind.far:
-            k = int(far.argmax())
-            return warn(f"{robot.name:.200}: {distance(joint, float(q[k, i]))} at t = {t[k]:.4g} s; {remedy(joint)}")
-        if not math.isfinite(joint.limits.velocity) and fast.max() > joint.kind.fast:
-            k = int(fast.argmax())
-            unit = joint.kind.unit("rad/s | m/s")
-            return warn(
-                f"{robot.name:.200}: joint '{joint.name:.200}' moves at {v[k, i]:.4g} {unit} at t = {t[k]:.4g} s; "
-                f"{remedy(joint)}, or take longer"
+    limited = limited_quantities(robot)
+    found = violations_of(robot, limited, t, values)
+    for name, quantity in limited.items():
+        if beyond := [x for x in found if x.quantity == name]:
+            more = f"; and {len(beyond) - SHOWN} more joints" if len(beyond) > SHOWN else ""
+            warn(
+                f"{robot.name:.200}: {what} exceeds {name} limits of the robot: "
+                f"{'; '.join(map(str, beyond[:SHOWN]))}{more}; change the motion, or {quantity.key} of the robot"
             )
-
-
-def distance(joint: Joint, q: float) -> str:
-    """How far a joint moves, for a message."""
-    turns = f" rad, {abs(q) / (2 * math.pi):.3g} turns," if joint.kind.angular else " m"
-    return f"joint '{joint.name:.200}' moves to {q:.4g}{turns}"
-
-
-def remedy(joint: Joint) -> str:
-    """How to write what is meant, for a message."""
-    if not joint.kind.angular:
-        return "if millimetres are meant, divide by 1000; if it is right, give the joint limits"
-    return (
-        "if degrees are meant, write the key with _deg (goal_deg, points_deg, ...), joint1 [deg] in the header of a "
-        "table, or np.deg2rad(...) in Python; if it is right, give the joint limits"
-    )

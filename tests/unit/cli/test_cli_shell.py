@@ -22,6 +22,7 @@ from flexjoint.cli import app
 from flexjoint.cli.command_result import CommandResult, plain
 from flexjoint.cli.tables import Table, lines, screen_width
 from flexjoint.cli.terminal_text import cells, harmless
+from support.warned import with_limits
 
 LONG = "a_joint_whose_name_is_longer_than_any_column_of_a_table_would_like_it_to_be"
 MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
@@ -62,6 +63,7 @@ def files(tmp_path_factory):
     links = [fj.Link(f"link{k}_{LONG}", fj.Joint(f"joint{k}_{LONG}"), p, **body) for k, p in parents.items()]
     robot = fj.Robot("long", tuple(links))
     fj.write_robot(robot, folder / "long.toml")
+    fj.write_robot(with_limits(robot, velocity=0.1, effort=500.0), folder / "limited.toml")
     t = np.arange(200) * 1e-2
     q = 0.1 * np.sin(t)[:, None] * np.ones(2)
     tau = fj.gravity_torque(robot, q)
@@ -87,6 +89,7 @@ def commands(files):
         "export-urdf": (["export-urdf", files / "long.toml", files / "long.urdf"], ["long.urdf"]),
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),
         "torques": (["torques", files / "long.toml", motion, "--period", "0.1"], long),
+        "fit": (["fit", files / "limited.toml", motion], [*long, "velocity", "shortest duration", "times the"]),
         "linearize": (["linearize", "hua_3r", "--controller", "motor_pd", "--gains", "500,50"], ["stable", *joints]),
         "rotors": (ROTORS, ["joint3", "complete", "speed^", "errs by up to"]),
         "simulate": (PD, joints),

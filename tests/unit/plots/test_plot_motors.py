@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -13,6 +15,7 @@ from flexjoint.plots import panels, plot_motors
 from support.errors import relative_error
 from support.pendulum import ELASTIC, MOTION, closed_form
 from support.runs import PULLED
+from support.warned import with_limits
 
 
 @pytest.fixture(scope="module")
@@ -97,3 +100,15 @@ def test_a_figure_needs_no_file(found, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
     with pytest.raises(fj.InputError, match=r"a plot is written to a file that ends in \.png, \.pdf, \.svg"):
         plot_motors(found, "x.jpg")
+
+
+def test_limits_are_drawn_where_a_curve_comes_near(found):
+    torque, deflection = float(np.abs(found.tau).max()), float(np.abs(found.deflection).max())
+    limits = fj.drives.SpringLimits(deflection=100 * deflection)
+    drive = dataclasses.replace(ELASTIC.joints[0].drive, spring_limits=limits)
+    robot = with_limits(ELASTIC.with_drives([drive]), effort=0.9 * torque)
+    axes = plot_motors(dataclasses.replace(found, robot=robot)).axes
+    dashed = [[line.get_ydata()[0] for line in axis.lines if line.is_dashed()] for axis in axes]
+    sign = 1 if found.tau.max() == torque else -1
+    assert np.isclose(sign * 0.9 * torque, dashed[0]).any()
+    assert dashed[1] == []  # the deflection is far from its limit

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.trajectory.limits import warn_of_limits, warn_of_units
+from flexjoint.trajectory.limits import warn_of_limits
+from flexjoint.trajectory.unit_warnings import warn_of_units
 from support.warned import said, with_limits
 
 T = np.linspace(0.0, 1.0, 11)
@@ -26,32 +27,33 @@ def test_each_quantity_names_joint_times_value_and_limit():
     limited = robot(lower=-0.5, upper=1.0, velocity=2.0, effort=30.0)
     name = limited.joints[1].name
     hill = column(1.5 * np.sin(np.pi * T))
-    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, q=hill))
+    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, {"position": hill}))
     assert "limited: the motion exceeds position limits of the robot" in message
     assert f"joint '{name}' reaches 1.5 rad at t = 0.5 s (limit 1 rad, first exceeded at t = 0.3 s)" in message
     assert "limits.upper" in message
-    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, q=-hill))
+    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, {"position": -hill}))
     assert "reaches -1.5 rad at t = 0.5 s (limit -0.5 rad, first exceeded at t = 0.2 s)" in message
-    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, v=-2 * hill))
+    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, {"velocity": -2 * hill}))
     assert "velocity limits" in message and "reaches -3 rad/s at t = 0.5 s (limit -2 rad/s" in message
-    (message,) = said(lambda: warn_of_limits(limited, "the run", T, tau=7100 / 1.5 * hill))
+    (message,) = said(lambda: warn_of_limits(limited, "the run", T, {"torque": 7100 / 1.5 * hill}))
     assert "torque limits" in message and "7100 Nm" in message and "limits.effort" in message
 
 
 def test_what_meets_a_limit_and_what_has_none_passes():
     at = robot(lower=-0.5, upper=1.0, velocity=2.0, effort=30.0)
     on = column(np.full(11, 1.0 + 1e-12))
-    assert said(lambda: warn_of_limits(at, "x", T, q=on, v=2 * on, tau=np.nan * on)) == []
-    assert said(lambda: warn_of_limits(robot(), "x", T, q=1e3 * on, v=1e3 * on, tau=1e9 * on)) == []
+    values = {"position": on, "velocity": 2 * on, "torque": np.nan * on}
+    assert said(lambda: warn_of_limits(at, "x", T, values)) == []
+    assert said(lambda: warn_of_limits(robot(), "x", T, dict.fromkeys(values, 1000000000.0 * on))) == []
 
 
 def test_many_joints_are_one_warning_and_rows_of_a_batch_too():
     limited = robot(5, upper=1.0)
-    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, q=np.full((11, 5), 2.0)))
+    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, {"position": np.full((11, 5), 2.0)}))
     assert message.count("reaches") == 3 and "and 2 more joints" in message
     batch = np.zeros((3, 11, 5))
     batch[1, 7, 2] = 4.0
-    (message,) = said(lambda: warn_of_limits(limited, "the run", T, q=batch))
+    (message,) = said(lambda: warn_of_limits(limited, "the run", T, {"position": batch}))
     assert f"joint '{limited.joints[2].name}' reaches 4 rad at t = 0.7 s" in message
 
 

@@ -1,0 +1,82 @@
+"""Command `fit`: a trajectory against all limits, and its shortest duration."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .app import command
+from .command_result import CommandResult
+from .parameters import TrajectoryName
+from .robot_options import RobotArgument, without_gear_losses
+from .tables import Table
+
+if TYPE_CHECKING:
+    from ..trajectory import Feasibility, FittedDuration
+
+
+@command()
+def fit(
+    robot: RobotArgument,
+    trajectory: TrajectoryName,
+    samples: Annotated[int, typer.Option(help="Samples of the motion, before peaks are divided further.")] = 1001,
+    wrench: Annotated[
+        tuple[float, float, float, float, float, float] | None,
+        typer.Option(
+            help="Constant force, N, and moment, Nm, on the tool, base coordinates: six numbers.",
+            metavar="FX FY FZ MX MY MZ",
+        ),
+    ] = None,
+    stiffness: Annotated[
+        str | None,
+        typer.Option(help="Stiffness of joints with variable stiffness, Nm/rad or N/m: a number, or as TRAJECTORY."),
+    ] = None,
+) -> CommandResult:
+    """Find the shortest duration of a trajectory under all limits.
+
+    Shows also which limits the trajectory exceeds as it is, and what would cure each.
+    """
+    from ..trajectory import check_feasibility, fit_duration, load_stiffness, load_trajectory
+
+    robot = without_gear_losses(robot, "inverse dynamics")
+    motion = load_trajectory(trajectory, robot)
+    held = None if stiffness is None else load_stiffness(stiffness, robot, motion.duration)
+    options = {"stiffness": held, "wrench": wrench, "samples": samples}
+    fitted = fit_duration(robot, motion, **options)  # type: ignore[arg-type]
+    found = check_feasibility(robot, motion, **options)  # type: ignore[arg-type]
+    data = {
+        "robot": robot.name,
+        "given_duration_s": motion.duration,
+        "limits": list(found.limits),
+        "violations": [asdict(x) for x in found.violations],
+        "duration_s": fitted.duration,
+        "factor": fitted.factor,
+        "active": [asdict(x) for x in fitted.active],
+    }
+    return CommandResult(lines(found, fitted), data)
+
+
+def lines(found: Feasibility, fitted: FittedDuration) -> list[str | Table]:
+    """The trajectory as it is, then the shortest duration."""
+    shown: list[str | Table] = [f"{found.robot}: compared with limits of {', '.join(found.limits)}"]
+    exceeded = [
+        [x.quantity, x.joint, f"{x.value:.4g} {x.unit}", f"{x.limit:.4g} {x.unit}", instant(x.at), instant(x.first)]
+        for x in found.violations
+    ]
+    if exceeded:
+        shown.append(f"limits exceeded in {found.duration:g} s:")
+        rows = [[*row, x.cure] for row, x in zip(exceeded, found.violations)]
+        shown.append(Table(["quantity", "joint", "largest", "limit", "at", "first at", "met by"], rows))
+    else:
+        shown.append(f"no limit is exceeded in {found.duration:g} s")
+    shown.append(f"shortest duration: {fitted.duration:.7g} s, {fitted.factor:.4g} times the given one; it reaches:")
+    rows = [[x.quantity, x.joint, f"{x.value:.4g} {x.unit}", instant(x.at)] for x in fitted.active]
+    shown.append(Table(["quantity", "joint", "limit", "at"], rows))
+    return shown
+
+
+def instant(t: float) -> str:
+    """A time in s; "mean" for what is a mean over the motion."""
+    return "mean" if t != t else f"{t:.4g} s"
