@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..drives import Drive, Friction, Motor
-from ..errors import NOT_NUMBERS, RobotError, shown
+from ..errors import NOT_NUMBERS, RobotError, quoted, shown
 from ..numerics import product
 from ..robot import BASE, Fidelity, Joint, JointKind, Limits, Link, Mimic, Robot, Source
 from ..robot.joints import KINDS, joint_kind
@@ -121,27 +121,29 @@ def from_dh(
         >>> [link.name for link in robot.links]
         ['link1', 'link2', 'tool']
     """
+    owner = quoted(name)  # begins every message
     if convention not in CONVENTIONS:
-        raise RobotError(f"{name}: the DH convention {convention!r} is unknown: choose one of {', '.join(CONVENTIONS)}")
-    n = _joint_count(name, kinds, alpha, a, d, theta)
-    joint_names = _one_each(name, "joint_names", joint_names, n, [f"joint{i + 1}" for i in range(n)])
-    link_names = _one_each(name, "link_names", link_names, n, [f"link{i + 1}" for i in range(n)])
-    limits = _one_each(name, "limits", limits, n, [None] * n)
-    drives = _one_each(name, "drives", drives, n, [None] * n)
-    friction = _one_each(name, "friction", friction, n, [None] * n)
-    mimics = _one_each(name, "mimics", mimics, n, [None] * n)
-    parallel_springs = _one_each(name, "parallel_springs", parallel_springs, n, [None] * n)
-    kind_of = _kinds(name, kinds, joint_names)
+        known = ", ".join(CONVENTIONS)
+        raise RobotError(f"{owner}: the DH convention {convention!r} is unknown: choose one of {known}")
+    n = _joint_count(owner, kinds, alpha, a, d, theta)
+    joint_names = _one_each(owner, "joint_names", joint_names, n, [f"joint{i + 1}" for i in range(n)])
+    link_names = _one_each(owner, "link_names", link_names, n, [f"link{i + 1}" for i in range(n)])
+    limits = _one_each(owner, "limits", limits, n, [None] * n)
+    drives = _one_each(owner, "drives", drives, n, [None] * n)
+    friction = _one_each(owner, "friction", friction, n, [None] * n)
+    mimics = _one_each(owner, "mimics", mimics, n, [None] * n)
+    parallel_springs = _one_each(owner, "parallel_springs", parallel_springs, n, [None] * n)
+    kind_of = _kinds(owner, kinds, joint_names)
 
     def numbers(what: str, value: ArrayLike, item: tuple[int, ...] = ()) -> FloatArray:
-        return _numbers(name, what, value, joint_names, item)
+        return _numbers(owner, what, value, joint_names, item)
 
     alpha, a, d = numbers("alpha", alpha), numbers("a", a), numbers("d", d)
     theta = numbers("theta", theta)
     for what, angles in (("alpha", alpha), ("theta", theta)):
         for joint, angle in zip(joint_names, angles.tolist()):
             degrees = f"write {what}_deg = {angle:g} in a robot file, np.deg2rad({angle:g}) in Python"
-            check_angle(f"{what} of joint '{joint}'", angle, name, degrees)
+            check_angle(f"{what} of joint '{joint}'", angle, owner, degrees)
     mass, viscous_friction = numbers("mass", mass), numbers("viscous_friction", viscous_friction)
     coulomb_friction = numbers("coulomb_friction", coulomb_friction)
     coulomb_velocity = numbers("coulomb_velocity", coulomb_velocity)

@@ -125,8 +125,8 @@ def setting_text(value: object) -> str:
 
 
 def capitalized(text: str) -> str:
-    """The text with a capital letter at its start; names keep theirs."""
-    return text[:1].upper() + text[1:]
+    """The text with a capital letter at its start; a name with a colon behind it stays as it is."""
+    return text if text.partition(" ")[0].endswith(":") else text[:1].upper() + text[1:]
 
 
 def drawn(figure: Picture) -> Callable[[], Figure | bytes]:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -422,10 +423,15 @@ def test_the_page_is_one_file_with_an_escaped_title(tmp_path, run):
 def test_ctrl_c_ends_the_viewer():
     pytest.importorskip("viser")
     command = [sys.executable, "-m", "flexjoint", "view", "hua_3r", "--no-browser", "--port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        first = process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        output, errors = process.communicate(timeout=60)
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background jobs ignore it
+    with subprocess.Popen(command, **streams, preexec_fn=heard) as process:
+        try:
+            first = process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            output, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert "http://127.0.0.1:" in first and process.returncode == 0
     assert output == "hua_3r: 3 joints\n" and errors == ""
 

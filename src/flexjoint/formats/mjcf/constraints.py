@@ -106,10 +106,11 @@ def check_constraints(found: Compiled, tree: Tree, moving: Container[str], note:
             continue
         kind = {CONNECT: "a closed loop", WELD: "a closed loop", JOINT: "a nonlinear relation of joints"}
         why = kind.get(int(model.eq_type[i]), "a constraint between tendons or flexible bodies")
+        last = quoted(joints[-1])
         raise RobotError(
             f"{element.file}, line {element.line}: {described(element)} is {why}, which is not modelled; it constrains "
-            f"{listed(joints, most=6)}: lock them, locked={{{joints[-1]!r}: 0}} or --locked {joints[-1]}=0, leave them "
-            "out with root= or tip=, or remove the constraint"
+            f"{listed(joints, most=6)}: lock them, locked={{{last!r}: 0}} or --locked {last}=0, leave them out with "
+            "root= or tip=, or remove the constraint"
         )
 
 

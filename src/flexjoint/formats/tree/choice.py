@@ -27,7 +27,8 @@ def locked_values(locked: Locked, joints: Mapping[str, JointData], place: str) -
     if locked is None:
         return {}
     if isinstance(locked, str):
-        raise InputError(f"locked is {shown(locked)}: give names in a list, or positions by name, {{{locked!r}: 0.0}}")
+        given_name = shown(locked)
+        raise InputError(f"locked is {given_name}: give names in a list, or positions by name, {{{given_name}: 0.0}}")
     given = dict(locked) if isinstance(locked, Mapping) else dict.fromkeys(locked, 0.0)
     for name, value in given.items():
         if name not in joints:
@@ -113,7 +114,8 @@ def single_root(links: Mapping[str, LinkData], above: Mapping[str, JointData], p
     if len(roots) > 1:
         raise RobotError(
             f"{place}: {len(roots)} links hang on no joint, {listed(roots, most=6)}: a robot has one root; connect "
-            f"them by fixed joints, or take the part below one of them, root={roots[0]!r} or --root {quoted(roots[0])}"
+            f"them by fixed joints, or take the part below one of them, root={quoted(roots[0])!r} or "
+            f"--root {quoted(roots[0])}"
         )
     return roots[0]
 
@@ -179,7 +181,7 @@ def check_types(joints: Iterable[JointData], locked: Mapping[str, float]) -> Non
             raise joint.element.wrong(
                 f"joint '{name}' is {quoted(joint.type)}, which is not modelled: joints turn about an axis or slide "
                 f"along it; lock this one, locked={{{name!r}: 0}} or --locked {name}=0, or take the part below it with "
-                f"root={joint.child!r} or --root {quoted(joint.child)}"
+                f"root={quoted(joint.child)!r} or --root {quoted(joint.child)}"
             )
         raise joint.element.wrong(
             f"joint '{name}' is of type {shown(joint.type)}: use one of revolute, continuous, prismatic and fixed"
