@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -156,31 +156,20 @@ def write_name(axis: Axes, name: str) -> None:
     """Write the name of a joint beside its row, a long one above it."""
     if len(name) <= 12:  # what fits beside a row
         axis.set_ylabel(literal(name), fontweight="bold")
-        return
-    axis.annotate(
-        literal(shortened(name)),
-        (0, 1),
-        xycoords="axes fraction",
-        xytext=(0, 2),
-        textcoords="offset points",
-        ha="left",
-        va="bottom",
-        fontsize=8,
-        fontweight="bold",
-    )
+    else:
+        write_above(axis, literal(shortened(name)), "left", fontsize=8, fontweight="bold")
 
 
 def write_unit(axis: Axes, unit: str) -> None:
     """Write a unit above the upper right corner of an axis."""
+    write_above(axis, unit, "right", fontsize=9)
+
+
+def write_above(axis: Axes, text: str, side: Literal["left", "right"], **style: Any) -> None:
+    """Write a text above the upper left or right corner of an axis."""
+    corner = (0 if side == "left" else 1, 1)
     axis.annotate(
-        unit,
-        (1, 1),
-        xycoords="axes fraction",
-        xytext=(0, 2),
-        textcoords="offset points",
-        ha="right",
-        va="bottom",
-        fontsize=9,
+        text, corner, (0, 2), xycoords="axes fraction", textcoords="offset points", ha=side, va="bottom", **style
     )
 
 
