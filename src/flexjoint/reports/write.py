@@ -47,7 +47,7 @@ def write_report(
         path: .html file to write.
         title: Heading; default one for the kind of result.
         settings: Values by name; default those that the result knows.
-        tables: Further tables; default none.
+        tables: Further tables, which come first; default none.
         figures: Figures, functions that draw them, or PNG pictures as bytes, by caption; default those of the result.
         warnings: Texts or records of `warnings.catch_warnings(record=True)`; default None, not known.
         command: Command line that repeats the result; default none.
@@ -65,7 +65,7 @@ def write_report(
     place, found = check_report_path(path), content_of(result)
     found = found._replace(
         title=title or found.title,
-        shown=[*found.shown, *tables],
+        shown=[*tables, *found.shown],
         figures=found.figures if figures is None else {caption: drawn(x) for caption, x in figures.items()},
         settings=found.settings if settings is None else settings,
     )
