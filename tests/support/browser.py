@@ -57,7 +57,7 @@ class Browser:
         port = file.read_text().splitlines()[0]
         targets = json.load(urlopen(f"http://127.0.0.1:{port}/json/list"))
         address = next(x["webSocketDebuggerUrl"] for x in targets if x["type"] == "page")
-        self._socket = connect(address, max_size=None, ping_interval=None)
+        self._socket = connect(address, max_size=None, ping_interval=None, close_timeout=0.1)
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
         self.call("Target.setAutoAttach", autoAttach=True, waitForDebuggerOnStart=True, flatten=True)  # workers too
@@ -68,9 +68,13 @@ class Browser:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._socket.send(json.dumps({"id": 0, "method": "Browser.close"}))
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         self._socket.close()
-        self._process.terminate()
-        self._process.wait(10)
         self._folder.cleanup()
 
     def call(self, method: str, **parameters: object) -> dict:
