@@ -26,7 +26,8 @@ import numpy as np
 
 import flexjoint as fj
 from support.evaluate import evaluate
-from urdf_packages import PACKAGES, TOLERANCE, installed
+from support.model_packages import installed
+from urdf_packages import PACKAGES, TOLERANCE
 
 MOST_JOINTS = 60
 STIFFNESS, INERTIA = 1000.0, 0.3
@@ -81,9 +82,9 @@ def main() -> int:
     given = parser.parse_args()
     warnings.simplefilter("ignore", fj.FlexjointWarning)
     with tempfile.TemporaryDirectory() as folder:
-        models = given.models.resolve() if given.models else installed(Path(folder))
+        models = given.models.resolve() if given.models else installed(Path(folder), PACKAGES.names)
         os.chdir(folder)  # MuJoCo writes its log of warnings where it runs
-        files = [path for package in PACKAGES for path in sorted((models / package).rglob("*.urdf"))]
+        files = [path for package in PACKAGES.names for path in sorted((models / package).rglob("*.urdf"))]
         found = Counter(judged(path) for path in files if b"<inertial" in path.read_bytes())
     for text, count in sorted(found.items()):
         print(f"{count:5d} {text}")

@@ -10,15 +10,9 @@ is read again.
 
 from __future__ import annotations
 
-import argparse
 import re
-import subprocess
 import sys
-import tempfile
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -29,28 +23,11 @@ from flexjoint.formats import MjcfRobot, read_mjcf
 from flexjoint.formats.mjcf.compiled import compiled
 from flexjoint.formats.mjcf.source import read_source
 from support.mjcf_models import compare
+from support.model_packages import Packages, Row, table
 
-PACKAGES = ("robosuite", "genesis-world")
-COUNTED = ("nothing moves", "not MJCF")  # reasons for refusing objects, and parts of files: these are counted
+PACKAGES = Packages(("robosuite", "genesis-world"), "*.xml", ("nothing moves", "not MJCF"))
 FREE = re.compile(r"joint '([^']+)' is floating")
 TOLERANCE = 1e-12
-
-
-class Row(NamedTuple):
-    """A file, what came of it, and whether that is a finding."""
-
-    file: str
-    joints: str
-    result: str
-    finding: bool = False
-
-
-def installed(folder: Path) -> Path:
-    """The packages below a folder, without what they depend on."""
-    for name in PACKAGES:
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder / name), name]
-        subprocess.run(command, check=True)
-    return folder
 
 
 def read(path: Path) -> tuple[MjcfRobot, list[str]]:
@@ -90,35 +67,5 @@ def judged(path: Path) -> Row | None:
     return Row(name, str(found.robot.n), f"{numbers}; {note}{held}{by}", not errors.worst < TOLERANCE)
 
 
-def rows(models: Path) -> Iterator[Row]:
-    """A row per file; what is no robot in one row per package and reason."""
-    for folder in sorted(x for x in models.iterdir() if x.is_dir()):
-        counted: dict[str, int] = {}
-        for path in sorted(folder.rglob("*.xml")):
-            row = judged(path)
-            if row is None:
-                continue
-            if any(x in row.result for x in COUNTED) and not row.finding:
-                counted[row.result] = counted.get(row.result, 0) + 1
-                continue
-            parts = path.relative_to(models).parts
-            yield row._replace(file="/".join([parts[0], *parts[-2:]]))
-        yield from (Row(f"{folder.name}: {count} files", "", result) for result, count in counted.items())
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, help="folder of the packages; they are downloaded by default")
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", fj.FlexjointWarning)
-    findings = 0
-    with tempfile.TemporaryDirectory() as folder:
-        print("| file | joints | torque, mass matrix, poses against MuJoCo |\n|---|---|---|")
-        for row in rows(given.models or installed(Path(folder))):
-            print(f"| {row.file} | {row.joints} | {row.result}{' **finding**' if row.finding else ''} |", flush=True)
-            findings += row.finding
-    return 1 if findings else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(table(__doc__, "MuJoCo", PACKAGES, judged))

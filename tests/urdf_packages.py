@@ -11,15 +11,10 @@ makes of Pinocchio's model, or of ours, differs by more than that.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import subprocess
 import sys
 import tempfile
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -30,28 +25,11 @@ import flexjoint as fj
 from flexjoint.formats import UrdfRobot, from_pinocchio, parse_urdf, to_pinocchio, write_urdf
 from support.errors import relative_error
 from support.evaluate import evaluate
+from support.model_packages import Packages, Row, table
 from support.urdf_models import compare
 
-PACKAGES = ("example-robot-data", "frax", "pybullet")
-OBJECT = "nothing moves"  # in the reason for refusing an object: these are counted
+PACKAGES = Packages(("example-robot-data", "frax", "pybullet"), "*.urdf", ("nothing moves",))
 TOLERANCE = 1e-12
-
-
-class Row(NamedTuple):
-    """A file, what came of it, and whether that is a finding."""
-
-    file: str
-    joints: str
-    result: str
-    finding: bool = False
-
-
-def installed(folder: Path) -> Path:
-    """The packages below a folder, without what they depend on."""
-    for name in PACKAGES:
-        command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder / name), name]
-        subprocess.run(command, check=True)
-    return folder
 
 
 def judged(path: Path) -> Row | None:
@@ -117,35 +95,5 @@ def without_mimic(link: fj.Link) -> fj.Link:
     return dataclasses.replace(link, joint=dataclasses.replace(link.joint, mimic=None))
 
 
-def rows(models: Path) -> Iterator[Row]:
-    """A row per file with inertias; objects without moving joints in one row per package and reason."""
-    for package in PACKAGES:
-        objects: dict[str, int] = {}
-        for path in sorted((models / package).rglob("*.urdf")):
-            row = judged(path)
-            if row is None:
-                continue
-            if OBJECT in row.result and not row.finding:
-                objects[row.result] = objects.get(row.result, 0) + 1
-                continue
-            parts = path.relative_to(models).parts
-            yield row._replace(file="/".join([parts[0], *parts[-2:]]))
-        yield from (Row(f"{package}: {count} objects", "", result) for result, count in objects.items())
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", type=Path, help="folder of the packages; they are installed by default")
-    given = parser.parse_args()
-    warnings.simplefilter("ignore", fj.FlexjointWarning)
-    findings = 0
-    with tempfile.TemporaryDirectory() as folder:
-        print("| file | joints | torque, mass matrix, poses against Pinocchio |\n|---|---|---|")
-        for row in rows(given.models or installed(Path(folder))):
-            print(f"| {row.file} | {row.joints} | {row.result}{' **finding**' if row.finding else ''} |", flush=True)
-            findings += row.finding
-    return 1 if findings else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(table(__doc__, "Pinocchio", PACKAGES, judged))
