@@ -9,6 +9,7 @@ from . import (
     analysis as analysis,
     catalog as catalog,
     control as control,
+    deployment as deployment,
     detection as detection,
     drives as drives,
     dynamics as dynamics,

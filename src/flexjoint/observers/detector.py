@@ -76,7 +76,8 @@ class Detector(ObserverWrapper):
     @property
     def sizes(self) -> tuple[int, ...]:
         """Sizes of the parts of the state: of the residual, the alarms, and the times above the thresholds."""
-        return self.residual.memory[0], len(self.level), len(self.level)
+        count = sum(map(len, self.thresholds.values()))
+        return self.residual.memory[0], count, count
 
     @cached_property
     def outputs(self) -> dict[str, int]:

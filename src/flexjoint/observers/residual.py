@@ -29,7 +29,7 @@ from ..types import Expression, FloatArray
 from .base import Measurement
 from .timed import StepResult, TimedObserver
 
-FINITE = 1e300  # a sum of absolute values beyond it, or NaN, is not a measurement
+FINITE = 1e30  # a sum of absolute values beyond it, or NaN, is not a measurement; also in single precision
 
 
 class Status(IntEnum):

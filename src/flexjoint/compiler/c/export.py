@@ -33,10 +33,7 @@ TAKEN = (
     "fma sqrt fabs floor copysign fmaf sqrtf fabsf floorf copysignf"
 )  # names that parameters cannot have
 
-MAKEFILE = """\
-CC ?= cc
-CFLAGS ?= -O2
-
+FMA_FLAGS = """\
 # The multiply-add is one instruction with FMA and a slow library function without: seven times the time of a call.
 # On x86-64 the compiler must be told (-mfma); it is if this machine has FMA. For another machine, with or without:
 #     make FMA=-mfma
@@ -47,7 +44,13 @@ FMA ?= $(if $(filter x86_64-% amd64-%,$(shell $(CC) -dumpmachine)),$(shell \
 
 # No multiply-adds beyond those in the code: each would round once where the code rounds twice.
 FLAGS = -std=c99 -Wall -Wextra -Wpedantic -Werror -ffp-contract=off $(FMA)
+"""
 
+MAKEFILE = f"""\
+CC ?= cc
+CFLAGS ?= -O2
+
+{FMA_FLAGS}
 .PHONY: check clean
 
 check: example
@@ -190,8 +193,7 @@ def export(
     - `float32`: computes in single precision
     - `freestanding`: needs no C library
     """
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,239}", name):
-        raise InputError(f"{shown(name)} is no name of a C function; use letters, digits and underscores, at most 240")
+    check_c_name(name)
     target = Target(SINGLE if float32 else DOUBLE, freestanding)
     makefile = MAKEFILE.replace("@NAME@", name).replace("@LIBRARIES@", "" if freestanding else " -lm")
     files = {
@@ -208,15 +210,28 @@ def export(
 
 def parameters(kernel: Kernel, target: Target) -> list[tuple[Array, str, str]]:
     """(array, C name, declaration) of every parameter; names that are taken are numbered."""
-    found, taken = [], set(TAKEN.split())
     real = target.format.name
-    for array, kind in [(x, f"const {real}") for x in kernel.inputs] + [(x, real) for x in kernel.outputs]:
-        base = re.sub(r"[^A-Za-z0-9_]+", "_", array.name).strip("_") or "x"
+    kinds = [f"const {real}"] * len(kernel.inputs) + [real] * len(kernel.outputs)
+    arrays = [*kernel.inputs, *kernel.outputs]
+    named = zip(arrays, kinds, c_names([array.name for array in arrays]))
+    return [(array, name, f"{kind} {name}[{max(array.size, 1)}]") for array, kind, name in named]
+
+
+def c_names(names: Sequence[str]) -> list[str]:
+    """Identifiers of C for names of any kind, all different."""
+    found, taken = [], set(TAKEN.split())
+    for name in names:
+        base = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "x"
         base = f"x_{base}" if re.match(r"\d|v\d|fj_", base) else base  # v0, v1, ... are the values
-        name = next(x for x in [base, *(f"{base}_{k}" for k in range(1, 200))] if x not in taken)
-        taken.add(name)
-        found.append((array, name, f"{kind} {name}[{max(array.size, 1)}]"))
+        found.append(next(x for x in [base, *(f"{base}_{k}" for k in range(1, 200))] if x not in taken))
+        taken.add(found[-1])
     return found
+
+
+def check_c_name(name: str) -> None:
+    """Raises InputError unless a function of C can have this name."""
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,239}", name):
+        raise InputError(f"{shown(name)} is no name of a C function; use letters, digits and underscores, at most 240")
 
 
 def signature(kernel: Kernel, name: str, target: Target) -> str:
@@ -240,17 +255,20 @@ def header(kernel: Kernel, name: str, about: str, target: Target) -> str:
     )
 
 
-def source(kernel: Kernel, program: Program, name: str, target: Target, joints: Sequence[str] = ()) -> str:
+def source(
+    kernel: Kernel, program: Program, name: str, target: Target, joints: Sequence[str] = (), header: str = ""
+) -> str:
+    """The text of a C file with the function; static, if the header of another one is given."""
     program = with_finite_check(by_sections(program))
     names = [c_name for _, c_name, _ in parameters(kernel, target)]
     loops: list[str] = []
     lines, value = statements(program, names, target, name, loops, joints)
     finite = f"    return !({value[len(program.code) - 1]} == {target.literal(0.0)});"
-    head = HEAD.replace("@NAME@", name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
+    head = HEAD.replace("@NAME@", header or name).replace("@EXTENDED@", "!= 0" if target.single else "> 1")
     if target.freestanding:
         head = head.replace("#include <math.h>\n", "").replace('off")', 'off", "no-math-errno", @COPIES@)')
         head = head.replace("@COPIES@", '"no-tree-loop-distribute-patterns"')  # no memcpy in place of a loop
-    opening = NAMES * bool(program.labels) + signature(kernel, name, target)
+    opening = NAMES * bool(program.labels) + "static " * bool(header) + signature(kernel, name, target)
     body = "\n".join([*loops, opening, "{", *lines, finite, "}", ""])
     functions = {"FJ_INLINE": INLINE} | {f"fj_{x}": elementary_function(x, target) for x in FUNCTIONS}
     return "\n".join([head, target.helpers(body, functions) + body])

@@ -1,0 +1,6 @@
+"""Controllers, observers, detectors and plants for machines without Python: C, C++, FMUs, and a robot over the wire."""
+
+from .component import Component as Component
+from .export import export_component as export_component
+from .online_loop import online_loop as online_loop
+from .samples import Flag as Flag
