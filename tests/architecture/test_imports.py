@@ -42,6 +42,7 @@ LAYERS = [
     "detection",
     "analysis",
     "studies",
+    "deployment",
     "plots",
     "viewer",
     "reports",

@@ -9,6 +9,18 @@ import typer
 
 from .app import app, command, help_without_command
 from .command_result import CommandResult
+from .completion import algorithms
+from .online_loops import (
+    ControllerName,
+    DetectorTexts,
+    Estimator,
+    LoopOptions,
+    ObserverTexts,
+    ReactionText,
+    component_data,
+    component_summary,
+    loop_of,
+)
 from .parameters import AlgorithmName, LinkName, Order
 from .robot_options import RobotArgument
 from .standard_output import STREAM, send_folder
@@ -54,39 +66,84 @@ def kernel_data(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-@command(name="export-c", folder="output")
+@command(name="export-c", folder="output", observers="observer", fold="fold")
 def export_c(
     robot: RobotArgument,
-    algorithm: AlgorithmName,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder to write; - is a tar archive on standard output.")
     ],
+    algorithm: Annotated[
+        str,
+        typer.Argument(help="An algorithm, such as inverse_dynamics; none with --controller.", autocompletion=algorithms),
+    ] = "",
     name: Annotated[str, typer.Option(help="Name of the C function; by default algorithm and robot.")] = "",
     order: Order = None,
     link: LinkName = None,
+    controller: ControllerName = "",
+    gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = "",
+    poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = "",
+    measured: Annotated[str, typer.Option(help="What feedback_linearization reads, such as 'q tau_e'.")] = "",
+    estimator: Estimator = "",
+    observer: ObserverTexts = None,
+    detector: DetectorTexts = None,
+    reaction: ReactionText = "",
+    period: Annotated[float, typer.Option(help="Sampling period of controllers and observers, s.")] = 1e-3,
+    patience: Annotated[
+        float | None, typer.Option(help="Time without a usable sample before the torque is zero, s; default 10 periods.")
+    ] = None,
+    fold: Annotated[bool, typer.Option("--fold", help="Gains and thresholds are constants of the code.")] = False,
     free: Annotated[
         list[str] | None, typer.Option(help="Parameter that stays an input, such as tool.mass; may be repeated.")
     ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False,
     freestanding: Annotated[bool, typer.Option("--freestanding", help="Use no C library.")] = False,
 ) -> CommandResult:
-    """Write an algorithm for one robot as a C99 function.
+    """Write an algorithm, or a controller with observers and detectors, as C99.
 
-    The folder has a test too: run `make check` in it.
+    An algorithm is a function; a controller has a state, a step and a C++ class. The folder has a test too: run
+    `make check` in it.
     """
     import flexjoint as fj
 
-    function = known_algorithm(algorithm)
-    options = given_options(order, link) | {"free": free or ()}
+    from ..errors import InputError
 
-    def write(folder: Path) -> list[Path]:
-        return fj.export_c(function, robot, folder, name, float32=float32, freestanding=freestanding, **options)
+    loop = LoopOptions(
+        controller,
+        gains,
+        poles,
+        measured,
+        estimator,
+        observer or (),
+        detector or (),
+        reaction,
+        period,
+        free or (),
+        fold,
+        patience,
+    )
+    if bool(algorithm) == loop.given:
+        raise InputError("give an ALGORITHM, or --controller, --observer or --detector")
+    target = {"float32": float32, "freestanding": freestanding}
+    if algorithm:
+        function, options = known_algorithm(algorithm), given_options(order, link) | {"free": free or ()}
 
-    about = {"robot": robot.name, "algorithm": algorithm}
+        def write(folder: Path) -> list[Path]:
+            return fj.export_c(function, robot, folder, name, **target, **options)
+
+        about: dict[str, Any] = {"robot": robot.name, "algorithm": algorithm}
+    else:
+        component = loop_of(robot, loop, stamps=not float32)
+
+        def write(folder: Path) -> list[Path]:
+            return fj.deployment.export_component(component, folder, name, **target)
+
+        about = component_data(component) | {"robot": robot.name}
+    lines = [] if algorithm else [component_summary(component)]
     if output == STREAM:
         send_folder(write)
         return CommandResult([], about)
-    return CommandResult([], about, write(output))
+    files = write(output)
+    return CommandResult(lines, about, files)
 
 
 def given_options(order: int | None, link: str | None) -> dict[str, Any]:

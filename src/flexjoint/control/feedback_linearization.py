@@ -159,7 +159,7 @@ class FeedbackLinearization(KnowsSurroundings):
                 return ()
             return ExtensionState(extension_state(self.robot, *known.motion, wrenches=known.wrenches))
         if not holds_torques(self.robot):  # nothing is integrated, so no torque is computed
-            return ControllerState(*np.zeros((2, *np.shape(known.motion[0]))))
+            return ControllerState(0 * known.motion[0], 0 * known.motion[0])
         return ControllerState(*held_on(self.robot, known.motion, **known.loads))
 
     def law(self, gains: Stack, state: Stack, reference: Stack, measurement: JointState | Measurement) -> LawResult:
@@ -182,7 +182,7 @@ class FeedbackLinearization(KnowsSurroundings):
 def held_on(robot: Robot, motion: Sequence[Any], wrenches: Wrenches = None, base: Base = None) -> list[Signal]:
     """[torques, rates] that a motion [q, q', ...] takes."""
     tau = torque_derivatives(robot, *motion, order=chain_length(robot) - 2, wrenches=wrenches, base=base)
-    return held(robot, [*tau, np.zeros_like(tau[0])])
+    return held(robot, [*tau, 0 * tau[0]])
 
 
 def held_ahead(robot: Robot, h: float, state: Sequence[Expression], top: Expression) -> list[Signal]:

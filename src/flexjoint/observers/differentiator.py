@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import positive
+from ..lazy import is_symbolic
 from ..numerics import exp
 from ..types import FloatArray, Signal
 
@@ -40,8 +41,10 @@ class Differentiator(ABC):
     period: float
     state: ClassVar[Any]
 
-    def start(self, measurement: ArrayLike, rate: ArrayLike = 0.0) -> Any:
-        """The state at the first measurement, with an initial rate of 0 by default."""
+    def start(self, measurement: Any, rate: Any = 0.0) -> Any:
+        """The state at the first measurement, arrays or SX, with an initial rate of 0 by default."""
+        if is_symbolic(measurement):
+            return self.state(measurement, 0 * measurement + rate)
         x = np.asarray(measurement, dtype=float)
         return self.state(x, np.broadcast_to(np.asarray(rate, dtype=float), x.shape))
 
