@@ -105,22 +105,18 @@ class Field(NamedTuple):
 
     def declaration(self, real: str) -> str:
         """As in the struct, with a comment."""
-        size = "".join(f"[{k}]" for k in self.array.shape)
-        order = ", ".join(self.array.labels)
-        about = "; ".join(x for x in (self.array.unit, order) if x)
+        size = f"[{self.array.size}]" if self.array.shape else ""
+        rows = " x ".join(map(str, self.array.shape)) + ", row by row" if len(self.array.shape) > 1 else ""
+        about = "; ".join(x for x in (self.array.unit, rows, ", ".join(self.array.labels)) if x)
         return f"    {real} {self.name}{size};" + (f" /* {harmless(about)} */" if about else "")
 
     def address(self, owner: str) -> str:
         """A pointer to its first number; `owner` ends with -> or a dot."""
-        first = "[0]" * len(self.array.shape)
-        return f"&{owner}{self.name}{first}" if len(self.array.shape) != 1 else f"{owner}{self.name}"
+        return f"{owner}{self.name}" if self.array.shape else f"&{owner}{self.name}"
 
     def elements(self) -> list[str]:
         """Its numbers, row by row, as C writes them."""
-        found = [self.name]
-        for size in self.array.shape:
-            found = [f"{x}[{k}]" for x in found for k in range(size)]
-        return found
+        return [f"{self.name}[{k}]" for k in range(self.array.size)] if self.array.shape else [self.name]
 
 
 class Structs(NamedTuple):

@@ -36,10 +36,15 @@ def detectors_in(law: Any) -> list[Detector]:
 
 
 def with_free_numbers(law: Law, numbers: Mapping[str, Scalar], levels: Mapping[int, Expression]) -> Law:
-    """A copy of a law whose robots have symbols, by path, and whose detectors have the levels, by `id`."""
+    """A copy of a law whose robots have symbols, by path, and whose detectors have the levels, by `id`.
+
+    Laws that it has made from its numbers, such as the residual of a FrictionObserver, get them too.
+    """
     changed = copy.copy(law)
     for name in [x for x in changed.__dict__ if isinstance(getattr(type(law), x, None), cached_property)]:
-        del changed.__dict__[name]  # computed from numbers that may be symbols now
+        found = changed.__dict__.pop(name)  # what else was computed from numbers is computed again
+        if isinstance(found, PARTS):
+            changed.__dict__[name] = with_free_numbers(found, numbers, levels)
     for x in fields(law):  # type: ignore[arg-type]
         value = getattr(law, x.name)
         if isinstance(value, Robot):

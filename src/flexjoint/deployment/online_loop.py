@@ -11,7 +11,7 @@ from ..algorithm.algorithm import parameter_array
 from ..algorithm.compile import Outputs, program_of
 from ..checks import positive
 from ..compiler.ir.program import Array
-from ..control.base import TORQUE_UNITS, UNITS, Controller, JointState, memory_arrays, rows, torque_array
+from ..control.base import TORQUE_UNITS, UNITS, Controller, JointState, innermost, memory_arrays, rows, torque_array
 from ..errors import InputError, shown
 from ..observers.base import Measurement, Observer, measurement_sizes
 from ..observers.residual import is_finite
@@ -22,7 +22,7 @@ from ..spatial import ca, sx, zeros
 from ..types import Expression, FloatArray
 from .component import Columns, Component
 from .free_numbers import detectors_in, with_free_numbers
-from .samples import CLOCK, ELAPSED, STAMP, Clock, Flag, timing
+from .samples import CLOCK, ELAPSED, EXACT, STAMP, Clock, Flag, timing
 
 ESTIMATOR = "estimator"
 BLIND, TORQUE = Array("blind", (), "s"), "tau_before"
@@ -162,7 +162,7 @@ def one_step(
     good = ca.logic_and(good, is_finite(ca.vertcat(tau, *memory.values())))
     after |= {x: ca.if_else(good, y, before[x]) for x, y in memory.items()}
     blind = ca.if_else(good, 0, before["blind"] + passed)
-    released = blind > patience
+    released = blind > patience * (1 + EXACT)  # sums of periods are rounded
     tau = ca.if_else(good, tau, ca.if_else(released, 0, before[TORQUE]))
     flags += ca.if_else(good, 0, ca.if_else(released, sx(int(Flag.RELEASED)), sx(int(Flag.HELD))))
     after |= {"blind": blind, TORQUE: tau}
@@ -235,7 +235,7 @@ class Numbers(NamedTuple):
         gains = parts.controller.gains if parts.controller else np.zeros((0, 0))
         names: tuple[str, ...] = ()
         if parts.controller is not None and not fold:
-            names = tuple(parts.controller.gain_names)
+            names = tuple(innermost(parts.controller).gain_names)
             if len(names) != len(gains) or len(set(names)) != len(names):
                 names = tuple(f"gains{k}" for k in range(len(gains)))
             labels = tuple(joint.name for joint in parts.robot.joints)
