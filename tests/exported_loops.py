@@ -24,12 +24,12 @@ SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recove
 
 
 def instructions(folder, inputs):
-    """Instructions that one step takes, for each of some samples; None without valgrind."""
+    """Instructions of 200 steps, for several parts of the inputs; None without valgrind."""
     if not shutil.which("valgrind"):
         return None
     found = set()
-    for row in inputs:
-        program = next(folder.glob("driver_gcc_-O2*"))
+    for first in range(0, min(len(inputs), 2000) - 200, 400):
+        row, program = inputs[first : first + 200], next(folder.glob("driver_gcc_-O2*"))
         count = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", "--toggle-collect=law_step"]
         done = subprocess.run([*count, program], input=row.tobytes(), capture_output=True, check=True)
         found.add(int(re.search(rb"Collected : (\d+)", done.stderr)[1]))
@@ -50,14 +50,14 @@ def main():
         with tempfile.TemporaryDirectory() as place:
             folder = exported(component, Path(place))
             for compiler in COMPILERS:
-                for options in (("-O0",), ("-O1",), ("-O2", "-mfma"), ("-O3", "-mfma"), SANITIZERS):
+                checked = [SANITIZERS] if compiler == "gcc" else []  # clang's are another package
+                for options in (("-O0",), ("-O1",), ("-O2", "-mfma"), ("-O3", "-mfma"), *checked):
                     found = compiled_outputs(folder, inputs, compiler, *options)
                     differences = int(np.sum(found.view(np.int64) != expected.view(np.int64)))
                     failed += differences > 0
                     print(f"  {compiler} {' '.join(options)}: {differences} of {expected.size} numbers differ")
-            bad = [k for k in np.unique(expected[:, -1], return_index=True)[1]]
-            counts = instructions(folder, inputs[[0, 1, 5, *bad]])
-            print(f"  instructions per step: {counts}")
+            counts = instructions(folder, inputs)
+            print(f"  instructions of 200 steps, from five parts of the inputs: {counts}")
             failed += counts is not None and len(counts) != 1
     print("failed" if failed else "all equal")
     return failed > 0
