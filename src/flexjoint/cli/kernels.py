@@ -74,7 +74,7 @@ def export_c(
     ],
     algorithm: Annotated[
         str,
-        typer.Argument(help="An algorithm, such as inverse_dynamics; none with --controller.", autocompletion=algorithms),
+        typer.Argument(help="Such as inverse_dynamics; none with --controller.", autocompletion=algorithms),
     ] = "",
     name: Annotated[str, typer.Option(help="Name of the C function; by default algorithm and robot.")] = "",
     order: Order = None,
@@ -89,7 +89,7 @@ def export_c(
     reaction: ReactionText = "",
     period: Annotated[float, typer.Option(help="Sampling period of controllers and observers, s.")] = 1e-3,
     patience: Annotated[
-        float | None, typer.Option(help="Time without a usable sample before the torque is zero, s; default 10 periods.")
+        float | None, typer.Option(help="Time without usable samples before the torque is zero, s; default 10 periods.")
     ] = None,
     fold: Annotated[bool, typer.Option("--fold", help="Gains and thresholds are constants of the code.")] = False,
     free: Annotated[
@@ -98,10 +98,10 @@ def export_c(
     float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False,
     freestanding: Annotated[bool, typer.Option("--freestanding", help="Use no C library.")] = False,
 ) -> CommandResult:
-    """Write an algorithm, or a controller with observers and detectors, as C99.
+    """Write an algorithm or a controller as C99 code.
 
-    An algorithm is a function; a controller has a state, a step and a C++ class. The folder has a test too: run
-    `make check` in it.
+    An algorithm is a function. A controller, with observers and detectors, has a state, a step and a C++ class. The
+    folder has a test too: run `make check` in it.
     """
     import flexjoint as fj
 

@@ -48,9 +48,7 @@ ObserverTexts = Annotated[
 ]
 DetectorTexts = Annotated[
     list[str] | None,
-    typer.Option(
-        "--detector", help="A residual with alarms, such as momentum,cutoff=30,threshold=5; may be repeated."
-    ),
+    typer.Option("--detector", help="A residual with alarms, such as momentum,cutoff=30,threshold=5; may be repeated."),
 ]
 ReactionText = Annotated[
     str, typer.Option(help="What follows an alarm: stop,damping=20, zero_gravity or reflex,gain=2,damping=5.")
@@ -201,4 +199,5 @@ def component_data(component: Component) -> dict[str, Any]:
         return [{"name": x.name, "shape": x.shape, "unit": x.unit, "entries": x.labels} for x in arrays]
 
     parts = {x: described(getattr(component, x)) for x in ("state", "parameters", "inputs", "outputs")}
-    return {"component": component.name, "period_s": component.period, "operations": component.kernel.operations, **parts}
+    numbers = {"period_s": component.period, "operations": component.kernel.operations}
+    return {"component": component.name, **numbers, **parts}

@@ -60,9 +60,8 @@ def check_program(component: Component, name: str, target: Target) -> str:
         *(table(real, f"{x.name}_out", x.array, outputs[x.array.name], target) for x in structs.output),
     ]
     fill = [f"        memcpy(&input.{x.name}, {x.name}_in[k], sizeof input.{x.name});" for x in structs.input]
-    compare = [
-        f"        bad += memcmp(&output.{x.name}, {x.name}_out[k], sizeof output.{x.name}) != 0;" for x in structs.output
-    ]
+    names = [x.name for x in structs.output]
+    compare = [f"        bad += memcmp(&output.{x}, {x}_out[k], sizeof output.{x}) != 0;" for x in names]
     if FLAGS in outputs:
         flags = ", ".join(str(int(x)) for x in outputs[FLAGS])
         tables.append(f"static const int flags_out[{STEPS}] = {{{flags}}};")

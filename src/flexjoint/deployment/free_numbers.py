@@ -21,7 +21,7 @@ from ..robot.parameters import with_symbols
 from ..types import Expression, Scalar
 
 PARTS = (Controller, Observer, Reaction)
-Law = TypeVar("Law", Controller, Observer, Reaction)
+Law = TypeVar("Law", bound=Controller | Observer | Reaction)
 
 
 def parts_of(law: Any) -> Iterator[tuple[str, Any]]:

@@ -354,7 +354,7 @@ def checked_parts(
                 f"online_loop: {type(law).__name__} is for another number of joints or motors than "
                 f"{type(laws[0]).__name__}; make all for the same robot"
             )
-    periods = {float(x.period) for x in laws if getattr(x, "period", None) is not None}
+    periods = {float(x) for law in laws if (x := getattr(law, "period", None)) is not None}
     if period is not None:
         periods.add(positive("online_loop", "period", period))
     if len(periods) != 1:

@@ -141,8 +141,8 @@ def test_every_registered_controller(name):
     if name == "variable_stiffness_tracking":
         given["theta"] = np.array([0.2, 0.2, 0.2, 0.0, 0.0, 0.0])
     _, found = component.step(component.start(), given)
-    links = np.full(robot.n, 0.1)
-    fields = {"q": links, "v": links, "theta": np.full(robot.motor_count, 0.1), "theta_v": np.full(robot.motor_count, 0.1)}
+    links, motors = np.full(robot.n, 0.1), np.full(robot.motor_count, 0.1)
+    fields = {"q": links, "v": links, "theta": motors, "theta_v": motors}
     fields |= {key: x for key, x in given.items() if key in fields}
     _, tau = law(law.start(list(reference)), list(reference), fj.JointState(**fields))
     np.testing.assert_allclose(found["tau"], tau, rtol=1e-12, atol=1e-12)
@@ -167,7 +167,9 @@ def test_bad_input_is_named(robot, arguments, message):
     known = {"law": fj.control.MotorPD(robot, [500.0, 50.0]), "slope": fj.observers.VelocityEstimator(robot, slope)}
 
     def filled(x):
-        return known.get(x, x) if isinstance(x, str) else {k: filled(y) for k, y in x.items()} if isinstance(x, dict) else x
+        if isinstance(x, dict):
+            return {key: filled(y) for key, y in x.items()}
+        return known.get(x, x) if isinstance(x, str) else x
 
     given = {key: filled(x) for key, x in arguments.items()}
     with pytest.raises(fj.InputError, match=message):
