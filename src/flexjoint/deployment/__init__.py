@@ -2,5 +2,7 @@
 
 from .component import Component as Component
 from .export import export_component as export_component
+from .fmu.export import export_fmu as export_fmu
 from .online_loop import online_loop as online_loop
+from .plant_component import plant_component as plant_component
 from .samples import Flag as Flag

@@ -20,6 +20,7 @@ from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..errors import InputError, listed
+from ..robot import Robot
 from ..types import Expression, FloatArray
 
 Columns: TypeAlias = dict[str, Expression]
@@ -32,6 +33,7 @@ class Component:
 
     Args:
         name: What it is, in a few words, such as "MotorPD of kuka_lwr".
+        robot: The robot it belongs to.
         period: Time between two steps, s.
         state: Arrays that go from step to step.
         initial: Their values before the first step.
@@ -40,10 +42,13 @@ class Component:
         inputs: Arrays of one step, such as the time and the measurements.
         outputs: Arrays that a step gives, such as the torque.
         law: A step in SX: from state, parameters and inputs by name to the next state and the outputs by name.
+        rates: Of a component that is a differential equation: from the same to the time derivatives of the state and the
+            outputs; None by default.
         notes: What a user has to know, a line each; none by default.
     """
 
     name: str
+    robot: Robot
     period: float
     state: tuple[Array, ...]
     initial: tuple[FloatArray, ...]
@@ -52,6 +57,7 @@ class Component:
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
     law: StepLaw = field(repr=False)
+    rates: StepLaw | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -67,16 +73,36 @@ class Component:
     @cached_property
     def kernel(self) -> Kernel:
         """The compiled step: (*state, *parameters, *inputs) -> (*state, *outputs)."""
-        arrays = (*self.state, *self.parameters, *self.inputs)
-        edges = len(self.state), len(self.state) + len(self.parameters)
+        return kernel_of(self.name, self.arguments, lambda *columns: self.traced(self.law, columns))
 
-        def step(*columns: Expression) -> list[tuple[Array, Expression]]:
-            named = [(array.name, x) for array, x in zip(arrays, columns)]
-            parts = dict(named[: edges[0]]), dict(named[edges[0] : edges[1]]), dict(named[edges[1] :])
-            after, found = self.law(*parts)
-            return [*((x, after[x.name]) for x in self.state), *((x, found[x.name]) for x in self.outputs)]
+    @cached_property
+    def rates_kernel(self) -> Kernel:
+        """The compiled differential equation: (*state, *parameters, *inputs) -> (*derivatives, *outputs)."""
+        if self.rates is None:
+            raise InputError(f"{self.name} is no differential equation")
+        law = self.rates
+        return kernel_of(f"rates of {self.name}", self.arguments, lambda *columns: self.traced(law, columns))
 
-        return kernel_of(self.name, arrays, step)
+    @property
+    def arguments(self) -> tuple[Array, ...]:
+        """State, parameters and inputs."""
+        return (*self.state, *self.parameters, *self.inputs)
+
+    def traced(self, law: StepLaw, columns: Sequence[Expression]) -> list[tuple[Array, Expression]]:
+        """What a law makes of the arguments: arrays of the state and of the outputs with their expressions."""
+        named = [(array.name, x) for array, x in zip(self.arguments, columns)]
+        first, second = len(self.state), len(self.state) + len(self.parameters)
+        after, found = law(dict(named[:first]), dict(named[first:second]), dict(named[second:]))
+        return [*((x, after[x.name]) for x in self.state), *((x, found[x.name]) for x in self.outputs)]
+
+    def unit_of(self, array: Array, element: int) -> str:
+        """The unit of one number of an array: that of the joint or motor that it belongs to."""
+        units = array.unit.split(" | ")
+        label = array.labels[element] if element < len(array.labels) else ""
+        joints = dict(zip(self.robot.motor_names, (self.robot.joints[i] for i in self.robot.motor_joints)))
+        joints |= {joint.name: joint for joint in self.robot.joints}
+        linear = label in joints and not joints[label].kind.angular
+        return units[-1] if linear else units[0]
 
     def start(self) -> list[FloatArray]:
         """The state before the first step, an array per entry of `state`."""

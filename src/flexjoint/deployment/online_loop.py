@@ -113,6 +113,7 @@ def online_loop(
     what = " and ".join(type(x).__name__ for x in (controller, *parts.observers.values()) if x is not None)
     return Component(
         name=f"{what} of {robot.name}",
+        robot=robot,
         period=parts.period,
         state=tuple(state),
         initial=tuple(np.zeros(array.shape) for array in state),
