@@ -78,7 +78,7 @@ def python_outputs(component, inputs):
     rows = np.empty((len(inputs), sum(x.size for x in component.outputs)))
     for k, row in enumerate(inputs):
         given = [row[a:b].reshape(x.shape) for x, a, b in zip(component.inputs, edges, edges[1:])]
-        found = component.kernel(*state, *numbers, *given)
+        found = component.kernel(*state, *given, *numbers)
         state = found[:count]
         rows[k] = np.concatenate([np.ravel(found[count + i]) for i in order])
     return rows

@@ -1,5 +1,6 @@
 """Controllers, observers, detectors and plants for machines without Python: C, C++, FMUs, and a robot over the wire."""
 
+from .algorithm_component import algorithm_component as algorithm_component
 from .component import Component as Component
 from .export import export_component as export_component
 from .fmu.export import export_fmu as export_fmu

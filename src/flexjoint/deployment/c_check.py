@@ -116,7 +116,7 @@ def repeated(component: Component, inputs: Sequence[FloatArray], target: Target)
     for k in range(STEPS):
         given = {name: x[k] for name, x in zip(names, inputs)}
         if target.single:
-            arrays = [np.asarray(x, np.float32)[None] for x in (*state, *component.nominal, *given.values())]
+            arrays = [np.asarray(x, np.float32)[None] for x in (*state, *given.values(), *component.nominal)]
             found = [x[0] for x in evaluate_rows(component.kernel.program, arrays, SingleArithmetic())]
             state = found[: len(state)]
             rows.append(dict(zip((x.name for x in component.outputs), found[len(state) :])))

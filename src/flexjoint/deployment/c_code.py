@@ -176,8 +176,8 @@ def code(component: Component, name: str, target: Target, joints: Sequence[str])
     results = [f"{FLAGS}" if x.name == FLAGS else outputs[x.name].address("output->") for x in component.outputs]
     arguments = [
         *(x.address("state->") for x in structs.state),
-        *(x.address("parameters->") for x in structs.parameters),
         *(x.address("input->") for x in structs.input),
+        *(x.address("parameters->") for x in structs.parameters),
         *(x.address("next.") for x in structs.state),
         *results,
     ]

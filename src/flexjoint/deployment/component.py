@@ -1,6 +1,6 @@
 """A component: what runs once per period on the robot, with an explicit state.
 
-    (state, parameters, inputs) -> (state, outputs)
+    (state, inputs, parameters) -> (state, outputs)
 
 A controller with its observers and detectors is one, a plant and a stateless algorithm too.  The same Program becomes
 the kernel that Python calls and the C code of an export, so both give the same bits.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,9 +41,11 @@ class Component:
         nominal: Their values.
         inputs: Arrays of one step, such as the time and the measurements.
         outputs: Arrays that a step gives, such as the torque.
-        law: A step in SX: from state, parameters and inputs by name to the next state and the outputs by name.
-        rates: Of a component that is a differential equation: from the same to the time derivatives of the state and the
-            outputs; None by default.
+        law: A step in SX: from state, inputs and parameters by name to the next state and the outputs by name; None
+            with `own_kernel`.
+        rates: Of a differential equation: from the same to the time derivatives of the state and the outputs; None by
+            default.
+        own_kernel: The compiled step of a component without a law; None by default.
         notes: What a user has to know, a line each; none by default.
     """
 
@@ -56,8 +58,9 @@ class Component:
     nominal: tuple[FloatArray, ...]
     inputs: tuple[Array, ...]
     outputs: tuple[Array, ...]
-    law: StepLaw = field(repr=False)
+    law: StepLaw | None = field(repr=False)
     rates: StepLaw | None = None
+    own_kernel: Kernel | None = None
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -72,26 +75,25 @@ class Component:
 
     @cached_property
     def kernel(self) -> Kernel:
-        """The compiled step: (*state, *parameters, *inputs) -> (*state, *outputs)."""
-        return kernel_of(self.name, self.arguments, lambda *columns: self.traced(self.law, columns))
+        """The compiled step: (*state, *inputs, *parameters) -> (*state, *outputs)."""
+        return self.own_kernel or kernel_of(self.name, self.arguments, lambda *x: self.traced(self.law, x))
 
     @cached_property
     def rates_kernel(self) -> Kernel:
-        """The compiled differential equation: (*state, *parameters, *inputs) -> (*derivatives, *outputs)."""
-        if self.rates is None:
-            raise InputError(f"{self.name} is no differential equation")
-        law = self.rates
-        return kernel_of(f"rates of {self.name}", self.arguments, lambda *columns: self.traced(law, columns))
+        """The compiled differential equation: (*state, *inputs, *parameters) -> (*derivatives, *outputs)."""
+        return kernel_of(f"rates of {self.name}", self.arguments, lambda *x: self.traced(self.rates, x))
 
     @property
     def arguments(self) -> tuple[Array, ...]:
-        """State, parameters and inputs."""
-        return (*self.state, *self.parameters, *self.inputs)
+        """State, inputs and parameters."""
+        return (*self.state, *self.inputs, *self.parameters)
 
-    def traced(self, law: StepLaw, columns: Sequence[Expression]) -> list[tuple[Array, Expression]]:
+    def traced(self, law: StepLaw | None, columns: Sequence[Expression]) -> list[tuple[Array, Expression]]:
         """What a law makes of the arguments: arrays of the state and of the outputs with their expressions."""
+        if law is None:
+            raise InputError(f"{self.name} has no such law")
         named = [(array.name, x) for array, x in zip(self.arguments, columns)]
-        first, second = len(self.state), len(self.state) + len(self.parameters)
+        first, second = len(self.state), len(self.state) + len(self.inputs)
         after, found = law(dict(named[:first]), dict(named[first:second]), dict(named[second:]))
         return [*((x, after[x.name]) for x in self.state), *((x, found[x.name]) for x in self.outputs)]
 
@@ -126,9 +128,9 @@ class Component:
         """
         given = self._by_name("input", self.inputs, inputs)
         numbers = self._by_name("parameter", self.parameters, self.nominal_values | dict(parameters))
-        found: Any = self.kernel(*state, *numbers, *given)
+        found = self.kernel.result.arrays(self.kernel(*state, *given, *numbers))
         count = len(self.state)
-        return list(found[:count]), dict(zip((x.name for x in self.outputs), found[count:]))
+        return found[:count], dict(zip((x.name for x in self.outputs), found[count:]))
 
     @property
     def nominal_values(self) -> dict[str, ArrayLike]:

@@ -1,9 +1,9 @@
 """The differential equation of a component as C: its rates, and their derivatives in one direction.
 
-    void arm_rates(const arm_state *state, const arm_parameters *parameters, const arm_input *input,
-                   arm_state *derivative, arm_output *output);
-    void arm_directional(const double *state, const double *parameters, const double *inputs, const double *seeds,
-                         double *found);
+void arm_rates(const arm_state *state, const arm_parameters *parameters, const arm_input *input,
+               arm_state *derivative, arm_output *output);
+void arm_directional(const double *state, const double *parameters, const double *inputs, const double *seeds,
+                     double *found);
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def continuous_files(component: Component, name: str) -> dict[str, str]:
     structs = Structs.of(component)
     arguments = [
         *(x.address("state->") for x in structs.state),
-        *(x.address("parameters->") for x in structs.parameters),
         *(x.address("input->") for x in structs.input),
+        *(x.address("parameters->") for x in structs.parameters),
         *(x.address("derivative->") for x in structs.state),
         *(x.address("output->") for x in structs.output),
     ]
@@ -73,8 +73,8 @@ def continuous_files(component: Component, name: str) -> dict[str, str]:
     kernel = directional_kernel(component)
     pointers = [
         *places("state", component.state),
-        *places("parameters", component.parameters),
         *places("inputs", component.inputs),
+        *places("parameters", component.parameters),
         *places("seeds", [*component.state, *component.inputs]),
         *places("found", [*component.state, *component.outputs]),
     ]
@@ -92,7 +92,7 @@ def places(owner: str, arrays: Sequence[Array]) -> list[str]:
 
 
 def directional_kernel(component: Component) -> Kernel:
-    """The kernel (*state, *parameters, *inputs, *seeds) -> (*derivatives, *outputs), changes along the seeds."""
+    """The kernel (*state, *inputs, *parameters, *seeds) -> (*derivatives, *outputs), changes along the seeds."""
     directions = [x._replace(name=f"seed of {x.name}") for x in (*component.state, *component.inputs)]
     count = len(component.arguments)
     chosen = [k for k, x in enumerate(component.arguments) if x not in component.parameters]
@@ -100,12 +100,15 @@ def directional_kernel(component: Component) -> Kernel:
     def function(*columns: Expression) -> list[tuple[Array, Expression]]:
         # Symbols of its own: those given are copies, which cannot be differentiated by.
         symbols = [ca.SX.sym(x.name, *c.shape) for x, c in zip(component.arguments, columns)]
-        found = component.traced(component.rates, symbols)  # type: ignore[arg-type]
+        found = component.traced(component.rates, symbols)
         along = ca.vertcat(*(ca.vec(symbols[k]) for k in chosen))
         seeds = ca.vertcat(*(ca.vec(x) for x in columns[count:]))
         flat = ca.vertcat(*(ca.vec(x) for _, x in found))
-        changes = ca.substitute(ca.jtimes(flat, along, seeds), ca.vertcat(*map(ca.vec, symbols)), ca.vertcat(*map(ca.vec, columns[:count])))
+        old, new = (ca.vertcat(*map(ca.vec, x)) for x in (symbols, columns[:count]))
+        changes = ca.substitute(ca.jtimes(flat, along, seeds), old, new)
         edges = [0, *accumulate(array.size for array, _ in found)]
         return [(array, changes[a:b]) for (array, _), a, b in zip(found, edges, edges[1:])]
 
-    return kernel_of(f"directional derivatives of {component.name}", [*component.arguments, *directions], function, loops=False)
+    return kernel_of(
+        f"directional derivatives of {component.name}", [*component.arguments, *directions], function, loops=False
+    )

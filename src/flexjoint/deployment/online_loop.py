@@ -107,7 +107,7 @@ def online_loop(
         state += [Array(f"{name}_state{k}", (size,)) for k, size in enumerate(observer.memory)]
         outputs += [Array(f"{name}_{output}", (size,)) for output, size in observer.outputs.items()]
 
-    def law(before: Columns, parameters: Columns, given: Columns) -> tuple[Columns, Columns]:
+    def law(before: Columns, given: Columns, parameters: Columns) -> tuple[Columns, Columns]:
         return one_step(numbers.put_into(parts, parameters), numbers.gains(parameters), wait, before, given)
 
     what = " and ".join(type(x).__name__ for x in (controller, *parts.observers.values()) if x is not None)

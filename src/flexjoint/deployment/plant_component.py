@@ -87,13 +87,13 @@ def plant_component(
         contact: Any = (lambda t, now: {x: given[f"wrench_{x}"] for x in wrenches}) if wrenches else None
         return Plant(with_symbols(robot, dict(pairs)) if pairs else robot, contact)
 
-    def law(before: Columns, parameters: Columns, given: Columns) -> tuple[Columns, Columns]:
+    def law(before: Columns, given: Columns, parameters: Columns) -> tuple[Columns, Columns]:
         plant = plant_of(parameters, given)
         now = complete_state(plant, before)
         after = advanced(loop, plant, sx(0), now, lambda stage, state: given["tau"])
         return free_columns(plant, after), observed(plant, after, given["tau"])
 
-    def rates(now: Columns, parameters: Columns, given: Columns) -> tuple[Columns, Columns]:
+    def rates(now: Columns, given: Columns, parameters: Columns) -> tuple[Columns, Columns]:
         plant = plant_of(parameters, given)
         state = complete_state(plant, now)
         acceleration = plant.acceleration(sx(0), state, given["tau"])
@@ -130,9 +130,8 @@ def free_arrays(robot: Robot) -> list[Array]:
 
 def complete_state(plant: Plant, columns: Columns) -> PlantState:
     """The state of a plant from its free coordinates."""
-    none = sx([])
-    x = ca.vertcat(columns["q"], columns.get("theta", none))
-    w = ca.vertcat(columns["v"], columns.get("theta_v", none))
+    x = ca.vertcat(*(columns[name] for name in ("q", "theta") if name in columns))
+    w = ca.vertcat(*(columns[name] for name in ("v", "theta_v") if name in columns))
     gears = ca.vertcat(columns["z"], columns["dissipated"]) if "z" in columns else None
     return plant.state(x, w, gears)
 

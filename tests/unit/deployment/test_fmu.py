@@ -6,8 +6,10 @@ import zipfile
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import flexjoint as fj
+from flexjoint.cli import app
 
 fmpy = pytest.importorskip("fmpy")
 pytestmark = pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
@@ -59,7 +61,10 @@ class Unit:
         self.folder = fmpy.extract(str(path), str(folder))
         part = self.description.coSimulation if kind is FMU2Slave else self.description.modelExchange
         self.fmu = kind(
-            guid=self.description.guid, unzipDirectory=self.folder, modelIdentifier=part.modelIdentifier, instanceName="x"
+            guid=self.description.guid,
+            unzipDirectory=self.folder,
+            modelIdentifier=part.modelIdentifier,
+            instanceName="x",
         )
         self.fmu.instantiate()
         self.fmu.setupExperiment(startTime=0.0)
@@ -99,7 +104,9 @@ def test_both_are_valid(plant_file, law_file):
     for path in (plant_file, law_file):
         assert not validate_fmu(str(path))
         with zipfile.ZipFile(path) as archive:
-            assert {"modelDescription.xml", "binaries/linux64"} <= {x.rpartition("/")[0] or x for x in archive.namelist()}
+            assert {"modelDescription.xml", "binaries/linux64"} <= {
+                x.rpartition("/")[0] or x for x in archive.namelist()
+            }
 
 
 def test_the_closed_loop_is_the_simulation(robot, plain_file, law_file, unit):
@@ -155,7 +162,7 @@ def test_model_exchange_gives_the_derivatives_of_the_kernel(robot, plant, plant_
         arm.fmu.setContinuousStates((ctypes.c_double * len(x))(*x), len(x))
         arm.set("tau", tau)
         arm.fmu.getDerivatives(rates, len(x))
-        expected = plant.rates_kernel(*np.split(x, edges[:-1]), *plant.nominal, tau)
+        expected = plant.rates_kernel(*np.split(x, edges[:-1]), tau, *plant.nominal)
         assert np.array_equal(np.array(rates), np.concatenate(expected[: len(plant.state)]))
         q, v, theta, theta_v = np.split(x, edges[:-1])
         motors = [np.array([*links[:2], *own]) for links, own in ((q, theta), (v, theta_v))]
@@ -171,12 +178,14 @@ def test_directional_derivatives_are_differences(plant, plant_file, unit):
     x, tau, seed = rng.normal(size=size), rng.normal(size=3), rng.normal(size=size + 3)
     arm.fmu.exitInitializationMode()
     known = [*range(size), *arm.of("tau", 3)]
-    unknown = [y.valueReference for y in arm.description.modelVariables if y.name.startswith("der(")] + arm.of("tau_e", 3)
+    unknown = [y.valueReference for y in arm.description.modelVariables if y.name.startswith("der(")] + arm.of(
+        "tau_e", 3
+    )
     edges = np.cumsum([y.size for y in plant.state])[:-1]
 
     def values(step):
         moved = x + step * seed[:size]
-        found = plant.rates_kernel(*np.split(moved, edges), *plant.nominal, tau + step * seed[size:])
+        found = plant.rates_kernel(*np.split(moved, edges), tau + step * seed[size:], *plant.nominal)
         return np.concatenate([*found[: len(plant.state)], found[-1]])
 
     arm.fmu.setContinuousStates((ctypes.c_double * size)(*x), size)
@@ -223,15 +232,15 @@ def test_parameters_are_tunable_and_start_values_settable(robot, plant_file, uni
 
 def test_wrong_calls_are_refused(plant_file, unit):
     arm = unit(plant_file)
-    with pytest.raises(Exception, match="fmi2DoStep|returned|status"):
+    with pytest.raises(Exception, match=r"fmi2DoStep|returned|status"):
         arm.fmu.doStep(0.0, PERIOD)  # not initialized
     arm.fmu.exitInitializationMode()
     for step in (0.4 * PERIOD, 1.5 * PERIOD, -PERIOD, 0.0, float("nan")):
-        with pytest.raises(Exception, match="fmi2DoStep|returned|status"):
+        with pytest.raises(Exception, match=r"fmi2DoStep|returned|status"):
             arm.fmu.doStep(0.0, step)
-    with pytest.raises(Exception, match="fmi2SetReal|returned|status"):
+    with pytest.raises(Exception, match=r"fmi2SetReal|returned|status"):
         arm.set("q", [0.0, 0.0, 0.0])
-    with pytest.raises(Exception, match="fmi2GetReal|returned|status"):
+    with pytest.raises(Exception, match=r"fmi2GetReal|returned|status"):
         arm.fmu.getReal([10_000])
 
 
@@ -241,3 +250,49 @@ def test_equal_components_are_equal_files(plant, plant_file, tmp_path):
         for name in one.namelist():
             if not name.startswith("binaries"):
                 assert one.read(name) == two.read(name)
+
+
+@pytest.mark.parametrize(
+    ("words", "inputs", "outputs"),
+    [
+        ([], {"tau[1]"}, {"q[1]", "theta[1]", "tau_e[3]"}),
+        (["--wrench", "tool", "--free", "link3.mass"], {"wrench_tool[6]"}, {"q[1]"}),
+        (["inverse_dynamics"], {"q[1]", "a[3]"}, {"tau[3]"}),
+        (["--controller", "motor_pd", "--gains", "500,50"], {"theta[1]", "reference[1,3]"}, {"tau[1]", "flags"}),
+        (["--detector", "link,cutoff=30,threshold=5"], {"tau_e[1]", "torque[1]"}, {"link_link_alarm[1]"}),
+    ],
+)
+def test_the_command_writes_all_kinds(words, inputs, outputs, tmp_path):
+    path = tmp_path / "x.fmu"
+    done = CliRunner().invoke(app, ["export-fmu", "hua_3r", *words, "-o", str(path)])
+    assert done.exit_code == 0, done.output
+    assert not validate_fmu(str(path))
+    kinds = {x.name: x.causality for x in fmpy.read_model_description(str(path)).modelVariables}
+    assert {kinds[x] for x in inputs} == {"input"} and {kinds[x] for x in outputs} == {"output"}
+
+
+def test_a_stateless_algorithm_runs(robot, tmp_path, unit):
+    component = fj.deployment.algorithm_component(fj.inverse_dynamics, robot)
+    torque = unit(fj.deployment.export_fmu(component, tmp_path / "torque.fmu"))
+    torque.fmu.exitInitializationMode()
+    motion = np.random.default_rng(0).normal(size=(5, 3))
+    for x, y in zip(component.inputs, motion):
+        torque.set(x.name, y)
+    torque.fmu.doStep(0.0, PERIOD)
+    assert np.array_equal(torque.get("tau", 3), fj.inverse_dynamics(robot, *motion))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-o", "arm.zip"], "arm.zip"),
+        (["-o", "arm.fmu", "--wrench", "nowhere"], "there is no link nowhere"),
+        (["-o", "arm.fmu", "--integrator", "magic"], "must be one of"),
+        (["-o", "arm.fmu", "--name", "1 2"], "no name of a C function"),
+        (["-o", "arm.fmu", "--period", "0"], "period"),
+    ],
+)
+def test_bad_options_are_named(words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app, ["export-fmu", "hua_3r", *words])
+    assert done.exit_code == 2 and message in done.output and not [*tmp_path.iterdir()]

@@ -89,7 +89,7 @@ def example(
 def states(kernel: Kernel, program: Program, target: Target) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Random inputs for which the results are finite, in both precisions, and the kernel's results."""
     for inputs in candidates(kernel, target):
-        exact = outputs(kernel, inputs)
+        exact = kernel.result.arrays(kernel(*inputs))
         tried = [*exact, *(evaluate_rows(program, inputs, SingleArithmetic()) if target.single else [])]
         good = np.logical_and.reduce([np.isfinite(x).reshape(len(x), -1).all(axis=1) for x in tried])
         if good.any():
@@ -108,16 +108,6 @@ def candidates(kernel: Kernel, target: Target) -> Iterator[list[np.ndarray]]:
     for k, x in enumerate(inputs):
         large = (1 + 0.1 * x) * sizes.reshape(-1, *[1] * (x.ndim - 1))
         yield [*inputs[:k], large.astype(target.number), *inputs[k + 1 :]]
-
-
-def outputs(kernel: Kernel, inputs: list[np.ndarray]) -> list[np.ndarray]:
-    """The outputs of the Program for a batch, one array per layer of a stack."""
-    value = kernel(*inputs)
-    results = list(value) if kernel.result.type is not None else [value]
-    found: list[np.ndarray] = []
-    for layers, result in zip(kernel.result.layers, results):
-        found += [result] if layers is None else list(result)
-    return found
 
 
 def table(kind: str, name: str, array: Array, data: np.ndarray, target: Target) -> str:

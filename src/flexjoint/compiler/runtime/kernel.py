@@ -61,6 +61,13 @@ class Result:
         return shapes
 
 
+    def arrays(self, value: Any) -> list[np.ndarray]:
+        """The outputs of the Program in the value of a call, one array per layer of a stack."""
+        results = [value] if self.type is None else list(value)
+        pairs = zip(self.layers, results)
+        return [array for layers, x in pairs for array in ([x] if layers is None else list(x))]
+
+
 class CodeSource(Protocol):
     """Supplies machine code to a kernel: that for several rows at the first batch."""
 

@@ -87,7 +87,8 @@ def export_fmu(component: Component, path: str | os.PathLike[str], name: str = "
     system, suffix = binary_place()
     with tempfile.TemporaryDirectory() as folder:
         library = compiled(Path(folder), texts, f"{chosen}{suffix}")
-        content = {"modelDescription.xml": description.encode(), f"binaries/{system}/{library.name}": library.read_bytes()}
+        content = {"modelDescription.xml": description.encode()}
+        content[f"binaries/{system}/{library.name}"] = library.read_bytes()
     content |= {f"sources/{file}": text.encode() for file, text in texts.items()}
     with replacing(place) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
         for inside, data in content.items():
@@ -101,7 +102,8 @@ def source_files(component: Component, name: str) -> dict[str, str]:
     continuous = continuous_files(component, name) if component.rates is not None else {}
     given = [x for x in component.outputs if x.name != FLAGS]
     inputs = [x.name for x in component.inputs]
-    time = [f"#define {key} {place_of(component, x)}" for key, x in (("STAMP", "t"), ("ELAPSED", "elapsed")) if x in inputs]
+    clocks = [(macro, x) for macro, x in (("STAMP", "t"), ("ELAPSED", "elapsed")) if x in inputs]
+    time = [f"#define {macro} {place_of(component, x)}" for macro, x in clocks]
     numbers = {
         "CONTINUOUS": f'#include "{name}_continuous.h"' if continuous else "",
         "PERIOD": Target().literal(component.period),

@@ -122,10 +122,10 @@ def model_description(component: Component, identifier: str, guid: str, sources:
     )
     able = {"canGetAndSetFMUstate": "true", "canSerializeFMUstate": "true"}
     able |= {"providesDirectionalDerivative": "true"} if component.rates is not None else {}
-    kinds = [("ModelExchange", {})] if component.rates is not None else []
-    step = {"canHandleVariableCommunicationStepSize": "true", "canInterpolateInputs": "false"}
-    for kind, more in [*kinds, ("CoSimulation", step)]:
-        element = xml.SubElement(root, kind, modelIdentifier=identifier, **able, **more)
+    kinds = {"ModelExchange": able} if component.rates is not None else {}
+    kinds["CoSimulation"] = able | {"canHandleVariableCommunicationStepSize": "true", "canInterpolateInputs": "false"}
+    for kind, attributes in kinds.items():
+        element = xml.SubElement(root, kind, {"modelIdentifier": identifier, **attributes})
         files = xml.SubElement(element, "SourceFiles")
         for source in sources:
             xml.SubElement(files, "File", name=source)
