@@ -30,6 +30,7 @@ test-long: test-asan papers
 	$(BIN)/python tests/lowest_versions.py
 	$(BIN)/python tests/viewer_pages.py
 	$(BIN)/python tests/exported_loops.py
+	$(BIN)/python tests/wire.py
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

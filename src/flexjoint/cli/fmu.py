@@ -16,6 +16,7 @@ from .online_loops import (
     DetectorTexts,
     Estimator,
     LoopOptions,
+    MotionText,
     ObserverTexts,
     ReactionText,
     component_data,
@@ -45,6 +46,7 @@ def export_fmu(
     observer: ObserverTexts = None,
     detector: DetectorTexts = None,
     reaction: ReactionText = "",
+    trajectory: MotionText = "",
     period: Annotated[float, typer.Option(help="Communication step, s.")] = 1e-3,
     integrator: Annotated[
         str, typer.Option(help="Integrator of the robot: runge_kutta, euler or midpoint.", autocompletion=integrators)
@@ -82,6 +84,7 @@ def export_fmu(
         reaction,
         period,
         free or (),
+        trajectory=trajectory,
     )
     if algorithm and loop.given:
         raise InputError("give an ALGORITHM, or --controller, --observer or --detector, or none for the robot")

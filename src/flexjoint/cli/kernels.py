@@ -15,6 +15,7 @@ from .online_loops import (
     DetectorTexts,
     Estimator,
     LoopOptions,
+    MotionText,
     ObserverTexts,
     ReactionText,
     component_data,
@@ -87,6 +88,7 @@ def export_c(
     observer: ObserverTexts = None,
     detector: DetectorTexts = None,
     reaction: ReactionText = "",
+    trajectory: MotionText = "",
     period: Annotated[float, typer.Option(help="Sampling period of controllers and observers, s.")] = 1e-3,
     patience: Annotated[
         float | None, typer.Option(help="Time without usable samples before the torque is zero, s; default 10 periods.")
@@ -120,6 +122,7 @@ def export_c(
         free or (),
         fold,
         patience,
+        trajectory,
     )
     if bool(algorithm) == loop.given:
         raise InputError("give an ALGORITHM, or --controller, --observer or --detector")

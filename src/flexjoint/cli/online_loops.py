@@ -1,6 +1,6 @@
 """Controllers, observers and detectors of `export-c` and `export-fmu`, as the command line names them.
 
-    --observer joint_torque,link_cutoff=30,motor_cutoff=30 --detector momentum,cutoff=30,threshold=5
+--observer joint_torque,link_cutoff=30,motor_cutoff=30 --detector momentum,cutoff=30,threshold=5
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from .completion import controllers as known_controllers
+from .completion import controllers as known_controllers, trajectories
 from .controllers import named_controller
 
 if TYPE_CHECKING:
@@ -55,6 +55,14 @@ ReactionText = Annotated[
 ]
 
 
+MotionText = Annotated[
+    str,
+    typer.Option(
+        help="Motion inside the code, as --trajectory of simulate; default an input.", autocompletion=trajectories
+    ),
+]
+
+
 class LoopOptions(NamedTuple):
     """What the command line says about a loop."""
 
@@ -70,6 +78,7 @@ class LoopOptions(NamedTuple):
     free: Sequence[str] = ()
     fold: bool = False
     patience: float | None = None
+    trajectory: str = ""
 
     @property
     def given(self) -> bool:
@@ -81,6 +90,7 @@ def loop_of(robot: Robot, options: LoopOptions, stamps: bool = True) -> Componen
     """The component that the options describe."""
     from .. import control, deployment
     from ..errors import InputError
+    from ..trajectory import load_trajectory
 
     law: Controller | None = None
     if options.controller:
@@ -106,6 +116,7 @@ def loop_of(robot: Robot, options: LoopOptions, stamps: bool = True) -> Componen
         free=options.free,
         fold=options.fold,
         patience=options.patience,
+        trajectory=load_trajectory(options.trajectory, robot) if options.trajectory else None,
         stamps=stamps,
     )
 

@@ -38,7 +38,7 @@ def algorithm_component(
         >>> import flexjoint as fj
         >>> torque = fj.deployment.algorithm_component(fj.gravity_torque, fj.load("kuka_lwr"))
         >>> [x.name for x in torque.inputs], [x.name for x in torque.outputs]
-        (['q'], ['g'])
+        (['q'], ['tau'])
     """
     positive("algorithm_component", "period", period)
     kernel = compile(algorithm, robot, free=free, **keywords)

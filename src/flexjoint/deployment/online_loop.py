@@ -19,13 +19,16 @@ from ..observers.timed import TimedObserver
 from ..robot import Robot
 from ..robot.parameters import select_all
 from ..spatial import ca, sx, zeros
+from ..trajectory import Trajectory, require_smoothness
 from ..types import Expression, FloatArray
 from .component import Columns, Component
 from .free_numbers import detectors_in, with_free_numbers
-from .samples import CLOCK, ELAPSED, EXACT, STAMP, Clock, Flag, timing
+from .pieces import Pieces, expression, pieces_of
+from .samples import CLOCK, ELAPSED, EXACT, STAMP, Clock, Flag, Timing, timing
 
 ESTIMATOR = "estimator"
 BLIND, TORQUE = Array("blind", (), "s"), "tau_before"
+SINCE = Array("since", (), "s")  # time along the trajectory
 PERIODS_OF_PATIENCE = 10
 
 
@@ -51,6 +54,7 @@ def online_loop(
     *,
     estimator: Observer | None = None,
     observers: Mapping[str, Observer] | None = None,
+    trajectory: Trajectory | None = None,
     period: float | None = None,
     free: Sequence[str] = (),
     fold: bool = False,
@@ -67,6 +71,8 @@ def online_loop(
         controller: A control law; by default none, the component then observes only and takes the torque as an input.
         estimator: An observer whose outputs replace measurements of the controller, as in `simulate`; default none.
         observers: Observers and detectors by name; default none.
+        trajectory: Motion that the controller follows, from the time of the first usable sample on, at rest before and
+            after it; it is written into the code as polynomials (pieces.py).  By default the reference is an input.
         period: Sampling period, s; by default that of a law inside.
         free: Parameters of the robot that may change at run time, by paths or patterns such as `("tool.mass",)`;
             default none.
@@ -101,14 +107,28 @@ def online_loop(
         inputs.append(torque_array(robot)._replace(name="torque"))
     else:
         state += memory_arrays("memory", controller)
-        inputs.append(Array("reference", (controller.order + 1, controller.width)))
+        if trajectory is None:
+            inputs.append(Array("reference", (controller.order + 1, controller.width)))
+        else:
+            state.append(SINCE)
         outputs = [torque_array(robot), *outputs]
     for name, observer in parts.observers.items():
         state += [Array(f"{name}_state{k}", (size,)) for k, size in enumerate(observer.memory)]
         outputs += [Array(f"{name}_{output}", (size,)) for output, size in observer.outputs.items()]
 
+    pieces = None if trajectory is None else checked_pieces(trajectory, controller)
+
     def law(before: Columns, given: Columns, parameters: Columns) -> tuple[Columns, Columns]:
-        return one_step(numbers.put_into(parts, parameters), numbers.gains(parameters), wait, before, given)
+        clock = Clock(*(before[x.name] for x in CLOCK))
+        now = timing(clock, given.get("t", clock.stamp), given.get("elapsed"), parts.period)
+        along: Columns = {}
+        if pieces is not None and controller is not None:
+            since = ca.if_else(now.first, 0, before[SINCE.name] + now.h)
+            along[SINCE.name] = ca.if_else(now.later, since, before[SINCE.name])
+            given = given | {"reference": ca.horzcat(*expression(pieces, since, controller.order)).T}
+        laws, gains = numbers.put_into(parts, parameters), numbers.gains(parameters)
+        after, found = one_step(laws, gains, wait, clock, now, before, given)
+        return after | along, found
 
     what = " and ".join(type(x).__name__ for x in (controller, *parts.observers.values()) if x is not None)
     return Component(
@@ -129,12 +149,16 @@ def online_loop(
 
 
 def one_step(
-    parts: Parts, gains: Sequence[Expression], patience: float, before: Columns, given: Columns
+    parts: Parts,
+    gains: Sequence[Expression],
+    patience: float,
+    clock: Clock,
+    now: Timing,
+    before: Columns,
+    given: Columns,
 ) -> tuple[Columns, Columns]:
     """The next state and the outputs, by name."""
     robot, period = parts.robot, parts.period
-    clock = Clock(*(before[x.name] for x in CLOCK))
-    now = timing(clock, given.get("t", clock.stamp), given.get("elapsed"), period)
     last = ca.if_else(now.first, 0, before[TORQUE]) if parts.controller else given["torque"]
     after: Columns = {}
     outputs: Columns = {}
@@ -178,7 +202,7 @@ class Observed(NamedTuple):
 
 
 def observed(
-    observer: Observer, name: str, before: Columns, sample: Measurement, torque: Expression, now: Any
+    observer: Observer, name: str, before: Columns, sample: Measurement, torque: Expression, now: Timing
 ) -> Observed:
     """An observer after a sample."""
     names = [f"{name}_state{k}" for k in range(len(observer.memory))]
@@ -322,6 +346,20 @@ def fields_of_observer(observer: Observer) -> tuple[str, ...]:
         return [*zip(states, after), *((Array(x, (observer.outputs[x],)), y) for x, y in found.items())]
 
     return used_fields(type(observer).__name__, observer.robot, [*states, torque_array(observer.robot)], law)
+
+
+def checked_pieces(trajectory: Trajectory, controller: Controller | None) -> Pieces:
+    """The motion as polynomials; refuses one that the controller cannot follow."""
+    if controller is None:
+        raise InputError("online_loop: a trajectory is followed by a controller; give one")
+    if not isinstance(trajectory, Trajectory):
+        raise InputError(f"online_loop: trajectory is {shown(trajectory)}; give one of fj.trajectory")
+    if trajectory.n != controller.width:
+        raise InputError(
+            f"online_loop: the trajectory has {trajectory.n} columns; the controller takes {controller.width}"
+        )
+    require_smoothness(trajectory, controller.order)
+    return pieces_of(trajectory, controller.order)
 
 
 def checked_parts(
