@@ -42,5 +42,5 @@ def check_log(log: Log) -> tuple[Finding, ...]:
     if part is not None:
         found += [*saturation_findings(log), *motion_findings(log, part), *circular_findings(log)]
         if not any(x.level == "error" for x in found):  # positions and times are what they should be
-            found += [*model_findings(log, part), *delay_findings(log)]
+            found += [*model_findings(log), *delay_findings(log)]
     return tuple(sorted(found, key=lambda x: LEVELS.index(x.level)))

@@ -21,12 +21,13 @@ from ..findings import Finding
 from ..robot import Robot
 from ..types import FloatArray
 from .log import Log
-from .sampling import Uniform, derivative
+from .sampling import Uniform, derivative, uniform
 
 EXPLAINED = 0.8  # share of the squared torques: above it the log is read as it was meant
 BETTER = 0.75  # another reading must explain at least this share ...
 LEFT = 0.35  # ... and leave at most so much of what the log as it is leaves unexplained
 SAMPLES = 80
+SMOOTHING = 0.1  # s: the model has no springs, so their vibrations are averaged out
 MOST_JOINTS = 7  # whose orders are all tried; of more joints exchanges of two
 LEAST = 1e-9  # Nm or N: a model with less torque says nothing
 BLOCK = 500  # orders at a time
@@ -46,10 +47,10 @@ class Motion(NamedTuple):
     tau: FloatArray
 
 
-def model_findings(log: Log, part: Uniform) -> Iterator[Finding]:
+def model_findings(log: Log) -> Iterator[Finding]:
     """Order, signs and units of the columns, by the torques."""
-    name = "tau_e" if "tau_e" in part.columns else "tau"
-    if name not in part.columns or "q" not in part.columns or log.robot.transmissions or log.robot.followers:
+    part, name = uniform(log, SMOOTHING), "tau_e" if log.tau_e is not None else "tau"
+    if part is None or not {"q", name} <= set(part.columns) or log.robot.transmissions or log.robot.followers:
         return
     motion = chosen_samples(part, name, log.robot.n)
     model = Model(log.robot, motors=name == "tau")

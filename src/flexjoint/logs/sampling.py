@@ -36,8 +36,8 @@ class Uniform(NamedTuple):
     columns: dict[str, FloatArray]
 
 
-def uniform(log: Log) -> Uniform | None:
-    """The longest part of a log without gaps at a constant rate, smoothed; None if it is too short."""
+def uniform(log: Log, smoothing: float = SMOOTHING) -> Uniform | None:
+    """The longest part of a log without gaps at a constant rate, smoothed over a time in s; None if it is too short."""
     period = log.period
     kept = np.flatnonzero(classify_stamps(log.t).kept)
     t = log.t[kept]
@@ -55,7 +55,7 @@ def uniform(log: Log) -> Uniform | None:
         return None
     t = t[first:last]
     grid = t[0] + period * np.arange(int((t[-1] - t[0]) / period * (1 + 1e-12)) + 1)
-    width = max(1, round(SMOOTHING / period)) | 1
+    width = max(1, round(smoothing / period)) | 1
     if grid.size < 4 * width + LEAST:
         width = 1
     columns = {}
