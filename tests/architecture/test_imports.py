@@ -43,6 +43,7 @@ LAYERS = [
     "logs",
     "detection",
     "analysis",
+    "identification",
     "studies",
     "plots",
     "viewer",
