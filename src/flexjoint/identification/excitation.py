@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..atomic import replacing
 from ..checks import is_number, positive, whole
 from ..dynamics.requirements import lossless_gears, require
 from ..errors import InputError, shown
 from ..html import table
 from ..progress import Progress
+from ..results import write_table
 from ..results.columns import Column
+from ..results.files import check_path
 from ..robot import Joint, Robot, a_robot, numeric
 from ..trajectory import Joined, Sinusoid, Trajectory
 from ..types import FloatArray
 from .fourier_motion import LEAST_HARMONICS, FourierMotion
 from .information import Information
 from .motion_limits import LimitPenalty, largest_amplitude
-from .resonance_motion import resonance_motion
+from .resonance_motion import resonance_motion, spring_lines
 
 NAME = "exciting_motion"
 RESONANCE_SHARE = 0.25  # of the duration, for the springs of elastic joints
@@ -40,7 +45,8 @@ class ExcitingMotion:
         robot: The robot.
         trajectory: The motion: first the springs, then the links; it starts and ends at rest at the same pose.
         pieces: Its parts: "springs", if the robot has elastic joints, and "links".
-        condition: Condition number of the regressor of links, friction and motors along it, with columns of length 1.
+        condition: Condition number of the regressor of links, friction and motors along "links", with columns of
+            length 1.
         random_condition: Median of that of random motions of the same kind within the same limits.
         names: Parameters that the regressor has columns for.
         notes: What was left out, a sentence each.
@@ -65,6 +71,24 @@ class ExcitingMotion:
     def _repr_html_(self) -> str:
         rows = [(name, f"{x.duration:.4g}") for name, x in self.pieces.items()]
         return table(rows, ("part", "duration, s"), caption=repr(self)[1:-1])
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the motion: samples as .csv, .npz or .parquet, or the sines themselves as a .toml trajectory."""
+        if Path(path).suffix.lower() == ".toml":
+            with replacing(check_path(path, (".toml",), "a trajectory")) as file:
+                file.write(self.toml.encode())
+        else:
+            write_table(self, path)
+
+    @property
+    def toml(self) -> str:
+        """The motion as a trajectory file, which `load_trajectory` reads back bit for bit."""
+        blocks = [f'# exciting motion of {self.robot.name}, {self.trajectory.duration:g} s\nkind = "joined"\n']
+        for name, piece in self.pieces.items():
+            lines = ["[[pieces]]", f"# {name}", 'kind = "sinusoid"', f"duration = {piece.duration!r}"]
+            arrays = {key: getattr(piece, key).tolist() for key in ("offset", "frequency", "amplitude", "phase")}
+            blocks.append("\n".join([*lines, *(f"{key} = {value}" for key, value in arrays.items())]) + "\n")
+        return "\n".join(blocks)
 
     @property
     def times(self) -> FloatArray:
@@ -116,7 +140,7 @@ def exciting_motion(
         seed: Of the random start; the same seed gives the same motion on the same machine.
 
     Returns:
-        An ExcitingMotion; `trajectory` goes to `simulate`, and `results.write_table` writes it as CSV.
+        An ExcitingMotion; `trajectory` goes to `simulate`; `write` writes it as CSV, NPZ, Parquet or TOML.
 
     Raises:
         InputError: The robot has variable stiffness, an argument is wrong, or the limits leave no room for a motion.
@@ -137,13 +161,13 @@ def exciting_motion(
     whole(NAME, "iterations", iterations, least=0)
     if not is_number(margin) or not 0 <= margin < 1:
         raise InputError(f"{NAME}: margin is {shown(margin)}; it must be a share from 0 to below 1")
-    springs = any(robot.elastic)
-    search = Search(robot, duration * (1 - RESONANCE_SHARE * springs), harmonics, margin, reach)
+    middle = [(x.lower + x.upper) / 2 for x in with_reach(robot, reach).joint_limits]
+    lines, notes = spring_lines(robot, np.array(middle), duration * RESONANCE_SHARE, rate)
+    search = Search(robot, duration * (1 - RESONANCE_SHARE * bool(lines)), harmonics, margin, reach)
     random = np.random.default_rng(whole(NAME, "seed", seed))
     best, random_condition = search.run(random, iterations)
     pieces = {"links": best}
-    notes: list[str] = []
-    if springs:
+    if lines:
         pose = best(0.0, 0)[0]
         shaken, notes = resonance_motion(search.penalty, pose, duration * RESONANCE_SHARE, rate)
         pieces = {"springs": shaken, **pieces} if shaken is not None else pieces

@@ -86,9 +86,14 @@ class Information:
                 found.append(k)
         return found
 
+    @cached_property
+    def scales(self) -> FloatArray:
+        """Usual size of the independent columns, (columns,): that of random motions."""
+        return np.sqrt(np.mean(np.square(self.all_columns(*self.random_motion)[..., self.kept]), axis=(0, 1)))
+
     def regressor(self, q: FloatArray, v: FloatArray, a: FloatArray) -> FloatArray:
-        """Independent columns at samples, (m, n, columns)."""
-        return self.all_columns(q, v, a)[..., self.kept]
+        """Independent columns at samples, (m, n, columns), each divided by its usual size."""
+        return self.all_columns(q, v, a)[..., self.kept] / self.scales
 
     def condition(self, q: FloatArray, v: FloatArray, a: FloatArray) -> float:
         """Condition number of the regressor of a motion, with columns of length 1."""

@@ -19,6 +19,7 @@ from ..types import FloatArray
 from .motion_limits import LimitPenalty, largest_amplitude
 
 LINES = 5  # frequencies per joint
+LEAST_PERIODS = 5  # of the slowest sine
 SMALL = 1e-6  # rad or m, deflection at which stiffnesses are taken
 SAMPLES = 8  # per period of the fastest sine, where limits are compared first
 BELOW, ABOVE = 0.6, 1.2  # of antiresonance and resonance: the band of frequencies
@@ -42,6 +43,28 @@ def spring_bands(robot: Robot, q: FloatArray) -> dict[int, tuple[float, float]]:
     return found
 
 
+def spring_lines(robot: Robot, q: FloatArray, duration: float, rate: float) -> tuple[dict[int, list[int]], list[str]]:
+    """Harmonics of the duration by joint, and notes on joints that are left out; arguments as of `resonance_motion`."""
+    notes, lines, taken = [], dict[int, list[int]](), set[int]()
+    fastest, slowest = rate / SAMPLES_PER_PERIOD, LEAST_PERIODS / duration
+    for i, (low, high) in spring_bands(robot, q).items():
+        band = f"the springs of {robot.joints[i].name} resonate at {low:.3g} to {high:.3g} Hz"
+        if BELOW * low > fastest:
+            notes.append(f"{band}, too fast for a controller of {rate:g} Hz: they are not excited")
+            continue
+        if ABOVE * high < slowest:
+            notes.append(f"{band}, too slow for {duration:.3g} s: they are not excited; give a longer duration")
+            continue
+        lines[i] = []
+        wanted = np.geomspace(max(BELOW * low, slowest), min(ABOVE * high, fastest), LINES) * duration
+        for k in np.round(wanted).astype(int).tolist():
+            while k in taken:
+                k += 1
+            taken.add(k)
+            lines[i].append(k)
+    return lines, notes
+
+
 def resonance_motion(
     penalty: LimitPenalty, q: FloatArray, duration: float, rate: float
 ) -> tuple[Sinusoid | None, list[str]]:
@@ -54,20 +77,7 @@ def resonance_motion(
         rate: Of the robot's controller, Hz; sines have at least ten samples per period.
     """
     robot = penalty.robot
-    notes, lines, taken = [], dict[int, list[int]](), set[int]()
-    fastest = rate / SAMPLES_PER_PERIOD
-    for i, (low, high) in spring_bands(robot, q).items():
-        if BELOW * low > fastest or BELOW * low * duration < 4:
-            where = f"{low:.3g} to {high:.3g} Hz"
-            notes.append(f"the springs of {robot.joints[i].name} resonate at {where}: not excited at {rate:g} Hz")
-            continue
-        wanted = np.geomspace(max(BELOW * low, 5 / duration), min(ABOVE * high, fastest), LINES) * duration
-        lines[i] = []
-        for k in np.round(wanted).astype(int).tolist():
-            while k in taken or k < 4:
-                k += 1
-            taken.add(k)
-            lines[i].append(k)
+    lines, notes = spring_lines(robot, q, duration, rate)
     if not lines:
         return None, notes
     fast = max(k for each in lines.values() for k in each)
