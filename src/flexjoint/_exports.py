@@ -14,6 +14,8 @@ from . import (
     drives as drives,
     dynamics as dynamics,
     formats as formats,
+    identification as identification,
+    logs as logs,
     observers as observers,
     plots as plots,
     reports as reports,

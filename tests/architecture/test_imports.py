@@ -13,6 +13,7 @@ from support.public import TOP
 PACKAGE = Path(flexjoint.__file__).parent
 LAYERS = [
     "errors",
+    "findings",
     "types",
     "control_characters",
     "tables",
@@ -39,8 +40,10 @@ LAYERS = [
     "control",
     "simulation",
     "results",
+    "logs",
     "detection",
     "analysis",
+    "identification",
     "studies",
     "deployment",
     "plots",

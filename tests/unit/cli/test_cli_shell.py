@@ -98,6 +98,7 @@ def commands(files):
             ["detect", files / "long.toml", files / "log.csv", "--threshold", "1"],
             [long[1], f"link2_{LONG}", "load", "at"],
         ),
+        "log": (["log", files / "long.toml", files / "log.csv"], [f"q.{long[0]}", f"tau.{long[1]}", "differences"]),
         "equations": (
             ["equations", files / "long.toml", "--quantity", "mass_matrix"],
             ["mass_matrix[1, 2]", "l_c2**2*m_2"],
