@@ -34,6 +34,7 @@ LAYERS = [
     "algorithm",
     "adapters",
     "dynamics",
+    "kinematics",
     "trajectory",
     "observers",
     "control",
