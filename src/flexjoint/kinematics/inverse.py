@@ -112,7 +112,8 @@ def inverse_kinematics(
         refine,
         whole(OWNER, "candidates", candidates, 1),
     )
-    return _postures(problem, found.q, found.starts, hopeless, shape)
+    q = found.q if refine else wrapped(problem, found.q, first)
+    return _postures(problem, q, found.starts, hopeless, shape)
 
 
 def scale(robot: Robot, tasks: tuple[Task, ...]) -> float:
@@ -137,13 +138,16 @@ def out_of_reach(problem: Problem) -> np.ndarray:
     return found
 
 
+def wrapped(problem: Problem, q: FloatArray, first: FloatArray | None) -> FloatArray:
+    """Joints without limits moved by whole turns, next to where they started or to zero."""
+    unlimited = turning(problem.robot) & np.isinf(problem.lower) & np.isinf(problem.upper)
+    return by_whole_turns(q, np.zeros_like(q) if first is None else first, problem, unlimited)
+
+
 def _postures(
     problem: Problem, q: FloatArray, starts: np.ndarray, hopeless: np.ndarray, shape: tuple[int, ...]
 ) -> Postures:
     """The result, each posture checked once more."""
-    unlimited = turning(problem.robot) & ~np.isfinite(problem.lower) & ~np.isfinite(problem.upper)
-    if problem.rows:
-        q = by_whole_turns(q, np.zeros_like(q), problem, unlimited)
     position, rotation = problem.errors(np.arange(problem.rows), q)
     within = np.all((problem.lower <= q) & (q <= problem.upper), axis=-1)
     solved = problem.met(position, rotation) & within

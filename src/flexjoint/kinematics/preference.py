@@ -13,7 +13,7 @@ from .iteration import preference_kernel
 from .solver import STEPS, Problem
 
 CALLS = 30  # at most, of STEPS each
-SETTLED = 1e-7  # in units of the preference: a call that moves no joint by more has reached the best posture
+SETTLED = 1e-5  # in units of the preference: a call that moves no joint by more has reached the best posture
 TURN = 2 * math.pi
 
 

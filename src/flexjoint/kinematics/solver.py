@@ -142,11 +142,11 @@ def search(
         problem: what to solve.
         hopeless: rows that are known to have no solution, (rows,): the first start alone, for a best posture.
         held: positions of joints that move no frame, (rows, n).
-        first: postures to start from, (rows, n); random ones without it.
+        first: postures to start from and then near to, (rows, n); random ones without it.
         attempts: greatest number of starts.
         seed: of the random starts.
         refine: moves solutions of some rows to better ones, and says how good they are.
-        candidates: number of starts from which solutions are compared, with `refine`.
+        candidates: number of starts near to `first`, and of those whose solutions are compared, with `refine`.
     """
     width = 2 * np.pi * problem.unit
     limits = searched_range(problem.lower, problem.upper, width)
@@ -161,7 +161,9 @@ def search(
         rows = np.flatnonzero((compared | ~solved) & ((attempt == 0) | ~hopeless))
         if not len(rows):
             break
-        q = first[rows] if attempt == 0 and first is not None else starts.nearest(problem.some(rows))
+        q = starts.nearest(problem.some(rows), problem.threads)
+        if first is not None and attempt < candidates:  # from the given postures, then from others at growing distance
+            q = first[rows] + (attempt / candidates) * (q - first[rows])
         q[:, idle] = held[np.ix_(rows, idle)]
         q, position, rotation = problem.improved(rows, np.clip(q, problem.lower, problem.upper))
         ok, value = problem.met(position, rotation), problem.miss(position, rotation)
