@@ -27,6 +27,7 @@ from ..spatial import compose, length
 from ..types import FloatArray
 from .target import Task
 
+FAR = 10.0  # distance of far points, in lengths of the robot
 ROUNDING = 1e-12  # relative: bounds are widened by more than the rounding of their sums
 
 
@@ -89,10 +90,8 @@ def reach_of(robot: Robot, task: Task, lower: tuple[float, ...], upper: tuple[fl
     tool = len(joints)
     frame_R = product(last[0], np.array(task.rotation).reshape(3, 3))
     frame_p = last[1] + product(last[0], np.array(task.offset))
-    points = [*axis_points(joints, frame_p), Point({tool: frame_p})]
-    size = 1.0 + sum(float(length(joint.p)) for joint in joints) + float(length(frame_p))
-    around = [sign * size * joint.R[:, k] for joint in joints[:1] for k in (0, 1) for sign in (1, -1)]
-    points += [Point({0: joints[0].p + x}) for x in around] or [Point({0: np.zeros(3)})]
+    size = FAR * (1.0 + sum(float(length(joint.p)) for joint in joints) + float(length(frame_p)))
+    points = [*base_points(joints, size), *axis_points(joints, frame_p), Point({tool: frame_p})]
     least, greatest = smoothed(*known_distances(joints, points))
     roots = [i for i, point in enumerate(points) if 0 in point.on]
     tips = [i for i, point in enumerate(points) if tool in point.on]
@@ -126,21 +125,31 @@ def chain(
     return joints, (R, p)
 
 
+def base_points(joints: list[ChainJoint], size: float) -> list[Point]:
+    """Points of the base beside those on axes: far ones in all directions.
+
+    A sphere about a far point is nearly a plane: it bounds what the limits of the first joint leave.
+    """
+    far = [sign * size * joint.R[:, k] for joint in joints[:1] for k in range(3) for sign in (1, -1)]
+    return [Point({0: joints[0].p + x}) for x in far] or [Point({0: np.zeros(3)})]
+
+
 def axis_points(joints: list[ChainJoint], tip: FloatArray) -> list[Point]:
     """Points on the axes of revolute joints: their origins and the feet of the common normals with their neighbours.
 
-    Points before and behind a joint that slides: its origin on both sides.
+    Before and behind a joint that slides: its origin, and the place of the next joint in the middle of the stroke.
     """
     points: list[Point] = []
     for i, joint in enumerate(joints):
+        following = joints[i + 1] if i + 1 < len(joints) else None
         if joint.slide != 0.0:
             points += [Point({i: joint.p}), Point({i + 1: np.zeros(3)})]
+            middle = joint.slide * (joint.lower + joint.upper) / 2
+            if math.isfinite(middle):
+                behind = (tip if following is None else following.p) + np.array([0.0, 0.0, middle])
+                points.append(Point({i: joint.p + product(joint.R, behind)}))
             continue
-        heights = {0.0}
-        if i + 1 < len(joints):
-            heights.add(foot(joints[i + 1].p, joints[i + 1].R[:, 2]))
-        else:
-            heights.add(float(tip[2]))
+        heights = {0.0, float(tip[2]) if following is None else foot(following.p, following.R[:, 2])}
         if i > 0:
             heights.add(foot(-product(joint.R.T, joint.p), joint.R.T[:, 2]))
         points += [Point({i: joint.p + s * joint.R[:, 2], i + 1: np.array([0.0, 0.0, s])}) for s in sorted(heights)]
