@@ -6,6 +6,7 @@ import dataclasses
 import math
 
 import numpy as np
+from scipy.optimize import minimize
 
 import flexjoint as fj
 from flexjoint.kinematics import Pose, Target
@@ -76,3 +77,20 @@ def poses(robot: fj.Robot, q: np.ndarray) -> list[Target]:
     """The targets that postures reach."""
     found = [fj.forward_kinematics(robot, q, link=link) for link in tips(robot)]
     return [Target(Pose(x.position, x.rotation), link) for x, link in zip(found, tips(robot))]
+
+
+def beyond_reach(robot: fj.Robot, link: str, count: int, seed: int) -> np.ndarray:
+    """Positions (count, 3) that no posture reaches: 1 % and more beyond the greatest distance from the second joint's
+    height on the first axis that an optimiser finds."""
+    centre = fj.forward_kinematics(robot, np.zeros(robot.n), link=robot.links[1].name).position * [0, 0, 1]
+    q = random_postures(robot, 20000, seed)
+
+    def distance(x: np.ndarray) -> np.ndarray:
+        return np.linalg.norm(fj.forward_kinematics(robot, x, link=link).position - centre, axis=-1)
+
+    bounds = [(x.lower, x.upper) for x in robot.joint_limits]
+    starts = q[np.argsort(-distance(q))[:5]]
+    most = max(-minimize(lambda x: -distance(x), x, bounds=bounds).fun for x in starts)
+    direction = np.random.default_rng(seed).normal(size=(count, 3))
+    direction /= np.linalg.norm(direction, axis=1)[:, None]
+    return centre + direction * np.linspace(1.01 * most, 3 * most, count)[:, None]

@@ -14,7 +14,7 @@ from flexjoint.kinematics.reach import reach_of
 from flexjoint.kinematics.target import task_of
 from flexjoint.robot import Mimic
 from flexjoint.robot.joints import Helical
-from support.arms import arms, lwr, poses, random_postures, tips
+from support.arms import arms, beyond_reach, lwr, poses, random_postures, tips
 from support.pinocchio_model import pinocchio_model, pinocchio_order
 
 ARMS = arms()
@@ -163,20 +163,9 @@ def test_no_pose_within_reach_is_declared_beyond(name):
 @pytest.mark.parametrize("name", ["panda", "ur5e", "without_wrist", "two_arms"])
 def test_the_bound_of_the_reach_is_tight(name):
     """Beyond the greatest distance that an optimiser finds, and 1 % more, every position is declared."""
-    robot, rng = ARMS[name], np.random.default_rng(7)
+    robot = ARMS[name]
     link = tips(robot)[0]
-    centre = fj.forward_kinematics(robot, np.zeros(robot.n), link=robot.links[1].name).position * [0, 0, 1]
-    bounds = [(x.lower, x.upper) for x in robot.joint_limits]
-    q = random_postures(robot, 20000, 8)
-
-    def distance(x):
-        return np.linalg.norm(fj.forward_kinematics(robot, x, link=link).position - centre, axis=-1)
-
-    starts = q[np.argsort(-distance(q))[:5]]
-    most = max(-minimize(lambda x: -distance(x), x, bounds=bounds).fun for x in starts)
-    direction = rng.normal(size=(500, 3))
-    direction /= np.linalg.norm(direction, axis=1)[:, None]
-    goals = centre + direction * np.linspace(1.01 * most, 3 * most, 500)[:, None]
+    goals = beyond_reach(robot, link, 500, 7)
     assert np.all(fj.inverse_kinematics(robot, goals, link=link, attempts=1).status == "out of reach")
 
 
