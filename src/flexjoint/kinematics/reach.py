@@ -96,9 +96,9 @@ class Reach(NamedTuple):
                 continue
             placed = position if rotation is None else position + compose(rotation, tip[:, None])[..., 0]
             slack = tolerance * (1 + float(length(tip)))
-            for i, root in enumerate(self.roots):
-                distance = length(placed - root)
-                found |= (distance > self.greatest[i, k] + slack) | (distance < self.least[i, k] - slack)
+            distance = length(placed[:, None] - self.roots)
+            beyond = (distance > self.greatest[:, k] + slack) | (distance < self.least[:, k] - slack)
+            found |= np.any(beyond, axis=1)
         return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +49,12 @@ class Problem:
         """Number of poses."""
         return len(self.goals[0])
 
-    @property
+    @cached_property
     def unit(self) -> FloatArray:
         """1 rad or the length, per joint: moves of about equal effect."""
         return np.array([1.0 if joint.kind.angular else self.length for joint in self.robot.joints])
 
-    @property
+    @cached_property
     def idle(self) -> np.ndarray:
         """Whether each joint moves none of the frames, (n,)."""
         paths = [self.robot.path(task.link) for task in self.tasks]
@@ -161,9 +162,12 @@ def search(
         rows = np.flatnonzero((compared | ~solved) & ((attempt == 0) | ~hopeless))
         if not len(rows):
             break
-        q = starts.nearest(problem.some(rows), problem.threads)
-        if first is not None and attempt < candidates:  # from the given postures, then from others at growing distance
-            q = first[rows] + (attempt / candidates) * (q - first[rows])
+        if first is None or attempt >= candidates:
+            q = starts.nearest(problem.some(rows), problem.threads)
+        else:  # from the given postures, then from others at growing distance
+            q = first[rows]
+            if attempt:
+                q = q + (attempt / candidates) * (starts.nearest(problem.some(rows), problem.threads) - q)
         q[:, idle] = held[np.ix_(rows, idle)]
         q, position, rotation = problem.improved(rows, np.clip(q, problem.lower, problem.upper))
         ok, value = problem.met(position, rotation), problem.miss(position, rotation)
