@@ -81,7 +81,7 @@ def inverse_kinematics(
     targets = targets_of(OWNER, target, link=link, frame=frame, position=position, orientation=orientation)
     tasks = tuple(task_of(robot, x) for x in targets)
     if nearest_to is not None and away_from_limits:
-        raise InputError(f"{OWNER}: nearest_to and away_from_limits are both given: keep one")
+        raise InputError(f"{OWNER}: nearest_to= and away_from_limits= are both given: keep one")
     near = None if nearest_to is None else _posture(robot, "nearest_to", nearest_to)
     begin = near if start is None else _posture(robot, "start", start)
     given = [x.shape[:-1] for x in (near, begin) if x is not None]
