@@ -160,7 +160,7 @@ class Pose:
     def __repr__(self) -> str:
         if self.shape:
             return f"Pose({' x '.join(map(str, self.shape))}{'' if self.rotation is not None else ', position only'})"
-        angles = {} if self.rotation is None else {"rpy_deg": [float(f"{x:.6g}") for x in np.rad2deg(self.rpy)]}
+        angles = {} if self.rotation is None else {"rpy_deg": [float(f"{x:.6g}") + 0.0 for x in np.rad2deg(self.rpy)]}
         return short_repr(self, position=self.position, **angles)
 
 
