@@ -48,7 +48,8 @@ class Starts:
         drawn = self.generator.random((count, CHOICES, self.robot.n))
         postures = self.lower + drawn * (self.upper - self.lower)
         placed = [frame_numbers(self.robot, task, postures)[:, None, :, : task.goal_size] for task in self.tasks]
-        chosen = self.choose(*goals, *placed, threads=threads).astype(int)
+        tables = [x[0, 0] for x in placed] if count == 1 else placed  # one table for all rows is read in place
+        chosen = self.choose(*goals, *tables, threads=threads).astype(int).reshape(count, -1)
         return postures[np.arange(count)[:, None], chosen]
 
 
