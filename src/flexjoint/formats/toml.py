@@ -9,7 +9,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -74,6 +74,14 @@ def parse_table(data: bytes, place: str, what: str, error: type[FlexjointError] 
     except ValueError as problem:  # TOMLDecodeError, UnicodeDecodeError, endless integers
         why = "an integer has thousands of digits" if "int_max_str_digits" in str(problem) else quoted(problem)
         raise error(f"{place}: not valid TOML: {why}") from problem
+
+
+def parse_inline(text: str, what: str, error: type[FlexjointError] = RobotError) -> Table:
+    """The table of a text {key = value, ...}, such as one given on the command line; `what` names it in messages."""
+    line = " ".join(text.split())
+    outer = parse_table(f"{what} = {line}".encode(errors="surrogateescape"), what, what, error)
+    outer.allow((what,))
+    return replace(outer.table(what), place=what)
 
 
 def check_dots(data: bytes) -> None:

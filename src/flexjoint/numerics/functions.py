@@ -49,8 +49,11 @@ def _applied(name: str, x: T) -> T:
     return of_array(name, x)[0] if isinstance(x, np.ndarray) else elementary.FUNCTIONS[name](FLOATS, float(x))
 
 
-def atan2(y: float, x: float) -> float:
-    """The angle of the point (x, y)."""
+def atan2(y: T, x: T) -> T:
+    """The angle of the point (x, y), of two numbers or of each pair in two arrays."""
+    if isinstance(y, np.ndarray) or isinstance(x, np.ndarray):
+        rise, run = np.broadcast_arrays(y, x)
+        return of_array("atan2", rise, run)[0]
     return elementary.atan2(FLOATS, float(y), float(x))
 
 
@@ -62,14 +65,14 @@ def power(x: T, k: int) -> T:
     return half * half * x if k % 2 else half * half
 
 
-def of_array(names: str, x: FloatArray) -> list[FloatArray]:
-    """Functions of each number in an array, NaN where they are not finite."""
-    found = kernel(names)(np.ascontiguousarray(x, dtype=float).reshape(-1))
-    return [y.reshape(x.shape) for y in found]
+def of_array(names: str, *arguments: FloatArray) -> list[FloatArray]:
+    """Functions of each number in an array, or each pair in two of one shape, NaN where they are not finite."""
+    flat = [np.ascontiguousarray(x, dtype=float).reshape(-1) for x in arguments]
+    return [y.reshape(arguments[0].shape) for y in kernel(names, len(flat))(*flat)]
 
 
 @cache
-def kernel(names: str) -> Kernel:
+def kernel(names: str, arguments: int = 1) -> Kernel:
     """The kernel of one or more functions of an array, their names separated by spaces."""
     from ..compiler.pipeline import cached, optimise
     from ..compiler.runtime.kernel import Result
@@ -78,9 +81,10 @@ def kernel(names: str) -> Kernel:
         return arrays
 
     build = Builder()
-    x = build.input(0, 0)
-    results = [(build.emit(name, x),) for name in names.split()]
+    inputs = [build.input(k, 0) for k in range(arguments)]
+    results = [(build.emit(name, *inputs),) for name in names.split()]
     outputs = tuple(Array(name, ()) for name in names.split())
-    program = Program(names, (Array("x", ()),), outputs, tuple(build.code), tuple(results))
+    given = tuple(Array(name, ()) for name in ("x", "y")[:arguments])
+    program = Program(names, given, outputs, tuple(build.code), tuple(results))
     result = Result([None] * len(outputs), several)
     return cached(f"elementary functions {names}", lambda: (optimise(program), result), several)

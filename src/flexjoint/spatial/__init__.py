@@ -1,7 +1,7 @@
 """Three-dimensional vectors, inertias, screws and jets: the algebra that every algorithm is written in.
 
-`rotations` works on NumPy arrays, so that a robot loads without CasADi.  The other modules work on CasADi SX matrices,
-which `ca`, `sx` and `is_symbolic` give access to.
+`rotations` and `orientations` work on NumPy arrays, so that a robot loads without CasADi.  The other modules work on
+CasADi SX matrices, which `ca`, `sx` and `is_symbolic` give access to.
 """
 
 from ..lazy import ca as ca, is_symbolic as is_symbolic, sx as sx
@@ -13,6 +13,19 @@ from .jets import (
     leibniz as leibniz,
     outer_square as outer_square,
     time_derivative as time_derivative,
+)
+from .orientations import (
+    axis_angle_rotation as axis_angle_rotation,
+    compose as compose,
+    length as length,
+    orthogonality_error as orthogonality_error,
+    orthonormal as orthonormal,
+    quaternion_rotation as quaternion_rotation,
+    rotation_quaternion as rotation_quaternion,
+    rotation_rpy_angles as rotation_rpy_angles,
+    rotation_vector as rotation_vector,
+    rpy_rotation as rpy_rotation,
+    transpose as transpose,
 )
 from .rotations import (
     rotation_onto as rotation_onto,

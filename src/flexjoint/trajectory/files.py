@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +25,7 @@ from ..checks import positive
 from ..dynamics.inverse import needed_order
 from ..dynamics.moving_base import POSE
 from ..errors import InputError, quoted
-from ..formats.toml import Table, parse_table, path_text, read_bytes
+from ..formats.toml import Table, parse_inline, parse_table, path_text, read_bytes
 from ..robot import Joint, Robot, a_robot
 from .base import Trajectory, require_smoothness
 from .kinds import KINDS, MotionTable, MovedJoints
@@ -118,10 +117,7 @@ def read(source: str | os.PathLike[str], joints: MovedJoints, what: str) -> Traj
     """A trajectory for given joints; `what` names it in messages."""
     text = path_text(source, f"{what} file (.toml, .csv or .npz)", InputError)
     if isinstance(source, str) and text.lstrip().startswith("{"):
-        line = " ".join(text.split())
-        outer = parse_table(f"{what} = {line}".encode(errors="surrogateescape"), what, what, InputError)
-        outer.allow((what,))
-        return read_table(replace(outer.table(what), place=what), joints, Path())
+        return read_table(parse_inline(text, what, InputError), joints, Path())
     suffix = Path(text).suffix.lower()
     if suffix == ".toml":
         data = read_bytes(text, f"{what} file (.toml)", InputError)
