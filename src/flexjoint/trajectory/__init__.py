@@ -4,6 +4,13 @@
 """
 
 from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
+from .cartesian import (
+    Arc as Arc,
+    BlendedPath as BlendedPath,
+    CartesianPath as CartesianPath,
+    Line as Line,
+    PoseSpline as PoseSpline,
+)
 from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
 from .files import load_base as load_base, load_stiffness as load_stiffness, load_trajectory as load_trajectory
 from .filtered_step import FilteredStep as FilteredStep
