@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError
-from ...numerics import exp, product, solve_each
+from ...numerics import exp, product, solve, solve_each
 from ...progress import activity
 from ...spatial import length
 from ...types import FloatArray
@@ -77,7 +77,6 @@ class Follower:
 
     def first(self, start: FloatArray) -> Knot:
         """The point on the path next to the start."""
-        nowhere = np.zeros((self.task.redundancy, len(self.task.columns)))
         knot = self.corrected(0.0, start, None, start)
         if knot is None or np.max(np.abs(knot.q - start)) > FURTHEST_START:
             wanted = pose_stack(self.path.derivatives(np.array(0.0), 0))[0]
@@ -164,9 +163,9 @@ def self_motions(J: FloatArray, near: FloatArray | None) -> FloatArray | None:
     m, n = J.shape
     if m == n:
         return np.zeros((0, n))
-    G = product(J, J.T)
-    back = np.array([solve_each(G, J[:, i]) for i in range(n)]).T  # (JJᵀ)⁻¹J
-    if not np.isfinite(back).all():
+    try:
+        back = solve(product(J, J.T), J)
+    except InputError:  # singular
         return None
     P = np.eye(n) - product(J.T, back)
     candidates = P if near is None else product(near, P)
@@ -177,5 +176,5 @@ def self_motions(J: FloatArray, near: FloatArray | None) -> FloatArray | None:
         if sizes[best] < 1e-6:
             return None
         rows.append(candidates[best] / sizes[best])
-        candidates = candidates - np.array([np.sum(x * rows[-1]) for x in candidates])[:, None] * rows[-1]
+        candidates = candidates - product(candidates, rows[-1])[:, None] * rows[-1]
     return np.array(rows)

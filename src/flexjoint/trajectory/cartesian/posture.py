@@ -21,8 +21,8 @@ from .continuation import Knot
 from .path import CartesianPath
 from .task import Task
 
-NODES = 64
-DEGREES = (2, 4, 6, 8, 12, 16, 24, 32, 48)
+NODES = 48
+DEGREES = (2, 4, 6, 8, 12, 16, 24, 32)
 DIRECTION_ERROR, POSITION_ERROR = 0.03, 0.003  # of the series: of unit vectors, and in rad or m
 
 
@@ -76,7 +76,7 @@ def derivative(c: FloatArray) -> FloatArray:
 
 def nodes(path: CartesianPath) -> tuple[FloatArray, FloatArray]:
     """Chebyshev nodes (NODES,) in [−1, 1], increasing, and their path parameters."""
-    x = np.array([-cos(math.pi * (j + 0.5) / NODES) for j in range(NODES)])
+    x = -cos(math.pi * (np.arange(NODES) + 0.5) / NODES)
     share = (x + 1.0) / 2.0
     if (law := resting_law(path)) is None:
         return x, share * path.length
@@ -99,13 +99,14 @@ def fitted_posture(task: Task, path: CartesianPath, knots: Sequence[Knot]) -> Tr
     """[A(s), b(s)] of knots at the nodes and at both ends: a trajectory with redundancy · (joints + 1) columns.
 
     Raises:
-        InputError: the self-motions change too fast for a series of degree 48.
+        InputError: the self-motions change too fast for a series of degree 32.
     """
     x, s = nodes(path)
     at = {knot.s: knot for knot in knots}
     values = np.array([row_values(task, at[place]) for place in s.tolist()])
     A = values.reshape(NODES, task.redundancy, -1)
-    T = np.array([[cos(k * math.pi * (j + 0.5) / NODES) * (-1.0) ** k for j in range(NODES)] for k in range(DEGREES[-1] + 1)])
+    k = np.arange(DEGREES[-1] + 1)[:, None]
+    T = cos(k * (math.pi * (NODES - 0.5 - np.arange(NODES)) / NODES))  # T_k at the nodes
     c = product(T, values) * (2.0 / NODES)
     c[0] = c[0] / 2
     for degree in DEGREES:
