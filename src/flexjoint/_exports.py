@@ -70,5 +70,6 @@ from .errors import (
     RobotError as RobotError,
 )
 from .formats import from_dh as from_dh, load as load, write_robot as write_robot
+from .kinematics import inverse_kinematics as inverse_kinematics
 from .robot import Joint as Joint, Limits as Limits, Link as Link, Robot as Robot, random_robot as random_robot
 from .simulation import Simulation as Simulation, simulate as simulate

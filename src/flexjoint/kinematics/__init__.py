@@ -1,3 +1,6 @@
 """Poses of frames and the joint positions that reach them."""
 
+from .inverse import inverse_kinematics as inverse_kinematics
 from .pose import Pose as Pose, load_pose as load_pose, read_pose as read_pose
+from .postures import Postures as Postures
+from .target import Target as Target
