@@ -7,8 +7,10 @@ from .base import Trajectory as Trajectory, require_smoothness as require_smooth
 from .cartesian import (
     Arc as Arc,
     BlendedPath as BlendedPath,
+    CartesianMotion as CartesianMotion,
     CartesianPath as CartesianPath,
     Line as Line,
+    PathError as PathError,
     PoseSpline as PoseSpline,
 )
 from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
@@ -25,4 +27,5 @@ from .retimed import Retimed as Retimed
 from .samples import Samples as Samples
 from .scaled import Scaled as Scaled
 from .sinusoid import Sinusoid as Sinusoid
+from .smooth_trapezoid import SmoothTrapezoid as SmoothTrapezoid
 from .spline import Spline as Spline

@@ -27,7 +27,7 @@ class Arc(CartesianPath):
     """A circular arc about an axis; `Arc.through` makes one through three points.
 
     Args:
-        start: first pose.
+        start: first pose: a `Pose`, what `forward_kinematics` returns, or a position (3,), in m.
         centre: (3,), a point on the axis, in m.
         axis: (3,), direction of the axis, of any length.
         angle: by which the arc turns about the axis, in rad; negative the other way round, above 2π more than a circle.
@@ -40,8 +40,7 @@ class Arc(CartesianPath):
 
     Example:
         >>> import flexjoint as fj, numpy as np
-        >>> pose = fj.kinematics.Pose([0.5, 0.0, 0.4])
-        >>> fj.trajectory.Arc(pose, centre=[0.4, 0.0, 0.4], axis=[0.0, 0.0, 1.0], angle=np.pi)
+        >>> fj.trajectory.Arc([0.5, 0.0, 0.4], centre=[0.4, 0.0, 0.4], axis=[0.0, 0.0, 1.0], angle=np.pi)
         Arc(length 0.314159 m, C^inf)
     """
 
@@ -82,11 +81,11 @@ class Arc(CartesianPath):
         else:
             last = first if self.rotation is None else Pose(start.position, self.rotation).oriented
             turn = Turn.between("Arc", first, last)
-        set_fields(self, angle=angle, length=radius * abs(angle), turn=turn, middle=start.position - arm)
+        set_fields(self, start=start, angle=angle, length=radius * abs(angle), turn=turn, middle=start.position - arm)
         set_fields(self, centre=point, axis=axis, arms=(arm, cross(axis, arm)))
 
     @classmethod
-    def through(cls, start: Pose, via: ArrayLike, goal: Pose, turning: bool = False) -> Arc:
+    def through(cls, start: Any, via: ArrayLike, goal: Any, turning: bool = False) -> Arc:
         """The arc from one pose through a point to another pose.
 
         Args:
@@ -98,7 +97,8 @@ class Arc(CartesianPath):
         Raises:
             InputError: two of the points are equal, or all lie on a straight line.
         """
-        a, c = single_pose("Arc", "start", start).position, single_pose("Arc", "goal", goal).position
+        start, goal = single_pose("Arc", "start", start), single_pose("Arc", "goal", goal)
+        a, c = start.position, goal.position
         b = vector("via", via)
         pairs = {"the start and `via`": b - a, "`via` and the goal": c - b, "the start and the goal": c - a}
         for which, way in pairs.items():

@@ -60,7 +60,7 @@ class BlendedPath(CartesianPath):
 
     Example:
         >>> import flexjoint as fj
-        >>> a, b, c = (fj.kinematics.Pose(x) for x in ([0.4, 0.0, 0.5], [0.4, 0.2, 0.5], [0.6, 0.2, 0.5]))
+        >>> a, b, c = [0.4, 0.0, 0.5], [0.4, 0.2, 0.5], [0.6, 0.2, 0.5]
         >>> path = fj.trajectory.Line(a, b).then(fj.trajectory.Line(b, c), deviation=0.01)
         >>> path, path.deviations.round(4).tolist()
         (BlendedPath(length 0.4 m, C^4), [0.01])

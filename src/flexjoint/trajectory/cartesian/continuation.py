@@ -13,6 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...errors import InputError
+from ...kinematics import inverse_kinematics
+from ...kinematics.postures import OUT_OF_REACH
 from ...numerics import exp, product, solve, solve_each
 from ...progress import activity
 from ...spatial import length
@@ -26,6 +28,7 @@ ITERATIONS = 12
 LARGEST_CORRECTION = 0.03  # rad or m, of a step
 FURTHEST_START = 1.0  # rad or m: a start further from the path is not taken for one on it
 LONGEST, SHORTEST = 1 / 8, 1e-8  # steps, of the length of the path
+REACH_SAMPLES = 33
 PULL = 4.0  # over the path the deviation from a posture decays by exp(-4)
 
 
@@ -141,18 +144,43 @@ class Follower:
 
     def stuck(self, knot: Knot) -> InputError:
         """The error at the last point that was reached."""
+        task = self.task
         u, values, _ = np.linalg.svd(knot.J)
-        lost = u[:, -1] if self.task.directions is None else self.task.directions @ u[:, -1]
-        linear, angular = np.round(lost[:3], 2) + 0.0, np.round(lost[3:], 2) + 0.0
-        where = np.round(self.path.pose(knot.s).position, 6).tolist()
-        place = f"at {100 * knot.s / self.path.length:.4g} % of the path, position {where}"
-        least = f"smallest singular value of the Jacobian {values[-1]:.3g}, largest {values[0]:.3g}"
-        direction = f"velocity {linear.tolist()}" + (f", rate {angular.tolist()}" if self.task.orientation == "full" else "")
-        return InputError(
-            f"CartesianMotion: the path meets a singularity or the end of the reach {place}: {least}; there the frame cannot "
-            f"move with {direction}. Start in another posture, give orientation = {' or '.join(map(repr, self.task.lesser()))}, or lead the "
-            "path around it"
+        lost = u[:, -1] if task.directions is None else task.directions @ u[:, -1]
+        linear, angular = (np.round(x, 2) + 0.0 for x in (lost[:3], lost[3:]))
+        motion = f"velocity {linear.tolist()}" + (f", rate {angular.tolist()}" if task.orientation == "full" else "")
+        detail = (
+            f"the smallest singular value of the Jacobian is {values[-1]:.3g} (the largest {values[0]:.3g}), and the frame "
+            f"cannot move with {motion}"
         )
+        if (beyond := self.beyond_reach(knot.s)) is not None:
+            return InputError(
+                f"CartesianMotion: the path leaves the reach of '{task.robot.name}': it ends {self.place(knot.s)}; "
+                f"{self.place(beyond)} is out of reach in every posture. There {detail}: move the path or the base"
+            )
+        cures = ", ".join(x for x in ("start in another posture", task.lesser, "or lead the path around it") if x)
+        return InputError(f"CartesianMotion: the path meets a singularity {self.place(knot.s)}: {detail}: {cures}")
+
+    def place(self, s: float) -> str:
+        """A point on the path, for messages."""
+        position = np.round(self.path.pose(s).position, 6).tolist()
+        return f"at {100 * s / self.path.length:.4g} % of the path, position {position}"
+
+    def beyond_reach(self, s: float) -> float | None:
+        """The first of some points behind s that no posture reaches, by the bounds of inverse kinematics."""
+        further = np.linspace(s, self.path.length, REACH_SAMPLES)[1:]
+        task = self.task
+        found = inverse_kinematics(
+            task.robot,
+            self.path.pose(further),
+            link=task.link,
+            frame=task.frame,
+            orientation=task.orientation,
+            limits=False,
+            attempts=1,
+        )
+        out = found.status == OUT_OF_REACH
+        return float(further[np.argmax(out)]) if out.any() else None
 
 
 def self_motions(J: FloatArray, near: FloatArray | None) -> FloatArray | None:

@@ -22,16 +22,15 @@ class Line(CartesianPath):
     """A straight line between two poses.
 
     Args:
-        start: first pose.
-        goal: last pose; without orientation that of the first pose is kept.
+        start: first pose: a `Pose`, what `forward_kinematics` returns, or a position (3,), in m.
+        goal: last pose, likewise; without orientation that of the first pose is kept.
 
     Raises:
         InputError: the poses are equal, or their orientations are turned by 180 degrees against each other.
 
     Example:
         >>> import flexjoint as fj
-        >>> pose = fj.kinematics.Pose([0.4, 0.0, 0.5])
-        >>> fj.trajectory.Line(pose, fj.kinematics.Pose([0.4, 0.3, 0.5]))
+        >>> fj.trajectory.Line([0.4, 0.0, 0.5], [0.4, 0.3, 0.5])
         Line(length 0.3 m, C^inf)
     """
 
@@ -43,6 +42,7 @@ class Line(CartesianPath):
 
     def __post_init__(self) -> None:
         start, goal = single_pose("Line", "start", self.start), single_pose("Line", "goal", self.goal)
+        set_fields(self, start=start, goal=goal)
         first = orientation(start)
         turn = Turn.between("Line", first, orientation(goal, first))
         distance = float(length(goal.position - start.position))

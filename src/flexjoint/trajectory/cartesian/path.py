@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from ...checks import finite, whole
 from ...errors import InputError
 from ...kinematics import Pose
+from ...kinematics.target import as_pose
 from ...numerics import sin_cos
 from ...spatial import compose, total
 from ...types import FloatArray
@@ -143,21 +144,24 @@ def circle(s: FloatArray, u: FloatArray, v: FloatArray, rate: float, order: int)
 
 def multiplied(a: FloatArray, b: FloatArray) -> FloatArray:
     """The product of two quaternions (4,)."""
-    w, (x, y, z) = a[0], a[1:]
-    left = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
-    return compose(left, b[:, None])[:, 0]
+    return compose(left_factor(a), b[:, None])[:, 0]
+
+
+def left_factor(a: FloatArray) -> FloatArray:
+    """The matrix (4, 4) that multiplies a quaternion by `a` from the left."""
+    w, x, y, z = a
+    return np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
 
 
 # Checks of what a path is made of; `owner` begins every message -----------------------------------------------------
 
 
 def single_pose(owner: str, what: str, value: object) -> Pose:
-    """An argument that must be one pose."""
-    if not isinstance(value, Pose):
-        raise InputError(f"{owner}: {what} must be a fj.kinematics.Pose, not {type(value).__name__}")
-    if value.shape:
-        raise InputError(f"{owner}: {what} holds {value.shape[0]} poses; give one")
-    return value
+    """An argument that must be one pose: a Pose, what `forward_kinematics` returns, or a position."""
+    pose = as_pose(f"{owner}: {what}", value)
+    if pose.shape:
+        raise InputError(f"{owner}: {what} holds {pose.shape[0]} poses; give one")
+    return pose
 
 
 def orientation(pose: Pose, otherwise: FloatArray | None = None) -> FloatArray:

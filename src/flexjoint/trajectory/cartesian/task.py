@@ -20,8 +20,7 @@ from ...spatial import compose, length, transpose
 from ...types import FloatArray
 from ..base import set_fields
 
-ORIENTATIONS = ("full", "axis", "free")
-ROWS = {"full": 6, "axis": 5, "free": 3}
+ROWS = {"full": 6, "x": 5, "y": 5, "z": 5, "free": 3}  # by orientation
 TRIALS = 12  # random positions at which the directions are found that the frame can move in
 DEPENDENT = 1e-9
 
@@ -33,31 +32,34 @@ class Task:
     Args:
         robot: the robot.
         link: name of the link that carries the frame.
-        tool: pose of the frame in the frame of the link.
-        orientation: "full", or "axis": the direction of the frame's z axis only, or "free": the position only.
+        frame: pose of the frame on the link.
+        orientation: "full", or "x", "y" or "z": the direction of this axis of the frame only, or "free": the position only.
+        held: coordinates that stay where they are.
     """
 
     robot: Robot
     link: str
-    tool: Pose
+    frame: Pose
     orientation: str
+    held: frozenset[int] = frozenset()
     columns: tuple[int, ...] = field(init=False)  # coordinates that move the link
     directions: FloatArray | None = field(init=False)  # (rows, m), orthonormal; None if all rows are independent
 
     def __post_init__(self) -> None:
-        if self.orientation not in ORIENTATIONS:
-            wanted = ", ".join(map(repr, ORIENTATIONS))
+        if self.orientation not in ROWS:
+            wanted = ", ".join(map(repr, ROWS))
             raise InputError(f"CartesianMotion: orientation is {shown(self.orientation)}; it must be one of {wanted}")
         path = self.robot.path(self.robot.link_index(self.link))
-        moving = {self.robot.coordinates[i] for i in path} - {None}
-        set_fields(self, columns=tuple(sorted(moving)), directions=None)  # type: ignore[arg-type, type-var]
+        moving = {k for i in path if (k := self.robot.coordinates[i]) is not None} - self.held
+        set_fields(self, columns=tuple(sorted(moving)), directions=None)
         if not moving:
             raise InputError(f"CartesianMotion: no joint moves '{self.link}': give another link")
-        set_fields(self, directions=None if self.orientation == "axis" else self.independent_directions())
+        if self.orientation in ("full", "free"):
+            set_fields(self, directions=self.independent_directions())
         if self.rows > len(self.columns):
             raise InputError(
                 f"CartesianMotion: a path of '{self.link}' prescribes {self.rows} coordinates, but {len(self.columns)} joints "
-                f"move it: give orientation = {' or '.join(map(repr, self.lesser()))}"
+                f"move it: {'hold fewer joints' if self.held else self.lesser or 'give another link'}"
             )
 
     @property
@@ -70,9 +72,17 @@ class Task:
         """Number of joint coordinates that the path leaves open."""
         return len(self.columns) - self.rows
 
-    def lesser(self) -> tuple[str, ...]:
-        """Orientations that prescribe less."""
-        return ORIENTATIONS[ORIENTATIONS.index(self.orientation) + 1 :] or ("full",)
+    @property
+    def across(self) -> tuple[int, int]:
+        """The two axes behind the one whose direction counts."""
+        a = "xyz".index(self.orientation)
+        return (a + 1) % 3, (a + 2) % 3
+
+    @property
+    def lesser(self) -> str:
+        """Advice to prescribe less, as a part of a message."""
+        less = {"full": "'z' or 'free'", "free": ""}.get(self.orientation, "'free'")
+        return f"give orientation={less}" if less else ""
 
     def independent_directions(self) -> FloatArray | None:
         """A basis of the directions in which the frame ever moves, (rows, m): those of a planar arm are three."""
@@ -95,22 +105,22 @@ class Task:
         pose = self.poses([q]) if R is None else None
         R = pose[..., :3] if pose is not None else R
         linear, angular = J[..., :3, :], J[..., 3:, :]
-        if np.any(self.tool.position):
-            turned = compose(compose(R, transpose(self.tool.oriented)), self.tool.position[:, None])
+        if np.any(self.frame.position):
+            turned = compose(compose(R, transpose(self.frame.oriented)), self.frame.position[:, None])
             linear = linear + crossed(angular, turned)
         if self.orientation == "free":
             return linear
         if self.orientation == "full":
             return np.concatenate([linear, angular], axis=-2)
-        x, y = (R[..., :, i, None] for i in (0, 1))
-        along = [compose(transpose(axis), angular) for axis in (y, -x)]
+        b, c = (R[..., :, i, None] for i in self.across)
+        along = [compose(transpose(axis), angular) for axis in (c, -b)]  # of a, bᵀ(ω × a) = cᵀω and cᵀ(ω × a) = −bᵀω
         return np.concatenate([linear, *along], axis=-2)
 
     def poses(self, stack: Sequence[FloatArray]) -> FloatArray:
         """Highest derivative of the frame's [R p] along a motion [q, q', ...], (..., 3, 4)."""
         found = pose_derivatives(self.robot, *stack, order=len(stack) - 1, link=self.link)[-1]
         R, p = found[..., :3], found[..., 3:]
-        return np.concatenate([compose(R, self.tool.oriented), p + compose(R, self.tool.position[:, None])], axis=-1)
+        return np.concatenate([compose(R, self.frame.oriented), p + compose(R, self.frame.position[:, None])], axis=-1)
 
     def difference(self, wanted: FloatArray, found: FloatArray, R: FloatArray) -> FloatArray:
         """Right-hand side of the equations, (..., rows): of poses, or of equal derivatives of them."""
@@ -121,7 +131,8 @@ class Task:
             E = compose(apart[..., :3], transpose(R))
             turn = [E[..., 2, 1] - E[..., 1, 2], E[..., 0, 2] - E[..., 2, 0], E[..., 1, 0] - E[..., 0, 1]]
             return np.concatenate([apart[..., 3], np.stack(turn, axis=-1) / 2], axis=-1)
-        along = compose(transpose(R[..., :2]), apart[..., 2:3])[..., 0]
+        axis = apart[..., :, "xyz".index(self.orientation), None]
+        along = compose(transpose(R[..., :, list(self.across)]), axis)[..., 0]
         return np.concatenate([apart[..., 3], along], axis=-1)
 
     def independent(self, rows: FloatArray) -> FloatArray:

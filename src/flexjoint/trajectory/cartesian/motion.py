@@ -1,0 +1,285 @@
+"""The joint motion that moves a frame of a robot along a Cartesian path."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...checks import duration as checked_duration, finite, positive
+from ...dynamics.inverse import needed_order
+from ...errors import InputError, listed, shown
+from ...kinematics import Pose, inverse_kinematics
+from ...robot import Robot, numeric
+from ...spatial import length
+from ...types import FloatArray
+from ..base import Trajectory, a_trajectory, set_fields
+from ..kinds import SMOOTHNESS
+from ..rest_to_rest import RestToRest
+from ..smooth_trapezoid import SmoothTrapezoid
+from .joint_path import JointPath, PathError
+from .path import CartesianPath, single_pose
+from .placed_path import PlacedPath
+from .task import Task
+
+OWNER = "CartesianMotion"
+BEYOND = 1e-9  # of the path: how far a law may leave it, by rounding
+SAMPLES = 1001
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CartesianMotion(Trajectory):
+    """A motion of the joints that moves a frame of the robot along a path, exactly.
+
+    At every time the joint positions are the solution of f(q) = X, and their derivatives solve its derivatives: no point is
+    off the path by more than `path_error.bound`, 1e-10 m and rad.  Joints that do not move the link keep their positions.  A
+    redundant arm moves its joints as little as possible, unless `hold` or `posture` says otherwise.
+
+    In files: the kinds line, arc, pose_spline and cartesian; see docs/cartesian.md.
+
+    Args:
+        robot: any tree; q are the positions of the links.
+        path: the path, such as `fj.trajectory.Line`, in base coordinates.
+        start: (n,), joint positions at the first pose of the path, or near them, in rad or m; by default found by
+            `fj.inverse_kinematics`.
+        duration: duration, in s; of a path with times, like `PoseSpline`, its own by default.
+        law: in place of the duration, the share of the path that is covered, from 0 to 1: a trajectory with one column.  By
+            default `RestToRest`, smooth enough for the robot.
+        speed, acceleration: in place of the duration, limits along the path, in m/s and m/s²: the velocity is a
+            `SmoothTrapezoid`.
+        angular_speed, angular_acceleration: limits of the rotation, in rad/s and rad/s²; none by default.
+        link: name of the link that carries the frame; the robot's tool by default.
+        frame: pose of the frame on the link, such as that of a gripper; the link's own frame by default.
+        orientation: what the path prescribes of the orientation: "full", the default; one axis of the frame, "x", "y" or
+            "z", about which it may turn; or "free".
+        base: pose of the robot's base in the world, if the path is given in world coordinates.
+        hold: names of joints that keep their positions.
+        posture: (n,), joint positions that a redundant arm approaches along the path.
+        limits: whether a path that leads beyond the position limits of a joint is refused; True by default.
+
+    Attributes:
+        path_error: `PathError`: largest distance and angle from the path, looked for between all knots, and the bound.
+        least_singular_value: smallest singular value of the Jacobian along the path (lengths in m, angles in rad) and the
+            share of the path where it is.
+
+    Raises:
+        InputError: an argument is wrong, or the robot cannot follow the path: the message names the place and the reason.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> robot, q = fj.load("panda"), [0.0, -0.5, 0.0, -2.0, 0.0, 1.5, 0.8]
+        >>> pose = fj.forward_kinematics(robot, q)
+        >>> path = fj.trajectory.Line(pose, pose.position + [0.0, 0.2, 0.0])
+        >>> fj.trajectory.CartesianMotion(robot, path, q, duration=2.0)
+        CartesianMotion(n=7, 2 s, C^3)
+    """
+
+    robot: Robot
+    path: CartesianPath
+    start: ArrayLike | None = None
+    duration: float = None  # type: ignore[assignment]
+    law: Trajectory | None = None
+    speed: float | None = None
+    acceleration: float | None = None
+    angular_speed: float | None = None
+    angular_acceleration: float | None = None
+    link: str | None = None
+    frame: Pose | None = None
+    orientation: str = "full"
+    base: Pose | None = None
+    hold: Sequence[str] = ()
+    posture: ArrayLike | None = None
+    limits: bool = True
+    n: int = field(init=False)
+    smoothness: float = field(init=False)
+    joint_path: JointPath = field(init=False)
+    motion: Trajectory = field(init=False)  # of the joints
+
+    def __post_init__(self) -> None:
+        robot = numeric(OWNER, self.robot)
+        path = a_path(self.path)
+        if self.base is not None:
+            path = PlacedPath(path, single_pose(OWNER, "base", self.base).inverse())
+        frame = Pose(np.zeros(3), np.eye(3)) if self.frame is None else single_pose(OWNER, "frame", self.frame)
+        frame = frame if frame.rotation is not None else Pose(frame.position, np.eye(3))
+        link = robot.links[robot.link_index(self.link)].name
+        task = Task(robot, link, frame, self.orientation, held_coordinates(robot, self.hold))
+        law = self.time_law(path)
+        start = first_positions(task, path, self.start)
+        posture = None if self.posture is None else positions(robot, "posture", self.posture)
+        joint_path = JointPath(task, path, start, posture)
+        motion = joint_path if law is None else joint_path.retimed(law)
+        if path.timed and self.duration is not None:
+            motion = motion.lasting(checked_duration(OWNER, "duration", self.duration))
+        set_fields(self, link=link, frame=frame, hold=tuple(self.hold), n=robot.n, joint_path=joint_path, motion=motion)
+        set_fields(self, path=path, start=joint_path.start, law=law, duration=motion.duration, smoothness=motion.smoothness)
+        if self.limits:
+            check_limits(joint_path)
+
+    def time_law(self, path: CartesianPath) -> Trajectory | None:
+        """The path parameter over time; None if it is the time itself."""
+        limits = (self.speed, self.acceleration, self.angular_speed, self.angular_acceleration)
+        limited = any(x is not None for x in limits)
+        given = [x for x, there in (("duration", self.duration), ("law", self.law), ("speed", limited or None)) if there is not None]
+        if path.timed:
+            if set(given) - {"duration"}:
+                raise InputError(f"{OWNER}: {type(path).__name__} has times of its own: give `duration`, or nothing")
+            return None
+        if len(given) != 1:
+            what = " and ".join(given) + " are both given: keep one" if given else "give `duration`, `speed` with `acceleration`, or `law`"
+            raise InputError(f"{OWNER}: {what}")
+        smoothness = max(SMOOTHNESS, needed_order(self.robot) - 1)
+        if self.law is not None:
+            law = checked_law(self.law)
+        elif limited:
+            law = SmoothTrapezoid.limited([0.0], [1.0], *self.limits_of_share(path), smoothness)
+        else:
+            duration = checked_duration(OWNER, "duration", self.duration)
+            law = RestToRest([0.0], [1.0], duration, smoothness)  # type: ignore[arg-type]
+        return AlongPath(law, path.length)
+
+    def limits_of_share(self, path: CartesianPath) -> tuple[float, float]:
+        """Limits of the first two derivatives of the share of the path that is covered."""
+        rates = path(np.linspace(0.0, path.length, SAMPLES), 1) if path.length else None
+        assert rates is not None
+        R, turning = rates[0, ..., :3], rates[1, ..., :3]
+        linear = float(np.max(length(rates[1, ..., 3]))) * path.length
+        angular = float(np.max(np.sqrt(np.sum(turning * turning, axis=(-2, -1)) / 2))) * path.length  # |R'| = √2 |ω|
+        found = []
+        for kind in ("speed", "acceleration"):
+            limits = []
+            for name, rate, unit in ((kind, linear, "m/s"), (f"angular_{kind}", angular, "rad/s")):
+                value = getattr(self, name)
+                limit = np.inf if value is None else positive(OWNER, name, value, f", in {unit}{'' if kind == 'speed' else '²'}")
+                limits.append(limit / rate if rate > 0 else np.inf)
+            found.append(min(limits))
+        if not np.isfinite(found[1]):
+            raise InputError(f"{OWNER}: give `acceleration` beside `speed`; for a path that only turns `angular_acceleration`")
+        return found[0], found[1]
+
+    def derivatives(self, t: FloatArray, order: int) -> FloatArray:
+        if self.path.timed:
+            t = np.clip(t, 0.0, self.duration)
+        return self.motion.derivatives(t, order)
+
+    def remedy(self, order: int) -> str:
+        rough = min((x for x in (self.path, self.law) if x is not None), key=lambda x: x.smoothness)
+        return f"{type(rough).__name__}: {rough.remedy(order)}"
+
+    def poses(self, t: ArrayLike) -> Pose:
+        """The prescribed poses of the frame at times t, in base coordinates."""
+        times = finite(OWNER, "t", t)
+        s = times * self.path.length / self.duration if self.law is None else self.law.derivatives(times, 0)[0, ..., 0]
+        return self.path.pose(np.clip(s, 0.0, self.path.length))
+
+    @cached_property
+    def path_error(self) -> PathError:
+        """The largest distance and angle from the path, looked for between all knots, and the bound."""
+        return self.joint_path.error()
+
+    @property
+    def least_singular_value(self) -> tuple[float, float]:
+        """Smallest singular value of the Jacobian along the path, and the share of the path where it is."""
+        value, where = self.joint_path.least
+        return value, where / self.path.length
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AlongPath(Trajectory):
+    """A law from 0 to 1 times the length of a path, kept on the path."""
+
+    share: Trajectory
+    length: float
+    n: int = field(init=False, default=1)
+    duration: float = field(init=False)
+    smoothness: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        set_fields(self, duration=self.share.duration, smoothness=self.share.smoothness)
+
+    def derivatives(self, t: FloatArray, order: int) -> FloatArray:
+        stack = self.share.derivatives(t, order) * self.length
+        stack[0] = np.clip(stack[0], 0.0, self.length)
+        return stack
+
+    def remedy(self, order: int) -> str:
+        return self.share.remedy(order)
+
+
+# Checks -------------------------------------------------------------------------------------------------------------
+
+
+def a_path(value: object) -> CartesianPath:
+    """An argument that must be a path."""
+    if not isinstance(value, CartesianPath):
+        raise InputError(f"{OWNER}: path must be a path such as fj.trajectory.Line, not {type(value).__name__}")
+    return value
+
+
+def positions(robot: Robot, what: str, value: Any) -> FloatArray:
+    """Joint positions (n,)."""
+    array = finite(OWNER, what, value)
+    if array.shape != (robot.n,):
+        raise InputError(f"{OWNER}: {what} has shape {array.shape}; {robot.name} has {robot.n} joints: give ({robot.n},)")
+    return array
+
+
+def held_coordinates(robot: Robot, hold: object) -> frozenset[int]:
+    """Coordinates of joints by their names."""
+    if isinstance(hold, str) or not isinstance(hold, Sequence):
+        raise InputError(f"{OWNER}: hold must be a list of joint names, not {shown(hold)}")
+    names = [joint.name for joint in robot.joints]
+    for name in hold:
+        if name not in names:
+            raise InputError(f"{OWNER}: hold names joint {shown(name)}; {robot.name} has {listed(names)}")
+    return frozenset(names.index(name) for name in hold)
+
+
+def checked_law(value: object) -> Trajectory:
+    """A trajectory with one column between 0 and 1."""
+    law = a_trajectory(OWNER, value)
+    if law.n != 1:
+        raise InputError(f"{OWNER}: the law has {law.n} columns; it must have one, the share of the path that is covered")
+    shares = law(law.duration * np.linspace(0.0, 1.0, SAMPLES), 0)[0, :, 0]
+    if np.min(shares) < -BEYOND or np.max(shares) > 1 + BEYOND:
+        raise InputError(
+            f"{OWNER}: the law reaches from {np.min(shares):.6g} to {np.max(shares):.6g}; it is the share of the path that is "
+            "covered and must stay between 0 and 1"
+        )
+    return law
+
+
+def first_positions(task: Task, path: CartesianPath, start: Any) -> FloatArray:
+    """Joint positions near the first pose: given, or by inverse kinematics."""
+    if start is not None:
+        return positions(task.robot, "start", start)
+    found = inverse_kinematics(
+        task.robot, path.first_pose, link=task.link, frame=task.frame, orientation=task.orientation, away_from_limits=True
+    )
+    if not found.solved:
+        raise InputError(
+            f"{OWNER}: the first pose of the path is {found.status.item()}, {path.first_pose}: give another path, or joint "
+            "positions near it as `start`"
+        )
+    return found.q
+
+
+def check_limits(joint_path: JointPath) -> None:
+    """Refuse a path that leads beyond the position limits of a joint."""
+    robot = joint_path.task.robot
+    s = np.linspace(0.0, joint_path.duration, SAMPLES)
+    q = joint_path.derivatives(s, 0)[0]
+    for i, (joint, limits) in enumerate(zip(robot.joints, robot.joint_limits)):
+        beyond = np.maximum(limits.lower - q[:, i], q[:, i] - limits.upper)
+        if np.max(beyond) > 1e-9:
+            first, worst = int(np.argmax(beyond > 1e-9)), int(np.argmax(beyond))
+            bounds = f"its limits {limits.lower:g} to {limits.upper:g} {joint.kind.unit('rad | m')}"
+            redundant = ", give a `posture` inside the limits or joints to `hold`" if joint_path.task.redundancy else ""
+            raise InputError(
+                f"{OWNER}: joint '{joint.name}' leaves {bounds} at {100 * s[first] / s[-1]:.4g} % of the path and reaches "
+                f"{q[worst, i]:.6g}: start in another posture{redundant}, or give limits=False"
+            )
