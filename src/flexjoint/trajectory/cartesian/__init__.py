@@ -7,3 +7,4 @@ from .line import Line as Line
 from .motion import CartesianMotion as CartesianMotion
 from .path import CartesianPath as CartesianPath
 from .pose_spline import PoseSpline as PoseSpline
+from .reading import read_line as read_line

@@ -135,7 +135,7 @@ class JointPath(Trajectory):
     def posture_rows(self, s: FloatArray, order: int) -> FloatArray:
         """[A, b] with derivatives, (order + 1, ..., redundancy, joints that move the link + 1)."""
         assert self.rows is not None
-        return self.rows.derivatives(s, order).reshape(order + 1, *s.shape, self.task.redundancy, -1)
+        return self.rows.derivatives(s, order).reshape(order + 1, *s.shape, self.task.redundancy, len(self.task.columns) + 1)
 
     def rest(self, s: FloatArray, q: FloatArray) -> FloatArray:
         """b⁽ᵏ⁾ − Σ_l C(k, l) A⁽ˡ⁾ q⁽ᵏ⁻ˡ⁾ of the derivatives q (k + 1, m, n) known so far, the last of them a guess or 0."""
