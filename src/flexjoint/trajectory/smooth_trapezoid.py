@@ -58,7 +58,9 @@ class SmoothTrapezoid(Trajectory):
         smoothness = whole("SmoothTrapezoid", "smoothness", self.smoothness, least=1, largest=MAX_SMOOTHNESS)
         ramp = number("SmoothTrapezoid", "ramp", self.ramp)
         if not 1e-9 <= ramp <= 0.5:
-            raise InputError(f"SmoothTrapezoid: ramp is {ramp:g}; it must lie between 1e-9 and 0.5, relative to the duration")
+            raise InputError(
+                f"SmoothTrapezoid: ramp is {ramp:g}; it must lie between 1e-9 and 0.5, relative to the duration"
+            )
         set_fields(self, start=start, goal=goal, duration=duration, ramp=ramp, smoothness=smoothness, n=start.size)
 
     @classmethod

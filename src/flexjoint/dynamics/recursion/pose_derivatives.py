@@ -1,8 +1,8 @@
 """Pose of a link and its time derivatives along a motion, from the derivatives of the joint positions.
 
-The orientation of a body is R = R_parent C R_z(x), its origin p = p_parent + R_parent (o + C z d); x and d are the rotation
-and the translation of its joint, linear in q.  Leibniz' rule gives every derivative, with those of cos x and sin x from
-cos' = −x' sin, sin' = x' cos.
+The orientation of a body is R = R_parent C R_z(x), its origin p = p_parent + R_parent (o + C z d); x and d are the
+rotation and the translation of its joint, linear in q.  Leibniz' rule gives every derivative, with those of cos x and
+sin x from cos' = −x' sin, sin' = x' cos.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class Arc(CartesianPath):
         centre: (3,), a point on the axis, in m.
         axis: (3,), direction of the axis, of any length.
         angle: by which the arc turns about the axis, in rad; negative the other way round, above 2π more than a circle.
-        rotation: (3, 3), orientation at the end, which is approached along the shortest way; by default that of the start
-            is kept.
+        rotation: (3, 3), orientation at the end, which is approached along the shortest way; by default that of the
+            start is kept.
         turning: whether the frame turns with the arc, in place of `rotation`; False by default.
 
     Raises:
@@ -68,8 +68,8 @@ class Arc(CartesianPath):
         radius = float(length(arm))
         if radius < SHORTEST:
             raise InputError(
-                f"Arc: the start {start.position.tolist()} lies on the axis, so the radius is 0: move `centre`, or use a "
-                "Line to turn in place"
+                f"Arc: the start {start.position.tolist()} lies on the axis, so the radius is 0: move `centre`, or "
+                "use a Line to turn in place"
             )
         if abs(angle) * radius < SHORTEST:
             raise InputError(f"Arc: it has no length: angle is {angle:g} rad, the radius {radius:g} m")

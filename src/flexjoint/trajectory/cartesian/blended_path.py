@@ -48,7 +48,8 @@ class BlendedPath(CartesianPath):
 
     Args:
         pieces: two or more lines and arcs, each starting where the previous one ends.
-        deviation: largest distance from the corner, in m: one number, or one per corner.  A corner between short paths is
+        deviation: largest distance from the corner, in m: one number, or one per corner.  A corner between short
+            paths is
             rounded less: at most half of each path is replaced.
         smoothness: number of continuous derivatives, at most 15; 4 by default.
 
@@ -168,7 +169,7 @@ def signs_of(pieces: tuple[CartesianPath, ...]) -> FloatArray:
 
 
 def hermite(start: FloatArray, end: FloatArray, span: float) -> FloatArray:
-    """Bernstein coefficients (2k + 2, size) of the polynomial with the derivatives `start`, (k + 1, size), and `end`."""
+    """Bernstein coefficients (2k + 2, size) of the polynomial with the derivatives `start` (k + 1, size) and `end`."""
     k = len(start) - 1
     degree = 2 * k + 1
 
@@ -185,7 +186,9 @@ def bernstein(control: FloatArray, x: FloatArray, span: float, order: int) -> Fl
     y = 1.0 - x
     for k in range(min(order, len(control) - 1) + 1):
         degree = len(control) - 1
-        terms = (comb(degree, i) * (power(x, i) * power(y, degree - i))[..., None] * control[i] for i in range(degree + 1))
+        terms = (
+            comb(degree, i) * (power(x, i) * power(y, degree - i))[..., None] * control[i] for i in range(degree + 1)
+        )
         stack[k] = total(terms)
         control = degree * (control[1:] - control[:-1]) / span
     return stack

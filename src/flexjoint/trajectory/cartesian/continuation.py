@@ -1,8 +1,8 @@
 """Joint positions along a path, followed step by step from the start.
 
 Each step predicts q along its slope and corrects it by Newton's method.  A redundant arm moves its joints as little as
-possible: each step is perpendicular to the self-motions, the mean of those at both of its ends.  A step is taken only if
-J changes by less than half its smallest singular value, so none leaps over a singularity.
+possible: each step is perpendicular to the self-motions, the mean of those at both of its ends.  A step is taken only
+if J changes by less than half its smallest singular value, so none leaps over a singularity.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from ...types import FloatArray
 from .path import CartesianPath, pose_stack
 from .task import Task
 
-SINGULAR = 3e-4  # of the largest singular value
+SINGULAR = 1e-3  # of the largest singular value
+OUTSIDE = 1e-7  # m or rad: what is left of the error where an arm of few directions meets its equations
 CLOSE = 1e-10  # rad or m: a Newton step so short is the last one
 ITERATIONS = 12
 LARGEST_CORRECTION = 0.03  # rad or m, of a step
@@ -84,10 +85,13 @@ class Follower:
         if knot is None or np.max(np.abs(knot.q - start)) > FURTHEST_START:
             wanted = pose_stack(self.path.derivatives(np.array(0.0), 0))[0]
             gap, angle = self.task.errors(wanted, start)
+            if max(gap, angle) < CLOSE:
+                J = self.task.independent(self.task.all_rows(start))
+                raise self.stuck(Knot(0.0, start, J, J[:0], np.zeros(0)))
             raise InputError(
-                f"CartesianMotion: at `start` the frame is {gap:.4g} m and {np.rad2deg(angle):.4g} degrees away from where "
-                f"the path begins, {np.round(wanted[:, 3], 6).tolist()}: give joint positions near that pose, for example "
-                "from inverse kinematics"
+                f"CartesianMotion: at `start` the frame is {gap:.4g} m and {np.rad2deg(angle):.4g} degrees away from "
+                f"where the path begins, {np.round(wanted[:, 3], 6).tolist()}: give joint positions near that pose, "
+                "for example from inverse kinematics"
             )
         if self.is_singular(knot):
             raise self.stuck(knot)
@@ -136,8 +140,20 @@ class Follower:
                 return None
             q[columns] += step
             if np.max(np.abs(step)) < CLOSE:
-                return Knot(s, q, J, free, np.linalg.svd(J, compute_uv=False))
+                self.check_directions(s, wanted, q)
+                return Knot(s, q, J, free, np.asarray(np.linalg.svd(J, compute_uv=False), dtype=float))
         return None
+
+    def check_directions(self, s: float, wanted: FloatArray, q: FloatArray) -> None:
+        """Refuse a path that leaves the plane of a planar arm, or the like."""
+        gap, angle = self.task.errors(wanted, q)
+        if max(gap, angle) > OUTSIDE:
+            raise InputError(
+                f"CartesianMotion: {self.task.robot.name} cannot move along this path: its '{self.task.link}' moves in "
+                f"{self.task.rows} independent directions only, and {self.place(s)} is {gap:.3g} m and "
+                f"{np.rad2deg(angle):.3g} degrees away from them"
+                + (f": {self.task.lesser}" if self.task.lesser else "")
+            )
 
     def is_singular(self, knot: Knot) -> bool:
         return bool(knot.singular_values[-1] < SINGULAR * knot.singular_values[0])
@@ -150,8 +166,8 @@ class Follower:
         linear, angular = (np.round(x, 2) + 0.0 for x in (lost[:3], lost[3:]))
         motion = f"velocity {linear.tolist()}" + (f", rate {angular.tolist()}" if task.orientation == "full" else "")
         detail = (
-            f"the smallest singular value of the Jacobian is {values[-1]:.3g} (the largest {values[0]:.3g}), and the frame "
-            f"cannot move with {motion}"
+            f"the smallest singular value of the Jacobian is {values[-1]:.3g} (the largest {values[0]:.3g}), and the "
+            f"frame cannot move with {motion}"
         )
         if (beyond := self.beyond_reach(knot.s)) is not None:
             return InputError(
@@ -184,7 +200,8 @@ class Follower:
 
 
 def self_motions(J: FloatArray, near: FloatArray | None) -> FloatArray | None:
-    """Orthonormal rows (n − m, n) that J (m, n) maps to zero, next to others or chosen by pivoting; None if J is singular.
+    """Orthonormal rows (n − m, n) that J (m, n) maps to zero, next to others or chosen by pivoting; None if J is
+    singular.
 
     They are others projected by 1 − Jᵀ(JJᵀ)⁻¹J, then orthonormalized in their order: a smooth function of J.
     """

@@ -1,7 +1,7 @@
 """Joint positions q(s) on a path, exact at every s: the solution of f(q) = X(s), A(s) q = b(s), with all derivatives.
 
-A table of knots gives a first estimate, Newton's method the solution, and the equations differentiated k times give q⁽ᵏ⁾
-from the lower derivatives.  Nothing is fitted: the only error is rounding.
+A table of knots gives a first estimate, Newton's method the solution, and the equations differentiated k times give
+q⁽ᵏ⁾ from the lower derivatives.  Nothing is fitted: the only error is rounding.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ LAST_STEP = 1e-8  # rad or m: Newton's next step would be about its square
 ITERATIONS = 10
 FIRST_STEP = 0.01  # rad or m: how far estimates from the table may be away
 ERROR_BOUND = 1e-10  # m and rad: every evaluated point is checked against it
+BLOCK = 4096  # times that are evaluated at once
 ROUNDS = 12  # halvings of an interval of the table
 
 
@@ -92,8 +93,8 @@ class JointPath(Trajectory):
             q = np.concatenate([q, exact[poor]])[order]
         where = 100 * float(between[np.argmax(poor)]) / self.duration
         raise InputError(
-            f"CartesianMotion: at {where:.4g} % of the path the posture of the arm is not determined: give another `start`, "
-            "or `hold` with the joints that shall stay where they are"
+            f"CartesianMotion: at {where:.4g} % of the path the posture of the arm is not determined: give another "
+            "`start`, or `hold` with the joints that shall stay where they are"
         )
 
     def estimate(self, s: FloatArray) -> FloatArray:
@@ -101,12 +102,12 @@ class JointPath(Trajectory):
         i = np.clip(np.searchsorted(self.knots, s, side="right") - 1, 0, len(self.knots) - 2)
         h = (self.knots[i + 1] - self.knots[i])[..., None]
         x = ((s - self.knots[i])[..., None]) / h
-        (a, b), (u, v) = (self.values[0][i], self.values[0][i + 1]), (h * self.values[1][i], h * self.values[1][i + 1])
+        a, b, u, v = self.values[0][i], self.values[0][i + 1], h * self.values[1][i], h * self.values[1][i + 1]
         y = 1.0 - x
-        return a * (y * y * (1.0 + 2.0 * x)) + b * (x * x * (1.0 + 2.0 * y)) + u * (x * y * y) - v * (x * x * y)
+        return a + (b - a) * (x * x * (1.0 + 2.0 * y)) + u * (x * y * y) - v * (x * x * y)  # exact where nothing moves
 
     def solved(self, s: FloatArray, guess: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """q (m, n) at s (m,) by Newton's method, and the sizes of its first steps (m,); NaN where it does not converge."""
+        """q (m, n) at s (m,) by Newton's method, and its first steps (m,); NaN where it does not converge."""
         task, columns = self.task, list(self.task.columns)
         wanted = pose_stack(self.path.derivatives(s, 0))[0]
         q, first = guess.copy(), np.full(len(s), np.nan)
@@ -118,7 +119,7 @@ class JointPath(Trajectory):
             rest = self.rest(s[left], q[left][None])
             step = solve_each(self.matrix(s[left], q[left], R), np.concatenate([e, rest], axis=-1))
             size = np.max(np.abs(step), axis=-1, initial=0.0)
-            q[np.ix_(left, columns)] += step
+            q[np.ix_(left, np.array(columns))] += step
             if turn == 0:
                 first = size
             left = left[~(size <= LAST_STEP)]
@@ -135,10 +136,12 @@ class JointPath(Trajectory):
     def posture_rows(self, s: FloatArray, order: int) -> FloatArray:
         """[A, b] with derivatives, (order + 1, ..., redundancy, joints that move the link + 1)."""
         assert self.rows is not None
-        return self.rows.derivatives(s, order).reshape(order + 1, *s.shape, self.task.redundancy, len(self.task.columns) + 1)
+        return self.rows.derivatives(s, order).reshape(
+            order + 1, *s.shape, self.task.redundancy, len(self.task.columns) + 1
+        )
 
     def rest(self, s: FloatArray, q: FloatArray) -> FloatArray:
-        """b⁽ᵏ⁾ − Σ_l C(k, l) A⁽ˡ⁾ q⁽ᵏ⁻ˡ⁾ of the derivatives q (k + 1, m, n) known so far, the last of them a guess or 0."""
+        """b⁽ᵏ⁾ − Σ_l C(k, l) A⁽ˡ⁾ q⁽ᵏ⁻ˡ⁾ of derivatives q (k + 1, m, n), the last one a guess or 0."""
         if self.rows is None:
             return np.zeros((len(s), 0))
         k = len(q) - 1
@@ -149,14 +152,15 @@ class JointPath(Trajectory):
 
     def derivatives(self, t: FloatArray, order: int) -> FloatArray:
         s = np.clip(t, 0.0, self.duration).reshape(-1)
-        q = self.solved(s, self.estimate(s))[0]
-        stack = self.stack_at(s, q, order)
-        if not np.isfinite(stack[0]).all():
-            where = 100 * float(s[np.argmin(np.isfinite(stack[0]).all(axis=-1))]) / self.duration
+        found = empty_stack(order, s.shape, self.n)
+        for first in range(0, s.size, BLOCK):
+            some = slice(first, first + BLOCK)
+            found[:, some] = self.stack_at(s[some], self.solved(s[some], self.estimate(s[some]))[0], order)
+        lost = ~np.isfinite(found[0]).all(axis=-1)
+        if lost.any():
+            where = 100 * float(s[np.argmax(lost)]) / self.duration
             raise NonFiniteError(f"CartesianMotion: at {where:.6g} % of the path no joint positions were found")
-        found = empty_stack(order, t.shape, self.n)
-        found[:] = stack.reshape(order + 1, *t.shape, self.n)
-        return found
+        return found.reshape(order + 1, *t.shape, self.n)
 
     def stack_at(self, s: FloatArray, q: FloatArray, order: int) -> FloatArray:
         """[q, dq/ds, ...] (order + 1, m, n) of solutions q; NaN where q is none."""
@@ -165,8 +169,8 @@ class JointPath(Trajectory):
         wanted = pose_stack(self.path.derivatives(s, order))
         found = task.poses([q])
         R = found[..., :3]
-        missed = np.max(np.abs(task.difference(wanted[0], found, R)), axis=-1) <= ERROR_BOUND
-        stack[0] = np.where(missed[:, None], q, np.nan)
+        met = np.max(np.abs(task.difference(wanted[0], found, R)), axis=-1) <= ERROR_BOUND
+        stack[0] = np.where(met[:, None], q, np.nan)
         matrix = self.matrix(s, q, R)
         for k in range(1, order + 1):
             known = task.poses(list(stack[: k + 1]))  # with q⁽ᵏ⁾ = 0

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import duration as checked_duration, finite, positive
+from ...checks import duration as checked_duration, finite, positive, whole
 from ...dynamics.inverse import needed_order
 from ...errors import InputError, listed, shown
 from ...kinematics import Pose, inverse_kinematics
@@ -35,9 +35,9 @@ SAMPLES = 1001
 class CartesianMotion(Trajectory):
     """A motion of the joints that moves a frame of the robot along a path, exactly.
 
-    At every time the joint positions are the solution of f(q) = X, and their derivatives solve its derivatives: no point is
-    off the path by more than `path_error.bound`, 1e-10 m and rad.  Joints that do not move the link keep their positions.  A
-    redundant arm moves its joints as little as possible, unless `hold` or `posture` says otherwise.
+    At every time the joint positions are the solution of f(q) = X, and their derivatives solve its derivatives: no
+    point is off the path by more than `path_error.bound`, 1e-10 m and rad.  Joints that do not move the link keep their
+    positions.  A redundant arm moves its joints as little as possible, unless `hold` or `posture` says otherwise.
 
     In files: the kinds line, arc, pose_spline and cartesian; see docs/cartesian.md.
 
@@ -47,27 +47,30 @@ class CartesianMotion(Trajectory):
         start: (n,), joint positions at the first pose of the path, or near them, in rad or m; by default found by
             `fj.inverse_kinematics`.
         duration: duration, in s; of a path with times, like `PoseSpline`, its own by default.
-        law: in place of the duration, the share of the path that is covered, from 0 to 1: a trajectory with one column.  By
-            default `RestToRest`, smooth enough for the robot.
+        law: in place of the duration, the share of the path that is covered, from 0 to 1: a trajectory with one
+            column.  By default `RestToRest`, smooth enough for the robot.
         speed, acceleration: in place of the duration, limits along the path, in m/s and m/s²: the velocity is a
             `SmoothTrapezoid`.
         angular_speed, angular_acceleration: limits of the rotation, in rad/s and rad/s²; none by default.
         link: name of the link that carries the frame; the robot's tool by default.
         frame: pose of the frame on the link, such as that of a gripper; the link's own frame by default.
-        orientation: what the path prescribes of the orientation: "full", the default; one axis of the frame, "x", "y" or
-            "z", about which it may turn; or "free".
+        orientation: what the path prescribes of the orientation: "full", the default; one axis of the frame, "x", "y"
+            or "z", about which it may turn; or "free".
         base: pose of the robot's base in the world, if the path is given in world coordinates.
         hold: names of joints that keep their positions.
         posture: (n,), joint positions that a redundant arm approaches along the path.
         limits: whether a path that leads beyond the position limits of a joint is refused; True by default.
+        smoothness: number of continuous derivatives of the time law, where `law` is not given; by default what the
+            robot needs, at least 3.  Afterwards that of the motion.
 
     Attributes:
         path_error: `PathError`: largest distance and angle from the path, looked for between all knots, and the bound.
-        least_singular_value: smallest singular value of the Jacobian along the path (lengths in m, angles in rad) and the
-            share of the path where it is.
+        least_singular_value: smallest singular value of the Jacobian along the path (lengths in m, angles in rad) and
+            the share of the path where it is.
 
     Raises:
-        InputError: an argument is wrong, or the robot cannot follow the path: the message names the place and the reason.
+        InputError: an argument is wrong, or the robot cannot follow the path: the message names the place and the
+            reason.
 
     Example:
         >>> import flexjoint as fj
@@ -94,9 +97,10 @@ class CartesianMotion(Trajectory):
     hold: Sequence[str] = ()
     posture: ArrayLike | None = None
     limits: bool = True
+    smoothness: float = None  # type: ignore[assignment]
     n: int = field(init=False)
-    smoothness: float = field(init=False)
     joint_path: JointPath = field(init=False)
+    along: Trajectory | None = field(init=False)  # path parameter over time; None if it is the time
     motion: Trajectory = field(init=False)  # of the joints
 
     def __post_init__(self) -> None:
@@ -116,7 +120,9 @@ class CartesianMotion(Trajectory):
         if path.timed and self.duration is not None:
             motion = motion.lasting(checked_duration(OWNER, "duration", self.duration))
         set_fields(self, link=link, frame=frame, hold=tuple(self.hold), n=robot.n, joint_path=joint_path, motion=motion)
-        set_fields(self, path=path, start=joint_path.start, law=law, duration=motion.duration, smoothness=motion.smoothness)
+        set_fields(
+            self, path=path, start=joint_path.start, along=law, duration=motion.duration, smoothness=motion.smoothness
+        )
         if self.limits:
             check_limits(joint_path)
 
@@ -124,17 +130,28 @@ class CartesianMotion(Trajectory):
         """The path parameter over time; None if it is the time itself."""
         limits = (self.speed, self.acceleration, self.angular_speed, self.angular_acceleration)
         limited = any(x is not None for x in limits)
-        given = [x for x, there in (("duration", self.duration), ("law", self.law), ("speed", limited or None)) if there is not None]
+        given = [
+            x
+            for x, there in (("duration", self.duration), ("law", self.law), ("speed", limited or None))
+            if there is not None
+        ]
         if path.timed:
             if set(given) - {"duration"}:
                 raise InputError(f"{OWNER}: {type(path).__name__} has times of its own: give `duration`, or nothing")
             return None
         if len(given) != 1:
-            what = " and ".join(given) + " are both given: keep one" if given else "give `duration`, `speed` with `acceleration`, or `law`"
+            what = (
+                " and ".join(given) + " are both given: keep one"
+                if given
+                else "give `duration`, `speed` with `acceleration`, or `law`"
+            )
             raise InputError(f"{OWNER}: {what}")
-        smoothness = max(SMOOTHNESS, needed_order(self.robot) - 1)
+        least = max(SMOOTHNESS, needed_order(self.robot) - 1)
+        smoothness = least if self.smoothness is None else whole(OWNER, "smoothness", self.smoothness, least=1)
         if self.law is not None:
             law = checked_law(self.law)
+            if self.smoothness is not None:
+                raise InputError(f"{OWNER}: smoothness is that of the law here: keep one of `smoothness` and `law`")
         elif limited:
             law = SmoothTrapezoid.limited([0.0], [1.0], *self.limits_of_share(path), smoothness)
         else:
@@ -146,7 +163,7 @@ class CartesianMotion(Trajectory):
         """Limits of the first two derivatives of the share of the path that is covered."""
         rates = path(np.linspace(0.0, path.length, SAMPLES), 1) if path.length else None
         assert rates is not None
-        R, turning = rates[0, ..., :3], rates[1, ..., :3]
+        _R, turning = rates[0, ..., :3], rates[1, ..., :3]
         linear = float(np.max(length(rates[1, ..., 3]))) * path.length
         angular = float(np.max(np.sqrt(np.sum(turning * turning, axis=(-2, -1)) / 2))) * path.length  # |R'| = √2 |ω|
         found = []
@@ -154,11 +171,17 @@ class CartesianMotion(Trajectory):
             limits = []
             for name, rate, unit in ((kind, linear, "m/s"), (f"angular_{kind}", angular, "rad/s")):
                 value = getattr(self, name)
-                limit = np.inf if value is None else positive(OWNER, name, value, f", in {unit}{'' if kind == 'speed' else '²'}")
+                limit = (
+                    np.inf
+                    if value is None
+                    else positive(OWNER, name, value, f", in {unit}{'' if kind == 'speed' else '²'}")
+                )
                 limits.append(limit / rate if rate > 0 else np.inf)
             found.append(min(limits))
         if not np.isfinite(found[1]):
-            raise InputError(f"{OWNER}: give `acceleration` beside `speed`; for a path that only turns `angular_acceleration`")
+            raise InputError(
+                f"{OWNER}: give `acceleration` beside `speed`; for a path that only turns `angular_acceleration`"
+            )
         return found[0], found[1]
 
     def derivatives(self, t: FloatArray, order: int) -> FloatArray:
@@ -167,13 +190,15 @@ class CartesianMotion(Trajectory):
         return self.motion.derivatives(t, order)
 
     def remedy(self, order: int) -> str:
-        rough = min((x for x in (self.path, self.law) if x is not None), key=lambda x: x.smoothness)
-        return f"{type(rough).__name__}: {rough.remedy(order)}"
+        if self.path.smoothness < order - 1:
+            return f"{type(self.path).__name__}: {self.path.remedy(order)}"
+        return f"law: {self.law.remedy(order)}" if self.law is not None else f"give smoothness={order - 1} or more"
 
     def poses(self, t: ArrayLike) -> Pose:
         """The prescribed poses of the frame at times t, in base coordinates."""
         times = finite(OWNER, "t", t)
-        s = times * self.path.length / self.duration if self.law is None else self.law.derivatives(times, 0)[0, ..., 0]
+        along = self.along
+        s = times * self.path.length / self.duration if along is None else along.derivatives(times, 0)[0, ..., 0]
         return self.path.pose(np.clip(s, 0.0, self.path.length))
 
     @cached_property
@@ -224,7 +249,9 @@ def positions(robot: Robot, what: str, value: Any) -> FloatArray:
     """Joint positions (n,)."""
     array = finite(OWNER, what, value)
     if array.shape != (robot.n,):
-        raise InputError(f"{OWNER}: {what} has shape {array.shape}; {robot.name} has {robot.n} joints: give ({robot.n},)")
+        raise InputError(
+            f"{OWNER}: {what} has shape {array.shape}; {robot.name} has {robot.n} joints: give ({robot.n},)"
+        )
     return array
 
 
@@ -243,12 +270,14 @@ def checked_law(value: object) -> Trajectory:
     """A trajectory with one column between 0 and 1."""
     law = a_trajectory(OWNER, value)
     if law.n != 1:
-        raise InputError(f"{OWNER}: the law has {law.n} columns; it must have one, the share of the path that is covered")
+        raise InputError(
+            f"{OWNER}: the law has {law.n} columns; it must have one, the share of the path that is covered"
+        )
     shares = law(law.duration * np.linspace(0.0, 1.0, SAMPLES), 0)[0, :, 0]
     if np.min(shares) < -BEYOND or np.max(shares) > 1 + BEYOND:
         raise InputError(
-            f"{OWNER}: the law reaches from {np.min(shares):.6g} to {np.max(shares):.6g}; it is the share of the path that is "
-            "covered and must stay between 0 and 1"
+            f"{OWNER}: the law reaches from {np.min(shares):.6g} to {np.max(shares):.6g}; it is the share of the "
+            "path that is covered and must stay between 0 and 1"
         )
     return law
 
@@ -258,12 +287,17 @@ def first_positions(task: Task, path: CartesianPath, start: Any) -> FloatArray:
     if start is not None:
         return positions(task.robot, "start", start)
     found = inverse_kinematics(
-        task.robot, path.first_pose, link=task.link, frame=task.frame, orientation=task.orientation, away_from_limits=True
+        task.robot,
+        path.first_pose,
+        link=task.link,
+        frame=task.frame,
+        orientation=task.orientation,
+        away_from_limits=True,
     )
     if not found.solved:
         raise InputError(
-            f"{OWNER}: the first pose of the path is {found.status.item()}, {path.first_pose}: give another path, or joint "
-            "positions near it as `start`"
+            f"{OWNER}: the first pose of the path is {found.status.item()}, {path.first_pose}: give another path, or "
+            "joint positions near it as `start`"
         )
     return found.q
 
@@ -280,6 +314,6 @@ def check_limits(joint_path: JointPath) -> None:
             bounds = f"its limits {limits.lower:g} to {limits.upper:g} {joint.kind.unit('rad | m')}"
             redundant = ", give a `posture` inside the limits or joints to `hold`" if joint_path.task.redundancy else ""
             raise InputError(
-                f"{OWNER}: joint '{joint.name}' leaves {bounds} at {100 * s[first] / s[-1]:.4g} % of the path and reaches "
-                f"{q[worst, i]:.6g}: start in another posture{redundant}, or give limits=False"
+                f"{OWNER}: joint '{joint.name}' leaves {bounds} at {100 * s[first] / s[-1]:.4g} % of the path and "
+                f"reaches {q[worst, i]:.6g}: start in another posture{redundant}, or give limits=False"
             )

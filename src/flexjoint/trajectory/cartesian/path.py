@@ -1,9 +1,9 @@
 """What every Cartesian path is: position and orientation of a frame as functions of a path parameter s.
 
 The orientation is a curve Q(s) of quaternions of any length but zero, R(s) = R(Q/|Q|).  A curve in R⁴ with k continuous
-derivatives that avoids zero gives a rotation with k continuous derivatives, so lines, circles, polynomials and splines in
-R⁴ are paths of rotations.  Multiplication by a unit quaternion is a rotation of R⁴: what is made of linear combinations does
-not depend on the choice of the base frame or the tool frame.
+derivatives that avoids zero gives a rotation with k continuous derivatives, so lines, circles, polynomials and
+splines in R⁴ are paths of rotations.  Multiplication by a unit quaternion is a rotation of R⁴: what is made of linear
+combinations does not depend on the choice of the base frame or the tool frame.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class CartesianPath(ABC):
     """A path of a frame in space: the base class of all Cartesian paths.
 
     Attributes:
-        length: largest path parameter s: the arc length, in m; in rad where the position does not change, in s if `timed`.
+        length: largest path parameter s: the arc length, in m; in rad where the position does not change, in s if
+            `timed`.
         smoothness: number of continuous derivatives with respect to s; infinite for a line or an arc.
         timed: whether s is a time, so that the path has its own speed; False by default.
     """

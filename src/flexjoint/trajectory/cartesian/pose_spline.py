@@ -24,11 +24,13 @@ SAMPLES = 16  # per pose, where the norm is looked at
 class PoseSpline(CartesianPath):
     """A smooth path through poses at given times, at rest at both ends.
 
-    Position and quaternion are splines, the quaternion is divided by its length: the path passes through every pose, and
+    Position and quaternion are splines, the quaternion is divided by its length: the path passes through every pose,
+        and
     does not depend on the choice of the base or tool frame.
 
     Args:
-        poses: two or more poses, a `Pose` of shape (m,) or a sequence; without orientation that of the pose before is kept.
+        poses: two or more poses, a `Pose` of shape (m,) or a sequence; without orientation that of the pose before is
+            kept.
         times: (m,), times of the poses, increasing from 0, in s; or the duration, a number, which is divided by the
             distances between the poses, 1 m counting as much as a turn of 120 degrees.
         smoothness: number of continuous derivatives, at most 15; 3 by default, as elastic joints need.
@@ -76,7 +78,7 @@ class PoseSpline(CartesianPath):
 def rows_of(poses: Pose | Sequence[Pose]) -> FloatArray:
     """Positions and quaternions of poses, (m, 7), each quaternion with the sign nearer to the one before."""
     try:
-        listed = list(poses)
+        listed = list(poses)  # type: ignore[arg-type]  # a Pose of many is a sequence
     except TypeError:
         listed = []
     if len(listed) < 2 or any(not isinstance(pose, Pose) or pose.shape for pose in listed):
@@ -89,8 +91,8 @@ def rows_of(poses: Pose | Sequence[Pose]) -> FloatArray:
         along = float(Q[0] * rows[i - 1, 3] + Q[1] * rows[i - 1, 4] + Q[2] * rows[i - 1, 5] + Q[3] * rows[i - 1, 6])
         if i and abs(along) < OPPOSITE / 2:
             raise InputError(
-                f"PoseSpline: poses {i} and {i + 1} are turned by 180 degrees against each other, which could go either "
-                "way round: give a pose between them"
+                f"PoseSpline: poses {i} and {i + 1} are turned by 180 degrees against each other, which could go "
+                "either way round: give a pose between them"
             )
         rows[i, :3], rows[i, 3:] = pose.position, -Q if i and along < 0 else Q
     return rows

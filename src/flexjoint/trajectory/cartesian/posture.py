@@ -1,4 +1,5 @@
-"""The posture of a redundant arm along a path: equations A(s) q = b(s) in place of the ones that the path does not give.
+"""The posture of a redundant arm along a path: equations A(s) q = b(s) in place of the ones that the path does not
+give.
 
 A(s) are the self-motions found while the path was followed, b(s) their components of q, both as Chebyshev series of low
 degree: smooth to every order, whatever the steps were.
@@ -115,8 +116,8 @@ def fitted_posture(task: Task, path: CartesianPath, knots: Sequence[Knot]) -> Tr
             break
     else:
         raise InputError(
-            "CartesianMotion: along this path the posture of the arm changes too often for one motion: divide the path, or "
-            "give `hold` with the joints that shall stay where they are"
+            "CartesianMotion: along this path the posture of the arm changes too often for one motion: divide the "
+            "path, or give `hold` with the joints that shall stay where they are"
         )
     c = through_ends(task, c[: degree + 1], knots[0], knots[-1])
     law = resting_law(path)

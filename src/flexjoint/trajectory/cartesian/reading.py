@@ -36,7 +36,7 @@ from .pose_spline import PoseSpline
 from .task import ROWS
 
 BLEND_SMOOTHNESS = 4  # at least, where the robot does not need more
-TIMING = ("duration", "law", "speed", "acceleration", "angular_speed", "angular_acceleration")
+TIMING = ("duration", "law", "speed", "acceleration", "angular_speed", "angular_acceleration", "smoothness")
 FRAME = ("from", "link", "frame", "orientation", "base", "hold", "limits")
 POSITIONS = ("start", "posture")
 LINE = ("to", "by")
@@ -86,8 +86,8 @@ def read_segments(table: MotionTable) -> Trajectory:
                 raise InputError(f"{table.place}: a dwell before the first movement needs `start`, joint positions")
             pieces.append(RestToRest(start, start, run, table.smoothness()))
             continue
-        share = {"duration": timing["duration"] * run.length / whole} if "duration" in timing else timing
-        pieces.append(reader.motion(run, start, share))
+        share = {"duration": timing["duration"] * run.length / whole} if "duration" in timing else {}
+        pieces.append(reader.motion(run, start, {**timing, **share}))
         start = pieces[-1].derivatives(np.array(pieces[-1].duration), 0)[0]
     return pieces[0] if len(pieces) == 1 else Joined(tuple(pieces))
 
@@ -97,7 +97,7 @@ class Reader:
 
     def __init__(self, table: MotionTable) -> None:
         if table.joints.stiffnesses or table.joints.pose:
-            raise InputError(f"{table.place}: kind = \"{table.data['kind']}\" is a motion of the joints of a robot")
+            raise InputError(f'{table.place}: kind = "{table.data["kind"]}" is a motion of the joints of a robot')
         self.table, self.robot = table, table.joints.robot
         posed = {key: read_pose(table.table(key)) for key in ("from", "frame", "base") if key in table.data}
         start = table.written("start")
@@ -119,8 +119,8 @@ class Reader:
         """Where the frame is at `start`."""
         if self.start is None:
             raise InputError(
-                f"{self.table.place}: give start (or start_deg), the joint positions at the begin of the path, or from, its "
-                "first pose"
+                f"{self.table.place}: give start (or start_deg), the joint positions at the begin of the path, or "
+                "from, its first pose"
             )
         found = forward_kinematics(self.robot, self.start, link=self.options["link"])
         pose, frame, base = Pose(found.position, found.rotation), self.options["frame"], self.options["base"]
@@ -131,13 +131,18 @@ class Reader:
     def timing(self) -> dict[str, Any]:
         """The keys of the time law, as arguments of CartesianMotion."""
         table = self.table
-        found: dict[str, Any] = {key: table.number(key) for key in TIMING if key in table.data and key != "law"}
+        numbers = [key for key in TIMING if key in table.data and key not in ("law", "smoothness")]
+        found: dict[str, Any] = {key: table.number(key) for key in numbers}
+        if "smoothness" in table.data:
+            found["smoothness"] = table.smoothness()
         if "law" in table.data:
             inner = table.table("law")
             chosen = KINDS[inner.choice("kind", sorted(KINDS))]
             inner.allow(chosen.all_keys(degrees=False))
             column = replace(table.joints, joints=[Joint("share", "prismatic")], pose=True)  # type: ignore[arg-type]
-            found["law"] = chosen.read(MotionTable(inner.data, inner.place, inner.error, joints=column, folder=table.folder))
+            found["law"] = chosen.read(
+                MotionTable(inner.data, inner.place, inner.error, joints=column, folder=table.folder)
+            )
         return found
 
     def motion(self, path: CartesianPath, start: FloatArray | None, timing: dict[str, Any]) -> Trajectory:
@@ -184,7 +189,9 @@ def arc(table: Table, begin: Pose) -> Arc:
         goal = read_pose(required(table, "to", "a pose {position = [x, y, z], ...}"))
         return Arc.through(begin, table.vector("via"), goal, turning)
     if "to" in table.data:
-        raise InputError(f"{table.place}: an arc with `to` needs via = [x, y, z], a point on it; or give centre, axis and angle")
+        raise InputError(
+            f"{table.place}: an arc with `to` needs via = [x, y, z], a point on it; or give centre, axis and angle"
+        )
     key = "angle_deg" if "angle_deg" in table.data else "angle"
     table.number(key)  # required
     return Arc(begin, table.vector("centre"), table.vector("axis"), table.radians("angle", 0.0), turning=turning)

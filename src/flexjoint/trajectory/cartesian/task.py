@@ -1,7 +1,7 @@
 """The equations f(q) = X of a frame on a robot: which rows a path prescribes, with derivatives of any order.
 
-Differentiating f(q(s)) = X(s) k times gives J q⁽ᵏ⁾ = X⁽ᵏ⁾ − (f⁽ᵏ⁾ at q⁽ᵏ⁾ = 0): the highest derivative of q enters linearly,
-with the same J for every k.
+Differentiating f(q(s)) = X(s) k times gives J q⁽ᵏ⁾ = X⁽ᵏ⁾ − (f⁽ᵏ⁾ at q⁽ᵏ⁾ = 0): the highest derivative of q enters
+linearly, with the same J for every k.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class Task:
         robot: the robot.
         link: name of the link that carries the frame.
         frame: pose of the frame on the link.
-        orientation: "full", or "x", "y" or "z": the direction of this axis of the frame only, or "free": the position only.
+        orientation: "full", or "x", "y" or "z": the direction of this axis of the frame only, or "free": the position
+            only.
         held: coordinates that stay where they are.
     """
 
@@ -57,9 +58,10 @@ class Task:
         if self.orientation in ("full", "free"):
             set_fields(self, directions=self.independent_directions())
         if self.rows > len(self.columns):
+            cure = "hold fewer joints" if self.held else self.lesser or "give another link"
             raise InputError(
-                f"CartesianMotion: a path of '{self.link}' prescribes {self.rows} coordinates, but {len(self.columns)} joints "
-                f"move it: {'hold fewer joints' if self.held else self.lesser or 'give another link'}"
+                f"CartesianMotion: a path of '{self.link}' prescribes {self.rows} coordinates, but {len(self.columns)} "
+                f"joints move it: {cure}"
             )
 
     @property
@@ -102,8 +104,7 @@ class Task:
     def all_rows(self, q: FloatArray, R: FloatArray | None = None) -> FloatArray:
         """Jacobian of the prescribed rows, (..., rows, joints that move the link)."""
         J = jacobian(self.robot, q, link=self.link)[..., list(self.columns)]
-        pose = self.poses([q]) if R is None else None
-        R = pose[..., :3] if pose is not None else R
+        R = self.poses([q])[..., :3] if R is None else R
         linear, angular = J[..., :3, :], J[..., 3:, :]
         if np.any(self.frame.position):
             turned = compose(compose(R, transpose(self.frame.oriented)), self.frame.position[:, None])
