@@ -61,7 +61,7 @@ class CartesianMotion(Trajectory):
         posture: (n,), joint positions that a redundant arm approaches along the path.
         limits: whether a path that leads beyond the position limits of a joint is refused; True by default.
         smoothness: number of continuous derivatives of the time law, where `law` is not given; by default what the
-            robot needs, at least 3.  Afterwards that of the motion.
+            robot needs, at least 3, and one more with `speed`, so that torques do not jump where a ramp ends.
 
     Attributes:
         path_error: `PathError`: largest distance and angle from the path, looked for between all knots, and the bound.
@@ -147,6 +147,7 @@ class CartesianMotion(Trajectory):
             )
             raise InputError(f"{OWNER}: {what}")
         least = max(SMOOTHNESS, needed_order(self.robot) - 1)
+        least += limited  # ramps end in full motion: torques shall not jump there
         smoothness = least if self.smoothness is None else whole(OWNER, "smoothness", self.smoothness, least=1)
         if self.law is not None:
             law = checked_law(self.law)
