@@ -20,11 +20,12 @@ from .terminal_text import WIPE, one_line
 
 BAD_INPUT = 2  # exit codes; 1 is an error inside flexjoint
 DIVERGED = 3
+UNSOLVED = 4
 INTERRUPTED = 130  # as a shell reports Ctrl-C
 CODES = (
     "Exit codes: 0 done; 1 an error inside flexjoint, of check an error in the robot; 2 bad input or a warning with "
-    "--strict; 3 the simulation diverged; 130 interrupted; 141 the reader of the output closed it. More: "
-    "docs/command-line.md."
+    "--strict; 3 the simulation diverged; 4 ik found no solution; 130 interrupted; 141 the reader of the output closed "
+    "it. More: docs/command-line.md."
 )
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 DRIVE_FILES = ".drives.toml"
 TRAJECTORIES = (".toml", ".csv", ".npz")
+POSES = (".toml", ".csv")
 LOGS = (".csv", ".npz", ".parquet", ".nc")
 INTEGRATORS = ("runge_kutta", "euler", "midpoint")
 
@@ -27,6 +28,11 @@ def drive_files(incomplete: str) -> list[str]:
 def trajectories(incomplete: str) -> list[str]:
     """Files of trajectories."""
     return files(incomplete, TRAJECTORIES)
+
+
+def pose_files(incomplete: str) -> list[str]:
+    """Files of poses."""
+    return files(incomplete, POSES)
 
 
 def logs(incomplete: str) -> list[str]:

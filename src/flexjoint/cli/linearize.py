@@ -92,8 +92,8 @@ def model_code(q: FloatArray, controlled: bool, period: float | None) -> list[st
     return [*lines, "print(model)"]
 
 
-def configuration(text: str, n: int) -> FloatArray:
-    """The numbers of --at."""
+def configuration(text: str, n: int, option: str = "--at") -> FloatArray:
+    """The joint positions that an option gives."""
     import numpy as np
 
     from ..errors import InputError
@@ -103,7 +103,7 @@ def configuration(text: str, n: int) -> FloatArray:
     except ValueError:
         values = np.zeros(0)
     if values.size not in (1, n) or not np.all(np.isfinite(values)):
-        raise InputError(f"--at is {text!r}; give one number for all, or {n} numbers with commas between them")
+        raise InputError(f"{option} is {text!r}; give one number for all, or {n} numbers with commas between them")
     return np.broadcast_to(values, (n,)).copy()
 
 

@@ -2,5 +2,6 @@
 
 from .inverse import inverse_kinematics as inverse_kinematics
 from .pose import Pose as Pose, load_pose as load_pose, read_pose as read_pose
+from .pose_files import load_poses as load_poses
 from .postures import Postures as Postures
 from .target import Target as Target

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from .solver import Problem, search
 from .target import Task, batch_shape, goal_of, targets_of, task_of
 
 OWNER = "inverse_kinematics"
+SHARE = 0.4  # of the length of an arm: a distance of as much counts as 1 rad; with 1 a sixth more starts are needed
 LEAST_TOLERANCE = 1e-13  # m and rad: rounding of a pose of a few metres
 
 
@@ -79,7 +81,7 @@ def inverse_kinematics(
     targets = targets_of(OWNER, target, link=link, frame=frame, position=position, orientation=orientation)
     tasks = tuple(task_of(robot, x) for x in targets)
     if nearest_to is not None and away_from_limits:
-        raise InputError(f"{OWNER}: nearest_to and away_from_limits are both given: keep one")
+        raise InputError(f"{OWNER}: nearest_to= and away_from_limits= are both given: keep one")
     near = None if nearest_to is None else _posture(robot, "nearest_to", nearest_to)
     begin = near if start is None else _posture(robot, "start", start)
     given = [x.shape[:-1] for x in (near, begin) if x is not None]
@@ -112,17 +114,19 @@ def inverse_kinematics(
         refine,
         whole(OWNER, "candidates", candidates, 1),
     )
-    return _postures(problem, found.q, found.starts, hopeless, shape)
+    q = found.q if refine else wrapped(problem, found.q, first)
+    return _postures(problem, q, found.starts, hopeless, shape)
 
 
+@lru_cache(maxsize=64)
 def scale(robot: Robot, tasks: tuple[Task, ...]) -> float:
-    """Length of the longest way from the base to a frame at q = 0, along the joints, in m; 1 if there is none."""
+    """SHARE of the longest way from the base to a frame at q = 0, along the joints, in m; 1 if there is none."""
     ways = [
         sum(float(length(robot.links[i].joint.position)) for i in robot.path(task.link))
         + float(length(np.array(task.offset)))
         for task in tasks
     ]
-    return max(ways) or 1.0
+    return SHARE * max(ways) or 1.0
 
 
 def out_of_reach(problem: Problem) -> np.ndarray:
@@ -137,13 +141,16 @@ def out_of_reach(problem: Problem) -> np.ndarray:
     return found
 
 
+def wrapped(problem: Problem, q: FloatArray, first: FloatArray | None) -> FloatArray:
+    """Joints without limits moved by whole turns, next to where they started or to zero."""
+    unlimited = turning(problem.robot) & np.isinf(problem.lower) & np.isinf(problem.upper)
+    return by_whole_turns(q, np.zeros_like(q) if first is None else first, problem, unlimited)
+
+
 def _postures(
     problem: Problem, q: FloatArray, starts: np.ndarray, hopeless: np.ndarray, shape: tuple[int, ...]
 ) -> Postures:
     """The result, each posture checked once more."""
-    unlimited = turning(problem.robot) & ~np.isfinite(problem.lower) & ~np.isfinite(problem.upper)
-    if problem.rows:
-        q = by_whole_turns(q, np.zeros_like(q), problem, unlimited)
     position, rotation = problem.errors(np.arange(problem.rows), q)
     within = np.all((problem.lower <= q) & (q <= problem.upper), axis=-1)
     solved = problem.met(position, rotation) & within

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from .iteration import preference_kernel
 from .solver import STEPS, Problem
 
 CALLS = 30  # at most, of STEPS each
-SETTLED = 1e-7  # in units of the preference: a call that moves no joint by more has reached the best posture
+SETTLED = 1e-5  # in units of the preference: a call that moves no joint by more has reached the best posture
 TURN = 2 * math.pi
 
 
@@ -95,6 +96,7 @@ def away_from_limits(problem: Problem) -> Preference:
     return Preference(problem, preferred, np.where(counts, half, np.pi * problem.unit), counts, False)
 
 
+@lru_cache(maxsize=64)
 def turning(robot: Robot) -> np.ndarray:
     """Whether a whole turn of a coordinate changes no pose, (n,): its joints only turn, by whole ratios."""
     found = np.ones(robot.n, dtype=bool)

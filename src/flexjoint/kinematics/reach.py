@@ -27,18 +27,38 @@ from ..spatial import compose, length
 from ..types import FloatArray
 from .target import Task
 
+FAR = 10.0  # distance of far points, in lengths of the robot
 ROUNDING = 1e-12  # relative: bounds are widened by more than the rounding of their sums
 
 
-class ChainJoint(NamedTuple):
-    """A moving joint on the way from the base to a frame, with the range of its position."""
+class Range(NamedTuple):
+    """An interval of angles, rad, or of displacements, m."""
 
-    R: FloatArray  # of the frame behind it in the frame before it at position 0, z along the axis
-    p: FloatArray
-    turn: float  # rotation and translation per unit of the position
-    slide: float
     lower: float
     upper: float
+
+    @property
+    def middle(self) -> float:
+        return (self.lower + self.upper) / 2
+
+
+NONE = Range(0.0, 0.0)
+
+
+class ChainJoint(NamedTuple):
+    """A joint on the way from the base to a frame: it turns about and slides along its axis within ranges.
+
+    R, p: orientation and origin of the frame behind it in the frame before it at position 0; z is the axis.
+    """
+
+    R: FloatArray
+    p: FloatArray
+    turn: Range
+    slide: Range
+
+    @property
+    def slides(self) -> bool:
+        return self.slide != NONE
 
 
 class Point(NamedTuple):
@@ -76,9 +96,9 @@ class Reach(NamedTuple):
                 continue
             placed = position if rotation is None else position + compose(rotation, tip[:, None])[..., 0]
             slack = tolerance * (1 + float(length(tip)))
-            for i, root in enumerate(self.roots):
-                distance = length(placed - root)
-                found |= (distance > self.greatest[i, k] + slack) | (distance < self.least[i, k] - slack)
+            distance = length(placed[:, None] - self.roots)
+            beyond = (distance > self.greatest[:, k] + slack) | (distance < self.least[:, k] - slack)
+            found |= np.any(beyond, axis=1)
         return found
 
 
@@ -89,10 +109,8 @@ def reach_of(robot: Robot, task: Task, lower: tuple[float, ...], upper: tuple[fl
     tool = len(joints)
     frame_R = product(last[0], np.array(task.rotation).reshape(3, 3))
     frame_p = last[1] + product(last[0], np.array(task.offset))
-    points = [*axis_points(joints, frame_p), Point({tool: frame_p})]
-    size = 1.0 + sum(float(length(joint.p)) for joint in joints) + float(length(frame_p))
-    around = [sign * size * joint.R[:, k] for joint in joints[:1] for k in (0, 1) for sign in (1, -1)]
-    points += [Point({0: joints[0].p + x}) for x in around] or [Point({0: np.zeros(3)})]
+    size = FAR * (1.0 + sum(float(length(joint.p)) for joint in joints) + float(length(frame_p)))
+    points = [*base_points(joints, size), *axis_points(joints, frame_p), Point({tool: frame_p})]
     least, greatest = smoothed(*known_distances(joints, points))
     roots = [i for i, point in enumerate(points) if 0 in point.on]
     tips = [i for i, point in enumerate(points) if tool in point.on]
@@ -119,31 +137,53 @@ def chain(
         if (x := moving.get(i)) is None:
             continue
         axes = np.eye(3) if joint.turned_axes is None else joint.turned_axes
+        ends = [x.ratio * y[x.coordinate] + x.offset for y in (lower, upper)]
         screw = joint.kind.screw
-        ends = sorted(x.ratio * y[x.coordinate] + x.offset for y in (lower, upper))
-        joints.append(ChainJoint(product(R, axes), p, float(screw.turn), float(screw.slide), ends[0], ends[1]))
+        turn, slide = (Range(*sorted(float(c) * y for y in ends)) if c else NONE for c in (screw.turn, screw.slide))
+        joints = with_joint(joints, ChainJoint(product(R, axes), p, turn, slide))
         R, p = axes.T, np.zeros(3)
     return joints, (R, p)
 
 
-def axis_points(joints: list[ChainJoint], tip: FloatArray) -> list[Point]:
-    """Points on the axes of revolute joints: their origins and the feet of the common normals with their neighbours.
+def with_joint(joints: list[ChainJoint], joint: ChainJoint) -> list[ChainJoint]:
+    """A further joint; one that turns about the direction in which the last one slides is made one with it."""
+    if not joints or joints[-1].turn != NONE or joint.slides or abs(joint.R[2, 2]) < 1 - ROUNDING:
+        return [*joints, joint]
+    last, sign = joints[-1], joint.R[2, 2]
+    slide = Range(*sorted((sign * last.slide.lower, sign * last.slide.upper)))
+    both = ChainJoint(product(last.R, joint.R), last.p + product(last.R, joint.p), joint.turn, slide)
+    return [*joints[:-1], both]
 
-    Points before and behind a joint that slides: its origin on both sides.
+
+def base_points(joints: list[ChainJoint], size: float) -> list[Point]:
+    """Points of the base beside those on axes: far ones in all directions.
+
+    A sphere about a far point is nearly a plane: it bounds what the limits of the first joint leave.
+    """
+    far = [sign * size * joint.R[:, k] for joint in joints[:1] for k in range(3) for sign in (1, -1)]
+    return [Point({0: joints[0].p + x}) for x in far] or [Point({0: np.zeros(3)})]
+
+
+def axis_points(joints: list[ChainJoint], tip: FloatArray) -> list[Point]:
+    """Points on the axes: origins, and feet of the common normals with the axes of the neighbours.
+
+    On a joint that slides they belong to the body behind it; each point of this body has one before the joint, where
+    it is in the middle of the stroke.
     """
     points: list[Point] = []
-    for i, joint in enumerate(joints):
-        if joint.slide != 0.0:
-            points += [Point({i: joint.p}), Point({i + 1: np.zeros(3)})]
+    for i in reversed(range(len(joints))):
+        joint, following = joints[i], joints[i + 1] if i + 1 < len(joints) else None
+        heights = {0.0, float(tip[2]) if following is None else foot(following.p, following.R[:, 2])}
+        if not joint.slides:
+            if i > 0:
+                heights.add(foot(-product(joint.R.T, joint.p), joint.R.T[:, 2]))
+            points += [Point({i: joint.p + s * joint.R[:, 2], i + 1: np.array([0.0, 0.0, s])}) for s in sorted(heights)]
             continue
-        heights = {0.0}
-        if i + 1 < len(joints):
-            heights.add(foot(joints[i + 1].p, joints[i + 1].R[:, 2]))
-        else:
-            heights.add(float(tip[2]))
-        if i > 0:
-            heights.add(foot(-product(joint.R.T, joint.p), joint.R.T[:, 2]))
-        points += [Point({i: joint.p + s * joint.R[:, 2], i + 1: np.array([0.0, 0.0, s])}) for s in sorted(heights)]
+        points += [Point({i + 1: np.array([0.0, 0.0, s])}) for s in sorted(heights)]
+        if math.isfinite(joint.slide.middle):
+            behind = [x.on[i + 1] + np.array([0.0, 0.0, joint.slide.middle]) for x in points if i + 1 in x.on]
+            points += [Point({i: joint.p + product(joint.R, x)}) for x in behind]
+        points.append(Point({i: joint.p}))
     return points
 
 
@@ -179,23 +219,22 @@ def distance_range(joint: ChainJoint, before: FloatArray, behind: FloatArray) ->
     u, v, w = behind.tolist()
     cross, dot = x * v - y * u, x * u + y * v  # ρ σ sin and cos of the angle at position 0
     squares = x * x + y * y + u * u + v * v
-    nearest, farthest = cosine_range(cross, dot, joint.turn * joint.lower, joint.turn * joint.upper)
-    ends = sorted((w + joint.slide * q - z if joint.slide else w - z) for q in (joint.lower, joint.upper))
-    far = max(abs(ends[0]), abs(ends[1]))
-    near = 0.0 if ends[0] <= 0.0 <= ends[1] else min(abs(ends[0]), abs(ends[1]))
-    least = max(squares - 2 * farthest, 0.0) + near * near
-    return math.sqrt(least), math.sqrt(max(squares - 2 * nearest, 0.0) + far * far)
+    smallest, greatest = cosine_range(cross, dot, joint.turn)
+    low, high = w - z + joint.slide.lower, w - z + joint.slide.upper
+    far, near = max(abs(low), abs(high)), max(low, -high, 0.0)
+    least = max(squares - 2 * greatest, 0.0) + near * near
+    return math.sqrt(least), math.sqrt(max(squares - 2 * smallest, 0.0) + far * far)
 
 
-def cosine_range(cross: float, dot: float, first: float, last: float) -> tuple[float, float]:
-    """Least and greatest value of dot·cos φ − cross·sin φ for φ between first and last, in either order."""
-    if first == last == 0.0:
+def cosine_range(cross: float, dot: float, turn: Range) -> tuple[float, float]:
+    """Least and greatest value of dot·cos φ − cross·sin φ for φ in a range."""
+    if turn == NONE:
         return dot, dot
     size = math.sqrt(dot * dot + cross * cross)
-    if not (math.isfinite(first) and math.isfinite(last)) or abs(last - first) >= 2 * math.pi:
+    if not turn.upper - turn.lower < 2 * math.pi:  # also where it is infinite
         return -size, size
     phase = atan2(cross, dot)  # the value is size · cos(φ + phase)
-    low, high = sorted((first + phase, last + phase))
+    low, high = turn.lower + phase, turn.upper + phase
     ends = size * cos(low), size * cos(high)
     greatest = size if has_whole_turn(low, high) else max(ends)
     return -size if has_whole_turn(low - math.pi, high - math.pi) else min(ends), greatest

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +49,12 @@ class Problem:
         """Number of poses."""
         return len(self.goals[0])
 
-    @property
+    @cached_property
     def unit(self) -> FloatArray:
         """1 rad or the length, per joint: moves of about equal effect."""
         return np.array([1.0 if joint.kind.angular else self.length for joint in self.robot.joints])
 
-    @property
+    @cached_property
     def idle(self) -> np.ndarray:
         """Whether each joint moves none of the frames, (n,)."""
         paths = [self.robot.path(task.link) for task in self.tasks]
@@ -142,11 +143,11 @@ def search(
         problem: what to solve.
         hopeless: rows that are known to have no solution, (rows,): the first start alone, for a best posture.
         held: positions of joints that move no frame, (rows, n).
-        first: postures to start from, (rows, n); random ones without it.
+        first: postures to start from and then near to, (rows, n); random ones without it.
         attempts: greatest number of starts.
         seed: of the random starts.
         refine: moves solutions of some rows to better ones, and says how good they are.
-        candidates: number of starts from which solutions are compared, with `refine`.
+        candidates: number of starts near to `first`, and of those whose solutions are compared, with `refine`.
     """
     width = 2 * np.pi * problem.unit
     limits = searched_range(problem.lower, problem.upper, width)
@@ -161,7 +162,12 @@ def search(
         rows = np.flatnonzero((compared | ~solved) & ((attempt == 0) | ~hopeless))
         if not len(rows):
             break
-        q = first[rows] if attempt == 0 and first is not None else starts.nearest(problem.some(rows))
+        if first is None or attempt >= candidates:
+            q = starts.nearest(problem.some(rows), problem.threads)
+        else:  # from the given postures, then from others at growing distance
+            q = first[rows]
+            if attempt:
+                q = q + (attempt / candidates) * (starts.nearest(problem.some(rows), problem.threads) - q)
         q[:, idle] = held[np.ix_(rows, idle)]
         q, position, rotation = problem.improved(rows, np.clip(q, problem.lower, problem.upper))
         ok, value = problem.met(position, rotation), problem.miss(position, rotation)

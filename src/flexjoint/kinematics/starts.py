@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from ..algorithm.compile import Outputs, kernel_of
+from ..compiler.ir.program import Array
+from ..compiler.ir.scan import scan
+from ..compiler.runtime.kernel import Kernel
 from ..dynamics.recursion.kinematics import forward_kinematics
 from ..robot import Robot
-from ..spatial import compose
-from ..types import FloatArray
+from ..spatial import ca, compose, sx
+from ..types import Expression, FloatArray
 from .target import Task
 
-CHOICES = 32  # random postures per attempt: 16 need more steps afterwards, 64 more comparisons before
-ROWS = 4096  # compared at once: their distances stay in the cache
+CHOICES = 32  # random postures per attempt
 
 
 def searched_range(lower: FloatArray, upper: FloatArray, width: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -21,7 +26,7 @@ def searched_range(lower: FloatArray, upper: FloatArray, width: FloatArray) -> t
 
 
 class Starts:
-    """Random postures within limits, in blocks, one block per attempt; the same for the same seed.
+    """Random postures within limits, one block per attempt; the same for the same seed.
 
     Args:
         robot: the robot.
@@ -34,39 +39,56 @@ class Starts:
     def __init__(
         self, robot: Robot, tasks: tuple[Task, ...], lower: FloatArray, upper: FloatArray, length: float, seed: int
     ):
-        self.robot, self.tasks, self.length = robot, tasks, length
-        self.lower, self.upper = lower, upper
+        self.robot, self.tasks, self.lower, self.upper = robot, tasks, lower, upper
         self.generator = np.random.default_rng(seed)
+        self.choose = choice_kernel(tuple(compared(task, length) for task in tasks), tuple(x.goal_size for x in tasks))
 
-    def nearest(self, goals: list[FloatArray]) -> FloatArray:
+    def nearest(self, goals: list[FloatArray], threads: int) -> FloatArray:
         """The posture of the next block whose frames are nearest to each row of the goals, (rows, n)."""
         drawn = self.generator.random((CHOICES, self.robot.n))
         postures = self.lower + drawn * (self.upper - self.lower)
-        placed = [frame_numbers(self.robot, task, postures) for task in self.tasks]
-        rows = len(goals[0])
-        chosen = np.empty(rows, dtype=int)
-        for first in range(0, rows, ROWS):
-            part = slice(first, first + ROWS)
-            chosen[part] = np.argmin(self._distances([goal[part] for goal in goals], placed), axis=1)
-        return postures[chosen]
-
-    def _distances(self, goals: list[FloatArray], placed: list[FloatArray]) -> FloatArray:
-        """Squared distances between goals and frames, (rows, CHOICES), each sum in a fixed order."""
-        total = np.zeros((len(goals[0]), CHOICES))
-        for task, goal, frames in zip(self.tasks, goals, placed):
-            for k, weight in compared(task, self.length):
-                difference = goal[:, k, None] - frames[:, k]
-                total += weight * (difference * difference)
-        return total
+        placed = [frame_numbers(self.robot, task, postures)[:, : task.goal_size] for task in self.tasks]
+        return postures[self.choose(*goals, *placed, threads=threads).astype(int)]
 
 
-def compared(task: Task, length: float) -> list[tuple[int, float]]:
+@lru_cache(maxsize=64)
+def choice_kernel(weights: tuple[tuple[tuple[int, float], ...], ...], sizes: tuple[int, ...]) -> Kernel:
+    """The kernel (goals, frames of all choices) to the index of the choice nearest to the goals.
+
+    Args:
+        weights: per task the indices of the numbers that count, with their weights.
+        sizes: per task how many numbers a goal has.
+    """
+
+    def function(*arrays: Expression) -> Outputs:
+        goals, frames = arrays[: len(sizes)], arrays[len(sizes) :]
+
+        def step(carry: tuple[Expression, ...], choice: tuple[Expression, ...]) -> tuple[tuple[Expression, ...], tuple]:
+            least, index, k, *goals = carry
+            total = sx(0.0)
+            for goal, frame, some in zip(goals, choice, weights):
+                for i, weight in some:
+                    difference = goal[i] - frame[i]
+                    total = total + weight * (difference * difference)
+            nearer = total < least
+            return (ca.if_else(nearer, total, least), ca.if_else(nearer, k, index), k + 1, *goals), ()
+
+        xs = [tuple(table[k, :].T for table in frames) for k in range(CHOICES)]
+        (_, index, *_), _ = scan(step, (sx(1e300), sx(0.0), sx(0.0), *goals), xs)
+        return [(Array("index", ()), index)]
+
+    goals = [Array(f"goal {k + 1}", (size,)) for k, size in enumerate(sizes)]
+    tables = [Array(f"frames {k + 1}", (CHOICES, size)) for k, size in enumerate(sizes)]
+    return kernel_of("choice of starts", [*goals, *tables], function, f"choice of starts {weights} {sizes}", None)
+
+
+def compared(task: Task, length: float) -> tuple[tuple[int, float], ...]:
     """Indices of the numbers of a goal that count, with their weights."""
-    positions = [(k, 4.0 / (length * length)) for k in task.position]
+    positions = tuple((k, 4.0 / (length * length)) for k in task.position)
     if task.orientation == "free":
         return positions
     columns = range(3) if task.orientation == "full" else ["xyz".index(task.orientation)]
-    return positions + [(3 + 3 * row + column, 1.0) for row in range(3) for column in columns]
+    return (*positions, *((3 + 3 * row + column, 1.0) for row in range(3) for column in columns))
 
 
 def frame_numbers(robot: Robot, task: Task, q: FloatArray) -> FloatArray:

@@ -120,7 +120,7 @@ def targets_of(owner: str, target: Any, **frame: Any) -> tuple[Target, ...]:
         frame: link, frame, position and orientation of the only target, where these are given beside the poses.
     """
     given = {name: x for name, x in frame.items() if x is not None}
-    if isinstance(target, Mapping | Target) or _is_sequence_of_targets(target):
+    if isinstance(target, Mapping | Target) or _are_targets(target):
         if given:
             name = next(iter(given))
             raise InputError(f"{owner}: {name} belongs into the Target here: fj.kinematics.Target(pose, {name}=...)")
@@ -129,6 +129,8 @@ def targets_of(owner: str, target: Any, **frame: Any) -> tuple[Target, ...]:
         found = (target,) if isinstance(target, Target) else tuple(target)
         if not found:
             raise InputError(f"{owner}: there is no target: give a pose")
+        if wrong := [x for x in found if not isinstance(x, Target)]:
+            raise InputError(f"{owner}: {shown(wrong[0])} stands among targets; give fj.kinematics.Target(pose, link)")
         return found
     return (Target(as_pose(f"{owner}: target", target), **given),)
 
@@ -161,5 +163,6 @@ def batch_shape(owner: str, shapes: Iterable[tuple[int, ...]], what: str) -> tup
         raise InputError(f"{owner}: the batch shapes of {what} do not broadcast: {shown_shapes}") from None
 
 
-def _is_sequence_of_targets(value: Any) -> bool:
-    return (isinstance(value, list | tuple) and any(isinstance(x, Target) for x in value)) or value == []
+def _are_targets(value: Any) -> bool:
+    """Whether a value is a list of targets, or an empty one."""
+    return isinstance(value, list | tuple) and (not len(value) or any(isinstance(x, Target) for x in value))

@@ -8,4 +8,5 @@ from .files import (
     write_results as write_results,
     write_table as write_table,
 )
+from .posture_table import PostureTable as PostureTable
 from .simulation_table import SimulationTable as SimulationTable

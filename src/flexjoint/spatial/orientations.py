@@ -49,10 +49,15 @@ def orthonormal(R: FloatArray) -> FloatArray:
 
     A matrix that is orthogonal up to rounding is returned unchanged.
     """
-    better = R
+    inexact = orthogonality_error(R) >= ROUNDED
+    if not np.any(inexact):
+        return R
+    better = R[inexact]
     for _ in range(3):
         better = compose(better, 1.5 * np.eye(3) - 0.5 * compose(transpose(better), better))
-    return np.where((orthogonality_error(R) < ROUNDED)[..., None, None], R, better)
+    found = R.copy()
+    found[inexact] = better
+    return found
 
 
 def quaternion_rotation(quaternion: FloatArray) -> FloatArray:
