@@ -53,10 +53,10 @@ class Task:
         path = self.robot.path(self.robot.link_index(self.link))
         moving = {k for i in path if (k := self.robot.coordinates[i]) is not None} - self.held
         set_fields(self, columns=tuple(sorted(moving)), directions=None)
-        if not moving:
-            raise InputError(f"CartesianMotion: no joint moves '{self.link}': give another link")
-        if self.orientation in ("full", "free"):
+        if moving and self.orientation in ("full", "free"):
             set_fields(self, directions=self.independent_directions())
+        if not moving or not self.rows:
+            raise InputError(f"CartesianMotion: no joint moves '{self.link}': give another link")
         if self.rows > len(self.columns):
             cure = "hold fewer joints" if self.held else self.lesser or "give another link"
             raise InputError(
@@ -99,7 +99,7 @@ class Task:
             size = float(length(left))
             if size > DEPENDENT * max(1.0, float(length(column))):
                 basis.append(left / size)
-        return None if len(basis) == J.shape[1] else np.array(basis).T
+        return None if len(basis) == J.shape[1] else np.array(basis).reshape(-1, J.shape[1]).T
 
     def all_rows(self, q: FloatArray, R: FloatArray | None = None) -> FloatArray:
         """Jacobian of the prescribed rows, (..., rows, joints that move the link)."""
