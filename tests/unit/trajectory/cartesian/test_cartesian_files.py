@@ -101,7 +101,7 @@ def test_a_first_pose_in_place_of_joint_positions():
     found = load(
         'kind = "line", from = {position = [0.4, 0, 0.5], rpy_deg = [180, 0, 0]}, by = [0, 0.2, 0], duration = 2'
     )
-    assert np.allclose(fj.forward_kinematics(PANDA, found(0.0)[0]).position, [0.4, 0.0, 0.5], atol=1e-12)
+    assert np.allclose(fj.forward_kinematics(PANDA, found(0.0, 0)[0]).position, [0.4, 0.0, 0.5], atol=1e-12)
 
 
 def test_a_file_on_disk(tmp_path):

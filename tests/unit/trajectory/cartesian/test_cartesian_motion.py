@@ -144,8 +144,8 @@ def test_the_other_arm_of_a_tree_keeps_still():
     found = motion(tree, Line(first, first.position + way), q, link=link, orientation="free")
     t = np.linspace(0.0, 2.0, 11)
     still = ~np.any(J, axis=0)
-    assert still.any() and np.all(found(t)[0][:, still] == q[still])
-    reached = fj.forward_kinematics(tree, found(t)[0], link=link).position
+    assert still.any() and np.all(found(t, 0)[0][:, still] == q[still])
+    reached = fj.forward_kinematics(tree, found(t, 0)[0], link=link).position
     assert np.max(np.abs(reached - found.poses(t).position)) < 1e-14
 
 
@@ -157,7 +157,7 @@ def test_planar_arms_follow_poses_in_their_plane():
     first = fj.forward_kinematics(arm, q)
     found = motion(arm, Line(first, first.position + np.array([-0.1, 0.2, 0.0])), q)
     t = np.linspace(0.0, 2.0, 11)
-    x, y, z = found(t)[0].T
+    x, y, z = found(t, 0)[0].T
     tip = 0.5 * np.exp(1j * x) + 0.4 * np.exp(1j * (x + y)) + 0.2 * np.exp(1j * (x + y + z))
     assert np.max(np.abs(tip - (found.poses(t).position[:, 0] + 1j * found.poses(t).position[:, 1]))) < 1e-14
     assert np.allclose(x + y + z, 0.7, atol=1e-14)
@@ -206,7 +206,7 @@ def test_the_start_may_be_left_to_inverse_kinematics():
     found = motion(
         start=None, path=Line(Pose(AT_Q.position, AT_Q.rotation), AT_Q.position + np.array([0.0, 0.15, 0.0]))
     )
-    assert np.allclose(fj.forward_kinematics(PANDA, found(0.0)[0]).position, AT_Q.position, atol=1e-14)
+    assert np.allclose(fj.forward_kinematics(PANDA, found(0.0, 0)[0]).position, AT_Q.position, atol=1e-14)
 
 
 # What a motion is used for ------------------------------------------------------------------------------------------
