@@ -41,13 +41,14 @@ def test_derivatives_against_multiprecision_differences(path, formula):
                 assert np.max(np.abs(found - wanted)) < 2e-14 * max(1.0, np.max(np.abs(wanted)))
 
 
-def test_an_arc_passes_through_its_points_at_constant_distance_and_speed():
-    arc = Arc.through(B, VIA, C)
+@pytest.mark.parametrize("via", [VIA, np.array([0.9, 0.5, 0.3])], ids=["less", "more than half a circle"])
+def test_an_arc_passes_through_its_points_at_constant_distance_and_speed(via):
+    arc = Arc.through(B, via, C)
     s = np.linspace(0.0, arc.length, 20001)
     p = arc.pose(s).position
-    assert np.min(np.linalg.norm(p - VIA, axis=1)) < 1e-4 * arc.length
-    a, b, c = (np.linalg.norm(x - y) for x, y in ((B.position, VIA), (VIA, C.position), (B.position, C.position)))
-    area = np.linalg.norm(np.cross(VIA - B.position, C.position - B.position)) / 2
+    assert np.min(np.linalg.norm(p - via, axis=1)) < 1e-4 * arc.length
+    a, b, c = (np.linalg.norm(x - y) for x, y in ((B.position, via), (via, C.position), (B.position, C.position)))
+    area = np.linalg.norm(np.cross(via - B.position, C.position - B.position)) / 2
     assert np.allclose(np.linalg.norm(arc(s, 2)[2][..., 3], axis=1), 4 * area / (a * b * c), rtol=1e-12)  # curvature
     assert np.allclose(np.linalg.norm(arc(s, 1)[1][..., 3], axis=1), 1.0, rtol=1e-13)
     for found, wanted in ((arc.first_pose, B), (arc.last_pose, C)):
@@ -63,6 +64,25 @@ def test_a_pose_spline_passes_through_its_poses_at_rest():
     jump = np.abs(spline(1.0 + step, 4)[:5] - spline(1.0 - step, 4)[:5]).max(axis=(1, 2))
     size = np.abs(spline(np.linspace(0, 3, 301), 5)).max(axis=(1, 2, 3))
     assert np.all(jump <= 2.1 * step * size[1:])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [PoseSpline([A, B, C, A], [0.0, 1.0, 1.8, 3.0]), Line(A, B).then(Arc.through(B, VIA, C), deviation=0.03)],
+    ids=["spline", "corner"],
+)
+def test_each_derivative_is_that_of_the_one_before_where_quaternions_are_no_unit_ones(path):
+    """By the integral between breaks, Gauss-Legendre."""
+    breaks = [*path.spline.times] if path.timed else [x.at + k * x.reach for x in path.corners for k in (-1, 0, 1)]
+    edges = np.union1d(np.linspace(0.0, path.length, 121), breaks)
+    x, w = np.polynomial.legendre.leggauss(12)
+    half = np.diff(edges)[:, None] / 2
+    stack = path.derivatives(edges, 0)[0]
+    assert np.max(np.abs(np.linalg.norm(stack[:, 3:], axis=1) - 1.0)) > 1e-3
+    inside, ends = path(edges[:-1, None] + half * (1 + x), 4), path(edges, 3)
+    rise = np.einsum("kij...,ij->ki...", inside[1:], half * w)
+    for k in range(4):
+        assert np.max(np.abs(np.diff(ends[k], axis=0) - rise[k])) < 1e-11 * np.max(np.abs(inside[k + 1]))
 
 
 def test_a_pose_spline_does_not_depend_on_the_frames():
