@@ -78,7 +78,7 @@ def test_each_derivative_is_that_of_the_one_before_where_quaternions_are_no_unit
     x, w = np.polynomial.legendre.leggauss(12)
     half = np.diff(edges)[:, None] / 2
     stack = path.derivatives(edges, 0)[0]
-    assert np.max(np.abs(np.linalg.norm(stack[:, 3:], axis=1) - 1.0)) > 1e-3
+    assert np.max(np.abs(np.linalg.norm(stack[:, 3:], axis=1) - 1.0)) > 1e-6
     inside, ends = path(edges[:-1, None] + half * (1 + x), 4), path(edges, 3)
     rise = np.einsum("kij...,ij->ki...", inside[1:], half * w)
     for k in range(4):
