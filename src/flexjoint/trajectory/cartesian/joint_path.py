@@ -110,14 +110,15 @@ class JointPath(Trajectory):
         """q (m, n) at s (m,) by Newton's method, and its first steps (m,); NaN where it does not converge."""
         task, columns = self.task, list(self.task.columns)
         wanted = pose_stack(self.path.derivatives(s, 0))[0]
+        rows = self.posture_rows(s, 0)
         q, first = guess.copy(), np.full(len(s), np.nan)
         left = np.arange(len(s))
         for turn in range(ITERATIONS):
             found = task.poses([q[left]])
             R = found[..., :3]
             e = task.independent(task.difference(wanted[left], found, R)[..., None])[..., 0]
-            rest = self.rest(s[left], q[left][None])
-            step = solve_each(self.matrix(s[left], q[left], R), np.concatenate([e, rest], axis=-1))
+            rest = self.rest(rows[:, left], q[left][None])
+            step = solve_each(self.matrix(rows[0, left], q[left], R), np.concatenate([e, rest], axis=-1))
             size = np.max(np.abs(step), axis=-1, initial=0.0)
             q[np.ix_(left, np.array(columns))] += step
             if turn == 0:
@@ -128,24 +129,18 @@ class JointPath(Trajectory):
         q[left] = np.nan
         return q, first
 
-    def matrix(self, s: FloatArray, q: FloatArray, R: FloatArray) -> FloatArray:
-        """The matrix of the equations, (m, k, k), for the k joints that move the link."""
-        J = self.task.independent(self.task.all_rows(q, R))
-        return J if self.rows is None else np.concatenate([J, self.posture_rows(s, 0)[0][..., :-1]], axis=-2)
-
     def posture_rows(self, s: FloatArray, order: int) -> FloatArray:
-        """[A, b] with derivatives, (order + 1, ..., redundancy, joints that move the link + 1)."""
-        assert self.rows is not None
-        return self.rows.derivatives(s, order).reshape(
-            order + 1, *s.shape, self.task.redundancy, len(self.task.columns) + 1
-        )
+        """[A, b] with derivatives, (order + 1, m, redundancy, joints that move the link + 1)."""
+        shape = (order + 1, len(s), self.task.redundancy, len(self.task.columns) + 1)
+        return np.zeros(shape) if self.rows is None else self.rows.derivatives(s, order).reshape(shape)
 
-    def rest(self, s: FloatArray, q: FloatArray) -> FloatArray:
+    def matrix(self, rows: FloatArray, q: FloatArray, R: FloatArray) -> FloatArray:
+        """The matrix of the equations, (m, k, k), for the k joints that move the link; `rows` are [A, b]."""
+        return np.concatenate([self.task.independent(self.task.all_rows(q, R)), rows[..., :-1]], axis=-2)
+
+    def rest(self, rows: FloatArray, q: FloatArray) -> FloatArray:
         """b⁽ᵏ⁾ − Σ_l C(k, l) A⁽ˡ⁾ q⁽ᵏ⁻ˡ⁾ of derivatives q (k + 1, m, n), the last one a guess or 0."""
-        if self.rows is None:
-            return np.zeros((len(s), 0))
-        k = len(q) - 1
-        rows, known = self.posture_rows(s, k), q[..., list(self.task.columns), None]
+        k, known = len(q) - 1, q[..., list(self.task.columns), None]
         return rows[k][..., -1] - total(
             comb(k, l) * compose(rows[l][..., :-1], known[k - l])[..., 0] for l in range(k + 1)
         )
@@ -171,11 +166,12 @@ class JointPath(Trajectory):
         R = found[..., :3]
         met = np.max(np.abs(task.difference(wanted[0], found, R)), axis=-1) <= ERROR_BOUND
         stack[0] = np.where(met[:, None], q, np.nan)
-        matrix = self.matrix(s, q, R)
+        rows = self.posture_rows(s, order)
+        matrix = self.matrix(rows[0], q, R)
         for k in range(1, order + 1):
             known = task.poses(list(stack[: k + 1]))  # with q⁽ᵏ⁾ = 0
             e = task.independent(task.difference(wanted[k], known, R)[..., None])[..., 0]
-            stack[k][:, columns] = solve_each(matrix, np.concatenate([e, self.rest(s, stack[: k + 1])], axis=-1))
+            stack[k][:, columns] = solve_each(matrix, np.concatenate([e, self.rest(rows, stack[: k + 1])], axis=-1))
         return stack
 
     def remedy(self, order: int) -> str:

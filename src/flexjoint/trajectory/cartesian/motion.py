@@ -10,25 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...checks import duration as checked_duration, finite, positive, whole
+from ...checks import duration as checked_duration, finite
 from ...dynamics.inverse import needed_order
 from ...errors import InputError, listed, shown
 from ...kinematics import Pose, inverse_kinematics
 from ...robot import Robot, numeric
-from ...spatial import length
 from ...types import FloatArray
-from ..base import Trajectory, a_trajectory, set_fields
+from ..base import Trajectory, set_fields
 from ..kinds import SMOOTHNESS
-from ..rest_to_rest import RestToRest
-from ..smooth_trapezoid import SmoothTrapezoid
 from .joint_path import JointPath, PathError
 from .path import CartesianPath, single_pose
 from .placed_path import PlacedPath
 from .task import Task
-
-OWNER = "CartesianMotion"
-BEYOND = 1e-9  # of the path: how far a law may leave it, by rounding
-SAMPLES = 1001
+from .time_law import OWNER, SAMPLES, Timing
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,83 +106,33 @@ class CartesianMotion(Trajectory):
         frame = frame if frame.rotation is not None else Pose(frame.position, np.eye(3))
         link = robot.links[robot.link_index(self.link)].name
         task = Task(robot, link, frame, self.orientation, held_coordinates(robot, self.hold))
-        law = self.time_law(path)
+        along = Timing(
+            self.duration,
+            self.law,
+            self.speed,
+            self.acceleration,
+            self.angular_speed,
+            self.angular_acceleration,
+            self.smoothness,  # type: ignore[arg-type]
+        ).along(path, max(SMOOTHNESS, needed_order(robot) - 1))
         start = first_positions(task, path, self.start)
         posture = None if self.posture is None else positions(robot, "posture", self.posture)
         joint_path = JointPath(task, path, start, posture)
-        motion = joint_path if law is None else joint_path.retimed(law)
+        motion = joint_path if along is None else joint_path.retimed(along)
         if path.timed and self.duration is not None:
             motion = motion.lasting(checked_duration(OWNER, "duration", self.duration))
         set_fields(self, link=link, frame=frame, hold=tuple(self.hold), n=robot.n, joint_path=joint_path, motion=motion)
         set_fields(
-            self, path=path, start=joint_path.start, along=law, duration=motion.duration, smoothness=motion.smoothness
+            self, path=path, start=joint_path.start, along=along, duration=motion.duration, smoothness=motion.smoothness
         )
         if self.limits:
             check_limits(joint_path)
 
-    def time_law(self, path: CartesianPath) -> Trajectory | None:
-        """The path parameter over time; None if it is the time itself."""
-        limits = (self.speed, self.acceleration, self.angular_speed, self.angular_acceleration)
-        limited = any(x is not None for x in limits)
-        given = [
-            x
-            for x, there in (("duration", self.duration), ("law", self.law), ("speed", limited or None))
-            if there is not None
-        ]
-        if path.timed:
-            if set(given) - {"duration"}:
-                raise InputError(f"{OWNER}: {type(path).__name__} has times of its own: give `duration`, or nothing")
-            return None
-        if len(given) != 1:
-            what = (
-                " and ".join(given) + " are both given: keep one"
-                if given
-                else "give `duration`, `speed` with `acceleration`, or `law`"
-            )
-            raise InputError(f"{OWNER}: {what}")
-        least = max(SMOOTHNESS, needed_order(self.robot) - 1)
-        least += limited  # ramps end in full motion: torques shall not jump there
-        smoothness = least if self.smoothness is None else whole(OWNER, "smoothness", self.smoothness, least=1)
-        if self.law is not None:
-            law = checked_law(self.law)
-            if self.smoothness is not None:
-                raise InputError(f"{OWNER}: smoothness is that of the law here: keep one of `smoothness` and `law`")
-        elif limited:
-            law = SmoothTrapezoid.limited([0.0], [1.0], *self.limits_of_share(path), smoothness)
-        else:
-            duration = checked_duration(OWNER, "duration", self.duration)
-            law = RestToRest([0.0], [1.0], duration, smoothness)  # type: ignore[arg-type]
-        return AlongPath(law, path.length)
-
-    def limits_of_share(self, path: CartesianPath) -> tuple[float, float]:
-        """Limits of the first two derivatives of the share of the path that is covered."""
-        rates = path(np.linspace(0.0, path.length, SAMPLES), 1) if path.length else None
-        assert rates is not None
-        _R, turning = rates[0, ..., :3], rates[1, ..., :3]
-        linear = float(np.max(length(rates[1, ..., 3]))) * path.length
-        angular = float(np.max(np.sqrt(np.sum(turning * turning, axis=(-2, -1)) / 2))) * path.length  # |R'| = √2 |ω|
-        found = []
-        for kind in ("speed", "acceleration"):
-            limits = []
-            for name, rate, unit in ((kind, linear, "m/s"), (f"angular_{kind}", angular, "rad/s")):
-                value = getattr(self, name)
-                limit = (
-                    np.inf
-                    if value is None
-                    else positive(OWNER, name, value, f", in {unit}{'' if kind == 'speed' else '²'}")
-                )
-                limits.append(limit / rate if rate > 0 else np.inf)
-            found.append(min(limits))
-        if not np.isfinite(found[1]):
-            raise InputError(
-                f"{OWNER}: give `acceleration` beside `speed`; for a path that only turns `angular_acceleration`"
-            )
-        return found[0], found[1]
-
     def derivatives(self, t: FloatArray, order: int) -> FloatArray:
-        if self.path.timed:
-            t = np.clip(t, 0.0, self.duration)
-        return self.motion.derivatives(t, order)
+        stack = self.motion.derivatives(t, order)
+        if self.along is None:  # a path with its own times rests before and after
+            stack[1:, (t < 0.0) | (t > self.duration)] = 0.0
+        return stack
 
     def remedy(self, order: int) -> str:
         if self.path.smoothness < order - 1:
@@ -212,28 +156,6 @@ class CartesianMotion(Trajectory):
         """Smallest singular value of the Jacobian along the path, and the share of the path where it is."""
         value, where = self.joint_path.least
         return value, where / self.path.length
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class AlongPath(Trajectory):
-    """A law from 0 to 1 times the length of a path, kept on the path."""
-
-    share: Trajectory
-    length: float
-    n: int = field(init=False, default=1)
-    duration: float = field(init=False)
-    smoothness: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        set_fields(self, duration=self.share.duration, smoothness=self.share.smoothness)
-
-    def derivatives(self, t: FloatArray, order: int) -> FloatArray:
-        stack = self.share.derivatives(t, order) * self.length
-        stack[0] = np.clip(stack[0], 0.0, self.length)
-        return stack
-
-    def remedy(self, order: int) -> str:
-        return self.share.remedy(order)
 
 
 # Checks -------------------------------------------------------------------------------------------------------------
@@ -265,22 +187,6 @@ def held_coordinates(robot: Robot, hold: object) -> frozenset[int]:
         if name not in names:
             raise InputError(f"{OWNER}: hold names joint {shown(name)}; {robot.name} has {listed(names)}")
     return frozenset(names.index(name) for name in hold)
-
-
-def checked_law(value: object) -> Trajectory:
-    """A trajectory with one column between 0 and 1."""
-    law = a_trajectory(OWNER, value)
-    if law.n != 1:
-        raise InputError(
-            f"{OWNER}: the law has {law.n} columns; it must have one, the share of the path that is covered"
-        )
-    shares = law(law.duration * np.linspace(0.0, 1.0, SAMPLES), 0)[0, :, 0]
-    if np.min(shares) < -BEYOND or np.max(shares) > 1 + BEYOND:
-        raise InputError(
-            f"{OWNER}: the law reaches from {np.min(shares):.6g} to {np.max(shares):.6g}; it is the share of the "
-            "path that is covered and must stay between 0 and 1"
-        )
-    return law
 
 
 def first_positions(task: Task, path: CartesianPath, start: Any) -> FloatArray:
