@@ -88,6 +88,7 @@ PAIR = {"drive": {"kind": "antagonistic", "spring_1": SPRINGS[1], "spring_2": SP
 VARIABLE = parse_robot(toml({"name": "v", "convention": "standard_dh", "link": [{**LINK, **PAIR}] * 2}).encode(), "v")
 TIMES = np.arange(30) * 0.01
 MOTION = np.column_stack([np.sin(TIMES), np.cos(3 * TIMES)])
+FREE = {"orientation": "free", "acceleration": 0.3, "from": {"position": [0.4, 0.5, 0.0]}}
 TRAJECTORIES: list[dict[str, Any]] = [
     {"kind": "rest_to_rest", "start": [0.0, 0.1], "goal": [0.8, 1.0], "duration": 2.0, "smoothness": 4},
     {"kind": "sinusoid", "amplitude": [[0.1, 0.2]], "frequency": 1.0, "phase": 0.3, "offset": [3, 3], "duration": 2},
@@ -97,6 +98,29 @@ TRAJECTORIES: list[dict[str, Any]] = [
     {"kind": "filtered_step", "start": 1.0, "goal": [0.8, 1.0], "duration": 2.0, "order": 16},
     {"kind": "filtered_step", "goal_deg": [30.0, 40.0], "time_constant": 0.1},
     {"kind": "samples", "file": "good.csv", "order": 4, "cutoff": 10.0},
+    {"kind": "trapezoid", "start": 0.1, "goal": [0.8, 1.0], "duration": 2.0, "ramp": 0.2},
+    {"kind": "line", "by": [0.01, 0.02, 0.0], "start": [0.3, 0.9], "duration": 2.0, "orientation": "free"},
+    {"kind": "arc", "centre": [0.3, 0.5, 0], "axis": [0, 0, 1], "angle": 0.3, "speed": 0.1, **FREE},
+    {
+        "kind": "arc",
+        "via": [0.5, 0.45, 0],
+        "to": {"position": [0.6, 0.5, 0], "rpy_deg": [0, 0, 9]},
+        "speed": 0.1,
+        **FREE,
+    },
+    {
+        "kind": "pose_spline",
+        "poses": [{"position": [0.6, 0.6, 0.0]}, {"position": [0.5, 0.5, 0.0], "quaternion": [1, 0, 0, 0]}],
+        "times": [1.0, 2.0],
+        "start": [0.3, 0.9],
+        "orientation": "free",
+        "limits": False,
+    },
+    {
+        "kind": "cartesian",
+        "segments": [{"by": [0.0, 0.01, 0.0], "blend": 0.01}, {"by": [0.01, 0, 0]}, {"dwell": 1}],
+        **FREE,
+    },
 ]
 TRAJECTORIES.append({"kind": "joined", "pieces": [TRAJECTORIES[0], {**TRAJECTORIES[0], "start": [0.8, 1.0]}]})
 TRAJECTORY_KEYS = [key for kind in TRAJECTORY_KINDS.values() for key in kind.all_keys()]

@@ -51,6 +51,7 @@ ALGORITHMS = {
     "forward_kinematics": (fj.forward_kinematics, {}),
     "jacobian": (fj.jacobian, {}),
     "jacobian_derivatives": (fj.jacobian_derivatives, {}),
+    "pose_derivatives, order 4": (fj.dynamics.pose_derivatives, {"order": 4}),
 }
 VARIABLE_STIFFNESS = {
     "inverse_dynamics, variable stiffness": (fj.inverse_dynamics, {"stiffness": 3}),

@@ -263,6 +263,19 @@ def test_jacobians_differentiate_the_pose(robot):
             assert np.max(np.abs(x - y)) < TOLERANCE * max(1.0, np.max(np.abs(y)))
 
 
+@each()
+def test_derivatives_of_the_pose_to_the_fourth_order(robot):
+    """[R p] and its derivatives against automatic differentiation of 4×4 poses, for every link."""
+    stack = symbols(robot, 5)
+    for link, T in zip(robot.links, symbolic_poses(robot, stack[0])):
+        wanted = [T[:3, :]]
+        for _ in range(4):
+            wanted.append(rate(wanted[-1], stack))
+        found = values([*fj.dynamics.pose_derivatives(robot, *stack, order=4, link=link.name), *wanted], stack)
+        for x, y in zip(found[:5], found[5:]):
+            assert np.max(np.abs(x - y)) < TOLERANCE * max(1.0, np.max(np.abs(y)))
+
+
 # Newton and Euler -----------------------------------------------------------------------------------------------
 
 

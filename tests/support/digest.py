@@ -56,8 +56,22 @@ def trajectories():
         fj.trajectory.Samples(times, samples, cutoff=6.0),
         fj.trajectory.FilteredStep(start, goal, 0.05),
         fj.trajectory.FilteredStep.settled(start, goal, 0.9, order=7),
+        fj.trajectory.SmoothTrapezoid.limited(start, goal, 2.0, 9.0),
+        cartesian(),
     ]
     return [bits(x(T * min(1.0, x.duration)), x.duration) for x in kinds]
+
+
+def cartesian():
+    """A redundant arm along two lines with a rounded corner and a turn that is no quarter."""
+    arm, q = fj.random_robot(4, 2, prismatic=0.0), np.array([0.3, -0.7, 0.9, 0.4])
+    pose = fj.forward_kinematics(arm, q)
+    first, second = [0.03, 0.02, 0.01], [-0.01, 0.03, 0.02]
+    corner = fj.kinematics.Pose(pose.position + np.array(first), pose.rotation)
+    path = fj.trajectory.Line(pose, corner).then(
+        fj.trajectory.Arc(corner, corner.position + np.array(second), [0.3, 0.2, 1.0], 0.7), deviation=2e-3
+    )
+    return fj.trajectory.CartesianMotion(arm, path, q, speed=0.2, acceleration=2.0, orientation="free")
 
 
 def springs():

@@ -89,6 +89,7 @@ SIGNALS = {
     "rotation": Signal((3, 3), "1"),
     "position": Signal((3,), "m"),
     "jacobian": Signal((6, "n"), "m | 1, 1 | 0"),
+    "pose": Signal((3, 4), "1, m"),
     "energy": Signal((), "J"),
     "lyapunov": Signal((), "J"),
     "lyapunov_rate": Signal((), "W"),

@@ -90,6 +90,7 @@ from .recursion.kinematics import (
     jacobian as jacobian,
     jacobian_derivatives as jacobian_derivatives,
 )
+from .recursion.pose_derivatives import pose_derivatives as pose_derivatives
 from .recursion.regressor import (
     BaseParameters as BaseParameters,
     base_parameters as base_parameters,

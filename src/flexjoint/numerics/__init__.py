@@ -9,7 +9,7 @@ everywhere.
 from .banded import banded_solve
 from .expressions import evaluate, unsupported
 from .functions import atan2, cos, exp, log, power, sin, sin_cos
-from .linear import column_basis, nonnegative_least_squares, product, solve, stationary_covariance
+from .linear import column_basis, nonnegative_least_squares, product, solve, solve_each, stationary_covariance
 from .statistics import gauss_legendre, normal_quantile
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "sin",
     "sin_cos",
     "solve",
+    "solve_each",
     "stationary_covariance",
     "unsupported",
 ]

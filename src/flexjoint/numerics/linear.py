@@ -40,6 +40,28 @@ def solve(A: ArrayLike, b: ArrayLike) -> FloatArray:
     return x.reshape(b.shape)
 
 
+def solve_each(A: FloatArray, b: FloatArray) -> FloatArray:
+    """x with A x = b for many systems at once, A (..., n, n) and b (..., n), by elimination with partial pivoting.
+
+    A singular system gives numbers that are not finite; the bits of each are those it has alone.
+    """
+    n = A.shape[-1]
+    work = np.concatenate([A, b[..., None]], axis=-1).reshape(-1, n, n + 1)
+    each = np.arange(len(work))
+    with np.errstate(all="ignore"):
+        for k in range(n):
+            best = k + np.argmax(np.abs(work[:, k:, k]), axis=1)
+            first = work[each, best]
+            work[each, best] = work[:, k]
+            work[:, k] = first
+            work[:, k + 1 :, k:] -= (work[:, k + 1 :, k] / first[:, None, k])[..., None] * first[:, None, k:]
+        x = work[..., n]
+        for k in reversed(range(n)):
+            x[:, k] = x[:, k] / work[:, k, k]
+            x[:, :k] -= work[:, :k, k] * x[:, k, None]
+    return x.reshape(b.shape)
+
+
 def column_basis(Y: FloatArray, tolerance: float) -> tuple[list[int], list[int], FloatArray]:
     """The columns of Y outside the span of those before them, the others, and X with Y[:, kept] X = Y[:, others].
 

@@ -4,6 +4,15 @@
 """
 
 from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
+from .cartesian import (
+    Arc as Arc,
+    BlendedPath as BlendedPath,
+    CartesianMotion as CartesianMotion,
+    CartesianPath as CartesianPath,
+    Line as Line,
+    PathError as PathError,
+    PoseSpline as PoseSpline,
+)
 from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
 from .files import load_base as load_base, load_stiffness as load_stiffness, load_trajectory as load_trajectory
 from .filtered_step import FilteredStep as FilteredStep
@@ -18,4 +27,5 @@ from .retimed import Retimed as Retimed
 from .samples import Samples as Samples
 from .scaled import Scaled as Scaled
 from .sinusoid import Sinusoid as Sinusoid
+from .smooth_trapezoid import SmoothTrapezoid as SmoothTrapezoid
 from .spline import Spline as Spline

@@ -180,7 +180,7 @@ def a_trajectory(owner: str, value: object) -> Trajectory:
     return value
 
 
-def set_fields(trajectory: Trajectory, **values: Any) -> None:
-    """Fill the fields of a frozen trajectory while it is made."""
+def set_fields(owner: object, **values: Any) -> None:
+    """Fill the fields of a frozen trajectory or path while it is made."""
     for name, value in values.items():
-        object.__setattr__(trajectory, name, value)
+        object.__setattr__(owner, name, value)

@@ -1,6 +1,7 @@
 """Trajectories from files and from the command line.
 
     kind = "rest_to_rest"                  # goal, duration; start, smoothness
+    kind = "trapezoid"                     # goal, duration; start, ramp, smoothness
     kind = "sinusoid"                      # amplitude, frequency (Hz); phase, offset, duration
     kind = "fourier"                       # frequency (Hz), cosine, sine (one row per harmonic); offset, duration
     kind = "spline"                        # points (one row each), times or duration; smoothness, degree, ends
@@ -8,6 +9,7 @@
     kind = "samples"                       # file (CSV or NPZ, in the same folder); order, cutoff (Hz)
     kind = "joined"                        # pieces, each a table with a kind, one after another
 
+The kinds line, arc, pose_spline and cartesian move a frame along a path: `cartesian/reading.py`.
 A position is one number for all joints or one per joint, in rad or m, or in degrees under the key with _deg (goal_deg,
 points_deg, ...).  Smoothness that is not given is sufficient for the robot.  On the command line the same stands in
 braces: {kind = "rest_to_rest", goal = 0.8, duration = 2}.  Stiffnesses over time have the same form, in Nm/rad or N/m.

@@ -56,9 +56,7 @@ class RestToRest(Trajectory):
     @property
     def peak_velocity(self) -> FloatArray:
         """Largest |q'| per joint, (n,), reached at half time: (2m+1)! / (m! 2ᵐ)² · |goal − start| / duration."""
-        m = self.smoothness
-        factor = (2 * m + 1) * comb(2 * m, m) / 4**m
-        return factor * np.abs(self.goal - self.start) / self.duration
+        return peak_slope(self.smoothness) * np.abs(self.goal - self.start) / self.duration
 
     def derivatives(self, t: FloatArray, order: int) -> FloatArray:
         time = t / self.duration
@@ -100,6 +98,11 @@ def profile(x: FloatArray, m: int) -> FloatArray:
     for j in reversed(range(m)):
         total = total * y + comb(m + j, j)
     return power(x, m + 1) * total
+
+
+def peak_slope(m: int) -> float:
+    """Largest slope of `profile`, in the middle."""
+    return (2 * m + 1) * comb(2 * m, m) / 4**m
 
 
 def profile_derivative(x: FloatArray, m: int, k: int) -> FloatArray:

@@ -24,8 +24,13 @@ RECORD = np.column_stack([np.sin(STAMPS), np.cos(1.3 * STAMPS)])
 REST = fj.trajectory.RestToRest(START, GOAL, 2.0)
 SWING = fj.trajectory.Sinusoid([0.5, 0.2], [[0.4], [1.1]], 0.3, 1.0)
 
+BODIES = {"mass": [2.0, 1.0], "com": [[-0.2, 0, 0]] * 2, "inertia": [0.1 * np.eye(3)] * 2}
+ARM = fj.from_dh("planar_2r", alpha=[0, 0], a=[0.5, 0.4], d=[0, 0], **BODIES)
+LINE = fj.trajectory.Line(fj.forward_kinematics(ARM, [0.3, 0.9]), fj.forward_kinematics(ARM, [0.5, 1.3]))
+
 KINDS = {
     "rest_to_rest": REST,
+    "trapezoid": fj.trajectory.SmoothTrapezoid(START, GOAL, 2.0, ramp=0.3),
     "sinusoid": SWING,
     "spline": fj.trajectory.Spline(POINTS, TIMES),
     "spline_even": fj.trajectory.Spline(POINTS, TIMES, smoothness=4, degree=6),
@@ -37,9 +42,11 @@ KINDS = {
     "scaled": REST.scaled(1.7),
     "retimed": SWING.retimed(fj.trajectory.RestToRest([0.0], [SWING.duration], 3.0, smoothness=4)),
     "joined": REST.then(fj.trajectory.RestToRest(GOAL, START, 1.5, smoothness=5)),
+    "cartesian": fj.trajectory.CartesianMotion(ARM, LINE, [0.3, 0.9], duration=2.0, orientation="free"),
 }
 BREAKS = {
     "rest_to_rest": [0.0, 2.0],
+    "trapezoid": [0.0, 0.6, 1.4, 2.0],
     "sinusoid": [],
     "spline": [0.0, 0.2, 0.4, 1.0, 1.3, 1.9, 2.2, 2.5],
     "spline_even": [0.0, 2 / 15, 4 / 15, 0.7, 1.15, 1.6, 2.1, 2.3, 2.5],
@@ -51,6 +58,7 @@ BREAKS = {
     "scaled": [0.0, 3.4],
     "retimed": [0.0, 3.0],
     "joined": [0.0, 2.0, 3.5],
+    "cartesian": [0.0, 2.0],
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
