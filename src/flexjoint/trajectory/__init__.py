@@ -6,6 +6,7 @@
 from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
 from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
 from .files import load_base as load_base, load_stiffness as load_stiffness, load_trajectory as load_trajectory
+from .filter_trial import FilterError as FilterError
 from .filtered_step import FilteredStep as FilteredStep
 from .fitted_duration import ActiveLimit as ActiveLimit, FittedDuration as FittedDuration, fit_duration as fit_duration
 from .joined import Joined as Joined
@@ -13,6 +14,8 @@ from .kinds import KINDS as KINDS
 from .limits import Violation as Violation
 from .motion_and_stiffness import MotionAndStiffness as MotionAndStiffness
 from .motion_and_surroundings import MotionAndSurroundings as MotionAndSurroundings
+from .noise_level import NoiseLevel as NoiseLevel, RecordOutlier as RecordOutlier, noise_level as noise_level
+from .record import RecordAssessment as RecordAssessment, assess_record as assess_record
 from .rest_to_rest import RestToRest as RestToRest
 from .retimed import Retimed as Retimed
 from .samples import Samples as Samples
