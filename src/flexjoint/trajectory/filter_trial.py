@@ -29,7 +29,7 @@ from ..types import FloatArray
 from .noise_level import NoiseLevel
 from .samples import Samples
 
-MOST = 8192  # samples of a record that are tried: those that move most
+MOST = 4096  # samples of a record that are tried: those that move most
 TRIED = 1024  # samples whose torque is computed without a filter
 DRAWS = 3  # of noise, per cutoff
 ENDS = 6  # samples at both ends that are not compared: splines are less accurate there
@@ -102,8 +102,7 @@ class FilterTrial:
         pair = self.splines(np.hstack([self.positions, noisy]), None)
         with np.errstate(all="ignore"):
             given = self.torque(pair[:, 0])[ENDS:-ENDS]
-            made = self.torque(pair[:, 1])[ENDS:-ENDS] - given
-            return np.nan_to_num(rms(made), nan=math.inf), np.nan_to_num(rms(given), nan=math.inf)
+            return rms(self.torque(pair[:, 1])[ENDS:-ENDS] - given), rms(given)
 
     def error(self, cutoff: float) -> FilterError:
         """What a cutoff leaves of the noise, and removes of the motion."""
@@ -120,7 +119,8 @@ class FilterTrial:
         first = self.torque(once)[inner]
         noise = np.mean([rms(x - tau[0]) ** 2 for x in tau[1:]], axis=0)
         by_noise = np.mean([rms(x - removed[0]) ** 2 for x in removed[1:]], axis=0)
-        bias = np.maximum(rms(tau[0] - first) ** 2 - by_noise, 0.0)
+        with np.errstate(invalid="ignore"):
+            bias = np.nan_to_num(np.maximum(rms(tau[0] - first) ** 2 - by_noise, 0.0), nan=math.inf)
         return FilterError(cutoff, np.sqrt(noise), np.sqrt(bias), rms(first))
 
     def search(self, unfiltered: FloatArray) -> tuple[FilterError, ...]:
@@ -130,7 +130,8 @@ class FilterTrial:
         """
         duration = float(self.times[-1] - self.times[0])
         rate, lowest = (len(self.times) - 1) / duration, LOWEST / duration
-        hopeless = float(np.max(unfiltered / scale(self.error(FIRST * lowest).torque))) / HOPELESS
+        known = np.where(np.isfinite(unfiltered), unfiltered, 0.0)  # infinite: beyond the reach of springs
+        hopeless = float(np.max(known / scale(self.error(FIRST * lowest).torque))) / HOPELESS
         start = max(hopeless, 1.0) ** (-1.0 / (needed_order(self.robot) + 0.5))
         highest = max(min(HIGHEST, start) * rate, FIRST * lowest)
         octaves = math.floor(math.log(highest / lowest, OCTAVE))
@@ -163,8 +164,9 @@ def scale(torque: FloatArray) -> FloatArray:
 
 
 def rms(x: FloatArray) -> FloatArray:
-    """Root mean square along the first axis."""
-    return np.asarray(np.sqrt(np.mean(np.square(x), axis=0)))
+    """Root mean square along the first axis; infinite where a torque is beyond the reach of a spring."""
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(np.sqrt(np.mean(np.square(x), axis=0)), nan=math.inf)
 
 
 def two_digits(x: float) -> float:

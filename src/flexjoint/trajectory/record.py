@@ -84,10 +84,11 @@ class RecordAssessment:
             unit, force = self.robot.joints[j].kind.unit("rad | m"), self.robot.motor_kinds[k].unit("Nm | N")
             step = self.level.step[j]
             steps = f", an encoder with steps of {step:.3g} {unit}" if step else ""
+            made = f"{self.unfiltered[k]:.2g} {force}" if np.isfinite(self.unfiltered[k]) else "an infeasible amount"
             parts.append(
                 f"the recorded positions of joint '{self.robot.joints[j].name:.200}' have noise of "
-                f"{self.level.sigma[j]:.2g} {unit} (standard deviation{steps}), which makes {self.unfiltered[k]:.2g} "
-                f"{force} of torque of motor '{self.robot.motor_names[k]:.200}', beside {self.best.torque[k]:.3g} "
+                f"{self.level.sigma[j]:.2g} {unit} (standard deviation{steps}), which makes {made} "
+                f"of torque of motor '{self.robot.motor_names[k]:.200}', beside {self.best.torque[k]:.3g} "
                 f"{force} of the motion (root mean squares)"
             )
         if self.level.outliers:
