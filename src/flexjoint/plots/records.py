@@ -71,11 +71,13 @@ def plot_record(found: RecordAssessment, path: str | os.PathLike[str] | None = N
         )
         for axis in (position, removed):
             tidy(axis)
-            write_unit(axis, labels[i])
+            if len(set(labels)) > 1:
+                write_unit(axis, labels[i])
         draw_spectrum(spectrum, found, t, smooth, i)
         if i == 0:
-            position.set_title("position")
-            removed.set_title("what the filter removes")
+            unit = f", {labels[0]}" if len(set(labels)) == 1 else ""
+            position.set_title(f"position{unit}")
+            removed.set_title(f"what the filter removes{unit}")
             spectrum.set_title("amplitude density, rad/√Hz or m/√Hz")
         for axis in (position, removed, spectrum):
             axis.tick_params(labelbottom=i == robot.n - 1)
@@ -84,7 +86,7 @@ def plot_record(found: RecordAssessment, path: str | os.PathLike[str] | None = N
     draw_errors(figure.add_subplot(grid[robot.n, :]), found)
     drawn = dict(zip(*reversed(position.get_legend_handles_labels())))
     drawn |= dict(zip(*reversed(spectrum.get_legend_handles_labels())))
-    figure.legend([*drawn.values()], [*drawn], loc="outside upper center", ncols=len(drawn), frameon=False, fontsize=9)
+    figure.legend([*drawn.values()], [*drawn], loc="outside lower center", ncols=len(drawn), frameon=False, fontsize=9)
     state = "noisy" if found.noisy else "clean"
     figure.suptitle(literal(f"{shortened(robot.name)}: a {state} record of {t[-1]:g} s, cutoff {found.cutoff:g} Hz"))
     return write_figure(figure, place)
@@ -124,7 +126,7 @@ def draw_errors(axis: Axes, found: RecordAssessment) -> None:
         label = {"noise": "noise that passes", "bias": "motion removed", "total": "both"}[name]
         points = [(x, y) for x, y in zip(cutoffs, share) if y > 0]
         if points:
-            axis.loglog(*zip(*points), color=colour, linestyle=style, marker="o", markersize=3, label=label)
+            axis.loglog(*np.array(points).T, color=colour, linestyle=style, marker="o", markersize=3, label=label)
     axis.axvline(found.cutoff, color=ORANGE, linestyle="--", linewidth=1.0)
     axis.set(xlabel="cutoff, Hz", ylabel="torque error, % of torque")
     axis.grid(alpha=0.3, which="both")

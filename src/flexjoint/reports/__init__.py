@@ -5,6 +5,7 @@ from . import (
     detections as detections,
     linear_models as linear_models,
     motor_tables as motor_tables,
+    records as records,
     rotor_models as rotor_models,
     simulations as simulations,
     studies as studies,

@@ -5,7 +5,12 @@
 
 from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
 from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
-from .files import load_base as load_base, load_stiffness as load_stiffness, load_trajectory as load_trajectory
+from .files import (
+    load_base as load_base,
+    load_record as load_record,
+    load_stiffness as load_stiffness,
+    load_trajectory as load_trajectory,
+)
 from .filter_trial import FilterError as FilterError
 from .filtered_step import FilteredStep as FilteredStep
 from .fitted_duration import ActiveLimit as ActiveLimit, FittedDuration as FittedDuration, fit_duration as fit_duration

@@ -61,6 +61,20 @@ def load_trajectory(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
     return read(source, MovedJoints(robot, joints, needed_order(robot)), "trajectory")
 
 
+def load_record(path: str | os.PathLike[str], robot: Robot) -> Samples:
+    """The recorded motion in a file, through every sample, noisy or not: what `assess_record` takes.
+
+    Args:
+        path: path of a CSV or NPZ file.
+        robot: the robot that moved.
+
+    Raises:
+        InputError: the file cannot be read, or lacks a column.
+    """
+    order = needed_order(robot)
+    return Samples(*read_samples(path, MovedJoints(a_robot("load_record", robot), robot.joints, order)), order=order)
+
+
 def load_stiffness(source: str | os.PathLike[str] | float, robot: Robot, duration: float = 1.0) -> Trajectory:
     """The stiffnesses of all joints with variable stiffness over time, from a file, a text or a number.
 
@@ -127,7 +141,7 @@ def read(source: str | os.PathLike[str], joints: MovedJoints, what: str) -> Traj
         data = read_bytes(text, f"{what} file (.toml)", InputError)
         return read_table(parse_table(data, text, f"{what} file", InputError), joints, Path(text).parent)
     if suffix in (".csv", ".npz"):
-        return checked(lambda: Samples(*read_samples(text, joints), order=joints.order), joints, text, Path(text).name)
+        return checked(lambda: Samples(*read_samples(text, joints), order=joints.order), joints, text, text)
     if os.path.isdir(text):
         raise InputError(f"{quoted(text)} is a folder; give the path of a {what} (.toml, .csv or .npz)")
     raise InputError(f"{quoted(text)}: a {what} is a .toml, .csv or .npz file, or a text {{kind = ..., ...}}")

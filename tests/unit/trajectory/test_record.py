@@ -163,7 +163,8 @@ def test_files_are_refused_filtered_or_kept_by_choice(tmp_path):
         r"have noise of (9.\de-05|0.000(1|1[01])) rad \(standard deviation\), which makes \S+ Nm of", message
     )
     typed = message.split("type ")[1].split(" to filter")[0]
-    assert typed == '{kind = "samples", file = "record.csv", cutoff = "auto"}'
+    assert typed == f'{{kind = "samples", file = "{tmp_path / "record.csv"}", cutoff = "auto"}}'
+    assert fj.trajectory.load_trajectory(typed, robot).cutoff
     path = tmp_path / "motion.toml"
     path.write_text('kind = "samples"\nfile = "record.csv"\ncutoff = "auto"\n')
     filtered = fj.trajectory.load_trajectory(path, robot)
