@@ -239,10 +239,9 @@ def fitted(t: FloatArray, links: FloatArray, tool: FloatArray) -> Fit:
     amplitude = np.hypot(cosines, sines)
     left, all_of_it = (float(np.sum((y - x)[:, :n] ** 2)) for x in (basis @ weights, constant))
     misfit = math.sqrt(left / all_of_it) if all_of_it > 0 else 0.0
+    of_tool = np.sqrt(np.sum(amplitude[:, n:] ** 2, axis=1))
     modes = [
-        MeasuredMode(
-            abs(pole) / (2 * math.pi), -pole.real / abs(pole), amplitude[k, :n], float(np.sqrt(np.sum(amplitude[k, n:] ** 2)))
-        )
+        MeasuredMode(abs(pole) / (2 * math.pi), -pole.real / abs(pole), amplitude[k, :n], float(of_tool[k]))
         for k, pole in enumerate(poles)
         if oscillates(pole, even[-1])
     ]

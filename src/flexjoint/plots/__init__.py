@@ -17,3 +17,4 @@ from .motor_tables import panels as panels, plot_motors as plot_motors
 from .records import plot_record as plot_record
 from .rotor_models import plot_rotor_models as plot_rotor_models
 from .simulations import plot_simulation as plot_simulation, simulation_panels as simulation_panels
+from .vibrations import plot_vibration as plot_vibration

@@ -9,6 +9,7 @@ from . import (
     rotor_models as rotor_models,
     simulations as simulations,
     studies as studies,
+    vibrations as vibrations,
 )
 from .content import Content as Content, content_of as content_of
 from .write import check_report_path as check_report_path, write_report as write_report
