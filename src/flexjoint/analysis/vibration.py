@@ -60,6 +60,7 @@ class ResidualVibration:
         robot: the robot.
         start: time of the stop, in s.
         modes: the modes, the largest amplitude first.
+        final: (n,), where the links end, in rad or m.
         largest: (n,), largest distance of the links from where they end, after the stop, in rad or m.
         tool: the same of the tool, in m.
         settling: time from the stop until all links stay within the tolerance, in s; infinite if they do not.
@@ -70,6 +71,7 @@ class ResidualVibration:
     robot: Robot
     start: float
     modes: tuple[MeasuredMode, ...]
+    final: FloatArray
     largest: FloatArray
     tool: float
     settling: float
@@ -134,7 +136,7 @@ def residual_vibration(
         settling = float(times[outside[-1] + 1] - begin)
     away = float(np.sqrt(np.sum((tool - found.final_tool) ** 2, axis=1)).max())
     return ResidualVibration(
-        robot, begin, found.modes, distance.max(axis=0), away, settling, np.array(limit), found.misfit
+        robot, begin, found.modes, final, distance.max(axis=0), away, settling, np.array(limit), found.misfit
     )
 
 

@@ -28,7 +28,7 @@ class Shaping(NamedTuple):
     def code(self) -> str:
         """The statement of Python that shapes the reference."""
         pairs = [(x.frequency, x.damping) for x in self.modes]
-        return f"reference = {call('fj.trajectory.shaped', Code('reference'), Code('robot'), self.shaper, pairs)}"
+        return f"reference = {call('fj.trajectory.shape_motion', Code('reference'), Code('robot'), self.shaper, pairs)}"
 
 
 def shaping(law: Controller, motion: Trajectory, shaper: str, count: int, period: float) -> Shaping:
@@ -52,9 +52,9 @@ def shaping(law: Controller, motion: Trajectory, shaper: str, count: int, period
 
 def shaped_reference(motion: Trajectory, law: Controller, chosen: Shaping, period: float) -> Trajectory:
     """The motion through the shaper."""
-    from ..trajectory import shaped
+    from ..trajectory import shape_motion
 
-    return shaped(motion, law.robot, chosen.shaper, chosen.modes, period=period)
+    return shape_motion(motion, law.robot, chosen.shaper, chosen.modes, period=period)
 
 
 def with_vibration(result: CommandResult, found: ResidualVibration) -> CommandResult:

@@ -45,17 +45,17 @@ def plot_vibration(runs: Simulation | Mapping[str, Simulation], path: str | os.P
         found = residual_vibration(run)
         tool = tool_positions(run.robot, run.q)
         step = max(1, run.t.size // MOST_POINTS)
-        away = 1e3 * np.sqrt(np.sum((tool - tool[-1]) ** 2, axis=1))
+        end = tool_positions(run.robot, found.final[None])
+        away = 1e3 * np.sqrt(np.sum((tool - end) ** 2, axis=1))
         time.semilogy(run.t[::step], np.maximum(away, 1e-4)[::step], color=colour, linewidth=1.1, label=name or None)
         time.axvline(found.start, color=colour, linestyle="--", linewidth=0.9)
         earliest = min(earliest, found.start - BEFORE * (run.t[-1] - found.start))
         frequencies, sizes = [x.frequency for x in found.modes], [1e3 * x.tool for x in found.modes]
         modes.vlines(frequencies, 1e-4, sizes, color=colour, linewidth=1.2)
         modes.plot(frequencies, sizes, "o", color=colour, markersize=4)
-    time.set(xlabel="time, s", ylabel="distance of the tool from its end, mm", xlim=(max(earliest, 0.0), None))
-    time.set_ylim(bottom=1e-3)
-    modes.set(xlabel="frequency, Hz", ylabel="amplitude of the tool at the stop, mm", xscale="log", yscale="log")
-    modes.set_ylim(bottom=1e-3)
+    time.set(xlabel="time, s", ylabel="distance of the tool from its end, mm", xlim=(max(earliest, 0.0), None), ylim=(1e-3, None))
+    modes.set(xlabel="frequency, Hz", ylabel="amplitude of the tool at the stop, mm", yscale="log", ylim=(1e-3, None))
+    modes.set_xlim(left=0.0)
     for axis in (time, modes):
         axis.grid(alpha=0.3)
     if any(compared):

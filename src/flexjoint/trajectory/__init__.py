@@ -25,7 +25,7 @@ from .rest_to_rest import RestToRest as RestToRest
 from .retimed import Retimed as Retimed
 from .samples import Samples as Samples
 from .scaled import Scaled as Scaled
-from .shaped import Shaped as Shaped, shaped as shaped
+from .shaped import Shaped as Shaped, shape_motion as shape_motion
 from .shapers import ImpulseShaper as ImpulseShaper, impulse_shaper as impulse_shaper
 from .sinusoid import Sinusoid as Sinusoid
 from .spline import Spline as Spline

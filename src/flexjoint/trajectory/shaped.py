@@ -31,8 +31,8 @@ ModeChoice = int | Sequence[VibrationMode | tuple[float, float]]
 class Shaped(Composed):
     """A motion through an impulse shaper: q(t) = Σ Aᵢ motion(t − tᵢ), at rest before and after the motion.
 
-    `shaped(motion, robot)` makes it for the modes of a robot.  Start and goal are those of the motion; it takes the
-    delay of the shaper longer.  It is as smooth as the motion and its ends.
+    `shape_motion(motion, robot)` makes it for the modes of a robot.  Start and goal are those of the motion; it lasts
+    longer by the delay of the shaper.  It is as smooth as the motion and its ends.
 
     In files: `{kind = "shaped", motion = {...}, shaper = "zv", modes = 2}`, also at; or frequency (Hz), and damping, in
     place of modes.
@@ -88,7 +88,7 @@ class Shaped(Composed):
         return f"{self.motion.remedy(order)}, with {order - 1} derivatives that vanish at both ends"
 
 
-def shaped(
+def shape_motion(
     motion: Trajectory,
     robot: Robot,
     kind: str = "zv",
@@ -122,17 +122,17 @@ def shaped(
     Example:
         >>> import flexjoint as fj
         >>> motion = fj.trajectory.RestToRest([0.0] * 7, [0.5] * 7, duration=1.0)
-        >>> fj.trajectory.shaped(motion, fj.load("kuka_lwr"), "zvd", modes=1)
+        >>> fj.trajectory.shape_motion(motion, fj.load("kuka_lwr"), "zvd", modes=1)
         Shaped(n=7, 1.40722 s, C^3)
     """
-    given = chosen_modes(a_trajectory("shaped", motion), a_robot("shaped", robot), modes, at, stiffness)
+    given = chosen_modes(a_trajectory("shape_motion", motion), a_robot("shape_motion", robot), modes, at, stiffness)
     chosen = [checked_mode(x) for x in given]
-    nyquist = math.inf if period is None else 0.5 / checked_duration("shaped", "period", period)
+    nyquist = math.inf if period is None else 0.5 / checked_duration("shape_motion", "period", period)
     fast = [x.frequency for x in chosen if x.frequency >= nyquist]
     if fast:
         raise InputError(
-            f"shaped: the mode at {fast[0]:.4g} Hz is above {nyquist:g} Hz, half the rate of the controller, which can "
-            "neither excite nor avoid it; shape fewer modes"
+            f"shape_motion: the mode at {fast[0]:.4g} Hz is above {nyquist:g} Hz, half the rate of the controller, "
+            "which can neither excite nor avoid it; shape fewer modes"
         )
     return Shaped(motion, impulse_shaper(kind, chosen))
 
@@ -142,16 +142,16 @@ def chosen_modes(
 ) -> Sequence[VibrationMode | tuple[float, float]]:
     """The given modes, or so many of the slowest at a pose of the motion."""
     if at not in POSES:
-        raise InputError(f"shaped: at is {shown(at)}; it must be one of {', '.join(POSES)}")
+        raise InputError(f"shape_motion: at is {shown(at)}; it must be one of {', '.join(POSES)}")
     if not isinstance(modes, int) or isinstance(modes, bool):
         return list(modes) if isinstance(modes, list | tuple) else [modes]  # type: ignore[list-item]
-    count = whole("shaped", "modes", modes, least=1)
+    count = whole("shape_motion", "modes", modes, least=1)
     if motion.n != robot.n:
-        raise InputError(f"shaped: the motion moves {motion.n} joints; {robot.name} has {robot.n}")
+        raise InputError(f"shape_motion: the motion moves {motion.n} joints; {robot.name} has {robot.n}")
     pose = motion(0.0 if at == "start" else motion.duration, 0)[0]
     found = held_modes(robot, pose, stiffness)
     if not found:
-        raise InputError(f"shaped: no mode of {robot.name} oscillates: all are overdamped")
+        raise InputError(f"shape_motion: no mode of {robot.name} oscillates: all are overdamped")
     return found[:count]
 
 
@@ -175,4 +175,4 @@ def read(table: MotionTable) -> Trajectory:
         raise table.wrong("frequency", "frequencies in Hz; only motions of joints have modes of their own")
     stiffness = table.array("stiffness", "one number or one per joint") if "stiffness" in table.data else None
     at: Literal["goal", "start"] = table.choice("at", POSES, "goal")  # type: ignore[assignment]
-    return shaped(motion, table.joints.robot.without_gear_losses(), shaper, modes, at, stiffness)
+    return shape_motion(motion, table.joints.robot.without_gear_losses(), shaper, modes, at, stiffness)

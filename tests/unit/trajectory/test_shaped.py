@@ -90,7 +90,7 @@ def test_modes_of_a_robot_and_files():
     goal = [0.3, 0.8, -0.2, -1.0, 0.3, 0.5, 0.2]
     motion = fj.trajectory.RestToRest([0.0] * 7, goal, 0.6)
     modes = fj.dynamics.held_modes(robot, goal)
-    shaped = fj.trajectory.shaped(motion, robot, "zvd", modes=2)
+    shaped = fj.trajectory.shape_motion(motion, robot, "zvd", modes=2)
     assert shaped.shaper.delay == pytest.approx(1 / modes[0].frequency + 1 / modes[1].frequency)
     text = f'motion = {{kind = "rest_to_rest", goal = {goal}, duration = 0.6}}, shaper = "zvd"'
     t = np.linspace(0.0, 1.5, 7)
@@ -122,19 +122,19 @@ def test_modes_of_a_robot_and_files():
             ),
             "does not start and end at rest; give it a time law",
         ),
-        (lambda: fj.trajectory.shaped(MOTION, fj.load("hua_3r")), "moves 1 joints; hua_3r has 3"),
+        (lambda: fj.trajectory.shape_motion(MOTION, fj.load("hua_3r")), "moves 1 joints; hua_3r has 3"),
         (
-            lambda: fj.trajectory.shaped(
+            lambda: fj.trajectory.shape_motion(
                 fj.trajectory.RestToRest([0.0] * 3, [1.0] * 3, 1.0), fj.load("hua_3r").rigid()
             ),
             "no joint of hua_3r is elastic, so nothing vibrates while its motors are held",
         ),
         (
-            lambda: fj.trajectory.shaped(MOTION, fj.load("hua_3r"), modes=[(600.0, 0.0)], period=1e-3),
+            lambda: fj.trajectory.shape_motion(MOTION, fj.load("hua_3r"), modes=[(600.0, 0.0)], period=1e-3),
             "the mode at 600 Hz is above 500 Hz, half the rate of the controller",
         ),
-        (lambda: fj.trajectory.shaped(MOTION, fj.load("hua_3r"), modes=0), "modes is 0"),
-        (lambda: fj.trajectory.shaped(MOTION, fj.load("hua_3r"), at="middle"), "at is 'middle'"),
+        (lambda: fj.trajectory.shape_motion(MOTION, fj.load("hua_3r"), modes=0), "modes is 0"),
+        (lambda: fj.trajectory.shape_motion(MOTION, fj.load("hua_3r"), at="middle"), "at is 'middle'"),
         (
             lambda: fj.trajectory.load_trajectory(
                 '{kind = "shaped", motion = {kind = "rest_to_rest", goal = 1, duration = 1}, modes = 1, frequency = 2}',
