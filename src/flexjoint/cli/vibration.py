@@ -35,12 +35,15 @@ def shaping(law: Controller, motion: Trajectory, shaper: str, count: int, period
     """The slowest lightly damped modes of the loop at the goal of a motion."""
     from ..analysis import vibration_modes
     from ..checks import whole
-    from ..errors import InputError
+    from ..errors import InputError, shown
+    from ..trajectory.shapers import SHAPERS
 
     robot = law.robot
     if law.width > robot.n:
         raise InputError('--shaper shapes motions alone; shape it in --trajectory: {kind = "shaped", motion = {...}}')
     count = whole("simulate", "modes", count, least=1)
+    if shaper not in SHAPERS:
+        raise InputError(f"--shaper is {shown(shaper)}; it must be one of {', '.join(SHAPERS)}")
     if not any(robot.compliant):
         raise InputError(f"--shaper: no joint of {robot.name} is elastic, so no spring vibrates")
     found = vibration_modes(robot, motion(motion.duration, 0)[0], law, period)

@@ -53,7 +53,8 @@ def plot_vibration(runs: Simulation | Mapping[str, Simulation], path: str | os.P
         frequencies, sizes = [x.frequency for x in found.modes], [1e3 * x.tool for x in found.modes]
         modes.vlines(frequencies, 1e-4, sizes, color=colour, linewidth=1.2)
         modes.plot(frequencies, sizes, "o", color=colour, markersize=4)
-    time.set(xlabel="time, s", ylabel="distance of the tool from its end, mm", xlim=(max(earliest, 0.0), None), ylim=(1e-3, None))
+    time.set(xlabel="time, s", ylabel="distance of the tool from its end, mm", ylim=(1e-3, None))
+    time.set_xlim(left=max(earliest, 0.0))
     modes.set(xlabel="frequency, Hz", ylabel="amplitude of the tool at the stop, mm", yscale="log", ylim=(1e-3, None))
     modes.set_xlim(left=0.0)
     for axis in (time, modes):

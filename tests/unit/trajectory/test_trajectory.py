@@ -37,6 +37,7 @@ KINDS = {
     "scaled": REST.scaled(1.7),
     "retimed": SWING.retimed(fj.trajectory.RestToRest([0.0], [SWING.duration], 3.0, smoothness=4)),
     "joined": REST.then(fj.trajectory.RestToRest(GOAL, START, 1.5, smoothness=5)),
+    "shaped": fj.trajectory.Shaped(REST, fj.trajectory.impulse_shaper("zv", [(2.5, 0.0)])),
 }
 BREAKS = {
     "rest_to_rest": [0.0, 2.0],
@@ -51,6 +52,7 @@ BREAKS = {
     "scaled": [0.0, 3.4],
     "retimed": [0.0, 3.0],
     "joined": [0.0, 2.0, 3.5],
+    "shaped": [0.0, 0.2, 2.0, 2.2],
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
