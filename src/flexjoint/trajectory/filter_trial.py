@@ -131,7 +131,8 @@ class FilterTrial:
         duration = float(self.times[-1] - self.times[0])
         rate, lowest = (len(self.times) - 1) / duration, LOWEST / duration
         known = np.where(np.isfinite(unfiltered), unfiltered, 0.0)  # infinite: beyond the reach of springs
-        hopeless = float(np.max(known / scale(self.error(FIRST * lowest).torque))) / HOPELESS
+        with np.errstate(all="ignore"):
+            hopeless = float(np.max(known / scale(self.error(FIRST * lowest).torque))) / HOPELESS
         start = max(hopeless, 1.0) ** (-1.0 / (needed_order(self.robot) + 0.5))
         highest = max(min(HIGHEST, start) * rate, FIRST * lowest)
         octaves = math.floor(math.log(highest / lowest, OCTAVE))
@@ -148,7 +149,8 @@ def smallest(trials: Sequence[FilterError]) -> FilterError:
     """The first minimum of the errors from high cutoffs down, relative to the torques of all motors."""
     ordered = sorted(trials, key=lambda x: -x.cutoff)
     size = scale(np.min([x.torque for x in ordered], axis=0))
-    errors = [float(rms(x.total / size)) for x in ordered]
+    with np.errstate(all="ignore"):
+        errors = [float(rms(x.total / size)) for x in ordered]
     best = 0
     for k, error in enumerate(errors):
         if error < errors[best]:

@@ -91,20 +91,27 @@ def noise_level(times: FloatArray, positions: FloatArray) -> NoiseLevel:
         return NoiseLevel(sigma, step, (), gaps)
     order = min(ORDER, m // 4)
     whole = ~np.lib.stride_tricks.sliding_window_view(wide, order).any(axis=1)  # differences without a gap
-    r = differences(times, positions, order)
+    largest = np.maximum(np.abs(positions).max(axis=0), 1e-300)  # squares of huge numbers would overflow
+    r = differences(times, positions / largest, order) * largest
     r = r[whole] if np.count_nonzero(whole) > FEWEST - ORDER else r
     middles = (np.flatnonzero(whole) if len(r) == np.count_nonzero(whole) else np.arange(m - order)) + order // 2
     for i in range(n):
         size = np.abs(r[:, i])
-        step[i] = encoder_step(positions[:, i], float(np.sqrt(np.mean(size**2))))
+        step[i] = encoder_step(positions[:, i], root_mean_square(size))
         usual = max(float(np.median(size)) / MEDIAN, step[i] / 12**0.5, ROUNDING * np.abs(positions[:, i]).max())
         spoilt = size > FAR * usual
         if np.count_nonzero(spoilt) > len(size) / 4:  # no outliers: the motion itself
             spoilt[:] = False
-        sigma[i] = max(float(np.sqrt(np.mean(size[~spoilt] ** 2))), step[i] / 12**0.5)
+        sigma[i] = max(root_mean_square(size[~spoilt]), step[i] / 12**0.5)
         where = Spoilt(middles[spoilt], size[spoilt], order)
         outliers += outliers_of(times, positions[:, i], i, where, max(sigma[i], usual))
     return NoiseLevel(sigma, step, tuple(sorted(outliers)), gaps)
+
+
+def root_mean_square(x: FloatArray) -> float:
+    """Root mean square of numbers, however large."""
+    largest = max(float(np.abs(x).max(initial=0.0)), 1e-300)
+    return largest * float(np.sqrt(np.mean((x / largest) ** 2))) if x.size else 0.0
 
 
 def differences(times: FloatArray, positions: FloatArray, order: int) -> FloatArray:

@@ -59,7 +59,8 @@ class RecordAssessment:
     @property
     def shares(self) -> FloatArray:
         """(motors,), torque of the unfiltered noise relative to that of the motion."""
-        return self.unfiltered / scale(self.best.torque)
+        with np.errstate(all="ignore"):
+            return self.unfiltered / scale(self.best.torque)
 
     @property
     def noisy(self) -> bool:
@@ -140,7 +141,8 @@ def assess_record(
         trials = trial.search(unfiltered)
     else:
         trials = (trial.error(positive(owner, "cutoff", cutoff, ", in Hz")),)
-    return RecordAssessment(robot, replace(record, cutoff=None), level, unfiltered, trials, smallest(trials))
+    whole = record if record.cutoff is None else replace(record, cutoff=None)
+    return RecordAssessment(robot, whole, level, unfiltered, trials, smallest(trials))
 
 
 def require_clean(robot: Robot, record: Samples, stiffness: Motion | ArrayLike | None = None, file: str = "") -> None:

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.linalg import expm
 
 import flexjoint as fj
 
@@ -79,6 +80,28 @@ def test_two_decaying_sines_are_measured(noise):
     after = np.flatnonzero(np.any(np.abs(q - [0.3, 0.1]) > 0.005, axis=1))[-1]
     assert found.settling == pytest.approx(t[after + 1], abs=0.02 if noise else 1e-9)
     assert found.largest[0] == pytest.approx(np.abs(q[:, 0] - 0.3).max(), rel=0.01)
+
+
+def test_two_masses_and_a_spring_by_their_matrix_exponential():
+    """Link and motor under PD, released: the measured mode is the eigenvalue of the matrix written by hand."""
+    inertia, K_P, K_D = MASS * LENGTH**2, 900.0, 25.0
+    A = np.zeros((4, 4))  # q, θ, q', θ'
+    A[0, 2] = A[1, 3] = 1.0
+    A[2, :2] = [-STIFFNESS / inertia, STIFFNESS / inertia]
+    A[3] = np.array([STIFFNESS, -STIFFNESS - K_P, 0.0, -K_D]) / MOTOR
+    t = np.arange(0.0, 1.5, 1e-3)
+    step, x = expm(A * 1e-3), np.empty((t.size, 4))
+    x[0] = [0.1, 0.05, 0.0, 0.0]
+    for k in range(1, t.size):
+        x[k] = step @ x[k - 1]
+    found = fj.analysis.residual_vibration(recorded(t, x[:, :1]), start=0.0)
+    poles = np.linalg.eigvals(A)
+    (pole,) = poles[(poles.imag > 0) & (np.abs(poles) < 25)]
+    assert found.modes[0].frequency == pytest.approx(abs(pole) / (2 * np.pi), rel=1e-6)
+    assert found.modes[0].damping == pytest.approx(-pole.real / abs(pole), rel=1e-6)
+    assert found.misfit < 1e-6
+    modes = fj.analysis.vibration_modes(arm(), [0.3], fj.control.MotorPD(arm(), [K_P, K_D]))
+    assert modes[0][:2] == pytest.approx((abs(pole) / (2 * np.pi), -pole.real / abs(pole)), rel=1e-6)
 
 
 def test_the_tool_in_metres():
