@@ -60,7 +60,7 @@ def plot_vibration(runs: Simulation | Mapping[str, Simulation], path: str | os.P
     for axis in (time, modes):
         axis.grid(alpha=0.3)
     if any(compared):
-        time.legend(frameon=False, fontsize=9)
+        time.legend(fontsize=9, framealpha=0.9)
     robot = next(iter(compared.values())).robot
     figure.suptitle(literal(f"{shortened(robot.name)}: vibration after the stop (dashed)"))
     return write_figure(figure, place)

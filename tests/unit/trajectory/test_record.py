@@ -178,6 +178,16 @@ def test_files_are_refused_filtered_or_kept_by_choice(tmp_path):
             fj.trajectory.load_trajectory(path, robot)
 
 
+def test_feedforward_and_limits_refuse_noise():
+    """A law that reads motor positions only follows a noisy record as it is."""
+    robot, noisy = fj.load("hua_3r"), record(MOTIONS["sines"], 1e-4, 0)
+    with pytest.raises(fj.InputError, match="have noise of"):
+        fj.simulate(robot, fj.control.FeedforwardPD(robot, [500.0, 50.0]), noisy, 0.1)
+    with pytest.raises(fj.InputError, match="have noise of"):
+        fj.trajectory.check_feasibility(robot, noisy)
+    assert not fj.simulate(robot, fj.control.MotorPD(robot, [500.0, 50.0]), noisy, 0.1).diverged
+
+
 def test_clean_files_pass_to_the_bit(tmp_path):
     robot, motion = fj.load("hua_3r"), MOTIONS["spline"]
     clean = record(motion, 0.0, 0)
