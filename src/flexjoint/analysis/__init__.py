@@ -26,3 +26,9 @@ from .torque_table import (
     sample_times as sample_times,
 )
 from .variable_stiffness_table import StiffnessTable as StiffnessTable, stiffness_table as stiffness_table
+from .vibration import (
+    MeasuredMode as MeasuredMode,
+    ResidualVibration as ResidualVibration,
+    residual_vibration as residual_vibration,
+    vibration_modes as vibration_modes,
+)

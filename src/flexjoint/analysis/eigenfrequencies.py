@@ -10,16 +10,15 @@ from numpy.typing import ArrayLike
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
-from ..drives import ElasticDrive
-from ..dynamics.drivetrain.coupling import at_springs, matrices
+from ..dynamics.drivetrain.coupling import matrices
 from ..dynamics.drivetrain.passive import parallel_stiffness
-from ..dynamics.drivetrain.springs import spring_motion
+from ..dynamics.held_modes import spring_stiffnesses
 from ..dynamics.inertia import mass_matrix
 from ..dynamics.links import static_torque
 from ..dynamics.requirements import constant_stiffness, lossless_gears, require
 from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, sx
+from ..spatial import ca
 from ..types import Expression, FloatArray
 
 
@@ -71,10 +70,7 @@ def stiffnesses(robot: Robot) -> Kernel:
     """Kernel q -> dτ_e/dφ per joint under gravity, 0 at rigid joints; then those of parallel springs, if any."""
 
     def function(q: Expression) -> list[tuple[Array, Expression]]:
-        tau, found = at_springs(robot, static_torque.function(robot, q)), []
-        for i, joint in enumerate(robot.joints):
-            phi = spring_motion(joint, [tau[i], 0.0, 0.0])[0]
-            found.append(joint.drive.spring.gradients(phi)[0] if isinstance(joint.drive, ElasticDrive) else sx(0.0))
+        found = spring_stiffnesses(robot, static_torque.function(robot, q))
         values = ca.vertcat(*found, *([parallel_stiffness(robot, q)] if robot.parallel_springs else []))
         return [(Array("stiffness", (values.numel(),), "Nm/rad | N/m"), values)]
 

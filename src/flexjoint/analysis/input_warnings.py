@@ -25,8 +25,13 @@ FOURTH = 70.0**0.5  # standard deviation of the fourth difference of white noise
 
 
 def warn_of_noise(robot: Robot, trajectory: Trajectory, torque: Callable[[FloatArray], FloatArray]) -> None:
-    """Warn if noise of recorded positions is a large share of the motor torque; `torque(t)` gives it, (m, n)."""
-    if not isinstance(trajectory, Samples) or len(trajectory.times) < 2 * ENDS + 8:
+    """Warn if noise that passes the filter of a record is a large share of the motor torque.
+
+    `torque(t)` gives it, (m, n).  A record without a filter is checked by `require_clean`.
+    """
+    if not isinstance(trajectory, Samples) or trajectory.cutoff in (None, "off"):
+        return
+    if len(trajectory.times) < 2 * ENDS + 8:
         return
     t = (trajectory.times - trajectory.first_time)[:MOST]
     tau = torque(t)[ENDS:-ENDS]
@@ -39,19 +44,12 @@ def warn_of_noise(robot: Robot, trajectory: Trajectory, torque: Callable[[FloatA
     if share.max() > NOISY:
         i = int(np.where(share > NOISY, noise, 0.0).argmax())
         unit = robot.joints[i].kind.unit("Nm | N")
-        filtered = "a lower cutoff" if trajectory.cutoff else "a cutoff"
         warn(
             f"{robot.name:.200}: the torque of joint '{robot.joints[i].name:.200}' is {size[i]:.3g} {unit} (root mean "
             f"square), about {noise[i]:.3g} {unit} of it noise or jumps of the recorded positions, differentiated "
-            f"{trajectory.order} times; give the samples {filtered}, such as "
-            f'{{kind = "samples", file = "...", cutoff = {cutoff(trajectory):.2g}}} (Hz)'
+            f"{trajectory.order} times; give the samples a cutoff lower than {trajectory.cutoff:g} Hz, such as the one "
+            "of fj.trajectory.assess_record"
         )
-
-
-def cutoff(trajectory: Samples) -> float:
-    """Suggested cutoff frequency, Hz: a fiftieth of the sampling rate, or half of the one given."""
-    rate = (len(trajectory.times) - 1) / trajectory.duration
-    return trajectory.cutoff / 2 if trajectory.cutoff else max(rate / 50, 1 / trajectory.duration)
 
 
 def warn_of_massless(robot: Robot) -> None:

@@ -19,9 +19,10 @@ from ..errors import InputError, NonFiniteError
 from ..html import table as html_table
 from ..results.columns import BLOCK, Column
 from ..robot import JointKind, Robot, numeric
-from ..trajectory import Trajectory, require_smoothness
+from ..trajectory import Samples, Trajectory, require_smoothness
 from ..trajectory.limited_motion import LimitedMotion, on_the_tool
 from ..trajectory.limits import limited_quantities, warn_of_limits
+from ..trajectory.record import require_clean
 from ..trajectory.unit_warnings import warn_of_units
 from ..types import FloatArray
 from .input_warnings import warn_of_massless, warn_of_noise
@@ -235,9 +236,13 @@ def motor_table(
     return table
 
 
-def checked_times(robot: Robot, trajectory: Trajectory, period: float) -> FloatArray:
-    """Times of the samples of a table, (m,), s; warns of input that is probably not meant."""
+def checked_times(
+    robot: Robot, trajectory: Trajectory, period: float, stiffness: Trajectory | None = None
+) -> FloatArray:
+    """Times of the samples of a table, (m,), s; warns of input probably not meant, and refuses noisy records."""
     require_smoothness(trajectory, robot=robot)
+    if isinstance(trajectory, Samples):
+        require_clean(robot, trajectory, stiffness)
     warn_of_units(robot, trajectory)
     warn_of_massless(robot)
     warn_of_friction(robot)  # a kernel warns when it is compiled, not at later calls

@@ -98,7 +98,7 @@ def stiffness_table(
         NonFiniteError: A stiffness is not feasible, with joint, time and the feasible range.
     """
     check_stiffness(robot, stiffness)
-    t = checked_times(robot, trajectory, period)
+    t = checked_times(robot, trajectory, period, stiffness)
     loads = on_the_tool("stiffness_table", robot, wrench)
     limited, order = LimitedMotion(robot, trajectory, limited_quantities(robot), stiffness, loads), needed_order(robot)
     blocks: list[dict[str, FloatArray]] = []

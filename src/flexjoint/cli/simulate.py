@@ -20,6 +20,8 @@ from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .simulation_code import Chosen, simulation_code
 from .standard_output import STREAM, send_csv
+from .tables import Table
+from .vibration import AFTERWARDS, VIBRATION_CODE, shaped_reference, shaping, with_vibration
 
 if TYPE_CHECKING:
     from ..control import Controller
@@ -66,6 +68,14 @@ def simulate(
         list[str] | None,
         typer.Option(help="Property of the sensors: torque_noise=0.05, torque_rates=differenced; may be repeated."),
     ] = None,
+    shaper: Annotated[
+        str | None,
+        typer.Option(help="Shape the trajectory so that it excites no vibration of the loop: zv, zvd or ei."),
+    ] = None,
+    modes: Annotated[int, typer.Option(help="Number of modes for --shaper, the slowest.")] = 2,
+    vibration: Annotated[
+        bool, typer.Option("--vibration", help="Measure the vibration after the motion; simulates 2 s more.")
+    ] = False,
     base: Annotated[
         str | None,
         typer.Option(help="Pose of a moving base, x, y, z in m, roll, pitch, yaw in rad; given as --trajectory."),
@@ -116,7 +126,7 @@ def simulate(
     import flexjoint as fj
 
     from ..plots.figures import check_plot_path
-    from ..reports import check_report_path
+    from ..reports import check_report_path, content_of
     from ..results import check_results_path
     from ..viewer.animation import check_animation_path
 
@@ -125,6 +135,8 @@ def simulate(
     single = None if samples else output
     check_files((plot, check_plot_path), (animate, check_animation_path), (single, check_results_path))
     check_files((report, check_report_path))
+    if vibration and samples is not None:
+        raise fj.InputError("--vibration measures a single run; leave out --samples")
     if known and base is wrench is payload is None:
         raise fj.InputError("--known belongs to --base, --wrench or --payload")
     if compensate_friction is None and friction_share != 1:
@@ -141,8 +153,13 @@ def simulate(
     reference = loaded_reference(law, robot, trajectory, stiffness)
     if known:
         law = informed(law, base_motion is not None, wrench)
+    shape = None if shaper is None else shaping(law, reference, shaper, modes, period)
+    if shape is not None:
+        reference = shaped_reference(reference, law, shape, period)
+    if vibration and duration is None:
+        duration = reference.duration + AFTERWARDS
     task = Task(loaded, law, reference, duration)
-    chosen = Chosen(gains or poles, measured, compensate_friction, friction_share, trajectory, stiffness, base)
+    chosen = Chosen(gains or poles, measured, compensate_friction, friction_share, trajectory, stiffness, base, shape)
     options: dict[str, Any] = {"integrator": integrator, "substeps": substeps, "check": check, "period": period}
     options |= {"sensors": chosen_sensors(sensor or []), "seed": seed}
     options |= {"base": base_motion, "contact": None if wrench is None else constant_wrench(robot, wrench)}
@@ -158,7 +175,12 @@ def simulate(
         options |= {"samples": samples, "vary": varied, "limit": limit, "threads": threads}
         found = simulate_many(task, options, output, plot)
     python = [] if report is None else simulation_code(task, options, chosen, payload, wrench, known)
-    return replace(found.command, report=requested(report, found.result, python))
+    if not vibration or isinstance(found.result, fj.studies.MonteCarlo):
+        return replace(found.command, report=requested(report, found.result, python))
+    remaining = fj.analysis.residual_vibration(found.result)
+    tables = [x for x in content_of(remaining).shown if isinstance(x, Table)]
+    page = requested(report, found.result, [*python, VIBRATION_CODE], tables=tables)
+    return replace(with_vibration(found.command, remaining), report=page)
 
 
 class Task(NamedTuple):

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from .controllers import controller_code
 from .python_code import Code, call
+from .vibration import Shaping
 
 REPLACE = "dataclasses.replace"
 
 
 class Chosen(NamedTuple):
-    """Options as they were typed: those of the controller, the trajectory, the stiffness and the base."""
+    """Options as they were typed: those of the controller, the trajectory, the stiffness, the base and the shaper."""
 
     numbers: str
     measured: str
@@ -22,6 +23,7 @@ class Chosen(NamedTuple):
     trajectory: str
     stiffness: str | None
     base: str | None
+    shaping: Shaping | None = None
 
 
 def simulation_code(
@@ -46,6 +48,7 @@ def simulation_code(
     loaded = Code("loaded" if payload is not None else "robot")
     lines += controller_lines(task, chosen, options["period"], loaded if known else Code("robot"), wrench, known)
     lines += reference_lines(chosen)
+    lines += [chosen.shaping.code()] if chosen.shaping is not None else []
     given = dict(options)
     if chosen.base is not None:
         lines.append(f"base = {call('fj.trajectory.load_base', chosen.base, Code('robot'))}")

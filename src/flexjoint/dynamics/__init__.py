@@ -57,6 +57,7 @@ from .factorizations import (
     factorization_parameters as factorization_parameters,
 )
 from .forward import Accelerations as Accelerations, forward_dynamics as forward_dynamics
+from .held_modes import VibrationMode as VibrationMode, held_modes as held_modes
 from .inertia import mass_matrix as mass_matrix, mass_matrix_rate as mass_matrix_rate
 from .integrated import IntegratedMotion as IntegratedMotion, integrated_motor_motion as integrated_motor_motion
 from .inverse import (

@@ -5,9 +5,11 @@ from . import (
     detections as detections,
     linear_models as linear_models,
     motor_tables as motor_tables,
+    records as records,
     rotor_models as rotor_models,
     simulations as simulations,
     studies as studies,
+    vibrations as vibrations,
 )
 from .content import Content as Content, content_of as content_of
 from .write import check_report_path as check_report_path, write_report as write_report

@@ -18,11 +18,14 @@ from ..checks import whole
 from ..control.base import Controller, JointState, innermost
 from ..control.open_loop import OpenLoop
 from ..control.surroundings import knows_base
+from ..dynamics.inverse import needed_order
 from ..errors import InputError
 from ..observers.base import Observer
 from ..robot import Robot, numeric
 from ..trajectory.base import Trajectory
 from ..trajectory.limits import warn_of_limits
+from ..trajectory.record import require_clean
+from ..trajectory.samples import Samples
 from ..trajectory.unit_warnings import warn_of_units
 from ..types import FloatArray
 from .actuators import Actuators
@@ -178,6 +181,7 @@ def simulate(
         batch = batch_shape(loop, initial.state, parameters)
     initial = initial.with_parameters(loop, parameters.free)
     if check:
+        refuse_noise(controller, reference)
         blocking = blocking_for(batch) if compiled else PYTHON
         check_stability(loop, blocking, initial.state, followed(np.asarray(times[0])), parameters.gains)
     if check and check != NOMINAL:
@@ -191,6 +195,15 @@ def simulate(
         warn_of_run(result, controller, reference)
     noise = {"seed": str(seed)} if loop.instrumentation.noisy else {}
     return on_base(replace(result, provenance={**result.provenance, **noise}), carried)
+
+
+def refuse_noise(controller: Controller | Law, reference: Any) -> None:
+    """Refuse a noisy record as the reference of a law that computes torques from its derivatives."""
+    if not isinstance(reference, Samples) or not isinstance(controller, Controller):
+        return
+    needed, model = needed_order(controller.robot), controller.robot
+    if controller.order >= needed and reference.n == model.n and reference.smoothness >= needed - 1:
+        require_clean(model, reference)
 
 
 def warn_of_run(run: Simulation, controller: Controller | Law, reference: Any) -> None:

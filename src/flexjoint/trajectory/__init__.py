@@ -14,7 +14,13 @@ from .cartesian import (
     PoseSpline as PoseSpline,
 )
 from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
-from .files import load_base as load_base, load_stiffness as load_stiffness, load_trajectory as load_trajectory
+from .files import (
+    load_base as load_base,
+    load_record as load_record,
+    load_stiffness as load_stiffness,
+    load_trajectory as load_trajectory,
+)
+from .filter_trial import FilterError as FilterError
 from .filtered_step import FilteredStep as FilteredStep
 from .fitted_duration import ActiveLimit as ActiveLimit, FittedDuration as FittedDuration, fit_duration as fit_duration
 from .joined import Joined as Joined
@@ -22,10 +28,14 @@ from .kinds import KINDS as KINDS
 from .limits import Violation as Violation
 from .motion_and_stiffness import MotionAndStiffness as MotionAndStiffness
 from .motion_and_surroundings import MotionAndSurroundings as MotionAndSurroundings
+from .noise_level import NoiseLevel as NoiseLevel, RecordOutlier as RecordOutlier, noise_level as noise_level
+from .record import RecordAssessment as RecordAssessment, assess_record as assess_record
 from .rest_to_rest import RestToRest as RestToRest
 from .retimed import Retimed as Retimed
 from .samples import Samples as Samples
 from .scaled import Scaled as Scaled
+from .shaped import Shaped as Shaped, shape_motion as shape_motion
+from .shapers import ImpulseShaper as ImpulseShaper, impulse_shaper as impulse_shaper
 from .sinusoid import Sinusoid as Sinusoid
 from .smooth_trapezoid import SmoothTrapezoid as SmoothTrapezoid
 from .spline import Spline as Spline

@@ -6,7 +6,8 @@
     kind = "fourier"                       # frequency (Hz), cosine, sine (one row per harmonic); offset, duration
     kind = "spline"                        # points (one row each), times or duration; smoothness, degree, ends
     kind = "filtered_step"                 # goal, duration or time_constant; start, order
-    kind = "samples"                       # file (CSV or NPZ, in the same folder); order, cutoff (Hz)
+    kind = "samples"                       # file (CSV or NPZ, in the same folder); order, cutoff (Hz, "auto" or "off")
+    kind = "shaped"                        # motion ({kind = ..., ...}); shaper, modes, at, frequency (Hz), damping
     kind = "joined"                        # pieces, each a table with a kind, one after another
 
 The kinds line, arc, pose_spline and cartesian move a frame along a path: `cartesian/reading.py`.
@@ -31,6 +32,7 @@ from ..formats.toml import Table, parse_inline, parse_table, path_text, read_byt
 from ..robot import Joint, Robot, a_robot
 from .base import Trajectory, require_smoothness
 from .kinds import KINDS, MotionTable, MovedJoints
+from .record import require_clean
 from .rest_to_rest import RestToRest
 from .sample_files import is_number, read_samples
 from .samples import Samples
@@ -60,6 +62,20 @@ def load_trajectory(source: str | os.PathLike[str], robot: Robot) -> Trajectory:
     """
     joints = a_robot("load_trajectory", robot).joints
     return read(source, MovedJoints(robot, joints, needed_order(robot)), "trajectory")
+
+
+def load_record(path: str | os.PathLike[str], robot: Robot) -> Samples:
+    """The recorded motion in a file, through every sample, noisy or not: what `assess_record` takes.
+
+    Args:
+        path: path of a CSV or NPZ file.
+        robot: the robot that moved.
+
+    Raises:
+        InputError: the file cannot be read, or lacks a column.
+    """
+    order = needed_order(robot)
+    return Samples(*read_samples(path, MovedJoints(a_robot("load_record", robot), robot.joints, order)), order=order)
 
 
 def load_stiffness(source: str | os.PathLike[str] | float, robot: Robot, duration: float = 1.0) -> Trajectory:
@@ -125,7 +141,7 @@ def read(source: str | os.PathLike[str], joints: MovedJoints, what: str) -> Traj
         data = read_bytes(text, f"{what} file (.toml)", InputError)
         return read_table(parse_table(data, text, f"{what} file", InputError), joints, Path(text).parent)
     if suffix in (".csv", ".npz"):
-        return checked(lambda: Samples(*read_samples(text, joints), order=joints.order), joints, text)
+        return checked(lambda: Samples(*read_samples(text, joints), order=joints.order), joints, text, text)
     if os.path.isdir(text):
         raise InputError(f"{quoted(text)} is a folder; give the path of a {what} (.toml, .csv or .npz)")
     raise InputError(f"{quoted(text)}: a {what} is a .toml, .csv or .npz file, or a text {{kind = ..., ...}}")
@@ -136,11 +152,14 @@ def read_table(table: Table, joints: MovedJoints, folder: Path) -> Trajectory:
     kind = KINDS[table.choice("kind", sorted(KINDS))]
     table.allow(kind.all_keys(degrees=not joints.stiffnesses))
     motion = MotionTable(table.data, table.place, table.error, joints=joints, folder=folder)
-    return checked(lambda: kind.read(motion), joints, table.place)
+    return checked(lambda: kind.read(motion), joints, table.place, str(table.data.get("file", "")))
 
 
-def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str) -> Trajectory:
-    """A trajectory that is smooth enough for the joints; `place` begins every message."""
+def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str, file: str) -> Trajectory:
+    """A trajectory that is smooth enough for the joints, and not noisy; `place` begins every message.
+
+    `file` is the name of a file of samples.
+    """
     try:
         trajectory = make()
         if joints.stiffnesses or joints.pose:
@@ -148,6 +167,8 @@ def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str) -> 
         else:
             require_smoothness(trajectory, robot=joints.robot)
             warn_of_units(joints.robot, trajectory)
+            if isinstance(trajectory, Samples):
+                require_clean(joints.robot.without_gear_losses(), trajectory, file=file)
     except InputError as error:
         if str(error).startswith(place):
             raise

@@ -23,6 +23,8 @@ from ..springs import LinearSpring
 from ..types import FloatArray
 from .base import Trajectory, a_trajectory, require_smoothness
 from .limits import LimitedQuantity, limited_quantities, limited_values
+from .record import require_clean
+from .samples import Samples
 
 SAMPLES = 1001
 MONOMIALS = {"velocity": 1, "acceleration": 2, "jerk": 3}  # powers of s
@@ -144,6 +146,8 @@ def limited_motion(
     if any(robot.variable_stiffness) and stiffness is None:
         raise InputError(f"{owner}: {robot.name} has joints with variable stiffness; give their stiffness")
     used: Any = stiffness if any(robot.variable_stiffness) else None
+    if isinstance(trajectory, Samples):
+        require_clean(robot, trajectory, used)
     return LimitedMotion(robot, trajectory, limited_quantities(robot), used, on_the_tool(owner, robot, wrench))
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ..checks import frozen, increasing, positive, rows, seconds, whole
-from ..errors import InputError
+from ..errors import InputError, shown
 from ..numerics import banded_solve, gauss_legendre
 from ..types import FloatArray
 from .base import Trajectory, set_fields
@@ -22,6 +22,7 @@ from .sample_files import read_samples
 from .spline import MAX_SMOOTHNESS, Curve, curve, solved
 
 KNOTS_PER_CUTOFF = 2.0  # knots in 1/(2π cutoff) seconds
+AUTO, OFF = "auto", "off"  # cutoffs that are no numbers
 EDGE = 1e-9  # relative to the duration: times this close to an end count as the end
 
 
@@ -31,14 +32,15 @@ class Samples(Trajectory):
 
     The first time becomes t = 0.  Times outside the record are refused.
 
-    In files: `{kind = "samples", file = "record.csv"}`, also order and cutoff.
+    In files: `{kind = "samples", file = "record.csv"}`, also order and cutoff; `cutoff = "auto"` is the one that leaves
+    the smallest torque error (`assess_record`).
 
     Args:
         times: (m,), increasing, in s.
         positions: (m, n), in rad or m.
         order: number of bounded derivatives, at most 16; 4 by default, as elastic joints need.
         cutoff: frequency above which motion is filtered out as noise, in Hz; by default the spline passes through every
-            sample.
+            sample, and torque tables refuse a noisy record; with "off" it passes through them, and noise is accepted.
 
     Attributes:
         first_time: the first of `times`.
@@ -60,7 +62,7 @@ class Samples(Trajectory):
     times: FloatArray
     positions: FloatArray
     order: int = 4
-    cutoff: float | None = None
+    cutoff: float | Literal["off"] | None = None
     n: int = field(init=False)
     duration: float = field(init=False)
     smoothness: int = field(init=False)
@@ -77,9 +79,14 @@ class Samples(Trajectory):
         t = times - times[0]
         duration = seconds("Samples", "the duration", float(t[-1]))
         unit = duration / (len(t) - 1)
-        if self.cutoff is None:
+        if self.cutoff is None or self.cutoff == OFF:
             fitted = curve(solved("Samples", lambda u: interpolated(u, positions, degree), t / unit), unit)
         else:
+            if isinstance(self.cutoff, str):
+                raise InputError(
+                    f"Samples: cutoff is {shown(self.cutoff)}; give a number in Hz, or 'off'; "
+                    "fj.trajectory.assess_record(robot, samples).filtered finds one"
+                )
             cutoff = positive("Samples", "cutoff", self.cutoff, ", in Hz")
             if not 0.1 / duration < cutoff < 0.5 / unit:
                 raise InputError(
@@ -113,8 +120,18 @@ class Samples(Trajectory):
 def read(table: MotionTable) -> Trajectory:
     """The samples in a CSV or NPZ file that a table of a file names."""
     samples = read_samples(table.folder / table.text("file"), table.joints)
-    order = table.data.get("order", table.joints.order)
-    return Samples(*samples, order=order, cutoff=table.optional_number("cutoff"))
+    order, chosen = table.data.get("order", table.joints.order), table.data.get("cutoff")
+    if chosen == OFF:
+        return Samples(*samples, order=order, cutoff="off")
+    if chosen != AUTO:
+        if isinstance(chosen, str):
+            raise table.wrong("cutoff", f'a number in Hz, "{AUTO}" or "{OFF}"')
+        return Samples(*samples, order=order, cutoff=table.optional_number("cutoff"))
+    if table.joints.stiffnesses or table.joints.pose:
+        raise table.wrong("cutoff", "a number in Hz; only for positions of joints one is found")
+    from .record import assess_record
+
+    return assess_record(table.joints.robot, Samples(*samples, order=order)).filtered
 
 
 def interpolated(u: FloatArray, positions: FloatArray, p: int) -> Any:

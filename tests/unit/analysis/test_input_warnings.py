@@ -23,20 +23,27 @@ def robot():
     return fj.random_robot(2, 1, prismatic=0.0, elastic=1.0, name="springy")
 
 
-def test_noise_of_a_record_is_named_with_its_torque(robot):
+def test_noise_of_a_record_is_refused_with_its_torque(robot):
     """1e-4 rad of noise made 1e7 Nm and more in silence."""
-    noisy = fj.trajectory.Samples(T, RECORD + 1e-4 * NOISE)
-    tables = []
-    (message,) = said(lambda: tables.append(motor_table(robot, noisy)))
-    peak = np.abs(tables[0].tau).max()
+    noisy = RECORD + 1e-4 * NOISE
+    kept = motor_table(robot, fj.trajectory.Samples(T, noisy, cutoff="off"))
+    peak = np.abs(kept.tau).max()
     assert peak > 1e4
-    assert "springy: the torque of joint 'link" in message and "differentiated 4 times" in message
-    assert "cutoff = 10" in message
-    number = float(message.split("about ")[1].split(" Nm")[0])
+    with pytest.raises(fj.InputError) as caught:
+        motor_table(robot, fj.trajectory.Samples(T, noisy))
+    message = str(caught.value)
+    assert "springy: the recorded positions of joint 'link" in message and "type cutoff=" in message
+    number = float(message.split("which makes ")[1].split(" Nm")[0])
     assert 0.1 * peak < number < peak
-    smooth = fj.trajectory.Samples(T, RECORD + 1e-4 * NOISE, cutoff=10.0)
+    smooth = fj.trajectory.Samples(T, noisy, cutoff=10.0)
+    tables = []
     assert said(lambda: tables.append(motor_table(robot, smooth))) == []
-    assert np.abs(tables[1].tau).max() < 1e-2 * peak
+    assert np.abs(tables[0].tau).max() < 1e-2 * peak
+
+
+def test_noise_that_passes_a_filter_is_named(robot):
+    (message,) = said(lambda: motor_table(robot, fj.trajectory.Samples(T, RECORD + 1e-4 * NOISE, cutoff=150.0)))
+    assert "noise or jumps of the recorded positions" in message and "a cutoff lower than 150 Hz" in message
 
 
 def test_a_record_without_noise_is_silent(robot):
@@ -48,8 +55,8 @@ def test_a_record_without_noise_is_silent(robot):
 
 def test_a_rounded_record_is_noisy(robot):
     """Five decimals, as spreadsheets write them."""
-    (message,) = said(lambda: motor_table(robot, fj.trajectory.Samples(T, np.round(RECORD, 5))))
-    assert "noise or jumps" in message
+    with pytest.raises(fj.InputError, match="an encoder with steps of 1e-05 rad"):
+        motor_table(robot, fj.trajectory.Samples(T, np.round(RECORD, 5)))
 
 
 def test_joints_without_mass_beyond_them_are_named(robot):

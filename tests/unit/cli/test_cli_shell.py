@@ -70,6 +70,7 @@ def files(tmp_path_factory):
     tau[100:120, 1] += 1.234e-5 + 40
     names = [f"{x}.{joint.name}" for x in ("q", "tau") for joint in robot.joints]
     table = np.column_stack([t, q, tau])
+    np.savetxt(folder / "record.csv", table[:, :3], delimiter=",")
     np.savetxt(folder / "log.csv", table, delimiter=",", header=",".join(["t", *names]), comments="")
     return folder
 
@@ -91,6 +92,7 @@ def commands(files):
         "torques": (["torques", files / "long.toml", motion, "--period", "0.1"], long),
         "fit": (["fit", files / "limited.toml", motion], [*long, "velocity", "shortest duration", "times the"]),
         "ik": (["ik", files / "long.toml", "{position = [0, 0, 0]}"], [*long, "solved", "after"]),
+        "record": (["record", files / "long.toml", files / "record.csv", "--cutoff", "3"], [*long, "noise", "bias"]),
         "linearize": (["linearize", "hua_3r", "--controller", "motor_pd", "--gains", "500,50"], ["stable", *joints]),
         "rotors": (ROTORS, ["joint3", "complete", "speed^", "errs by up to"]),
         "simulate": (PD, joints),

@@ -43,6 +43,7 @@ KINDS = {
     "retimed": SWING.retimed(fj.trajectory.RestToRest([0.0], [SWING.duration], 3.0, smoothness=4)),
     "joined": REST.then(fj.trajectory.RestToRest(GOAL, START, 1.5, smoothness=5)),
     "cartesian": fj.trajectory.CartesianMotion(ARM, LINE, [0.3, 0.9], duration=2.0, orientation="free"),
+    "shaped": fj.trajectory.Shaped(REST, fj.trajectory.impulse_shaper("zv", [(2.5, 0.0)])),
 }
 BREAKS = {
     "rest_to_rest": [0.0, 2.0],
@@ -59,6 +60,7 @@ BREAKS = {
     "retimed": [0.0, 3.0],
     "joined": [0.0, 2.0, 3.5],
     "cartesian": [0.0, 2.0],
+    "shaped": [0.0, 0.2, 2.0, 2.2],
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
 
