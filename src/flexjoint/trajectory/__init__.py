@@ -4,6 +4,12 @@
 """
 
 from .base import Trajectory as Trajectory, require_smoothness as require_smoothness
+from .fastest import (
+    ActivePhase as ActivePhase,
+    Certificate as Certificate,
+    FastestMotion as FastestMotion,
+    time_optimal as time_optimal,
+)
 from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
 from .files import load_base as load_base, load_stiffness as load_stiffness, load_trajectory as load_trajectory
 from .filtered_step import FilteredStep as FilteredStep
@@ -16,6 +22,8 @@ from .motion_and_surroundings import MotionAndSurroundings as MotionAndSurroundi
 from .rest_to_rest import RestToRest as RestToRest
 from .retimed import Retimed as Retimed
 from .samples import Samples as Samples
+from .saving import save_trajectory as save_trajectory
 from .scaled import Scaled as Scaled
 from .sinusoid import Sinusoid as Sinusoid
 from .spline import Spline as Spline
+from .time_law import TimeLaw as TimeLaw

@@ -5,6 +5,8 @@
     kind = "fourier"                       # frequency (Hz), cosine, sine (one row per harmonic); offset, duration
     kind = "spline"                        # points (one row each), times or duration; smoothness, degree, ends
     kind = "filtered_step"                 # goal, duration or time_constant; start, order
+    kind = "retimed"                       # path and law, tables of a motion and of its time law, such as
+    kind = "time_law"                      # breaks, slopes, degree
     kind = "samples"                       # file (CSV or NPZ, in the same folder); order, cutoff (Hz)
 
 A position is one number for all joints or one per joint, in rad or m, or in degrees under the key with _deg (goal_deg,
@@ -146,7 +148,7 @@ def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str) -> 
         trajectory = make()
         if joints.stiffnesses or joints.pose:
             require_smoothness(trajectory, BASE_ORDER if joints.pose else joints.order)
-        else:
+        elif not joints.time:
             require_smoothness(trajectory, robot=joints.robot)
             warn_of_units(joints.robot, trajectory)
     except InputError as error:
