@@ -39,14 +39,22 @@ def save_trajectory(trajectory: Trajectory, path: str | os.PathLike[str]) -> Non
         >>> fj.trajectory.load_trajectory("motion.toml", fj.load("kuka_lwr"))
         Spline(n=7, 2 s, C^3)
     """
+    place, text = check_trajectory_path(path), trajectory_text(a_trajectory(NAME, trajectory)).encode()
+    try:
+        with replacing(place) as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"{quoted(place)}: the trajectory cannot be written: {error.strerror}") from error
+
+
+def check_trajectory_path(path: str | os.PathLike[str]) -> str:
+    """The path of a TOML file in a folder that exists; raises InputError otherwise."""
     place = path_text(path, "trajectory file (.toml)", InputError)
     if not place.lower().endswith(".toml"):
         raise InputError(f"{quoted(place)}: a trajectory is written as a .toml file")
-    try:
-        with replacing(place) as file:
-            file.write(trajectory_text(a_trajectory(NAME, trajectory)).encode())
-    except OSError as error:
-        raise InputError(f"{quoted(place)}: the trajectory cannot be written: {error.strerror}") from error
+    if not os.path.isdir(os.path.dirname(place) or "."):
+        raise InputError(f"{quoted(place)}: the folder does not exist")
+    return place
 
 
 def trajectory_text(trajectory: Trajectory) -> str:

@@ -22,7 +22,7 @@ OPTIONS = {
     "ipopt.print_level": 0,
     "ipopt.sb": "yes",
     "ipopt.linear_solver": "mumps",
-    "ipopt.mu_strategy": "adaptive",
+    "ipopt.mu_strategy": "monotone",
     "ipopt.tol": TOLERANCE,
 }
 

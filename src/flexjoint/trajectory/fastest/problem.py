@@ -11,7 +11,7 @@ from ...types import FloatArray
 from ..base import Trajectory
 from .ipopt import Solution, Solver
 
-POINTS = 4  # per interval between knots, where limits are compared
+POINTS = 6  # per interval between knots, where limits are compared
 GRADED = 3
 
 

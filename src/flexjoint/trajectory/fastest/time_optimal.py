@@ -135,7 +135,7 @@ def time_optimal(
     what = f"fastest motion of {robot.name}"
     with activity(what):
         limits = limit_shares(motion)
-        along = PathProblem(what, limits, path, uniform, count, iterations)
+        along = PathProblem(what, motion, limits, uniform, count, iterations)
         found = feasible.fastest(along, Found(path.retimed(along.law()), "not solved", 0, False))
         if free and not found.interrupted:
             freed = FreeProblem(what, limits, along.spline(), motion.limited.get("position"), iterations)
