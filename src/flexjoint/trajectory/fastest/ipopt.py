@@ -15,7 +15,7 @@ from ...progress import EVERY, report
 from ...spatial import ca
 from ...types import FloatArray
 
-TOLERANCE = 1e-6  # of IPOPT's optimality conditions
+TOLERANCE = 1e-5  # of IPOPT's optimality conditions
 CONVERGED = ("Solve_Succeeded", "Solved_To_Acceptable_Level")  # status at a local optimum
 OPTIONS = {
     "print_time": False,

@@ -52,7 +52,7 @@ def limit_shares(motion: LimitedMotion) -> LimitShares:
                 means.append(values["torque"][i] / quantity.upper[i])
             elif name != "position":
                 shares.append(values[name][i] / quantity.upper[i])
-    outputs = [ca.vertcat(*shares), ca.vertcat(*means)]
+    outputs = [ca.vertcat(ca.SX(0, 1), *x) for x in (shares, means)]  # columns, empty ones too
     return LimitShares(ca.Function("shares", [ca.vertcat(*stack)], outputs), order, robot.n)
 
 

@@ -58,7 +58,7 @@ def path_limits(motion: LimitedMotion, limits: LimitShares, path: Trajectory, u:
     shares = A @ terms(speeds(order)(t))
     first = moved.size1_out(0)
     flat = found.transpose(1, 0, 2).reshape(columns * count, -1)  # column by column of A
-    return PathLimits(ca.Function("shares", [ca.vec(A), t], [shares[:first], shares[first:]]), ca.DM(flat))
+    return PathLimits(ca.Function("shares", [ca.vec(A), t], [shares[:first, 0], shares[first:, 0]]), ca.DM(flat))
 
 
 def chained(limits: LimitShares) -> Any:
