@@ -143,8 +143,7 @@ def test_two_elastic_links_follow_the_path_and_the_simulated_plant_follows_them(
     t = np.linspace(0.0, found.duration, 301)
     assert np.array_equal(found.trajectory(t, order=0)[0], path(law(t, order=0)[0, :, 0], order=0)[0])
     feedforward = fj.control.FeedforwardPD(robot, np.zeros((2, 2)))
-    options = {"period": found.duration / 2000, "substeps": 4, "hold": False}
-    run = fj.simulate(robot, feedforward, found.trajectory, found.duration, **options)
+    run = fj.simulate(robot, feedforward, found.trajectory, found.duration, period=found.duration / 8000, hold=False)
     assert np.abs(run.q - found.trajectory(run.t, order=0)[0]).max() < 1e-5
     assert np.abs(run.tau / EFFORTS).max() <= 1 + 1e-5
     assert np.abs(400.0 * (run.theta - run.q) / EFFORTS).max() <= 0.9 * (1 + 1e-5)
