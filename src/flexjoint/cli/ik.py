@@ -11,8 +11,7 @@ import typer
 from .app import UNSOLVED, command
 from .command_result import CommandResult
 from .completion import pose_files
-from .linearize import configuration
-from .parameters import check_files, files_of
+from .parameters import check_files, files_of, posture
 from .progress import progress_bar
 from .robot_options import RobotArgument
 from .standard_output import STREAM, send_csv
@@ -71,7 +70,7 @@ def ik(
             frame=None if frame is None else load_pose(frame, "--frame"),
             position=counting,
             orientation=orientation,
-            nearest_to=None if nearest_to is None else configuration(nearest_to, robot.n, "--nearest-to"),
+            nearest_to=None if nearest_to is None else posture("--nearest-to", nearest_to, robot.n),
             away_from_limits=away_from_limits,
             tolerance=tolerance,
             attempts=attempts,

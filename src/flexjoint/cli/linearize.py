@@ -12,7 +12,7 @@ from .app import command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers
 from .controllers import controller_code, named_controller
-from .parameters import PlotFile, check_files, files_of
+from .parameters import PlotFile, check_files, files_of, posture
 from .python_code import Code, call, literal
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
@@ -65,7 +65,7 @@ def linearize(
         raise fj.InputError("nyquist, root_locus, --motor, --period, --gains and --poles need a --controller")
     model_robot = without_gear_losses(robot, "the linear model")
     law = named_controller(controller, model_robot, gains, poles, period or 0.0) if controller else None
-    q = configuration(at, robot.n if law is None else law.width)
+    q = posture("--at", at, robot.n if law is None else law.width)
     model = fj.analysis.linearize(model_robot, q, controller=law, period=period)
     loops = [fj.analysis.loop_gain(model_robot, q, law, name, period) for name in model.inputs] if law else []
     chosen = Drawing(model, loops, law, q, motor, split(inputs), split(outputs))
@@ -90,21 +90,6 @@ def model_code(q: FloatArray, controlled: bool, period: float | None) -> list[st
         loop = call("fj.analysis.loop_gain", robot, at, law, Code("name"), period=period)
         lines.append(f"loops = [{loop} for name in model.inputs]")
     return [*lines, "print(model)"]
-
-
-def configuration(text: str, n: int, option: str = "--at") -> FloatArray:
-    """The joint positions that an option gives."""
-    import numpy as np
-
-    from ..errors import InputError
-
-    try:
-        values = np.array([float(x) for x in text.split(",")])
-    except ValueError:
-        values = np.zeros(0)
-    if values.size not in (1, n) or not np.all(np.isfinite(values)):
-        raise InputError(f"{option} is {text!r}; give one number for all, or {n} numbers with commas between them")
-    return np.broadcast_to(values, (n,)).copy()
 
 
 def split(text: str) -> list[str]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from .completion import algorithms, trajectories
 from .standard_output import STREAM
+
+if TYPE_CHECKING:
+    from ..types import FloatArray
 
 TrajectoryName = Annotated[
     str, typer.Argument(help="A .toml, .csv or .npz file, or '{kind = ..., ...}'.", autocompletion=trajectories)
@@ -46,3 +49,18 @@ def key_values(option: str, texts: list[str], example: str, key_name: str = "pat
             raise InputError(f"{option} is {text!r}; {expected}")
         found[key] = value
     return found
+
+
+def posture(option: str, text: str, n: int) -> FloatArray:
+    """The numbers of an option, (n,): one for all, or one per joint."""
+    import numpy as np
+
+    from ..errors import InputError
+
+    try:
+        values = np.array([float(x) for x in text.split(",")])
+    except ValueError:
+        values = np.zeros(0)
+    if values.size not in (1, n) or not np.all(np.isfinite(values)):
+        raise InputError(f"{option} is {text!r}; give one number for all, or {n} numbers with commas between them")
+    return np.broadcast_to(values, (n,)).copy()

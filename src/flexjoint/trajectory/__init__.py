@@ -13,6 +13,12 @@ from .cartesian import (
     PathError as PathError,
     PoseSpline as PoseSpline,
 )
+from .fastest import (
+    ActivePhase as ActivePhase,
+    Certificate as Certificate,
+    FastestMotion as FastestMotion,
+    time_optimal as time_optimal,
+)
 from .feasibility import Feasibility as Feasibility, check_feasibility as check_feasibility
 from .files import (
     load_base as load_base,
@@ -33,9 +39,11 @@ from .record import RecordAssessment as RecordAssessment, assess_record as asses
 from .rest_to_rest import RestToRest as RestToRest
 from .retimed import Retimed as Retimed
 from .samples import Samples as Samples
+from .saving import save_trajectory as save_trajectory
 from .scaled import Scaled as Scaled
 from .shaped import Shaped as Shaped, shape_motion as shape_motion
 from .shapers import ImpulseShaper as ImpulseShaper, impulse_shaper as impulse_shaper
 from .sinusoid import Sinusoid as Sinusoid
 from .smooth_trapezoid import SmoothTrapezoid as SmoothTrapezoid
 from .spline import Spline as Spline
+from .time_law import TimeLaw as TimeLaw

@@ -9,6 +9,8 @@
     kind = "samples"                       # file (CSV or NPZ, in the same folder); order, cutoff (Hz, "auto" or "off")
     kind = "shaped"                        # motion ({kind = ..., ...}); shaper, modes, at, frequency (Hz), damping
     kind = "joined"                        # pieces, each a table with a kind, one after another
+    kind = "retimed"                       # path and law, tables of a motion and of its time law, such as
+    kind = "time_law"                      # breaks, slopes, degree
 
 The kinds line, arc, pose_spline and cartesian move a frame along a path: `cartesian/reading.py`.
 A position is one number for all joints or one per joint, in rad or m, or in degrees under the key with _deg (goal_deg,
@@ -164,7 +166,7 @@ def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str, fil
         trajectory = make()
         if joints.stiffnesses or joints.pose:
             require_smoothness(trajectory, BASE_ORDER if joints.pose else joints.order)
-        else:
+        elif not joints.time:
             require_smoothness(trajectory, robot=joints.robot)
             warn_of_units(joints.robot, trajectory)
             if isinstance(trajectory, Samples):

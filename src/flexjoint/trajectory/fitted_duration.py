@@ -115,39 +115,51 @@ def fit_duration(
         >>> fj.trajectory.check_feasibility(fj.load("panda"), fitted.trajectory).feasible
         True
     """
-    motion = limited_motion(NAME, robot, trajectory, stiffness, wrench)
-    t = sample_grid(trajectory, whole(NAME, "samples", samples, least=5))
+    return fitted(NAME, robot, trajectory, stiffness, wrench, samples)
+
+
+def fitted(
+    owner: str,
+    robot: Robot,
+    trajectory: Trajectory,
+    stiffness: Motion | ArrayLike | None = None,
+    wrench: Sequence[float] | None = None,
+    samples: int = SAMPLES,
+) -> FittedDuration:
+    """What `fit_duration` returns; `owner` begins every message."""
+    motion = limited_motion(owner, robot, trajectory, stiffness, wrench)
+    t = sample_grid(trajectory, whole(owner, "samples", samples, least=5))
     if not set(motion.limited) - {"position"}:
         raise InputError(
-            f"{NAME}: no limit of {robot.name} bounds the speed; give its joints limits.velocity or limits.effort, its "
-            "motors motor_limits, or its springs spring_limits"
+            f"{owner}: no limit of {robot.name} bounds the speed; give its joints limits.velocity or limits.effort, "
+            "its motors motor_limits, or its springs spring_limits"
         )
-    check_path(motion, t)
+    check_path(owner, motion, t)
     s, pool = greatest_speed(motion, t)
     if s is None:
-        raise InputError(f"{NAME}: {infeasible_text(motion, t)}")
+        raise InputError(f"{owner}: {infeasible_text(motion, t)}")
     if math.isinf(s):
         moves = np.ptp(motion.stack(t)[0], axis=0).any()
         raise InputError(
-            f"{NAME}: no limit of {robot.name} bounds the speed of this motion: "
+            f"{owner}: no limit of {robot.name} bounds the speed of this motion: "
             + ("the joints that move, and their motors, have no limits" if moves else "it does not move")
         )
-    fitted = trajectory.scaled(1 / s)
-    return FittedDuration(fitted.duration, 1 / s, fitted, active_limits(motion, t, pool, s))
+    fastest = trajectory.scaled(1 / s)
+    return FittedDuration(fastest.duration, 1 / s, fastest, active_limits(motion, t, pool, s))
 
 
-def check_path(motion: LimitedMotion, t: FloatArray) -> None:
+def check_path(owner: str, motion: LimitedMotion, t: FloatArray) -> None:
     """Refuse a path beyond the position limits, which no duration changes, and a jerk that is not bounded."""
     robot, limited = motion.robot, motion.limited
     path = dataclasses.replace(motion, limited={name: x for name, x in limited.items() if name == "position"})
     if found := violations(path, t):
         raise InputError(
-            f"{NAME}: no duration is feasible for {robot.name}: the path exceeds position limits: "
+            f"{owner}: no duration is feasible for {robot.name}: the path exceeds position limits: "
             f"{listed(found, '; ', most=3)}; choose a smaller range"
         )
     if "jerk" in limited and motion.trajectory.smoothness < 2:
         raise InputError(
-            f"{NAME}: no duration is feasible for {robot.name}: its jerk is limited, and the acceleration of the "
+            f"{owner}: no duration is feasible for {robot.name}: its jerk is limited, and the acceleration of the "
             f"motion jumps: {motion.trajectory.remedy(3)}"
         )
 

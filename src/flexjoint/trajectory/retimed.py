@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import comb
 
 import numpy as np
 
 from ..errors import InputError
+from ..robot import Joint
 from ..spatial import total
 from ..types import FloatArray
 from .base import Composed, Trajectory, a_trajectory, set_fields
+from .kinds import MotionTable, kind
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -18,6 +20,8 @@ class Retimed(Composed):
     """The trajectory `path` at the times s(t) of a time law: q(t) = path(s(t)).
 
     `path.retimed(law)` makes it.  Its smoothness is the smaller one of the two.
+
+    In files: `{kind = "retimed", path = {kind = ..., ...}, law = {kind = ..., ...}}`.
 
     Args:
         path: the trajectory.
@@ -57,3 +61,13 @@ class Retimed(Composed):
 
     def remedy(self, order: int) -> str:
         return min(self.path, self.law, key=lambda x: x.smoothness).remedy(order)
+
+
+@kind("retimed", others=("path", "law"))
+def read(table: MotionTable) -> Trajectory:
+    """The trajectory and the time law in the tables of a table."""
+    from .files import read_table
+
+    law = replace(table.joints, joints=[Joint("time", "prismatic")], time=True)  # type: ignore[arg-type]
+    path = read_table(table.table("path"), table.joints, table.folder)
+    return Retimed(path, read_table(table.table("law"), law, table.folder))

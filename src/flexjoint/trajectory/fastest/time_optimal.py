@@ -1,0 +1,313 @@
+"""The fastest motion along a path or between two postures, under all limits of a robot: `time_optimal`."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...checks import rows, whole
+from ...dynamics.inverse import needed_order
+from ...errors import InputError, NonFiniteError, listed, warn
+from ...html import table
+from ...progress import activity
+from ...robot import Robot, a_robot
+from ...types import FloatArray
+from ..base import Trajectory, require_smoothness
+from ..fitted_duration import fitted
+from ..greatest_speed import shares
+from ..limited_motion import LimitedMotion, limited_motion
+from ..rest_to_rest import RestToRest
+from ..retimed import Retimed
+from ..saving import save_trajectory
+from ..spline import Spline
+from ..time_law import TimeLaw
+from .along_path import PathProblem
+from .certificate import Certificate, certificate
+from .free_path import FreeProblem
+from .ipopt import CONVERGED
+from .limit_shares import bounds_acceleration, limit_shares, planned_order, unlimited_joints
+from .problem import POINTS, Candidate, Problem, degree_of
+
+NAME = "time_optimal"
+INTERVALS = {2: 80, 3: 60, 4: 40}  # between knots, by the order of the highest derivative
+PER_SEGMENT = 8  # intervals per segment of a spline, at least
+FINER = 20  # times of the certificate per point of the optimization
+ROUNDS = 3  # optimizations with tightened limits
+STRETCH = 2e-3  # a stretch that is not worth another optimization
+AT_REST = 1e-9  # relative to the range: derivatives that count as zero
+ITERATIONS = 300
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FastestMotion:
+    """The result of `time_optimal`.
+
+    Args:
+        trajectory: the motion; it rests at both ends.
+        duration: its duration, in s.
+        uniform: shortest duration of the given motion under uniform scaling (`fit_duration`), in s.
+        certificate: all limits on a grid 20 times finer than that of the optimization.
+        status: IPOPT's words at its end, "Solve_Succeeded" at a local optimum.
+        iterations: of IPOPT, all optimizations together.
+    """
+
+    trajectory: Trajectory
+    duration: float
+    uniform: float
+    certificate: Certificate
+    status: str
+    iterations: int
+
+    @property
+    def gain(self) -> float:
+        """How many times faster than under uniform scaling."""
+        return self.uniform / self.duration
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the motion to a TOML file, as `save_trajectory` does."""
+        save_trajectory(self.trajectory, path)
+
+    def __repr__(self) -> str:
+        gain = f"{self.gain:.4g} times faster than uniform scaling"
+        return f"<FastestMotion: {self.duration:.6g} s, {gain}; {self.status}>"
+
+    def _repr_html_(self) -> str:
+        rows = [(x.quantity, x.joint, f"{x.start:.4g}", f"{x.end:.4g}") for x in self.certificate.active]
+        return table(rows, ("active limit", "joint", "from, s", "to, s"), caption=repr(self)[1:-1])
+
+
+def time_optimal(
+    robot: Robot,
+    path: Trajectory | ArrayLike,
+    *,
+    free: bool = False,
+    wrench: Sequence[float] | None = None,
+    intervals: int | None = None,
+    iterations: int = ITERATIONS,
+) -> FastestMotion:
+    """The fastest motion under all limits of joints, motors and springs, along a path or between two postures.
+
+    The motion starts and ends at rest: with elastic joints up to the third derivative, with rigid joints up to the
+    first one.  It is a local optimum.  Limits hold between the points of the optimization too: the motion is stretched
+    until no limit is exceeded.  Damped springs are optimized without their damping, and the motion is then stretched
+    until the robot with damping can follow it.  Ctrl-C ends the optimization: the last iterate is stretched until it is
+    feasible and returned with a warning.
+
+    Args:
+        robot: the robot with its limits.
+        path: a trajectory, whose path counts, not its times; or waypoints, (m, n), in rad or m: a `Spline` through
+            them, a straight line through two.
+        free: only the ends of the path count, and the rest is where the search starts; off by default.
+        wrench: constant force, N, and moment, Nm, on the tool in base coordinates, (6,); none by default.
+        intervals: of the splines, the finer the better and slower; by default 40 with elastic joints, 80 with rigid
+            ones, and at least 8 per segment of a spline.
+        iterations: of IPOPT, at most; 300 by default.
+
+    Returns:
+        FastestMotion.
+
+    Raises:
+        InputError: a limit excludes rest at the ends or the path itself, or no limit bounds the accelerations; the
+            robot has joints of variable stiffness or complete rotors.
+
+    Example:
+        >>> import numpy as np
+        >>> import flexjoint as fj
+        >>> joint = fj.Joint("hinge", drive=fj.RigidDrive(fj.Motor(0.1)), limits=fj.Limits(acceleration=4.0))
+        >>> robot = fj.Robot("wheel", [fj.Link("disk", joint, mass=1.0, inertia=np.diag([0.1, 0.1, 0.1]))])
+        >>> found = fj.trajectory.time_optimal(robot, [[0.0], [1.0]])  # 2 sqrt(1/4) = 1 s
+        >>> abs(found.duration - 1.0) < 0.01
+        True
+    """
+    path = path_motion(check_robot(robot), path)
+    motion = limited_motion(NAME, undamped(robot), path, None, wrench)
+    check_limits(motion, free)
+    whole(NAME, "iterations", iterations, least=1)
+    count = interval_count(path, planned_order(motion.robot), intervals)
+    uniform = fitted(NAME, robot, path, wrench=wrench).duration
+    feasible = Feasible(robot, wrench, count)
+    what = f"fastest motion of {robot.name}"
+    with activity(what):
+        limits = limit_shares(motion)
+        along = PathProblem(what, motion, limits, uniform, count, iterations)
+        found = feasible.fastest(along, Found(path.retimed(along.law()), "not solved", 0, False))
+        if free and not found.interrupted:
+            freed = FreeProblem(what, limits, along.spline(), motion.limited.get("position"), iterations)
+            found = feasible.fastest(freed, found._replace(status="not solved"))
+    if not found.converged:
+        why = "was interrupted" if found.interrupted else f"ended with {found.status}"
+        warn(f"{NAME}: the optimization {why}; the motion is feasible, but a faster one may exist")
+    seen = certificate(feasible.limited(found.trajectory), feasible.samples)
+    duration = found.trajectory.duration
+    return FastestMotion(found.trajectory, duration, uniform, seen, found.status, found.iterations)
+
+
+class Found(NamedTuple):
+    """The fastest feasible motion so far.
+
+    Attributes:
+        trajectory: the motion.
+        status: IPOPT's words.
+        iterations: of all optimizations together.
+        interrupted: whether Ctrl-C ended the last one.
+    """
+
+    trajectory: Trajectory
+    status: str
+    iterations: int
+    interrupted: bool
+
+    @property
+    def converged(self) -> bool:
+        """Whether the motion is a local optimum."""
+        return self.status in CONVERGED and not self.interrupted
+
+
+class Solvable(Protocol):
+    """`PathProblem` and `FreeProblem`."""
+
+    problem: Problem
+
+    def solve(self, allowed: FloatArray) -> Candidate:
+        """The fastest motion whose shares of limits are at most `allowed`."""
+
+
+@dataclass(frozen=True)
+class Feasible:
+    """Makes motions feasible for a robot, between the points of an optimization too.
+
+    Args:
+        robot: the robot, with the damping of its springs.
+        wrench: on its tool; None without.
+        intervals: of the optimization.
+    """
+
+    robot: Robot
+    wrench: Sequence[float] | None
+    intervals: int
+
+    @property
+    def samples(self) -> int:
+        """Times of a grid that is 20 times finer than that of the optimization."""
+        return FINER * POINTS * self.intervals + 1
+
+    def limited(self, motion: Trajectory) -> LimitedMotion:
+        """The motion with all limits of the robot."""
+        return limited_motion(NAME, self.robot, motion, None, self.wrench)
+
+    def stretched(self, motion: Trajectory) -> Trajectory | None:
+        """The motion, scaled uniformly until it meets all limits; None if there is no such scale."""
+        try:
+            factor = fitted(NAME, self.robot, motion, wrench=self.wrench).factor
+        except (InputError, NonFiniteError):
+            return None
+        return slower(motion, factor)
+
+    def fastest(self, problem: Solvable, start: Found) -> Found:
+        """The fastest feasible motion of a problem; limits that it exceeds are tightened, and it is solved again."""
+        best = start._replace(trajectory=self.stretched(start.trajectory) or start.trajectory)
+        allowed = np.ones(problem.problem.limits)
+        for _ in range(ROUNDS):
+            motion, solution = problem.solve(allowed)
+            fitting = self.stretched(motion)
+            best = best._replace(iterations=best.iterations + solution.iterations, interrupted=solution.interrupted)
+            if fitting is not None and fitting.duration < best.trajectory.duration:
+                best = best._replace(trajectory=fitting, status=solution.status)
+            elif best.status == start.status:
+                best = best._replace(status=solution.status)
+            if solution.interrupted or (fitting and fitting.duration <= (1 + STRETCH) * motion.duration):
+                break
+            limited = self.limited(motion)
+            peaks = np.abs(shares(limited, np.linspace(0.0, motion.duration, self.samples), 1.0)).max(axis=0)
+            allowed = allowed / np.maximum(peaks, 1.0)
+        return best
+
+
+def slower(motion: Trajectory, factor: float) -> Trajectory:
+    """A result of a problem, so many times as long."""
+    if isinstance(motion, Retimed) and isinstance(law := motion.law, TimeLaw):
+        return motion.path.retimed(TimeLaw(law.breaks, factor * law.slopes, law.degree))
+    if isinstance(motion, Spline):
+        return Spline(motion.points, factor * motion.times, motion.smoothness, degree=motion.degree)
+    return motion.scaled(factor)
+
+
+# Checks of arguments ------------------------------------------------------------------------------------------------
+
+
+def check_robot(robot: Robot) -> Robot:
+    """A robot whose motions can be optimized."""
+    a_robot(NAME, robot)
+    if any(robot.variable_stiffness):
+        raise InputError(
+            f"{NAME}: {robot.name} has joints of variable stiffness, whose motions are checked, not optimized: use "
+            "fit_duration(robot, motion, stiffness=...), which scales a motion uniformly"
+        )
+    if robot.fidelity == "complete" and any(robot.compliant):
+        order = needed_order(robot)
+        raise InputError(
+            f"{NAME}: {robot.name} has complete rotors, whose motions are checked, not optimized: its torques depend "
+            f"on derivative {order} of q; optimize robot.with_fidelity('spong') with few intervals, make the motion m "
+            f"smoother, fj.trajectory.Spline(m(t, order=0)[0], t, smoothness={order - 1}), and give it to fit_duration"
+        )
+    return robot
+
+
+def undamped(robot: Robot) -> Robot:
+    """The robot that is optimized: without damping of its springs."""
+    return robot.without_spring_damping() if any(robot.damped) else robot
+
+
+def path_motion(robot: Robot, path: Trajectory | ArrayLike) -> Trajectory:
+    """A motion along the path that rests at its ends, as smooth as the drives need and not more if it can be chosen."""
+    order = planned_order(undamped(robot))
+    if not isinstance(path, Trajectory):
+        points = rows(NAME, "path", path, least=2)
+        if points.shape[1] != robot.n:
+            raise InputError(f"{NAME}: the waypoints have {points.shape[1]} columns; {robot.name} has {robot.n} joints")
+        if np.any(same := np.all(points[1:] == points[:-1], axis=1)):
+            i = int(np.argmax(same))
+            raise InputError(f"{NAME}: waypoints {i} and {i + 1} are equal; leave one of them out")
+        if len(points) > 2:
+            return Spline(points, np.array(1.0), order - 1, degree=degree_of(order))
+        path = RestToRest(points[0], points[1], 1.0)
+    if isinstance(path, RestToRest):
+        return RestToRest(path.start, path.goal, path.duration, order - 1)
+    require_smoothness(path, order)
+    if not math.isfinite(path.duration):
+        raise InputError(f"{NAME}: the path does not end; give its duration")
+    ends = np.array([0.0, path.duration])
+    speeds = path(ends, order=order - 1)[1:] * (path.duration ** np.arange(1, order))[:, None, None]
+    size = np.ptp(path(np.linspace(0.0, path.duration, 101), order=0)[0], axis=0).max()
+    if np.abs(speeds).max() <= AT_REST * size:
+        return path
+    return path.retimed(RestToRest(ends[:1], ends[1:], path.duration, order - 1))
+
+
+def check_limits(motion: LimitedMotion, free: bool) -> None:
+    """Refuse a robot whose limits leave the problem unbounded."""
+    robot = motion.robot
+    if motion.limited and not bounds_acceleration(motion):
+        raise InputError(
+            f"{NAME}: no limit of {robot.name} bounds accelerations, so the fastest motion has none: give its joints "
+            "limits.acceleration or limits.effort, its motors motor_limits.torque, or its springs spring_limits"
+        )
+    if free and (names := unlimited_joints(motion)):
+        raise InputError(
+            f"{NAME}: with a free path every joint needs a limit besides that of its position: {listed(names)} of "
+            f"{robot.name} has none; give it limits.velocity, limits.acceleration or limits.effort"
+        )
+
+
+def interval_count(path: Trajectory, order: int, given: int | None) -> int:
+    """Intervals of the splines."""
+    if given is not None:
+        return whole(NAME, "intervals", given, least=4, largest=2000)
+    segments = len(path.points) - 1 if isinstance(path, Spline) else 1
+    return max(INTERVALS[order], PER_SEGMENT * segments)
