@@ -13,6 +13,7 @@ from . import (
     drives as drives,
     dynamics as dynamics,
     formats as formats,
+    identification as identification,
     observers as observers,
     plots as plots,
     reports as reports,

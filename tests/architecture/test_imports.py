@@ -41,6 +41,7 @@ LAYERS = [
     "results",
     "detection",
     "analysis",
+    "identification",
     "studies",
     "plots",
     "viewer",

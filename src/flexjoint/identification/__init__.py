@@ -1,0 +1,6 @@
+"""Identification of drivetrains and links from logs: stiffness, damping, motor inertia, friction, with deviations."""
+
+from .estimates import Estimate as Estimate
+from .identify import identify as identify
+from .residuals import ResidualTest as ResidualTest, Score as Score
+from .result import Identification as Identification

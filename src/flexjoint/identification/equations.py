@@ -1,0 +1,305 @@
+"""Spectra of the equations of motion of a recording: what multiplies each parameter, and what is known.
+
+Each joint has one channel per equation.  The residual of a channel is linear in all parameters but the friction
+velocities and the delay, whose columns are derivatives at the current values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ..drives import ElasticDrive, friction_law
+from ..dynamics import base_parameters, base_regressor, inverse_dynamics, regressor
+from ..robot import Robot
+from ..types import FloatArray
+from .parameters import Unknowns
+from .recordings import ComplexArray, Recording
+
+ROWS = 5000  # samples per call of a regressor
+NONLINEAR = ("log_velocity", "log_stribeck", "delay")  # their columns are derivatives at the current values
+DRY = ("rise", "coulomb", "log_velocity", "log_stribeck")
+SUBSAMPLES = 8  # per period around a reversal of a motor
+NEAR = 5.0  # friction velocities: beyond, dry friction hardly changes within a period
+
+
+@dataclass(frozen=True, eq=False)
+class JointEquations:
+    """The equations of one joint as spectra.
+
+    Args:
+        joint: Number of the joint.
+        channels: Names of the equations: link, motor, sensor or rigid.
+        places: Parameter of each column.
+        columns: Derivative of the residual by each parameter, (frequencies, channels, columns).
+        residual: The residual at the current values, (frequencies, channels).
+    """
+
+    joint: int
+    channels: tuple[str, ...]
+    places: tuple[int, ...]
+    columns: ComplexArray
+    residual: ComplexArray
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """The equations of a recording.
+
+    Args:
+        robot: The robot, with its prior values.
+        recording: The recording.
+        unknowns: What is estimated.
+        held: Whether a sample of the motor torque holds until the next one.
+        delay: Delay of the positions against the motor torque, s, if it is not estimated.
+        passband: Frequency up to which positions are used, Hz; by default twice the bandwidth.
+        source: Where link positions come from: q, or reference for instruments.
+    """
+
+    robot: Robot
+    recording: Recording
+    unknowns: Unknowns
+    held: bool = True
+    delay: float = 0.0
+    passband: float | None = None
+    source: str = "q"
+    _fixed: dict[int, Rows] = field(default_factory=dict, init=False)
+    _deflections: dict[int, tuple[ComplexArray, ComplexArray]] = field(default_factory=dict, init=False)
+
+    # Signals --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def link(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, q', q''."""
+        return self.recording.motion(self.source, self.passband)
+
+    @cached_property
+    def motor(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """θ, θ', θ''."""
+        return self.link if self.recording.theta is None else self.recording.motion("theta", self.passband)
+
+    @cached_property
+    def coarse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, q', q'' on the coarse grid."""
+        every = self.recording.every
+        return tuple(np.ascontiguousarray(x[::every]) for x in self.link)  # type: ignore[return-value]
+
+    @cached_property
+    def bodies(self) -> ComplexArray:
+        """Spectra of the columns of the links or the payload, (frequencies, n, parameters)."""
+        q, v, a = self.coarse
+        pieces = [slice(k, k + ROWS) for k in range(0, len(q), ROWS)]
+        if self.unknowns.links == "base":
+            Y = np.concatenate([base_regressor(self.robot, q[p], v[p], v[p], a[p]) for p in pieces])
+        else:
+            place = 10 * self.robot.link_index(None)
+            Y = np.concatenate([regressor(self.robot, q[p], v[p], v[p], a[p])[..., place : place + 10] for p in pieces])
+        return self.recording.spectrum(Y, self.recording.every)
+
+    @cached_property
+    def known_torque(self) -> FloatArray:
+        """Torque of the links that is not estimated, on the coarse grid: all of it, or that of springs and friction."""
+        q, v, a = self.coarse
+        bare = self.robot.without_drives()
+        links = self.unknowns.links
+        if links == "base" and not needs_passive(bare):
+            return np.zeros_like(q)
+        whole = np.asarray(inverse_dynamics(bare, q, v, a))
+        if links != "base":
+            return whole
+        pi = base_parameters(self.robot).of(self.robot)
+        inertial = [
+            base_regressor(self.robot, q[p : p + ROWS], *(x[p : p + ROWS] for x in (v, v, a))) @ pi
+            for p in range(0, len(q), ROWS)
+        ]
+        return whole - np.concatenate(inertial)
+
+    # Spectra --------------------------------------------------------------------------------------------
+
+    def link_torque(self, values: FloatArray) -> ComplexArray:
+        """Spectrum of what the links require of their transmissions at these values, (frequencies, n)."""
+        found = self.recording.spectrum(self.known_torque, self.recording.every)
+        if self.unknowns.links != "known":
+            found = found + self.bodies @ values[self.unknowns.bodies]
+        return found
+
+    def joint(self, i: int, values: FloatArray, torque: ComplexArray | None = None) -> JointEquations:
+        """The equations of joint i at these values.
+
+        Args:
+            i: Number of the joint.
+            values: Of all parameters.
+            torque: Spectrum of the torque of the links, to take the deflection from it: for instruments.
+        """
+        elastic = isinstance(self.robot.joints[i].drive, ElasticDrive)
+        rows = self.fixed(i).copy()
+        if elastic:
+            self.add_spring(i, rows, values, torque)
+        if self.recording.tau is not None:
+            self.add_motor(i, rows, values, "motor" if elastic else "rigid")
+        return rows.equations(i, values, self.unknowns)
+
+    def fixed(self, i: int) -> Rows:
+        """What does not depend on the values, made once."""
+        if i not in self._fixed:
+            elastic = isinstance(self.robot.joints[i].drive, ElasticDrive)
+            rows = self._fixed[i] = Rows(self.channels(i), len(self.recording.frequencies))
+            self.add_links(i, rows, "link" if elastic else "rigid")
+            if elastic and self.recording.tau_e is not None:
+                self.add_sensor(i, rows)
+            if self.recording.tau is not None:
+                self.add_inertia(i, rows, "motor" if elastic else "rigid")
+        return self._fixed[i]
+
+    def channels(self, i: int) -> tuple[str, ...]:
+        """Names of the equations of joint i."""
+        motors, sensors = self.recording.tau is not None, self.recording.tau_e is not None
+        if not isinstance(self.robot.joints[i].drive, ElasticDrive):
+            return ("rigid",) if motors and self.robot.joints[i].drive is not None else ()
+        return ("link", *["motor"] * motors, *["sensor"] * sensors)
+
+    def add_links(self, i: int, rows: Rows, row: str) -> None:
+        """Columns of the links or the payload."""
+        rows.know(row, self.recording.spectrum(self.known_torque[:, i], self.recording.every))
+        if self.unknowns.links != "known":
+            for k, column in zip(self.unknowns.bodies, self.bodies[:, i].T):
+                if np.any(column):
+                    rows.add(k, {row: column})
+
+    def add_spring(self, i: int, rows: Rows, values: FloatArray, torque: ComplexArray | None) -> None:
+        """Columns of stiffness, damping and zero of the spring."""
+        one = self.one
+        if torque is None:
+            phi, rate = self.deflection(i)
+        else:
+            K, offset = (float(values[self.unknowns.place(i, kind)]) for kind in ("stiffness", "spring_offset"))
+            phi = (torque[:, i] - offset * one) / K
+            rate = 2j * np.pi * self.recording.frequencies * phi
+        for kind, signal in (("stiffness", phi), ("damping", rate), ("spring_offset", one)):
+            rows.add(self.unknowns.at(i, kind), {"link": -signal, "motor": signal, "sensor": signal})
+
+    def deflection(self, i: int) -> tuple[ComplexArray, ComplexArray]:
+        """Spectra of θ − q and θ' − q'."""
+        if i not in self._deflections:
+            phi, rate = (self.recording.spectrum(self.motor[k][:, i] - self.link[k][:, i]) for k in range(2))
+            self._deflections[i] = phi, rate
+        return self._deflections[i]
+
+    def add_inertia(self, i: int, rows: Rows, row: str) -> None:
+        """Columns of inertia, viscous friction and zero of the motor."""
+        at, spectrum = self.unknowns.at, self.recording.spectrum
+        rows.add(at(i, "inertia"), {row: spectrum(self.motor[2][:, i])})
+        rows.add(at(i, "viscous"), {row: spectrum(self.motor[1][:, i])})
+        rows.add(at(i, "torque_offset"), {row: self.one})
+
+    def add_motor(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
+        """Columns of dry friction and of the delay of the torque, and the torque."""
+        at, recording = self.unknowns.at, self.recording
+        spectrum = recording.spectrum
+        _, v, a = (x[:, i] for x in self.motor)
+        if at(i, "coulomb") is not None:
+            shapes = mean_dry_friction(v, a, recording.period, *(self.value(values, i, kind) for kind in DRY))
+            found = spectrum(np.stack([*shapes.values()], axis=1))
+            for kind, column in zip(shapes, found.T):
+                rows.add(at(i, kind), {row: column})
+        assert recording.tau is not None
+        k = at(-1, "delay")
+        shift = recording.held if self.held else recording.shifted
+        torque = shift(recording.tau[:, i : i + 1], self.delay if k is None else float(values[k]))[:, 0]
+        rows.know(row, -spectrum(torque))
+        if k is not None:
+            rows.add(k, {row: spectrum(np.gradient(torque, recording.period))})
+
+    def add_sensor(self, i: int, rows: Rows) -> None:
+        """Columns of gain and zero of the torque sensor."""
+        assert self.recording.tau_e is not None
+        sensed = self.recording.spectrum(self.recording.tau_e[:, i])
+        rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.one})
+        if (k := self.unknowns.at(i, "sensor_scale")) is None:
+            rows.know("sensor", -sensed)
+        else:
+            rows.add(k, {"sensor": -sensed})
+
+    @cached_property
+    def one(self) -> ComplexArray:
+        """Spectrum of a constant."""
+        return self.recording.spectrum(np.ones(self.recording.count))
+
+    def value(self, values: FloatArray, joint: int, kind: str) -> float | None:
+        """Value of a parameter; None if it is not estimated."""
+        k = self.unknowns.at(joint, kind)
+        return None if k is None else float(values[k])
+
+
+class Rows:
+    """The equations of one joint while they are written down."""
+
+    def __init__(self, channels: tuple[str, ...], width: int):
+        self.channels, self.width = channels, width
+        self.known = np.zeros((width, len(channels)), dtype=complex)
+        self.columns: dict[int, ComplexArray] = {}
+
+    def copy(self) -> Rows:
+        """A copy to which more can be added."""
+        found = Rows(self.channels, self.width)
+        found.known, found.columns = self.known.copy(), dict(self.columns)
+        return found
+
+    def know(self, channel: str, signal: ComplexArray) -> None:
+        """Add a signal without a parameter to an equation."""
+        self.known[:, self.channels.index(channel)] += signal
+
+    def add(self, place: int | None, signals: dict[str, ComplexArray]) -> None:
+        """Add what multiplies a parameter, by equation; nothing without the parameter or the equation."""
+        if place is None:
+            return
+        column = self.columns.setdefault(place, np.zeros_like(self.known))
+        for channel, signal in signals.items():
+            if channel in self.channels:
+                column[:, self.channels.index(channel)] += signal
+
+    def equations(self, joint: int, values: FloatArray, unknowns: Unknowns) -> JointEquations:
+        """The equations, with their residual at these values."""
+        places = tuple(self.columns)
+        columns = np.stack([self.columns[k] for k in places], axis=-1)
+        linear = [j for j, k in enumerate(places) if unknowns.parameters[k].kind not in NONLINEAR]
+        residual = self.known + columns[..., linear] @ values[[places[j] for j in linear]]
+        return JointEquations(joint, self.channels, places, columns, residual)
+
+
+def dry_friction(
+    v: FloatArray, rise: float | None, F_c: float, log_v_c: float, log_v_s: float | None
+) -> dict[str, FloatArray]:
+    """Derivatives of F_c t + (F_s − F_c) e t by F_c, ln v_c, F_s − F_c, ln v_s; t = tanh(v/v_c), e = exp(−(v/v_s)²)."""
+    x = v / math.exp(log_v_c)
+    t = np.tanh(x)
+    slope = x * (t * t - 1)  # by ln v_c
+    if rise is None or log_v_s is None:
+        return {"coulomb": t, "log_velocity": F_c * slope}
+    y = (v / math.exp(log_v_s)) ** 2
+    e = np.exp(-y)
+    return {
+        "coulomb": t,
+        "log_velocity": (F_c + rise * e) * slope,
+        "rise": e * t,
+        "log_stribeck": 2 * rise * y * e * t,
+    }
+
+
+def mean_dry_friction(v: FloatArray, a: FloatArray, h: float, *law: float | None) -> dict[str, FloatArray]:
+    """The same as means over one period around each sample: a reversal takes less than a period."""
+    offsets = h * ((np.arange(SUBSAMPLES) + 0.5) / SUBSAMPLES - 0.5)
+    found = dry_friction(v, *law)  # type: ignore[arg-type]
+    fast = np.flatnonzero(np.abs(v) < NEAR * math.exp(law[2] or 0.0) + np.abs(a) * h)
+    near = dry_friction(v[fast, None] + a[fast, None] * offsets, *law)  # type: ignore[arg-type]
+    for kind, x in found.items():
+        x[fast] = np.mean(near[kind], axis=1)
+    return found
+
+
+def needs_passive(bare: Robot) -> bool:
+    """Whether joints themselves have friction or parallel springs."""
+    return bool(bare.parallel_springs) or any(friction_law(x).present for x in bare.joints)
