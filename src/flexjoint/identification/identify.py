@@ -132,6 +132,7 @@ def identify(
         condition(result, what),
         origin,
         result,
+        tuple(measured),
         validation(robot, what, result, unused, held, delay or 0.0, bandwidth) if unused and motors else {},
     )
 

@@ -99,6 +99,12 @@ class Recording:
             found[:, k : k + COLUMNS] = rfft(whole[:, k : k + COLUMNS].T * scale)[:, : len(found)].T
         return found.reshape(len(found), *x.shape[1:])
 
+    def signal(self, spectrum: ComplexArray) -> FloatArray:
+        """The signal (m,) under the taper with this spectrum, within the bandwidth."""
+        whole = np.zeros(self.count // 2 + 1, dtype=complex)
+        whole[: len(spectrum)] = spectrum / np.sqrt(self.period / self.count)
+        return np.fft.irfft(whole, self.count)
+
     def held(self, tau: FloatArray, delay: float) -> FloatArray:
         """A torque that each sample holds for one period, seen `delay` s later, at the times of the samples."""
         h = self.period

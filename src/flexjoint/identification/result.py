@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,9 +18,28 @@ from ..html import table
 from ..robot import Robot
 from ..types import FloatArray
 from .drive_text import drive_text
+from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
 from .least_squares import Fit
 from .residuals import ResidualTest, Score
+
+
+class Curves(NamedTuple):
+    """Measured and predicted torque of a joint.
+
+    Args:
+        equation: Name of the equation: motor, rigid, sensor or link.
+        t: Times, s.
+        torque: Measured, within the bandwidth, faded in and out, Nm or N.
+        predicted: By the equation.
+        residual: Difference of both.
+    """
+
+    equation: str
+    t: FloatArray
+    torque: FloatArray
+    predicted: FloatArray
+    residual: FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,6 +57,7 @@ class Identification:
         condition: Condition number of the equations, columns scaled to equal length, without priors.
         origin: The logs, as text.
         fit: The fit itself.
+        equations: The equations of motion of each recording.
         validation: Error of the motor torque predicted for logs that were not used, relative to the torque, both root
             mean squares, by joint; empty without such logs.
     """
@@ -52,6 +72,7 @@ class Identification:
     condition: float
     origin: str
     fit: Fit
+    equations: tuple[Equations, ...]
     validation: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Estimate:
@@ -160,6 +181,39 @@ class Identification:
         return DriveFile(
             drive_text(self.prior, self.robot, self.estimates, self.origin, self.notes), "identified drives"
         )
+
+    def curves(self, joint: int) -> Curves:
+        """Measured and predicted motor torque of a joint in the first recording, within the bandwidth.
+
+        Args:
+            joint: Number of the joint.
+        """
+        whole = self.equations[0]
+        recording, rows = whole.recording, whole.joint(joint, self.fit.values)
+        name = next((x for x in ("motor", "rigid", "sensor", "link") if x in rows.channels), None)
+        t = recording.start + recording.period * np.arange(recording.count)
+        if name is None:
+            return Curves("", t, *[np.zeros_like(t)] * 3)
+        residual = recording.signal(rows.residual[:, rows.channels.index(name)])
+        given = recording.tau if name in ("motor", "rigid") else recording.tau_e
+        torque = np.zeros_like(t) if given is None else recording.signal(recording.spectrum(given[:, joint]))
+        return Curves(name, t, torque, torque + residual, residual)
+
+    def autocorrelation(self, joint: int, lags: int = 60) -> dict[str, FloatArray]:
+        """Autocorrelation of the whitened residuals of a joint, by equation, from lag 0 on.
+
+        Args:
+            joint: Number of the joint.
+            lags: How many; one lag is 1/(2 bandwidth).  By default 60.
+        """
+        found = {}
+        for x in self.fit.channels:
+            if x.joint == joint and x.name not in found:
+                half = len(x.residual) // 2
+                power = x.residual[:half] ** 2 + x.residual[half:] ** 2
+                r = np.fft.irfft(power)
+                found[x.name] = r[: min(lags, half)] / r[0]
+        return found
 
     @property
     def failed(self) -> Sequence[ResidualTest]:
