@@ -191,7 +191,7 @@ class Identification:
         whole = self.equations[0]
         recording, rows = whole.recording, whole.joint(joint, self.fit.values)
         name = next((x for x in ("motor", "rigid", "sensor", "link") if x in rows.channels), None)
-        t = recording.start + recording.period * np.arange(recording.count)
+        t: FloatArray = np.add(recording.start, recording.period * np.arange(recording.count))
         if name is None:
             return Curves("", t, *[np.zeros_like(t)] * 3)
         residual = recording.signal(rows.residual[:, rows.channels.index(name)])

@@ -48,8 +48,8 @@ def summary(found: Identification) -> list[str]:
     ]
     names = [joint.name for joint in found.prior.joints]
     lines += [
-        f"wrong model at {names[x.joint]}: the {x.equation} residual is {x.misfit:.2g} times as strong at the frequencies "
-        "of the motion as between them"
+        f"wrong model at {names[x.joint]}: the {x.equation} residual is {x.misfit:.2g} times as strong at the "
+        "frequencies of the motion as between them"
         for x in found.failed
     ]
     lines += [
