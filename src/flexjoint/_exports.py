@@ -14,6 +14,7 @@ from . import (
     dynamics as dynamics,
     formats as formats,
     identification as identification,
+    logs as logs,
     observers as observers,
     plots as plots,
     reports as reports,

@@ -39,6 +39,7 @@ LAYERS = [
     "control",
     "simulation",
     "results",
+    "logs",
     "detection",
     "analysis",
     "identification",

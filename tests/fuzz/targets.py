@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import re
 import tomllib
 from collections.abc import Callable
@@ -319,9 +320,38 @@ def table(heads: list[str], columns: np.ndarray, random: Random, kinds: tuple[st
         content = npz({"t": columns[:, 0], "q": columns[:, 1:3], "tau": columns[:, 1:3]}, random)
     elif kind == "npz":
         content = npz(dict(zip(heads, columns.T)), random)
+    elif kind == "mcap":
+        content = mcap(heads[1:], columns, random)
     else:
         content = parquet(dict(zip(heads, columns.T.copy())), random)
     return Input(f"table.{kind}", damaged(content, random) if random.random() < 0.4 else content)
+
+
+def mcap(heads: list[str], columns: np.ndarray, random: Random) -> bytes:
+    """An MCAP file of joint states of ROS 2, or of messages in JSON."""
+    from mcap.writer import CompressionType, Writer
+    from mcap_ros2.writer import Writer as RosWriter
+
+    file = io.BytesIO()
+    packed, small = random.choice(list(CompressionType)), random.choice((200, 1 << 20))
+    stamps = [int(1e9 * t) for t in columns[:, 0]]
+    if random.random() < 0.5:
+        states = RosWriter(file, chunk_size=small, compression=packed)
+        kind = states.register_msgdef(
+            "sensor_msgs/msg/JointState", "string[] name\nfloat64[] position\nfloat64[] effort"
+        )
+        for t, row in zip(stamps, columns):
+            message = {"name": ["joint1", random.choice(HEADS)], "position": list(row[1:3]), "effort": list(row[3:5])}
+            states.write_message("/joint_states", kind, message, log_time=t, publish_time=t)
+        states.finish()
+        return file.getvalue()
+    writer = Writer(file, chunk_size=small, compression=packed)
+    writer.start()
+    channel = writer.register_channel("/state", "json", writer.register_schema("state", "jsonschema", b"{}"))
+    for t, row in zip(stamps, columns):
+        writer.add_message(channel, t, json.dumps(dict(zip(heads, row[1:]))).encode(), t)
+    writer.finish()
+    return file.getvalue()
 
 
 # Trajectories and stiffnesses ---------------------------------------------------------------------------------------
@@ -361,15 +391,16 @@ def run_stiffness(given: Input, folder: Path) -> Any:
 
 def make_log(random: Random) -> Input:
     wanted = random.choice((("q", "tau"), ("q", "v", "tau"), ("theta", "tau"), ("q", "theta", "tau_e", "tau")))
-    forms = random.choice(("{0}{1}", "{0}_{1}", "{0}.joint{1}", "joint{1}.{0}"))
+    wanted = random.choice((wanted, ("position", "effort"), ("actual_q", "target_q", "current"), ("mp", "mt", "ip")))
+    forms = random.choice(("{0}{1}", "{0}_{1}", "{0}.joint{1}", "joint{1}.{0}", "/joint_states/{0}[{1}]"))
     heads = ["t", *(forms.format(what, k) for what in wanted for k in (1, 2))]
     columns = np.column_stack([TIMES, *([MOTION] * len(wanted))])
-    return table(heads, columns, random, ("csv", "csv", "npz", "parquet"))
+    return table(heads, columns, random, ("csv", "csv", "npz", "parquet", "mcap"))
 
 
 def run_log(given: Input, folder: Path) -> Any:
-    log = fj.detection.read_log(placed(given, folder), TWO)
-    return log.known, log.period
+    log = fj.logs.read_log(placed(given, folder), TWO)
+    return log.known, log.commands, log.period
 
 
 TARGETS = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 DRIVE_FILES = ".drives.toml"
 TRAJECTORIES = (".toml", ".csv", ".npz")
-LOGS = (".csv", ".npz", ".parquet", ".nc")
+LOGS = (".csv", ".npz", ".parquet", ".mcap", ".nc")
 INTEGRATORS = ("runge_kutta", "euler", "midpoint")
 
 

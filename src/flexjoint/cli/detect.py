@@ -9,7 +9,7 @@ import typer
 
 from .app import command
 from .command_result import CommandResult
-from .completion import logs
+from .log_options import ColumnNames, GearRatio, LogFile, TimeUnit, Topic, TorqueConstant, log_options
 from .parameters import PlotFile, check_files, files_of
 from .python_code import Code, call
 from .report_request import ReportFile, requested
@@ -23,12 +23,7 @@ if TYPE_CHECKING:
 @command(thresholds="threshold", held="measured_torque")
 def detect(
     robot: RobotArgument,
-    log: Annotated[
-        Path,
-        typer.Argument(
-            help="A .csv, .npz, .parquet or .nc file: t, q.JOINT, v.JOINT, ..., tau.JOINT.", autocompletion=logs
-        ),
-    ],
+    log: LogFile,
     threshold: Annotated[float | None, typer.Option(help="Alarm threshold for every residual, in Nm or N.")] = None,
     quiet: Annotated[
         str,
@@ -45,10 +40,11 @@ def detect(
         str,
         typer.Option(help="best: the best that the columns allow; link: from joint torque sensors tau_e."),
     ] = "best",
-    time_unit: Annotated[
-        str | None, typer.Option(help="Unit of the time if its header has none: s, ms, us or ns.")
-    ] = None,
-    columns: Annotated[str, typer.Option(help="Names of quantities in the log, such as t=stamp,tau=effort.")] = "",
+    time_unit: TimeUnit = None,
+    columns: ColumnNames = "",
+    torque_constant: TorqueConstant = "",
+    gear_ratio: GearRatio = "",
+    topic: Topic = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Residuals to write: .csv, .npz, .parquet; - is CSV on standard output."),
@@ -61,9 +57,8 @@ def detect(
     Also lists the intervals in which the residual is unknown.
     """
     from ..detection.detection import detect as detected
-    from ..detection.log_columns import column_names
-    from ..detection.logs import read_log
     from ..errors import InputError
+    from ..logs import read_log
     from ..plots.detections import plot_detections
     from ..plots.figures import check_plot_path
     from ..reports import check_report_path, content_of
@@ -74,7 +69,7 @@ def detect(
             "give one of --threshold, --quiet-part (a fault-free part of the log) and --calibration (a fault-free log)"
         )
     check_files((output, check_table_path), (plot, check_plot_path), (report, check_report_path))
-    model, names = without_gear_losses(robot, "the residual"), column_names(columns)
+    model = without_gear_losses(robot, "the residual")
     options: dict[str, Any] = {
         "thresholds": threshold,
         "quiet": interval(quiet) if quiet else None,
@@ -84,7 +79,7 @@ def detect(
         "held": not measured_torque,
         "residual": residual,
     }
-    reading: dict[str, Any] = {"time_unit": time_unit, "columns": names}
+    reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
     quiet_log = None if calibration is None else read_log(calibration, model, **reading)
     found = detected(read_log(log, model, **reading), calibration=quiet_log, **options)
     if output == STREAM:
@@ -103,8 +98,7 @@ def detection_code(log: Path, calibration: Path | None, reading: dict[str, Any],
     """Python that detects the same."""
 
     def read(path: Path) -> Code:
-        given = {name: x or None for name, x in reading.items()}
-        return call("fj.detection.read_log", path, Code("robot"), **given)
+        return call("fj.logs.read_log", path, Code("robot"), **reading)
 
     calm = None if calibration is None else read(calibration)
     found = call("fj.detection.detect", Code("log"), calibration=calm, **options)
@@ -135,7 +129,9 @@ def detection_data(found: DetectionReport) -> dict[str, Any]:
         "period_s": log.period,
         "residual": type(found.residual).__name__,
         "known": log.known,
+        "commands": log.commands,
         "differenced": log.differenced,
+        "ignored_columns": log.ignored,
         "saturated_samples": int((found.status == Status.SATURATED).sum()),
         "thresholds": {
             name: {found.label(name, i): float(x) for i, x in enumerate(levels)}

@@ -10,6 +10,7 @@ import typer
 from .app import command
 from .command_result import CommandResult
 from .completion import logs as log_files
+from .log_options import ColumnNames, GearRatio, TimeUnit, Topic, TorqueConstant, log_options
 from .parameters import PlotFile, check_files, files_of
 from .python_code import Code, call
 from .report_request import ReportFile, requested
@@ -27,7 +28,7 @@ def identify(
         list[Path],
         typer.Argument(
             metavar="LOG...",
-            help=".csv, .npz, .parquet or .nc files: t, q.JOINT, theta.JOINT, tau.JOINT.",
+            help=".csv, .npz, .parquet, .mcap or .nc files: t, q.JOINT, theta.JOINT, tau.JOINT.",
             autocompletion=log_files,
         ),
     ],
@@ -49,10 +50,11 @@ def identify(
     bandwidth: Annotated[
         float | None, typer.Option(help="Highest frequency that is fitted, Hz; by default 1/20 of the rate, up to 50.")
     ] = None,
-    time_unit: Annotated[
-        str | None, typer.Option(help="Unit of the time if its header has none: s, ms, us or ns.")
-    ] = None,
-    columns: Annotated[str, typer.Option(help="Names of quantities in the logs, such as t=stamp,tau=effort.")] = "",
+    time_unit: TimeUnit = None,
+    columns: ColumnNames = "",
+    torque_constant: TorqueConstant = "",
+    gear_ratio: GearRatio = "",
+    topic: Topic = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Drive file to write: .drives.toml; - is standard output."),
@@ -64,9 +66,8 @@ def identify(
 
     Every number has a standard deviation and a verdict; the drive file loads as it is.
     """
-    from ..detection.log_columns import column_names
-    from ..detection.logs import read_log
     from ..identification import identify as identified
+    from ..logs import read_log
     from ..plots.figures import check_plot_path
     from ..plots.identifications import plot_identification
     from ..reports import check_report_path, content_of
@@ -77,8 +78,8 @@ def identify(
         (plot, check_plot_path),
         (report, check_report_path),
     )
-    model, names = without_gear_losses(robot, "the identification"), column_names(columns)
-    reading: dict[str, Any] = {"time_unit": time_unit, "columns": names}
+    model = without_gear_losses(robot, "the identification")
+    reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
     options: dict[str, Any] = {
         "links": links,
         "friction": friction,
@@ -105,8 +106,7 @@ def identification_code(
     logs: list[Path], validate: list[Path], reading: dict[str, Any], options: dict[str, Any], output: Path | None
 ) -> list[str]:
     """Python that identifies the same."""
-    given = {name: x or None for name, x in reading.items()}
-    read = call("fj.detection.read_log", Code("path"), Code("robot"), **given)
+    read = call("fj.logs.read_log", Code("path"), Code("robot"), **reading)
     lines = [f"logs = [{read} for path in {[str(x) for x in logs]!r}]"]
     unused = Code(f"[{read} for path in {[str(x) for x in validate]!r}]") if validate else None
     lines.append(

@@ -11,6 +11,7 @@ import typer
 from .app import CURRENT, CommonOptions, command, say
 from .command_result import CommandResult
 from .completion import motions
+from .log_options import ColumnNames, TimeUnit, Topic
 from .parameters import check_files, files_of
 from .progress import progress_bar
 from .robot_options import RobotArgument
@@ -38,10 +39,9 @@ def view(
     threshold: Annotated[
         float | None, typer.Option(help="Compute the residual of a log, as detect --threshold does, and show it.")
     ] = None,
-    time_unit: Annotated[
-        str | None, typer.Option(help="Unit of the time of a log if its header has none: s, ms, us or ns.")
-    ] = None,
-    columns: Annotated[str, typer.Option(help="Names of quantities in a log, such as t=stamp,tau=effort.")] = "",
+    time_unit: TimeUnit = None,
+    columns: ColumnNames = "",
+    topic: Topic = None,
     radians: Annotated[bool, typer.Option("--radians", help="Sliders in rad instead of degrees.")] = False,
     html: Annotated[
         Path | None, typer.Option(help="Write a self-contained page instead of opening a browser: .html.")
@@ -61,8 +61,8 @@ def view(
     import flexjoint as fj
 
     from ..checks import positive
-    from ..detection.log_columns import column_names
     from ..errors import warn
+    from ..logs.columns import column_names
     from ..viewer.recording import check_page_path
     from ..viewer.server import require_viser
 
@@ -73,7 +73,8 @@ def view(
     with progress_bar() as progress:
         progress.add_task("reading", total=None)
         options: dict[str, Any] = {"stiffness": stiffness, "threshold": threshold, "time_unit": time_unit}
-        found = [fj.viewer.read_motion(x, robot, **options, columns=column_names(columns)) for x in motion or ()]
+        options |= {"columns": column_names(columns), "topic": topic}
+        found = [fj.viewer.read_motion(x, robot, **options) for x in motion or ()]
         shown: Any = found or None
         viewer = fj.viewer.view(
             *(robot, shown), magnify=magnify, speed=speed, bodies=bodies, radians=radians, port=0 if html else port

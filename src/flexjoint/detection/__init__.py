@@ -1,5 +1,6 @@
 """Detection of collisions and actuator faults in logs: reading logs, learning thresholds, finding events."""
 
+from ..logs import Log as Log, read_log as read_log
 from .detection import (
     Blindness as Blindness,
     Detection as Detection,
@@ -7,4 +8,3 @@ from .detection import (
     Event as Event,
     detect as detect,
 )
-from .logs import Log as Log, read_log as read_log

@@ -14,13 +14,13 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import NOT_NUMBERS, FlexjointWarning, InputError, shown
+from ..logs import Log
 from ..observers import MotorEncoderResidual
 from ..observers.stamps import classify_stamps
 from ..observers.thresholds import false_alarm_thresholds, spread_of_log
 from ..observers.timed import TimedObserver
 from ..robot import Robot
 from ..types import FloatArray
-from .logs import Log
 from .outliers import (
     Outlier,
     describe_outliers,

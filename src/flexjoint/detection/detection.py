@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import FlexjointWarning, InputError, shown
 from ..html import table
+from ..logs import Log
 from ..observers import (
     Detector,
     JointTorqueResidual,
@@ -29,7 +30,6 @@ from ..results.columns import Column
 from ..robot import Robot
 from ..types import FloatArray
 from .calibration import check_plausible, learn_thresholds, needs
-from .logs import Log
 from .outliers import Outlier, describe_outliers, find_outliers, stretches, without_outliers
 
 MOTOR_FASTER = 3.0  # cutoff of the spring torque estimated from motors, relative to that of the link residual

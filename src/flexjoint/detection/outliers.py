@@ -15,10 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..logs import Log
+from ..logs.quantities import labels
 from ..robot import Robot
 from ..types import FloatArray
-from .log_columns import labels
-from .logs import Log
 
 FASTEST = 100.0  # rad/s or m/s; in a fast log FASTER times the usual speed
 FASTER = 20.0

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..detection.logs import Log
+from ..logs import Log
 from ..robot import Joint, Robot
 from ..types import FloatArray
 from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate

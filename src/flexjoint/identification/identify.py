@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..checks import number, positive
-from ..detection.logs import Log
+from ..logs import Log
 from ..drives import ElasticDrive, friction_law
 from ..errors import InputError, listed, shown
 from ..progress import activity
@@ -68,7 +68,7 @@ def identify(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> found = fj.identification.identify(robot, fj.detection.read_log("log.csv", robot))  # doctest: +SKIP
+        >>> found = fj.identification.identify(robot, fj.logs.read_log("log.csv", robot))  # doctest: +SKIP
         >>> found["joint1.drive.stiffness"].deviation  # doctest: +SKIP
     """
     given, unused = as_logs("logs", logs), as_logs("validate", validate)
@@ -144,7 +144,7 @@ def as_logs(name: str, logs: object) -> list[Log]:
     """Logs as a list."""
     found = [logs] if isinstance(logs, Log) else logs
     if not isinstance(found, list | tuple) or not all(isinstance(x, Log) for x in found):
-        raise InputError(f"identify: {name} is {shown(logs)}; give what fj.detection.read_log returns, or a list of it")
+        raise InputError(f"identify: {name} is {shown(logs)}; give what fj.logs.read_log returns, or a list of it")
     return list(found)
 
 

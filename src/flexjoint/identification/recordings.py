@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..detection.logs import Log
+from ..logs import Log
 from ..errors import InputError, listed
 from ..types import FloatArray
 

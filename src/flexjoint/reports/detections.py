@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from ..detection.detection import DetectionReport
-from ..detection.log_columns import listed
+from ..errors import listed
 from ..observers import Status
 from ..plots.detections import plot_detections
 from ..tables import Table

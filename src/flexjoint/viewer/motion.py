@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import finite
-from ..detection import DetectionReport, Log
+from ..detection import DetectionReport
 from ..dynamics.along import inverse_dynamics_along
 from ..errors import InputError, shown
+from ..logs import Log
 from ..observers.contact import external_wrench
 from ..robot import Robot
 from ..simulation.moving_base import BASE_POSE
@@ -146,8 +147,8 @@ def of_log(log: Log, title: str = "log", **more: Any) -> Motion:
     if log.q is None:
         links = undeflected_links(log.robot, np.asarray(log.theta))
         note = ("the log has no link positions: the links are shown where the motors are",)
-        return cleaned(Motion(log.robot, title, log.t, links, None, log.tau, notes=note, **more))
-    return cleaned(Motion(log.robot, title, log.t, log.q, log.theta, log.tau, **more))
+        return cleaned(Motion(log.robot, title, log.t, links, None, log.tau, log.reference, notes=note, **more))
+    return cleaned(Motion(log.robot, title, log.t, log.q, log.theta, log.tau, log.reference, **more))
 
 
 def with_residual(motion: Motion, report: DetectionReport) -> Motion:

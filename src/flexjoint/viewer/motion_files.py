@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..detection import Log, detect, read_log
-from ..detection.logs import READERS as LOG_READERS, file_bytes
+from ..detection import detect
 from ..dynamics.moving_base import POSE
 from ..errors import InputError, quoted
 from ..formats.columns import parts
 from ..formats.csv_tables import MAX_TABLE_BYTES, read_csv
 from ..formats.npz import npz_arrays
 from ..formats.toml import path_text
+from ..logs import Log, read_log
+from ..logs.files import READERS as LOG_READERS, file_bytes
 from ..results.netcdf import netcdf_arrays
 from ..results.parquet import parquet_arrays
 from ..robot import Robot
@@ -38,17 +39,19 @@ def read_motion(
     threshold: float | None = None,
     time_unit: str | None = None,
     columns: Mapping[str, str] | None = None,
+    topic: str | None = None,
 ) -> Motion:
     """The motion in a file of a run, in a log or in a trajectory, as `view` shows it.
 
     A table with motors or torques is a run or a log; one with positions alone is a trajectory, if it is smooth enough.
 
     Args:
-        source: .nc, .parquet, .csv or .npz of a run or log; .toml, .csv or .npz of a trajectory, or '{kind = ...}'.
+        source: .nc, .parquet, .csv, .npz or .mcap of a run or log; .toml, .csv or .npz of a trajectory, or
+            '{kind = ...}'.
         robot: The robot; its joints have the names in the file.
         stiffness: Of a trajectory of a robot with variable stiffness, as `load_stiffness` takes it; default none.
         threshold: Alarm threshold in Nm or N: the residual of a log is computed by `detect`; default it is not.
-        time_unit, columns: Of a log, as `detection.read_log` takes them.
+        time_unit, columns, topic: Of a log, as `logs.read_log` takes them.
 
     Returns:
         A Motion of at most 4000 samples.
@@ -68,7 +71,9 @@ def read_motion(
     log: Log | None = None
     if not braces and suffix in LOG_READERS:
         try:
-            log = read_log(text, robot, time_unit=time_unit, columns=columns)
+            log = read_log(
+                text, robot, time_unit=time_unit, columns=columns, topic=topic if suffix == ".mcap" else None
+            )
         except InputError:
             if suffix not in (".csv", ".npz"):  # these may hold a trajectory
                 raise
@@ -94,7 +99,7 @@ def read_trajectory(text: str, robot: Robot, stiffness: Any) -> Motion:
 
 
 def of_measured(log: Log, place: str, threshold: float | None) -> Motion:
-    """A log or run with what simulations write beside it: reference, residual, pose of the base."""
+    """A log or run with what simulations write beside it: residual, pose of the base."""
     motion = of_log(log, Path(place).name, **beside(place, log))
     return motion if threshold is None else with_residual(motion, detect(log, thresholds=threshold))
 
@@ -112,22 +117,24 @@ def beside(place: str, log: Log) -> dict[str, FloatArray]:
         found.setdefault(key, []).append(values.reshape(len(values), -1))
     found.pop("residual name", None)
     arrays = {key: np.concatenate(x, axis=1) for key, x in found.items() if all(len(y) == log.t.size for y in x)}
-    sizes = {"reference": log.robot.n, "residual": log.robot.n, BASE_POSE: len(POSE)}
+    sizes = {"residual": log.robot.n, BASE_POSE: len(POSE)}
     return {key: x[:, : sizes[key]] for key, x in arrays.items() if x.shape[1] >= sizes[key]}
 
 
 def extra_arrays(place: str) -> dict[str, FloatArray]:
-    """Columns or arrays of a file by name: the reference, the residual, the pose of the base."""
+    """Columns or arrays of a file by name: the residual, the pose of the base."""
 
     def chosen(names: list[str]) -> list[str]:
         kept = []
         for header in names:
             name = parts(header)[0]
-            if name.partition(".")[0] in ("reference", BASE_POSE) or RESIDUAL.fullmatch(name):
+            if name.partition(".")[0] == BASE_POSE or RESIDUAL.fullmatch(name):
                 kept.append(header)
         return kept
 
     suffix = Path(place).suffix.lower()
+    if suffix == ".mcap":
+        return {}
     if suffix in ARRAY_READERS:
         read: Callable[..., dict[str, FloatArray]] = ARRAY_READERS[suffix]
         return {parts(name)[0]: x for name, x in read(file_bytes(place), place, chosen).items()}

@@ -10,8 +10,8 @@ import pytest
 import flexjoint as fj
 from flexjoint.detection.calibration import learn_thresholds
 from flexjoint.detection.detection import residual_of, run
-from flexjoint.detection.logs import Log
 from flexjoint.detection.outliers import find_outliers
+from flexjoint.logs import Log
 
 H, COUNT, STRUCK = 1e-3, 3000, 2000
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from flexjoint.detection.detection import stretches
-from flexjoint.detection.logs import Log
+from flexjoint.logs import Log
 from flexjoint.plots.detections import plot_detections
 from flexjoint.results import write_table
 

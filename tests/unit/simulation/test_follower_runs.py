@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.detection.logs import Log
+from flexjoint.logs import Log
 from flexjoint.robot import Mimic
 from support.lagrange import smooth_friction
 

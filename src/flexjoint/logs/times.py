@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..formats.columns import SECONDS
 
 if TYPE_CHECKING:
-    from .logs import Log
+    from .log import Log
 
 LONGEST, SHORTEST = 0.25, 1e-5  # s between samples
 LEAST_SAMPLES = 10  # with fewer nothing is checked

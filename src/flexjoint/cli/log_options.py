@@ -1,0 +1,55 @@
+"""Options of commands that read logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .completion import logs
+
+LogFile = Annotated[
+    Path,
+    typer.Argument(
+        help="A .csv, .npz, .parquet, .mcap or .nc file: t, q.JOINT, v.JOINT, ..., tau.JOINT.", autocompletion=logs
+    ),
+]
+TimeUnit = Annotated[
+    str | None, typer.Option(help="Unit of the time of a log if its header has none: s, ms, us or ns.")
+]
+ColumnNames = Annotated[str, typer.Option(help="Names of quantities in a log, such as t=stamp,tau=effort.")]
+TorqueConstant = Annotated[
+    str,
+    typer.Option(metavar="K[,K...]", help="Nm/A of the motors before the reduction: torques come from currents."),
+]
+GearRatio = Annotated[
+    str, typer.Option(metavar="N[,N...]", help="Reduction for --torque-constant; default that of the robot's motors.")
+]
+Topic = Annotated[str | None, typer.Option(help="Topic of an MCAP file; default the one with most columns.")]
+
+
+def log_options(
+    time_unit: str | None, columns: str, torque_constant: str, gear_ratio: str, topic: str | None
+) -> dict[str, Any]:
+    """Keyword arguments of `read_log` from the options of a command; what is not given is None."""
+    from ..logs.columns import column_names
+
+    return {
+        "time_unit": time_unit,
+        "columns": column_names(columns) or None,
+        "torque_constant": per_motor("--torque-constant", torque_constant),
+        "gear_ratio": per_motor("--gear-ratio", gear_ratio),
+        "topic": topic,
+    }
+
+
+def per_motor(option: str, text: str) -> float | list[float] | None:
+    """A number, or one per motor, of an option; None if it is not given."""
+    from ..errors import InputError
+
+    try:
+        found = [float(x) for x in text.split(",")] if text else []
+    except ValueError:
+        raise InputError(f"{option} is {text[:80]!r}; give a number, or one per motor, such as 0.1,0.12") from None
+    return found[0] if len(found) == 1 else found or None
