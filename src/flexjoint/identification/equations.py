@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
-from ..drives import ElasticDrive, friction_law
-from ..dynamics import base_parameters, base_regressor, inverse_dynamics, regressor
+from ..drives import ElasticDrive
 from ..robot import Robot
 from ..types import FloatArray
 from .parameters import Unknowns
 from .recordings import ComplexArray, Recording
+from .signals import Signals
 
-ROWS = 5000  # samples per call of a regressor
 NONLINEAR = ("log_velocity", "log_stribeck", "delay")  # their columns are derivatives at the current values
 DRY = ("rise", "coulomb", "log_velocity", "log_stribeck")
 SUBSAMPLES = 8  # per period around a reversal of a motor
+SAME = 1e-7  # s: delays that differ by less are one
 NEAR = 5.0  # friction velocities: beyond, dry friction hardly changes within a period
 
 
@@ -50,80 +49,34 @@ class Equations:
     """The equations of a recording.
 
     Args:
-        robot: The robot, with its prior values.
-        recording: The recording.
+        signals: Motion and torques of the recording.
         unknowns: What is estimated.
         held: Whether a sample of the motor torque holds until the next one.
         delay: Delay of the positions against the motor torque, s, if it is not estimated.
-        passband: Frequency up to which positions are used, Hz; by default twice the bandwidth.
-        source: Where link positions come from: q, or reference for instruments.
     """
 
-    robot: Robot
-    recording: Recording
+    signals: Signals
     unknowns: Unknowns
     held: bool = True
     delay: float = 0.0
-    passband: float | None = None
-    source: str = "q"
     _fixed: dict[int, Rows] = field(default_factory=dict, init=False)
-    _deflections: dict[int, tuple[ComplexArray, ComplexArray]] = field(default_factory=dict, init=False)
+    _torques: dict[int, tuple[float, ComplexArray, ComplexArray]] = field(default_factory=dict, init=False)
 
-    # Signals --------------------------------------------------------------------------------------------
+    @property
+    def robot(self) -> Robot:
+        """The robot, with its prior values."""
+        return self.signals.robot
 
-    @cached_property
-    def link(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """q, q', q''."""
-        return self.recording.motion(self.source, self.passband)
-
-    @cached_property
-    def motor(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """θ, θ', θ''."""
-        return self.link if self.recording.theta is None else self.recording.motion("theta", self.passband)
-
-    @cached_property
-    def coarse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """q, q', q'' on the coarse grid."""
-        every = self.recording.every
-        return tuple(np.ascontiguousarray(x[::every]) for x in self.link)  # type: ignore[return-value]
-
-    @cached_property
-    def bodies(self) -> ComplexArray:
-        """Spectra of the columns of the links or the payload, (frequencies, n, parameters)."""
-        q, v, a = self.coarse
-        pieces = [slice(k, k + ROWS) for k in range(0, len(q), ROWS)]
-        if self.unknowns.links == "base":
-            Y = np.concatenate([base_regressor(self.robot, q[p], v[p], v[p], a[p]) for p in pieces])
-        else:
-            place = 10 * self.robot.link_index(None)
-            Y = np.concatenate([regressor(self.robot, q[p], v[p], v[p], a[p])[..., place : place + 10] for p in pieces])
-        return self.recording.spectrum(Y, self.recording.every)
-
-    @cached_property
-    def known_torque(self) -> FloatArray:
-        """Torque of the links that is not estimated, on the coarse grid: all of it, or that of springs and friction."""
-        q, v, a = self.coarse
-        bare = self.robot.without_drives()
-        links = self.unknowns.links
-        if links == "base" and not needs_passive(bare):
-            return np.zeros_like(q)
-        whole = np.asarray(inverse_dynamics(bare, q, v, a))
-        if links != "base":
-            return whole
-        pi = base_parameters(self.robot).of(self.robot)
-        inertial = [
-            base_regressor(self.robot, q[p : p + ROWS], *(x[p : p + ROWS] for x in (v, v, a))) @ pi
-            for p in range(0, len(q), ROWS)
-        ]
-        return whole - np.concatenate(inertial)
-
-    # Spectra --------------------------------------------------------------------------------------------
+    @property
+    def recording(self) -> Recording:
+        """The recording."""
+        return self.signals.recording
 
     def link_torque(self, values: FloatArray) -> ComplexArray:
         """Spectrum of what the links require of their transmissions at these values, (frequencies, n)."""
-        found = self.recording.spectrum(self.known_torque, self.recording.every)
+        found = self.signals.known_spectrum
         if self.unknowns.links != "known":
-            found = found + self.bodies @ values[self.unknowns.bodies]
+            found = found + self.signals.bodies @ values[self.unknowns.bodies]
         return found
 
     def joint(self, i: int, values: FloatArray, torque: ComplexArray | None = None) -> JointEquations:
@@ -163,70 +116,65 @@ class Equations:
 
     def add_links(self, i: int, rows: Rows, row: str) -> None:
         """Columns of the links or the payload."""
-        rows.know(row, self.recording.spectrum(self.known_torque[:, i], self.recording.every))
+        rows.know(row, self.signals.known_spectrum[:, i])
         if self.unknowns.links != "known":
-            for k, column in zip(self.unknowns.bodies, self.bodies[:, i].T):
+            for k, column in zip(self.unknowns.bodies, self.signals.bodies[:, i].T):
                 if np.any(column):
                     rows.add(k, {row: column})
 
     def add_spring(self, i: int, rows: Rows, values: FloatArray, torque: ComplexArray | None) -> None:
         """Columns of stiffness, damping and zero of the spring."""
-        one = self.one
+        one = self.signals.one
         if torque is None:
-            phi, rate = self.deflection(i)
+            phi, rate = self.signals.deflections[i]
         else:
-            K, offset = (float(values[self.unknowns.place(i, kind)]) for kind in ("stiffness", "spring_offset"))
-            phi = (torque[:, i] - offset * one) / K
+            K = self.unknowns.parameters[self.unknowns.place(i, "stiffness")].prior  # a scale does not matter here
+            phi = (torque[:, i] - values[self.unknowns.place(i, "spring_offset")] * one) / K
             rate = 2j * np.pi * self.recording.frequencies * phi
         for kind, signal in (("stiffness", phi), ("damping", rate), ("spring_offset", one)):
             rows.add(self.unknowns.at(i, kind), {"link": -signal, "motor": signal, "sensor": signal})
 
-    def deflection(self, i: int) -> tuple[ComplexArray, ComplexArray]:
-        """Spectra of θ − q and θ' − q'."""
-        if i not in self._deflections:
-            phi, rate = (self.recording.spectrum(self.motor[k][:, i] - self.link[k][:, i]) for k in range(2))
-            self._deflections[i] = phi, rate
-        return self._deflections[i]
-
     def add_inertia(self, i: int, rows: Rows, row: str) -> None:
         """Columns of inertia, viscous friction and zero of the motor."""
         at, spectrum = self.unknowns.at, self.recording.spectrum
-        rows.add(at(i, "inertia"), {row: spectrum(self.motor[2][:, i])})
-        rows.add(at(i, "viscous"), {row: spectrum(self.motor[1][:, i])})
-        rows.add(at(i, "torque_offset"), {row: self.one})
+        rows.add(at(i, "inertia"), {row: spectrum(self.signals.motor[2][:, i])})
+        rows.add(at(i, "viscous"), {row: spectrum(self.signals.motor[1][:, i])})
+        rows.add(at(i, "torque_offset"), {row: self.signals.one})
 
     def add_motor(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
         """Columns of dry friction and of the delay of the torque, and the torque."""
         at, recording = self.unknowns.at, self.recording
-        spectrum = recording.spectrum
-        _, v, a = (x[:, i] for x in self.motor)
+        _, v, a = (x[:, i] for x in self.signals.motor)
         if at(i, "coulomb") is not None:
             shapes = mean_dry_friction(v, a, recording.period, *(self.value(values, i, kind) for kind in DRY))
-            found = spectrum(np.stack([*shapes.values()], axis=1))
+            found = recording.spectrum(np.stack([*shapes.values()], axis=1))
             for kind, column in zip(shapes, found.T):
                 rows.add(at(i, kind), {row: column})
-        assert recording.tau is not None
         k = at(-1, "delay")
-        shift = recording.held if self.held else recording.shifted
-        torque = shift(recording.tau[:, i : i + 1], self.delay if k is None else float(values[k]))[:, 0]
-        rows.know(row, -spectrum(torque))
-        if k is not None:
-            rows.add(k, {row: spectrum(np.gradient(torque, recording.period))})
+        torque, slope = self.torque(i, self.delay if k is None else float(values[k]))
+        rows.know(row, -torque)
+        rows.add(k, {row: slope})
+
+    def torque(self, i: int, delay: float) -> tuple[ComplexArray, ComplexArray]:
+        """Spectra of a motor's torque and of its rate, seen `delay` s later; kept until the delay changes."""
+        recording = self.recording
+        assert recording.tau is not None
+        if i not in self._torques or abs(self._torques[i][0] - delay) > SAME:
+            shift = recording.held if self.held else recording.shifted
+            torque = shift(recording.tau[:, i : i + 1], delay)[:, 0]
+            both = recording.spectrum(np.stack([torque, np.gradient(torque, recording.period)], axis=1))
+            self._torques[i] = delay, both[:, 0], both[:, 1]
+        return self._torques[i][1:]
 
     def add_sensor(self, i: int, rows: Rows) -> None:
         """Columns of gain and zero of the torque sensor."""
         assert self.recording.tau_e is not None
         sensed = self.recording.spectrum(self.recording.tau_e[:, i])
-        rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.one})
+        rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.signals.one})
         if (k := self.unknowns.at(i, "sensor_scale")) is None:
             rows.know("sensor", -sensed)
         else:
             rows.add(k, {"sensor": -sensed})
-
-    @cached_property
-    def one(self) -> ComplexArray:
-        """Spectrum of a constant."""
-        return self.recording.spectrum(np.ones(self.recording.count))
 
     def value(self, values: FloatArray, joint: int, kind: str) -> float | None:
         """Value of a parameter; None if it is not estimated."""
@@ -298,8 +246,3 @@ def mean_dry_friction(v: FloatArray, a: FloatArray, h: float, *law: float | None
     for kind, x in found.items():
         x[fast] = np.mean(near[kind], axis=1)
     return found
-
-
-def needs_passive(bare: Robot) -> bool:
-    """Whether joints themselves have friction or parallel springs."""
-    return bool(bare.parallel_springs) or any(friction_law(x).present for x in bare.joints)

@@ -25,7 +25,7 @@ def friction_start(measured: Sequence[Equations], values: FloatArray) -> FloatAr
         k, s = unknowns.at(i, "log_velocity"), unknowns.at(i, "log_stribeck")
         if k is None:
             continue
-        speed = float(np.sqrt(np.mean(equations.motor[1][:, i] ** 2)))
+        speed = float(np.sqrt(np.mean(equations.signals.motor[1][:, i] ** 2)))
         if speed <= 0:
             continue
         guesses = [(found[k], None if s is None else found[s])]

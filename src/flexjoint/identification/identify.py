@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from ..checks import number, positive
-from ..logs import Log
 from ..drives import ElasticDrive, friction_law
 from ..errors import InputError, listed, shown
+from ..logs import Log
 from ..progress import activity
 from ..robot import Robot, numeric
 from ..types import FloatArray
@@ -22,6 +23,7 @@ from .parameters import FRICTIONS, LINKS, Unknowns, check_robot, unknowns
 from .recordings import Recording, recordings
 from .residuals import ResidualTest, residual_tests, scores
 from .result import Identification
+from .signals import Signals
 
 MOTION = 0.999  # share of the velocity's power below the highest frequency of the motion
 MARGIN = 1.5  # passband of the instruments over that frequency
@@ -93,14 +95,17 @@ def identify(
             f"identify: links is {chosen!r}, but no torque is logged; the link equations are homogeneous in inertias, "
             "stiffness and damping: log tau or tau_e, or take links='known'"
         )
+    measured = [Signals(robot, x, chosen) for x in parts]
+    smooth = [Signals(robot, x, chosen, motion_band(x), "q" if x.reference is None else "reference") for x in parts]
     laws = first_laws(robot, friction)
     what = unknowns(robot, laws, chosen, motors, sensors, motors and delay is None)
-    result, measured = estimated(robot, parts, what, held, delay or 0.0)
-    if friction == "auto" and (asking := stribeck_joints(measured, result)):
+    found = estimated(measured, smooth, what, held, delay or 0.0, None)
+    if friction == "auto" and (asking := stribeck_joints(found)):
         laws = tuple("stribeck" if i in asking else law for i, law in enumerate(laws))
         what = unknowns(robot, laws, chosen, motors, sensors, motors and delay is None)
-        result, measured = estimated(robot, parts, what, held, delay or 0.0)
-    tests, found_scores = residual_tests(result.channels), scores(measured, result)
+        found = estimated(measured, smooth, what, held, delay or 0.0, found)
+    result = found.fit
+    tests, found_scores = residual_tests(result.channels), scores(found.equations, result)
     covariance = inflated(what, result, tests)
     values, spread = natural(what, result.values, covariance)
     estimates = [
@@ -132,7 +137,7 @@ def identify(
         condition(result, what),
         origin,
         result,
-        tuple(measured),
+        tuple(found.equations),
         validation(robot, what, result, unused, held, delay or 0.0, bandwidth) if unused and motors else {},
     )
 
@@ -202,19 +207,38 @@ def first_laws(robot: Robot, friction: str) -> tuple[str, ...]:
 
 
 def estimated(
-    robot: Robot, parts: Sequence[Recording], what: Unknowns, held: bool, delay: float
-) -> tuple[Fit, list[Equations]]:
-    """The fit, and the equations along the measured motion."""
-    with activity(f"identifying {robot.name}"):
-        measured = [Equations(robot, x, what, held, delay) for x in parts]
-        smooth = [
-            Equations(
-                robot, x, what, held, delay, passband=motion_band(x), source="q" if x.reference is None else "reference"
-            )
-            for x in parts
-        ]
-        start = friction_start(measured, what.priors)
-        return fit(measured, smooth, what, start), measured
+    measured: Sequence[Signals],
+    smooth: Sequence[Signals],
+    what: Unknowns,
+    held: bool,
+    delay: float,
+    before: Found | None,
+) -> Found:
+    """The fit, and the equations along the measured motion.
+
+    Args:
+        measured, smooth: Each recording along the measured motion, and along one without noise.
+        what: What is estimated.
+        held, delay: See `identify`.
+        before: An estimation of fewer parameters, where this one begins.
+    """
+    with activity(f"identifying {measured[0].robot.name}"):
+        equations, others = ([Equations(x, what, held, delay) for x in signals] for signals in (measured, smooth))
+        start = what.priors if before is None else before.carried(what)
+        start = friction_start(equations, start)
+        return Found(fit(equations, others, what, start), equations)
+
+
+class Found(NamedTuple):
+    """A fit, and the equations along the measured motion."""
+
+    fit: Fit
+    equations: list[Equations]
+
+    def carried(self, what: Unknowns) -> FloatArray:
+        """Values for other parameters: those of the same name stay."""
+        known = dict(zip([x.name for x in self.equations[0].unknowns.parameters], self.fit.values))
+        return np.array([known.get(x.name, x.prior) for x in what.parameters])
 
 
 def motion_band(recording: Recording) -> float:
@@ -225,9 +249,9 @@ def motion_band(recording: Recording) -> float:
     return float(np.clip(MARGIN * recording.frequencies[places].max(), 1.0, 2 * recording.bandwidth))
 
 
-def stribeck_joints(measured: Sequence[Equations], result: Fit) -> set[int]:
+def stribeck_joints(found: Found) -> set[int]:
     """Joints whose residuals ask for static friction."""
-    return {x.joint for x in scores(measured, result) if x.what.startswith(STRIBECK) and x.asked}
+    return {x.joint for x in scores(found.equations, found.fit) if x.what.startswith(STRIBECK) and x.asked}
 
 
 def inflated(what: Unknowns, result: Fit, tests: Sequence[ResidualTest]) -> FloatArray:
@@ -263,7 +287,7 @@ def validation(
         for part in recordings(log, bandwidth):
             if part.tau is None:
                 continue
-            equations = Equations(robot, part, what, held, delay)
+            equations = Equations(Signals(robot, part, what.links), what, held, delay)
             for i in range(robot.n):
                 if names := equations.channels(i):
                     row = names.index("motor" if "motor" in names else "rigid")

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..logs import Log
 from ..errors import InputError, listed
+from ..logs import Log
 from ..types import FloatArray
 
 ComplexArray = NDArray[np.complex128]

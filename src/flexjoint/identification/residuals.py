@@ -102,7 +102,7 @@ def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[s
     channels = equations.channels(i)
     found: dict[str, dict[str, ComplexArray]] = {}
     row = "motor" if "motor" in channels else "rigid" if "rigid" in channels else None
-    v: FloatArray = equations.motor[1][:, i]
+    v: FloatArray = equations.signals.motor[1][:, i]
     if row is not None:
         found["viscous friction that differs by direction"] = {row: recording.spectrum(np.abs(v))}
         if unknowns.friction[i] != "stribeck":
@@ -112,7 +112,7 @@ def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[s
                 shape = np.exp(-((v / speed) ** 2)) * np.tanh(v / (0.2 * speed))
                 found[f"Stribeck friction below {share:g} of the rms speed"] = {row: recording.spectrum(shape)}
     if "link" in channels:
-        phi = equations.motor[0][:, i] - equations.link[0][:, i]
-        cube = recording.spectrum(phi**3)
+        torque = equations.link_torque(result.values)[:, i]  # the deflection itself may be noise
+        cube = recording.spectrum(recording.signal(torque) ** 3)
         found["a spring that stiffens"] = {name: cube if name != "link" else -cube for name in channels}
     return found
