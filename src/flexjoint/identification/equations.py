@@ -95,6 +95,19 @@ class Equations:
             self.add_motor(i, rows, values, "motor" if elastic else "rigid")
         return rows.equations(i, values, self.unknowns)
 
+    def motor_equation(self, i: int, values: FloatArray) -> JointEquations:
+        """The equation of the motor of joint i alone; with the links at a rigid joint."""
+        elastic = isinstance(self.robot.joints[i].drive, ElasticDrive)
+        row = "motor" if elastic else "rigid"
+        rows = Rows((row,), len(self.recording.frequencies))
+        self.add_inertia(i, rows, row)
+        self.add_motor(i, rows, values, row)
+        if elastic:
+            self.add_spring(i, rows, values, None)
+        else:
+            self.add_links(i, rows, row)
+        return rows.equations(i, values, self.unknowns)
+
     def fixed(self, i: int) -> Rows:
         """What does not depend on the values, made once."""
         if i not in self._fixed:

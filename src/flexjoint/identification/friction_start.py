@@ -48,10 +48,9 @@ def friction_start(measured: Sequence[Equations], values: FloatArray) -> FloatAr
 def cost(equations: Equations, i: int, values: FloatArray) -> float:
     """Least sum of squares of the motor equation of joint i over all parameters but the friction velocities."""
     unknowns = equations.unknowns
-    rows = equations.joint(i, values)
-    row = rows.channels.index("motor" if "motor" in rows.channels else "rigid")
+    rows = equations.motor_equation(i, values)
     free = [j for j, k in enumerate(rows.places) if not unknowns.parameters[k].kind.startswith("log")]
-    A, y = rows.columns[:, row, free], rows.residual[:, row]
+    A, y = rows.columns[:, 0, free], rows.residual[:, 0]
     used = np.any(A != 0, axis=0)
     A, y = A[:, used], y - A[:, used] @ values[[rows.places[j] for j, there in zip(free, used) if there]]
     A, y = np.concatenate([A.real, A.imag]), np.concatenate([y.real, y.imag])

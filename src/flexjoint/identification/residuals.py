@@ -70,7 +70,7 @@ class Score:
 
 def residual_tests(channels: Sequence[Channel]) -> list[ResidualTest]:
     """One test per equation of each joint, over all recordings."""
-    from scipy.stats import chi2
+    from scipy.special import gammaincc
 
     found = []
     for key in dict.fromkeys((x.joint, x.name) for x in channels):
@@ -81,7 +81,7 @@ def residual_tests(channels: Sequence[Channel]) -> list[ResidualTest]:
         misfit = float(np.sum(leverage * square) / total) if total > 0 else 1.0
         freedom = total**2 / squares if squares > 0 else 1.0
         rms = float(np.sqrt(np.mean([x.rms**2 for x in own])))
-        found.append(ResidualTest(*key, rms, misfit, float(chi2.sf(misfit * freedom, freedom))))
+        found.append(ResidualTest(*key, rms, misfit, float(gammaincc(freedom / 2, misfit * freedom / 2))))
     return found
 
 
