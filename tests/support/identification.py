@@ -69,7 +69,9 @@ def stiff_pd(robot):
     return fj.control.MotorPD(ideal, [3 * B * (2 * np.pi * 6) ** 2 + 60.0, 2 * B * 2 * np.pi * 6 + 5.0])
 
 
-def simulated(robot, motion, seed=0, torque_noise=0.05, controller=None, period=1e-3, substeps=4, sensors=0.0, rows=None):
+def simulated(
+    robot, motion, seed=0, torque_noise=0.05, controller=None, period=1e-3, substeps=4, sensors=0.0, rows=None
+):
     """A run, and what its instruments log; with `rows` lists of that many logs with noise of their own.
 
     sensors: noise of joint torque sensors, Nm; 0 for an arm without them.

@@ -21,7 +21,7 @@ from .signals import Signals
 NONLINEAR = ("log_velocity", "log_stribeck", "delay")  # their columns are derivatives at the current values
 DRY = ("rise", "coulomb", "log_velocity", "log_stribeck")
 SUBSAMPLES = 8  # per period around a reversal of a motor
-SAME = 1e-7  # s: delays that differ by less are one
+SAME = 1e-9  # s: delays that differ by less are one
 NEAR = 5.0  # friction velocities: beyond, dry friction hardly changes within a period
 
 

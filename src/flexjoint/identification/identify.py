@@ -18,7 +18,7 @@ from .equations import Equations
 from .estimates import Estimate, natural, natural_prior
 from .friction_start import friction_start
 from .identifiability import with_verdicts
-from .least_squares import Fit, fit
+from .least_squares import MOST_ITERATIONS, Fit, fit
 from .parameters import FRICTIONS, LINKS, Unknowns, check_robot, unknowns
 from .recordings import Recording, recordings
 from .residuals import ResidualTest, residual_tests, scores
@@ -29,6 +29,7 @@ MOTION = 0.999  # share of the velocity's power below the highest frequency of t
 MARGIN = 1.5  # passband of the instruments over that frequency
 STILL = 1e-9  # rad/s or m/s: slower is no motion
 STRIBECK = "Stribeck"
+ROUGH = 7  # iterations that show which joints need static friction
 
 
 def identify(
@@ -99,8 +100,10 @@ def identify(
     smooth = [Signals(robot, x, chosen, motion_band(x), "q" if x.reference is None else "reference") for x in parts]
     laws = first_laws(robot, friction)
     what = unknowns(robot, laws, chosen, motors, sensors, motors and delay is None)
-    found = estimated(measured, smooth, what, held, delay or 0.0, None)
-    if friction == "auto" and (asking := stribeck_joints(found)):
+    first = ROUGH if friction == "auto" and motors else MOST_ITERATIONS
+    found = estimated(measured, smooth, what, held, delay or 0.0, iterations=first)
+    if friction == "auto" and motors:
+        asking = stribeck_joints(found)
         laws = tuple("stribeck" if i in asking else law for i, law in enumerate(laws))
         what = unknowns(robot, laws, chosen, motors, sensors, motors and delay is None)
         found = estimated(measured, smooth, what, held, delay or 0.0, found)
@@ -212,7 +215,8 @@ def estimated(
     what: Unknowns,
     held: bool,
     delay: float,
-    before: Found | None,
+    before: Found | None = None,
+    iterations: int = MOST_ITERATIONS,
 ) -> Found:
     """The fit, and the equations along the measured motion.
 
@@ -220,13 +224,14 @@ def estimated(
         measured, smooth: Each recording along the measured motion, and along one without noise.
         what: What is estimated.
         held, delay: See `identify`.
-        before: An estimation of fewer parameters, where this one begins.
+        before: An estimation of fewer parameters, where this one begins; by default none.
+        iterations: The most that are made.
     """
     with activity(f"identifying {measured[0].robot.name}"):
         equations, others = ([Equations(x, what, held, delay) for x in signals] for signals in (measured, smooth))
         start = what.priors if before is None else before.carried(what)
         start = friction_start(equations, start)
-        return Found(fit(equations, others, what, start), equations)
+        return Found(fit(equations, others, what, start, iterations), equations)
 
 
 class Found(NamedTuple):

@@ -28,9 +28,9 @@ from .recordings import ComplexArray
 
 SMOOTHING = 40  # frequencies on either side over which spectral densities are averaged
 MOST_ITERATIONS = 30
-CONVERGED = 1e-3  # of a standard deviation
+CONVERGED = 1e-2  # of a standard deviation
 NEARLY = 0.2  # of a standard deviation: from such a step on, weights and instruments stay
-LARGEST_STEP = 0.7  # of the logarithm of a velocity, per iteration
+LARGEST_STEP = 0.7  # of the logarithm of a velocity, per iteration; halved where steps change their sign
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +144,13 @@ class Fit:
         return slope / np.sqrt(max(variance - explained, 1e-12 * variance, 1e-300))
 
 
-def fit(measured: Sequence[Equations], smooth: Sequence[Equations], unknowns: Unknowns, start: FloatArray) -> Fit:
+def fit(
+    measured: Sequence[Equations],
+    smooth: Sequence[Equations],
+    unknowns: Unknowns,
+    start: FloatArray,
+    iterations: int = MOST_ITERATIONS,
+) -> Fit:
     """Estimate the parameters.
 
     Args:
@@ -152,21 +158,21 @@ def fit(measured: Sequence[Equations], smooth: Sequence[Equations], unknowns: Un
         smooth: The same along a motion without noise, for instruments.
         unknowns: What is estimated.
         start: First values.
+        iterations: The most that are made; by default 30.
     """
     values, P = start.copy(), np.array([1 / x.deviation**2 for x in unknowns.parameters])
     priors = unknowns.priors
     densities: list[list[ComplexArray]] = []
     others: list[list[JointEquations]] = []
     changing = True
-    progress = Progress("fitting the equations of motion", MOST_ITERATIONS)
-    for iteration in range(MOST_ITERATIONS):
-        plain = iteration < 2  # the instruments need values
+    logs = np.array([x.kind.startswith("log") for x in unknowns.parameters])
+    last, most = np.zeros(len(values)), np.full(len(values), LARGEST_STEP)
+    progress = Progress("fitting the equations of motion", iterations)
+    for iteration in range(iterations):
         parts = [equations(x, values) for x in measured]
         if changing:
             densities = [[density(joint.residual, flat=iteration == 0) for joint in part] for part in parts]
-        if plain:
-            others = parts
-        elif changing:
+        if changing:
             others = [instruments(x, values) for x in smooth]
         white = [
             whitened(*joint, 1 / (whole.recording.count * whole.recording.period))
@@ -182,7 +188,9 @@ def fit(measured: Sequence[Equations], smooth: Sequence[Equations], unknowns: Un
             meat[np.ix_(k, k)] += Z.T @ Z
             score[k] += Z.T @ r
         inverse = inverted(normal)
-        step = bounded_step(normal, score, -inverse @ score, unknowns, LARGEST_STEP if iteration > 1 else 0.0)
+        wanted = -inverse @ score
+        most = np.where(logs, np.where(wanted * last < 0, most / 2, np.minimum(1.2 * most, LARGEST_STEP)), np.inf)
+        step = last = bounded_step(normal, score, wanted, most if iteration > 1 else np.where(logs, 0.0, np.inf))
         covariance = inverse @ meat @ inverse.T
         values = values + step
         deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
@@ -205,15 +213,12 @@ def instruments(whole: Equations, values: FloatArray) -> list[JointEquations]:
     return [whole.joint(i, values, torque) for i in range(whole.robot.n) if whole.channels(i)]
 
 
-def bounded_step(
-    normal: FloatArray, score: FloatArray, step: FloatArray, unknowns: Unknowns, most: float
-) -> FloatArray:
-    """A step that changes no logarithm by more than `most`; the other parameters follow."""
-    logs = np.array([x.kind.startswith("log") for x in unknowns.parameters])
-    cut = logs & (np.abs(step) > most)
+def bounded_step(normal: FloatArray, score: FloatArray, step: FloatArray, most: FloatArray) -> FloatArray:
+    """A step that changes no parameter by more than `most`; the others follow."""
+    cut = np.abs(step) > most
     if not np.any(cut):
         return step
-    found = np.where(cut, np.clip(step, -most, most), 0.0)
+    found = np.where(cut, np.copysign(np.where(cut, most, 0.0), step), 0.0)
     free = ~cut
     found[free] = -inverted(normal[np.ix_(free, free)]) @ (score[free] + normal[np.ix_(free, cut)] @ found[cut])
     return found
