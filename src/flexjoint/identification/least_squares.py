@@ -71,6 +71,16 @@ class Whitened:
     weight: ComplexArray
     resolution: float
 
+    def leverage(self, inverse: FloatArray) -> FloatArray:
+        """Share of each residual that the parameters could explain, 0 to 1, (2 frequencies, channels).
+
+        Args:
+            inverse: Inverse of the normal matrix of all parameters.
+        """
+        k = np.array(self.equations.places)
+        own = inverse[np.ix_(k, k)]
+        return np.clip(np.sum((self.columns @ own) * self.instruments, axis=-1), 0.0, 1.0)
+
     def turned(self, x: ComplexArray) -> FloatArray:
         """Spectra (frequencies, channels, ...) in units of the residuals' deviation, real and imaginary parts."""
         return in_deviations(self.weight, x)
@@ -107,15 +117,11 @@ class Fit:
         """Residuals and leverages by equation."""
         found = []
         for x in self.white:
-            k = np.array(x.equations.places)
+            leverage = x.leverage(self.inverse)
             for a, name in enumerate(x.equations.channels):
-                columns, instruments = x.columns[:, a], x.instruments[:, a]
-                leverage = np.sum((columns @ self.inverse[np.ix_(k, k)]) * instruments, axis=1)
                 power = 2 * np.sum(np.abs(x.equations.residual[:, a]) ** 2) * x.resolution
-                residual = x.residual[:, a]
-                found.append(
-                    Channel(x.equations.joint, name, residual, np.clip(leverage, 0.0, 1.0), float(np.sqrt(power)))
-                )
+                own = x.residual[:, a], leverage[:, a], float(np.sqrt(power))
+                found.append(Channel(x.equations.joint, name, *own))
         return found
 
     def score(self, joint: int, columns: Sequence[Mapping[str, ComplexArray] | None]) -> float:
@@ -164,14 +170,15 @@ def fit(
     priors = unknowns.priors
     densities: list[list[ComplexArray]] = []
     others: list[list[JointEquations]] = []
-    changing = True
+    changing, white, inverse = True, list[Whitened](), np.zeros((0, 0))
     logs = np.array([x.kind.startswith("log") for x in unknowns.parameters])
     last, most = np.zeros(len(values)), np.full(len(values), LARGEST_STEP)
     progress = Progress("fitting the equations of motion", iterations)
     for iteration in range(iterations):
         parts = [equations(x, values) for x in measured]
         if changing:
-            densities = [[density(joint.residual, flat=iteration == 0) for joint in part] for part in parts]
+            shares = iter([x.leverage(inverse) for x in white])
+            densities = [[density(x.residual, next(shares, None)) for x in part] for part in parts]
         if changing:
             others = [instruments(x, values) for x in smooth]
         white = [
@@ -238,15 +245,16 @@ def inverted(normal: FloatArray) -> FloatArray:
 # Weights ------------------------------------------------------------------------------------------------------------
 
 
-def density(residual: ComplexArray, flat: bool = False) -> ComplexArray:
+def density(residual: ComplexArray, leverage: FloatArray | None) -> ComplexArray:
     """Spectral density of residuals (frequencies, channels), (frequencies, channels, channels).
 
     Args:
         residual: Spectra.
-        flat: The same density at all frequencies, without correlation: for the first iteration.
+        leverage: Of the real and imaginary parts, (2 frequencies, channels): the share of the noise that the parameters
+            have taken up.  None for the same density at all frequencies, without correlation: in the first iteration.
     """
     m, c = residual.shape
-    if flat:
+    if leverage is None:
         power = np.mean(np.abs(residual) ** 2, axis=0)
         return np.broadcast_to(np.diag(power + 0j), (m, c, c))
     products = residual[:, :, None] * residual[:, None, :].conj()
@@ -254,12 +262,15 @@ def density(residual: ComplexArray, flat: bool = False) -> ComplexArray:
     total = np.concatenate([np.zeros((1, c, c)), np.cumsum(products, axis=0)])
     low = np.maximum(np.arange(m) - width, 0)
     high = np.minimum(np.arange(m) + width + 1, m)
-    found = (total[high] - total[low]) / (high - low)[:, None, None]
+    free = np.concatenate([[0.0], np.cumsum(1 - np.mean(leverage.reshape(2, m, c), axis=(0, 2)))])
+    found = (total[high] - total[low]) / np.maximum(free[high] - free[low], 0.1 * (high - low))[:, None, None]
     floor = 1e-12 * np.mean(np.real(np.diagonal(found, axis1=1, axis2=2)), axis=0)
     return found + np.diag(floor + 1e-300)
 
 
-def whitened(equations: JointEquations, other: JointEquations, shape: ComplexArray, resolution: float) -> Whitened:
+def whitened(
+    equations: JointEquations, other: JointEquations, shape: ComplexArray, resolution: float
+) -> Whitened:
     """Equations and instruments in units of the residuals' deviation."""
     lower = np.linalg.inv(np.linalg.cholesky(shape))
     twice = np.full(len(shape), np.sqrt(2.0))  # each frequency stands for its negative one too

@@ -111,6 +111,9 @@ def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[s
                 speed = share * fast
                 shape = np.exp(-((v / speed) ** 2)) * np.tanh(v / (0.2 * speed))
                 found[f"Stribeck friction below {share:g} of the rms speed"] = {row: recording.spectrum(shape)}
+    if unknowns.links == "known" and ("link" in channels or row == "rigid"):
+        whole = equations.signals.known_spectrum[:, i]
+        found["links of other masses, such as a payload"] = {"link" if "link" in channels else "rigid": whole}
     if "link" in channels:
         torque = equations.link_torque(result.values)[:, i]  # the deflection itself may be noise
         cube = recording.spectrum(recording.signal(torque) ** 3)
