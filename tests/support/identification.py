@@ -44,7 +44,7 @@ def arm(name, payload=None):
 
 
 def rough(robot):
-    """A robot as its user knows it: stiffness 30 % too high, inertia 30 % too low, no damping, viscous friction only."""
+    """A robot as its user knows it: stiffness 30 % high, inertia 30 % low, no damping, viscous friction only."""
     return robot.with_drives(
         [
             fj.ElasticDrive(1.3 * x.drive.stiffness, fj.Motor(0.7 * x.drive.motor.inertia, viscous_friction=0.5))

@@ -172,7 +172,10 @@ def check_logs(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
                 f"identify: a log has no link positions q{', only theta' if log.theta is not None else ''}; stiffness "
                 "needs both q and theta, or the frequency response of the motor: fj.identification.resonances"
             )
-        if not np.any(np.nanstd(log.q, axis=0) > STILL):
+        known = log.q[np.all(np.isfinite(log.q), axis=1)]
+        if not len(known):
+            raise InputError("identify: every sample of q in a log has a number that is not finite")
+        if not np.any(np.std(known, axis=0) > STILL):
             raise InputError("identify: the robot does not move in a log; give one with motion")
     springs = [joint.name for joint in robot.joints if isinstance(joint.drive, ElasticDrive)]
     if springs and any(log.theta is None for log in logs):

@@ -268,9 +268,7 @@ def density(residual: ComplexArray, leverage: FloatArray | None) -> ComplexArray
     return found + np.diag(floor + 1e-300)
 
 
-def whitened(
-    equations: JointEquations, other: JointEquations, shape: ComplexArray, resolution: float
-) -> Whitened:
+def whitened(equations: JointEquations, other: JointEquations, shape: ComplexArray, resolution: float) -> Whitened:
     """Equations and instruments in units of the residuals' deviation."""
     lower = np.linalg.inv(np.linalg.cholesky(shape))
     twice = np.full(len(shape), np.sqrt(2.0))  # each frequency stands for its negative one too

@@ -14,7 +14,7 @@ TORQUE_NOISE = 0.05
 @pytest.fixture(scope="module")
 def runs():
     """A run and logs with noise of their own."""
-    return simulated(bench(), multisine(1.1, 0, 20.0, count=30), 11, TORQUE_NOISE, rows=REPETITIONS)
+    return simulated(bench(), multisine(0.8, 0, 20.0, count=30), 77, TORQUE_NOISE, rows=REPETITIONS)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +86,9 @@ def test_missing_static_friction_is_noticed(runs):
 
 
 def test_an_unmodelled_payload_is_noticed(runs):
-    light = rough_bench().replace(links=[fj.Link("arm", rough_bench().joints[0], mass=1.6, com=(0.25, 0.02, 0.0), inertia=0.02 * np.eye(3))])
+    light = rough_bench().replace(
+        links=[fj.Link("arm", rough_bench().joints[0], mass=1.6, com=(0.25, 0.02, 0.0), inertia=0.02 * np.eye(3))]
+    )
     one = fj.identification.identify(light, runs[1][0], links="known")
     assert not one.passed
     assert any("payload" in x.what for x in one.scores if x.asked)
