@@ -71,7 +71,20 @@ def files(tmp_path_factory):
     names = [f"{x}.{joint.name}" for x in ("q", "tau") for joint in robot.joints]
     table = np.column_stack([t, q, tau])
     np.savetxt(folder / "log.csv", table, delimiter=",", header=",".join(["t", *names]), comments="")
+    write_identified(folder, robot)
     return folder
+
+
+def write_identified(folder, robot):
+    """A robot with rigid drives, and a log of it."""
+    robot = robot.with_drives([fj.RigidDrive(fj.Motor(0.1, viscous_friction=0.5))] * 2)
+    fj.write_robot(robot, folder / "identified.toml")
+    t = np.arange(1500) * 1e-2
+    motion = fj.trajectory.Sinusoid([[0.3, 0.2], [0.2, 0.3]], [[0.5], [0.9]], [[0.0, 1.0], [2.0, 0.5]])
+    q, v, a = motion.derivatives(t, 2)
+    names = [f"{x}.{joint.name}" for x in ("q", "tau") for joint in robot.joints]
+    table = np.column_stack([t, q, fj.inverse_dynamics(robot, q, v, a)])
+    np.savetxt(folder / "identified.csv", table, delimiter=",", header=",".join(["t", *names]), comments="")
 
 
 def commands(files):
@@ -97,6 +110,10 @@ def commands(files):
         "detect": (
             ["detect", files / "long.toml", files / "log.csv", "--threshold", "1"],
             [long[1], f"link2_{LONG}", "load", "at"],
+        ),
+        "identify": (
+            ["identify", files / "identified.toml", files / "identified.csv", "--friction", "viscous"],
+            [f"joint1_{LONG}.drive.motor.inertia", "like noise", "condition"],
         ),
         "equations": (
             ["equations", files / "long.toml", "--quantity", "mass_matrix"],
