@@ -1,4 +1,5 @@
-"""Figures: motor torques, simulations, linear systems, Monte-Carlo studies, rotor models and detections.
+"""Figures: motor torques, simulations, linear systems, Monte-Carlo studies, rotor models, detections and
+identifications.
 
 Every `plot_` function returns a matplotlib Figure and writes it to a path if one is given.
 """
@@ -6,6 +7,7 @@ Every `plot_` function returns a matplotlib Figure and writes it to a path if on
 from .detections import plot_detections as plot_detections
 from .eigenfrequencies import plot_eigenfrequencies as plot_eigenfrequencies
 from .figures import check_plot_path as check_plot_path
+from .identifications import plot_identification as plot_identification
 from .linear_systems import (
     plot_bode as plot_bode,
     plot_nyquist as plot_nyquist,

@@ -3,6 +3,7 @@
 from ..tables import Table as Table
 from . import (
     detections as detections,
+    identifications as identifications,
     linear_models as linear_models,
     motor_tables as motor_tables,
     records as records,

@@ -41,8 +41,8 @@ def content_of(result: Any) -> Content:
     """What a report shows of a result.
 
     Args:
-        result: A MotorTable, StiffnessTable, Simulation, MonteCarlo, DetectionReport, RotorComparison, LinearModel,
-            LoopGain, RecordAssessment or ResidualVibration.
+        result: A MotorTable, StiffnessTable, Simulation, MonteCarlo, DetectionReport, Identification, RotorComparison,
+            LinearModel, LoopGain, RecordAssessment or ResidualVibration.
 
     Returns:
         A Content.
@@ -54,5 +54,5 @@ def content_of(result: Any) -> Content:
     """
     raise InputError(
         f"write_report: result is {shown_value(result)}; give what motor_table, simulate, monte_carlo, detect, "
-        "compare_rotor_models, linearize, loop_gain, assess_record or residual_vibration returns"
+        "identify, compare_rotor_models, linearize, loop_gain, assess_record or residual_vibration returns"
     )

@@ -72,7 +72,20 @@ def files(tmp_path_factory):
     table = np.column_stack([t, q, tau])
     np.savetxt(folder / "record.csv", table[:, :3], delimiter=",")
     np.savetxt(folder / "log.csv", table, delimiter=",", header=",".join(["t", *names]), comments="")
+    write_identified(folder, robot)
     return folder
+
+
+def write_identified(folder, robot):
+    """A robot with rigid drives, and a log of it."""
+    robot = robot.with_drives([fj.RigidDrive(fj.Motor(0.1, viscous_friction=0.5))] * 2)
+    fj.write_robot(robot, folder / "identified.toml")
+    t = np.arange(1500) * 1e-2
+    motion = fj.trajectory.Sinusoid([[0.3, 0.2], [0.2, 0.3]], [[0.5], [0.9]], [[0.0, 1.0], [2.0, 0.5]])
+    q, v, a = motion.derivatives(t, 2)
+    names = [f"{x}.{joint.name}" for x in ("q", "tau") for joint in robot.joints]
+    table = np.column_stack([t, q, fj.inverse_dynamics(robot, q, v, a)])
+    np.savetxt(folder / "identified.csv", table, delimiter=",", header=",".join(["t", *names]), comments="")
 
 
 def commands(files):
@@ -102,6 +115,10 @@ def commands(files):
             [long[1], f"link2_{LONG}", "load", "at"],
         ),
         "log": (["log", files / "long.toml", files / "log.csv"], [f"q.{long[0]}", f"tau.{long[1]}", "differences"]),
+        "identify": (
+            ["identify", files / "identified.toml", files / "identified.csv", "--friction", "viscous"],
+            [f"joint1_{LONG}.drive.motor.inertia", "like noise", "condition"],
+        ),
         "equations": (
             ["equations", files / "long.toml", "--quantity", "mass_matrix"],
             ["mass_matrix[1, 2]", "l_c2**2*m_2"],

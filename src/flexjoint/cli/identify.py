@@ -1,0 +1,150 @@
+"""Command `identify`: stiffness, inertia, friction and link parameters from logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .app import command
+from .command_result import CommandResult
+from .completion import logs as log_files
+from .log_options import ColumnNames, GearRatio, TimeUnit, Topic, TorqueConstant, log_options
+from .parameters import PlotFile, check_files, files_of
+from .python_code import Code, call
+from .report_request import ReportFile, requested
+from .robot_options import RobotArgument, without_gear_losses
+from .standard_output import STREAM, standard_output
+
+if TYPE_CHECKING:
+    from ..identification import Identification
+
+
+@command(held="measured_torque")
+def identify(
+    robot: RobotArgument,
+    logs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="LOG...",
+            help=".csv, .npz, .parquet, .mcap or .nc files: t, q.JOINT, theta.JOINT, tau.JOINT.",
+            autocompletion=log_files,
+        ),
+    ],
+    validate: Annotated[
+        list[Path] | None, typer.Option(help="A log that is not used, to test the prediction; repeat.")
+    ] = None,
+    links: Annotated[
+        str, typer.Option(help="base: estimate their base parameters; payload; known; auto: base if tau is logged.")
+    ] = "auto",
+    friction: Annotated[
+        str, typer.Option(help="Of the motors: viscous, coulomb, stribeck, or auto: what the residuals ask for.")
+    ] = "auto",
+    measured_torque: Annotated[
+        bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
+    ] = False,
+    delay: Annotated[
+        float | None, typer.Option(help="Delay of the positions against tau, s; by default estimated.")
+    ] = None,
+    bandwidth: Annotated[
+        float | None, typer.Option(help="Highest frequency that is fitted, Hz; by default 1/20 of the rate, up to 50.")
+    ] = None,
+    time_unit: TimeUnit = None,
+    columns: ColumnNames = "",
+    torque_constant: TorqueConstant = "",
+    gear_ratio: GearRatio = "",
+    topic: Topic = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Drive file to write: .drives.toml; - is standard output."),
+    ] = None,
+    plot: PlotFile = None,
+    report: ReportFile = None,
+) -> CommandResult:
+    """Estimate stiffness, damping, motor inertia, friction and links from logs.
+
+    Every number has a standard deviation and a verdict; the drive file loads as it is.
+    """
+    from ..identification import identify as identified
+    from ..logs import read_log
+    from ..plots.figures import check_plot_path
+    from ..plots.identifications import plot_identification
+    from ..reports import check_report_path, content_of
+    from ..results.files import check_path
+
+    check_files(
+        (output, lambda path: check_path(path, (".toml",), "a drive file")),
+        (plot, check_plot_path),
+        (report, check_report_path),
+    )
+    model = without_gear_losses(robot, "the identification")
+    reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
+    options: dict[str, Any] = {
+        "links": links,
+        "friction": friction,
+        "held": not measured_torque,
+        "delay": delay,
+        "bandwidth": bandwidth,
+    }
+    used, unused = ([read_log(path, model, **reading) for path in paths] for paths in (logs, validate or []))
+    found = identified(model, used, validate=unused, **options)
+    if output == STREAM:
+        with standard_output() as stream:
+            stream.write(found.drive_file.text.encode())
+    elif output is not None:
+        found.write_drives(output)
+    if plot is not None:
+        plot_identification(found, plot)
+    python = ["robot = robot.without_gear_losses()"] if model is not robot else []
+    python += identification_code(logs, validate or [], reading, options, output)
+    page = requested(report, found, python)
+    return CommandResult(content_of(found).shown, identification_data(found), files_of(output, plot), report=page)
+
+
+def identification_code(
+    logs: list[Path], validate: list[Path], reading: dict[str, Any], options: dict[str, Any], output: Path | None
+) -> list[str]:
+    """Python that identifies the same."""
+    read = call("fj.logs.read_log", Code("path"), Code("robot"), **reading)
+    lines = [f"logs = [{read} for path in {[str(x) for x in logs]!r}]"]
+    unused = Code(f"[{read} for path in {[str(x) for x in validate]!r}]") if validate else None
+    lines.append(
+        f"found = {call('fj.identification.identify', Code('robot'), Code('logs'), **options, validate=unused)}"
+    )
+    if output is not None and output != STREAM:
+        lines.append(f"found.write_drives({str(output)!r})")
+    return [*lines, "print(found.values)"]
+
+
+def identification_data(found: Identification) -> dict[str, Any]:
+    """The result for programs."""
+    joints = [joint.name for joint in found.prior.joints]
+    return {
+        "robot": found.prior.name,
+        "bandwidth_hz": found.bandwidth,
+        "condition": found.condition,
+        "converged": found.fit.converged,
+        "passed": found.passed,
+        "estimates": [
+            {
+                "name": x.name,
+                "value": x.value,
+                "deviation": x.deviation,
+                "unit": x.unit,
+                "prior": x.prior,
+                "verdict": x.verdict,
+                "reason": x.reason,
+            }
+            for x in found.estimates
+        ],
+        "residuals": [
+            {"joint": joints[x.joint], "equation": x.equation, "rms": x.rms, "misfit": x.misfit, "passed": x.passed}
+            for x in found.tests
+        ],
+        "missing": [
+            {"joint": joints[x.joint], "what": x.what, "deviations": x.deviations} for x in found.scores if x.asked
+        ],
+        "validation": found.validation,
+        "notes": found.notes,
+    }

@@ -1,0 +1,261 @@
+"""Spectra of the equations of motion of a recording: what multiplies each parameter, and what is known.
+
+Each joint has one channel per equation.  The residual of a channel is linear in all parameters but the friction
+velocities and the delay, whose columns are derivatives at the current values.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..drives import ElasticDrive
+from ..robot import Robot
+from ..types import FloatArray
+from .parameters import Unknowns
+from .recordings import ComplexArray, Recording
+from .signals import Signals
+
+NONLINEAR = ("log_velocity", "log_stribeck", "delay")  # their columns are derivatives at the current values
+DRY = ("rise", "coulomb", "log_velocity", "log_stribeck")
+SUBSAMPLES = 8  # per period around a reversal of a motor
+SAME = 1e-9  # s: delays that differ by less are one
+NEAR = 5.0  # friction velocities: beyond, dry friction hardly changes within a period
+
+
+@dataclass(frozen=True, eq=False)
+class JointEquations:
+    """The equations of one joint as spectra.
+
+    Args:
+        joint: Number of the joint.
+        channels: Names of the equations: link, motor, sensor or rigid.
+        places: Parameter of each column.
+        columns: Derivative of the residual by each parameter, (frequencies, channels, columns).
+        residual: The residual at the current values, (frequencies, channels).
+    """
+
+    joint: int
+    channels: tuple[str, ...]
+    places: tuple[int, ...]
+    columns: ComplexArray
+    residual: ComplexArray
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """The equations of a recording.
+
+    Args:
+        signals: Motion and torques of the recording.
+        unknowns: What is estimated.
+        held: Whether a sample of the motor torque holds until the next one.
+        delay: Delay of the positions against the motor torque, s, if it is not estimated.
+    """
+
+    signals: Signals
+    unknowns: Unknowns
+    held: bool = True
+    delay: float = 0.0
+    _fixed: dict[int, Rows] = field(default_factory=dict, init=False)
+    _torques: dict[int, tuple[float, ComplexArray, ComplexArray]] = field(default_factory=dict, init=False)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot, with its prior values."""
+        return self.signals.robot
+
+    @property
+    def recording(self) -> Recording:
+        """The recording."""
+        return self.signals.recording
+
+    def link_torque(self, values: FloatArray) -> ComplexArray:
+        """Spectrum of what the links require of their transmissions at these values, (frequencies, n)."""
+        found = self.signals.known_spectrum
+        if self.unknowns.links != "known":
+            found = found + self.signals.bodies @ values[self.unknowns.bodies]
+        return found
+
+    def joint(self, i: int, values: FloatArray, torque: ComplexArray | None = None) -> JointEquations:
+        """The equations of joint i at these values.
+
+        Args:
+            i: Number of the joint.
+            values: Of all parameters.
+            torque: Spectrum of the torque of the links, to take the deflection from it: for instruments.
+        """
+        elastic = isinstance(self.robot.joints[i].drive, ElasticDrive)
+        rows = self.fixed(i).copy()
+        if elastic:
+            self.add_spring(i, rows, values, torque)
+        if self.recording.tau is not None:
+            self.add_motor(i, rows, values, "motor" if elastic else "rigid")
+        return rows.equations(i, values, self.unknowns)
+
+    def motor_equation(self, i: int, values: FloatArray) -> JointEquations:
+        """The equation of the motor of joint i alone; with the links at a rigid joint."""
+        elastic = isinstance(self.robot.joints[i].drive, ElasticDrive)
+        row = "motor" if elastic else "rigid"
+        rows = Rows((row,), len(self.recording.frequencies))
+        self.add_inertia(i, rows, row)
+        self.add_motor(i, rows, values, row)
+        if elastic:
+            self.add_spring(i, rows, values, None)
+        else:
+            self.add_links(i, rows, row)
+        return rows.equations(i, values, self.unknowns)
+
+    def fixed(self, i: int) -> Rows:
+        """What does not depend on the values, made once."""
+        if i not in self._fixed:
+            elastic = isinstance(self.robot.joints[i].drive, ElasticDrive)
+            rows = self._fixed[i] = Rows(self.channels(i), len(self.recording.frequencies))
+            self.add_links(i, rows, "link" if elastic else "rigid")
+            if elastic and self.recording.tau_e is not None:
+                self.add_sensor(i, rows)
+            if self.recording.tau is not None:
+                self.add_inertia(i, rows, "motor" if elastic else "rigid")
+        return self._fixed[i]
+
+    def channels(self, i: int) -> tuple[str, ...]:
+        """Names of the equations of joint i."""
+        motors, sensors = self.recording.tau is not None, self.recording.tau_e is not None
+        if not isinstance(self.robot.joints[i].drive, ElasticDrive):
+            return ("rigid",) if motors and self.robot.joints[i].drive is not None else ()
+        return ("link", *["motor"] * motors, *["sensor"] * sensors)
+
+    def add_links(self, i: int, rows: Rows, row: str) -> None:
+        """Columns of the links or the payload."""
+        rows.know(row, self.signals.known_spectrum[:, i])
+        if self.unknowns.links != "known":
+            for k, column in zip(self.unknowns.bodies, self.signals.bodies[:, i].T):
+                if np.any(column):
+                    rows.add(k, {row: column})
+
+    def add_spring(self, i: int, rows: Rows, values: FloatArray, torque: ComplexArray | None) -> None:
+        """Columns of stiffness, damping and zero of the spring."""
+        one = self.signals.one
+        if torque is None:
+            phi, rate = self.signals.deflections[i]
+        else:
+            K = self.unknowns.parameters[self.unknowns.place(i, "stiffness")].prior  # a scale does not matter here
+            phi = (torque[:, i] - values[self.unknowns.place(i, "spring_offset")] * one) / K
+            rate = 2j * np.pi * self.recording.frequencies * phi
+        for kind, signal in (("stiffness", phi), ("damping", rate), ("spring_offset", one)):
+            rows.add(self.unknowns.at(i, kind), {"link": -signal, "motor": signal, "sensor": signal})
+
+    def add_inertia(self, i: int, rows: Rows, row: str) -> None:
+        """Columns of inertia, viscous friction and zero of the motor."""
+        at, spectrum = self.unknowns.at, self.recording.spectrum
+        rows.add(at(i, "inertia"), {row: spectrum(self.signals.motor[2][:, i])})
+        rows.add(at(i, "viscous"), {row: spectrum(self.signals.motor[1][:, i])})
+        rows.add(at(i, "torque_offset"), {row: self.signals.one})
+
+    def add_motor(self, i: int, rows: Rows, values: FloatArray, row: str) -> None:
+        """Columns of dry friction and of the delay of the torque, and the torque."""
+        at, recording = self.unknowns.at, self.recording
+        _, v, a = (x[:, i] for x in self.signals.motor)
+        if at(i, "coulomb") is not None:
+            shapes = mean_dry_friction(v, a, recording.period, *(self.value(values, i, kind) for kind in DRY))
+            found = recording.spectrum(np.stack([*shapes.values()], axis=1))
+            for kind, column in zip(shapes, found.T):
+                rows.add(at(i, kind), {row: column})
+        k = at(-1, "delay")
+        torque, slope = self.torque(i, self.delay if k is None else float(values[k]))
+        rows.know(row, -torque)
+        rows.add(k, {row: slope})
+
+    def torque(self, i: int, delay: float) -> tuple[ComplexArray, ComplexArray]:
+        """Spectra of a motor's torque and of its rate, seen `delay` s later; kept until the delay changes."""
+        recording = self.recording
+        assert recording.tau is not None
+        if i not in self._torques or abs(self._torques[i][0] - delay) > SAME:
+            shift = recording.held if self.held else recording.shifted
+            torque = shift(recording.tau[:, i : i + 1], delay)[:, 0]
+            both = recording.spectrum(np.stack([torque, np.gradient(torque, recording.period)], axis=1))
+            self._torques[i] = delay, both[:, 0], both[:, 1]
+        return self._torques[i][1:]
+
+    def add_sensor(self, i: int, rows: Rows) -> None:
+        """Columns of gain and zero of the torque sensor."""
+        assert self.recording.tau_e is not None
+        sensed = self.recording.spectrum(self.recording.tau_e[:, i])
+        rows.add(self.unknowns.at(i, "sensor_offset"), {"sensor": self.signals.one})
+        if (k := self.unknowns.at(i, "sensor_scale")) is None:
+            rows.know("sensor", -sensed)
+        else:
+            rows.add(k, {"sensor": -sensed})
+
+    def value(self, values: FloatArray, joint: int, kind: str) -> float | None:
+        """Value of a parameter; None if it is not estimated."""
+        k = self.unknowns.at(joint, kind)
+        return None if k is None else float(values[k])
+
+
+class Rows:
+    """The equations of one joint while they are written down."""
+
+    def __init__(self, channels: tuple[str, ...], width: int):
+        self.channels, self.width = channels, width
+        self.known = np.zeros((width, len(channels)), dtype=complex)
+        self.columns: dict[int, ComplexArray] = {}
+
+    def copy(self) -> Rows:
+        """A copy to which more can be added."""
+        found = Rows(self.channels, self.width)
+        found.known, found.columns = self.known.copy(), dict(self.columns)
+        return found
+
+    def know(self, channel: str, signal: ComplexArray) -> None:
+        """Add a signal without a parameter to an equation."""
+        self.known[:, self.channels.index(channel)] += signal
+
+    def add(self, place: int | None, signals: dict[str, ComplexArray]) -> None:
+        """Add what multiplies a parameter, by equation; nothing without the parameter or the equation."""
+        if place is None:
+            return
+        column = self.columns.setdefault(place, np.zeros_like(self.known))
+        for channel, signal in signals.items():
+            if channel in self.channels:
+                column[:, self.channels.index(channel)] += signal
+
+    def equations(self, joint: int, values: FloatArray, unknowns: Unknowns) -> JointEquations:
+        """The equations, with their residual at these values."""
+        places = tuple(self.columns)
+        columns = np.stack([self.columns[k] for k in places], axis=-1)
+        linear = [j for j, k in enumerate(places) if unknowns.parameters[k].kind not in NONLINEAR]
+        residual = self.known + columns[..., linear] @ values[[places[j] for j in linear]]
+        return JointEquations(joint, self.channels, places, columns, residual)
+
+
+def dry_friction(
+    v: FloatArray, rise: float | None, F_c: float, log_v_c: float, log_v_s: float | None
+) -> dict[str, FloatArray]:
+    """Derivatives of F_c t + (F_s − F_c) e t by F_c, ln v_c, F_s − F_c, ln v_s; t = tanh(v/v_c), e = exp(−(v/v_s)²)."""
+    x = v / math.exp(log_v_c)
+    t = np.tanh(x)
+    slope = x * (t * t - 1)  # by ln v_c
+    if rise is None or log_v_s is None:
+        return {"coulomb": t, "log_velocity": F_c * slope}
+    y = (v / math.exp(log_v_s)) ** 2
+    e = np.exp(-y)
+    return {
+        "coulomb": t,
+        "log_velocity": (F_c + rise * e) * slope,
+        "rise": e * t,
+        "log_stribeck": 2 * rise * y * e * t,
+    }
+
+
+def mean_dry_friction(v: FloatArray, a: FloatArray, h: float, *law: float | None) -> dict[str, FloatArray]:
+    """The same as means over one period around each sample: a reversal takes less than a period."""
+    offsets = h * ((np.arange(SUBSAMPLES) + 0.5) / SUBSAMPLES - 0.5)
+    found = dry_friction(v, *law)  # type: ignore[arg-type]
+    fast = np.flatnonzero(np.abs(v) < NEAR * math.exp(law[2] or 0.0) + np.abs(a) * h)
+    near = dry_friction(v[fast, None] + a[fast, None] * offsets, *law)  # type: ignore[arg-type]
+    for kind, x in found.items():
+        x[fast] = np.mean(near[kind], axis=1)
+    return found

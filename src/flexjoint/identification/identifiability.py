@@ -1,0 +1,197 @@
+"""What a log can tell: a verdict per parameter, with the reason and the motion that would help.
+
+A deflection below one encoder step is no measurement, whatever the statistics say: rounding is noise only where the
+position crosses many steps.  Spring damping acts like friction of the motor away from the resonance of the joint, so it
+counts only if it is significant.  On arms with torque sensors q may be computed as θ − τ_e/K: then a fit returns the K
+of that computation (`circular_stiffness`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..logs import Log
+from ..robot import Joint, Robot
+from ..types import FloatArray
+from .estimates import IDENTIFIED, SIGNIFICANT, UNKNOWN, WEAK, Estimate
+
+GOOD, POOR = 0.05, 0.5  # relative deviations up to which a value is identified, and weakly known
+WANTED = 0.005  # relative deviation of a stiffness that a further motion should reach
+STEPS = 2.0  # encoder steps of deflection, root mean square, from which a stiffness is trusted
+CORRELATED = 0.98
+LEVER, SWING, FASTEST = 0.2, 0.5, 1.0  # m off the axis, rad, Hz: the payload motion that is proposed
+SHOWN = 5e-4  # of the number, where q was computed from tau_e: agreement of both
+
+
+class Deflection(NamedTuple):
+    """How far the spring of a joint deflects in the logs.
+
+    Args:
+        rms: Root mean square of θ − q without its mean, rad or m.
+        step: The greater resolution of both encoders, rad or m; 0 if the numbers show none.
+    """
+
+    rms: float
+    step: float
+
+    @property
+    def steps(self) -> float:
+        """In encoder steps; infinite without steps."""
+        return self.rms / self.step if self.step else math.inf
+
+
+def deflections(robot: Robot, logs: Sequence[Log]) -> list[Deflection]:
+    """One per joint; zeros where motors are not logged."""
+    found = []
+    for i in range(robot.n):
+        squares, steps = [0.0], [0.0]
+        for log in logs:
+            if log.q is not None and log.theta is not None:
+                squares.append(float(np.nanvar(log.theta[:, i] - log.q[:, i])))
+                steps += [resolution(log.q[:, i]), resolution(log.theta[:, i])]
+        found.append(Deflection(math.sqrt(max(squares)), max(steps)))
+    return found
+
+
+def resolution(x: FloatArray) -> float:
+    """Step of an encoder, from its numbers; 0 if they are not multiples of a step."""
+    jumps = np.abs(np.diff(x[np.isfinite(x)]))
+    jumps = jumps[jumps > 1e-12 * max(1.0, float(np.abs(jumps).max(initial=0.0)))]
+    if jumps.size < 20:
+        return 0.0
+    step = float(np.median(jumps[jumps < 1.5 * jumps.min()]))
+    if step <= 1e-9:
+        return 0.0
+    small = jumps[jumps < 50 * step] / step
+    return step if small.size and np.mean(np.abs(small - np.round(small)) < 0.05) > 0.95 else 0.0
+
+
+def circular_stiffness(log: Log, i: int) -> float | None:
+    """K if q of joint i was computed as θ − τ_e/K, else None.
+
+    Real sensors disagree by the noise of their own: an affine relation that holds better than the encoders resolve was
+    computed.
+    """
+    if log.q is None or log.theta is None or log.tau_e is None or (log.sensors and not log.sensors[i]):
+        return None
+    phi, tau = log.theta[:, i] - log.q[:, i], log.tau_e[:, i]
+    kept = np.isfinite(phi) & np.isfinite(tau)
+    if np.count_nonzero(kept) < 50 or np.std(tau[kept]) == 0 or np.std(phi[kept]) == 0:
+        return None
+    slope, offset = np.polyfit(tau[kept], phi[kept], 1)
+    left = phi[kept] - slope * tau[kept] - offset
+    step = max(resolution(log.q[:, i]), resolution(log.theta[:, i]))
+    exact = np.std(left) < (0.1 * step if step else SHOWN * np.std(phi[kept]))
+    return float(1 / slope) if exact and slope > 0 else None
+
+
+# Verdicts -----------------------------------------------------------------------------------------------------------
+
+
+def with_verdicts(
+    robot: Robot, estimates: Sequence[Estimate], covariance: FloatArray, logs: Sequence[Log]
+) -> list[Estimate]:
+    """The estimates with their verdicts."""
+    deflected = deflections(robot, logs)
+    scale = 1 / np.sqrt(np.maximum(np.diag(covariance), 1e-300))
+    correlation = covariance * scale[:, None] * scale
+    found = []
+    for k, x in enumerate(estimates):
+        verdict, reason = by_deviation(x)
+        if x.kind == "stiffness":
+            verdict, reason = of_stiffness(robot, x, deflected[x.joint], verdict)
+            for log in logs:
+                if (K := circular_stiffness(log, x.joint)) is not None:
+                    verdict = UNKNOWN
+                    reason = (
+                        f"circular: in the log q is theta − tau_e/{K:.6g} to rounding, so this is the stiffness that "
+                        "computed q, no measurement; log an encoder on the link"
+                    )
+        elif x.kind == "damping" and abs(x.value) < SIGNIFICANT * x.deviation:
+            verdict, reason = UNKNOWN, "not significant; away from the resonance it acts like friction of the motor"
+        elif verdict != IDENTIFIED:
+            others = np.flatnonzero((np.abs(correlation[k]) > CORRELATED) & (np.arange(len(estimates)) != k))
+            if others.size:
+                other = int(max(others, key=lambda j: abs(correlation[k, j])))
+                reason += f"; correlated {correlation[k, other]:+.3f} with {estimates[other].name}"
+        found.append(dataclasses.replace(x, verdict=verdict, reason=reason))
+    return found
+
+
+ZERO = (
+    "torque_offset",
+    "spring_offset",
+    "sensor_offset",
+    "delay",
+    "base",
+    "payload",
+)  # these may be zero: a relative deviation says nothing
+
+
+def by_deviation(x: Estimate) -> tuple[str, str]:
+    """Verdict by the relative deviation."""
+    if x.kind in ZERO:
+        return IDENTIFIED, ""
+    share = x.deviation / abs(x.value) if x.value else math.inf
+    if x.kind in ("inertia", "stiffness") and x.value <= 0:
+        return UNKNOWN, "the estimate is not positive: the data do not show it"
+    if share <= GOOD:
+        return IDENTIFIED, ""
+    advice = ADVICE.get(x.kind, "a motion with more of it")
+    return (WEAK if share <= POOR else UNKNOWN), f"deviation {100 * share:.2g} %; {advice}"
+
+
+ADVICE = {
+    "inertia": "needs larger accelerations of this motor",
+    "viscous": "needs higher and more different speeds",
+    "coulomb": "needs more reversals",
+    "log_velocity": "needs slow reversals",
+    "rise": "needs slow motion in both directions",
+    "log_stribeck": "needs slow motion at several speeds",
+    "sensor_scale": "needs larger joint torques",
+}
+
+
+def of_stiffness(robot: Robot, x: Estimate, deflection: Deflection, verdict: str) -> tuple[str, str]:
+    """Verdict of a stiffness, by its deviation and by the deflection in encoder steps."""
+    if deflection.steps < 1:
+        verdict = UNKNOWN
+    elif deflection.steps < STEPS:
+        verdict = WEAK if verdict == IDENTIFIED else verdict
+    if verdict == IDENTIFIED:
+        return verdict, ""
+    joint = robot.joints[x.joint]
+    share = min(x.deviation / abs(x.value), 10.0) if x.value else 10.0
+    factor = max(share / WANTED, 2 * STEPS / deflection.steps if deflection.steps else 10.0, 2.0)
+    K = x.value if x.value > 0 and share < POOR else x.prior
+    now = K * deflection.rms
+    needed = factor * now
+    if deflection.step:
+        where = f"rms deflection {deflection.steps:.2g} encoder steps"
+    else:
+        where = f"rms deflection {deflection.rms:.2g} {'rad' if joint.kind.angular else 'm'}"
+    unit = "Nm" if joint.kind.angular else "N"
+    text = f"{where}: needs payload or a torque sensor, rms spring torque {needed:.2g} {unit} (here {now:.2g} {unit})"
+    return verdict, f"{text}; {payload_motion(joint, needed)}"
+
+
+def payload_motion(joint: Joint, torque: float) -> str:
+    """A payload and a motion that load a joint by this torque, root mean square."""
+    limits, angular = joint.limits, joint.kind.angular
+    swing = SWING if angular else 0.1
+    speed = limits.velocity if math.isfinite(limits.velocity) else math.inf
+    frequency = min(FASTEST, 0.8 * speed / (2 * math.pi * swing))
+    acceleration = swing * (2 * math.pi * frequency) ** 2 / math.sqrt(2)
+    mass = torque / acceleration / (LEVER**2 if angular else 1.0)
+    mass = math.ceil(mass * 10) / 10
+    held = (
+        f"{mass:g} kg held {LEVER:g} m off the axis of joint '{joint.name}'"
+        if angular
+        else f"{mass:g} kg on joint '{joint.name}'"
+    )
+    return f"for example {held}, swung by ±{swing:g} {'rad' if angular else 'm'} at {frequency:.2g} Hz"

@@ -1,0 +1,121 @@
+"""Tests of the residuals: is the model right?
+
+    misfit: residuals at the frequencies of the motion over those of their neighbours; 1 if the model is right.
+    score:  how strongly the residuals ask for something that the model lacks: Stribeck friction, friction that differs
+            by direction, a spring that stiffens, a payload; deviations from zero.
+
+The misfit weighs each frequency by its leverage, the share of its residual that the parameters could explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..types import FloatArray
+from .equations import Equations
+from .least_squares import Channel, Fit
+from .recordings import ComplexArray
+
+MISFIT = 2.0  # above, with such a probability, a model is called wrong
+PROBABILITY = 1e-4
+ASKED = 6.0  # deviations of a score
+
+
+@dataclass(frozen=True)
+class ResidualTest:
+    """How well one equation of a joint holds.
+
+    Args:
+        joint: Number of the joint.
+        equation: link, motor, sensor or rigid.
+        rms: Root mean square of the residual within the bandwidth, Nm or N.
+        misfit: Power at the frequencies of the motion over that expected from their neighbours.
+        probability: That a right model has such a misfit, or a larger one.
+    """
+
+    joint: int
+    equation: str
+    rms: float
+    misfit: float
+    probability: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the residual looks like noise."""
+        return self.misfit < MISFIT or self.probability > PROBABILITY
+
+
+@dataclass(frozen=True)
+class Score:
+    """How strongly the residuals ask for something that the model lacks.
+
+    Args:
+        joint: Number of the joint; −1 for all.
+        what: What is missing.
+        deviations: The score, in standard deviations.
+    """
+
+    joint: int
+    what: str
+    deviations: float
+
+    @property
+    def asked(self) -> bool:
+        """Whether it is significant."""
+        return abs(self.deviations) > ASKED
+
+
+def residual_tests(channels: Sequence[Channel]) -> list[ResidualTest]:
+    """One test per equation of each joint, over all recordings."""
+    from scipy.special import gammaincc
+
+    found = []
+    for key in dict.fromkeys((x.joint, x.name) for x in channels):
+        own = [x for x in channels if (x.joint, x.name) == key]
+        leverage = np.concatenate([x.leverage for x in own])
+        square = np.concatenate([x.residual for x in own]) ** 2 / np.maximum(1 - leverage, 0.1)
+        total, squares = float(leverage.sum()), float(np.sum(leverage**2))
+        misfit = float(np.sum(leverage * square) / total) if total > 0 else 1.0
+        freedom = total**2 / squares if squares > 0 else 1.0
+        rms = float(np.sqrt(np.mean([x.rms**2 for x in own])))
+        found.append(ResidualTest(*key, rms, misfit, float(gammaincc(freedom / 2, misfit * freedom / 2))))
+    return found
+
+
+def scores(measured: Sequence[Equations], result: Fit) -> list[Score]:
+    """Scores of what each joint's model lacks."""
+    found: list[Score] = []
+    robot = measured[0].robot
+    for i in range(robot.n):
+        for what in dict.fromkeys(name for x in measured for name in extra_columns(x, i, result)):
+            columns = [extra_columns(x, i, result).get(what) for x in measured]
+            found.append(Score(i, what, result.score(i, columns)))
+    return found
+
+
+def extra_columns(equations: Equations, i: int, result: Fit) -> dict[str, dict[str, ComplexArray]]:
+    """Spectra, by equation, of what the model of a joint lacks."""
+    unknowns, recording = equations.unknowns, equations.recording
+    channels = equations.channels(i)
+    found: dict[str, dict[str, ComplexArray]] = {}
+    row = "motor" if "motor" in channels else "rigid" if "rigid" in channels else None
+    v: FloatArray = equations.signals.motor[1][:, i]
+    if row is not None:
+        found["viscous friction that differs by direction"] = {row: recording.spectrum(np.abs(v))}
+        if unknowns.friction[i] != "stribeck":
+            fast = np.sqrt(np.mean(v**2))
+            for share in (0.05, 0.2, 0.6):
+                speed = share * fast
+                shape = np.exp(-((v / speed) ** 2)) * np.tanh(v / (0.2 * speed))
+                found[f"Stribeck friction below {share:g} of the rms speed"] = {row: recording.spectrum(shape)}
+    if unknowns.links == "known" and ("link" in channels or row == "rigid"):
+        whole = equations.signals.known_spectrum[:, i]
+        found["links of other masses, such as a payload"] = {"link" if "link" in channels else "rigid": whole}
+    if "link" in channels:
+        torque = equations.link_torque(result.values)[:, i]  # the deflection itself may be noise
+        cube = recording.spectrum(recording.signal(torque) ** 3)
+        found["a spring that stiffens"] = {name: cube if name != "link" else -cube for name in channels}
+    return found

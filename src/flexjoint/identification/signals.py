@@ -1,0 +1,101 @@
+"""Motion of a recording and what the links require for it: made once, whatever is estimated of the drives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..drives import friction_law
+from ..dynamics import base_parameters, base_regressor, inverse_dynamics, regressor
+from ..robot import Robot
+from ..types import FloatArray
+from .recordings import ComplexArray, Recording
+
+ROWS = 5000  # samples per call of a regressor
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """Motion, deflections and link torques of a recording.
+
+    Args:
+        robot: The robot, with its prior values.
+        recording: The recording.
+        links: What is estimated of the links: base, payload or known.
+        passband: Frequency up to which positions are used, Hz; by default twice the bandwidth.
+        source: Where link positions come from: q, or reference for instruments.
+    """
+
+    robot: Robot
+    recording: Recording
+    links: str
+    passband: float | None = None
+    source: str = "q"
+
+    @cached_property
+    def link(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, q', q''."""
+        return self.recording.motion(self.source, self.passband)
+
+    @cached_property
+    def motor(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """θ, θ', θ''."""
+        return self.link if self.recording.theta is None else self.recording.motion("theta", self.passband)
+
+    @cached_property
+    def coarse(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """q, q', q'' on the coarse grid."""
+        every = self.recording.every
+        return tuple(np.ascontiguousarray(x[::every]) for x in self.link)  # type: ignore[return-value]
+
+    @cached_property
+    def bodies(self) -> ComplexArray:
+        """Spectra of the columns of the links or the payload, (frequencies, n, parameters)."""
+        q, v, a = self.coarse
+        pieces = [slice(k, k + ROWS) for k in range(0, len(q), ROWS)]
+        if self.links == "base":
+            Y = np.concatenate([base_regressor(self.robot, q[p], v[p], v[p], a[p]) for p in pieces])
+        else:
+            place = 10 * self.robot.link_index(None)
+            Y = np.concatenate([regressor(self.robot, q[p], v[p], v[p], a[p])[..., place : place + 10] for p in pieces])
+        return self.recording.spectrum(Y, self.recording.every)
+
+    @cached_property
+    def known_torque(self) -> FloatArray:
+        """Torque of the links that is not estimated, on the coarse grid: all of it, or that of springs and friction."""
+        q, v, a = self.coarse
+        bare = self.robot.without_drives()
+        if self.links == "base" and not needs_passive(bare):
+            return np.zeros_like(q)
+        whole = np.asarray(inverse_dynamics(bare, q, v, a))
+        if self.links != "base":
+            return whole
+        pi = base_parameters(self.robot).of(self.robot)
+        inertial = [
+            base_regressor(self.robot, q[p : p + ROWS], *(x[p : p + ROWS] for x in (v, v, a))) @ pi
+            for p in range(0, len(q), ROWS)
+        ]
+        return whole - np.concatenate(inertial)
+
+    @cached_property
+    def known_spectrum(self) -> ComplexArray:
+        """Spectrum of `known_torque`, (frequencies, n)."""
+        return self.recording.spectrum(self.known_torque, self.recording.every)
+
+    @cached_property
+    def deflections(self) -> list[tuple[ComplexArray, ComplexArray]]:
+        """Spectra of θ − q and θ' − q', by joint."""
+        phi, rate = (self.recording.spectrum(self.motor[k] - self.link[k]) for k in range(2))
+        return [*zip(phi.T, rate.T)]
+
+    @cached_property
+    def one(self) -> ComplexArray:
+        """Spectrum of a constant."""
+        return self.recording.spectrum(np.ones(self.recording.count))
+
+
+def needs_passive(bare: Robot) -> bool:
+    """Whether joints themselves have friction or parallel springs."""
+    return bool(bare.parallel_springs) or any(friction_law(x).present for x in bare.joints)

@@ -1,0 +1,129 @@
+"""Simulated logs with realistic instruments: 19-bit encoders, current noise, one sample of delay, Stribeck friction."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+import flexjoint as fj
+
+STEP = 2 * np.pi / 2**19  # rad, of the encoders
+NOISE = 0.3  # of a step, before rounding
+FLIPPED = [[1, 0, 0], [0, 0, -1], [0, 1, 0]]  # a horizontal axis
+
+
+def friction(viscous, coulomb, velocity=0.05, rise=1.4, fall=5.0):
+    """Stribeck friction: F_s = rise F_c, v_s = fall v_c."""
+    return fj.drives.Friction(viscous, coulomb, velocity, static=rise * coulomb, stribeck_velocity=fall * velocity)
+
+
+def bench(stiffness=300.0, damping=0.5, inertia=0.12, law=None):
+    """A series elastic actuator with one arm."""
+    drive = fj.ElasticDrive(stiffness, fj.Motor(inertia, friction=law or friction(0.8, 1.2)), damping=damping)
+    joint = fj.Joint("hinge", rotation=FLIPPED, drive=drive)
+    arm = fj.Link("arm", joint, mass=2.0, com=(0.25, 0.02, 0.0), inertia=0.02 * np.eye(3))
+    return fj.Robot("bench", (arm,))
+
+
+def rough_bench():
+    """The same bench as its user knows it: wrong stiffness and inertia, no damping, viscous friction only."""
+    return bench(400.0, 0.0, 0.2, fj.drives.Friction(viscous=0.5))
+
+
+def arm(name, payload=None):
+    """An arm of the catalogue with damped springs and Stribeck friction."""
+    robot = fj.load(name)
+    robot = robot.with_payload(*payload) if payload else robot
+    drives = []
+    for i, joint in enumerate(robot.joints):
+        law = friction(1.0 + 0.3 * i, 2.5 - 0.2 * i, 0.03)
+        motor = fj.Motor(joint.drive.motor.inertia, friction=law)
+        drives.append(fj.ElasticDrive(joint.drive.stiffness, motor, damping=1.0))
+    return robot.with_drives(drives)
+
+
+def rough(robot):
+    """A robot as its user knows it: stiffness 30 % high, inertia 30 % low, no damping, viscous friction only."""
+    return robot.with_drives(
+        [
+            fj.ElasticDrive(1.3 * x.drive.stiffness, fj.Motor(0.7 * x.drive.motor.inertia, viscous_friction=0.5))
+            for x in robot.joints
+        ]
+    )
+
+
+def multisine(amplitude, seed, duration, offset=0.0, lowest=0.1, count=20):
+    """A sum of sinusoids; amplitudes fall with the frequency."""
+    amplitude = np.atleast_1d(amplitude)
+    f = lowest * np.arange(1, count + 1)[:, None] * np.ones((1, amplitude.size))
+    phase = np.random.default_rng(seed).uniform(0, 2 * np.pi, f.shape)
+    size = amplitude / (0.5 + f) / np.sqrt(count)
+    return fj.trajectory.Sinusoid(size, f, phase, offset=offset, duration=duration)
+
+
+def stiff_pd(robot):
+    """Motor PD of about 6 Hz that knows neither friction nor damping."""
+    B = np.array([x.drive.motor.inertia for x in robot.joints])
+    ideal = robot.without_friction().without_spring_damping()
+    return fj.control.MotorPD(ideal, [3 * B * (2 * np.pi * 6) ** 2 + 60.0, 2 * B * 2 * np.pi * 6 + 5.0])
+
+
+def simulated(
+    robot, motion, seed=0, torque_noise=0.05, controller=None, period=1e-3, substeps=4, sensors=0.0, rows=None
+):
+    """A run, and what its instruments log; with `rows` lists of that many logs with noise of their own.
+
+    sensors: noise of joint torque sensors, Nm; 0 for an arm without them.
+    """
+    seen = fj.simulation.Sensors(STEP, STEP, NOISE * STEP, NOISE * STEP, velocities="differenced", delay=1)
+    law = controller or stiff_pd(robot)
+    many = {} if rows is None else {"row": np.arange(rows)}
+    run = fj.simulate(
+        robot, law, motion, period=period, substeps=substeps, sensors=seen, seed=seed, check=False, **many
+    )
+    if rows is None:
+        return run, logged(robot, run.t, run.q, run.theta, run.tau, seed, torque_noise, sensors)
+    return run, [
+        logged(robot, run.t, run.q[k], run.theta[k], run.tau[k], [seed, k], torque_noise, sensors) for k in range(rows)
+    ]
+
+
+def logged(robot, t, q, theta, tau, seed, torque_noise, sensors=0.0):
+    """A log of a motion."""
+    rng = np.random.default_rng(seed)
+
+    def encoded(x):
+        return STEP * np.round(x / STEP + NOISE * rng.normal(size=x.shape))
+
+    drives = [x.drive for x in robot.joints]
+    K = np.array([x.stiffness for x in drives])
+    sensed = {"tau_e": K * (theta - q) + sensors * rng.normal(size=q.shape)} if sensors else {}
+    noisy = tau + torque_noise * rng.normal(size=tau.shape)
+    return fj.logs.Log(robot, t, q=encoded(q), theta=encoded(theta), tau=noisy, **sensed)
+
+
+def truth(robot, name):
+    """True value of an estimate, by its name; None if the robot has no such number."""
+    joint = next((x for x in robot.joints if name.startswith(f"{x.name}.drive.")), None)
+    if joint is None:
+        table = fj.base_parameters(robot)
+        return dict(zip(table.names, table.of(robot))).get(name, 0.0)
+    path = name.removeprefix(f"{joint.name}.drive.").split(".")
+    value = joint.drive
+    for word in path:
+        if not hasattr(value, word):
+            return 0.0  # offsets
+        value = getattr(value, word)
+    return value
+
+
+def pulls(found, robot):
+    """Errors of all estimates in deviations, by name."""
+    return {x.name: (x.value - truth(robot, x.name)) / x.deviation for x in found.estimates}
+
+
+def without_friction_velocity(robot):
+    """The robot with plain viscous friction of its motors."""
+    drives = [dataclasses.replace(x.drive, motor=fj.Motor(x.drive.motor.inertia, 0.5)) for x in robot.joints]
+    return robot.with_drives(drives)
