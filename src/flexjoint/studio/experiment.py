@@ -1,0 +1,432 @@
+"""An experiment: a robot under a controller, with numbers that may change from run to run without another kernel.
+
+Stiffness, damping, payload, gains, noise and a push are inputs of the kernel of the run.  They change the robot; the
+controller and the residual keep the model they were made with, as real ones would.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..checks import finite, positive, whole
+from ..control.base import Controller
+from ..errors import FlexjointError, FlexjointWarning, InputError, listed, quoted
+from ..formats import DriveFile
+from ..observers import JointTorqueResidual
+from ..robot import Robot, a_robot, numeric
+from ..simulation.push import Push
+from ..simulation.result import Simulation
+from ..simulation.sensors import Sensors
+from ..simulation.simulate import simulate
+from ..trajectory.base import Trajectory
+from ..trajectory.files import load_stiffness, load_trajectory
+from ..trajectory.motion_and_stiffness import MotionAndStiffness
+from ..types import FloatArray
+from ..viewer.viewer import configuration
+from .controllers import built_in, first_numbers, made, preferred, registered, unsuited
+from .figures import write_figures
+from .motions import AMPLITUDE, MOTIONS, goal_of, motion_text
+from .script import write_script
+from .settings import (
+    DAMPING,
+    LONGEST,
+    STIFFNESS,
+    Setting,
+    drive_settings,
+    gain_settings,
+    middle_stiffness,
+    surrounding_settings,
+)
+from .stability import StabilityLimits, enough_substeps, limits_of, stable_numbers, stable_range_of
+
+CUTOFF = 50.0  # rad/s, of the residual
+MOST_PERIODS = 50_000  # of a run
+NOISES = ("link_noise", "motor_noise", "velocity_noise", "torque_noise")
+WATCH = "watch"
+RESIDUAL = f"{WATCH}.link"
+
+
+class Detection(NamedTuple):
+    """The first time a residual exceeds the threshold.
+
+    Args:
+        time: s.
+        joint: Name of the joint.
+        residual: Of that joint, Nm or N.
+        threshold: Nm or N.
+    """
+
+    time: float
+    joint: str
+    residual: float
+    threshold: float
+
+
+class Task(NamedTuple):
+    """The arguments of `simulate`."""
+
+    robot: Robot
+    controller: Controller
+    reference: Any
+    duration: float
+    options: Mapping[str, Any]
+
+
+class Experiment:
+    """A robot, a controller and a motion, with `settings` that `set` changes and `run` simulates.
+
+    Args:
+        robot: Any robot with a link; the model of controller and residual.
+        controller: Name of a registered controller that suits the robot; by default one that does.
+        motion: "rest to rest", "sinusoid" or "filtered step"; or a file or text that `load_trajectory` reads.
+        numbers: Of the controller, one each for all joints: its gains, or a pole; by default sizes that suit the robot.
+        stiffness: That joints with two motors shall have, Nm/rad or N/m; by default between their limits.
+        q: Where a named motion begins, (n,), rad or m; by default 0, or the middle of limits that exclude it.
+        period: Of the controller, s; default 1e-3.
+        substeps: Of the integrator per period; by default enough for the stiffest setting, at most 16.
+        seed: Of the noise; default 0.
+
+    Attributes:
+        result: The last run that ended well; None before the first.
+        notes: What is not possible with this robot, a sentence each.
+
+    Raises:
+        InputError: An argument is wrong, or the controller does not suit the robot.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> experiment = fj.studio.Experiment(fj.load("hua_3r"), "motor_pd")
+        >>> experiment.set("payload", 0.5)
+        >>> experiment.set("*.drive.stiffness", 80.0)
+        >>> experiment.run()
+        <Simulation of hua_3r under MotorPD: 2001 samples, 2 s>
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        controller: str | None = None,
+        motion: str = MOTIONS[0],
+        *,
+        numbers: Sequence[float] | None = None,
+        stiffness: float | None = None,
+        q: ArrayLike | None = None,
+        period: float = 1e-3,
+        substeps: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.robot = numeric("Experiment", a_robot("Experiment", robot))
+        self.model = robot.without_gear_losses() if any(robot.gear_losses) else robot
+        self.period, self.seed = positive("Experiment", "period", period), whole("Experiment", "seed", seed)
+        self.q = configuration(robot, q)
+        self.result: Simulation | None = None
+        self.push_direction = (0.0, 0.0, -1.0)
+        self.notes: list[str] = []
+        self.plant = (robot.with_spring_damping(1.0) if any(robot.compliant) else robot).with_payload(0.0)
+        self._payload = f"{self.plant.links[-1].name}.mass"
+        self._sigma = self._first_stiffness(stiffness)
+        given = [*drive_settings(self.model, self.q, self._sigma), *surrounding_settings(self.model, self.q)]
+        self._fixed = {x.name: x for x in given}
+        self._values: dict[str, float] = {x.name: x.value for x in given}
+        self.controllers = unsuited(self.model, self.q, self.period)
+        self.settings: dict[str, Setting] = {}
+        self.substeps = 1 if substeps is None else whole("Experiment", "substeps", substeps, least=1)
+        self._choose(preferred(self.robot, self.controllers) if controller is None else controller, motion, numbers)
+        if substeps is None:
+            self.substeps = enough_substeps(self)
+        if numbers is None:
+            self._scale_numbers()
+
+    def __repr__(self) -> str:
+        return f"<Experiment with {self.robot.name:.60} under {self.controller_name}: {len(self.settings)} settings>"
+
+    # Choices ----------------------------------------------------------------------------------------------------------
+
+    def choose_controller(self, name: str, numbers: Sequence[float] | None = None) -> None:
+        """Take another controller; the next run makes its kernel.
+
+        Args:
+            name: A registered name, see `controllers`, which says "" for those that suit the robot.
+            numbers: Its gains or pole; by default sizes that suit the robot.
+        """
+        self._choose(name, self.motion, numbers)
+        if numbers is None:
+            self._scale_numbers()
+
+    def choose_motion(self, motion: str) -> None:
+        """Take another motion: a name, a file or a text, as for the class."""
+        self._choose(self.controller_name, motion, self.numbers)
+
+    def _choose(self, name: str, motion: str, numbers: Sequence[float] | None) -> None:
+        registered(name)
+        if reason := self.controllers.get(name, ""):
+            raise InputError(reason)
+        law = registered(name)
+        given = first_numbers(name, self.model, self.q) if numbers is None else [float(x) for x in numbers]
+        made(name, self.model, given, self.period)
+        built = built_in(name, self.model, given, self.period)
+        settings = dict(self._fixed)
+        if motion in MOTIONS:
+            settings["amplitude"] = Setting("amplitude", "amplitude", "°", "motion", 1.0, 90.0, AMPLITUDE)
+        settings["duration"] = Setting("duration", "duration", "s", "motion", 0.2, LONGEST, 2.0)
+        if np.any(self._sigma) and made(name, self.model, given, self.period).width > self.robot.n:
+            middle, unit = float(np.median(self._sigma[self._sigma > 0])), self._stiffness_unit
+            settings["stiffness"] = Setting("stiffness", "stiffness", unit, "motion", middle / 3, 3 * middle, middle)
+        settings |= {x.name: x for x in gain_settings(law, given, built)}
+        kept = {} if name != getattr(self, "controller_name", name) else self._values
+        values = {x.name: kept.get(x.name, self._values.get(x.name, x.value)) for x in settings.values()}
+        values |= {x.name: x.value for x in settings.values() if x.group == "control"}
+        before = self.__dict__.copy()
+        self.controller_name, self.motion, self._first = name, motion, given
+        self.settings, self._values = settings, values
+        try:
+            self.reference()
+        except FlexjointError:
+            self.__dict__.update(before)
+            raise
+
+    def _scale_numbers(self) -> None:
+        """Scale the first numbers of the controller, if need be, until the loop is stable."""
+        found = stable_numbers(self)
+        if found is None:
+            self.notes.append(f"{self.controller_name} is unstable with every number tried: see the limits")
+        elif found != self.numbers:
+            self._choose(self.controller_name, self.motion, found)
+
+    # Numbers ----------------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> float:
+        return self._values[self._known(name)[0]]
+
+    def set(self, name: str, value: float | ArrayLike) -> None:
+        """Change a number, or all that a pattern selects.
+
+        Args:
+            name: Of one of the `settings`, such as "payload"; or a pattern, such as "*.drive.stiffness".
+            value: In the unit of the setting, within its range; for a pattern one number, or one each.
+
+        Raises:
+            InputError: There is no such setting, or the value is outside its range.
+        """
+        names = self._known(name)
+        values = np.broadcast_to(finite("set", name, value), (len(names),)).tolist()
+        for each, x in zip(names, values):
+            setting = self.settings[each]
+            slack = 1e-9 * (setting.high - setting.low)
+            if not setting.low - slack <= x <= setting.high + slack:
+                ends = f"{setting.low:.6g} to {setting.high:.6g} {setting.unit}"
+                raise InputError(f"set: {quoted(each)} is {x:g}; it must be within {ends}")
+        self._values |= dict(zip(names, values))
+
+    def set_push_direction(self, direction: ArrayLike) -> None:
+        """Change the direction of the push, a vector (3,) other than 0 in base coordinates."""
+        given = finite("set_push_direction", "direction", direction)
+        size = float(np.linalg.norm(given)) if given.shape == (3,) else 0.0
+        if not size > 0:
+            raise InputError("set_push_direction: direction must be three numbers that are not all 0")
+        self.push_direction = tuple((given / size).tolist())
+
+    def _known(self, name: str) -> list[str]:
+        """The settings of a name or a pattern."""
+        if name in self.settings:
+            return [name]
+        found = [x for x in self.settings if fnmatchcase(x, name)]
+        if not found:
+            raise InputError(f"there is no setting {quoted(name)!r}; there are {listed(self.settings, most=20)}")
+        return found
+
+    @property
+    def values(self) -> dict[str, float]:
+        """A copy of all numbers, by the names of their settings."""
+        return dict(self._values)
+
+    @property
+    def numbers(self) -> list[float]:
+        """The numbers of the controller, in the order of its registration."""
+        return self.numbers_with(self._values)
+
+    def numbers_with(self, values: Mapping[str, float]) -> list[float]:
+        """The numbers of the controller for given values of the settings."""
+        names = [x.name for x in registered(self.controller_name).numbers]
+        return [values.get(name, first) for name, first in zip(names, self._first)]
+
+    @property
+    def free(self) -> dict[str, float]:
+        """The parameters of the plant that are inputs of its kernel, by path."""
+        return self.free_with(self._values)
+
+    def free_with(self, values: Mapping[str, float]) -> dict[str, float]:
+        """These parameters for given values of the settings."""
+        own = {x: values[x] for x in self.settings if x.endswith((f".{STIFFNESS}", f".{DAMPING}"))}
+        return {**own, self._payload: values["payload"]}
+
+    @property
+    def push(self) -> Push:
+        """The push on the tool."""
+        force = [self["push.force"] * x for x in self.push_direction]
+        return Push(self.plant.tool, force, self["push.time"], self["push.duration"])  # type: ignore[arg-type]
+
+    @property
+    def controller(self) -> Controller:
+        """The controller with its numbers; its model is the robot as it was given."""
+        return made(self.controller_name, self.model, self.numbers, self.period)
+
+    @cached_property
+    def residual(self) -> JointTorqueResidual | None:
+        """The residual of the links; None, and a note, if the robot cannot have one."""
+        try:
+            return JointTorqueResidual(self.model, CUTOFF, CUTOFF, period=self.period)
+        except FlexjointError as error:
+            self.notes.append(f"no residual: {error}")
+            return None
+
+    @property
+    def motion_source(self) -> str:
+        """The motion as a file or text that `load_trajectory` reads."""
+        if self.motion not in MOTIONS:
+            return self.motion
+        amplitude = math.radians(self["amplitude"])
+        return motion_text(self.motion, self.model, self.q, amplitude, self["duration"])
+
+    def reference(self) -> Trajectory:
+        """What the controller follows."""
+        motion = load_trajectory(self.motion_source, self.model)
+        if "stiffness" not in self.settings:
+            return motion
+        return MotionAndStiffness(motion, load_stiffness(self["stiffness"], self.model, motion.duration))
+
+    # Runs -------------------------------------------------------------------------------------------------------------
+
+    def task(self) -> Task:
+        """The arguments of `simulate` for the settings as they are."""
+        reference = self.reference()
+        length = reference.duration if self.motion not in MOTIONS else self["duration"]
+        duration = min(length, self["duration"] if not math.isfinite(length) else LONGEST)
+        if duration / self.period > MOST_PERIODS:
+            raise InputError(
+                f"a run of {duration:g} s has {duration / self.period:.3g} periods; at most {MOST_PERIODS} are run"
+            )
+        options: dict[str, Any] = {"period": self.period, "substeps": self.substeps, "free": self.free}
+        options |= {"contact": self.push, "sensors": Sensors(), "noise": {name: self[name] for name in NOISES}}
+        options |= {"observers": {WATCH: self.residual}} if self.residual else {}
+        return Task(self.plant, self.controller, reference, duration, {**options, "seed": self.seed, "check": False})
+
+    def run(self) -> Simulation:
+        """Simulate with the settings as they are; `result` keeps the run if it ends well.
+
+        Raises:
+            InputError: The settings do not fit together.
+            NonFiniteError: The controller or the residual was not finite.
+        """
+        task = self.task()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FlexjointWarning)
+            found = simulate(*task[:4], **task.options)
+        if not found.diverged:
+            self.result = found
+        return found
+
+    def detection(self, run: Simulation | None = None) -> Detection | None:
+        """The first time a residual exceeds the threshold; None if none does.
+
+        Args:
+            run: A run of this experiment; by default the last one that ended well.
+        """
+        chosen = self.result if run is None else run
+        if chosen is None or RESIDUAL not in chosen.more:
+            return None
+        above = np.abs(np.nan_to_num(chosen.more[RESIDUAL])) > self["threshold"]
+        if not np.any(above):
+            return None
+        k = int(np.argmax(np.any(above, axis=1)))
+        i = int(np.argmax(above[k]))
+        value = float(chosen.more[RESIDUAL][k, i])
+        return Detection(float(chosen.t[k]), self.robot.joints[i].name, value, self["threshold"])
+
+    # Stability --------------------------------------------------------------------------------------------------------
+
+    def limits(self) -> StabilityLimits:
+        """Limits of the settings as they are, at rest at the beginning of the reference."""
+        return limits_of(self)
+
+    def stable_range(self, name: str) -> tuple[float, float]:
+        """Ends of the stable values of a setting while the others stay, within its range; NaN if it is unstable now.
+
+        Args:
+            name: Of a setting of the groups robot and control; or a pattern: then relative to the `scale` of each.
+        """
+        return stable_range_of(self, self._known(name), relative=name not in self.settings)
+
+    # Files ------------------------------------------------------------------------------------------------------------
+
+    def changed_robot(self, payload: bool = True) -> Robot:
+        """The robot with stiffness, damping and payload as they are set.
+
+        Args:
+            payload: Whether it holds the payload; default True.
+        """
+        drives: list[Any] = []
+        for joint in self.robot.joints:
+            keys = {"stiffness": f"{joint.name}.{STIFFNESS}", "damping": f"{joint.name}.{DAMPING}"}
+            changes = {key: self._values[x] for key, x in keys.items() if x in self.settings}
+            drives.append(replace(joint.drive, **changes) if changes else joint.drive)  # type: ignore[type-var]
+        changed = self.robot.with_drives(drives) if any(self.robot.compliant) else self.robot
+        mass = self._values["payload"]
+        return changed.with_payload(mass) if payload and mass > 0 else changed
+
+    def write_drives(self, path: str | os.PathLike[str]) -> None:
+        """Write a drive file with stiffness and damping as they are set, for `load(robot, drives=path)`.
+
+        Args:
+            path: x.drives.toml; an existing file is replaced.
+        """
+        DriveFile.new(self.changed_robot(payload=False)).write(path)
+
+    def write_script(self, path: str | os.PathLike[str]) -> None:
+        """Write Python that repeats the run with the settings as they are, bit for bit, without other files.
+
+        Args:
+            path: x.py; an existing file is replaced.
+        """
+        write_script(self, path)
+
+    def write_figures(self, folder: str | os.PathLike[str], stem: str = "studio") -> list[Path]:
+        """Write figures of the last run that ended well: the motion, and the residual with its threshold.
+
+        Args:
+            folder: An existing folder.
+            stem: How the names of the files begin; default "studio".
+
+        Returns:
+            The files, .png.
+        """
+        return write_figures(self, folder, stem)
+
+    # Inside -----------------------------------------------------------------------------------------------------------
+
+    @property
+    def _stiffness_unit(self) -> str:
+        joint = next(x for x, variable in zip(self.robot.joints, self.robot.variable_stiffness) if variable)
+        return joint.kind.unit("Nm/rad | N/m")
+
+    def _first_stiffness(self, given: float | None) -> FloatArray:
+        """Stiffness of the joints with two motors, (n,); 0 at others."""
+        if not any(self.robot.variable_stiffness):
+            if given is not None:
+                raise InputError("Experiment: stiffness belongs to robots with two motors per joint")
+            return np.zeros(self.robot.n)
+        if given is not None:
+            return np.where(self.robot.variable_stiffness, positive("Experiment", "stiffness", given), 0.0)
+        goal = goal_of(self.model, self.q, math.radians(AMPLITUDE))
+        return middle_stiffness(self.model, np.linspace(self.q, goal, 9))
