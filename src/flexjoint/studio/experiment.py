@@ -6,6 +6,7 @@ controller and the residual keep the model they were made with, as real ones wou
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import warnings
@@ -20,11 +21,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import finite, positive, whole
-from ..control.base import Controller
+from ..control.base import Controller, JointState
 from ..errors import FlexjointError, FlexjointWarning, InputError, listed, quoted
 from ..formats import DriveFile
 from ..observers import JointTorqueResidual
 from ..robot import Robot, a_robot, numeric
+from ..simulation.equilibrium import resting
 from ..simulation.push import Push
 from ..simulation.result import Simulation
 from ..simulation.sensors import Sensors
@@ -33,7 +35,7 @@ from ..trajectory.base import Trajectory
 from ..trajectory.files import load_stiffness, load_trajectory
 from ..trajectory.motion_and_stiffness import MotionAndStiffness
 from ..types import FloatArray
-from ..viewer.viewer import configuration
+from ..viewer.statics import configuration
 from .controllers import built_in, first_numbers, made, preferred, registered, unsuited
 from .figures import write_figures
 from .motions import AMPLITUDE, MOTIONS, goal_of, motion_text
@@ -131,6 +133,7 @@ class Experiment:
         self.period, self.seed = positive("Experiment", "period", period), whole("Experiment", "seed", seed)
         self.q = configuration(robot, q)
         self.result: Simulation | None = None
+        self._rest: tuple[FloatArray, JointState] | None = None
         self.push_direction = (0.0, 0.0, -1.0)
         self.notes: list[str] = []
         self.plant = (robot.with_spring_damping(1.0) if any(robot.compliant) else robot).with_payload(0.0)
@@ -150,6 +153,12 @@ class Experiment:
 
     def __repr__(self) -> str:
         return f"<Experiment with {self.robot.name:.60} under {self.controller_name}: {len(self.settings)} settings>"
+
+    def copy(self) -> Experiment:
+        """Another experiment with the same choices, numbers and result."""
+        found = copy.copy(self)
+        found._values, found.notes = dict(self._values), list(self.notes)
+        return found
 
     # Choices ----------------------------------------------------------------------------------------------------------
 
@@ -332,10 +341,17 @@ class Experiment:
         task = self.task()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FlexjointWarning)
-            found = simulate(*task[:4], **task.options)
+            found = simulate(*task[:4], **task.options, start=self._start(task))
         if not found.diverged:
             self.result = found
         return found
+
+    def _start(self, task: Task) -> JointState:
+        """Where a run starts by itself; kept, because joints with two motors take long to be placed."""
+        first = np.asarray(task.reference(np.zeros(()), 0))[0]
+        if self._rest is None or not np.array_equal(self._rest[0], first):
+            self._rest = first, resting(self.plant, task.controller, first)
+        return self._rest[1]
 
     def detection(self, run: Simulation | None = None) -> Detection | None:
         """The first time a residual exceeds the threshold; None if none does.
