@@ -192,7 +192,7 @@ class Experiment:
         if np.any(self._sigma) and made(name, self.model, given, self.period).width > self.robot.n:
             middle, unit = float(np.median(self._sigma[self._sigma > 0])), self._stiffness_unit
             settings["stiffness"] = Setting("stiffness", "stiffness", unit, "motion", middle / 3, 3 * middle, middle)
-        settings |= {x.name: x for x in gain_settings(law, given, built)}
+        settings |= {x.name: x for x in gain_settings(self.robot, law, given, built)}
         kept = {} if name != getattr(self, "controller_name", name) else self._values
         values = {x.name: kept.get(x.name, self._values.get(x.name, x.value)) for x in settings.values()}
         values |= {x.name: x.value for x in settings.values() if x.group == "control"}

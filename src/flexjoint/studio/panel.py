@@ -15,7 +15,7 @@ from ..viewer.controls import by_hand
 from ..viewer.labels import label
 from .files import KINDS
 from .motions import MOTIONS
-from .settings import DAMPING, STIFFNESS, Setting
+from .settings import DAMPING, STIFFNESS, Setting, unit_of
 from .stability import StabilityLimits
 
 if TYPE_CHECKING:
@@ -65,10 +65,8 @@ class StudioPanel:
         tabs = gui.add_tab_group()
         with tabs.add_tab("Robot"):
             self._robot()
-        self.control_tab = tabs.add_tab("Control")
-        with self.control_tab:
+        with tabs.add_tab("Control"):
             self._choices()
-            self._control()
         with tabs.add_tab("Push"):
             self._push()
         with tabs.add_tab("Noise"):
@@ -135,23 +133,28 @@ class StudioPanel:
         suited = [name for name, reason in experiment.controllers.items() if not reason]
         controller = gui.add_dropdown("controller", suited, initial_value=experiment.controller_name)
         controller.on_update(by_hand(lambda: self.studio.choose_controller(controller.value)))
-        given = [] if experiment.motion in MOTIONS else ["given"]
-        source, names = experiment.motion, [*given, *MOTIONS]
-        motion = gui.add_dropdown("motion", names, initial_value="given" if given else source)
-        motion.on_update(
-            by_hand(lambda: self.studio.choose_motion(source if motion.value == "given" else motion.value))
-        )
         self.limits = gui.add_html("")
+        self.folders = {"control": gui.add_folder("Gains"), "motion": gui.add_folder("Reference")}
+        source = experiment.motion
+        sources = {x: x for x in MOTIONS} if source in MOTIONS else {"given": source} | {x: x for x in MOTIONS}
+        with self.folders["motion"]:
+            motion = gui.add_dropdown("motion", [*sources], initial_value=source if source in MOTIONS else "given")
+        motion.on_update(by_hand(lambda: self.studio.choose_motion(sources[motion.value])))
+        self._control()
 
     def _control(self) -> None:
         """The sliders of the chosen controller and motion."""
         for handle in self.controls:
             handle.remove()
-        self.controls = []
+        for name in [x for x in self.sliders if x not in self.experiment.settings and "." not in x]:
+            self.sliders.pop(name)
+            self.ranges.pop(name, None)
         self.built = (self.experiment.controller_name, self.experiment.motion)
-        for name in [x for x, setting in self.experiment.settings.items() if setting.group in ("control", "motion")]:
-            setting = self.experiment.settings[name]
-            self.controls += self._slider(setting, limited=setting.group == "control")
+        self.controls = []
+        for group, folder in self.folders.items():
+            with folder:
+                for setting in self._group(group):
+                    self.controls += self._slider(setting, limited=group == "control")
 
     def _push(self) -> None:
         gui = self.gui
@@ -195,6 +198,11 @@ class StudioPanel:
         self.ranges[setting.name] = self.gui.add_html("")
         return [slider, self.ranges[setting.name]]
 
+    def follow(self, name: str, value: Any) -> None:
+        """Move the slider of a setting that was changed elsewhere."""
+        if name in self.sliders and np.ndim(value) == 0:
+            put(self.sliders[name], float(value))
+
     # What the experiment says -----------------------------------------------------------------------------------------
 
     def say(self, message: str, bad: bool = False) -> None:
@@ -207,8 +215,8 @@ class StudioPanel:
 
     def show_run(self, run: Simulation, seconds: float) -> None:
         """Say how a run ended, and show what it detected."""
-        error = float(np.max(np.abs(run.error)))
-        self.say(f"{run.t[-1]:.3g} s in {1000 * seconds:.0f} ms; largest error {error:.3g} rad | m")
+        error, unit = float(np.max(np.abs(run.error))), unit_of(self.experiment.robot, "rad | m")
+        self.say(f"{run.t[-1]:.3g} s in {1000 * seconds:.0f} ms; largest error {error:.3g} {unit}")
         self._follow()
 
     def show_trouble(self) -> None:
@@ -219,12 +227,15 @@ class StudioPanel:
     def _follow(self) -> None:
         """Show what depends on a change: the sliders of another controller, springs, the detection."""
         if self.built != (self.experiment.controller_name, self.experiment.motion):
-            with self.control_tab:
-                self._control()
+            self._control()
         if any(self.kept.values()):
             self._show_spring()
         for box in self.ranges.values():
             box.content = text("…")
+        begins, end = self.sliders["push.time"], float(self.studio.viewer.motions[0].t[-1])
+        if begins.max != end:
+            begins.value = min(begins.value, end)
+            begins.max = end
         found = self.experiment.detection()
         if found is None or self.studio.trouble:
             self.detected.content = text("nothing detected" if not self.studio.trouble else "")
@@ -285,7 +296,7 @@ def limits_text(found: StabilityLimits) -> str:
     state = "stable" if found.stable else f"unstable: {label(found.joint)} grows at {found.growth:.3g}/s"
     step = f"{1000 * found.longest_step:.3g} ms" if math.isfinite(found.longest_step) else "any"
     period = "none found" if math.isnan(found.longest_period) else f"{1000 * found.longest_period:.3g} ms"
-    return text(f"At rest {state}.", GOOD if found.stable else BAD) + text(
+    return text(f"At rest: {state}.", GOOD if found.stable else BAD) + text(
         f"Sampling period {1000 * found.period:.3g} ms, stable up to {period}; "
         f"integration step {1000 * found.step:.3g} ms, stable up to {step}."
     )

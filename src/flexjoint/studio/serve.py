@@ -27,7 +27,6 @@ from .files import KINDS, checked_folder, write_files
 from .panel import StudioPanel
 from .worker import Worker
 
-
 MOST_SHOWN = 1000  # samples of a run, more are thinned: poses of 2000 samples took 50 ms longer
 
 
@@ -123,6 +122,7 @@ class Studio:
 
     def set(self, name: str, value: float | ArrayLike) -> None:
         """Change a setting, see `Experiment.set`; the curves follow."""
+        self._panel.follow(name, value)
         self._do(partial(self.experiment.set, name, value))
 
     def set_push_direction(self, direction: ArrayLike) -> None:

@@ -46,6 +46,12 @@ class Setting(NamedTuple):
     scale: float = 1.0
 
 
+def unit_of(robot: Robot, units: str) -> str:
+    """A unit such as "Nm | N", only the part that the joints of a robot need."""
+    found = dict.fromkeys(joint.kind.unit(units) for joint in robot.joints)
+    return " | ".join(found)
+
+
 def one_digit(value: float) -> float:
     """A positive number, rounded to one digit."""
     return float(f"{value:.1g}")
@@ -98,25 +104,25 @@ def surrounding_settings(robot: Robot, q: FloatArray) -> list[Setting]:
     mass = max(sum(link.mass for link in robot.links), 1e-3)
     weight = mass * (float(np.linalg.norm(robot.gravity)) or 10.0)
     torque = one_digit(max(float(np.max(np.abs(static_torque(robot, q)), initial=0.0)), 0.05 * weight))
-    effort = robot.joints[0].kind.unit("Nm | N") if robot.n else "Nm"
+    effort, position, velocity = (unit_of(robot, x) for x in ("Nm | N", "rad | m", "rad/s | m/s"))
     return [
         Setting("payload", "payload", "kg", "robot", 0.0, one_digit(0.5 * mass), 0.0),
         Setting("push.force", "force", "N", "push", 0.0, one_digit(weight), 0.0),
         Setting("push.time", "begins at", "s", "push", 0.0, LONGEST, 1.0),
         Setting("push.duration", "lasts", "s", "push", 0.01, 1.0, 0.2),
-        Setting("threshold", "threshold", effort, "detection", torque / 500, torque, torque / 20),
-        Setting("link_noise", "link position", "rad | m", "sensors", 0.0, 1e-3, 0.0),
-        Setting("motor_noise", "motor position", "rad | m", "sensors", 0.0, 1e-3, 0.0),
-        Setting("velocity_noise", "velocities", "rad/s | m/s", "sensors", 0.0, 0.1, 0.0),
+        Setting("threshold", "threshold", effort, "detection", 0.0, torque, torque / 20),
+        Setting("link_noise", "link position", position, "sensors", 0.0, 1e-3, 0.0),
+        Setting("motor_noise", "motor position", position, "sensors", 0.0, 1e-3, 0.0),
+        Setting("velocity_noise", "velocities", velocity, "sensors", 0.0, 0.1, 0.0),
         Setting("torque_noise", "joint torque", effort, "sensors", 0.0, torque / 20, 0.0),
     ]
 
 
-def gain_settings(law: Registration, numbers: Iterable[float], fixed: Iterable[str]) -> list[Setting]:
+def gain_settings(robot: Robot, law: Registration, numbers: Iterable[float], fixed: Iterable[str]) -> list[Setting]:
     """The numbers of a controller; those in `fixed` would need another kernel and have no setting."""
     found = []
     for gain, x in zip(law.numbers, numbers):
         ends = sorted((x / 100, GAIN_RANGE * x)) if x else (0.0, 1.0)
         if gain.name not in fixed:
-            found.append(Setting(gain.name, gain.name, gain.unit, "control", *ends, float(x)))
+            found.append(Setting(gain.name, gain.name, unit_of(robot, gain.unit), "control", *ends, float(x)))
     return found

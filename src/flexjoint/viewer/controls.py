@@ -36,7 +36,7 @@ class Controls:
     """
 
     def __init__(self, viewer: Viewer, server: viser.ViserServer, radians: bool, panel: Panel | None = None) -> None:
-        self.viewer, self.gui = viewer, server.gui
+        self.viewer, self.gui, self.panel = viewer, server.gui, panel
         turn = ("rad", 1.0) if radians else ("°", 180 / math.pi)
         self.units = [turn if joint.kind.angular else ("m", 1.0) for joint in viewer.robot.joints]
         self.time: Any = None
@@ -49,7 +49,7 @@ class Controls:
         if viewer.playback is not None:
             self._playback(server)
         with nullcontext() if panel is None else panel(server):
-            self._drivetrain(posing=panel is None)
+            self._drivetrain()
             if panel is None:
                 self._joints()
             self._switches()
@@ -70,9 +70,11 @@ class Controls:
             names = [f"{i + 1}: {label(joint.name)}" for i, joint in enumerate(viewer.robot.joints)]
             most = int(np.argmax(np.ptp(motion.q, axis=0)))  # the joint that moves most
             joint = gui.add_dropdown("joint", names, initial_value=names[most])
-            quantity = gui.add_dropdown("curve", self.plot.known)
+            known = self.plot.known
+            first = "error" if self.panel is not None and "error" in known else known[0]
+            quantity = gui.add_dropdown("curve", known, initial_value=first)
             plot = self.plot
-            plot.choose(most, "position", playback.t)
+            plot.choose(most, first, playback.t)
         self.time.on_update(by_hand(lambda: viewer.seek(float(self.time.value))))
         self.button.on_click(lambda _: viewer.pause() if viewer.playing else viewer.play())
         speed.on_update(by_hand(lambda: viewer.play(float(speed.value))))
@@ -94,7 +96,7 @@ class Controls:
                 self.time.min, self.time.max, self.time.step = low, high, step
             self.plot.replace(self.viewer.motions[0], old, self.viewer.t)
 
-    def _drivetrain(self, posing: bool) -> None:
+    def _drivetrain(self) -> None:
         viewer, gui = self.viewer, self.gui
         if not viewer.statics.elastic:
             return
@@ -107,7 +109,7 @@ class Controls:
 
             factor.on_update(by_hand(magnify))
             self.numbers.append((factor, lambda: viewer.magnify))
-            if not posing:
+            if self.panel is not None:
                 return
             greatest = viewer.statics.greatest_load
             hint = "along gravity, while the robot is posed by hand"
@@ -121,7 +123,7 @@ class Controls:
         wanted = ["motors", *wanted] if viewer.statics.elastic else wanted
         if any(motion.reference is not None for motion in viewer.motions):
             wanted.insert(0, "reference")
-        with self.gui.add_folder("Show", expand_by_default=viewer.playback is None):
+        with self.gui.add_folder("Show", expand_by_default=viewer.playback is None or self.panel is not None):
             for name in wanted:
                 box = self.gui.add_checkbox(name, viewer.shown(name))
                 box.on_update(by_hand(lambda name=name, box=box: viewer.switch(name, box.value)))

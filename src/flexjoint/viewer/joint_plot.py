@@ -14,7 +14,7 @@ from .motion import Motion
 if TYPE_CHECKING:
     import viser
 
-QUANTITIES = ("position", "deflection", "motor torque", "residual")
+QUANTITIES = ("position", "error", "deflection", "motor torque", "residual")
 MOST_POINTS = 600  # per curve
 HEIGHT = 190  # pixels
 ALARM, DASHED = "detected", ("before", "threshold", "−threshold")
@@ -43,7 +43,8 @@ class JointPlot:
     def known(self) -> list[str]:
         """The quantities that the motion has."""
         motion = self.motion
-        given = {"deflection": motion.deflection, "motor torque": motion.tau, "residual": motion.residual}
+        given = {"error": motion.reference, "deflection": motion.deflection}
+        given |= {"motor torque": motion.tau, "residual": motion.residual}
         return [name for name in QUANTITIES if name == "position" or given[name] is not None]
 
     def replace(self, motion: Motion, old: bool, t: float) -> None:
@@ -88,6 +89,8 @@ class JointPlot:
         i = self.joint
         unit, factor = self.units[i]
         kind = motion.robot.joints[i].kind
+        if self.quantity == "error" and motion.reference is not None:
+            return [("q_d − q", factor * (motion.reference[:, i] - motion.q[:, i]), BLUE)], unit
         if self.quantity == "deflection" and motion.deflection is not None:
             return [("θ − q", factor * motion.deflection[:, i], ORANGE)], unit
         if self.quantity == "motor torque" and motion.tau is not None:

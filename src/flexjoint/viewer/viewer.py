@@ -113,6 +113,20 @@ class Viewer:
         theta = self.motions[0].theta
         return None if theta is None else theta[self._playback.sample(0)].copy()
 
+    def deflections(self) -> tuple[FloatArray, FloatArray] | None:
+        """Positions of the links that are shown, and undeflected minus actual ones, (runs, n) each; None if unknown."""
+        if self._posing or self._playback is None:
+            theta = self._statics.theta(self._q, self._load)
+            if theta is None:
+                return None
+            return self._q[None], (undeflected_links(self.robot, theta) - self._q)[None]
+        rows = [self._playback.sample(k) for k in range(len(self.motions))]
+        found = [motion.deflection for motion in self.motions]
+        if any(x is None for x in found):
+            return None
+        q = np.array([motion.q[k] for motion, k in zip(self.motions, rows)])
+        return q, np.array([x[k] for x, k in zip(found, rows) if x is not None])
+
     def replace_motions(self, motions: Sequence[Motion], old: bool = False) -> None:
         """Show other motions of the same robot, as many as before, at the same time.
 
