@@ -271,14 +271,17 @@ class Experiment:
         return [values.get(name, first) for name, first in zip(names, self._first)]
 
     @property
-    def free(self) -> dict[str, float]:
-        """The parameters of the plant that are inputs of its kernel, by path."""
+    def free(self) -> dict[str, Any]:
+        """The parameters of the plant that are inputs of its kernel, by path or pattern."""
         return self.free_with(self._values)
 
-    def free_with(self, values: Mapping[str, float]) -> dict[str, float]:
+    def free_with(self, values: Mapping[str, float]) -> dict[str, Any]:
         """These parameters for given values of the settings."""
-        own = {x: values[x] for x in self.settings if x.endswith((f".{STIFFNESS}", f".{DAMPING}"))}
-        return {**own, self._payload: values["payload"]}
+        found: dict[str, Any] = {}
+        for end in (STIFFNESS, DAMPING):
+            if own := [values[x] for x in self.settings if x.endswith(f".{end}")]:
+                found[f"*.{end}"] = own
+        return {**found, self._payload: values["payload"]}
 
     @property
     def push(self) -> Push:

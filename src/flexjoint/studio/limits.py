@@ -24,13 +24,14 @@ from ..simulation.stability import (
     by_symbols,
     growth,
 )
-from ..simulation.step_limit import step_limits
+from ..simulation.step_limit import leaves, step_limits
 from ..types import FloatArray
 
 ONE_PERIOD = Blocking(1, math.inf)
 POINTS = 24  # of a range at which stability is looked at
 HALVINGS = 12  # of the search for the end of a stable range
 EXACT = 128  # steps of the integrator per period
+LONGEST = 100  # periods: how far a stable period is looked for
 LONGER = 64  # times a step: how far a stable one is looked for
 
 
@@ -43,12 +44,12 @@ def growth_of(loop: ClosedLoop, point: OperatingPoint) -> tuple[float, int]:
 
 
 def longest_step(loop: ClosedLoop, free: Sequence[FloatArray], pose: JointState) -> float:
-    """The longest stable step of the integrator, s, for scalar values of the free parameters, at a pose."""
+    """The longest stable step of the integrator, s, for values of the free parameters, at a pose."""
     h = loop.period / loop.substeps
     coarse = replace(loop, period=LONGER * h, substeps=1, contact=None)
-    values = np.array([free], dtype=float).reshape(1, len(loop.free))
+    by_path = leaves(loop, loop.free, free)
     poses = JointState(*(np.asarray(x)[None] for x in pose))
-    return float(step_limits(coarse, loop.free, values, poses).longest[0])
+    return float(step_limits(coarse, [*by_path], np.array([[*by_path.values()]]), poses).longest[0])
 
 
 def longest_period(loop: ClosedLoop, point: OperatingPoint) -> float:
@@ -58,10 +59,10 @@ def longest_period(loop: ClosedLoop, point: OperatingPoint) -> float:
     do not count.
     """
     slopes_at, n = by_symbols(replace(loop, substeps=EXACT), None, point), loop.robot.n
-    start = 1e-2 * loop.period
-    own = max(growth(slopes_at(start), start, n)[0], 0.0)
     try:
-        return first_failure(lambda h: growth(slopes_at(h), h, n)[0] - 1.5 * own <= ROUNDING, start, 100 * loop.period)
+        return first_failure(
+            lambda h: growth(slopes_at(h), h, n)[0] <= ROUNDING, 1e-2 * loop.period, LONGEST * loop.period
+        )
     except (InputError, np.linalg.LinAlgError):
         return math.nan
 

@@ -85,9 +85,9 @@ def stable_range_of(experiment: Experiment, names: Sequence[str], relative: bool
 
 def enough_substeps(experiment: Experiment) -> int:
     """Steps per period with which the integrator is stable at the stiffest and most damped setting, at most 16."""
-    loop, settings = loop_of(experiment), experiment.settings
-    greatest = {path: settings[path].high if path in settings else 0.0 for path in experiment.free}
-    step = longest_step(loop, numbers(greatest), JointState(*rest_of(experiment, loop).state[:4]))
+    loop, values = loop_of(experiment), experiment.values
+    greatest = values | {x.name: x.high for x in experiment.settings.values() if x.scale != 1.0}
+    step = longest_step(loop, numbers(experiment.free_with(greatest)), JointState(*rest_of(experiment, loop).state[:4]))
     return int(min(max(1, math.ceil(experiment.period / step)), MOST_SUBSTEPS))
 
 
@@ -114,7 +114,7 @@ def growth_with(
     return growth_of(loop, point._replace(gains=law.gains, free=numbers(experiment.free_with(values))))
 
 
-def numbers(free: Mapping[str, float]) -> list[FloatArray]:
+def numbers(free: Mapping[str, Any]) -> list[FloatArray]:
     """Values as a kernel takes them."""
     return [np.asarray(x, dtype=float) for x in free.values()]
 
