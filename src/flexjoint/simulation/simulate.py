@@ -88,8 +88,8 @@ def simulate(
     """The motion of a robot under a controller that follows a reference.
 
     Every `period` the controller computes a torque, which is held while the integrator takes `substeps` steps.  Arrays
-    in `start`, `gains`, `free`, `changes`, `noise`, `seed` and `row` may have leading dimensions, which broadcast: then the
-    result is a batch with one run per row, each bit-identical to the same run alone.
+    in `start`, `gains`, `free`, `changes`, `noise`, `seed` and `row` may have leading dimensions, which broadcast: then
+    the result is a batch with one run per row, each bit-identical to the same run alone.
 
     Args:
         robot: The robot that moves; the controller may know another model of it.

@@ -35,6 +35,7 @@ from ..trajectory.base import Trajectory
 from ..trajectory.files import load_stiffness, load_trajectory
 from ..trajectory.motion_and_stiffness import MotionAndStiffness
 from ..types import FloatArray
+from ..viewer.labels import label
 from ..viewer.statics import configuration
 from .controllers import built_in, first_numbers, made, preferred, registered, unsuited
 from .figures import write_figures
@@ -152,7 +153,8 @@ class Experiment:
             self._scale_numbers()
 
     def __repr__(self) -> str:
-        return f"<Experiment with {self.robot.name:.60} under {self.controller_name}: {len(self.settings)} settings>"
+        what = f"{label(self.robot.name)} under {self.controller_name}"
+        return f"<Experiment with {what}: {len(self.settings)} settings>"
 
     def copy(self) -> Experiment:
         """Another experiment with the same choices, numbers and result."""

@@ -18,6 +18,7 @@ from ..errors import FlexjointError, InputError, listed, quoted
 from ..formats import Geometry, file_geometry
 from ..robot import Robot
 from ..simulation.result import Simulation
+from ..viewer.labels import label
 from ..viewer.motion import Motion, motions_of
 from ..viewer.server import HOST
 from ..viewer.shapes import CHOICES
@@ -105,7 +106,7 @@ class Studio:
         self._worker.start()
 
     def __repr__(self) -> str:
-        return f"<Studio of {self.experiment.robot.name:.60}, {self.url}>"
+        return f"<Studio of {label(self.experiment.robot.name)}, {self.url}>"
 
     def __enter__(self) -> Studio:
         return self
@@ -183,8 +184,8 @@ class Studio:
             return
         seconds = time.perf_counter() - begin
         if run.diverged:
-            name = self.experiment.robot.joints[int(run.joint)].name
-            self._show_old(f"the run diverged: joint '{name:.60}' left all bounds at {float(run.ended):.3g} s")
+            name = label(self.experiment.robot.joints[int(run.joint)].name)
+            self._show_old(f"the run diverged: joint '{name}' left all bounds at {float(run.ended):.3g} s")
             return
         self.trouble = ""
         self.viewer.replace_motions([motion_of(self.experiment, run)])
@@ -201,17 +202,15 @@ class Studio:
         self._panel.show_limits(self.experiment.copy(), changed)
 
     def _failed(self, error: Exception) -> None:
-        """Show what a change or a file met."""
-        if not isinstance(error, FlexjointError | OSError):
-            self._panel.say(f"{type(error).__name__}: {error}", bad=True)
-            raise error
-        self._panel.say(str(error), bad=True)
+        """Say what a change, a run or a file met; the studio goes on."""
+        known = isinstance(error, FlexjointError | OSError)
+        self._panel.say(str(error) if known else f"{type(error).__name__}: {error}", bad=True)
 
 
 def motion_of(experiment: Experiment, run: Simulation) -> Motion:
     """A run as the viewer shows it, with the push and the threshold."""
     if run.diverged and run.t.size < 3:
-        raise InputError(f"{experiment.robot.name:.60}: the run diverges at once; choose other numbers")
+        raise InputError(f"{label(experiment.robot.name)}: the run diverges at once; choose other numbers")
     motion = motions_of(experiment.plant, run)[0]
     motion = motion.rows(slice(None, None, max(1, len(motion.t) // MOST_SHOWN)))
     n, push = experiment.robot.n, experiment.push

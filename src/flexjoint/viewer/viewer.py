@@ -19,6 +19,7 @@ from ..types import FloatArray
 from .camera import place_camera
 from .controls import Controls, Panel
 from .frames import MotionFrames, frames_of
+from .labels import label
 from .link_poses import all_link_poses
 from .motion import Motion
 from .motor_positions import undeflected_links
@@ -83,7 +84,7 @@ class Viewer:
 
     def __repr__(self) -> str:
         what = f"{len(self.motions)} motions" if self.motions else "posed by hand"
-        return f"<Viewer of {self.robot.name:.60}, {what}, {self.url}>"
+        return f"<Viewer of {label(self.robot.name)}, {what}, {self.url}>"
 
     def __enter__(self) -> Viewer:
         return self
