@@ -99,7 +99,7 @@ class Studio:
         run = experiment.run()
         motion = motion_of(experiment, run)
         self._panel = StudioPanel(self)
-        more = {"q": experiment.q, "stiffness": None, "panel": self._panel.build}
+        more: dict[str, Any] = {"q": experiment.q, "stiffness": None, "panel": self._panel.build}
         self.viewer = Viewer(experiment.robot, [motion], **options, **more)
         self._worker = Worker(self._run, self._look, self._failed)
         self._worker.do(lambda: None)

@@ -122,7 +122,7 @@ def gain_settings(robot: Robot, law: Registration, numbers: Iterable[float], fix
     """The numbers of a controller; those in `fixed` would need another kernel and have no setting."""
     found = []
     for gain, x in zip(law.numbers, numbers):
-        ends = sorted((x / 100, GAIN_RANGE * x)) if x else (0.0, 1.0)
+        low, high = sorted((x / 100, GAIN_RANGE * x)) if x else (0.0, 1.0)
         if gain.name not in fixed:
-            found.append(Setting(gain.name, gain.name, unit_of(robot, gain.unit), "control", *ends, float(x)))
+            found.append(Setting(gain.name, gain.name, unit_of(robot, gain.unit), "control", low, high, float(x)))
     return found

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,7 +43,8 @@ def record_page(viewer: Viewer, server: viser.ViserServer, path: Path, frames: f
         times = np.linspace(playback.begin, playback.end, count).tolist()
         viewer.seek(times[0])
     ghost = viewer.deflections() is not None
-    with marked(viewer, server) if ghost else nullcontext([]) as clocks:
+    marks: AbstractContextManager[list[Any]] = marked(viewer, server) if ghost else nullcontext([])
+    with marks as clocks:
         seen = [viewer.deflections()]
         recorder = server.get_scene_serializer()
         for k, t in enumerate(times[1:], 1):
