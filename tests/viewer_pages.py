@@ -131,7 +131,7 @@ def try_out(browser: Browser, name: str, robot: fj.Robot, options: dict[str, Any
         made = time.perf_counter() - start
         browser.open(studio.url)
         browser.wait(studio.viewer._server.get_clients, "the page to connect")
-        browser.wait(lambda: drawn(browser), "the robot to be drawn", 120)
+        browser.wait(lambda: drawn(browser, PANEL_OF_STUDIO), "the robot to be drawn", 120)
         assert studio.settle(120.0, limits=True), "limits"
         studio.viewer.seek(1.2)
         before = keep("robot")[:, PANEL_OF_STUDIO:]

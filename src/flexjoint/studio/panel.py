@@ -207,7 +207,8 @@ class StudioPanel:
 
     def say(self, message: str, bad: bool = False) -> None:
         """Write a sentence below the curves."""
-        self.status.content = text(message, BAD if bad else PLAIN)
+        if not self.studio.viewer.stopped:
+            self.status.content = text(message, BAD if bad else PLAIN)
 
     def say_written(self, names: list[str]) -> None:
         """Say which files were written."""
@@ -247,24 +248,28 @@ class StudioPanel:
 
     def show_limits(self, experiment: Experiment, changed: Callable[[], bool]) -> None:
         """Write the limits beside the sliders, of a copy of the experiment; stops when something has `changed`."""
-        for name in [x for x in self.ranges if x not in (STIFFNESS, DAMPING)]:
+        for name, box in list(self.ranges.items()):
+            found = self._range(experiment, name)
             if changed():
                 return
-            if name in experiment.settings:
-                low, high = experiment.stable_range(name)
-                self.ranges[name].content = range_text(low, high, experiment.settings[name])
-        for end, settings in self.kept.items():
-            if changed() or not settings:
-                continue
-            chosen = self.chosen()
-            name = f"*.{end}" if chosen is None else f"{chosen}.{end}"
-            scale = 1.0 if chosen is None else settings[chosen].scale if chosen in settings else math.nan
-            if scale == scale:
-                low, high = (100 * x / scale for x in experiment.stable_range(name))
-                slider = self.sliders[end]
-                self.ranges[end].content = range_text(low, high, Setting("", "", "%", "", slider.min, slider.max, 0.0))
+            box.content = found
+        found = limits_text(experiment.limits())
         if not changed():
-            self.limits.content = limits_text(experiment.limits())
+            self.limits.content = found
+
+    def _range(self, experiment: Experiment, name: str) -> str:
+        """Where the setting of a slider, or those of the chosen springs, are stable, as HTML."""
+        if name in experiment.settings:
+            return range_text(*experiment.stable_range(name), experiment.settings[name])
+        chosen = self.chosen()
+        own = [x for joint, x in self.kept[name].items() if chosen in (None, joint)]
+        if not own:
+            return ""
+        scale = 1.0 if chosen is None else own[0].scale
+        low, high = experiment.stable_range(f"*.{name}" if chosen is None else own[0].name)
+        slider = self.sliders[name]
+        in_percent = Setting(name, "", "%", "robot", slider.min, slider.max, 100.0)
+        return range_text(100 * low / scale, 100 * high / scale, in_percent)
 
 
 def text(message: str, colour: str = PLAIN) -> str:

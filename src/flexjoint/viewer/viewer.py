@@ -139,6 +139,8 @@ class Viewer:
             raise InputError(f"replace_motions: give {len(self.motions)} motions of a robot with {self.robot.n} joints")
         with self._lock:
             playback = self._require_motion("replace_motions")
+            if self.stopped:
+                return
             if not old:
                 self.motions = list(motions)
                 self._frames = [MotionFrames(motion, self._magnify) for motion in self.motions]
@@ -272,15 +274,26 @@ class Viewer:
 
     def stop(self) -> None:
         """End the server; the page then shows that it is gone."""
-        if not self._stopped.is_set():
-            self._stopped.set()
-            stop_server(self._server)
+        with self._lock:  # no picture is being drawn
+            if not self._stopped.is_set():
+                self._stopped.set()
+                stop_server(self._server)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the server has ended."""
+        return self._stopped.is_set()
 
     # Inside -------------------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
         """Draw what is to be shown now."""
-        with self._lock, self._server.atomic():
+        with self._lock:
+            if not self.stopped:
+                self._draw_now()
+
+    def _draw_now(self) -> None:
+        with self._server.atomic():
             for k, scene in enumerate(self._scenes):
                 if self._posing or self._playback is None:
                     self._show_pose(scene)
