@@ -3,6 +3,7 @@
     python tests/viewer_pages.py                     # installs example-robot-data into a temporary folder
     python tests/viewer_pages.py --models FOLDER     # that holds it already
     python tests/viewer_pages.py --output FOLDER     # keeps the pictures, to be looked at
+    python tests/viewer_pages.py --only panda        # one robot alone
 
 Fails if a robot is not drawn, a slider or a load does not move it, a motion does not play, the slider of a saved page
 does not magnify deflections, a curve of the studio does not change with its sliders, a script reports an error, a
@@ -168,25 +169,27 @@ def closes(viewer: fj.viewer.Viewer) -> None:
     print("closed page: the viewer ends")
 
 
-def main(models: Path, folder: Path) -> None:
+def main(models: Path, folder: Path, only: str | None) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with Browser(960, 600) as browser:
-        moved_by_hand(browser, folder)
-    for name, robot, _, options in cases(models):
-        if name != "two_runs":
-            with Browser(1280, 900) as browser:
-                try_out(browser, name, robot, options, folder)
     for name, robot, motion, options in cases(models):
-        with Browser(960, 600) as browser, fj.viewer.view(robot, motion, port=0, **options) as viewer:
-            look(browser, name, viewer, folder)
-    with fj.viewer.view(fj.load("hua_3r"), port=0) as viewer:
-        closes(viewer)
+        if only in (None, name):
+            with Browser(960, 600) as browser, fj.viewer.view(robot, motion, port=0, **options) as viewer:
+                look(browser, name, viewer, folder)
+            if name != "two_runs":
+                with Browser(1280, 900) as browser:
+                    try_out(browser, name, robot, options, folder)
+    if only is None:
+        with Browser(960, 600) as browser:
+            moved_by_hand(browser, folder)
+        with fj.viewer.view(fj.load("hua_3r"), port=0) as viewer:
+            closes(viewer)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", type=Path)
     parser.add_argument("--output", type=Path)
+    parser.add_argument("--only")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        main(chosen.models or Path(temporary) / "models", chosen.output or Path(temporary))
+        main(chosen.models or Path(temporary) / "models", chosen.output or Path(temporary), chosen.only)

@@ -11,8 +11,6 @@ import math
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import finite, positive, whole
 from ..control.base import Controller, JointState
-from ..errors import FlexjointError, FlexjointWarning, InputError, listed, quoted
+from ..errors import FlexjointError, FlexjointWarning, InputError
 from ..formats import DriveFile
 from ..observers import JointTorqueResidual
 from ..robot import Robot, a_robot, numeric
@@ -37,18 +35,20 @@ from ..trajectory.motion_and_stiffness import MotionAndStiffness
 from ..types import FloatArray
 from ..viewer.labels import label
 from ..viewer.statics import configuration
+from .adjustable import Adjustable
 from .controllers import built_in, first_numbers, made, preferred, registered, unsuited
+from .detection import WATCH, Detection, first_detection
 from .figures import write_figures
 from .motions import AMPLITUDE, MOTIONS, goal_of, motion_text
+from .plant import changed_robot, free_parameters, plant_of
 from .script import write_script
 from .settings import (
-    DAMPING,
     LONGEST,
-    STIFFNESS,
     Setting,
     drive_settings,
     gain_settings,
     middle_stiffness,
+    stiffness_setting,
     surrounding_settings,
 )
 from .stability import StabilityLimits, enough_substeps, limits_of, stable_numbers, stable_range_of
@@ -56,24 +56,6 @@ from .stability import StabilityLimits, enough_substeps, limits_of, stable_numbe
 CUTOFF = 50.0  # rad/s, of the residual
 MOST_PERIODS = 50_000  # of a run
 NOISES = ("link_noise", "motor_noise", "velocity_noise", "torque_noise")
-WATCH = "watch"
-RESIDUAL = f"{WATCH}.link"
-
-
-class Detection(NamedTuple):
-    """The first time a residual exceeds the threshold.
-
-    Args:
-        time: s.
-        joint: Name of the joint.
-        residual: Of that joint, Nm or N.
-        threshold: Nm or N.
-    """
-
-    time: float
-    joint: str
-    residual: float
-    threshold: float
 
 
 class Task(NamedTuple):
@@ -86,7 +68,7 @@ class Task(NamedTuple):
     options: Mapping[str, Any]
 
 
-class Experiment:
+class Experiment(Adjustable):
     """A robot, a controller and a motion, with `settings` that `set` changes and `run` simulates.
 
     Args:
@@ -137,8 +119,7 @@ class Experiment:
         self._rest: tuple[FloatArray, JointState] | None = None
         self.push_direction = (0.0, 0.0, -1.0)
         self.notes: list[str] = []
-        self.plant = (robot.with_spring_damping(1.0) if any(robot.compliant) else robot).with_payload(0.0)
-        self._payload = f"{self.plant.links[-1].name}.mass"
+        self.plant = plant_of(robot)
         self._sigma = self._first_stiffness(stiffness)
         given = [*drive_settings(self.model, self.q, self._sigma), *surrounding_settings(self.model, self.q)]
         self._fixed = {x.name: x for x in given}
@@ -183,20 +164,17 @@ class Experiment:
         registered(name)
         if reason := self.controllers.get(name, ""):
             raise InputError(reason)
-        law = registered(name)
         given = first_numbers(name, self.model, self.q) if numbers is None else [float(x) for x in numbers]
-        made(name, self.model, given, self.period)
+        law = made(name, self.model, given, self.period)
         built = built_in(name, self.model, given, self.period)
         settings = dict(self._fixed)
         if motion in MOTIONS:
             settings["amplitude"] = Setting("amplitude", "amplitude", "°", "motion", 1.0, 90.0, AMPLITUDE)
-        settings["duration"] = Setting("duration", "duration", "s", "motion", 0.2, LONGEST, 2.0)
-        if np.any(self._sigma) and made(name, self.model, given, self.period).width > self.robot.n:
-            middle, unit = float(np.median(self._sigma[self._sigma > 0])), self._stiffness_unit
-            settings["stiffness"] = Setting("stiffness", "stiffness", unit, "motion", middle / 3, 3 * middle, middle)
-        settings |= {x.name: x for x in gain_settings(self.robot, law, given, built)}
-        kept = {} if name != getattr(self, "controller_name", name) else self._values
-        values = {x.name: kept.get(x.name, self._values.get(x.name, x.value)) for x in settings.values()}
+            settings["duration"] = Setting("duration", "duration", "s", "motion", 0.2, LONGEST, 2.0)
+        if law.width > self.robot.n:  # it follows a stiffness too
+            settings["stiffness"] = stiffness_setting(self.robot, self._sigma)
+        settings |= {x.name: x for x in gain_settings(self.robot, registered(name), given, built)}
+        values = {x.name: self._values.get(x.name, x.value) for x in settings.values()}
         values |= {x.name: x.value for x in settings.values() if x.group == "control"}
         before = self.__dict__.copy()
         self.controller_name, self.motion, self._first = name, motion, given
@@ -217,29 +195,6 @@ class Experiment:
 
     # Numbers ----------------------------------------------------------------------------------------------------------
 
-    def __getitem__(self, name: str) -> float:
-        return self._values[self._known(name)[0]]
-
-    def set(self, name: str, value: float | ArrayLike) -> None:
-        """Change a number, or all that a pattern selects.
-
-        Args:
-            name: Of one of the `settings`, such as "payload"; or a pattern, such as "*.drive.stiffness".
-            value: In the unit of the setting, within its range; for a pattern one number, or one each.
-
-        Raises:
-            InputError: There is no such setting, or the value is outside its range.
-        """
-        names = self._known(name)
-        values = np.broadcast_to(finite("set", name, value), (len(names),)).tolist()
-        for each, x in zip(names, values):
-            setting = self.settings[each]
-            slack = 1e-9 * (setting.high - setting.low)
-            if not setting.low - slack <= x <= setting.high + slack:
-                ends = f"{setting.low:.6g} to {setting.high:.6g} {setting.unit}"
-                raise InputError(f"set: {quoted(each)} is {x:g}; it must be within {ends}")
-        self._values |= dict(zip(names, values))
-
     def set_push_direction(self, direction: ArrayLike) -> None:
         """Change the direction of the push, a vector (3,) other than 0 in base coordinates."""
         given = finite("set_push_direction", "direction", direction)
@@ -247,20 +202,6 @@ class Experiment:
         if not size > 0:
             raise InputError("set_push_direction: direction must be three numbers that are not all 0")
         self.push_direction = tuple((given / size).tolist())
-
-    def _known(self, name: str) -> list[str]:
-        """The settings of a name or a pattern."""
-        if name in self.settings:
-            return [name]
-        found = [x for x in self.settings if fnmatchcase(x, name)]
-        if not found:
-            raise InputError(f"there is no setting {quoted(name)!r}; there are {listed(self.settings, most=20)}")
-        return found
-
-    @property
-    def values(self) -> dict[str, float]:
-        """A copy of all numbers, by the names of their settings."""
-        return dict(self._values)
 
     @property
     def numbers(self) -> list[float]:
@@ -275,15 +216,7 @@ class Experiment:
     @property
     def free(self) -> dict[str, Any]:
         """The parameters of the plant that are inputs of its kernel, by path or pattern."""
-        return self.free_with(self._values)
-
-    def free_with(self, values: Mapping[str, float]) -> dict[str, Any]:
-        """These parameters for given values of the settings."""
-        found: dict[str, Any] = {}
-        for end in (STIFFNESS, DAMPING):
-            if own := [values[x] for x in self.settings if x.endswith(f".{end}")]:
-                found[f"*.{end}"] = own
-        return {**found, self._payload: values["payload"]}
+        return free_parameters(self.plant, self._values)
 
     @property
     def push(self) -> Push:
@@ -325,8 +258,7 @@ class Experiment:
     def task(self) -> Task:
         """The arguments of `simulate` for the settings as they are."""
         reference = self.reference()
-        length = reference.duration if self.motion not in MOTIONS else self["duration"]
-        duration = min(length, self["duration"] if not math.isfinite(length) else LONGEST)
+        duration = min(reference.duration if self.motion not in MOTIONS else self["duration"], LONGEST)
         if duration / self.period > MOST_PERIODS:
             raise InputError(
                 f"a run of {duration:g} s has {duration / self.period:.3g} periods; at most {MOST_PERIODS} are run"
@@ -365,15 +297,7 @@ class Experiment:
             run: A run of this experiment; by default the last one that ended well.
         """
         chosen = self.result if run is None else run
-        if chosen is None or RESIDUAL not in chosen.more:
-            return None
-        above = np.abs(np.nan_to_num(chosen.more[RESIDUAL])) > self["threshold"]
-        if not np.any(above):
-            return None
-        k = int(np.argmax(np.any(above, axis=1)))
-        i = int(np.argmax(above[k]))
-        value = float(chosen.more[RESIDUAL][k, i])
-        return Detection(float(chosen.t[k]), self.robot.joints[i].name, value, self["threshold"])
+        return None if chosen is None else first_detection(chosen, self["threshold"])
 
     # Stability --------------------------------------------------------------------------------------------------------
 
@@ -397,14 +321,7 @@ class Experiment:
         Args:
             payload: Whether it holds the payload; default True.
         """
-        drives: list[Any] = []
-        for joint in self.robot.joints:
-            keys = {"stiffness": f"{joint.name}.{STIFFNESS}", "damping": f"{joint.name}.{DAMPING}"}
-            changes = {key: self._values[x] for key, x in keys.items() if x in self.settings}
-            drives.append(replace(joint.drive, **changes) if changes else joint.drive)  # type: ignore[type-var]
-        changed = self.robot.with_drives(drives) if any(self.robot.compliant) else self.robot
-        mass = self._values["payload"]
-        return changed.with_payload(mass) if payload and mass > 0 else changed
+        return changed_robot(self.robot, self._values, payload)
 
     def write_drives(self, path: str | os.PathLike[str]) -> None:
         """Write a drive file with stiffness and damping as they are set, for `load(robot, drives=path)`.
@@ -435,11 +352,6 @@ class Experiment:
         return write_figures(self, folder, stem)
 
     # Inside -----------------------------------------------------------------------------------------------------------
-
-    @property
-    def _stiffness_unit(self) -> str:
-        joint = next(x for x, variable in zip(self.robot.joints, self.robot.variable_stiffness) if variable)
-        return joint.kind.unit("Nm/rad | N/m")
 
     def _first_stiffness(self, given: float | None) -> FloatArray:
         """Stiffness of the joints with two motors, (n,); 0 at others."""

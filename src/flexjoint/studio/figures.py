@@ -13,6 +13,7 @@ from ..errors import InputError
 from ..plots import plot_simulation
 from ..plots.figures import BLUE, MOST_POINTS, ORANGE, Curve, Panel, panel_figure, write_figure
 from ..simulation.result import Simulation
+from .detection import RESIDUAL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,7 +30,7 @@ def write_figures(experiment: Experiment, folder: str | os.PathLike[str], stem: 
         raise InputError(f"write_figures: {place} is no folder; make it first")
     found = [place / f"{stem}_motion.png"]
     plot_simulation(run, found[0])
-    if "watch.link" in run.more:
+    if RESIDUAL in run.more:
         found.append(place / f"{stem}_residual.png")
         write_figure(residual_figure(run, experiment["threshold"]), found[1])
     return found
@@ -38,7 +39,7 @@ def write_figures(experiment: Experiment, folder: str | os.PathLike[str], stem: 
 def residual_figure(run: Simulation, threshold: float) -> Figure:
     """The residual of each joint with the threshold on both sides."""
     step = max(1, run.t.size // MOST_POINTS)
-    residual = run.more["watch.link"][::step]
+    residual = run.more[RESIDUAL][::step]
     level = np.full(residual.shape, threshold)
     both = [Curve("threshold", level, ORANGE, "--"), Curve("", -level, ORANGE, "--")]
     panel = Panel("residual of the links", units(run.robot, "tau"), residual, BLUE, others=both, label="residual")

@@ -94,6 +94,13 @@ def middle_stiffness(robot: Robot, configurations: FloatArray) -> FloatArray:
     return np.where(robot.variable_stiffness, np.sqrt(least * np.maximum(most, least)), 0.0)
 
 
+def stiffness_setting(robot: Robot, sigma: FloatArray) -> Setting:
+    """The stiffness that all joints with two motors shall have; at first the middle of sigma (n,)."""
+    middle = float(np.median(sigma[sigma > 0]))
+    unit = unit_of(robot, "Nm/rad | N/m")
+    return Setting("stiffness", "stiffness", unit, "motion", middle / 3, 3 * middle, middle)
+
+
 def spring_stiffness(drive: Any, sigma: float) -> float:
     """Stiffness of a joint near rest: of an undeflected spring, or what two motors set."""
     return float(drive.spring.curve(0.0).stiffness) if isinstance(drive, ElasticDrive) else float(sigma)

@@ -19,6 +19,7 @@ from ..simulation.stability import SLOW, OperatingPoint, operating_point
 from ..types import FloatArray
 from .controllers import made
 from .limits import growth_of, longest_period, longest_step, stable_range
+from .plant import free_parameters
 
 if TYPE_CHECKING:
     from .experiment import Experiment
@@ -87,7 +88,9 @@ def enough_substeps(experiment: Experiment) -> int:
     """Steps per period with which the integrator is stable at the stiffest and most damped setting, at most 16."""
     loop, values = loop_of(experiment), experiment.values
     greatest = values | {x.name: x.high for x in experiment.settings.values() if x.scale != 1.0}
-    step = longest_step(loop, numbers(experiment.free_with(greatest)), JointState(*rest_of(experiment, loop).state[:4]))
+    step = longest_step(
+        loop, numbers(free_parameters(experiment.plant, greatest)), JointState(*rest_of(experiment, loop).state[:4])
+    )
     return int(min(max(1, math.ceil(experiment.period / step)), MOST_SUBSTEPS))
 
 
@@ -111,7 +114,7 @@ def growth_with(
         law = made(experiment.controller_name, experiment.model, experiment.numbers_with(values), experiment.period)
     except InputError:  # numbers that the controller refuses
         return math.inf, 0
-    return growth_of(loop, point._replace(gains=law.gains, free=numbers(experiment.free_with(values))))
+    return growth_of(loop, point._replace(gains=law.gains, free=numbers(free_parameters(experiment.plant, values))))
 
 
 def numbers(free: Mapping[str, Any]) -> list[FloatArray]:
