@@ -25,6 +25,7 @@ from . import (
     simulation as simulation,
     springs as springs,
     studies as studies,
+    studio as studio,
     trajectory as trajectory,
     viewer as viewer,
 )

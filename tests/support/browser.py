@@ -120,6 +120,14 @@ class Browser:
         """Requests that left the machine."""
         return [url for url in self.requests if not url.startswith(LOCAL)]
 
+    def forget(self) -> Browser:
+        """Leave the page, whose server may be gone, and forget its errors and requests."""
+        self.call("Page.navigate", url="about:blank")
+        self._listen(0.3)
+        self.errors.clear()
+        self.requests.clear()
+        return self
+
     def open(self, url: str) -> None:
         """Go to a page, and wait until pictures of it can be taken."""
         self.call("Page.navigate", url=url)

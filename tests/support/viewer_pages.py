@@ -31,9 +31,9 @@ def opened(browser: Browser, viewer: Viewer) -> Browser:
     return browser
 
 
-def drawn(browser: Browser) -> bool:
-    """Whether the picture has many pixels that are neither background nor grid nor its lines."""
-    part = browser.picture()[NOTICE:, :PANEL]
+def drawn(browser: Browser, panel: int = PANEL) -> bool:
+    """Whether the picture has many pixels left of the panel that are neither background nor grid nor its lines."""
+    part = browser.picture()[NOTICE:, :panel]
     return bool(np.sum((part.max(axis=2) < 130) | (np.ptp(part, axis=2) > 40)) > 200)
 
 

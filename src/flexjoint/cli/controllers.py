@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
-from .python_code import Code, call
 from .tables import Table
 
 if TYPE_CHECKING:
-    from ..control import Controller, Gain, Registration
+    from ..control import Controller, Registration
     from ..robot import Robot
 
 
@@ -30,16 +30,9 @@ def option(law: Registration) -> str:
     return "--gains" if law.gains else "--poles"
 
 
-def numbers(law: Registration) -> tuple[Gain, ...]:
-    """What the option takes, in order: the gains, or one pole."""
-    from ..control import Gain
-
-    return law.gains or (Gain("POLE", "1/s", "all closed-loop poles, negative"),)
-
-
 def usage(law: Registration) -> str:
     """What to type for the numbers of a controller, such as --gains K_P,K_D."""
-    names = [number.name for number in numbers(law)]
+    names = [number.name for number in law.numbers]
     needed = len(names) - law.optional
     return f"{option(law)} {','.join(names[:needed])}" + "".join(f"[,{name}]" for name in names[needed:])
 
@@ -69,7 +62,7 @@ def named_controller(name: str, robot: Robot, gains: str, poles: str, period: fl
             f"no controller '{name}'; {suggestion(name, known)}; 'flexjoint controllers' lists what they take"
         )
     law = known[name]
-    text, most = gains if law.gains else poles, len(numbers(law))
+    text, most = gains if law.gains else poles, len(law.numbers)
     try:
         values = [float(x) for x in text.split(",")]
     except ValueError:
@@ -131,9 +124,9 @@ def controllers() -> CommandResult:
         {
             "name": law.name,
             "option": option(law),
-            "numbers": [number.name for number in numbers(law)],
-            "units": [number.unit for number in numbers(law)],
-            "meanings": [number.meaning for number in numbers(law)],
+            "numbers": [number.name for number in law.numbers],
+            "units": [number.unit for number in law.numbers],
+            "meanings": [number.meaning for number in law.numbers],
             "optional": law.optional,
             "about": law.summary,
             "robots": law.robots,

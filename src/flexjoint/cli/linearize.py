@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from ..python_code import Code, call, literal
 from .app import command
 from .command_result import CommandResult
 from .completion import controllers as known_controllers
 from .controllers import controller_code, named_controller
 from .parameters import PlotFile, check_files, files_of, posture
-from .python_code import Code, call, literal
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 
 from ..control_characters import commands
+from ..python_code import call, script
 from .messages import flag
-from .python_code import call, script
 from .robot_options import OPTIONS as ROBOT_OPTIONS, locked_joints
 from .tables import Table
 

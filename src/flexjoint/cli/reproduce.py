@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..python_code import call
 from .app import command
 from .command_result import CommandResult
 from .completion import papers
 from .parameters import check_files
 from .progress import progress_bar
-from .python_code import call
 from .report_request import ReportFile, requested
 from .standard_output import STREAM, send_folder
 from .tables import Table

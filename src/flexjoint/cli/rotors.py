@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .parameters import PlotFile, TrajectoryName, check_files, files_of
 from .progress import progress_bar
-from .python_code import Code, call
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument
 

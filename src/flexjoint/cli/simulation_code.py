@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
+from ..python_code import Code, call
 from .controllers import controller_code
-from .python_code import Code, call
 from .vibration import Shaping
 
 REPLACE = "dataclasses.replace"

@@ -103,6 +103,11 @@ class Registration(NamedTuple):
         """Symbols of the gains, in order."""
         return [gain.name for gain in self.gains]
 
+    @property
+    def numbers(self) -> tuple[Gain, ...]:
+        """What `Controller.from_numbers` takes, in order: the gains, or one pole."""
+        return self.gains or (Gain("POLE", "1/s", "all closed-loop poles, negative"),)
+
 
 REGISTRY: dict[str, type[Controller]] = {}  # the laws that the command line offers, by name
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..drives import CoupledTransmission, Drive, RigidDrive, VariableStiffnessDrive, coupled, friction_law
-from ..errors import InputError, RobotError, listed, shown
+from ..errors import NOT_NUMBERS, InputError, RobotError, listed, shown
 from ..html import table
 from ..types import Expression, FloatArray
 from .drivetrain import Drivetrain
@@ -173,6 +173,18 @@ class Robot(Drivetrain):
         return self.with_drives(
             [dataclasses.replace(x, damping=0.0) if damped else x for x, damped in zip(drives, self.damped)]  # type: ignore[type-var]
         )
+
+    def with_spring_damping(self, damping: float | Sequence[float]) -> Robot:
+        """The robot whose springs have other damping.
+
+        damping: D ≥ 0 of all springs, or one number per entry of q, Nm s/rad or N s/m; ignored at rigid joints.
+        """
+        try:
+            given = np.broadcast_to(np.asarray(damping, dtype=float), (self.n,)).tolist()
+        except NOT_NUMBERS:
+            raise RobotError(f"{self.name}: damping is {shown(damping)}; give a number, or {self.n}") from None
+        pairs = zip([joint.drive for joint in self.joints], self.compliant, given)
+        return self.with_drives([dataclasses.replace(x, damping=D) if spring else x for x, spring, D in pairs])  # type: ignore[type-var]
 
     def without_gear_losses(self) -> Robot:
         """The robot without hysteresis and backlash of its gears: the model for inverse dynamics and control laws."""

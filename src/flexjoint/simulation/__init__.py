@@ -5,6 +5,7 @@ from .end_stops import EndStops as EndStops
 from .equilibrium import at_rest as at_rest
 from .faults import FaultyActuators as FaultyActuators
 from .plant import Plant as Plant, PlantState as PlantState
+from .push import Push as Push
 from .reference_solution import reference_solution as reference_solution
 from .result import Simulation as Simulation
 from .sensors import Sensors as Sensors

@@ -23,13 +23,18 @@ from .law_digests import DigestedContact
 from .moving_base import MovingBase, sample_times
 from .noise import Stream
 from .plant import PlantState, check_torque_rates
+from .push import Push, PushedLink
 from .python_laws import check_arguments
 from .records import flatten
 from .reference import Reference
 
 NOMINAL = "nominal"  # the value of `check` that checks the nominal robot only
 MOST_PERIODS = 100_000_000
-EXAMPLES = {"free": '{"payload.mass": 2.0}', "changes": '{"payload.mass": (0.5, 2.0)}'}
+EXAMPLES = {
+    "free": '{"payload.mass": 2.0}',
+    "changes": '{"payload.mass": (0.5, 2.0)}',
+    "noise": '{"torque_noise": 0.05}',
+}
 
 
 class Run(NamedTuple):
@@ -107,10 +112,13 @@ def checked_integrator(integrator: Any, hold: bool, substeps: Any, compiled: boo
     return str(integrator)
 
 
-def digested_contact(robot: Robot, contact: Any) -> DigestedContact | None:
+def digested_contact(robot: Robot, contact: Any) -> DigestedContact | PushedLink | None:
     """A contact that can be compared with others."""
     if contact is None:
         return None
+    if isinstance(contact, Push):
+        robot.link_index(contact.link)
+        return PushedLink(contact.link)
     if not callable(contact):
         raise InputError(
             f"simulate: contact is {shown(contact)}; give a function (t, state) -> wrenches by names of links"
@@ -122,16 +130,19 @@ def digested_contact(robot: Robot, contact: Any) -> DigestedContact | None:
 def named_values(what: str, given: Any) -> dict[str, Any]:
     """Values of parameters by their paths."""
     if given is not None and not (isinstance(given, Mapping) and all(isinstance(path, str) for path in given)):
-        raise InputError(f"simulate: {what} is {shown(given)}; give values by path, such as {EXAMPLES[what]}")
+        raise InputError(f"simulate: {what} is {shown(given)}; give values by name, such as {EXAMPLES[what]}")
     return dict(given or {})
 
 
-def run_parameters(loop: ClosedLoop, gains: Any, free: Mapping[str, Any], changes: Mapping[str, Any]) -> RunParameters:
+def run_parameters(
+    loop: ClosedLoop, gains: Any, free: Mapping[str, Any], changes: Mapping[str, Any], contact: Any
+) -> RunParameters:
     """The numbers of a run, without its random ones."""
     found = RunParameters(
         finite("simulate", "gains", loop.controller.gains if gains is None else gains),
         [finite("simulate", f"free[{path!r}]", x) for path, x in free.items()],
         [checked_change(path, change, loop.period) for path, change in changes.items()],
+        push=contact.numbers if isinstance(contact, Push) else None,
     )
     for path, x in zip(loop.free, found.free):
         refuse_negative("simulate: free", select(loop.robot, path), x)
@@ -148,6 +159,19 @@ def checked_change(path: str, change: Any, period: float) -> Change:
         raise InputError(f"simulate: changes[{path!r}] is {change!r}; give (time, value)") from None
     what = f"changes[{path!r}]"
     return Change(np.ceil(finite("simulate", what, time) / period - 1e-6), finite("simulate", what, values))
+
+
+def checked_deviations(robot: Robot, noise: Mapping[str, Any]) -> list[FloatArray]:
+    """Standard deviations of sensors, (..., n) each."""
+    found = []
+    for name, value in noise.items():
+        array = finite("simulate", f"noise[{name!r}]", value)
+        if np.any(array < 0) or (array.ndim and array.shape[-1] not in (1, robot.n)):
+            raise InputError(
+                f"simulate: noise[{name!r}] is {shown(value)}; give a number or one per joint, none negative"
+            )
+        found.append(np.broadcast_to(array, (*array.shape[:-1], robot.n)))
+    return found
 
 
 def random_stream(seed: Any, row: Any, batch: tuple[int, ...]) -> Stream:
@@ -171,6 +195,7 @@ def batch_shape(loop: ClosedLoop, state: PlantState, parameters: RunParameters) 
     for path, change in zip(loop.changes, parameters.changes):
         own += [(change.period, 0), (change.value, select(loop.robot, path).value.ndim)]
     own += [(x, 0) for x in parameters.noise or ()]
+    own += [(x, 1) for x in parameters.deviations]
     shapes = [x.shape[: x.ndim - dimensions] for x, dimensions in own]
     try:
         return np.broadcast_shapes(*shapes)

@@ -28,6 +28,7 @@ from .law_digests import code_of
 from .moving_base import NUMBERS, sample_count
 from .noise import Stream
 from .plant import Contact, Plant, PlantState, gear_columns, plant_arrays
+from .push import NUMBERS as PUSH_NUMBERS, PushedLink
 from .records import flatten, unflatten
 
 LARGEST = 1e6  # |q| + |q'| + |θ| + |θ'| of a joint, in rad, m and s
@@ -58,7 +59,8 @@ class ClosedLoop:
     @property
     def key(self) -> str | None:
         """The name of the kernel on disk; only flexjoint's own code, which the cache knows, has one."""
-        if self.contact or not isinstance(self.law[0], str) or not self.instrumentation.known:
+        own_contact = self.contact is None or isinstance(self.contact, PushedLink)
+        if not own_contact or not isinstance(self.law[0], str) or not self.instrumentation.known:
             return None
         rest = (
             self.period,
@@ -69,8 +71,10 @@ class ClosedLoop:
             self.changes,
             self.stops,
             self.carried,
+            self.contact,
         )
-        own = (self.instrumentation.sensors, self.instrumentation.actuators, self.instrumentation.code)
+        given = self.instrumentation
+        own = (given.sensors, given.actuators, given.code, given.free_noise)
         return f"simulation {self.robot.digest} {self.law} {rest!r} {own!r}"
 
     @property
@@ -107,12 +111,17 @@ class Change(NamedTuple):
 
 
 class RunParameters(NamedTuple):
-    """The numbers of a run: `gains` (rows, n), values of `free` parameters, `changes`, and its random numbers."""
+    """The numbers of a run: `gains` (rows, n), values of `free` parameters, `changes`, and its random numbers.
+
+    `deviations` are those of `Instrumentation.free_noise`, and `push` the numbers of a push.
+    """
 
     gains: Any
     free: Sequence[Any] = ()
     changes: Sequence[Change] = ()
     noise: Stream | None = None
+    deviations: Sequence[Any] = ()
+    push: Any = None
 
 
 class LoopInputs(NamedTuple):
@@ -148,6 +157,8 @@ def input_arrays(loop: ClosedLoop, periods: int) -> LoopInputs:
         [parameter_array(parameter) for parameter in free],
         [Change(Array(f"change{k}", ()), changed_array(parameter)) for k, parameter in enumerate(changes)],
         Stream(Array("seed", ()), Array("row", ())) if loop.instrumentation.noisy else None,
+        [Array(name, (robot.n,)) for name in loop.instrumentation.free_noise],
+        Array("push", (PUSH_NUMBERS,)) if isinstance(loop.contact, PushedLink) else None,
     )
     shape: tuple[int, ...] = (len(loop.stages), controller.order + 1, controller.width)
     if loop.carried:
@@ -182,6 +193,8 @@ class RunConstants(NamedTuple):
     numbers: Mapping[str, Scalar]
     changes: Sequence[tuple[Scalar, Mapping[str, Scalar]]]
     noise: Stream | None
+    deviations: Mapping[str, Expression]
+    contact: Contact | None
 
     @classmethod
     def of(cls, loop: ClosedLoop, inputs: LoopInputs) -> RunConstants:
@@ -190,14 +203,16 @@ class RunConstants(NamedTuple):
         nominal = {path: x for parameter in changes for path, x in parameter.numbers.items()}
         chosen = {path: x for parameter, y in zip(free, given.free) for path, x in by_path(parameter, y).items()}
         after = [(change.period, by_path(parameter, change.value)) for parameter, change in zip(changes, given.changes)]
-        return cls(rows(given.gains), inputs.until, nominal | chosen, after, given.noise)
+        deviations = dict(zip(loop.instrumentation.free_noise, given.deviations))
+        contact = loop.contact.pushed(given.push) if isinstance(loop.contact, PushedLink) else loop.contact
+        return cls(rows(given.gains), inputs.until, nominal | chosen, after, given.noise, deviations, contact)
 
     def plant(self, loop: ClosedLoop, done: Scalar) -> Plant:
         """The robot as it is after so many periods."""
         numbers = dict(self.numbers)
         for when, new in self.changes:
             numbers |= {path: ca.if_else(done >= when, x, numbers[path]) for path, x in new.items()}
-        return Plant(with_symbols(loop.robot, numbers), loop.contact, loop.stops)
+        return Plant(with_symbols(loop.robot, numbers), self.contact, loop.stops)
 
 
 def periods_in_turn(loop: ClosedLoop, inputs: LoopInputs, periods: int) -> LoopOutputs:
@@ -243,7 +258,8 @@ def one_period(
     joint = first_beyond_bounds(plant.robot, after)
     running = ca.logic_and(before.done < constants.until, before.joint == plant.robot.n)
     good = ca.logic_and(running, joint == plant.robot.n)
-    observed = instrumentation.observe(plant, loop.period, waiting, after, tau, before.done + 1, constants.noise)
+    random = constants.noise, constants.deviations
+    observed = instrumentation.observe(plant, loop.period, waiting, after, tau, before.done + 1, *random)
     changed = [
         ca.if_else(good, new, old)
         for new, old in zip(flatten((after, memory, observed)), flatten((state, before.memory, before.instruments)))

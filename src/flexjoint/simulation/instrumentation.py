@@ -7,7 +7,7 @@ and the observers see the measurement and the torque.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -17,7 +17,7 @@ from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
 from ..control.base import Controller, JointState
-from ..errors import InputError
+from ..errors import InputError, quoted
 from ..observers.base import Measurement, Observer, measurement_sizes
 from ..robot import Robot
 from ..robot.parameters import select_all, with_symbols
@@ -28,7 +28,7 @@ from .law_digests import code_of
 from .noise import Stream
 from .plant import Plant, PlantState, plant_arrays
 from .records import flatten, unflatten
-from .sensors import Sensors, split
+from .sensors import NOISES, Sensors, split
 
 ESTIMATOR = "estimator"
 
@@ -44,11 +44,15 @@ class InstrumentState(NamedTuple):
 
 @dataclass(frozen=True)
 class Instrumentation:
-    """Sensors, actuators and observers, any of which may be missing; the controller sees the one named "estimator"."""
+    """Sensors, actuators and observers, any of which may be missing; the controller sees the one named "estimator".
+
+    The standard deviations named in `free_noise` are inputs of the kernel, in place of those of the sensors.
+    """
 
     sensors: Sensors | None = None
     actuators: Actuators | None = None
     observers: tuple[tuple[str, Observer], ...] = field(default=(), compare=False)
+    free_noise: tuple[str, ...] = ()
     code: tuple[Any, ...] = field(init=False)  # what distinguishes the observers
 
     def __post_init__(self) -> None:
@@ -62,7 +66,7 @@ class Instrumentation:
     @property
     def noisy(self) -> bool:
         """Whether a run takes random numbers."""
-        return self.sensors is not None and self.sensors.noisy
+        return self.sensors is not None and (self.sensors.noisy or bool(self.free_noise))
 
     @property
     def smooth(self) -> Instrumentation:
@@ -130,6 +134,7 @@ class Instrumentation:
         tau: Expression,
         step: Scalar,
         noise: Stream | None,
+        deviations: Mapping[str, Expression],
     ) -> InstrumentState:
         """At the end of a period; `step` is the number of the next one."""
         if not self.sensors and not self.observers:
@@ -137,7 +142,7 @@ class Instrumentation:
         measurement = plant.measurement(state, tau)
         samples = instruments.sensors
         if self.sensors:
-            samples = self.sensors.law(plant.robot, period, samples, measurement, step, noise)
+            samples = self.sensors.law(plant.robot, period, samples, measurement, step, noise, deviations)
             measurement = split(plant.robot, samples[-1])
         pairs = zip(self.observers, instruments.observers)
         found = [observer.checked_law(x, measurement, tau) for (_, observer), x in pairs]
@@ -195,7 +200,14 @@ def perfect_sensors(robot: Robot, controller: Controller, state: PlantState) -> 
 
 
 def checked_instrumentation(
-    robot: Robot, period: float, sensors: Any, actuators: Any, estimator: Any, observers: Any, ideal: bool = False
+    robot: Robot,
+    period: float,
+    sensors: Any,
+    actuators: Any,
+    estimator: Any,
+    observers: Any,
+    noise: Iterable[str] = (),
+    ideal: bool = False,
 ) -> Instrumentation:
     """The arguments of `simulate`, checked; `ideal` stands for perfect sensors where none are given."""
     for name, value, kind in (("sensors", sensors, Sensors), ("actuators", actuators, Actuators)):
@@ -215,4 +227,10 @@ def checked_instrumentation(
             raise InputError(f"simulate: observer '{name}' was made for another number of joints or motors")
         if observer.period != period:
             raise InputError(f"simulate: observer '{name}' was made for {observer.period:g} s, not for {period:g} s")
-    return Instrumentation(Sensors() if ideal and sensors is None else sensors, actuators, tuple(named.items()))
+    for name in noise:
+        if name not in NOISES:
+            raise InputError(f"simulate: there is no noise {quoted(name)!r}; there are {', '.join(NOISES)}")
+        if sensors is None:
+            raise InputError("simulate: noise= belongs to sensors; give sensors=fj.simulation.Sensors() too")
+    chosen = Sensors() if ideal and sensors is None else sensors
+    return Instrumentation(chosen, actuators, tuple(named.items()), tuple(noise))

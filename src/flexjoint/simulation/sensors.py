@@ -17,13 +17,14 @@ from ..dynamics.drivetrain.transmission import determined_rates
 from ..errors import InputError
 from ..observers.base import Measurement, measurement_sizes
 from ..robot import Robot
-from ..spatial import ca, sx
+from ..spatial import ca, is_zero, sx
 from ..types import Expression, FloatArray, Scalar
 from .noise import Stream, modulo, normals
 
 Numbers = float | tuple[float, ...]
 Rates = Literal["measured", "differenced"]
 NOISES = ("link_noise", "motor_noise", "velocity_noise", "torque_noise", "torque_rate_noise")
+CHANNELS = ("link_noise", "velocity_noise", "motor_noise", "velocity_noise", "torque_noise", "torque_rate_noise")
 RESOLUTIONS = ("link_resolution", "motor_resolution", "torque_resolution")
 
 
@@ -111,10 +112,11 @@ class Sensors:
         true: Measurement,
         step: Scalar,
         stream: Stream | None,
+        deviations: Mapping[str, Expression],
     ) -> list[Expression]:
-        """The samples after a period."""
+        """The samples after a period; `deviations` (n, 1) by name come in place of those of the sensors."""
         old = split(robot, memory[0])
-        sample = Measurement(*(x + e for x, e in zip(true, self.errors(robot, step, stream))))
+        sample = Measurement(*(x + e for x, e in zip(true, self.errors(robot, step, stream, deviations))))
         if np.any(self.torque_bias):
             sample = sample._replace(tau_e=sample.tau_e + sx(numbers(self.torque_bias, robot.n, robot)))
         sample = rounded(self.steps(robot), sample, ca)
@@ -129,15 +131,19 @@ class Sensors:
         newest = ca.vertcat(*sample)
         return [newest if self.every == 1 else ca.if_else(due, newest, memory[0]), *memory[:-1]]
 
-    def errors(self, robot: Robot, step: Scalar, stream: Stream | None) -> list[Expression]:
+    def errors(
+        self, robot: Robot, step: Scalar, stream: Stream | None, deviations: Mapping[str, Expression]
+    ) -> list[Expression]:
         """The noise of each number of a sample; its place is its channel."""
         sizes = measurement_sizes(robot)
-        positions = (self.link_noise, self.velocity_noise, self.motor_noise, self.velocity_noise)
-        given = (*positions, self.torque_noise, self.torque_rate_noise)
-        deviation = np.concatenate([numbers(x, size, robot) for x, size in zip(given, sizes)])
-        noisy = np.flatnonzero(deviation).tolist()
+        channels: list[Any] = []  # the standard deviation of each, a number or SX
+        for name, size in zip(CHANNELS, sizes):
+            given = deviations.get(name)
+            own = robot.motor_joints if size == robot.motor_count else range(robot.n)
+            channels += numbers(getattr(self, name), size, robot).tolist() if given is None else [given[i] for i in own]
+        noisy = [k for k, x in enumerate(channels) if not is_zero(x)]
         drawn = normals(stream, step, noisy) if stream else {}
-        errors = ca.vertcat(*[deviation[k] * drawn[k] if k in drawn else sx(0.0) for k in range(len(deviation))])
+        errors = ca.vertcat(*[x * drawn[k] if k in drawn else sx(0.0) for k, x in enumerate(channels)])
         return ca.vertsplit(errors, np.cumsum([0, *sizes]).tolist())
 
     def steps(self, robot: Robot) -> dict[str, FloatArray]:

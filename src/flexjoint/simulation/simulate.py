@@ -34,6 +34,7 @@ from .arguments import (
     Run,
     batch_shape,
     check_loop,
+    checked_deviations,
     checked_integrator,
     checked_period,
     digested_contact,
@@ -78,6 +79,7 @@ def simulate(
     changes: Mapping[str, tuple[ArrayLike, ArrayLike]] | None = None,
     stops: EndStops | None = None,
     sensors: Sensors | None = None,
+    noise: Mapping[str, ArrayLike] | None = None,
     actuators: Actuators | None = None,
     estimator: Observer | None = None,
     observers: Mapping[str, Observer] | None = None,
@@ -89,8 +91,8 @@ def simulate(
     """The motion of a robot under a controller that follows a reference.
 
     Every `period` the controller computes a torque, which is held while the integrator takes `substeps` steps.  Arrays
-    in `start`, `gains`, `free`, `changes`, `seed` and `row` may have leading dimensions, which broadcast: then the
-    result is a batch with one run per row, each bit-identical to the same run alone.
+    in `start`, `gains`, `free`, `changes`, `noise`, `seed` and `row` may have leading dimensions, which broadcast: then
+    the result is a batch with one run per row, each bit-identical to the same run alone.
 
     Args:
         robot: The robot that moves; the controller may know another model of it.
@@ -109,7 +111,7 @@ def simulate(
         substeps: Steps of the integrator per period, by default 1.
         hold: False evaluates the law in every stage of the integrator: control in continuous time; by default True.
         contact: A function (t, state) -> {link name: wrench (6,)} in SX: force in N and moment in Nm on the link, at
-            the origin of its frame, in base coordinates; by default none.
+            the origin of its frame, in base coordinates; or a `simulation.Push`; by default none.
         base: A Trajectory of the pose of the base, six columns x, y, z in m and roll, pitch, yaw in rad, in a frame at
             rest, for all runs; gravity is the robot's where the pose is zero.  By default the base is at rest.  A law
             knows of it only if it was made for that, see `control.FeedforwardPD`.
@@ -119,6 +121,8 @@ def simulate(
         stops: End stops at the position limits of the joints; by default none.
         sensors: What the controller and the observers see of the state; by default the state itself, and perfect
             torque sensors for a controller that reads them.
+        noise: Standard deviations (...,) or (..., n) in place of those of the sensors, by name, such as
+            {"torque_noise": 0.05}; other values need no other kernel.
         actuators: What becomes of the controller's torque; by default it reaches the motors unchanged.
         estimator: An observer; its outputs named q, v, theta, theta_v, tau_e or tau_e_v replace these fields of what
             the controller sees.
@@ -151,6 +155,7 @@ def simulate(
     check_controller(controller)
     compiled = controller if isinstance(controller, Controller) else None
     free, changes = named_values("free", free), named_values("changes", changes)
+    deviations = named_values("noise", noise)
     period = checked_period(controller, period)
     carried = MovingBase.of(robot, base, (*free, *changes))
     loop = ClosedLoop(
@@ -165,7 +170,8 @@ def simulate(
         tuple(changes),
         stops,
         checked_instrumentation(
-            robot, period, sensors, actuators, estimator, observers, ideal=hold and reads_torques(controller)
+            *(robot, period, sensors, actuators, estimator, observers, deviations),
+            ideal=hold and reads_torques(controller),
         ),
         carried is not None,
     )
@@ -174,7 +180,8 @@ def simulate(
     initial = initial_state(start, loop, controller, followed)
     count = periods(duration, followed.duration, period, initial.begin)
     times: FloatArray = np.multiply(period, initial.begin + np.arange(count + 1))
-    parameters = run_parameters(loop, gains, free, changes)
+    parameters = run_parameters(loop, gains, free, changes, contact)
+    parameters = parameters._replace(deviations=checked_deviations(robot, deviations))
     batch = batch_shape(loop, initial.state, parameters)
     if loop.instrumentation.noisy:
         parameters = parameters._replace(noise=random_stream(seed, row, batch))
@@ -193,8 +200,8 @@ def simulate(
     result = finished(loop, times, output, controller)
     if check:
         warn_of_run(result, controller, reference)
-    noise = {"seed": str(seed)} if loop.instrumentation.noisy else {}
-    return on_base(replace(result, provenance={**result.provenance, **noise}), carried)
+    random = {"seed": str(seed)} if loop.instrumentation.noisy else {}
+    return on_base(replace(result, provenance={**result.provenance, **random}), carried)
 
 
 def refuse_noise(controller: Controller | Law, reference: Any) -> None:

@@ -30,6 +30,7 @@ from .integrators import INTEGRATORS
 from .loop_kernel import Blocking, loop_kernel
 from .moving_base import NUMBERS, sample_count
 from .plant import Plant, PlantState, closed_gaps
+from .push import PushedLink
 from .records import flatten, unflatten
 
 DIFFERENCE = 1e-5  # rad, rad/s, Nm
@@ -38,12 +39,16 @@ ROUNDING = 1e-3  # 1/s; of eigenvalues
 
 
 class OperatingPoint(NamedTuple):
-    """Where the loop is linearized: states of robot and controller, reference (order + 1, width), and gains."""
+    """Where the loop is linearized: states of robot and controller, reference (order + 1, width), and gains.
+
+    `free` has the values of the free parameters of the loop; without them the robot is the nominal one.
+    """
 
     state: PlantState
     memory: Sequence[FloatArray]
     reference: FloatArray
     gains: FloatArray
+    free: Sequence[FloatArray] = ()
 
 
 def check_stability(
@@ -129,7 +134,9 @@ def by_differences(loop: ClosedLoop, blocking: Blocking, point: OperatingPoint) 
     The kernel is that of the run, with its blocking.  The count begins with the second round, as actuators begin the
     first one with commands of their own.
     """
-    linear = replace(loop, free=(), changes=(), instrumentation=loop.instrumentation.smooth)
+    contact = None if isinstance(loop.contact, PushedLink) else loop.contact  # a push has no slope
+    free = loop.free if point.free else ()
+    linear = replace(loop, free=free, changes=(), contact=contact, instrumentation=loop.instrumentation.smooth)
     compiled, turns = loop_kernel(linear, blocking), round(span(loop) / loop.period)
     instruments = linear.instrumentation.start(loop.robot, point.state)
     x = [np.asarray(part) for part in flatten((point.state, point.memory, instruments))]
@@ -146,7 +153,7 @@ def by_differences(loop: ClosedLoop, blocking: Blocking, point: OperatingPoint) 
         rows = moved[first : first + BLOCKS_FROM - 1]
         state: Any = [*np.split(rows, ends[:-1], axis=1), float(turns), float(loop.robot.n)]
         for _ in range(0, turns, blocking.periods):
-            _, *state = compiled.kernel(*state, 2.0 * turns, references, point.gains)
+            _, *state = compiled.kernel(*state, 2.0 * turns, references, point.gains, *point.free)
         after.append(np.concatenate(state[:-2], axis=1))
     ahead, behind = np.split(np.concatenate(after), 2)
     return np.asarray((ahead - behind).T / (2 * DIFFERENCE))

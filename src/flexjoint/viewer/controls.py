@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from .viewer import Viewer
 
+Panel = Callable[["viser.ViserServer"], AbstractContextManager[Any]]
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2", "5")
 MOST_MAGNIFIED = 200.0
 TICKS = 4  # pictures per update of the chart and the time slider while a motion is played
@@ -29,10 +31,12 @@ class Controls:
         viewer: What they act on.
         server: The viser server.
         radians: Angles in rad instead of degrees.
+        panel: Called after the controls of the motion, to add others; what the viewer adds goes into the container
+            that it returns, and does not pose the robot.  By default none.
     """
 
-    def __init__(self, viewer: Viewer, server: viser.ViserServer, radians: bool) -> None:
-        self.viewer, self.gui = viewer, server.gui
+    def __init__(self, viewer: Viewer, server: viser.ViserServer, radians: bool, panel: Panel | None = None) -> None:
+        self.viewer, self.gui, self.panel = viewer, server.gui, panel
         turn = ("rad", 1.0) if radians else ("°", 180 / math.pi)
         self.units = [turn if joint.kind.angular else ("m", 1.0) for joint in viewer.robot.joints]
         self.time: Any = None
@@ -44,10 +48,12 @@ class Controls:
         self.gui.set_panel_label(label(viewer.robot.name))
         if viewer.playback is not None:
             self._playback(server)
-        self._drivetrain()
-        self._joints()
-        self._switches()
-        self._notes()
+        with nullcontext() if panel is None else panel(server):
+            self._drivetrain()
+            if panel is None:
+                self._joints()
+            self._switches()
+            self._notes()
 
     # Folders --------------------------------------------------------------------------------------------------------
 
@@ -55,9 +61,7 @@ class Controls:
         viewer, gui, playback = self.viewer, self.gui, self.viewer.playback
         assert playback is not None
         with gui.add_folder("Motion"):
-            span = playback.end - playback.begin
-            step = 10.0 ** math.floor(math.log10(span / 200))
-            self.time = gui.add_slider("time, s", playback.begin, playback.end, step, playback.begin)
+            self.time = gui.add_slider("time, s", *self._span(), playback.begin)
             self.button = gui.add_button("Play")
             speeds = sorted({*SPEEDS, f"{playback.speed:g}"}, key=float)
             speed = gui.add_dropdown("speed", speeds, initial_value=f"{playback.speed:g}")
@@ -66,14 +70,31 @@ class Controls:
             names = [f"{i + 1}: {label(joint.name)}" for i, joint in enumerate(viewer.robot.joints)]
             most = int(np.argmax(np.ptp(motion.q, axis=0)))  # the joint that moves most
             joint = gui.add_dropdown("joint", names, initial_value=names[most])
-            quantity = gui.add_dropdown("curve", self.plot.known)
+            known = self.plot.known
+            first = "error" if self.panel is not None and "error" in known else known[0]
+            quantity = gui.add_dropdown("curve", known, initial_value=first)
             plot = self.plot
-            plot.choose(most, "position", playback.t)
+            plot.choose(most, first, playback.t)
         self.time.on_update(by_hand(lambda: viewer.seek(float(self.time.value))))
         self.button.on_click(lambda _: viewer.pause() if viewer.playing else viewer.play())
         speed.on_update(by_hand(lambda: viewer.play(float(speed.value))))
         for choice in (joint, quantity):
             choice.on_update(by_hand(lambda: plot.choose(names.index(joint.value), quantity.value, viewer.t)))
+
+    def _span(self) -> tuple[float, float, float]:
+        """First and last time of the motions, and a step of the time slider, s."""
+        playback = self.viewer.playback
+        assert playback is not None
+        return playback.begin, playback.end, 10.0 ** math.floor(math.log10((playback.end - playback.begin) / 200))
+
+    def show_motion(self, old: bool) -> None:
+        """Show the motions of the viewer, which have changed; curves that are `old` are marked so."""
+        if self.plot is not None:
+            low, high, step = self._span()
+            if (low, high) != (self.time.min, self.time.max):
+                self.time.value = min(max(self.time.value, low), high)
+                self.time.min, self.time.max, self.time.step = low, high, step
+            self.plot.replace(self.viewer.motions[0], old, self.viewer.t)
 
     def _drivetrain(self) -> None:
         viewer, gui = self.viewer, self.gui
@@ -87,11 +108,14 @@ class Controls:
                 viewer.magnify = float(factor.value)
 
             factor.on_update(by_hand(magnify))
+            self.numbers.append((factor, lambda: viewer.magnify))
+            if self.panel is not None:
+                return
             greatest = viewer.statics.greatest_load
             hint = "along gravity, while the robot is posed by hand"
             load = gui.add_slider("load on tool, N", 0.0, greatest, greatest / 100, 0.0, hint=hint)
             load.on_update(by_hand(lambda: viewer.pose(viewer.q, float(load.value))))
-            self.numbers += [(factor, lambda: viewer.magnify), (load, lambda: viewer.load)]
+            self.numbers.append((load, lambda: viewer.load))
 
     def _switches(self) -> None:
         viewer = self.viewer
@@ -99,7 +123,7 @@ class Controls:
         wanted = ["motors", *wanted] if viewer.statics.elastic else wanted
         if any(motion.reference is not None for motion in viewer.motions):
             wanted.insert(0, "reference")
-        with self.gui.add_folder("Show", expand_by_default=viewer.playback is None):
+        with self.gui.add_folder("Show", expand_by_default=viewer.playback is None or self.panel is not None):
             for name in wanted:
                 box = self.gui.add_checkbox(name, viewer.shown(name))
                 box.on_update(by_hand(lambda name=name, box=box: viewer.switch(name, box.value)))

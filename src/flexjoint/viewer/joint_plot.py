@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..plots.figures import BLUE, GREEN, GREY, ORANGE
 from ..types import FloatArray
@@ -13,9 +14,11 @@ from .motion import Motion
 if TYPE_CHECKING:
     import viser
 
-QUANTITIES = ("position", "deflection", "motor torque", "residual")
+QUANTITIES = ("position", "error", "deflection", "motor torque", "residual")
 MOST_POINTS = 600  # per curve
 HEIGHT = 190  # pixels
+ALARM, DASHED = "detected", ("before", "threshold", "−threshold")
+DASH, WIDE, RED = (6, 4), 4.0, "#B00020"
 
 
 class JointPlot:
@@ -30,7 +33,9 @@ class JointPlot:
     def __init__(self, server: viser.ViserServer, motion: Motion, units: list[tuple[str, float]]) -> None:
         self.server, self.motion, self.units = server, motion, units
         self.joint, self.quantity = 0, QUANTITIES[0]
-        self.rows = np.unique(np.linspace(0, len(motion.t) - 1, MOST_POINTS).astype(int))
+        self.before: Motion | None = None
+        self.old = False
+        self.rows = shown_rows(motion)
         self.chart: Any = None
         self.curves: list[FloatArray] = []
 
@@ -38,16 +43,31 @@ class JointPlot:
     def known(self) -> list[str]:
         """The quantities that the motion has."""
         motion = self.motion
-        given = {"deflection": motion.deflection, "motor torque": motion.tau, "residual": motion.residual}
+        given = {"error": motion.reference, "deflection": motion.deflection}
+        given |= {"motor torque": motion.tau, "residual": motion.residual}
         return [name for name in QUANTITIES if name == "position" or given[name] is not None]
+
+    def replace(self, motion: Motion, old: bool, t: float) -> None:
+        """Draw another motion, with the curve of the one before in grey; or the same one, marked as old."""
+        if not old:
+            self.before = self.motion if np.array_equal(self.motion.t, motion.t) else None
+            self.motion, self.rows = motion, shown_rows(motion)
+        self.old = old
+        self.choose(self.joint, self.quantity, t)
 
     def choose(self, joint: int, quantity: str, t: float) -> None:
         """Draw the curves of a joint."""
         self.joint, self.quantity = joint, quantity
-        found, unit = self._curves()
+        found, unit = self._curves(self.motion)
+        if self.before is not None:
+            _, earlier, _ = self._curves(self.before)[0][0]
+            found.append(("before", earlier, GREY))
         self.curves = [x[self.rows] for _, x, _ in found]
         series: list[dict[str, Any]] = [{"label": "t, s"}]
-        series += [{"label": f"{name}, {unit}", "stroke": colour, "width": 1.5} for name, _, colour in found]
+        for name, _, colour in found:
+            dash = {"dash": DASH} if self.old or name in DASHED else {}
+            text = f"{name} (old), {unit}" if self.old else f"{name}, {unit}"
+            series.append({"label": text, "stroke": colour, "width": WIDE if name == ALARM else 1.5, **dash})
         series.append({"label": "now", "stroke": GREY, "width": 1})
         axes = ({"size": 32}, {"size": 58})
         scales = self._scales()
@@ -64,11 +84,13 @@ class JointPlot:
         if self.chart is not None:
             self.chart.data = self._data(t)
 
-    def _curves(self) -> tuple[list[tuple[str, FloatArray, str]], str]:
+    def _curves(self, motion: Motion) -> tuple[list[tuple[str, FloatArray, str]], str]:
         """Name, values and colour of each curve, and their unit."""
-        motion, i = self.motion, self.joint
+        i = self.joint
         unit, factor = self.units[i]
         kind = motion.robot.joints[i].kind
+        if self.quantity == "error" and motion.reference is not None:
+            return [("q_d − q", factor * (motion.reference[:, i] - motion.q[:, i]), BLUE)], unit
         if self.quantity == "deflection" and motion.deflection is not None:
             return [("θ − q", factor * motion.deflection[:, i], ORANGE)], unit
         if self.quantity == "motor torque" and motion.tau is not None:
@@ -77,13 +99,22 @@ class JointPlot:
             names = ("τ",) if len(own) == 1 else ("τ₁", "τ₂")
             return [(name, motion.tau[:, k], c) for name, k, c in zip(names, own, colours)], kind.unit("Nm | N")
         if self.quantity == "residual" and motion.residual is not None:
-            return [("r", motion.residual[:, i], BLUE)], kind.unit("Nm | N")
+            return self._residual(motion, motion.residual[:, i]), kind.unit("Nm | N")
         found = [("q", factor * motion.q[:, i], BLUE)]
         if motion.motors is not None:
             found.append(("θ", factor * motion.motors[:, i], ORANGE))
         if motion.reference is not None:
             found.append(("reference", factor * motion.reference[:, i], GREEN))
         return found, unit
+
+    def _residual(self, motion: Motion, r: FloatArray) -> list[tuple[str, FloatArray, str]]:
+        """The residual of the joint, its threshold, and where it is above: there the alarm is drawn."""
+        found = [("r", r, BLUE)]
+        if motion.threshold is not None:
+            level = np.full(len(r), motion.threshold[self.joint])
+            found += [("threshold", level, ORANGE), ("−threshold", -level, ORANGE)]
+            found.append((ALARM, np.where(np.abs(r) > level, np.sign(r) * level, np.nan), RED))
+        return found
 
     def _range(self) -> tuple[float, float]:
         """Ends of the ordinate, a little beyond the curves."""
@@ -110,3 +141,8 @@ class JointPlot:
         found = [np.insert(times, [k, k], t)]
         found += [np.insert(x, [k, k], np.interp(t, times, x)) for x in self.curves]
         return (*found, line)
+
+
+def shown_rows(motion: Motion) -> NDArray[np.int64]:
+    """Samples that a chart shows."""
+    return np.unique(np.linspace(0, len(motion.t) - 1, MOST_POINTS).astype(int))

@@ -41,6 +41,7 @@ class Motion:
         tau: Motor torques, (m, motors), Nm or N.
         reference: What the controller followed, (m, n).
         residual: Torques on the links that the model does not explain, (m, n), Nm or N.
+        threshold: Of the residual, one number per joint, (n,), Nm or N.
         base: Pose of a moving base: x, y, z in m, roll, pitch, yaw in rad, (m, 6).
         wrenches: Forces and moments on links by name, (m, 6), base coordinates, N and Nm.
         notes: What was left out or chosen, a sentence each.
@@ -54,6 +55,7 @@ class Motion:
     tau: FloatArray | None = None
     reference: FloatArray | None = None
     residual: FloatArray | None = None
+    threshold: FloatArray | None = None
     base: FloatArray | None = None
     wrenches: Mapping[str, FloatArray] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

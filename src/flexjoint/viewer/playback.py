@@ -36,6 +36,11 @@ class Playback:
         """Last time of all motions, s."""
         return max(float(t[-1]) for t in self.times)
 
+    def replace(self, times: list[FloatArray]) -> None:
+        """Play other motions from the same time on."""
+        self.times = times
+        self.seek(self.t)
+
     def advance(self, seconds: float) -> None:
         """Let real time pass; after the end the motion begins again."""
         if self.playing:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager, nullcontext
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..atomic import replacing
 from ..errors import InputError
 from ..results.files import check_path
 from .labels import label
+from .page_magnification import count_picture, marked, with_slider
 
 if TYPE_CHECKING:
     import viser
@@ -40,15 +42,24 @@ def record_page(viewer: Viewer, server: viser.ViserServer, path: Path, frames: f
             )
         times = np.linspace(playback.begin, playback.end, count).tolist()
         viewer.seek(times[0])
-    recorder = server.get_scene_serializer()
-    for k, t in enumerate(times[1:], 1):
-        recorder.insert_sleep((t - times[k - 1]) / (playback.speed if playback is not None else 1.0))
-        viewer.seek(t)
-    if len(times) > 1:
-        recorder.insert_sleep(1 / frames)
-    page = titled(recorder.as_html(), f"{label(viewer.robot.name)}: flexjoint")
+    ghost = viewer.deflections() is not None
+    marks: AbstractContextManager[list[Any]] = marked(viewer, server) if ghost else nullcontext([])
+    with marks as clocks:
+        seen = [viewer.deflections()]
+        recorder = server.get_scene_serializer()
+        for k, t in enumerate(times[1:], 1):
+            recorder.insert_sleep((t - times[k - 1]) / (playback.speed if playback is not None else 1.0))
+            viewer.seek(t)
+            count_picture(clocks, k)
+            seen.append(viewer.deflections())
+        if len(times) > 1:
+            recorder.insert_sleep(1 / frames)
+        page = recorder.as_html()
+    if ghost:
+        q, deflection = (np.moveaxis(np.array([x[part] for x in seen if x]), 1, 0) for part in (0, 1))
+        page = with_slider(page, viewer.robot, viewer.magnify, list(q), list(deflection))
     with replacing(path) as file:
-        file.write(page.encode())
+        file.write(titled(page, f"{label(viewer.robot.name)}: flexjoint").encode())
 
 
 def titled(page: str, title: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from ..checks import finite
 from ..dynamics.drivetrain.stiffness_range import feasible_stiffness
 from ..dynamics.inverse import motor_motion, needed_order
 from ..dynamics.links import static_torque
 from ..dynamics.recursion.kinematics import jacobian
-from ..errors import FlexjointError
+from ..errors import FlexjointError, InputError
 from ..robot import Robot
 from ..types import FloatArray
 
@@ -67,3 +69,14 @@ class Statics:
         lower, upper = feasible_stiffness(self.model, static_torque(self.model, q) - self.wrench(load) @ J)
         most = np.where(np.isfinite(upper), upper, 2.0 * np.asarray(lower))
         return np.where(chosen, np.sqrt(np.asarray(lower) * most), 0.0)
+
+
+def configuration(robot: Robot, q: ArrayLike | None) -> FloatArray:
+    """q as an array (n,); by default 0, or the middle of the limits where 0 lies outside."""
+    if q is None:
+        limits = robot.joint_limits
+        return np.array([0.0 if x.lower <= 0 <= x.upper else (x.lower + x.upper) / 2 for x in limits])
+    at = finite("view", "q", q)
+    if at.shape != (robot.n,):
+        raise InputError(f"view: q has shape {at.shape}; it must be ({robot.n},)")
+    return at

@@ -14,7 +14,8 @@ from ..robot import Robot, a_robot
 from .motion import motions_of, with_wrenches
 from .server import HOST
 from .shapes import CHOICES
-from .viewer import Viewer, configuration
+from .statics import configuration
+from .viewer import Viewer
 
 
 def view(

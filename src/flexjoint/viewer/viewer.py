@@ -16,17 +16,19 @@ from ..errors import InputError, listed, quoted
 from ..formats import Geometry
 from ..robot import Robot
 from ..types import FloatArray
-from .controls import Controls
+from .camera import place_camera
+from .controls import Controls, Panel
 from .frames import MotionFrames, frames_of
+from .labels import label
 from .link_poses import all_link_poses
 from .motion import Motion
 from .motor_positions import undeflected_links
 from .playback import Playback
 from .recording import check_page_path, record_page
-from .scene import MARKS, RunScene, draw_floor
+from .scene import MARKS, RunScene
 from .server import HOST, start_server, stop_server
 from .shapes import robot_bodies
-from .statics import Statics
+from .statics import Statics, configuration
 
 FRAME = 1 / 30  # s between two pictures
 GRACE = 3.0  # s after which a page that is gone counts as closed
@@ -57,6 +59,7 @@ class Viewer:
         radians: bool,
         host: str,
         port: int | None,
+        panel: Panel | None = None,
     ) -> None:
         self.robot, self.motions = robot, list(motions)
         self._lock, self._stopped = threading.RLock(), threading.Event()
@@ -71,7 +74,7 @@ class Viewer:
         self._server = start_server(host, port)
         try:
             self._draw(drawn, q)
-            self._controls = Controls(self, self._server, radians)
+            self._controls = Controls(self, self._server, radians, panel)
             self.refresh()
         except BaseException:
             stop_server(self._server)
@@ -81,7 +84,7 @@ class Viewer:
 
     def __repr__(self) -> str:
         what = f"{len(self.motions)} motions" if self.motions else "posed by hand"
-        return f"<Viewer of {self.robot.name:.60}, {what}, {self.url}>"
+        return f"<Viewer of {label(self.robot.name)}, {what}, {self.url}>"
 
     def __enter__(self) -> Viewer:
         return self
@@ -110,6 +113,40 @@ class Viewer:
             return self._statics.theta(self._q, self._load)
         theta = self.motions[0].theta
         return None if theta is None else theta[self._playback.sample(0)].copy()
+
+    def deflections(self) -> tuple[FloatArray, FloatArray] | None:
+        """Positions of the links that are shown, and undeflected minus actual ones, (runs, n) each; None if unknown."""
+        if self._posing or self._playback is None:
+            theta = self._statics.theta(self._q, self._load)
+            if theta is None:
+                return None
+            return self._q[None], (undeflected_links(self.robot, theta) - self._q)[None]
+        rows = [self._playback.sample(k) for k in range(len(self.motions))]
+        found = [motion.deflection for motion in self.motions]
+        if any(x is None for x in found):
+            return None
+        q = np.array([motion.q[k] for motion, k in zip(self.motions, rows)])
+        return q, np.array([x[k] for x, k in zip(found, rows) if x is not None])
+
+    def replace_motions(self, motions: Sequence[Motion], old: bool = False) -> None:
+        """Show other motions of the same robot, as many as before, at the same time.
+
+        Args:
+            motions: What to show, a `Motion` each.
+            old: Whether the curves are marked as old, because something newer could not be shown; default False.
+        """
+        if len(motions) != len(self.motions) or any(x.robot.n != self.robot.n for x in motions):
+            raise InputError(f"replace_motions: give {len(self.motions)} motions of a robot with {self.robot.n} joints")
+        with self._lock:
+            playback = self._require_motion("replace_motions")
+            if self.stopped:
+                return
+            if not old:
+                self.motions = list(motions)
+                self._frames = [MotionFrames(motion, self._magnify) for motion in self.motions]
+                playback.replace([x.t for x in self.motions])
+            self._controls.show_motion(old)
+            self.refresh()
 
     def pose(self, q: ArrayLike, load: float | None = None) -> None:
         """Show a configuration; the motors hold it at rest under gravity and the load.
@@ -237,15 +274,26 @@ class Viewer:
 
     def stop(self) -> None:
         """End the server; the page then shows that it is gone."""
-        if not self._stopped.is_set():
-            self._stopped.set()
-            stop_server(self._server)
+        with self._lock:  # no picture is being drawn
+            if not self._stopped.is_set():
+                self._stopped.set()
+                stop_server(self._server)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the server has ended."""
+        return self._stopped.is_set()
 
     # Inside -------------------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
         """Draw what is to be shown now."""
-        with self._lock, self._server.atomic():
+        with self._lock:
+            if not self.stopped:
+                self._draw_now()
+
+    def _draw_now(self) -> None:
+        with self._server.atomic():
             for k, scene in enumerate(self._scenes):
                 if self._posing or self._playback is None:
                     self._show_pose(scene)
@@ -305,18 +353,7 @@ class Viewer:
         width = apart * (count - 1)
         configurations = np.concatenate([q[None], *(motion.q for motion in self.motions)])
         points = frames_of(self.robot, configurations).position.reshape(-1, 3)
-        points = np.concatenate([points, np.zeros((1, 3))])
-        centre = (points.min(axis=0) + points.max(axis=0)) / 2
-        reach = max(float(np.linalg.norm(np.ptp(points, axis=0))), 0.5 * size) + 0.6 * width
-        low = float(points[:, 2].min())
-        self._floor = draw_floor(self._server, width, size, 0.0 if low > -0.02 * size else low - 0.1 * size)
-        camera = self._server.initial_camera
-        towards = np.array([1.0, -0.65, 0.38]) if count == 1 else np.array([1.15, -0.2, 0.38])  # several from the front
-        aside = np.array([-towards[1], towards[0], 0.0])
-        centre += 0.1 * reach * aside  # the panel covers the right part of the page
-        camera.look_at = tuple(centre)
-        camera.position = tuple(centre + reach * towards)
-        camera.near, camera.far = 0.01 * size, 100.0 * (size + width)
+        self._floor = place_camera(self._server, points, width, size)
 
     def _run(self) -> None:
         """Advance the clock until the viewer stops."""
@@ -340,14 +377,3 @@ class Viewer:
         if self._playback is None:
             raise InputError(f"{what}: there is no motion; give one to view, or use pose(q)")
         return self._playback
-
-
-def configuration(robot: Robot, q: ArrayLike | None) -> FloatArray:
-    """q as an array (n,); by default 0, or the middle of the limits where 0 lies outside."""
-    if q is None:
-        limits = robot.joint_limits
-        return np.array([0.0 if x.lower <= 0 <= x.upper else (x.lower + x.upper) / 2 for x in limits])
-    at = finite("view", "q", q)
-    if at.shape != (robot.n,):
-        raise InputError(f"view: q has shape {at.shape}; it must be ({robot.n},)")
-    return at

@@ -29,6 +29,8 @@ MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
 STEP = '{kind = "filtered_step", goal = 0.5, time_constant = 0.02, order = 16}'
 PD = ["simulate", "hua_3r", "--controller", "motor_pd", "--gains", "400,40", "--trajectory", MOTION]
 ROTORS = ["rotors", "hua_3r", STEP, "--samples", "20"]
+STUDIO = ["studio", "hua_3r", "--controller", "motor_pd", "--gains", "100,20", "--period", "0.02", "--no-browser"]
+STUDIO += ["--duration", "0.1"]
 PAGE = Path(__file__).parents[3] / "docs" / "command-line.md"
 STUDY = ["--samples", "8", "--vary", "payload=0..3", "--limit", "0.001"]
 
@@ -125,6 +127,7 @@ def commands(files):
         ),
         "kernel": (["kernel", "hua_3r", "gravity_torque"], ["gravity_torque", "joint1"]),
         "view": (["view", files / "long.toml", "--no-browser", "--duration", "0.1", "--port", "0"], ["2 joints"]),
+        "studio": ([*STUDIO, "--port", "0"], ["motor_pd"]),
         "export-mjcf": (["export-mjcf", "hua_3r", files / "hua.xml"], ["joint3.motor", "approximate", "'link3'"]),
         "cache info": (["cache", "info"], ["kernels"]),
     }
@@ -415,6 +418,7 @@ def test_names_are_shown_and_not_obeyed(run, wild, tmp_path):
         pd,
         ["kernel", wild, "gravity_torque"],
         ["view", wild, motion, "--no-browser", "--duration", "0.1", "--port", "0"],
+        ["studio", wild, *STUDIO[2:], "--port", "0", "-o", tmp_path],
         ["torques", wild, motion, "--sensitivity", "\x1b[31m.mass=5%"],
         ["info", "\x1b[31m"],
         ["info", "[/].toml"],

@@ -17,10 +17,10 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from flexjoint.cli.command_result import CommandResult
-from flexjoint.cli.python_code import Code, call, literal, script
 from flexjoint.cli.report_request import robot_code, shell_line
 from flexjoint.cli.simulate import Found
 from flexjoint.control_characters import harmless
+from flexjoint.python_code import Code, call, literal, script
 from flexjoint.studies.identity import digest_of
 from support.pages import Reader
 

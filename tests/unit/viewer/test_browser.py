@@ -13,13 +13,23 @@ from support.viewer_pages import PANEL, cheap, opened, settled
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'flexjoint[view]'")
 pytestmark = pytest.mark.skipif(chromium() is None, reason="chromium is not installed: apt-get install chromium")
+SET_MAGNIFICATION = """(() => { const input = document.querySelector('label > input[type=range]');
+  input.value = %g; input.dispatchEvent(new Event('input')); })()"""
+GHOST_POSES = """(() => { const run = flexjointMagnification.runs[0], found = [[...run.root.matrixWorld.elements]];
+  for (const group of run.links) { let pose; group.traverse(x => { if (x.isMesh) pose = [...x.matrixWorld.elements]; });
+    found.push(pose); } return found; })()"""
 HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>{window.hacked=1}'
 
 
 @pytest.fixture(scope="module")
-def browser():
+def chromium_process():
     with Browser(960, 600) as found:
         yield found
+
+
+@pytest.fixture
+def browser(chromium_process):
+    return chromium_process.forget()
 
 
 def hostile(robot):
@@ -27,6 +37,12 @@ def hostile(robot):
     first, *others = robot.links
     joint = replace(first.joint, name=HOSTILE)
     return robot.replace(name=HOSTILE, links=(replace(first, joint=joint), *others))
+
+
+def chart(picture):
+    """The pixels of the curves: those with a colour, in the upper part of the panel."""
+    part = picture[: picture.shape[0] // 2, PANEL:]
+    return np.ptp(part, axis=2) > 60
 
 
 def orange(picture):
@@ -62,3 +78,40 @@ def test_sliders_move_the_links_a_load_parts_the_motors_from_them_and_playback_a
         assert page.run("window.hacked") is None
     assert page.errors == [] and page.outside == []
     assert any(url.startswith("ws://127.0.0.1") for url in page.requests), "requests of workers are seen too"
+
+
+def test_studio_runs_again_when_the_stiffness_slider_moves(browser):
+    experiment = fj.studio.Experiment(fj.load("hua_3r"), "motor_pd", numbers=[100.0, 20.0], period=0.02)
+    experiment.robot = hostile(experiment.robot)  # on the page; the kernels are those of hua_3r, which other tests have
+    with fj.studio.serve(experiment, port=0) as studio:
+        page = opened(browser, cheap(studio.viewer))
+        studio.viewer.seek(1.5)
+        assert studio.settle()
+        page.wait(lambda: np.sum(chart(page.picture())) > 100, "the curve")
+        before, stiffness = chart(page.picture()), experiment["joint3.drive.stiffness"]
+        page.set_slider("stiffness", 0.1, lambda: experiment["joint3.drive.stiffness"] < 0.6 * stiffness)
+        page.wait(lambda: np.sum(chart(page.picture()) != before) > 40, "the curve to change")
+        page.wait(lambda: "stable" in str(page.run("document.body.innerText")), "limits beside the sliders")
+        assert str(page.run("document.body.innerText")).count("<img src=x") >= 1, "names are text"
+        assert page.run("window.hacked") is None
+    assert page.errors == [] and page.outside == []
+
+
+def test_a_page_without_a_server_magnifies_deflections(browser, tmp_path):
+    robot = fj.load("hua_3r")
+    with cheap(fj.viewer.view(robot, q=[0.3, 0.5, 0.4], port=0, magnify=2)) as viewer:
+        viewer.pose(viewer.q, load=20.0)
+        viewer.write_html(tmp_path / "page.html")
+        q, deflection = (x[0] for x in viewer.deflections())
+    browser.open((tmp_path / "page.html").as_uri())
+    browser.wait(lambda: browser.run("!!window.flexjointMagnification"), "the slider of the page")
+    begin = browser.picture()
+    browser.run(SET_MAGNIFICATION % 1.5)
+    browser.wait(lambda: np.sum(np.abs(browser.picture() - begin).max(axis=2) > 40) > 150, "the ghost to move")
+    root, *links = (np.array(x).reshape(4, 4).T for x in browser.run(GHOST_POSES))
+    for i, link in enumerate(robot.links):
+        wanted = fj.forward_kinematics(robot, q + 10**1.5 * deflection, link=link.name)
+        found = np.linalg.solve(root, links[i])
+        assert np.allclose(found[:3, :3], wanted.rotation, atol=1e-4), "the ghost stands at q + m (θ − q)"
+        assert np.allclose(found[:3, 3], wanted.position, atol=1e-4)
+    assert browser.errors == [] and all(x.startswith(("file:", "data:", "blob:")) for x in browser.requests)

@@ -1,4 +1,4 @@
-"""Python that repeats a command: calls of the public functions as text."""
+"""Python as text: calls of the public functions that repeat what was done."""
 
 from __future__ import annotations
 
