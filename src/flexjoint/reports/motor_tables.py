@@ -7,7 +7,7 @@ from functools import partial
 from ..analysis.torque_table import JointTable
 from ..plots.motor_tables import panels, plot_motors
 from ..tables import Table
-from .content import Content, content_of
+from .content import Content, content_of, exceeded_tables
 
 
 @content_of.register
@@ -20,6 +20,7 @@ def motor_content(table: JointTable) -> Content:
         {"Motors along the trajectory, one row per joint.": partial(plot_motors, table)},
         table.robot,
         {"samples": table.t.size, "duration, s": table.t[-1]},
+        below=exceeded_tables(table.exceeded),
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.figures import BLUE, GREEN, GREY, ORANGE
+from ..plots.figures import DEFLECTION, GREY, LINK, MOTOR, REFERENCE, RESIDUAL, TORQUE
 from ..types import FloatArray
 from .motion import Motion
 
@@ -70,19 +70,19 @@ class JointPlot:
         unit, factor = self.units[i]
         kind = motion.robot.joints[i].kind
         if self.quantity == "deflection" and motion.deflection is not None:
-            return [("θ − q", factor * motion.deflection[:, i], ORANGE)], unit
+            return [("θ − q", factor * motion.deflection[:, i], DEFLECTION)], unit
         if self.quantity == "motor torque" and motion.tau is not None:
             own = [k for k, joint in enumerate(motion.robot.motor_joints) if joint == i]
-            colours = (ORANGE, BLUE)
+            colours = (TORQUE, MOTOR)
             names = ("τ",) if len(own) == 1 else ("τ₁", "τ₂")
             return [(name, motion.tau[:, k], c) for name, k, c in zip(names, own, colours)], kind.unit("Nm | N")
         if self.quantity == "residual" and motion.residual is not None:
-            return [("r", motion.residual[:, i], BLUE)], kind.unit("Nm | N")
-        found = [("q", factor * motion.q[:, i], BLUE)]
+            return [("r", motion.residual[:, i], RESIDUAL)], kind.unit("Nm | N")
+        found = [("q", factor * motion.q[:, i], LINK)]
         if motion.motors is not None:
-            found.append(("θ", factor * motion.motors[:, i], ORANGE))
+            found.append(("θ", factor * motion.motors[:, i], MOTOR))
         if motion.reference is not None:
-            found.append(("reference", factor * motion.reference[:, i], GREEN))
+            found.append(("reference", factor * motion.reference[:, i], REFERENCE))
         return found, unit
 
     def _range(self) -> tuple[float, float]:
