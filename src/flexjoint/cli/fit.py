@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .app import CURRENT, command
+from .app import BAD_INPUT, CURRENT, command
 from .command_result import CommandResult
 from .parameters import TrajectoryName
 from .robot_options import RobotArgument, without_gear_losses
@@ -15,8 +15,6 @@ from .tables import Table
 
 if TYPE_CHECKING:
     from ..trajectory import Feasibility, FittedDuration
-
-FOUND = 1  # exit code: a limit is exceeded
 
 
 @command()
@@ -39,7 +37,7 @@ def fit(
     """Find the shortest duration of a trajectory under all limits.
 
     Shows also which limits the trajectory exceeds as it is, and what would cure each; with --strict the exit code is
-    then 1.
+    then 2.
     """
     from ..trajectory import check_feasibility, fit_duration, load_stiffness, load_trajectory
 
@@ -62,7 +60,9 @@ def fit(
     if found.feasible or not CURRENT.get().strict:
         return result
     many = f"{len(found.violations)} limit{'s' * (len(found.violations) != 1)}"
-    return replace(result, code=FOUND, trouble=f"the trajectory exceeds {many} as it is; --strict makes it an error")
+    return replace(
+        result, code=BAD_INPUT, trouble=f"the trajectory exceeds {many} as it is; --strict makes it an error"
+    )
 
 
 def lines(found: Feasibility, fitted: FittedDuration) -> list[str | Table]:

@@ -252,7 +252,7 @@ def warn_of_limits(robot: Robot, found: Mapping[str, Sequence[Violation]]) -> No
         try:
             warn(text)
         except FlexjointWarning:
-            raise FlexjointWarning("\n".join(texts)) from None
+            raise FlexjointWarning("; ".join(texts)) from None
 
 
 def violation_table(violations: Sequence[Violation]) -> Table:
