@@ -39,19 +39,26 @@ def plot_motors(table: JointTable, path: str | os.PathLike[str] | None = None) -
         >>> figure = plot_motors(motor_table(fj.load("kuka_lwr"), motion, 0.01))
     """
     place = check_plot_path(path)
-    title = f"motors along a trajectory of {table.t[-1]:g} s"
-    return write_figure(panel_figure(table.robot, table.t, panels(table), title), place)
+    return write_figure(panel_figure(table.robot, table.t, panels_with_limits(table), title_of(table)), place)
+
+
+def title_of(table: JointTable) -> str:
+    """What the figure shows."""
+    return f"motors along a trajectory of {table.t[-1]:g} s"
+
+
+def panels_with_limits(table: JointTable) -> list[Panel]:
+    """Panels of a table, and one more per quantity beyond its limit."""
+    return [*panels(table), *exceeded_panels(table.robot, table.exceeded.values, ("torque", "deflection"))]
 
 
 def panels(table: JointTable) -> list[Panel]:
-    """Panels of a table, in ° and mm where these are more familiar than SI units; one more per exceeded limit."""
+    """Panels of a table, in ° and mm where these are more familiar than SI units."""
     if isinstance(table, StiffnessTable):
-        found = stiffness_panels(table)
-    elif isinstance(table, MotorTable):
-        found = motor_panels(table)
-    else:
-        raise InputError(f"plot_motors: table is {shown_value(table)}; give a MotorTable or a StiffnessTable")
-    return [*found, *exceeded_panels(table.robot, table.exceeded.values, ("torque", "deflection"))]
+        return stiffness_panels(table)
+    if isinstance(table, MotorTable):
+        return motor_panels(table)
+    raise InputError(f"plot_motors: table is {shown_value(table)}; give a MotorTable or a StiffnessTable")
 
 
 def motor_panels(table: MotorTable) -> list[Panel]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+MOST_COLUMNS = 4  # of a figure in a page
 NEAR_LIMIT = 0.5  # share of a limit: closer curves show it
 EDGES = (0.05, 0.5, 0.95)
 BAND = "5 to 95 % of the runs"
@@ -100,7 +103,7 @@ def panel_figure(robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str
         shown: The panels.
         title: What the figure shows, without the name of the robot.
     """
-    shown = [x for k, x in enumerate(shown) if k == 0 or any(x.largest(i) for i in range(robot.n))]
+    shown = not_zero(robot, shown)
     step = max(1, t.size // MOST_POINTS)
     rows = JointRows([joint.name for joint in robot.joints], len(shown))
     for i, row in enumerate(rows.axes):
@@ -117,6 +120,23 @@ def panel_figure(robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str
     below = ["time, s"] * len(shown)
     title = f"{name_text(robot.name)}: {title}"
     return rows.finish(title, [x.heading for x in shown], below, drawn_in(rows.axes))
+
+
+def not_zero(robot: Robot, shown: Sequence[Panel]) -> list[Panel]:
+    """The panels that are not zero at all joints and times, and the first."""
+    return [x for k, x in enumerate(shown) if k == 0 or any(x.largest(i) for i in range(robot.n))]
+
+
+def page_figures(
+    robot: Robot, t: FloatArray, shown: Sequence[Panel], title: str, caption: str
+) -> dict[str, Callable[[], Figure]]:
+    """Figures of at most four panels each, which a page can show side by side: functions that draw them, by caption."""
+    shown = not_zero(robot, shown)
+    count = math.ceil(len(shown) / MOST_COLUMNS)
+    edges = [round(k * len(shown) / count) for k in range(count + 1)]
+    captions = [caption, *(f"{caption} Continued, {k}." for k in range(2, count + 1))]
+    parts = [shown[a:b] for a, b in pairwise(edges)]
+    return {text: partial(panel_figure, robot, t, part, title) for text, part in zip(captions, parts)}
 
 
 def draw(axis: Axes, t: FloatArray, panel: Panel, i: int, step: int) -> None:

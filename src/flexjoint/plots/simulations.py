@@ -48,11 +48,14 @@ def plot_simulation(run: Simulation, path: str | os.PathLike[str] | None = None)
         InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
-    count = int(np.prod(run.q.shape[:-2]))
-    many = f"{count} runs" if run.q.ndim > 2 else "one run"
-    title = f"{many} of {run.t[-1] - run.t[0]:g} s under {run.provenance.get('controller', 'control')}"
     step = max(1, run.t.size // MOST_POINTS)
-    return write_figure(panel_figure(run.robot, run.t[::step], simulation_panels(run, step), title), place)
+    return write_figure(panel_figure(run.robot, run.t[::step], simulation_panels(run, step), title_of(run)), place)
+
+
+def title_of(run: Simulation) -> str:
+    """What the figure shows."""
+    many = f"{int(np.prod(run.q.shape[:-2]))} runs" if run.q.ndim > 2 else "one run"
+    return f"{many} of {run.t[-1] - run.t[0]:g} s under {run.provenance.get('controller', 'control')}"
 
 
 def simulation_panels(run: Simulation, step: int = 1) -> list[Panel]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from ..plots.figures import shown_units
-from ..plots.simulations import plot_simulation
+from ..plots.figures import MOST_POINTS, shown_units
+from ..plots.panels import page_figures
+from ..plots.simulations import simulation_panels, title_of
 from ..simulation import Simulation
 from ..tables import Table
 from ..types import FloatArray
@@ -18,13 +17,19 @@ from .content import Content, content_of, exceeded_tables
 def run_content(run: Simulation) -> Content:
     """What a report shows of a Simulation, one run or a batch."""
     law = run.provenance.get("controller", "")
-    single = run.q.ndim == 2
+    single, step = run.q.ndim == 2, max(1, run.t.size // MOST_POINTS)
     about = f"{run.robot.name}: {int(run.periods)} periods of {run.period:g} s" if single else repr(run)[1:-1]
     caption = "Links, motors and reference, errors and torques, one row per joint."
     return Content(
         f"Simulation of {run.robot.name}{f' under {law}' if law else ''}",
         [about, run_table(run)],
-        {caption if single else f"{caption} Median and spread of all runs.": partial(plot_simulation, run)},
+        page_figures(
+            run.robot,
+            run.t[::step],
+            simulation_panels(run, step),
+            title_of(run),
+            caption if single else f"{caption} Median and spread of all runs.",
+        ),
         run.robot,
         {"period, s": run.period, "duration, s": run.t[-1] - run.t[0], **run.provenance},
         below=exceeded_tables(run.exceeded),
