@@ -20,8 +20,9 @@ from ..html import table as html_table
 from ..results.columns import BLOCK, Column
 from ..robot import JointKind, Robot, numeric
 from ..trajectory import Samples, Trajectory, require_smoothness
+from ..trajectory.feasibility import exceeded_along
 from ..trajectory.limited_motion import LimitedMotion, on_the_tool
-from ..trajectory.limits import limited_quantities, warn_of_limits
+from ..trajectory.limits import NOT_EXCEEDED, Exceeded, limited_quantities, warn_of_limits
 from ..trajectory.record import require_clean
 from ..trajectory.unit_warnings import warn_of_units
 from ..types import FloatArray
@@ -44,11 +45,13 @@ class JointTable(ABC):
         robot: The robot.
         t: Times of the m samples, (m,), s.
         bands: Error bands of the torques, (m, n), by name: "tau_spread" and "tau_bound"; empty unless asked for.
+        exceeded: Limits of the robot that the motion exceeds, and the values of these quantities.
     """
 
     robot: Robot
     t: FloatArray
     bands: Mapping[str, FloatArray] = field(default_factory=dict, kw_only=True)
+    exceeded: Exceeded = field(default=NOT_EXCEEDED, kw_only=True)
 
     def __repr__(self) -> str:
         torques = {name: x for name, x in self.largest().items() if name in TORQUES}
@@ -229,9 +232,11 @@ def motor_table(
         bands.append(named_bands(sensitivity(robot, q[: order + 1], uncertain, **loads)) if uncertain else {})
         compared.append(limited.compared(q, motion))
         progress(now.size)
-    table = MotorTable(robot, t, **joined(blocks), bands=joined(bands))
+    exceeded = exceeded_along(limited, t, joined(compared))
+    series: Any = joined(blocks)
+    table = MotorTable(robot, t, **series, bands=joined(bands), exceeded=exceeded)
     check_finite(table)
-    warn_of_limits(robot, "the motion", t, joined(compared))
+    warn_of_limits(robot, {"the motion": exceeded.violations})
     warn_of_noise(robot, trajectory, lambda now: inverse_dynamics_along(robot, trajectory, now, **loads).tau)
     return table
 

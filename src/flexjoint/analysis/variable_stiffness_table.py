@@ -15,6 +15,7 @@ from ..errors import InputError, NonFiniteError
 from ..results.columns import BLOCK
 from ..robot import Robot
 from ..trajectory import Trajectory, require_smoothness
+from ..trajectory.feasibility import exceeded_along
 from ..trajectory.limited_motion import LimitedMotion, on_the_tool
 from ..trajectory.limits import limited_quantities, warn_of_limits
 from ..types import FloatArray
@@ -117,10 +118,11 @@ def stiffness_table(
         bands.append({name.replace("tau", f"tau_{k + 1}"): x for name, k, x in pairs})
         compared.append(limited.compared(stack, motion))
         progress(now.size)
-    table = StiffnessTable(robot, t, **joined(blocks), bands=joined(bands))
+    exceeded = exceeded_along(limited, t, joined(compared))
+    series: Any = joined(blocks)
+    table = StiffnessTable(robot, t, **series, bands=joined(bands), exceeded=exceeded)
     check_finite(table)
-    warn_of_limits(robot, "the motion", t, joined(compared))
-
+    warn_of_limits(robot, {"the motion": exceeded.violations})
     along = inverse_dynamics_along
     warn_of_noise(robot, trajectory, lambda now: along(robot, trajectory, now, stiffness, **loads).tau[:, : robot.n])
     return table

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .app import command
+from .app import BAD_INPUT, CURRENT, command
 from .command_result import CommandResult
 from .parameters import TrajectoryName
 from .robot_options import RobotArgument, without_gear_losses
@@ -36,7 +36,8 @@ def fit(
 ) -> CommandResult:
     """Find the shortest duration of a trajectory under all limits.
 
-    Shows also which limits the trajectory exceeds as it is, and what would cure each.
+    Shows also which limits the trajectory exceeds as it is, and what would cure each; with --strict the exit code is
+    then 2.
     """
     from ..trajectory import check_feasibility, fit_duration, load_stiffness, load_trajectory
 
@@ -55,28 +56,25 @@ def fit(
         "factor": fitted.factor,
         "active": [asdict(x) for x in fitted.active],
     }
-    return CommandResult(lines(found, fitted), data)
+    result = CommandResult(lines(found, fitted), data)
+    if found.feasible or not CURRENT.get().strict:
+        return result
+    many = f"{len(found.violations)} limit{'s' * (len(found.violations) != 1)}"
+    return replace(
+        result, code=BAD_INPUT, trouble=f"the trajectory exceeds {many} as it is; --strict makes it an error"
+    )
 
 
 def lines(found: Feasibility, fitted: FittedDuration) -> list[str | Table]:
     """The trajectory as it is, then the shortest duration."""
+    from ..trajectory.limits import instant, violation_table
+
     shown: list[str | Table] = [f"{found.robot}: compared with limits of {', '.join(found.limits)}"]
-    exceeded = [
-        [x.quantity, x.joint, f"{x.value:.4g} {x.unit}", f"{x.limit:.4g} {x.unit}", instant(x.at), instant(x.first)]
-        for x in found.violations
-    ]
-    if exceeded:
-        shown.append(f"limits exceeded in {found.duration:g} s:")
-        rows = [[*row, x.cure] for row, x in zip(exceeded, found.violations)]
-        shown.append(Table(["quantity", "joint", "largest", "limit", "at", "first at", "met by"], rows))
-    else:
+    if found.feasible:
         shown.append(f"no limit is exceeded in {found.duration:g} s")
+    else:
+        shown.append(replace(violation_table(found.violations), title=f"limits exceeded in {found.duration:g} s"))
     shown.append(f"shortest duration: {fitted.duration:.7g} s, {fitted.factor:.4g} times the given one; it reaches:")
     rows = [[x.quantity, x.joint, f"{x.value:.4g} {x.unit}", instant(x.at)] for x in fitted.active]
     shown.append(Table(["quantity", "joint", "limit", "at"], rows))
     return shown
-
-
-def instant(t: float) -> str:
-    """A time in s; "mean" for what is a mean over the motion."""
-    return "mean" if t != t else f"{t:.4g} s"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -346,6 +346,7 @@ def run_data(run: Simulation) -> dict[str, Any]:
         "diverged": bool(run.diverged),
         "diverged_joint": robot.joints[int(run.joint)].name if run.diverged else None,
         "joints": joints,
+        "violations": [asdict(x) for x in run.exceeded.violations],
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -126,4 +127,5 @@ def peaks(table: JointTable) -> dict[str, Any]:
         }
         for i, joint in enumerate(robot.joints)
     ]
-    return {"robot": robot.name, "samples": table.t.size, "duration_s": table.t[-1], "joints": joints}
+    found = {"robot": robot.name, "samples": table.t.size, "duration_s": table.t[-1], "joints": joints}
+    return {**found, "violations": [asdict(x) for x in table.exceeded.violations]}

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .command_result import CommandResult
-from .python_code import Code, call
+from ..python_code import Code, call
 
 if TYPE_CHECKING:
     from ..analysis import ResidualVibration

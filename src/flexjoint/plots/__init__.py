@@ -11,12 +11,12 @@ from .identifications import plot_identification as plot_identification
 from .linear_systems import (
     plot_bode as plot_bode,
     plot_nyquist as plot_nyquist,
-    plot_root_locus as plot_root_locus,
     plot_step as plot_step,
 )
 from .monte_carlo import plot_monte_carlo as plot_monte_carlo
 from .motor_tables import panels as panels, plot_motors as plot_motors
 from .records import plot_record as plot_record
+from .root_locus import plot_root_locus as plot_root_locus
 from .rotor_models import plot_rotor_models as plot_rotor_models
 from .simulations import plot_simulation as plot_simulation, simulation_panels as simulation_panels
 from .vibrations import plot_vibration as plot_vibration

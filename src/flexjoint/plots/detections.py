@@ -9,7 +9,9 @@ import numpy as np
 
 from ..detection.detection import DetectionReport
 from ..detection.outliers import stretches
-from .figures import BLUE, MOST_POINTS, ORANGE, check_plot_path, literal, tidy, write_figure, write_name, write_unit
+from ..types import FloatArray
+from .figures import LIMIT, MOST_POINTS, RESIDUAL, THRESHOLD, check_plot_path, name_text, write_figure
+from .joint_rows import JointRows, heading_of, tidy, write_unit
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -34,53 +36,53 @@ def plot_detections(found: DetectionReport, path: str | os.PathLike[str] | None 
         InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
-    from matplotlib.figure import Figure
-
     channels = [name for name, x in found.thresholds.items() if np.any(np.isfinite(x))] or [*found.thresholds]
-    rows = max(len(found.thresholds[name]) for name in channels)
-    figure = Figure(figsize=(1.0 + 4.8 * len(channels), 1.6 + 1.15 * rows), layout="constrained")
-    axes = figure.subplots(rows, len(channels), sharex=True, squeeze=False)
-    for column, name in zip(axes.T, channels):
-        column[0].set_title(TITLES.get(name, name), fontsize=11)
-        column[-1].set_xlabel("time, s (without clock changes)" if found.clock_changes else "time, s")
+    longest = max(channels, key=lambda name: len(found.thresholds[name]))
+    rows = JointRows([found.label(longest, i) for i in range(len(found.thresholds[longest]))], len(channels))
+    headings = []
+    for column, name in zip(rows.axes.T, channels):
+        units = [found.unit(name, i) for i in range(len(found.thresholds[name]))]
+        headings.append(heading_of(TITLES.get(name, name), units))
         for i, axis in enumerate(column):
-            if i < len(found.thresholds[name]):
-                draw(axis, found, name, i)
-            else:
+            if i >= len(units):
                 axis.set_axis_off()
+                continue
+            draw(axis, found, name, i)
+            if len(set(units)) > 1:
+                write_unit(axis, units[i])
     count, blind = len(found.detections), sum(x.seconds for x in found.blind)
     summary = f"{count} detection{'s' * (count != 1)}" + (f", blind for {blind:.3g} s" if blind else "")
-    figure.suptitle(literal(f"{found.robot.name}: {summary}"))
-    figure.align_ylabels()
-    figure.legend(handles=legend(bool(blind)), loc="outside lower center", ncols=4, frameon=False)
-    return write_figure(figure, place)
+    below = ["time, s (without clock changes)" if found.clock_changes else "time, s"] * len(channels)
+    title = f"{name_text(found.robot.name)}: {summary}"
+    return write_figure(rows.finish(title, headings, below, legend(bool(blind))), place)
 
 
 def draw(axis: Axes, found: DetectionReport, name: str, i: int) -> None:
-    """Draw residual i of a channel."""
-    t, level, values = found.running, found.thresholds[name][i], found.outputs[name][:, i]
-    step = max(1, len(t) // MOST_POINTS)
+    """Draw residual i of a channel; where it is unknown there is no curve."""
+    t, level = found.running, found.thresholds[name][i]
+    values: FloatArray = np.array(found.outputs[name][:, i], dtype=float)
     for x in found.blind:
         axis.axvspan(t[x.first], t[x.last], facecolor="none", edgecolor=GREY, hatch="////", linewidth=0)
+        values[x.first : x.last + 1] = np.nan
     for first, last in stretches(found.outputs[f"{name}_alarm"][:, i] > 0):
-        axis.axvspan(t[first], t[last], color=ORANGE, alpha=0.25, linewidth=0)
-    axis.plot(t[::step], values[::step], color=BLUE, linewidth=1.2)
+        axis.axvspan(t[first], t[last], color=LIMIT, alpha=0.2, linewidth=0)
+    step = max(1, len(t) // MOST_POINTS)
+    axis.plot(t[::step], values[::step], color=RESIDUAL, linewidth=1.2)
     if np.isfinite(level):
         for y in (-level, level):
-            axis.axhline(y, color=ORANGE, linewidth=0.8, linestyle="--")
-    write_name(axis, found.label(name, i))
-    write_unit(axis, found.unit(name, i))
+            axis.axhline(y, color=THRESHOLD, linewidth=0.8, linestyle="--")
     tidy(axis)
+    axis.set_xlim(t[0], t[-1])
 
 
-def legend(blind: bool) -> list[Artist]:
-    """Entries of the legend."""
+def legend(blind: bool) -> dict[str, Artist]:
+    """Entries of the legend by their label."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    shown: list[Artist] = [
-        Line2D([], [], color=BLUE, label="residual"),
-        Line2D([], [], color=ORANGE, linestyle="--", linewidth=0.8, label="threshold"),
-        Patch(color=ORANGE, alpha=0.25, label="alarm"),
-    ]
-    return [*shown, Patch(facecolor="none", edgecolor=GREY, hatch="////", label="blind")] if blind else shown
+    shown: dict[str, Artist] = {
+        "residual": Line2D([], [], color=RESIDUAL),
+        "threshold": Line2D([], [], color=THRESHOLD, linestyle="--", linewidth=0.8),
+        "alarm": Patch(color=LIMIT, alpha=0.2),
+    }
+    return shown | ({"blind": Patch(facecolor="none", edgecolor=GREY, hatch="////")} if blind else {})

@@ -1,31 +1,29 @@
-"""Figures of linear systems: Bode and Nyquist plots with their margins, step responses, root loci."""
+"""Figures of linear systems: Bode and Nyquist plots with their margins, step responses."""
 
 from __future__ import annotations
 
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..analysis.linear_model import LinearModel, Names, chosen
-from ..analysis.linearization import linearize
 from ..analysis.margins import LoopGain, Margins, sweep
 from ..checks import duration as checked_duration, finite
-from ..control.base import Controller
-from ..errors import InputError, listed, shown
-from ..robot import Robot
+from ..errors import InputError, shown
 from ..types import ComplexArray, FloatArray
-from .figures import CURVES, GREY, ORANGE, check_plot_path, literal, shortened, write_figure
+from .figures import CURVES, GREY, LONGEST, ORANGE, check_plot_path, drawn_into, name_text, write_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 MOST_CURVES = len(CURVES)
+SIGNAL = LONGEST + len("reference.")  # characters of the name of a signal of a joint
+GROWTH = 5  # time constants of the fastest growing pole: length of an unstable step response
 TIME_CONSTANTS = 8  # of the slowest pole: length of a step response
 
 
@@ -58,6 +56,7 @@ def plot_bode(
     """
     place = check_plot_path(path)
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MultipleLocator
 
     model = model_of(system)
     w = frequencies(system) if omega is None else ascending("plot_bode", omega)
@@ -71,7 +70,7 @@ def plot_bode(
         mark_margins(system, system.margins(), magnitude, phase)
     magnitude.set(xscale="log", yscale="log", ylabel="magnitude")
     phase.set(xscale="log", ylabel="phase, °", xlabel="frequency, rad/s", xlim=(w[0], w[-1]))
-    phase.locator_params(axis="y", steps=[1, 1.5, 3, 4.5, 9, 10])
+    phase.yaxis.set_major_locator(MultipleLocator(phase_step(*phase.get_ylim())))
     for axis in (magnitude, phase):
         axis.grid(alpha=0.3, which="both")
     legend_below(figure, magnitude)
@@ -120,7 +119,8 @@ def plot_nyquist(
     axis.plot([-1], [0], color=ORANGE, marker="+", markersize=10, linestyle="none", label="−1")
     axis.set(xlabel="real part", ylabel="imaginary part", aspect="equal")
     axis.grid(alpha=0.3)
-    axis.legend(frameon=False, fontsize=9)
+    if ax is None:
+        figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     axis.set_title(f"{title_of(loop.opened, loop)}\n{margin_text(margins)}", fontsize=10)
     return write_figure(figure, place)
 
@@ -177,81 +177,7 @@ def plot_step(
     return write_figure(figure, place)
 
 
-def plot_root_locus(
-    robot: Robot,
-    state: ArrayLike,
-    controller: Controller,
-    gain: str = "",
-    factors: ArrayLike | None = None,
-    period: float | None = None,
-    path: str | os.PathLike[str] | None = None,
-    ax: Axes | None = None,
-) -> Figure:
-    """Poles of a controlled robot while a gain of the controller changes.
-
-    Args:
-        robot: Any robot that can be simulated.
-        state: The reference at which the loop rests, one number per column of the reference, rad or m.
-        controller: A controller without estimator and sensors.
-        gain: Name of the gain that changes, at all joints, such as "K_D"; default all gains.
-        factors: Factors (m,) on this gain; default 41 of them from 0.1 to 10.
-        period: Sampling period of the controller, s; by default the law acts continuously.
-        path: File to write, .png, .pdf or .svg; by default none.
-        ax: Axes to draw into; default a new figure.
-
-    Returns:
-        The matplotlib Figure.  Poles with the given gains are circles; unstable ones lie to the right of the line.
-
-    Raises:
-        InputError: There is no such gain, or no file can be written there.
-
-    Example:
-        >>> import flexjoint as fj
-        >>> robot = fj.load("hua_3r")
-        >>> law = fj.control.MotorPD(robot, [500.0, 50.0])
-        >>> figure = fj.plots.plot_root_locus(robot, [0.2, 0.5, -0.4], law, "K_D")
-    """
-    place = check_plot_path(path)
-    names = controller.gain_names
-    if gain and gain not in names:
-        raise InputError(f"plot_root_locus: {type(controller).__name__} has no gain '{gain}'; it has {listed(names)}")
-    scale = np.geomspace(0.1, 10, 41) if factors is None else ascending("plot_root_locus", factors)
-    rows = np.array([[not gain or name == gain] for name in names])
-    figure, axis = drawn_into(ax, (7.2, 5.4))
-    found = []
-    for factor in scale:
-        scaled: Any = replace(controller, gains=np.where(rows, factor, 1.0) * controller.gains)  # type: ignore[type-var]
-        found.append(linearize(robot, state, controller=scaled, period=period).poles)
-    poles, own = np.array(found), linearize(robot, state, controller=controller, period=period).poles
-    drawn = axis.scatter(
-        poles.real, poles.imag, c=np.repeat(np.log10(scale)[:, None], poles.shape[1], 1), s=8, cmap="viridis"
-    )
-    axis.scatter(own.real, own.imag, s=36, facecolors="none", edgecolors=ORANGE, label="given gains")
-    bar = figure.colorbar(drawn, ax=axis)
-    bar.set_label(f"log₁₀ of the factor on {gain or 'all gains'}")
-    axis.axvline(0.0, color=GREY, linewidth=0.8)
-    reach = np.abs(own[np.isfinite(own)]).max(initial=1.0)
-    axis.set_xscale("symlog", linthresh=1e-3 * reach)
-    axis.set_yscale("symlog", linthresh=1e-3 * reach)
-    axis.set(xlabel="real part, 1/s", ylabel="imaginary part, rad/s")
-    axis.set_xlim(right=max(3 * poles.real.max(), 3e-3 * reach))
-    axis.grid(alpha=0.3)
-    axis.legend(frameon=False, fontsize=9)
-    axis.set_title(literal(f"{shortened(robot.name)}: poles under {type(controller).__name__}"))
-    return write_figure(figure, place)
-
-
 # Parts --------------------------------------------------------------------------------------------------------------
-
-
-def drawn_into(ax: Axes | None, size: tuple[float, float]) -> tuple[Any, Axes]:
-    """The figure and the axes to draw into."""
-    if ax is not None:
-        return ax.get_figure(), ax
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.subplots()
 
 
 def model_of(system: LinearModel | LoopGain) -> LinearModel:
@@ -278,7 +204,7 @@ def responses(
     if isinstance(system, LoopGain):
         if inputs or outputs:
             raise InputError("plot_bode: a loop gain has one input and one output; leave inputs and outputs out")
-        return [(f"loop gain at {shortened(system.motor)}", system(w))]
+        return [(f"loop gain at {name_text(system.motor)}", system(w))]
     ins, outs = names_of(system, inputs, outputs)
     G = system.response(w, ins, outs)
     pairs = [(o, i) for o in range(len(outs)) for i in range(len(ins))]
@@ -296,14 +222,14 @@ def limited(pairs: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
 
 def label_of(output: str, given: str) -> str:
     """Label of a curve."""
-    return literal(f"{shortened(output)} / {shortened(given)}")
+    return f"{name_text(output, SIGNAL)} / {name_text(given, SIGNAL)}"
 
 
 def title_of(model: LinearModel, system: LinearModel | LoopGain) -> str:
     """Title of a figure."""
-    loop = f", loop cut at {shortened(system.motor)}" if isinstance(system, LoopGain) else ""
+    loop = f", loop cut at {name_text(system.motor)}" if isinstance(system, LoopGain) else ""
     sampled = f", sampled every {model.period:g} s" if model.period else ""
-    return literal(f"{shortened(model.robot.name)}{loop}{sampled}")
+    return f"{name_text(model.robot.name)}{loop}{sampled}"
 
 
 def frequencies(system: LinearModel | LoopGain) -> FloatArray:
@@ -332,6 +258,11 @@ def compressed(L: ComplexArray) -> ComplexArray:
     return np.where(size > 3, L / size * (3 + np.log(np.maximum(size, 3) / 3)), L)
 
 
+def phase_step(low: float, high: float) -> float:
+    """Distance of ticks of a phase, °: a fraction or a multiple of a quarter turn."""
+    return next((x for x in (15, 30, 45, 90, 180, 360) if (high - low) / x <= 7), 90.0 * math.ceil((high - low) / 630))
+
+
 def settled(model: LinearModel, inputs: Sequence[str], outputs: Sequence[str]) -> float:
     """Duration after which all curves stay within 1 % of their span, and half as long again, s."""
     end = slowest(model)
@@ -347,9 +278,14 @@ def settled(model: LinearModel, inputs: Sequence[str], outputs: Sequence[str]) -
 
 
 def slowest(model: LinearModel) -> float:
-    """Duration that shows the slowest decaying pole, s; of undamped systems ten periods of the slowest mode."""
+    """Duration that shows the slowest decaying pole, s; of undamped systems ten periods of the slowest mode.
+
+    Of unstable systems it ends before their growth hides the beginning.
+    """
     poles = model.poles
     least = 1e-6 * np.abs(poles).max(initial=0.0)
+    if (growing := poles.real[poles.real > least]).size:
+        return float(GROWTH / growing.max())
     decaying, moving = -poles.real[poles.real < -least], np.abs(poles.imag)[np.abs(poles.imag) > least]
     if decaying.size:
         return float(TIME_CONSTANTS / decaying.min())
@@ -380,5 +316,9 @@ def mark_margins(loop: LoopGain, margins: Margins, magnitude: Axes, phase: Axes)
 
 
 def legend_below(figure: Figure, axis: Axes) -> None:
-    """A legend outside the axes."""
-    figure.legend(*axis.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    """A legend outside the axes, in two columns where the labels are short; the figure grows with it."""
+    drawn, labels = axis.get_legend_handles_labels()
+    width, height = figure.get_size_inches()
+    columns = 2 if max(map(len, labels)) < 5 * width else 1  # characters
+    figure.set_size_inches(width, height + 0.2 * math.ceil(len(labels) / columns))
+    figure.legend(drawn, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9)

@@ -11,22 +11,8 @@ from ..analysis.torque_table import JointTable, MotorTable, difference, units
 from ..analysis.variable_stiffness_table import StiffnessTable
 from ..errors import InputError, shown as shown_value
 from ..types import FloatArray
-from .figures import (
-    DEFLECTION,
-    GREY,
-    REFERENCE,
-    STIFFNESS,
-    TORQUE,
-    Curve,
-    Panel,
-    Shade,
-    check_plot_path,
-    limits_of,
-    panel_figure,
-    second_motors,
-    shown_units,
-    write_figure,
-)
+from .figures import DEFLECTION, GREY, REFERENCE, STIFFNESS, TORQUE, check_plot_path, shown_units, write_figure
+from .panels import Curve, Panel, Shade, exceeded_panels, limits_of, panel_figure, second_limits, second_motors
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -53,8 +39,17 @@ def plot_motors(table: JointTable, path: str | os.PathLike[str] | None = None) -
         >>> figure = plot_motors(motor_table(fj.load("kuka_lwr"), motion, 0.01))
     """
     place = check_plot_path(path)
-    title = f"{table.robot.name}: motors along a trajectory of {table.t[-1]:g} s"
-    return write_figure(panel_figure(table.robot, table.t, panels(table), title), place)
+    return write_figure(panel_figure(table.robot, table.t, panels_with_limits(table), title_of(table)), place)
+
+
+def title_of(table: JointTable) -> str:
+    """What the figure shows."""
+    return f"motors along a trajectory of {table.t[-1]:g} s"
+
+
+def panels_with_limits(table: JointTable) -> list[Panel]:
+    """Panels of a table, and one more per quantity beyond its limit."""
+    return [*panels(table), *exceeded_panels(table.robot, table.exceeded.values, ("torque", "deflection"))]
 
 
 def panels(table: JointTable) -> list[Panel]:
@@ -98,7 +93,7 @@ def stiffness_panels(table: StiffnessTable) -> list[Panel]:
             torques[0],
             TORQUE,
             "motor 1",
-            [Curve("motor 2", torques[1], TORQUE, ":")],
+            [Curve("motor 2", torques[1], TORQUE, ":", second_limits(robot, "torque"))],
             limits=limits_of(robot, "torque"),
         ),
         Panel(
@@ -106,7 +101,7 @@ def stiffness_panels(table: StiffnessTable) -> list[Panel]:
             labels,
             phi[0],
             DEFLECTION,
-            others=[Curve("", phi[1], DEFLECTION, ":")],
+            others=[Curve("", phi[1], DEFLECTION, ":", second_limits(robot, "deflection", factors))],
             limits=limits_of(robot, "deflection", factors),
         ),
         Panel("stiffness (dashed: minimum)", units(robot, "sigma"), there * table.sigma, STIFFNESS, others=[least]),

@@ -9,18 +9,8 @@ import numpy as np
 
 from ..analysis.rotor_models import REFERENCE, RotorComparison
 from ..analysis.torque_table import units
-from .figures import (
-    BLUE,
-    GREEN,
-    MOST_POINTS,
-    ORANGE,
-    check_plot_path,
-    literal,
-    tidy,
-    write_figure,
-    write_name,
-    write_unit,
-)
+from .figures import BLUE, GREEN, MOST_POINTS, ORANGE, check_plot_path, name_text, write_figure
+from .joint_rows import JointRows, heading_of, tidy, write_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,49 +33,37 @@ def plot_rotor_models(comparison: RotorComparison, path: str | os.PathLike[str] 
         InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     robot, unit = comparison.robot, units(comparison.robot, "tau")
-    width, height = 12.0, 1.9 + 1.4 * robot.n  # inches
-    figure = Figure(figsize=(width, height))
-    axes = figure.subplots(robot.n, 3, squeeze=False)
+    rows = JointRows([joint.name for joint in robot.joints], 3, height=1.4, share=False)
     step = max(1, comparison.t.size // MOST_POINTS)
     t, errors = comparison.t[::step], comparison.errors
     near = [model for model in comparison.simpler if model != "no rotors"]
-    for i, (torque, error, growth) in enumerate(axes):
+    for i, (torque, error, growth) in enumerate(rows.axes):
         for model in (REFERENCE, *comparison.simpler):
             torque.plot(t, comparison.torques[model][::step, i], **style(model))
         for model in near:
             error.plot(t, errors[model][::step, i], **style(model))
-        if not any(np.any(errors[model][:, i]) for model in near):
-            error.set(ylim=(-1, 1), yticks=[0])
         for model in comparison.simpler:
             if np.all(comparison.growth[model][:, i] > 0):
                 growth.plot(comparison.speeds, comparison.growth[model][:, i], marker="o", markersize=3, **style(model))
-        write_name(torque, robot.joints[i].name)
-        write_unit(torque, unit[i])
         tidy(torque)
         tidy(error)
+        if not any(np.any(errors[model][:, i]) for model in near):
+            error.set(ylim=(-1, 1), yticks=[0])
         growth.grid(alpha=0.3)
         growth.set(xscale="log", yscale="log", xticks=comparison.speeds)
         growth.xaxis.set_major_formatter("{x:g}")
         growth.minorticks_off()
         for axis in (torque, error, growth):
             axis.tick_params(labelbottom=i == robot.n - 1)
-    for axis, title in zip(axes[0], ("motor torque", "model − complete", "largest error")):
-        axis.set_title(title, fontsize=11)
-    for axis, label in zip(axes[-1], ("time, s", "time, s", "speed factor")):
-        axis.set_xlabel(label)
-    shown = [REFERENCE, *comparison.simpler]
-    lines = [Line2D([], [], **style(model)) for model in shown]
-    top = (0.5, 1 - 0.35 / height)
-    figure.legend(lines, shown, ncols=len(shown), frameon=False, loc="upper center", bbox_to_anchor=top)
-    title = literal(f"{robot.name}: rotor models along a trajectory of {comparison.t[-1]:g} s")
-    figure.suptitle(title, y=1 - 0.2 / height)
-    figure.align_ylabels()
-    figure.subplots_adjust(1.1 / width, 0.55 / height, 1 - 0.25 / width, 1 - 1.15 / height, wspace=0.24, hspace=0.42)
-    return write_figure(figure, place)
+            if len(set(unit)) > 1:
+                write_unit(axis, unit[i])
+    headings = [heading_of(x, unit) for x in ("motor torque", "model − complete", "largest error")]
+    legend = {model: Line2D([], [], **style(model)) for model in (REFERENCE, *comparison.simpler)}
+    title = f"{name_text(robot.name)}: rotor models along a trajectory of {comparison.t[-1]:g} s"
+    return write_figure(rows.finish(title, headings, ["time, s", "time, s", "speed factor"], legend), place)
 
 
 def style(model: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..errors import InputError, shown as shown_value
 from ..robot import Robot
 from ..tables import Table
+from ..trajectory.limits import Exceeded, violation_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,3 +57,8 @@ def content_of(result: Any) -> Content:
         f"write_report: result is {shown_value(result)}; give what motor_table, simulate, monte_carlo, detect, "
         "identify, compare_rotor_models, linearize, loop_gain, assess_record or residual_vibration returns"
     )
+
+
+def exceeded_tables(exceeded: Exceeded) -> list[Table]:
+    """The table of limits that are exceeded, with what would cure each; empty if there are none."""
+    return [violation_table(exceeded.violations)] if exceeded.violations else []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from ..analysis.torque_table import JointTable
-from ..plots.motor_tables import panels, plot_motors
+from ..plots.motor_tables import panels, panels_with_limits, title_of
+from ..plots.panels import page_figures
 from ..tables import Table
-from .content import Content, content_of
+from .content import Content, content_of, exceeded_tables
+
+CAPTION = "Motors along the trajectory, one row per joint."
 
 
 @content_of.register
@@ -17,9 +18,10 @@ def motor_content(table: JointTable) -> Content:
     return Content(
         f"Motor torques of {table.robot.name}",
         [summary, peak_table(table)],
-        {"Motors along the trajectory, one row per joint.": partial(plot_motors, table)},
+        page_figures(table.robot, table.t, panels_with_limits(table), title_of(table), CAPTION),
         table.robot,
         {"samples": table.t.size, "duration, s": table.t[-1]},
+        below=exceeded_tables(table.exceeded),
     )
 
 

@@ -12,18 +12,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..control.base import UNITS, Controller, JointState
+from ..control.base import UNITS, Controller, JointState, innermost
+from ..control.open_loop import OpenLoop
 from ..errors import FlexjointWarning, NonFiniteError
 from ..html import table
 from ..numerics import evaluate
 from ..robot import Robot
 from ..spatial import ca
+from ..trajectory.limits import NOT_EXCEEDED, Exceeded
 from ..types import FloatArray
 from .closed_loop import ClosedLoop
 from .moving_base import BASE_POSE, MovingBase
 from .plant import PlantState
 
 FIELDS = (*JointState._fields, "tau")
+TORQUE = "motor torque"  # what the reference of a run in open loop is
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,7 @@ class Simulation:
             "spring_torque" in Nm or N; with hysteresis "hysteresis", its state z, "hysteresis_torque" in Nm or N, and
             "dissipated", the energy it has lost since t = 0, in J.
         provenance: Controller, integrator and options, as text.
+        exceeded: Limits of the robot that the reference or the run exceeds; none if `simulate` was not to check them.
 
     Example:
         >>> import flexjoint as fj
@@ -70,6 +74,7 @@ class Simulation:
     instruments: Sequence[FloatArray] = ()
     more: dict[str, FloatArray] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    exceeded: Exceeded = NOT_EXCEEDED
 
     def __repr__(self) -> str:
         return f"<{self._summary}>"
@@ -114,6 +119,11 @@ class Simulation:
     def error(self) -> FloatArray:
         """q_d − q of the links (..., m, n), at all times."""
         return self.reference[:, : self.robot.n] - self.q
+
+    @property
+    def tracks(self) -> bool:
+        """Whether the reference is a motion of the links; in open loop it is the motor torque."""
+        return self.provenance.get("reference") != TORQUE
 
     @property
     def stiffness(self) -> FloatArray:
@@ -220,6 +230,8 @@ def provenance(loop: ClosedLoop, controller: Any) -> dict[str, Any]:
     found: dict[str, Any] = {"controller": getattr(controller, "__name__", type(controller).__name__)}
     if isinstance(controller, Controller):
         found |= {"controller_robot": controller.robot.digest, "gains": str(controller.gains.tolist())}
+    if isinstance(innermost(controller), OpenLoop):
+        found["reference"] = TORQUE
     found |= {"integrator": loop.integrator, "substeps": loop.substeps, "hold": str(loop.hold)}
     instrumentation = loop.instrumentation
     further = {

@@ -1,8 +1,12 @@
-"""What a simulation shows of the quantities that a robot limits: of its reference, and of the run."""
+"""Limits of the robot that a simulation exceeds: its reference those of joints, its run those of drives too.
+
+What the reference exceeds is not named again for the run that follows it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,11 +15,37 @@ from ..dynamics.drivetrain.coupling import matrices
 from ..numerics import evaluate
 from ..spatial import ca
 from ..trajectory.base import Trajectory
-from ..trajectory.limits import limited_quantities
+from ..trajectory.feasibility import kinematic_cure
+from ..trajectory.limits import Violation, exceeded_values, limited_quantities, violations_of
 from ..types import FloatArray
 from .result import Simulation
 
 DERIVATIVES = ("position", "velocity", "acceleration", "jerk")
+CURES = {
+    True: "a slower reference or lower gains; fit_duration and `flexjoint fit` find the duration the reference needs",
+    False: "smaller torques",
+}  # whether the run follows a reference
+
+
+class RunLimits(NamedTuple):
+    """Limits that a simulation exceeds: its reference, and the run itself beyond that; values by name."""
+
+    reference: tuple[Violation, ...]
+    run: tuple[Violation, ...]
+    values: dict[str, FloatArray]
+
+
+def run_limits(run: Simulation, reference: Any) -> RunLimits:
+    """Limits that a run and its reference exceed, each with what would cure it."""
+    robot, limited = run.robot, limited_quantities(run.robot)
+    wanted = reference_values(run, reference) if run.tracks else {}
+    before = [replace(x, cure=kinematic_cure(x)) for x in violations_of(robot, limited, run.t, wanted)]
+    known = {(x.quantity, x.joint) for x in before}
+    values = run_values(run)
+    found = [x for x in violations_of(robot, limited, run.t, values) if (x.quantity, x.joint) not in known]
+    after = [replace(x, cure=CURES[run.tracks]) for x in found]
+    shown = exceeded_values(before, wanted) | exceeded_values([*before, *after], values)
+    return RunLimits(tuple(before), tuple(after), shown)
 
 
 def reference_values(run: Simulation, reference: Any) -> dict[str, FloatArray]:
@@ -31,8 +61,11 @@ def reference_values(run: Simulation, reference: Any) -> dict[str, FloatArray]:
 
 
 def run_values(run: Simulation) -> dict[str, FloatArray]:
-    """Torque, speed and power of the motors, and deflection and torque of the springs, (..., m, motors) by name."""
-    found = {"torque": run.tau, "motor speed": run.theta_v, "power": run.tau * run.theta_v}
+    """Position and velocity of the links, (..., m, n), torque, speed and power of the motors, deflection and torque of
+    the springs, (..., m, motors), by name; positions not if end stops keep them.
+    """
+    found = {} if "stops" in run.provenance else {"position": run.q}
+    found |= {"velocity": run.v, "torque": run.tau, "motor speed": run.theta_v, "power": run.tau * run.theta_v}
     if limited_quantities(run.robot).keys() & {"deflection", "spring torque"}:
         found["deflection"] = deflections(run.robot, run.q, run.theta)
         found["spring torque"] = spring_torques(run, found["deflection"])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..checks import whole
-from ..control.base import Controller, JointState, innermost
+from ..control.base import Controller, JointState
 from ..control.open_loop import OpenLoop
 from ..control.surroundings import knows_base
 from ..dynamics.inverse import needed_order
@@ -23,7 +23,7 @@ from ..errors import InputError
 from ..observers.base import Observer
 from ..robot import Robot, numeric
 from ..trajectory.base import Trajectory
-from ..trajectory.limits import warn_of_limits
+from ..trajectory.limits import Exceeded, warn_of_limits
 from ..trajectory.record import require_clean
 from ..trajectory.samples import Samples
 from ..trajectory.unit_warnings import warn_of_units
@@ -55,7 +55,7 @@ from .python_laws import check_controller, reads_torques
 from .python_run import Law, python_run
 from .reference import Reference, reference_size
 from .result import Simulation, finished, on_base
-from .run_limits import reference_values, run_values
+from .run_limits import run_limits
 from .sensors import Sensors
 from .stability import check_stability
 from .step_limit import check_steps
@@ -199,7 +199,7 @@ def simulate(
     output = python_run(run, controller) if not isinstance(controller, Controller) else compiled_run(run)
     result = finished(loop, times, output, controller)
     if check:
-        warn_of_run(result, controller, reference)
+        result = checked_run(result, reference)
     random = {"seed": str(seed)} if loop.instrumentation.noisy else {}
     return on_base(replace(result, provenance={**result.provenance, **random}), carried)
 
@@ -213,13 +213,14 @@ def refuse_noise(controller: Controller | Law, reference: Any) -> None:
         require_clean(model, reference)
 
 
-def warn_of_run(run: Simulation, controller: Controller | Law, reference: Any) -> None:
-    """Warn of limits that the reference or the torques exceed, and of a reference that looks like degrees."""
+def checked_run(run: Simulation, reference: Any) -> Simulation:
+    """The run with the limits that it exceeds; warns of these, and of a reference that looks like degrees."""
     robot = run.robot
-    if not isinstance(innermost(controller), OpenLoop):  # its reference is a torque
+    if run.tracks:
         followed = run.reference[:, : robot.n]
         warn_of_units(robot, reference if isinstance(reference, Trajectory) else followed[0])
         if np.abs(run.q[..., 0, :]).max() > np.abs(followed[0]).max():
             warn_of_units(robot, run.q[..., 0, :])
-        warn_of_limits(robot, "the reference", run.t, reference_values(run, reference))
-    warn_of_limits(robot, "the run", run.t, run_values(run))
+    found = run_limits(run, reference)
+    warn_of_limits(robot, {"the reference": found.reference, "the run": found.run})
+    return replace(run, exceeded=Exceeded((*found.reference, *found.run), found.values))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from ..types import FloatArray
 from .base import Trajectory
 from .greatest_speed import greatest_speed, static_violations, with_peaks
 from .limited_motion import MONOMIALS, SAMPLES, LimitedMotion, limited_motion, sample_grid
-from .limits import RMS, Violation, violations_of
+from .limits import RMS, Exceeded, Violation, exceeded_values, violation_table, violations_of
 
 NAME = "check_feasibility"
 
@@ -54,11 +54,8 @@ class Feasibility:
         return "\n".join([f"{self!r}; compared: {compared}", *lines])
 
     def _repr_html_(self) -> str:
-        rows = [
-            (x.quantity, x.joint, f"{x.value:.4g} {x.unit}", f"{x.limit:.4g} {x.unit}", f"{x.at:.4g}", x.cure)
-            for x in self.violations
-        ]
-        return table(rows, ("quantity", "joint", "value", "limit", "time, s", "cure"), caption=repr(self)[1:-1])
+        found = violation_table(self.violations)
+        return table(found.rows, found.headings, caption=repr(self)[1:-1], numbers=found.numbers)
 
 
 def check_feasibility(
@@ -93,10 +90,26 @@ def check_feasibility(
     motion = limited_motion(NAME, robot, trajectory, stiffness, wrench)
     t = sample_grid(trajectory, whole(NAME, "samples", samples, least=5))
     found = violations(motion, t)
+    return Feasibility(robot.name, trajectory.duration, tuple(motion.limited), cured(motion, t, found))
+
+
+def cured(motion: LimitedMotion, t: FloatArray, found: Sequence[Violation]) -> tuple[Violation, ...]:
+    """Violations of a motion, each with what would cure it; t are even times of the motion, (m,)."""
     dynamic = [x for x in found if x.quantity not in ("position", *MONOMIALS)]
     at_rest = {(x.quantity, x.joint): x for x in static_violations(motion, t)} if dynamic else {}
-    cured = [dataclasses.replace(x, cure=cure(motion, t, x, at_rest.get((x.quantity, x.joint)))) for x in found]
-    return Feasibility(robot.name, trajectory.duration, tuple(motion.limited), tuple(cured))
+    return tuple(dataclasses.replace(x, cure=cure(motion, t, x, at_rest.get((x.quantity, x.joint)))) for x in found)
+
+
+def exceeded_along(motion: LimitedMotion, t: FloatArray, values: Mapping[str, FloatArray]) -> Exceeded:
+    """Limits that samples of a motion exceed, with cures.
+
+    Args:
+        motion: the motion.
+        t: times of the samples, (m,), in s.
+        values: of the samples, as from `LimitedMotion.compared`.
+    """
+    found = violations_of(motion.robot, motion.limited, t, values)
+    return Exceeded(cured(motion, sample_grid(motion.trajectory, SAMPLES), found), exceeded_values(found, values))
 
 
 def violations(motion: LimitedMotion, t: FloatArray) -> list[Violation]:
@@ -110,15 +123,10 @@ def violations(motion: LimitedMotion, t: FloatArray) -> list[Violation]:
 
 def cure(motion: LimitedMotion, t: FloatArray, violation: Violation, at_rest: Violation | None) -> str:
     """What would meet a limit that is exceeded."""
-    name, limit = violation.quantity, violation.limit
-    if name == "position":
-        return f"a range smaller by {abs(violation.value - limit):.4g} {violation.unit}"
     if math.isinf(violation.value):
         return f"a continuous acceleration: {motion.trajectory.remedy(3)}"
-    if not limit:
-        return f"a limit above 0 in {violation.key}"
-    if name in MONOMIALS:
-        return slower(abs(violation.value / limit) ** (1 / MONOMIALS[name]))
+    if text := kinematic_cure(violation):
+        return text
     if at_rest is not None:
         return (
             f"another path or load: gravity, springs and the wrench alone take {at_rest.value:.4g} {violation.unit} at "
@@ -126,6 +134,16 @@ def cure(motion: LimitedMotion, t: FloatArray, violation: Violation, at_rest: Vi
         )
     s = greatest_speed(alone(motion, violation), t, 1.0).s
     return slower(1 / s) if s else "another path"
+
+
+def kinematic_cure(violation: Violation) -> str:
+    """What would meet a limit of position, velocity, acceleration or jerk; empty for other limits."""
+    name, limit = violation.quantity, violation.limit
+    if name == "position":
+        return f"a range smaller by {violation.excess:.4g} {violation.unit}"
+    if not limit:
+        return f"a limit above 0 in {violation.key}"
+    return slower(abs(violation.value / limit) ** (1 / MONOMIALS[name])) if name in MONOMIALS else ""
 
 
 def slower(factor: float) -> str:

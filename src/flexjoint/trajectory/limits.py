@@ -1,7 +1,7 @@
 """Limits of joints, motors and springs against a motion: which there are, and where they are exceeded.
 
 `limited_quantities` lists every limit that a robot has; `violations_of` compares values with them.  `check_feasibility`
-(`feasibility.py`), tables and simulations all use these two.
+(`feasibility.py`), tables and simulations all use these two, and show what they find as `violation_table`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 
 from ..drives import ElasticDrive, VariableStiffnessDrive
 from ..dynamics.inverse import MotorMotion
-from ..errors import warn
+from ..errors import FlexjointWarning, warn
 from ..robot import Robot
+from ..tables import Table
 from ..types import FloatArray
 
 ROUNDING = 1e-9  # relative to a limit: a smaller excess is rounding
@@ -81,6 +82,26 @@ class Violation:
             f"joint '{self.joint:.200}' reaches {self.value:.4g} {self.unit} at t = {self.at:.4g} s (limit "
             f"{self.limit:.4g} {self.unit}, first exceeded at t = {self.first:.4g} s)"
         )
+
+    @property
+    def excess(self) -> float:
+        """How far the value is beyond the limit."""
+        return abs(self.value - self.limit)
+
+
+class Exceeded(NamedTuple):
+    """Limits that a table or a run exceeds.
+
+    Attributes:
+        violations: the limits, each with what would cure it.
+        values: the quantities that exceed theirs, (..., m, columns) by name, in SI units.
+    """
+
+    violations: tuple[Violation, ...] = ()
+    values: Mapping[str, FloatArray] = {}
+
+
+NOT_EXCEEDED = Exceeded()
 
 
 def limited_quantities(robot: Robot) -> dict[str, LimitedQuantity]:
@@ -204,23 +225,55 @@ def exceeded(robot: Robot, quantity: LimitedQuantity, t: FloatArray, values: Flo
     return found
 
 
-def warn_of_limits(robot: Robot, what: str, t: FloatArray, values: Mapping[str, FloatArray]) -> None:
-    """Warn of values beyond the limits of the robot, once per quantity.
+def exceeded_values(violations: Sequence[Violation], values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    """The values of the quantities that exceed a limit, by name."""
+    names = {x.quantity for x in violations}
+    return {name: x for name, x in values.items() if name in names}
+
+
+def warn_of_limits(robot: Robot, found: Mapping[str, Sequence[Violation]]) -> None:
+    """Warn of limits that are exceeded, once per quantity; as an error, of all of them at once.
 
     Args:
         robot: the robot with its limits.
-        what: subject of the message, such as "the motion".
-        t: (m,), times, in s.
-        values: (..., m, columns) by name of the quantity: "position", "velocity", "acceleration", "jerk" (a column per
-            joint), "torque", "motor speed", "power", "spring torque", "deflection" (per motor), in SI units; those that
-            are missing are not checked.
+        found: what was found by subject of the message, such as "the motion".
     """
-    limited = limited_quantities(robot)
-    found = violations_of(robot, limited, t, values)
-    for name, quantity in limited.items():
-        if beyond := [x for x in found if x.quantity == name]:
+    texts = []
+    for what, violations in found.items():
+        for name in dict.fromkeys(x.quantity for x in violations):
+            beyond = [x for x in violations if x.quantity == name]
             more = f"; and {len(beyond) - SHOWN} more joints" if len(beyond) > SHOWN else ""
-            warn(
-                f"{robot.name:.200}: {what} exceeds {name} limits of the robot: "
-                f"{'; '.join(map(str, beyond[:SHOWN]))}{more}; change the motion, or {quantity.key} of the robot"
+            listed = "; ".join(f"{x}: {x.cure}" if x.cure else str(x) for x in beyond[:SHOWN])
+            texts.append(
+                f"{robot.name:.200}: {what} exceeds {name} limits of the robot: {listed}{more}; change the motion, or "
+                f"{beyond[0].key} of the robot"
             )
+    for text in texts:
+        try:
+            warn(text)
+        except FlexjointWarning:
+            raise FlexjointWarning("; ".join(texts)) from None
+
+
+def violation_table(violations: Sequence[Violation]) -> Table:
+    """Limits that are exceeded: joint, value, limit, excess, times, and what would cure it."""
+    rows = [
+        [
+            x.quantity,
+            x.joint,
+            f"{x.value:.4g} {x.unit}",
+            f"{x.limit:.4g} {x.unit}",
+            f"{x.excess:.4g} {x.unit}",
+            instant(x.at),
+            instant(x.first),
+            x.cure,
+        ]
+        for x in violations
+    ]
+    headings = ["quantity", "joint", "largest", "limit", "excess", "at", "first at", "met by"]
+    return Table(headings, rows, "limits exceeded", numbers=headings[2:7])
+
+
+def instant(t: float) -> str:
+    """A time in s; "mean" for what is a mean over the motion."""
+    return "mean" if math.isnan(t) else f"{t:.4g} s"

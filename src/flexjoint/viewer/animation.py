@@ -20,7 +20,7 @@ import numpy as np
 from ..atomic import replacing
 from ..checks import positive
 from ..errors import InputError
-from ..plots.figures import BLUE, GREY, ORANGE, literal
+from ..plots.figures import BLUE, GREY, ORANGE, name_text
 from ..results.files import check_path
 from ..simulation.result import Simulation
 from ..types import FloatArray
@@ -182,7 +182,7 @@ def drawing(shown: Scene) -> tuple[Figure, Callable[[int], None]]:
     (trace,) = axis.plot([], [], color=GREY, linewidth=0.9, linestyle=":", zorder=1)
     (hinges,) = axis.plot([], [], "o", color="white", markeredgecolor=BLUE, markeredgewidth=1.6, markersize=6, zorder=4)
     (rotors,) = axis.plot([], [], "D", color=ORANGE, markersize=3.5, zorder=5)
-    figure.text(0.03, 0.945, literal(shown.title), fontsize=12, fontweight="bold")
+    figure.text(0.03, 0.945, name_text(shown.title, 60), fontsize=12, fontweight="bold")
     clock = figure.text(0.97, 0.945, "", fontsize=12, ha="right", family="monospace")
     figure.text(0.97, 0.02, f"grid {width:g} m", fontsize=9, color=GREY, ha="right")
     figure.legend(handles=arms[::-1], loc="lower left", ncols=2, frameon=False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..plots.figures import BLUE, GREEN, GREY, ORANGE
+from ..plots.figures import DEFLECTION, ERROR, GREY, LIMIT, LINK, MOTOR, REFERENCE, RESIDUAL, THRESHOLD, TORQUE
 from ..types import FloatArray
 from .motion import Motion
 
@@ -18,7 +18,7 @@ QUANTITIES = ("position", "error", "deflection", "motor torque", "residual")
 MOST_POINTS = 600  # per curve
 HEIGHT = 190  # pixels
 ALARM, DASHED = "detected", ("before", "threshold", "−threshold")
-DASH, WIDE, RED = (6, 4), 4.0, "#B00020"
+DASH, WIDE = (6, 4), 4.0
 
 
 class JointPlot:
@@ -90,30 +90,30 @@ class JointPlot:
         unit, factor = self.units[i]
         kind = motion.robot.joints[i].kind
         if self.quantity == "error" and motion.reference is not None:
-            return [("q_d − q", factor * (motion.reference[:, i] - motion.q[:, i]), BLUE)], unit
+            return [("q_d − q", factor * (motion.reference[:, i] - motion.q[:, i]), ERROR)], unit
         if self.quantity == "deflection" and motion.deflection is not None:
-            return [("θ − q", factor * motion.deflection[:, i], ORANGE)], unit
+            return [("θ − q", factor * motion.deflection[:, i], DEFLECTION)], unit
         if self.quantity == "motor torque" and motion.tau is not None:
             own = [k for k, joint in enumerate(motion.robot.motor_joints) if joint == i]
-            colours = (ORANGE, BLUE)
+            colours = (TORQUE, MOTOR)
             names = ("τ",) if len(own) == 1 else ("τ₁", "τ₂")
             return [(name, motion.tau[:, k], c) for name, k, c in zip(names, own, colours)], kind.unit("Nm | N")
         if self.quantity == "residual" and motion.residual is not None:
             return self._residual(motion, motion.residual[:, i]), kind.unit("Nm | N")
-        found = [("q", factor * motion.q[:, i], BLUE)]
+        found = [("q", factor * motion.q[:, i], LINK)]
         if motion.motors is not None:
-            found.append(("θ", factor * motion.motors[:, i], ORANGE))
+            found.append(("θ", factor * motion.motors[:, i], MOTOR))
         if motion.reference is not None:
-            found.append(("reference", factor * motion.reference[:, i], GREEN))
+            found.append(("reference", factor * motion.reference[:, i], REFERENCE))
         return found, unit
 
     def _residual(self, motion: Motion, r: FloatArray) -> list[tuple[str, FloatArray, str]]:
         """The residual of the joint, its threshold, and where it is above: there the alarm is drawn."""
-        found = [("r", r, BLUE)]
+        found = [("r", r, RESIDUAL)]
         if motion.threshold is not None:
             level = np.full(len(r), motion.threshold[self.joint])
-            found += [("threshold", level, ORANGE), ("−threshold", -level, ORANGE)]
-            found.append((ALARM, np.where(np.abs(r) > level, np.sign(r) * level, np.nan), RED))
+            found += [("threshold", level, THRESHOLD), ("−threshold", -level, THRESHOLD)]
+            found.append((ALARM, np.where(np.abs(r) > level, np.sign(r) * level, np.nan), LIMIT))
         return found
 
     def _range(self) -> tuple[float, float]:

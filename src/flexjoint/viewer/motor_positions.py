@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dynamics.drivetrain.coupling import matrices
-from ..plots.figures import second_motors
+from ..plots.panels import second_motors
 from ..robot import Robot
 from ..types import FloatArray
 

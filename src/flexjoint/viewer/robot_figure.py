@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from ..checks import finite
 from ..dynamics.recursion.bodies import rotor_place
 from ..dynamics.recursion.kinematics import link_poses
 from ..errors import InputError
-from ..plots.figures import BLUE, GREEN, GREY, ORANGE, check_plot_path, literal, write_figure
+from ..plots.figures import BLUE, GREEN, GREY, ORANGE, check_plot_path, name_text, shortened, write_figure
 from ..robot import Robot, a_robot
 from ..spatial import ca
 from ..types import FloatArray
@@ -82,7 +83,9 @@ def plot_robot(robot: Robot, path: str | os.PathLike[str] | None = None, q: Arra
     middle = projected(centre, *VIEW)
     axis.set(xlim=middle[0] + np.array([-1.3, 1.3]) * radius, ylim=middle[1] + np.array([-1.15, 1.15]) * radius)
     posture = "q = 0" if not np.any(at) else "q = " + ", ".join(f"{x:.3g}" for x in at)
-    figure.text(0.03, 0.95, literal(f"{robot.name}, {posture}"), fontsize=12, fontweight="bold")
+    title = f"{name_text(robot.name, 40)}, {shortened(posture, 60)}"
+    figure.text(0.03, 0.95, title, fontsize=12, fontweight="bold")
+    list_names(figure, axis, found.names)
     figure.text(0.97, 0.025, f"grid {width:g} m", fontsize=9, color=GREY, ha="right")
     figure.legend(loc="lower left", ncols=4, frameon=False, fontsize=9)
     return write_figure(figure, place)
@@ -150,7 +153,7 @@ def draw_marks(axis: Axes, found: Marks, radius: float) -> None:
         axis.plot(*np.array([tail, tip]).T, color=GREY, linewidth=1.6, zorder=4, label=label)
         axis.plot(*tip, ".", color=GREY, markersize=5, zorder=4)
         if len(found.names) <= MOST_NAMES:
-            write_name(axis, name, tip, leftwards=bool(tip[0] < tail[0] - 1e-9 * radius))
+            write_name(axis, name_text(name), tip, leftwards=bool(tip[0] < tail[0] - 1e-9 * radius))
     if len(found.motors):
         axis.plot(*projected(found.motors, *VIEW).T, "D", color=ORANGE, markersize=6, zorder=5, label="motors")
     if len(found.coms):
@@ -160,9 +163,23 @@ def draw_marks(axis: Axes, found: Marks, radius: float) -> None:
 
 
 def write_name(axis: Axes, name: str, at: FloatArray, leftwards: bool) -> None:
-    """Write the name of a joint beside the end of its axis."""
+    """Write the name of a joint, or its number, beside the end of its axis."""
     side: dict[str, Any] = {"ha": "right", "xytext": (-5, 0)} if leftwards else {"ha": "left", "xytext": (5, 0)}
     box = {"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.5}
     axis.annotate(
-        literal(name), (at[0], at[1]), textcoords="offset points", va="center", fontsize=8, zorder=4.5, bbox=box, **side
+        name, (at[0], at[1]), textcoords="offset points", va="center", fontsize=8, zorder=4.5, bbox=box, **side
     )
+
+
+def list_names(figure: Figure, axis: Axes, names: Sequence[str]) -> None:
+    """Where names overlap, write numbers in their place, and a list of the names beside the picture."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    FigureCanvasAgg(figure).draw()  # only then are their places known
+    boxes = [text.get_window_extent() for text in axis.texts]
+    if not any(one.overlaps(other) for k, one in enumerate(boxes) for other in boxes[:k]):
+        return
+    for k, text in enumerate(axis.texts, 1):
+        text.set_text(str(k))
+    lines = [f"{k}  {name_text(name)}" for k, name in enumerate(names, 1)]
+    figure.text(0.97, 0.93, "\n".join(lines), fontsize=8, ha="right", va="top", linespacing=1.25)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plots.figures import GREEN, ORANGE
+from ..plots.figures import MOTOR, REFERENCE
 from ..robot import Robot
 from ..spatial import rotation_rpy
 from ..types import FloatArray
@@ -108,8 +108,8 @@ class RunScene:
         self.root = scene.add_frame(root, show_axes=False, **lengths)
         self.root.position = self.offset
         self.links = Arm(scene, f"{root}/links", bodies, count)
-        self.motors = Arm(scene, f"{root}/motors", bodies, count, rgb(ORANGE), GHOST)
-        self.reference = Arm(scene, f"{root}/reference", bodies, count, rgb(GREEN), SHADOW)
+        self.motors = Arm(scene, f"{root}/motors", bodies, count, rgb(MOTOR), GHOST)
+        self.reference = Arm(scene, f"{root}/reference", bodies, count, rgb(REFERENCE), SHADOW)
         self.marks = {name: self._marks(scene, f"{root}/links", name) for name in MARKS}
         self.arrows = {
             name: self._add_arrows(scene, f"{root}/arrows{k}", np.array([[[0.0, 0, 0], [0, 0, 1e-3]]]), colour)

@@ -174,7 +174,11 @@ def test_robots_without_rotors_are_refused():
 
 def test_plot(tmp_path):
     figure = plot_rotor_models(fj.analysis.compare_rotor_models(MIXED, MOTION, samples=20), tmp_path / "rotors.svg")
-    assert [axis.get_title() for axis in figure.axes[:3]] == ["motor torque", "model − complete", "largest error"]
+    assert [axis.get_title() for axis in figure.axes[:3]] == [
+        "motor torque, Nm",
+        "model − complete, Nm",
+        "largest error, Nm",
+    ]
     text = (tmp_path / "rotors.svg").read_text()
     assert text.startswith("<?xml") and len(text) > 10_000
 

@@ -246,7 +246,7 @@ def test_plots_with_blind_stretches(elastic, tmp_path):
     lost[300:400] = np.nan
     arrays = (elastic.t, lost, elastic.v, elastic.theta, elastic.theta_v, None, elastic.tau)
     figure = plot_detections(fj.detection.detect(Log(ELASTIC, *arrays), thresholds=0.5), tmp_path / "found.png")
-    titles = ["residual of the link", "residual of the motor"]
+    titles = ["residual of the link, Nm", "residual of the motor, Nm"]
     assert [axis.get_title() for axis in figure.axes[:2]] == titles and len(figure.axes) == 4
     assert [x.get_text() for x in figure.legends[0].get_texts()] == ["residual", "threshold", "alarm", "blind"]
     assert (tmp_path / "found.png").stat().st_size > 10_000

@@ -52,25 +52,25 @@ def test_bands_of_a_batch():
 
 
 def test_two_motors_at_a_joint(two_motors):
-    position, _, torque, deflection, stiffness = simulation_panels(two_motors)
+    position, torque, deflection, stiffness = simulation_panels(two_motors)  # a torque is no reference
     assert np.isnan(stiffness.values[:, 0]).all() and np.isclose(stiffness.values[0, 1], 900.0, rtol=1e-9)
-    second = position.others[2].values
+    second = position.others[1].values
     assert np.all(np.isnan(second[:, 0])) and np.allclose(second[:, 1], np.rad2deg(two_motors.theta[:, 2]))
     assert np.allclose(torque.others[0].values[:, 1], -5.0)
     assert np.allclose(deflection.others[0].values[:, 1], np.rad2deg(two_motors.theta[:, 2] - two_motors.q[:, 1]))
 
 
 def test_a_pivot_is_not_drawn_as_a_motor_beside_the_link(pulled):
-    position, _, torque, deflection, stiffness = simulation_panels(pulled)
+    position, torque, deflection, stiffness = simulation_panels(pulled)
     assert np.allclose(stiffness.values[0], 1000.0, rtol=1e-9)
-    assert [curve.label for curve in position.others] == ["reference", "motor θ", "second motor"]
-    for curve in (position.others[2], torque.others[0], deflection.others[0]):
+    assert [curve.label for curve in position.others] == ["motor θ", "second motor"]
+    for curve in (position.others[1], torque.others[0], deflection.others[0]):
         assert np.all(np.isnan(curve.values[:, 0])) and np.all(np.isfinite(curve.values[:, 1]))
     assert np.allclose(deflection.others[0].values[:, 1], np.rad2deg(pulled.theta[:, 3] - pulled.q[:, 1]))
 
 
 def test_plots_are_written(single, batch, two_motors, tmp_path):
-    for name, run, panels in (("single", single, 4), ("batch", batch, 4), ("two", two_motors, 5)):
+    for name, run, panels in (("single", single, 4), ("batch", batch, 4), ("two", two_motors, 4)):
         figure = fj.plots.plot_simulation(run, tmp_path / f"{name}.png")
         assert isinstance(figure, Figure) and len(figure.axes) == 2 * panels
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")

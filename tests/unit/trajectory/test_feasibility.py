@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +13,8 @@ from typer.testing import CliRunner
 import flexjoint as fj
 from flexjoint.cli import app
 from flexjoint.drives import MotorLimits, SpringLimits
+from flexjoint.plots import plot_motors
+from flexjoint.reports import content_of
 from flexjoint.simulation.run_limits import deflections, run_values
 from flexjoint.trajectory import RestToRest, check_feasibility
 from support.limited_pendulum import QUANTITIES, pendulum, quantities
@@ -100,12 +103,58 @@ def test_the_command_line_warns_of_every_kind_and_is_strict(tmp_path):
     told = CliRunner().invoke(app, ["torques", str(file), motion])
     assert told.exit_code == 0
     assert all(f"exceeds {name} limits" in re.sub(r"\s+", " ", told.stderr) for name in QUANTITIES)
-    assert CliRunner().invoke(app, ["torques", str(file), motion, "--strict"]).exit_code == 2
+    refused = CliRunner().invoke(app, ["torques", str(file), motion, "--strict"])
+    assert refused.exit_code == 2  # one error that names all of them
+    assert all(f"exceeds {name} limits" in re.sub(r"\s+", " ", refused.stderr) for name in QUANTITIES)
+    refused = CliRunner().invoke(app, ["fit", str(file), motion, "--strict"])
+    assert refused.exit_code == 2 and "exceeds 9 limits as it is" in refused.stderr
+    assert "shortest duration" in refused.stdout
     found = json.loads(CliRunner().invoke(app, ["fit", str(file), motion, "--json"]).stdout)
     assert [x["quantity"] for x in found["violations"]] == [
         x.quantity for x in check_feasibility(pendulum(TIGHT), MOTION).violations
     ]
     assert found["duration_s"] == pytest.approx(fj.trajectory.fit_duration(pendulum(TIGHT), MOTION).duration, rel=1e-12)
+
+
+def test_a_table_has_the_violations_of_its_motion():
+    """The same limits, values and cures as from `check_feasibility`, up to what lies between samples."""
+    robot = pendulum(TIGHT)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fj.FlexjointWarning)
+        table = fj.analysis.motor_table(robot, MOTION)
+    assert {x.quantity for x in table.exceeded.violations} == set(QUANTITIES)
+    for x in table.exceeded.violations:
+        assert abs(x.value) == pytest.approx(PEAKS[x.quantity], rel=1e-4) and x.joint == "hinge"
+        assert x.excess == pytest.approx(0.1 * PEAKS[x.quantity], rel=1e-2) and "times the duration" in x.cure
+    shown = content_of(table).below[0]
+    assert len(shown.rows) == len(QUANTITIES) and all(row[-1] for row in shown.rows)
+    axes = {axis.get_title().split(",")[0]: axis for axis in plot_motors(table).axes}
+    names = {"motor torque": "torque", "deflection θ − q": "deflection"}
+    assert {names.get(x, x) for x in axes} == set(QUANTITIES) - {"root-mean-square torque"}
+    for title, axis in axes.items():
+        factor = np.degrees(1.0) if title.startswith("deflection") else 1.0
+        dashed = [abs(line.get_ydata()[0]) for line in axis.lines if line.is_dashed()]
+        assert dashed and np.allclose(dashed, factor * TIGHT[names.get(title, title)])
+        shaded = np.concatenate([x.get_paths()[0].vertices[:, 1] for x in axis.collections])
+        assert np.abs(shaded).max() == pytest.approx(factor * PEAKS[names.get(title, title)], rel=1e-4)
+        assert np.abs(shaded).min() == pytest.approx(factor * TIGHT[names.get(title, title)])
+
+
+def test_a_run_has_its_violations_with_cures():
+    robot = with_limits(pendulum({}), velocity=0.5, acceleration=3.0, effort=5.0)
+    law = fj.control.FeedforwardPD(robot, [400.0, 40.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", fj.FlexjointWarning)
+        run = fj.simulate(robot, law, MOTION, substeps=4)
+    found = {x.quantity: x for x in run.exceeded.violations}
+    assert set(found) == {"velocity", "acceleration", "torque"}
+    for name in ("velocity", "acceleration"):
+        assert abs(found[name].value) == pytest.approx(PEAKS[name], rel=1e-4)
+        assert "times the duration" in found[name].cure
+    assert "slower reference or lower gains" in found["torque"].cure
+    assert content_of(run).below[0].rows[0][0] == "velocity"
+    free = fj.simulate(robot, law, MOTION, check=False, substeps=4)
+    assert free.exceeded.violations == () and content_of(free).below == []
 
 
 def test_deflections_and_spring_torques_of_a_run():

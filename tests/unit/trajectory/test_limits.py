@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import flexjoint as fj
-from flexjoint.trajectory.limits import warn_of_limits
+from flexjoint.trajectory.limits import limited_quantities, violations_of, warn_of_limits
 from flexjoint.trajectory.unit_warnings import warn_of_units
 from support.warned import said, with_limits
 
@@ -19,6 +19,12 @@ def robot(n=2, **limits):
     return with_limits(fj.random_robot(n, 4, prismatic=0.0, name="limited"), **limits)
 
 
+def warned(limited, what, values):
+    """What is said of values at the times T."""
+    found = violations_of(limited, limited_quantities(limited), T, values)
+    return said(lambda: warn_of_limits(limited, {what: found}))
+
+
 def column(values, other=0.0):
     return np.column_stack([np.full(11, other), values])
 
@@ -27,15 +33,15 @@ def test_each_quantity_names_joint_times_value_and_limit():
     limited = robot(lower=-0.5, upper=1.0, velocity=2.0, effort=30.0)
     name = limited.joints[1].name
     hill = column(1.5 * np.sin(np.pi * T))
-    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, {"position": hill}))
+    (message,) = warned(limited, "the motion", {"position": hill})
     assert "limited: the motion exceeds position limits of the robot" in message
     assert f"joint '{name}' reaches 1.5 rad at t = 0.5 s (limit 1 rad, first exceeded at t = 0.3 s)" in message
     assert "limits.upper" in message
-    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, {"position": -hill}))
+    (message,) = warned(limited, "the motion", {"position": -hill})
     assert "reaches -1.5 rad at t = 0.5 s (limit -0.5 rad, first exceeded at t = 0.2 s)" in message
-    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, {"velocity": -2 * hill}))
+    (message,) = warned(limited, "the motion", {"velocity": -2 * hill})
     assert "velocity limits" in message and "reaches -3 rad/s at t = 0.5 s (limit -2 rad/s" in message
-    (message,) = said(lambda: warn_of_limits(limited, "the run", T, {"torque": 7100 / 1.5 * hill}))
+    (message,) = warned(limited, "the run", {"torque": 7100 / 1.5 * hill})
     assert "torque limits" in message and "7100 Nm" in message and "limits.effort" in message
 
 
@@ -43,17 +49,17 @@ def test_what_meets_a_limit_and_what_has_none_passes():
     at = robot(lower=-0.5, upper=1.0, velocity=2.0, effort=30.0)
     on = column(np.full(11, 1.0 + 1e-12))
     values = {"position": on, "velocity": 2 * on, "torque": np.nan * on}
-    assert said(lambda: warn_of_limits(at, "x", T, values)) == []
-    assert said(lambda: warn_of_limits(robot(), "x", T, dict.fromkeys(values, 1000000000.0 * on))) == []
+    assert warned(at, "x", values) == []
+    assert warned(robot(), "x", dict.fromkeys(values, 1000000000.0 * on)) == []
 
 
 def test_many_joints_are_one_warning_and_rows_of_a_batch_too():
     limited = robot(5, upper=1.0)
-    (message,) = said(lambda: warn_of_limits(limited, "the motion", T, {"position": np.full((11, 5), 2.0)}))
+    (message,) = warned(limited, "the motion", {"position": np.full((11, 5), 2.0)})
     assert message.count("reaches") == 3 and "and 2 more joints" in message
     batch = np.zeros((3, 11, 5))
     batch[1, 7, 2] = 4.0
-    (message,) = said(lambda: warn_of_limits(limited, "the run", T, {"position": batch}))
+    (message,) = warned(limited, "the run", {"position": batch})
     assert f"joint '{limited.joints[2].name}' reaches 4 rad at t = 0.7 s" in message
 
 
