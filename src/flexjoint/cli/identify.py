@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .completion import logs as log_files
 from .log_options import ColumnNames, GearRatio, TimeUnit, Topic, TorqueConstant, log_options
 from .parameters import PlotFile, check_files, files_of
-from ..python_code import Code, call
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 from .standard_output import STREAM, standard_output

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..python_code import Code, call
 from .app import command
 from .command_result import CommandResult
 from .parameters import PlotFile, check_files, files_of
 from .progress import progress_bar
-from ..python_code import Code, call
 from .report_request import ReportFile, requested
 from .robot_options import RobotArgument, without_gear_losses
 

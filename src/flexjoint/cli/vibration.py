@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .command_result import CommandResult
 from ..python_code import Code, call
+from .command_result import CommandResult
 
 if TYPE_CHECKING:
     from ..analysis import ResidualVibration

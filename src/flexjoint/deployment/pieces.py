@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import pairwise
 from math import factorial, perm
 from typing import NamedTuple
 
@@ -61,7 +62,7 @@ def pieces_of(trajectory: Trajectory, order: int) -> Pieces:
     if np.any(ends > REST * scale[1 : ends.size + 1]):
         raise InputError(f"{name} moves at its ends; a motion on the robot begins and ends at rest")
     knots = np.unique(np.clip([0.0, *breaks_of(trajectory), T], 0.0, T))
-    waiting = list(zip(knots[:-1], knots[1:]))[::-1]
+    waiting = list(pairwise(knots))[::-1]
     found, error = [], np.zeros(order + 1)
     while waiting:
         a, b = waiting.pop()
@@ -142,7 +143,7 @@ def evaluated(c: FloatArray, h: float, s: FloatArray, order: int) -> FloatArray:
 
 def expression(pieces: Pieces, t: Expression, order: int) -> list[Expression]:
     """q and its derivatives (n,) at the time t, in SX; before the beginning and after the end the motion rests."""
-    m, size, n = pieces.coefficients.shape
+    m, _, n = pieces.coefficients.shape
     end = float(pieces.knots[-1])
     now = ca.fmin(ca.fmax(t, 0), end)
     rows = [

@@ -8,19 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..identification.result import Identification
-from .figures import (
-    BLUE,
-    GREEN,
-    GREY,
-    MOST_POINTS,
-    ORANGE,
-    check_plot_path,
-    literal,
-    tidy,
-    write_figure,
-    write_name,
-    write_unit,
-)
+from .figures import BLUE, GREEN, GREY, MOST_POINTS, ORANGE, check_plot_path, literal, shortened, write_figure
+from .joint_rows import JointRows, tidy, write_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,23 +33,15 @@ def plot_identification(found: Identification, path: str | os.PathLike[str] | No
         InputError: The path has another suffix or no file can be written there.
     """
     place = check_plot_path(path)
-    from matplotlib.figure import Figure
-
     robot = found.prior
-    figure = Figure(figsize=(13.0, 1.6 + 1.4 * robot.n), layout="constrained")
-    axes = figure.subplots(robot.n, 3, squeeze=False)
-    titles = ("torque: measured, predicted (dashed)", "residual of the torque", "autocorrelation of whitened residuals")
-    for axis, title in zip(axes[0], titles):
-        axis.set_title(title, fontsize=11, pad=16)
-    for i, row in enumerate(axes):
+    rows = JointRows([joint.name for joint in robot.joints], 3, height=1.4, share=False)
+    for i, row in enumerate(rows.axes):
         draw_torque(row[0], row[1], found, i)
         draw_autocorrelation(row[2], found, i)
-        write_name(row[0], robot.joints[i].name)
-    for axis, label in zip(axes[-1], ("time, s", "time, s", "lag, s")):
-        axis.set_xlabel(label)
+    headings = ("torque: measured, predicted (dashed)", "residual of the torque", "autocorrelation, whitened")
     verdict = "residuals look like noise" if found.passed else "residuals show a wrong model"
-    figure.suptitle(literal(f"{robot.name}, identified from {found.origin.partition(', ')[2]}: {verdict}"))
-    return write_figure(figure, place)
+    title = literal(f"{shortened(robot.name)}, identified from {found.origin.partition(', ')[2]}: {verdict}")
+    return write_figure(rows.finish(title, headings, ("time, s", "time, s", "lag, s")), place)
 
 
 def draw_torque(left: Axes, right: Axes, found: Identification, i: int) -> None:

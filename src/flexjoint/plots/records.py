@@ -11,21 +11,8 @@ from ..errors import InputError, shown
 from ..trajectory import RecordAssessment
 from ..trajectory.filter_trial import rms, scale
 from ..types import FloatArray
-from .figures import (
-    BLUE,
-    GREEN,
-    GREY,
-    MOST_POINTS,
-    ORANGE,
-    check_plot_path,
-    literal,
-    shortened,
-    shown_units,
-    tidy,
-    write_figure,
-    write_name,
-    write_unit,
-)
+from .figures import BLUE, GREEN, GREY, MOST_POINTS, ORANGE, check_plot_path, name_text, shown_units, write_figure
+from .joint_rows import JointRows, drawn_in, heading_of, tidy, write_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,45 +37,35 @@ def plot_record(found: RecordAssessment, path: str | os.PathLike[str] | None = N
     place = check_plot_path(path)
     if not isinstance(found, RecordAssessment):
         raise InputError(f"plot_record: found is {shown(found)}; give what assess_record returns")
-    from matplotlib.figure import Figure
-
     robot, record = found.robot, found.record
-    height = 3.6 + 1.3 * robot.n
-    figure = Figure(figsize=(12.0, height), layout="constrained")
-    grid = figure.add_gridspec(robot.n + 1, 3, height_ratios=[1.0] * robot.n + [1.6])
     t = record.times - record.first_time
     step = max(1, t.size // MOST_POINTS)
     with np.errstate(all="ignore"):
         smooth = found.filtered(np.clip(t, 0.0, found.filtered.duration), 0)[0]
     labels, factors = shown_units(robot)
-    for i, joint in enumerate(robot.joints):
-        position, removed, spectrum = (figure.add_subplot(grid[i, k]) for k in range(3))
-        write_name(position, joint.name)
-        position.plot(t[::step], factors[i] * record.positions[::step, i], color=GREY, linewidth=1.0, label="recorded")
-        position.plot(t[::step], factors[i] * smooth[::step, i], color=BLUE, linewidth=1.2, label="filtered")
-        removed.plot(
-            t[::step], factors[i] * (record.positions - smooth)[::step, i], color=ORANGE, linewidth=0.6, label="removed"
-        )
+    rows = JointRows([*(joint.name for joint in robot.joints), "torque error"], 3, height=1.4, share=False)
+    for i, (position, removed, spectrum) in enumerate(rows.axes[:-1]):
+        recorded, filtered = (factors[i] * x[::step, i] for x in (record.positions, smooth))
+        position.plot(t[::step], recorded, color=GREY, linewidth=1.0, label="recorded")
+        position.plot(t[::step], filtered, color=BLUE, linewidth=1.2, label="filtered")
+        removed.plot(t[::step], recorded - filtered, color=ORANGE, linewidth=0.6, label="removed")
         for axis in (position, removed):
             tidy(axis)
             if len(set(labels)) > 1:
                 write_unit(axis, labels[i])
         draw_spectrum(spectrum, found, t, smooth, i)
-        if i == 0:
-            unit = f", {labels[0]}" if len(set(labels)) == 1 else ""
-            position.set_title(f"position{unit}")
-            removed.set_title(f"what the filter removes{unit}")
-            spectrum.set_title("amplitude density, rad/√Hz or m/√Hz")
         for axis in (position, removed, spectrum):
             axis.tick_params(labelbottom=i == robot.n - 1)
-    for axis, label in zip((position, removed, spectrum), ("time, s", "time, s", "frequency, Hz")):
+    legend = drawn_in(rows.axes)
+    for axis, label in zip(rows.axes[-2], ("time, s", "time, s", "frequency, Hz")):
         axis.set_xlabel(label)
-    draw_errors(figure.add_subplot(grid[robot.n, :]), found)
-    drawn = dict(zip(*reversed(position.get_legend_handles_labels())))
-    drawn |= dict(zip(*reversed(spectrum.get_legend_handles_labels())))
-    figure.legend([*drawn.values()], [*drawn], loc="outside lower center", ncols=len(drawn), frameon=False, fontsize=9)
+    for axis in rows.axes[-1]:
+        axis.set_axis_off()
+    draw_errors(rows.figure.add_subplot(rows.axes[-1, 0].get_gridspec()[-1, :]), found)
+    headings = [heading_of(x, labels) for x in ("position", "what the filter removes")]
     state = "noisy" if found.noisy else "clean"
-    figure.suptitle(literal(f"{shortened(robot.name)}: a {state} record of {t[-1]:g} s, cutoff {found.cutoff:g} Hz"))
+    title = f"{name_text(robot.name)}: a {state} record of {t[-1]:g} s, cutoff {found.cutoff:g} Hz"
+    figure = rows.finish(title, [*headings, "amplitude density, rad/√Hz or m/√Hz"], [""] * 3, legend)
     return write_figure(figure, place)
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from ..analysis.torque_table import units
 from ..errors import InputError
 from ..plots import plot_simulation
-from ..plots.figures import BLUE, MOST_POINTS, ORANGE, Curve, Panel, panel_figure, write_figure
+from ..plots.figures import RESIDUAL as RESIDUAL_COLOUR, THRESHOLD, write_figure
+from ..plots.panels import Curve, Panel, panel_figure
 from ..simulation.result import Simulation
 from .detection import RESIDUAL
 
@@ -38,9 +39,9 @@ def write_figures(experiment: Experiment, folder: str | os.PathLike[str], stem: 
 
 def residual_figure(run: Simulation, threshold: float) -> Figure:
     """The residual of each joint with the threshold on both sides."""
-    step = max(1, run.t.size // MOST_POINTS)
-    residual = run.more[RESIDUAL][::step]
+    residual = run.more[RESIDUAL]
     level = np.full(residual.shape, threshold)
-    both = [Curve("threshold", level, ORANGE, "--"), Curve("", -level, ORANGE, "--")]
-    panel = Panel("residual of the links", units(run.robot, "tau"), residual, BLUE, others=both, label="residual")
-    return panel_figure(run.robot, run.t[::step], [panel], f"{run.robot.name}: residual")
+    both = [Curve("threshold", level, THRESHOLD, "--"), Curve("", -level, THRESHOLD, "--")]
+    unit, colour = units(run.robot, "tau"), RESIDUAL_COLOUR
+    panel = Panel("residual of the links", unit, residual, colour, label="residual", others=both)
+    return panel_figure(run.robot, run.t, [panel], "residual")
