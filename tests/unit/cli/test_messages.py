@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
-from flexjoint.cli.controllers import named_controller, numbers, registrations, usage
+from flexjoint.cli.controllers import named_controller, registrations, usage
 from flexjoint.cli.messages import with_options
 
 MOTION = '{kind = "rest_to_rest", goal_deg = [20, 10, -10], duration = 0.1}'
@@ -99,7 +99,7 @@ def test_every_law_is_listed_with_its_gains(run):
 @pytest.mark.parametrize("name", [name for name, law in registrations().items() if law.gains])
 def test_as_many_gains_as_are_listed(name):
     robot, law = fj.load("kuka_lwr"), registrations()[name]
-    count = len(numbers(law))
+    count = len(law.numbers)
     assert named_controller(name, robot, ",".join(["2"] * count), "", 1e-3) is not None
     for wrong in (count + 1, count - law.optional - 1):
         with pytest.raises(fj.InputError, match=f"{name} takes --gains "):
