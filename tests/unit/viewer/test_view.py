@@ -417,7 +417,7 @@ def test_the_page_is_one_file_with_an_escaped_title(tmp_path, run):
     text = (tmp_path / "page.html").read_text()
     assert "alert(1)" not in text.replace("&lt;script&gt;alert(1)", "")
     assert "<title>&lt;/title&gt;" in text
-    assert not [x for x in ('src="http', 'href="http') if x in text]
+    assert not [x for x in ("src=\"http", "href=\"http") if x in text]
 
 
 def test_ctrl_c_ends_the_viewer():
