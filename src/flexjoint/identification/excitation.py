@@ -178,18 +178,20 @@ def exciting_motion(
         pieces = {"springs": shaken, **pieces} if shaken is not None else pieces
     parts = tuple(pieces.values())
     trajectory: Trajectory = parts[0] if len(parts) == 1 else Joined(parts)
+    random_condition, usual = (
+        float(np.median([*map(measure, others)])) if others else math.inf
+        for measure in (search.condition, search.information_of)
+    )
     return ExcitingMotion(
-        robot,
-        trajectory,
-        pieces,
-        search.condition(best),
-        float(np.median([search.condition(x) for x in others])) if others else math.inf,
-        math.exp((search.information_of(best) - float(np.median([*map(search.information_of, others)]))) / 2)
-        if others
-        else 0.0,
-        search.information.names,
-        tuple(notes),
-        rate,
+        robot=robot,
+        trajectory=trajectory,
+        pieces=pieces,
+        condition=search.condition(best),
+        random_condition=random_condition,
+        deviation=math.exp((search.information_of(best) - usual) / 2),
+        names=search.information.names,
+        notes=tuple(notes),
+        rate=rate,
     )
 
 
