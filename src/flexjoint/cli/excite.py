@@ -55,6 +55,7 @@ def excite(
     lines: list[Any] = [
         f"{robot.name}: {found.trajectory.duration:.4g} s, {len(found.names)} parameters",
         f"condition of the scaled regressor: {found.condition:.3g}; random motions {found.random_condition:.3g}",
+        f"deviations of the parameters: {found.deviation:.2f} of those from random motions",
         Table(["part", "duration, s", "frequencies, Hz"], rows, "parts", numbers=("duration, s",)),
         *found.notes,
     ]
@@ -63,6 +64,7 @@ def excite(
         "duration_s": found.trajectory.duration,
         "condition": found.condition,
         "random_condition": found.random_condition,
+        "deviation": found.deviation,
         "parameters": found.names,
         "parts": [{"part": name, "duration_s": x.duration} for name, x in found.pieces.items()],
         "notes": found.notes,

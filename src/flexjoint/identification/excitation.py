@@ -6,6 +6,7 @@ import math
 import os
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ RESONANCE_SHARE = 0.25  # of the duration, for the springs of elastic joints
 SAMPLES_PER_HARMONIC = 12  # of the search
 WEIGHTS = (10.0, 1000.0)  # of the limits, one search after another
 START_SIZE = 0.3  # of the range: amplitude of the random motions that the search starts from
+STARTS = 5  # random motions, the best of which the search starts from
 CENTRINGS = 6  # trials with offsets closer and closer to the middle of the ranges
 LEAST = 0.02  # amplitude, relative to the one that was searched, below which a motion is none
 
@@ -48,6 +50,8 @@ class ExcitingMotion:
         condition: Condition number of the regressor of links, friction and motors along "links", with columns of
             length 1.
         random_condition: Median of that of random motions of the same kind within the same limits.
+        deviation: Geometric mean of the parameters' standard deviations, relative to these random motions (median), for
+            the same noise of the torques.
         names: Parameters that the regressor has columns for.
         notes: What was left out, a sentence each.
         rate: Samples per second of its table, Hz.
@@ -58,6 +62,7 @@ class ExcitingMotion:
     pieces: dict[str, Sinusoid]
     condition: float
     random_condition: float
+    deviation: float
     names: tuple[str, ...]
     notes: tuple[str, ...]
     rate: float
@@ -65,7 +70,7 @@ class ExcitingMotion:
     def __repr__(self) -> str:
         return (
             f"<ExcitingMotion of {self.robot.name}: {self.trajectory.duration:.4g} s, condition {self.condition:.3g} "
-            f"(random motions {self.random_condition:.3g})>"
+            f"(random motions {self.random_condition:.3g}), deviations {self.deviation:.2f} of theirs>"
         )
 
     def _repr_html_(self) -> str:
@@ -165,7 +170,7 @@ def exciting_motion(
     lines, notes = spring_lines(robot, np.array(middle), duration * RESONANCE_SHARE, rate)
     search = Search(robot, duration * (1 - RESONANCE_SHARE * bool(lines)), harmonics, margin, reach)
     random = np.random.default_rng(whole(NAME, "seed", seed))
-    best, random_condition = search.run(random, iterations)
+    best, others = search.run(random, iterations)
     pieces = {"links": best}
     if lines:
         pose = best(0.0, 0)[0]
@@ -173,9 +178,20 @@ def exciting_motion(
         pieces = {"springs": shaken, **pieces} if shaken is not None else pieces
     parts = tuple(pieces.values())
     trajectory: Trajectory = parts[0] if len(parts) == 1 else Joined(parts)
-    condition = search.condition(best)
+    random_condition, usual = (
+        float(np.median([*map(measure, others)])) if others else math.inf
+        for measure in (search.condition, search.information_of)
+    )
     return ExcitingMotion(
-        robot, trajectory, pieces, condition, random_condition, search.information.names, tuple(notes), rate
+        robot=robot,
+        trajectory=trajectory,
+        pieces=pieces,
+        condition=search.condition(best),
+        random_condition=random_condition,
+        deviation=math.exp((search.information_of(best) - usual) / 2),
+        names=search.information.names,
+        notes=tuple(notes),
+        rate=rate,
     )
 
 
@@ -209,39 +225,42 @@ class Search:
         slopes = np.concatenate([slopes, np.zeros_like(stack[3:])]) + weight * own
         return value + weight * excess, self.series.gradient(slopes).ravel()
 
-    def run(self, random: np.random.Generator, iterations: int) -> tuple[Sinusoid, float]:
-        """The best motion found from a random start, and the median condition of random motions."""
+    def run(self, random: np.random.Generator, iterations: int) -> tuple[Sinusoid, list[Sinusoid]]:
+        """The motion with the most information that was found, and random motions within the same limits."""
         from scipy.optimize import minimize
 
-        starts = [self.start(random) for _ in range(5)]
-        motions = [self.fitted(x) for x in starts]
-        conditions = [self.condition(x) if x is not None else math.inf for x in motions]
-        tried: list[tuple[float, Sinusoid]] = [(c, x) for c, x in zip(conditions, motions) if x is not None]
-        x = starts[int(np.argmin(conditions))].ravel()
+        starts = [self.start(random) for _ in range(STARTS)]
+        fitted = [(x, motion) for x in starts if (motion := self.fitted(x)) is not None]
+        others = [motion for _, motion in fitted]
+        x, _ = min(fitted, key=lambda y: self.information_of(y[1])) if fitted else (starts[0], None)
+        latest = [x.ravel()]
         progress = Progress(f"searching an exciting motion of {self.robot.name}", max(1, len(WEIGHTS) * iterations))
-        steps = [0]
-        latest = [x]
+        steps = count()
 
         def step(found: FloatArray) -> None:
-            steps[0] += 1
             latest[0] = found
-            progress.reached(steps[0])
+            progress.reached(next(steps))
 
         try:
             for weight in WEIGHTS if iterations else ():
                 options = {"maxiter": iterations}
-                x = minimize(self.value, x, (weight,), "L-BFGS-B", True, options=options, callback=step).x
-                latest[0] = x
+                latest[0] = minimize(
+                    self.value, latest[0], (weight,), "L-BFGS-B", True, options=options, callback=step
+                ).x
         except KeyboardInterrupt:
-            x = latest[0]
-        if (motion := self.fitted(x.reshape(self.robot.n, -1))) is not None:
-            tried.append((self.condition(motion), motion))
+            pass  # with the best so far
+        found = self.fitted(latest[0].reshape(self.robot.n, -1))
+        tried = [*others, *([found] if found is not None else [])]
         if not tried:
             raise InputError(
                 f"{NAME}: the limits of {self.robot.name} leave no room for a motion of {self.series.duration:.3g} s "
                 f"with {self.series.harmonics} harmonics: give a longer duration, or a smaller margin"
             )
-        return min(tried, key=lambda y: y[0])[1], float(np.median(conditions))
+        return min(tried, key=self.information_of), others
+
+    def information_of(self, motion: Sinusoid) -> float:
+        """−log det(WᵀW)/columns of a motion: the smaller, the better."""
+        return self.information.log_det(motion(self.series.times, 2))[0]
 
     def start(self, random: np.random.Generator) -> FloatArray:
         """Free numbers of a random motion, (n, free)."""

@@ -116,6 +116,7 @@ def commands(files):
             ["detect", files / "long.toml", files / "log.csv", "--threshold", "1"],
             [long[1], f"link2_{LONG}", "load", "at"],
         ),
+        "excite": (["excite", files / "long.toml", "--duration", "4", "--iterations", "1"], ["links", "condition"]),
         "log": (["log", files / "long.toml", files / "log.csv"], [f"q.{long[0]}", f"tau.{long[1]}", "differences"]),
         "identify": (
             ["identify", files / "identified.toml", files / "identified.csv", "--friction", "viscous"],

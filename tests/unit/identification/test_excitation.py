@@ -24,8 +24,12 @@ def panda():
     return exciting_motion(PANDA, 10.0, iterations=15)
 
 
-def pinocchio_condition(robot, motion, samples=150):
-    """Condition of Pinocchio's [regressor, v, tanh v, a] without dependent columns, and their number."""
+def pinocchio_condition(robot, motion, weights, samples=150):
+    """Of Pinocchio's [regressor, v, tanh v, a] without dependent columns: condition, deviation and number of columns.
+
+    Rows are divided by weights (n,).  The condition has columns of length 1; the deviation is the geometric mean
+    of the parameters' standard deviations, up to a factor that does not depend on the choice of the columns.
+    """
     model = fj.formats.to_pinocchio(robot.without_drives().without_friction())
     data = model.createData()
     t = motion.duration * np.arange(samples) / samples
@@ -34,7 +38,7 @@ def pinocchio_condition(robot, motion, samples=150):
     def matrix(q, v, a):
         links = np.array([pin.computeJointTorqueRegressor(model, data, *row).copy() for row in zip(q, v, a)])
         own = [np.einsum("mi,ij->mij", x, np.eye(robot.n)) for x in (v, np.tanh(v / 0.05), a)]
-        return np.concatenate([links, *own], axis=2).reshape(len(q) * robot.n, -1)
+        return (np.concatenate([links, *own], axis=2) / weights[:, None]).reshape(len(q) * robot.n, -1)
 
     random = np.random.default_rng(5).normal(size=(3, 200, robot.n))
     from scipy.linalg import qr
@@ -43,18 +47,21 @@ def pinocchio_condition(robot, motion, samples=150):
     rank = int(np.sum(np.abs(np.diag(r)) > 1e-8 * abs(r[0, 0])))
     chosen = matrix(q, v, a)[:, np.sort(order[:rank])]
     values = np.linalg.svd(chosen / np.linalg.norm(chosen, axis=0), compute_uv=False)
-    return values[0] / values[-1], rank
+    deviation = np.exp(-np.sum(np.log(np.linalg.svd(chosen, compute_uv=False))) / rank)
+    return values[0] / values[-1], deviation, rank
 
 
 def test_it_is_better_conditioned_than_random_motions(panda):
-    """By Pinocchio's regressor, which has other columns and no weights."""
+    """By Pinocchio's regressor, whose columns are others."""
     search = Search(PANDA, 7.5, 6, 0.1, 1.0)
     random = np.random.default_rng(1)
-    others = [pinocchio_condition(PANDA, search.fitted(search.start(random)))[0] for _ in range(5)]
-    found, rank = pinocchio_condition(PANDA, panda.pieces["links"])
-    assert found < 0.6 * np.median(others) and found < min(others)
+    motions = [search.fitted(search.start(random)) for _ in range(5)]
+    weights = search.information.torques
+    conditions, deviations, _ = zip(*(pinocchio_condition(PANDA, x, weights) for x in motions))
+    condition, deviation, rank = pinocchio_condition(PANDA, panda.pieces["links"], weights)
+    assert condition < 0.7 * np.median(conditions) and deviation < 0.6 * min(deviations)
     assert rank == len(panda.names) and "panda_joint1.motor_inertia" not in panda.names, "it is one with its link's"
-    assert panda.condition < 0.7 * panda.random_condition
+    assert panda.condition < 0.7 * panda.random_condition and panda.deviation < 0.6
 
 
 def test_the_regressor_is_that_of_pinocchio():
@@ -158,7 +165,7 @@ def test_an_interrupted_search_returns_the_best_so_far(monkeypatch):
 
     monkeypatch.setattr(Search, "value", interrupted)
     found = exciting_motion(fj.load("hua_3r"), 6.0)
-    assert len(calls) == 21 and found.condition <= found.random_condition
+    assert len(calls) == 21 and 0 < found.deviation <= 1
 
 
 def test_files_come_back(tmp_path, panda):
