@@ -167,7 +167,7 @@ class Pose:
 # Tables in files ----------------------------------------------------------------------------------------------------
 
 
-def load_pose(text: str, what: str = "pose") -> Pose:
+def parse_pose(text: str, what: str = "pose") -> Pose:
     """The pose in a text, as it stands on the command line.
 
     Args:
@@ -179,7 +179,7 @@ def load_pose(text: str, what: str = "pose") -> Pose:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.kinematics.load_pose("{position = [0.4, 0, 0.5]}")
+        >>> fj.kinematics.parse_pose("{position = [0.4, 0, 0.5]}")
         Pose(position=[0.4, 0, 0.5])
     """
     if not isinstance(text, str) or not text.lstrip().startswith("{"):

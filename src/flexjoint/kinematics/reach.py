@@ -122,8 +122,8 @@ def reach_of(robot: Robot, task: Task, lower: tuple[float, ...], upper: tuple[fl
     return Reach(
         np.array([points[i].on[0] for i in roots]),
         np.where(np.abs(to_frame) < ROUNDING * size, 0.0, to_frame),
-        least[chosen] * (1 - ROUNDING) - ROUNDING * size,
-        greatest[chosen] * (1 + ROUNDING) + ROUNDING * size,
+        least[chosen] * (1 - ROUNDING) - 4 * ROUNDING * size,  # points near the axes of the frame were moved onto them
+        greatest[chosen] * (1 + ROUNDING) + 4 * ROUNDING * size,
     )
 
 
@@ -140,7 +140,7 @@ def chain(
         if (x := moving.get(i)) is None:
             continue
         axes = np.eye(3) if joint.turned_axes is None else joint.turned_axes
-        ends = [x.ratio * y[x.coordinate] + x.offset for y in (lower, upper)]
+        ends = [float(x.ratio * y[x.coordinate] + x.offset) for y in (lower, upper)]
         screw = joint.kind.screw
         turn, slide = (Range(*sorted(float(c) * y for y in ends)) if c else NONE for c in (screw.turn, screw.slide))
         joints = with_joint(joints, ChainJoint(product(R, axes), p, turn, slide))

@@ -36,3 +36,10 @@ def test_powers(k):
     x = np.array([-2.0, 0.5, 3.0])
     assert np.array_equal(numerics.power(x, k), [y**k for y in (-2.0, 0.5, 3.0)])
     assert numerics.power(3.0, k) == 3.0**k
+
+
+def test_angles_of_arrays_have_the_bits_of_single_ones():
+    y, x = np.random.default_rng(0).normal(size=(2, 3, 40))
+    single = [[numerics.atan2(a, b) for a, b in zip(*rows)] for rows in zip(y, x)]
+    assert np.array_equal(numerics.atan2(y, x), single)
+    assert numerics.atan2(y, np.array(1.0)).shape == (3, 40)
