@@ -33,6 +33,10 @@ REACH_SAMPLES = 33
 PULL = 4.0  # over the path the deviation from a posture decays by exp(-4)
 
 
+class OutOfReach(InputError):
+    """No posture follows the path to its end."""
+
+
 class Knot(NamedTuple):
     """A point on the path."""
 
@@ -114,7 +118,8 @@ class Follower:
         task, rate = self.task, pose_stack(self.path.derivatives(np.array(knot.s), 1))
         R = task.poses([knot.q])[..., :3]
         moved = task.independent(task.difference(rate[1], 0.0 * rate[1], R)[..., None])[..., 0]
-        return solve_each(np.vstack([knot.J, knot.free]), np.concatenate([moved, np.zeros(len(knot.free))]))
+        right = np.concatenate([moved, np.zeros(len(knot.free))])
+        return solve_each(np.vstack([knot.J, knot.free]), right[:, None])[:, 0]
 
     def aim(self, last: Knot, s: float) -> FloatArray:
         """Joint positions that self-motions approach: those of the last point, drawn to the posture if there is one."""
@@ -135,7 +140,7 @@ class Follower:
                 return None
             rows = free if last is None else (free + last.free) / 2
             towards = product(rows, (aim - q)[columns]) if len(rows) else np.zeros(0)
-            step = solve_each(np.vstack([J, rows]), np.concatenate([e, towards]))
+            step = solve_each(np.vstack([J, rows]), np.concatenate([e, towards])[:, None])[:, 0]
             if not np.all(np.abs(step) < FURTHEST_START):
                 return None
             q[columns] += step
@@ -170,7 +175,7 @@ class Follower:
             f"frame cannot move with {motion}"
         )
         if (beyond := self.beyond_reach(knot.s)) is not None:
-            return InputError(
+            return OutOfReach(
                 f"CartesianMotion: the path leaves the reach of '{task.robot.name}': it ends {self.place(knot.s)}; "
                 f"{self.place(beyond)} is out of reach in every posture. There {detail}: move the path or the base"
             )

@@ -118,7 +118,8 @@ class JointPath(Trajectory):
             R = found[..., :3]
             e = task.independent(task.difference(wanted[left], found, R)[..., None])[..., 0]
             rest = self.rest(rows[:, left], q[left][None])
-            step = solve_each(self.matrix(rows[0, left], q[left], R), np.concatenate([e, rest], axis=-1))
+            right = np.concatenate([e, rest], axis=-1)[..., None]
+            step = solve_each(self.matrix(rows[0, left], q[left], R), right)[..., 0]
             size = np.max(np.abs(step), axis=-1, initial=0.0)
             q[np.ix_(left, np.array(columns))] += step
             if turn == 0:
@@ -168,10 +169,12 @@ class JointPath(Trajectory):
         stack[0] = np.where(met[:, None], q, np.nan)
         rows = self.posture_rows(s, order)
         matrix = self.matrix(rows[0], q, R)
+        inverse = solve_each(matrix, np.broadcast_to(np.eye(len(columns)), matrix.shape))
         for k in range(1, order + 1):
             known = task.poses(list(stack[: k + 1]))  # with q⁽ᵏ⁾ = 0
             e = task.independent(task.difference(wanted[k], known, R)[..., None])[..., 0]
-            stack[k][:, columns] = solve_each(matrix, np.concatenate([e, self.rest(rows, stack[: k + 1])], axis=-1))
+            right = np.concatenate([e, self.rest(rows, stack[: k + 1])], axis=-1)
+            stack[k][:, columns] = compose(inverse, right[..., None])[..., 0]
         return stack
 
     def remedy(self, order: int) -> str:
