@@ -23,7 +23,7 @@ from .path import CartesianPath, pose_stack
 from .task import Task
 
 SINGULAR = 1e-3  # of the largest singular value
-OUTSIDE = 1e-7  # m or rad: what is left of the error where an arm of few directions meets its equations
+OUTSIDE = 1e-7  # m or rad: a larger error is left only where the solved equations do not mean the pose
 CLOSE = 1e-10  # rad or m: a Newton step so short is the last one
 ITERATIONS = 12
 LARGEST_CORRECTION = 0.03  # rad or m, of a step
@@ -88,7 +88,7 @@ class Follower:
         knot = self.corrected(0.0, start, None, start)
         if knot is None or np.max(np.abs(knot.q - start)) > FURTHEST_START:
             wanted = pose_stack(self.path.derivatives(np.array(0.0), 0))[0]
-            gap, angle = self.task.errors(wanted, start)
+            gap, angle = self.task.errors(wanted, self.task.poses([start]))
             if max(gap, angle) < CLOSE:
                 J = self.task.independent(self.task.all_rows(start))
                 raise self.stuck(Knot(0.0, start, J, J[:0], np.zeros(0)))
@@ -145,20 +145,27 @@ class Follower:
                 return None
             q[columns] += step
             if np.max(np.abs(step)) < CLOSE:
-                self.check_directions(s, wanted, q)
+                if not self.is_met(s, wanted, q):
+                    return None
                 return Knot(s, q, J, free, np.asarray(np.linalg.svd(J, compute_uv=False), dtype=float))
         return None
 
-    def check_directions(self, s: float, wanted: FloatArray, q: FloatArray) -> None:
-        """Refuse a path that leaves the plane of a planar arm, or the like."""
-        gap, angle = self.task.errors(wanted, q)
-        if max(gap, angle) > OUTSIDE:
-            raise InputError(
-                f"CartesianMotion: {self.task.robot.name} cannot move along this path: its '{self.task.link}' moves in "
-                f"{self.task.rows} independent directions only, and {self.place(s)} is {gap:.3g} m and "
-                f"{np.rad2deg(angle):.3g} degrees away from them"
-                + (f": {self.task.lesser}" if self.task.lesser else "")
-            )
+    def is_met(self, s: float, wanted: FloatArray, q: FloatArray) -> bool:
+        """Whether the pose is reached where its equations are solved; it is not if it is turned by 180 degrees.
+
+        Raises:
+            InputError: the path leaves the plane of a planar arm, or the like.
+        """
+        gap, angle = self.task.errors(wanted, self.task.poses([q]))
+        if max(gap, angle) <= OUTSIDE:
+            return True
+        if self.task.directions is None:
+            return False
+        raise InputError(
+            f"CartesianMotion: {self.task.robot.name} cannot move along this path: its '{self.task.link}' moves in "
+            f"{self.task.rows} independent directions only, and {self.place(s)} is {gap:.3g} m and "
+            f"{np.rad2deg(angle):.3g} degrees away from them" + (f": {self.task.lesser}" if self.task.lesser else "")
+        )
 
     def is_singular(self, knot: Knot) -> bool:
         return bool(knot.singular_values[-1] < SINGULAR * knot.singular_values[0])

@@ -165,7 +165,7 @@ class JointPath(Trajectory):
         wanted = pose_stack(self.path.derivatives(s, order))
         found = task.poses([q])
         R = found[..., :3]
-        met = np.max(np.abs(task.difference(wanted[0], found, R)), axis=-1) <= ERROR_BOUND
+        met = np.maximum(*task.errors(wanted[0], found)) <= ERROR_BOUND
         stack[0] = np.where(met[:, None], q, np.nan)
         rows = self.posture_rows(s, order)
         matrix = self.matrix(rows[0], q, R)
@@ -183,6 +183,7 @@ class JointPath(Trajectory):
     def error(self, per_knot: int = 20) -> PathError:
         """The largest deviations from the path, looked for between the knots."""
         inside = np.arange(per_knot) / per_knot
-        s = (self.knots[:-1, None] + np.diff(self.knots)[:, None] * inside).reshape(-1)
-        distances, angles = self.task.errors(pose_stack(self.path.derivatives(s, 0))[0], self.derivatives(s, 0)[0])
+        s = np.append(self.knots[:-1, None] + np.diff(self.knots)[:, None] * inside, self.duration)
+        wanted, found = pose_stack(self.path.derivatives(s, 0))[0], self.task.poses([self.derivatives(s, 0)[0]])
+        distances, angles = self.task.errors(wanted, found)
         return PathError(float(np.max(distances)), float(np.max(angles)), ERROR_BOUND)
