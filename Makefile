@@ -27,6 +27,7 @@ test-long: test-asan papers
 	$(BIN)/python tests/mjcf_packages.py
 	$(BIN)/python tests/mjcf_exports.py
 	$(BIN)/python tests/fitted_durations.py
+	$(BIN)/python tests/inverse_kinematics.py
 	$(BIN)/python tests/lowest_versions.py
 	$(BIN)/python tests/viewer_pages.py
 

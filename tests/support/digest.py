@@ -168,7 +168,23 @@ def study():
     return [bits(found.parameters, found.largest, found.rms)]
 
 
-PARTS = [robots, angles, trajectories, springs, torques, constants, simulation, study]
+def kinematics():
+    """Poses, and postures that reach them in a batch, with a preference and bounds of the reach."""
+    robot = fj.random_robot(4, 3)
+    pose = fj.kinematics.Pose.from_quaternion([0.1, 0.2, 0.3], np.linspace(-0.9, 1.1, 4 * 70).reshape(70, 4))
+    placed = fj.forward_kinematics(robot, np.linspace(-1.0, 1.0, 4 * 70).reshape(70, 4))
+    stretched = placed.position * np.linspace(0.0, 3.0, 70)[:, None]
+    options = {"limits": (-2.5, 2.5), "attempts": 3}
+    found = [
+        fj.inverse_kinematics(robot, placed.position, **options, nearest_to=np.zeros(4), candidates=2),
+        fj.inverse_kinematics(robot, stretched, **options),
+    ]
+    turned = fj.kinematics.Pose.from_axis_angle(pose.position, pose.rotation[:, 0], np.linspace(-9, 9, 70))
+    arrays = [(x.best, x.position_error, x.rotation_error, x.solved, x.starts) for x in found]
+    return [bits(pose.rotation, pose.rpy, pose.quaternion, turned.matrix), *(bits(*x) for x in arrays)]
+
+
+PARTS = [robots, angles, trajectories, springs, torques, constants, simulation, study, kinematics]
 
 
 def main(wanted):

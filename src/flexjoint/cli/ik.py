@@ -59,7 +59,7 @@ def ik(
 
     Exit code 4 if a pose has no solution: out of reach, which is proved, or not found.
     """
-    from ..kinematics import inverse_kinematics, load_pose, load_poses
+    from ..kinematics import inverse_kinematics, load_poses, parse_pose
     from ..results import PostureTable, check_table_path, write_table
 
     check_files((output, check_table_path))
@@ -68,7 +68,7 @@ def ik(
             robot,
             load_poses(poses),
             link=link,
-            frame=None if frame is None else load_pose(frame, "--frame"),
+            frame=None if frame is None else parse_pose(frame, "--frame"),
             position=counting,
             orientation=orientation,
             nearest_to=None if nearest_to is None else configuration(nearest_to, robot.n, "--nearest-to"),

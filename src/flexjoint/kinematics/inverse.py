@@ -18,7 +18,8 @@ from .pose import Pose
 from .postures import NOT_FOUND, OUT_OF_REACH, SOLVED, Postures
 from .preference import by_whole_turns, turning
 from .reach import reach_of
-from .solver import Problem, search
+from .search import Search
+from .solver import Problem
 from .target import Task, batch_shape, goal_of, targets_of, task_of
 
 OWNER = "inverse_kinematics"
@@ -104,16 +105,15 @@ def inverse_kinematics(
     elif away_from_limits:
         refine = preferences.away_from_limits(problem).refine
     hopeless = out_of_reach(problem)
-    found = search(
+    found = Search(
         problem,
         hopeless,
-        np.zeros((problem.rows, robot.n)) if first is None else first,
         first,
         whole(OWNER, "attempts", attempts, 1),
+        whole(OWNER, "candidates", candidates, 1),
         whole(OWNER, "seed", seed),
         refine,
-        whole(OWNER, "candidates", candidates, 1),
-    )
+    ).run()
     q = found.q if refine else wrapped(problem, found.q, first)
     return _postures(problem, q, found.starts, hopeless, shape)
 

@@ -160,14 +160,14 @@ class Pose:
     def __repr__(self) -> str:
         if self.shape:
             return f"Pose({' x '.join(map(str, self.shape))}{'' if self.rotation is not None else ', position only'})"
-        angles = {} if self.rotation is None else {"rpy_deg": [float(f"{x:.6g}") for x in np.rad2deg(self.rpy)]}
+        angles = {} if self.rotation is None else {"rpy_deg": [float(f"{x:.6g}") + 0.0 for x in np.rad2deg(self.rpy)]}
         return short_repr(self, position=self.position, **angles)
 
 
 # Tables in files ----------------------------------------------------------------------------------------------------
 
 
-def load_pose(text: str, what: str = "pose") -> Pose:
+def parse_pose(text: str, what: str = "pose") -> Pose:
     """The pose in a text, as it stands on the command line.
 
     Args:
@@ -179,7 +179,7 @@ def load_pose(text: str, what: str = "pose") -> Pose:
 
     Example:
         >>> import flexjoint as fj
-        >>> fj.kinematics.load_pose("{position = [0.4, 0, 0.5]}")
+        >>> fj.kinematics.parse_pose("{position = [0.4, 0, 0.5]}")
         Pose(position=[0.4, 0, 0.5])
     """
     if not isinstance(text, str) or not text.lstrip().startswith("{"):

@@ -21,7 +21,7 @@ from ..formats.columns import ANGLES, LENGTHS, parts, scaled
 from ..formats.csv_tables import read_csv
 from ..formats.toml import Table, parse_table, path_text, read_bytes
 from ..types import FloatArray
-from .pose import Pose, load_pose, read_pose
+from .pose import Pose, parse_pose, read_pose
 
 WHAT = "file of poses (.csv or .toml)"
 POSITION, QUATERNION, RPY = ("x", "y", "z"), ("qw", "qx", "qy", "qz"), ("roll", "pitch", "yaw")
@@ -46,7 +46,7 @@ def load_poses(source: str | os.PathLike[str]) -> Pose:
     """
     text = path_text(source, WHAT, InputError)
     if isinstance(source, str) and text.lstrip().startswith("{"):
-        return load_pose(text)
+        return parse_pose(text)
     suffix = Path(text).suffix.lower()
     if suffix == ".toml":
         file = parse_table(read_bytes(text, WHAT, InputError), text, "file of poses", InputError)

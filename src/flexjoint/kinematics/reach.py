@@ -27,6 +27,7 @@ from ..spatial import compose, length
 from ..types import FloatArray
 from .target import Task
 
+ROWS = 1024  # compared at once: their distances stay in the cache
 FAR = 10.0  # distance of far points, in lengths of the robot
 ROUNDING = 1e-12  # relative: bounds are widened by more than the rounding of their sums
 
@@ -96,9 +97,11 @@ class Reach(NamedTuple):
                 continue
             placed = position if rotation is None else position + compose(rotation, tip[:, None])[..., 0]
             slack = tolerance * (1 + float(length(tip)))
-            distance = length(placed[:, None] - self.roots)
-            beyond = (distance > self.greatest[:, k] + slack) | (distance < self.least[:, k] - slack)
-            found |= np.any(beyond, axis=1)
+            for first in range(0, len(placed), ROWS):
+                part = slice(first, first + ROWS)
+                distance = length(placed[part, None] - self.roots)
+                beyond = (distance > self.greatest[:, k] + slack) | (distance < self.least[:, k] - slack)
+                found[part] |= np.any(beyond, axis=1)
         return found
 
 

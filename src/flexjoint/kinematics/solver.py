@@ -1,20 +1,17 @@
-"""The search for postures: attempts from several starts until every row is solved, each attempt a few kernel calls."""
+"""Poses to reach, one row each, and an attempt to reach them from given postures: a few calls of a kernel."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from ..progress import Progress
 from ..robot import Robot
 from ..types import FloatArray
 from .iteration import error_kernel, step_kernel
-from .starts import Starts, searched_range
 from .target import Task
 
 STEPS = 10  # per call: most rows that converge at all need fewer
@@ -114,68 +111,3 @@ class Attempt(NamedTuple):
     q: FloatArray
     position: FloatArray
     rotation: FloatArray
-
-
-class Found(NamedTuple):
-    """What a search found per row: the best posture, whether it is a solution, and the number of starts."""
-
-    q: FloatArray
-    solved: np.ndarray
-    starts: np.ndarray
-
-
-Refine = Callable[[np.ndarray, FloatArray], tuple[FloatArray, FloatArray]]  # rows, q -> q, cost
-
-
-def search(
-    problem: Problem,
-    hopeless: np.ndarray,
-    held: FloatArray,
-    first: FloatArray | None,
-    attempts: int,
-    seed: int,
-    refine: Refine | None,
-    candidates: int,
-) -> Found:
-    """Postures from as many starts as it takes.
-
-    Args:
-        problem: what to solve.
-        hopeless: rows that are known to have no solution, (rows,): the first start alone, for a best posture.
-        held: positions of joints that move no frame, (rows, n).
-        first: postures to start from and then near to, (rows, n); random ones without it.
-        attempts: greatest number of starts.
-        seed: of the random starts.
-        refine: moves solutions of some rows to better ones, and says how good they are.
-        candidates: number of starts near to `first`, and of those whose solutions are compared, with `refine`.
-    """
-    width = 2 * np.pi * problem.unit
-    limits = searched_range(problem.lower, problem.upper, width)
-    starts = Starts(problem.robot, problem.tasks, *limits, problem.length, seed)
-    best = np.clip(held, problem.lower, problem.upper)
-    idle = problem.idle
-    solved, tried = np.zeros(problem.rows, dtype=bool), np.zeros(problem.rows, dtype=int)
-    cost = np.full(problem.rows, math.inf)  # of solutions; of other rows how far they miss
-    progress = Progress(f"inverse kinematics of {problem.robot.name}", problem.rows)
-    for attempt in range(attempts):
-        compared = refine is not None and attempt < candidates
-        rows = np.flatnonzero((compared | ~solved) & ((attempt == 0) | ~hopeless))
-        if not len(rows):
-            break
-        if first is None or attempt >= candidates:
-            q = starts.nearest(problem.some(rows), problem.threads)
-        else:  # from the given postures, then from others at growing distance
-            q = first[rows]
-            if attempt:
-                q = q + (attempt / candidates) * (starts.nearest(problem.some(rows), problem.threads) - q)
-        q[:, idle] = held[np.ix_(rows, idle)]
-        q, position, rotation = problem.improved(rows, np.clip(q, problem.lower, problem.upper))
-        ok, value = problem.met(position, rotation), problem.miss(position, rotation)
-        if refine is not None and ok.any():
-            q[ok], value[ok] = refine(rows[ok], q[ok])
-        better = np.where(solved[rows], ok & (value < cost[rows]), ok | (value < cost[rows]))
-        taken = rows[better]
-        best[taken], cost[taken], solved[taken] = q[better], value[better], ok[better]
-        tried[rows] += 1
-        progress.reached(int(np.sum(solved | hopeless)))
-    return Found(best, solved, tried)

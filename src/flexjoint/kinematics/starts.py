@@ -43,12 +43,14 @@ class Starts:
         self.generator = np.random.default_rng(seed)
         self.choose = choice_kernel(tuple(compared(task, length) for task in tasks), tuple(x.goal_size for x in tasks))
 
-    def nearest(self, goals: list[FloatArray], threads: int) -> FloatArray:
-        """The posture of the next block whose frames are nearest to each row of the goals, (rows, n)."""
-        drawn = self.generator.random((CHOICES, self.robot.n))
+    def nearest(self, goals: list[FloatArray], count: int, threads: int) -> FloatArray:
+        """The postures of the next blocks whose frames are nearest to each row of the goals, (count, rows, n)."""
+        drawn = self.generator.random((count, CHOICES, self.robot.n))
         postures = self.lower + drawn * (self.upper - self.lower)
-        placed = [frame_numbers(self.robot, task, postures)[:, : task.goal_size] for task in self.tasks]
-        return postures[self.choose(*goals, *placed, threads=threads).astype(int)]
+        placed = [frame_numbers(self.robot, task, postures)[:, None, :, : task.goal_size] for task in self.tasks]
+        tables = [x[0, 0] for x in placed] if count == 1 else placed  # one table for all rows is read in place
+        chosen = self.choose(*goals, *tables, threads=threads).astype(int).reshape(count, -1)
+        return postures[np.arange(count)[:, None], chosen]
 
 
 @lru_cache(maxsize=64)
@@ -92,8 +94,8 @@ def compared(task: Task, length: float) -> tuple[tuple[int, float], ...]:
 
 
 def frame_numbers(robot: Robot, task: Task, q: FloatArray) -> FloatArray:
-    """Position and rotation row by row of a task's frame, (rows, 12)."""
+    """Position and rotation row by row of a task's frame, (..., 12)."""
     pose = forward_kinematics(robot, q, link=robot.links[task.link].name)
     rotation = compose(pose.rotation, np.array(task.rotation).reshape(3, 3))
     position = pose.position + compose(pose.rotation, np.array(task.offset)[:, None])[..., 0]
-    return np.concatenate([position, rotation.reshape(len(q), 9)], axis=1)
+    return np.concatenate([position, rotation.reshape(*q.shape[:-1], 9)], axis=-1)

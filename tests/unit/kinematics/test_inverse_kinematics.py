@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 import flexjoint as fj
-from flexjoint.kinematics import Pose, Target
+from flexjoint.kinematics import Pose, Target, search
 from flexjoint.kinematics.reach import reach_of
 from flexjoint.kinematics.target import task_of
 from flexjoint.robot import Mimic
@@ -248,7 +248,7 @@ def test_a_start_is_followed():
 # Calls --------------------------------------------------------------------------------------------------------------
 
 
-def test_rows_do_not_depend_on_the_batch_or_on_threads():
+def test_rows_do_not_depend_on_the_batch_or_on_threads(monkeypatch):
     robot = ARMS["without_wrist"]
     (target,) = poses(robot, random_postures(robot, 150, 11))
     whole = fj.inverse_kinematics(robot, target)
@@ -258,6 +258,8 @@ def test_rows_do_not_depend_on_the_batch_or_on_threads():
     for k in (0, 17, 149):
         assert np.array_equal(fj.inverse_kinematics(robot, target.pose[k]).best, whole.best[k])
     assert not np.array_equal(fj.inverse_kinematics(robot, target, seed=1).best, whole.best)
+    monkeypatch.setattr(search, "TOGETHER", 1)  # one attempt after the other
+    assert np.array_equal(fj.inverse_kinematics(robot, target).best, whole.best)
 
 
 def test_joints_that_move_no_target_stay():

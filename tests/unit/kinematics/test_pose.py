@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 import flexjoint as fj
 from flexjoint.formats.toml import Table
-from flexjoint.kinematics import Pose, load_pose, read_pose
+from flexjoint.kinematics import Pose, parse_pose, read_pose
 from flexjoint.spatial import rotation_vector
 
 rng = np.random.default_rng(3)
@@ -77,7 +77,7 @@ def test_a_rounded_rotation_is_made_orthonormal():
     ],
 )
 def test_tables(text, rpy_deg):
-    pose = load_pose(text)
+    pose = parse_pose(text)
     assert pose.position.tolist() == [0.4, 0.0, 0.5]
     np.testing.assert_allclose(np.rad2deg(pose.rpy), rpy_deg, atol=1e-12)
 
@@ -111,7 +111,7 @@ def test_a_position_alone_leaves_the_orientation_open():
 )
 def test_wrong_tables_are_named(text, message):
     with pytest.raises(fj.InputError, match=message):
-        load_pose(text)
+        parse_pose(text)
 
 
 @pytest.mark.parametrize(
