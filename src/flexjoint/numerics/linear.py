@@ -41,12 +41,12 @@ def solve(A: ArrayLike, b: ArrayLike) -> FloatArray:
 
 
 def solve_each(A: FloatArray, b: FloatArray) -> FloatArray:
-    """x with A x = b for many systems at once, A (..., n, n) and b (..., n), by elimination with partial pivoting.
+    """x with A x = b for many systems at once, A (..., n, n) and b (..., n, k), by elimination with partial pivoting.
 
     A singular system gives numbers that are not finite; the bits of each are those it has alone.
     """
     n = A.shape[-1]
-    work = np.concatenate([A, b[..., None]], axis=-1).reshape(-1, n, n + 1)
+    work = np.concatenate([A, b], axis=-1).reshape(-1, n, n + b.shape[-1])
     each = np.arange(len(work))
     with np.errstate(all="ignore"):
         for k in range(n):
@@ -55,10 +55,10 @@ def solve_each(A: FloatArray, b: FloatArray) -> FloatArray:
             work[each, best] = work[:, k]
             work[:, k] = first
             work[:, k + 1 :, k:] -= (work[:, k + 1 :, k] / first[:, None, k])[..., None] * first[:, None, k:]
-        x = work[..., n]
+        x = work[..., n:]
         for k in reversed(range(n)):
-            x[:, k] = x[:, k] / work[:, k, k]
-            x[:, :k] -= work[:, :k, k] * x[:, k, None]
+            x[:, k] = x[:, k] / work[:, k, None, k]
+            x[:, :k] -= work[:, :k, k, None] * x[:, None, k]
     return x.reshape(b.shape)
 
 

@@ -91,10 +91,10 @@ def test_stationary_covariance():
 
 def test_many_systems_at_once_have_the_bits_of_each_alone():
     rng = np.random.default_rng(3)
-    A, b = rng.normal(size=(4, 3, 7, 7)), rng.normal(size=(4, 3, 7))
+    A, b = rng.normal(size=(4, 3, 7, 7)), rng.normal(size=(4, 3, 7, 2))
     A[1, 1, 0, 0] = 0.0  # needs a pivot
     x = numerics.solve_each(A, b)
-    assert np.allclose(x, np.linalg.solve(A, b[..., None])[..., 0], rtol=1e-10)
+    assert np.allclose(x, np.linalg.solve(A, b), rtol=1e-10)
     assert all(np.array_equal(x[i], numerics.solve_each(A[i], b[i])) for i in np.ndindex(4, 3))
     A[2, 2, :, 3] = 0.0
     assert not np.isfinite(numerics.solve_each(A, b)[2, 2]).all() and np.array_equal(numerics.solve_each(A, b)[0], x[0])

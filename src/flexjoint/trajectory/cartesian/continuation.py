@@ -23,7 +23,7 @@ from .path import CartesianPath, pose_stack
 from .task import Task
 
 SINGULAR = 1e-3  # of the largest singular value
-OUTSIDE = 1e-7  # m or rad: what is left of the error where an arm of few directions meets its equations
+OUTSIDE = 1e-7  # m or rad: a larger error is left only where the solved equations do not mean the pose
 CLOSE = 1e-10  # rad or m: a Newton step so short is the last one
 ITERATIONS = 12
 LARGEST_CORRECTION = 0.03  # rad or m, of a step
@@ -31,6 +31,10 @@ FURTHEST_START = 1.0  # rad or m: a start further from the path is not taken for
 LONGEST, SHORTEST = 1 / 8, 1e-8  # steps, of the length of the path
 REACH_SAMPLES = 33
 PULL = 4.0  # over the path the deviation from a posture decays by exp(-4)
+
+
+class OutOfReach(InputError):
+    """No posture follows the path to its end."""
 
 
 class Knot(NamedTuple):
@@ -84,7 +88,7 @@ class Follower:
         knot = self.corrected(0.0, start, None, start)
         if knot is None or np.max(np.abs(knot.q - start)) > FURTHEST_START:
             wanted = pose_stack(self.path.derivatives(np.array(0.0), 0))[0]
-            gap, angle = self.task.errors(wanted, start)
+            gap, angle = self.task.errors(wanted, self.task.poses([start]))
             if max(gap, angle) < CLOSE:
                 J = self.task.independent(self.task.all_rows(start))
                 raise self.stuck(Knot(0.0, start, J, J[:0], np.zeros(0)))
@@ -114,7 +118,8 @@ class Follower:
         task, rate = self.task, pose_stack(self.path.derivatives(np.array(knot.s), 1))
         R = task.poses([knot.q])[..., :3]
         moved = task.independent(task.difference(rate[1], 0.0 * rate[1], R)[..., None])[..., 0]
-        return solve_each(np.vstack([knot.J, knot.free]), np.concatenate([moved, np.zeros(len(knot.free))]))
+        right = np.concatenate([moved, np.zeros(len(knot.free))])
+        return solve_each(np.vstack([knot.J, knot.free]), right[:, None])[:, 0]
 
     def aim(self, last: Knot, s: float) -> FloatArray:
         """Joint positions that self-motions approach: those of the last point, drawn to the posture if there is one."""
@@ -135,25 +140,32 @@ class Follower:
                 return None
             rows = free if last is None else (free + last.free) / 2
             towards = product(rows, (aim - q)[columns]) if len(rows) else np.zeros(0)
-            step = solve_each(np.vstack([J, rows]), np.concatenate([e, towards]))
+            step = solve_each(np.vstack([J, rows]), np.concatenate([e, towards])[:, None])[:, 0]
             if not np.all(np.abs(step) < FURTHEST_START):
                 return None
             q[columns] += step
             if np.max(np.abs(step)) < CLOSE:
-                self.check_directions(s, wanted, q)
+                if not self.is_met(s, wanted, q):
+                    return None
                 return Knot(s, q, J, free, np.asarray(np.linalg.svd(J, compute_uv=False), dtype=float))
         return None
 
-    def check_directions(self, s: float, wanted: FloatArray, q: FloatArray) -> None:
-        """Refuse a path that leaves the plane of a planar arm, or the like."""
-        gap, angle = self.task.errors(wanted, q)
-        if max(gap, angle) > OUTSIDE:
-            raise InputError(
-                f"CartesianMotion: {self.task.robot.name} cannot move along this path: its '{self.task.link}' moves in "
-                f"{self.task.rows} independent directions only, and {self.place(s)} is {gap:.3g} m and "
-                f"{np.rad2deg(angle):.3g} degrees away from them"
-                + (f": {self.task.lesser}" if self.task.lesser else "")
-            )
+    def is_met(self, s: float, wanted: FloatArray, q: FloatArray) -> bool:
+        """Whether the pose is reached where its equations are solved; it is not if it is turned by 180 degrees.
+
+        Raises:
+            InputError: the path leaves the plane of a planar arm, or the like.
+        """
+        gap, angle = self.task.errors(wanted, self.task.poses([q]))
+        if max(gap, angle) <= OUTSIDE:
+            return True
+        if self.task.directions is None:
+            return False
+        raise InputError(
+            f"CartesianMotion: {self.task.robot.name} cannot move along this path: its '{self.task.link}' moves in "
+            f"{self.task.rows} independent directions only, and {self.place(s)} is {gap:.3g} m and "
+            f"{np.rad2deg(angle):.3g} degrees away from them" + (f": {self.task.lesser}" if self.task.lesser else "")
+        )
 
     def is_singular(self, knot: Knot) -> bool:
         return bool(knot.singular_values[-1] < SINGULAR * knot.singular_values[0])
@@ -170,7 +182,7 @@ class Follower:
             f"frame cannot move with {motion}"
         )
         if (beyond := self.beyond_reach(knot.s)) is not None:
-            return InputError(
+            return OutOfReach(
                 f"CartesianMotion: the path leaves the reach of '{task.robot.name}': it ends {self.place(knot.s)}; "
                 f"{self.place(beyond)} is out of reach in every posture. There {detail}: move the path or the base"
             )

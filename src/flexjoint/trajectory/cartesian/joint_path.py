@@ -118,7 +118,8 @@ class JointPath(Trajectory):
             R = found[..., :3]
             e = task.independent(task.difference(wanted[left], found, R)[..., None])[..., 0]
             rest = self.rest(rows[:, left], q[left][None])
-            step = solve_each(self.matrix(rows[0, left], q[left], R), np.concatenate([e, rest], axis=-1))
+            right = np.concatenate([e, rest], axis=-1)[..., None]
+            step = solve_each(self.matrix(rows[0, left], q[left], R), right)[..., 0]
             size = np.max(np.abs(step), axis=-1, initial=0.0)
             q[np.ix_(left, np.array(columns))] += step
             if turn == 0:
@@ -164,14 +165,16 @@ class JointPath(Trajectory):
         wanted = pose_stack(self.path.derivatives(s, order))
         found = task.poses([q])
         R = found[..., :3]
-        met = np.max(np.abs(task.difference(wanted[0], found, R)), axis=-1) <= ERROR_BOUND
+        met = np.maximum(*task.errors(wanted[0], found)) <= ERROR_BOUND
         stack[0] = np.where(met[:, None], q, np.nan)
         rows = self.posture_rows(s, order)
         matrix = self.matrix(rows[0], q, R)
+        inverse = solve_each(matrix, np.broadcast_to(np.eye(len(columns)), matrix.shape))
         for k in range(1, order + 1):
             known = task.poses(list(stack[: k + 1]))  # with q⁽ᵏ⁾ = 0
             e = task.independent(task.difference(wanted[k], known, R)[..., None])[..., 0]
-            stack[k][:, columns] = solve_each(matrix, np.concatenate([e, self.rest(rows, stack[: k + 1])], axis=-1))
+            right = np.concatenate([e, self.rest(rows, stack[: k + 1])], axis=-1)
+            stack[k][:, columns] = compose(inverse, right[..., None])[..., 0]
         return stack
 
     def remedy(self, order: int) -> str:
@@ -180,6 +183,7 @@ class JointPath(Trajectory):
     def error(self, per_knot: int = 20) -> PathError:
         """The largest deviations from the path, looked for between the knots."""
         inside = np.arange(per_knot) / per_knot
-        s = (self.knots[:-1, None] + np.diff(self.knots)[:, None] * inside).reshape(-1)
-        distances, angles = self.task.errors(pose_stack(self.path.derivatives(s, 0))[0], self.derivatives(s, 0)[0])
+        s = np.append(self.knots[:-1, None] + np.diff(self.knots)[:, None] * inside, self.duration)
+        wanted, found = pose_stack(self.path.derivatives(s, 0))[0], self.task.poses([self.derivatives(s, 0)[0]])
+        distances, angles = self.task.errors(wanted, found)
         return PathError(float(np.max(distances)), float(np.max(angles)), ERROR_BOUND)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -18,11 +18,14 @@ from ...robot import Robot, numeric
 from ...types import FloatArray
 from ..base import Trajectory, set_fields
 from ..kinds import SMOOTHNESS
+from .continuation import OutOfReach
 from .joint_path import JointPath, PathError
 from .path import CartesianPath, single_pose
 from .placed_path import PlacedPath
 from .task import Task
 from .time_law import OWNER, SAMPLES, Timing
+
+POSTURES = 8  # starts that are tried where none is given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -38,8 +41,8 @@ class CartesianMotion(Trajectory):
     Args:
         robot: any tree; q are the positions of the links.
         path: the path, such as `fj.trajectory.Line`, in base coordinates.
-        start: (n,), joint positions at the first pose of the path, or near them, in rad or m; by default found by
-            `fj.inverse_kinematics`.
+        start: (n,), joint positions at the first pose of the path, or near them, in rad or m; by default the first of
+            eight postures found by `fj.inverse_kinematics` from which the path can be followed.
         duration: duration, in s; of a path with times, like `PoseSpline`, its own by default.
         law: in place of the duration, the share of the path that is covered, from 0 to 1: a trajectory with one
             column.  By default `RestToRest`, smooth enough for the robot.
@@ -115,9 +118,9 @@ class CartesianMotion(Trajectory):
             self.angular_acceleration,
             self.smoothness,  # type: ignore[arg-type]
         ).along(path, max(SMOOTHNESS, needed_order(robot) - 1))
-        start = first_positions(task, path, self.start)
         posture = None if self.posture is None else positions(robot, "posture", self.posture)
-        joint_path = JointPath(task, path, start, posture)
+        start = None if self.start is None else positions(robot, "start", self.start)
+        joint_path = followed(task, path, start, posture, bool(self.limits))
         motion = joint_path if along is None else joint_path.retimed(along)
         if path.timed and self.duration is not None:
             motion = motion.lasting(checked_duration(OWNER, "duration", self.duration))
@@ -125,8 +128,6 @@ class CartesianMotion(Trajectory):
         set_fields(
             self, path=path, start=joint_path.start, along=along, duration=motion.duration, smoothness=motion.smoothness
         )
-        if self.limits:
-            check_limits(joint_path)
 
     def derivatives(self, t: FloatArray, order: int) -> FloatArray:
         stack = self.motion.derivatives(t, order)
@@ -189,24 +190,44 @@ def held_coordinates(robot: Robot, hold: object) -> frozenset[int]:
     return frozenset(names.index(name) for name in hold)
 
 
-def first_positions(task: Task, path: CartesianPath, start: Any) -> FloatArray:
-    """Joint positions near the first pose: given, or by inverse kinematics."""
-    if start is not None:
-        return positions(task.robot, "start", start)
-    found = inverse_kinematics(
-        task.robot,
-        path.first_pose,
-        link=task.link,
-        frame=task.frame,
-        orientation=task.orientation,
-        away_from_limits=True,
-    )
-    if not found.solved:
-        raise InputError(
-            f"{OWNER}: the first pose of the path is {found.status.item()}, {path.first_pose}: give another path, or "
-            "joint positions near it as `start`"
+def followed(
+    task: Task, path: CartesianPath, start: FloatArray | None, posture: FloatArray | None, limits: bool
+) -> JointPath:
+    """The joint positions along the path, from a start that is given or from several by inverse kinematics."""
+    problem: InputError | None = None
+    for q in starts(task, path) if start is None else [start]:
+        try:
+            joint_path = JointPath(task, path, q, posture)
+            if limits:
+                check_limits(joint_path)
+            return joint_path
+        except OutOfReach:  # from every start
+            raise
+        except InputError as error:
+            problem = problem or error
+    assert problem is not None
+    raise problem if start is not None else InputError(f"{problem} ({POSTURES} postures at its begin were tried)")
+
+
+def starts(task: Task, path: CartesianPath) -> Iterator[FloatArray]:
+    """Several joint positions at the first pose, the one farthest from the limits first."""
+    for seed in range(POSTURES):
+        found = inverse_kinematics(
+            task.robot,
+            path.first_pose,
+            link=task.link,
+            frame=task.frame,
+            orientation=task.orientation,
+            away_from_limits=seed == 0,
+            seed=seed,
         )
-    return found.q
+        if found.solved:
+            yield found.q
+        elif seed == 0:
+            raise InputError(
+                f"{OWNER}: the first pose of the path is {found.status.item()}, {path.first_pose}: give another path, "
+                "or joint positions near it as `start`"
+            )
 
 
 def check_limits(joint_path: JointPath) -> None:

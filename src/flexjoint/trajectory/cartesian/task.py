@@ -15,8 +15,9 @@ from ...dynamics.recursion.kinematics import jacobian
 from ...dynamics.recursion.pose_derivatives import pose_derivatives
 from ...errors import InputError, shown
 from ...kinematics import Pose
+from ...numerics import atan2
 from ...robot import Robot
-from ...spatial import compose, length, transpose
+from ...spatial import compose, length, total, transpose
 from ...types import FloatArray
 from ..base import set_fields
 
@@ -140,11 +141,18 @@ class Task:
         """Equations (..., rows, k) reduced to independent ones, (..., m, k)."""
         return rows if self.directions is None else compose(self.directions.T, rows)
 
-    def errors(self, wanted: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Distance in m and angle in rad, (...), between prescribed poses and those at q."""
-        found = self.poses([q])
+    def errors(self, wanted: FloatArray, found: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Distance in m and angle in rad, (...), between prescribed poses [R p] and others."""
         rows = self.difference(wanted, found, found[..., :3])
-        return length(rows[..., :3]), length(rows[..., 3:]) if rows.shape[-1] > 3 else np.zeros(rows.shape[:-1])
+        if self.orientation == "free":
+            return length(rows), np.zeros(rows.shape[:-1])
+        sine = length(rows[..., 3:])
+        if self.orientation == "full":
+            cosine = (total(wanted[..., i, j] * found[..., i, j] for i in range(3) for j in range(3)) - 1.0) / 2.0
+        else:
+            axis = "xyz".index(self.orientation)
+            cosine = total(wanted[..., i, axis] * found[..., i, axis] for i in range(3))
+        return length(rows[..., :3]), np.asarray(atan2(sine, cosine))
 
 
 def crossed(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -229,6 +229,7 @@ def test_fit_duration_and_feasibility_take_it(line):
 
 # What is refused ----------------------------------------------------------------------------------------------------
 
+HALF_TURN = Q - np.array([0, 0, 0, 0, 0, 0, np.pi])
 WRIST = np.array([0.2, -1.2, 1.5, -1.8, 0.3, 0.4])
 
 
@@ -262,6 +263,8 @@ def through_stretched():
             r"joint 'panda_joint2' leaves its limits .* at 5\d",
         ),
         (lambda: motion(start=Q + 0.4), r"at `start` the frame is 0\.\d+ m and \d.* away from where the path begins"),
+        (lambda: motion(start=HALF_TURN), r"the frame is \S+ m and 180 degrees away from where the path begins"),
+        (lambda: motion(start=HALF_TURN, orientation="x"), r"the frame is \S+ m and 180 degrees away"),
         (lambda: motion(start=Q[:6]), r"start has shape \(6,\); panda has 7 joints"),
         (lambda: motion(start=[np.nan, *Q[1:]]), "start is .*every number must be finite"),
         (lambda: motion(path="line"), "path must be a path such as fj.trajectory.Line, not str"),
