@@ -14,7 +14,7 @@ import flexjoint as fj
 from flexjoint.dynamics.inverse import needed_order
 from flexjoint.trajectory.filter_trial import middle_stiffness
 
-SEEDS = range(4)
+SEEDS = range(3)
 NOISES = (1e-6, 1e-4, 1e-3)  # rad
 RATES = (100.0, 1000.0)  # Hz
 ENCODERS = (1e-4, 1e-3)  # rad
