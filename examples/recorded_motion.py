@@ -25,7 +25,7 @@ def main(output: Path) -> None:
         print(f"refused: {error}")
 
     found = fj.trajectory.assess_record(robot, record)
-    inner = t[(t > 1 / found.cutoff) & (t < t[-1] - 1 / found.cutoff)]
+    inner = t[(t > found.edge) & (t < t[-1] - found.edge)]
     error = fj.inverse_dynamics(robot, *found.filtered(inner)) - fj.inverse_dynamics(robot, *motion(inner))
     true = np.sqrt(np.mean(error**2, axis=0))
     print(f"cutoff {found.cutoff:g} Hz")

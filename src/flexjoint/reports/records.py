@@ -24,7 +24,7 @@ def record_content(found: RecordAssessment) -> Content:
         lines.append(f"outliers: {named_outliers(found.robot, level.outliers)}")
     if level.gaps.size:
         lines.append(f"gaps: {len(level.gaps)}, the first from {level.gaps[0, 0]:.6g} to {level.gaps[0, 1]:.6g} s")
-    lines.append(f"cutoff {found.cutoff:g} Hz, errors farther than {1 / found.cutoff:.2g} s from the ends (rms):")
+    lines.append(f"cutoff {found.cutoff:g} Hz, errors farther than {found.edge:.2g} s from the ends (rms):")
     caption = "Record and filtered motion, what the filter removes, spectra, and the torque error by cutoff."
     settings = {"samples": t.size, "rate, Hz": rate, "order": found.record.order, "cutoff, Hz": found.cutoff}
     return Content(

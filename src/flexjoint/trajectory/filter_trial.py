@@ -33,7 +33,8 @@ MOST = 4096  # samples of a record that are tried: those that move most
 TRIED = 1024  # samples whose torque is computed without a filter
 DRAWS = 3  # of noise, per cutoff
 ENDS = 6  # samples at both ends that are not compared: splines are less accurate there
-FADES = 1.0  # in 1/cutoff: from the ends of the record, where filtered derivatives fade
+FADES = 3.0  # in 1/cutoff: from the ends of the record, where filtered derivatives fade
+MARGIN = 0.25  # of the duration: at most so much is left out at each end
 OCTAVE, STEP = 2.0, 2.0**0.25  # between cutoffs: in the first and the second search
 HIGHEST = 0.25  # of the sampling rate: the highest cutoff
 LOWEST = 2.0  # in 1/duration: the lowest
@@ -46,7 +47,7 @@ LEAST = 0.01  # of the largest torque: errors of motors with less are compared w
 class FilterError(NamedTuple):
     """Root mean square of the torque error that a cutoff leaves, per motor, in Nm or N.
 
-    It holds farther than 1/cutoff from the ends of the record.
+    It holds farther than 3/cutoff from the ends of the record, or a quarter of it.
 
     Args:
         cutoff: the cutoff, in Hz.
@@ -107,7 +108,7 @@ class FilterTrial:
     def error(self, cutoff: float) -> FilterError:
         """What a cutoff leaves of the noise, and removes of the motion."""
         t, n = self.times - self.times[0], self.robot.n
-        edge = min(FADES / cutoff, 0.25 * t[-1])
+        edge = edge_of(cutoff, float(t[-1]))
         inner = (t >= edge) & (t <= t[-1] - edge)
         once = self.splines(self.positions, cutoff)[:, 0]
         y = once[0]
@@ -197,6 +198,11 @@ def filter_trial(robot: Robot, record: Samples, level: NoiseLevel, stiffness: Mo
     kept = np.setdiff1d(np.arange(len(record.times)), [x.sample for x in level.outliers])
     kept = kept[liveliest(record.positions[kept], MOST)]
     return FilterTrial(robot, record.times[kept], record.positions[kept], record.order, level.sigma, stiffness)
+
+
+def edge_of(cutoff: float, duration: float) -> float:
+    """Time from both ends of a record within which filtered derivatives fade, in s."""
+    return min(FADES / cutoff, MARGIN * duration)
 
 
 def middle_stiffness(robot: Robot, q: FloatArray) -> FloatArray:

@@ -15,7 +15,7 @@ from ..errors import InputError, listed, shown
 from ..robot import Robot, numeric
 from ..types import FloatArray
 from .base import require_smoothness
-from .filter_trial import FilterError, filter_trial, scale, smallest
+from .filter_trial import FilterError, edge_of, filter_trial, scale, smallest
 from .noise_level import NoiseLevel, RecordOutlier, noise_level
 from .samples import Samples
 
@@ -55,6 +55,11 @@ class RecordAssessment:
     def cutoff(self) -> float:
         """The proposed cutoff, in Hz."""
         return self.best.cutoff
+
+    @property
+    def edge(self) -> float:
+        """Time from both ends of the record within which derivatives fade and errors are not stated, in s."""
+        return edge_of(self.cutoff, self.record.duration)
 
     @property
     def shares(self) -> FloatArray:

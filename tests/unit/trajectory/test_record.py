@@ -42,9 +42,9 @@ def rms(x):
 
 
 def inner(found):
-    """Times of a record farther than 1/cutoff from its ends."""
+    """Times of a record away from its ends."""
     t = found.record.times
-    return t[(t > 1 / found.cutoff) & (t < t[-1] - 1 / found.cutoff)]
+    return t[(t > found.edge) & (t < t[-1] - found.edge)]
 
 
 @pytest.mark.parametrize("jitter", [0.0, 0.4])
@@ -94,15 +94,15 @@ def test_outliers_dropouts_and_gaps_are_named():
         fj.analysis.motor_table(fj.load("hua_3r"), fj.trajectory.Samples(times, x))
     filtered = fj.trajectory.assess_record(fj.load("hua_3r"), fj.trajectory.Samples(times, x)).filtered
     assert filtered.times.size == times.size - 6
-    assert np.abs(filtered(1.4, 0)[0, 1] - MOTIONS["sines"](1.4, 0)[0, 1]) < 1e-4
+    assert np.abs(filtered(1.4, 0)[0, 1] - MOTIONS["sines"](1.4, 0)[0, 1]) < 3e-4  # three noise levels
 
 
 @pytest.mark.parametrize("name", MOTIONS)
 def test_cutoff_and_torque_error_against_the_truth(name):
     """The true error comes from the motion itself: stated within a factor 1.5, and close to the best of a scan."""
     robot, motion = fj.load("hua_3r"), MOTIONS[name]
-    ratios, losses = [], []
-    for seed in range(2):
+    stated, true_errors, losses = [], [], []
+    for seed in range(3):
         found = fj.trajectory.assess_record(robot, record(motion, 1e-4, seed, jitter=0.2 * seed))
         t = inner(found)
         true = fj.inverse_dynamics(robot, *motion(t))
@@ -116,11 +116,14 @@ def test_cutoff_and_torque_error_against_the_truth(name):
             for cutoff in 2.0 ** np.arange(0.5, 4.5, 0.5)
         ]
         own = error(found.filtered)
-        ratios.append(found.best.total / own)
+        stated.append(found.best.total)
+        true_errors.append(own)
         losses.append(float(rms(own / size)) / min(scan))
         assert found.noisy and found.unfiltered.max() > 1e4 and np.all(own < 0.01 * size)
-    assert np.all(np.mean(ratios, axis=0) < 1.5) and np.all(np.mean(ratios, axis=0) > 1 / 1.5), ratios
-    assert np.max(ratios) < 2.5 and np.min(ratios) > 0.4, ratios
+    ratio = rms(np.array(stated)) / rms(np.array(true_errors))
+    assert np.all(ratio < 1.5) and np.all(ratio > 1 / 1.5), ratio
+    each = np.divide(stated, true_errors)
+    assert each.max() < 2.5 and each.min() > 0.4, each
     assert np.mean(losses) < 1.5, losses
 
 
