@@ -27,6 +27,8 @@ test-long: test-asan papers
 	$(BIN)/python tests/mjcf_packages.py
 	$(BIN)/python tests/mjcf_exports.py
 	$(BIN)/python tests/fitted_durations.py
+	$(BIN)/python tests/fitted_durations_of_arms.py
+	$(BIN)/python tests/time_optimal.py
 	$(BIN)/python tests/lowest_versions.py
 	$(BIN)/python tests/viewer_pages.py
 

@@ -96,6 +96,11 @@ TRAJECTORIES: list[dict[str, Any]] = [
     {"kind": "filtered_step", "start": 1.0, "goal": [0.8, 1.0], "duration": 2.0, "order": 16},
     {"kind": "filtered_step", "goal_deg": [30.0, 40.0], "time_constant": 0.1},
     {"kind": "samples", "file": "good.csv", "order": 4, "cutoff": 10.0},
+    {
+        "kind": "retimed",
+        "path": {"kind": "rest_to_rest", "goal": 0.5, "duration": 2.0},
+        "law": {"kind": "time_law", "breaks": [0.0, 0.5, 2.0], "slopes": [1.0, 0.7, 0.4, 0.9, 1.3, 0.8], "degree": 4},
+    },
 ]
 TRAJECTORY_KEYS = [key for kind in TRAJECTORY_KINDS.values() for key in kind.all_keys()]
 HEADS = ["t", "time", "q1", "q2", "q_1", "q.joint1", "joint2.q", "joint1", "joint1 [deg]", "t [ms]", "q1 [m]", "tau1"]

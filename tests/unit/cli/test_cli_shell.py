@@ -90,6 +90,10 @@ def commands(files):
         "controllers": (["controllers"], ["variable_stiffness_tracking", "K_P,K_D,MOTOR_K_P,MOTOR_K_D,GAMMA"]),
         "torques": (["torques", files / "long.toml", motion, "--period", "0.1"], long),
         "fit": (["fit", files / "limited.toml", motion], [*long, "velocity", "shortest duration", "times the"]),
+        "fastest": (
+            ["fastest", files / "limited.toml", "--from", "-1.6,0", "--to", "-1.5,0.1", "--intervals", "6"],
+            [*long, "velocity", "times faster", "limit within"],
+        ),
         "linearize": (["linearize", "hua_3r", "--controller", "motor_pd", "--gains", "500,50"], ["stable", *joints]),
         "rotors": (ROTORS, ["joint3", "complete", "speed^", "errs by up to"]),
         "simulate": (PD, joints),
