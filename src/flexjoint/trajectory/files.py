@@ -148,7 +148,7 @@ def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str) -> 
         trajectory = make()
         if joints.stiffnesses or joints.pose:
             require_smoothness(trajectory, BASE_ORDER if joints.pose else joints.order)
-        elif not joints.time:
+        elif not joints.depth:
             require_smoothness(trajectory, robot=joints.robot)
             warn_of_units(joints.robot, trajectory)
     except InputError as error:

@@ -18,6 +18,7 @@ def test_the_time_is_the_integral_of_the_slopes():
     slope = BSpline(np.concatenate([np.zeros(4), BREAKS, np.full(4, 1.7)]), SLOPES, 4)
     for s in (0.1, 0.4, 0.9, 1.7):
         t = sum(quad(slope, a, min(b, s), epsabs=1e-13)[0] for a, b in pairwise(BREAKS) if a < s)
+        t = min(t, LAW.duration * (1 - 1e-15))  # the slope behind the end is 0
         assert LAW(t)[0, 0] == pytest.approx(s, rel=1e-11)
         assert LAW(t)[1, 0] == pytest.approx(1 / float(slope(s)), rel=1e-11)
     assert LAW(LAW.duration)[0, 0] == 1.7
