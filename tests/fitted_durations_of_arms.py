@@ -129,5 +129,5 @@ def main(count, seed=0):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=60, help="motions per number of joints")
+    parser.add_argument("--count", type=int, default=20, help="motions per number of joints")
     sys.exit(main(parser.parse_args().count))

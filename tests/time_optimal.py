@@ -84,10 +84,10 @@ def simulated(robot, found):
     return error, np.max(np.abs(run.tau) / robot.motor_efforts)
 
 
-def main():
+def main(only):
     """Print a line per robot and problem; exit 1 if a bound is not met."""
     failed = False
-    for robot in robots():
+    for robot in [x for x in robots() if not only or x.name in only]:
         points = waypoints(robot, np.random.default_rng(SEED))
         kind = "elastic" if any(robot.compliant) else "rigid"
         for name, path, options in (("path", points, {}), ("free", points[[0, -1]], {"free": True})):
@@ -111,5 +111,6 @@ def main():
 
 
 if __name__ == "__main__":
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--robot", action="append", default=[], help="one of them; may be repeated; default all")
+    sys.exit(main(parser.parse_args().robot))

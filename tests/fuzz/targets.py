@@ -121,6 +121,11 @@ TRAJECTORIES: list[dict[str, Any]] = [
         "segments": [{"by": [0.0, 0.01, 0.0], "blend": 0.01}, {"by": [0.01, 0, 0]}, {"dwell": 1}],
         **FREE,
     },
+    {
+        "kind": "retimed",
+        "path": {"kind": "rest_to_rest", "goal": 0.5, "duration": 2.0},
+        "law": {"kind": "time_law", "breaks": [0.0, 0.5, 2.0], "slopes": [1.0, 0.7, 0.4, 0.9, 1.3, 0.8], "degree": 4},
+    },
 ]
 TRAJECTORIES.append({"kind": "joined", "pieces": [TRAJECTORIES[0], {**TRAJECTORIES[0], "start": [0.8, 1.0]}]})
 TRAJECTORY_KEYS = [key for kind in TRAJECTORY_KINDS.values() for key in kind.all_keys()]

@@ -67,7 +67,17 @@ class SampledMotion:
         found = {"velocity": v, "acceleration": a, "torque": tau, "motor speed": theta_v, "spring torque": link}
         return found if matrix is None else {name: matrix @ x for name, x in found.items()}
 
-    def worst(self, limits, s, matrix=None):
-        """Largest share of limits {quantity: (n,)} at speed s."""
+    def worst(self, limits, s, matrix):
+        """Largest share of limits {quantity: (n,)} at speed s; the matrix must resample evenly."""
         found = self.quantities(s, matrix)
-        return max(np.max(np.abs(found[name]) / bound) for name, bound in limits.items())
+        return max(np.max(peaks(np.abs(found[name])) / bound) for name, bound in limits.items())
+
+
+def peaks(x):
+    """Largest value of each column of even samples, (n,), by the parabola through it and its neighbours."""
+    k, columns = np.clip(x.argmax(axis=0), 1, len(x) - 2), np.arange(x.shape[1])
+    before, at, behind = (x[k + i, columns] for i in (-1, 0, 1))
+    bend = before - 2 * at + behind
+    inside = (bend < 0) & (np.abs(before - behind) <= -2 * bend)
+    top = at - (behind - before) ** 2 / np.where(inside, 8 * bend, 1.0)
+    return np.maximum(x.max(axis=0), np.where(inside, top, -np.inf))

@@ -166,7 +166,7 @@ def checked(make: Callable[[], Trajectory], joints: MovedJoints, place: str, fil
         trajectory = make()
         if joints.stiffnesses or joints.pose:
             require_smoothness(trajectory, BASE_ORDER if joints.pose else joints.order)
-        elif not joints.time:
+        elif not joints.depth:
             require_smoothness(trajectory, robot=joints.robot)
             warn_of_units(joints.robot, trajectory)
             if isinstance(trajectory, Samples):

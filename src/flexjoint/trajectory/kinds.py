@@ -61,7 +61,7 @@ class MovedJoints:
         order: number of bounded derivatives that their drives need.
         stiffnesses: whether the trajectory prescribes stiffnesses in place of positions.
         pose: whether it prescribes the pose of the base, in place of the robot's own joints.
-        time: whether it prescribes the time along a path.
+        depth: how deep it stands in other trajectories, which are checked as a whole; 0 for one of its own.
     """
 
     robot: Robot
@@ -69,7 +69,7 @@ class MovedJoints:
     order: int
     stiffnesses: bool = False
     pose: bool = False
-    time: bool = False
+    depth: int = 0
 
     @property
     def n(self) -> int:

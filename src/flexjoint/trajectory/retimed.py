@@ -14,6 +14,8 @@ from ..types import FloatArray
 from .base import Composed, Trajectory, a_trajectory, set_fields
 from .kinds import MotionTable, kind
 
+DEEPEST = 8  # trajectories in one another in a file
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Retimed(Composed):
@@ -68,6 +70,9 @@ def read(table: MotionTable) -> Trajectory:
     """The trajectory and the time law in the tables of a table."""
     from .files import read_table
 
-    law = replace(table.joints, joints=[Joint("time", "prismatic")], time=True)  # type: ignore[arg-type]
-    path = read_table(table.table("path"), table.joints, table.folder)
-    return Retimed(path, read_table(table.table("law"), law, table.folder))
+    if table.joints.depth >= DEEPEST:
+        raise InputError(f"{table.place}: trajectories are nested more than {DEEPEST} times")
+    path = replace(table.joints, depth=table.joints.depth + 1)
+    law = replace(path, joints=[Joint("time", "prismatic")])  # type: ignore[arg-type]
+    parts = (("path", path), ("law", law))
+    return Retimed(*(read_table(table.table(key), joints, table.folder) for key, joints in parts))

@@ -41,7 +41,7 @@ class TimeLaw(Trajectory):
         >>> import flexjoint as fj
         >>> law = fj.trajectory.TimeLaw(breaks=[0.0, 1.0, 2.0], slopes=[3.0, 3.0, 1.0, 1.0], degree=2)
         >>> law.duration, round(float(law(law.duration / 2)[0, 0]), 3)
-        (4.0, 0.678)
+        (4.0, 0.706)
     """
 
     breaks: FloatArray

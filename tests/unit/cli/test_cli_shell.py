@@ -108,6 +108,10 @@ def commands(files):
         "fit": (["fit", files / "limited.toml", motion], [*long, "velocity", "shortest duration", "times the"]),
         "ik": (["ik", files / "long.toml", "{position = [0, 0, 0]}"], [*long, "solved", "after"]),
         "record": (["record", files / "long.toml", files / "record.csv", "--cutoff", "3"], [*long, "noise", "bias"]),
+        "fastest": (
+            ["fastest", files / "limited.toml", "--from", "-1.6,0", "--to", "-1.5,0.1", "--intervals", "6"],
+            [*long, "velocity", "times faster", "limit within"],
+        ),
         "linearize": (["linearize", "hua_3r", "--controller", "motor_pd", "--gains", "500,50"], ["stable", *joints]),
         "rotors": (ROTORS, ["joint3", "complete", "speed^", "errs by up to"]),
         "simulate": (PD, joints),

@@ -98,6 +98,18 @@ KINDS = [
             fj.trajectory.RestToRest(np.ones(3), np.full(3, 3.0), 1.0, 4)
         ),
     ),
+    (
+        'kind = "retimed"\npath = {kind = "rest_to_rest", goal = 2, duration = 3}\n'
+        'law = {kind = "time_law", breaks = [0, 1, 3], slopes = [1, 2, 1, 0.5, 3, 1], degree = 4}',
+        fj.trajectory.RestToRest(np.zeros(3), np.full(3, 2.0), 3.0).retimed(
+            fj.trajectory.TimeLaw([0.0, 1.0, 3.0], [1.0, 2.0, 1.0, 0.5, 3.0, 1.0], 4)
+        ),
+    ),
+    (
+        'kind = "retimed"\npath = {kind = "sinusoid", amplitude = 1, frequency = 0.5}\n'
+        'law = {kind = "rest_to_rest", goal = 2, duration = 3}',
+        fj.trajectory.Sinusoid(np.ones(3), 0.5).retimed(fj.trajectory.RestToRest([0.0], [2.0], 3.0)),
+    ),
 ]
 
 

@@ -41,6 +41,9 @@ KINDS = {
     "samples_smoothed": fj.trajectory.Samples(STAMPS, RECORD, order=2, cutoff=3.0),
     "scaled": REST.scaled(1.7),
     "retimed": SWING.retimed(fj.trajectory.RestToRest([0.0], [SWING.duration], 3.0, smoothness=4)),
+    "time_law": REST.retimed(
+        fj.trajectory.TimeLaw([0.0, 0.5, 1.2, 2.0], [1.5, 0.7, 0.4, 0.9, 1.3, 0.8, 1.1], degree=4)
+    ),
     "joined": REST.then(fj.trajectory.RestToRest(GOAL, START, 1.5, smoothness=5)),
     "cartesian": fj.trajectory.CartesianMotion(ARM, LINE, [0.3, 0.9], duration=2.0, orientation="free"),
     "shaped": fj.trajectory.Shaped(REST, fj.trajectory.impulse_shaper("zv", [(2.5, 0.0)])),
@@ -58,6 +61,7 @@ BREAKS = {
     "samples_smoothed": list(np.linspace(0.0, 2.5, 96)[1:-1]),
     "scaled": [0.0, 3.4],
     "retimed": [0.0, 3.0],
+    "time_law": [0.0, *KINDS["time_law"].law.times[1:]],
     "joined": [0.0, 2.0, 3.5],
     "cartesian": [0.0, 2.0],
     "shaped": [0.0, 0.2, 2.0, 2.2],

@@ -66,7 +66,8 @@ class PathProblem:
         slopes = np.maximum(self.x, FASTEST) * (self.duration / self.path.duration)
         return TimeLaw(self.breaks * self.path.duration, slopes, self.degree)
 
-    def spline(self) -> Spline:
-        """The motion as a spline through its points at the breaks."""
-        path, times = self.path(self.breaks * self.path.duration, order=0)[0], self.law().times
-        return Spline(path, times, self.order - 1, degree=degree_of(self.order))
+    def spline(self, intervals: int) -> Spline:
+        """The motion of the last result as a spline through points of its path, so many or a few more."""
+        places, law = graded_breaks(intervals) * self.path.duration, self.law()
+        times = law.inverse.derivatives(places, 0)[0, :, 0]
+        return Spline(self.path(places, order=0)[0], times, self.order - 1, degree=degree_of(self.order))

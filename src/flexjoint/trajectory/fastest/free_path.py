@@ -15,6 +15,7 @@ from ..spline import Spline
 from .limit_shares import LimitShares
 from .problem import Candidate, Problem, basis, comparison_points, degree_of, integral_weights
 
+POINTS = 4  # per interval between knots: fewer than along a path, as an evaluation costs more
 SHORTEST, LONGEST = 1e-3, 10.0  # durations relative to the start
 
 
@@ -38,7 +39,7 @@ class FreeProblem:
         self.start = first.c
         count = len(self.start) - 2 * rest
         breaks = np.unique(knots)
-        u = comparison_points(breaks)
+        u = comparison_points(breaks, POINTS)
         x = ca.MX.sym("x", count * n + 1)
         self.free = slice(rest, len(self.start) - rest)
         ends = [ca.DM(np.tile(self.start[k], (rest, 1))) for k in (0, -1)]

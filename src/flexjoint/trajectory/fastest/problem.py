@@ -64,9 +64,9 @@ def graded_breaks(intervals: int) -> FloatArray:
     return np.unique(np.concatenate([breaks, nearer, 1 - nearer]))
 
 
-def comparison_points(breaks: FloatArray) -> FloatArray:
+def comparison_points(breaks: FloatArray, points: int = POINTS) -> FloatArray:
     """Where limits are compared: at the breaks, where torques have kinks, and evenly between them."""
-    inner = breaks[:-1, None] + np.diff(breaks)[:, None] * np.arange(POINTS) / POINTS
+    inner = breaks[:-1, None] + np.diff(breaks)[:, None] * np.arange(points) / points
     return np.append(inner.ravel(), breaks[-1])
 
 

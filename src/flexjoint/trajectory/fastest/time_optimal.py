@@ -106,7 +106,7 @@ def time_optimal(
         free: only the ends of the path count, and the rest is where the search starts; off by default.
         wrench: constant force, N, and moment, Nm, on the tool in base coordinates, (6,); none by default.
         intervals: of the splines, the finer the better and slower; by default 40 with elastic joints, 80 with rigid
-            ones, and at least 8 per segment of a spline.
+            ones, and at least 8 per segment of a spline; half of them with a free path.
         iterations: of IPOPT, at most; 300 by default.
 
     Returns:
@@ -138,7 +138,7 @@ def time_optimal(
         along = PathProblem(what, motion, limits, uniform, count, iterations)
         found = feasible.fastest(along, Found(path.retimed(along.law()), "not solved", 0, False))
         if free and not found.interrupted:
-            freed = FreeProblem(what, limits, along.spline(), motion.limited.get("position"), iterations)
+            freed = FreeProblem(what, limits, along.spline(count // 2), motion.limited.get("position"), iterations)
             found = feasible.fastest(freed, found._replace(status="not solved"))
     if not found.converged:
         why = "was interrupted" if found.interrupted else f"ended with {found.status}"
