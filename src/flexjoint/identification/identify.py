@@ -170,7 +170,7 @@ def check_logs(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
         if log.q is None:
             raise InputError(
                 f"identify: a log has no link positions q{', only theta' if log.theta is not None else ''}; stiffness "
-                "needs both q and theta, or the frequency response of the motor: fj.identification.resonances"
+                "needs both q and theta, or the frequency response of the motor: fj.identification.find_resonances"
             )
         known = log.q[np.all(np.isfinite(log.q), axis=1)]
         if not len(known):
