@@ -14,6 +14,7 @@ from ..logs import Log
 from ..progress import activity
 from ..robot import Robot, numeric
 from ..types import FloatArray
+from .doubts import doubts
 from .equations import Equations
 from .estimates import Estimate, natural, natural_prior
 from .friction_start import friction_start
@@ -141,6 +142,7 @@ def identify(
         origin,
         result,
         tuple(found.equations),
+        doubts(robot, parts, estimates, tests),
         validation(robot, what, result, unused, held, delay or 0.0, bandwidth) if unused and motors else {},
     )
 

@@ -45,7 +45,7 @@ def test_base_parameters_predict_as_pinocchio_and_scipy(robot):
     model = pinocchio_model(robot)
     every = slice(None, None, 5)
     solution = lstsq(columns(model, *(x[every] for x in motion)), log.tau[every].ravel())[0]
-    other, (q, v, a), exact = log_of(robot, 2)
+    _, (q, v, a), exact = log_of(robot, 2)
     q, v, a, exact = (x[::50] for x in (q, v, a, exact))
     theirs = (columns(model, q, v, a) @ solution).reshape(-1, 3)
     bodies = [x for x in found.estimates if x.kind == "base"]
