@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 import flexjoint as fj
@@ -121,9 +119,3 @@ def truth(robot, name):
 def pulls(found, robot):
     """Errors of all estimates in deviations, by name."""
     return {x.name: (x.value - truth(robot, x.name)) / x.deviation for x in found.estimates}
-
-
-def without_friction_velocity(robot):
-    """The robot with plain viscous friction of its motors."""
-    drives = [dataclasses.replace(x.drive, motor=fj.Motor(x.drive.motor.inertia, 0.5)) for x in robot.joints]
-    return robot.with_drives(drives)

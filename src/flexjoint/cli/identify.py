@@ -147,4 +147,5 @@ def identification_data(found: Identification) -> dict[str, Any]:
         ],
         "validation": found.validation,
         "notes": found.notes,
+        "doubts": found.doubts,
     }

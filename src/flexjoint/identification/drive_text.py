@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..drives import ElasticDrive, friction_law
+from ..drives import friction_law
 from ..formats.drive_writing import plain_line
 from ..formats.robot_files import DRIVE_FORMAT
 from ..formats.writing import toml_value
@@ -77,8 +77,3 @@ def comment(x: Estimate) -> str:
     """Value, deviation, prior and verdict."""
     prior = "no prior" if math.isnan(x.prior) else f"prior {x.prior:.6g}"
     return f"{with_deviation(x.value, x.deviation)} {x.unit}; {prior}; {x.verdict}"
-
-
-def is_elastic(robot: Robot, i: int) -> bool:
-    """Whether a joint has a spring."""
-    return isinstance(robot.joints[i].drive, ElasticDrive)

@@ -10,7 +10,6 @@ from ..types import FloatArray
 from .parameters import Parameter, Unknowns
 
 IDENTIFIED, WEAK, UNKNOWN = "identified", "weak", "unknown"
-GOOD, POOR = 0.05, 0.5  # relative deviations up to which a value is identified, or at least weakly
 SIGNIFICANT = 3.0  # deviations from zero: less is no evidence of damping
 
 

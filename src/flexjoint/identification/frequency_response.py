@@ -65,7 +65,7 @@ class Resonance:
     model: FloatArray
 
 
-def resonances(
+def find_resonances(
     robot: Robot, logs: Log | Sequence[Log], *, bandwidth: float | None = None, held: bool = True
 ) -> list[Resonance]:
     """Resonance, antiresonance and stiffness of each elastic joint, from motor positions and torques alone.
@@ -85,14 +85,14 @@ def resonances(
     Example:
         >>> import flexjoint as fj
         >>> robot = fj.load("kuka_lwr")
-        >>> fj.identification.resonances(robot, fj.logs.read_log("chirp.csv", robot))  # doctest: +SKIP
+        >>> fj.identification.find_resonances(robot, fj.logs.read_log("chirp.csv", robot))  # doctest: +SKIP
     """
-    check_robot(numeric("resonances", robot))
+    check_robot(numeric("find_resonances", robot))
     given = [logs] if isinstance(logs, Log) else list(logs)
     for log in given:
         if log.theta is None or log.tau is None:
             missing = [name for name in ("theta", "tau") if getattr(log, name) is None]
-            raise InputError(f"resonances: a log has no {listed(missing)}; the response of a motor needs both")
+            raise InputError(f"find_resonances: a log has no {listed(missing)}; the response of a motor needs both")
     return [
         joint_resonance(robot, given, i, bandwidth, held)
         for i, joint in enumerate(robot.joints)

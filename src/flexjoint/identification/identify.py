@@ -14,6 +14,7 @@ from ..logs import Log
 from ..progress import activity
 from ..robot import Robot, numeric
 from ..types import FloatArray
+from .doubts import doubts
 from .equations import Equations
 from .estimates import Estimate, natural, natural_prior
 from .friction_start import friction_start
@@ -141,6 +142,7 @@ def identify(
         origin,
         result,
         tuple(found.equations),
+        doubts(robot, parts, estimates, tests),
         validation(robot, what, result, unused, held, delay or 0.0, bandwidth) if unused and motors else {},
     )
 
@@ -170,7 +172,7 @@ def check_logs(robot: Robot, logs: Sequence[Log], notes: list[str]) -> None:
         if log.q is None:
             raise InputError(
                 f"identify: a log has no link positions q{', only theta' if log.theta is not None else ''}; stiffness "
-                "needs both q and theta, or the frequency response of the motor: fj.identification.resonances"
+                "needs both q and theta, or the frequency response of the motor: fj.identification.find_resonances"
             )
         known = log.q[np.all(np.isfinite(log.q), axis=1)]
         if not len(known):

@@ -24,10 +24,12 @@ from ..progress import Progress
 from ..types import FloatArray
 from .equations import Equations, JointEquations
 from .parameters import Unknowns
-from .recordings import ComplexArray
+from .recordings import TAPER, ComplexArray
 
-SMOOTHING = 40  # frequencies on either side over which spectral densities are averaged
+SMOOTHING = 60  # frequencies on either side over which spectral densities are averaged
 MOST_ITERATIONS = 30
+# A taper w correlates neighbouring frequencies: variances grow by mean(w⁴)/mean(w²)², here of half cosines at the ends.
+TAPERED = (1 - 2 * TAPER * (1 - 35 / 128)) / (1 - 2 * TAPER * (1 - 3 / 8)) ** 2
 CONVERGED = 1e-2  # of a standard deviation
 NEARLY = 0.2  # of a standard deviation: from such a step on, weights and instruments stay
 LARGEST_STEP = 0.7  # of the logarithm of a velocity, per iteration; halved where steps change their sign
@@ -198,7 +200,7 @@ def fit(
         wanted = -inverse @ score
         most = np.where(logs, np.where(wanted * last < 0, most / 2, np.minimum(1.2 * most, LARGEST_STEP)), np.inf)
         step = last = bounded_step(normal, score, wanted, most if iteration > 1 else np.where(logs, 0.0, np.inf))
-        covariance = inverse @ meat @ inverse.T
+        covariance = TAPERED * inverse @ meat @ inverse.T
         values = values + step
         deviation = np.sqrt(np.maximum(np.diag(covariance), 1e-300))
         largest = float(np.max(np.abs(step) / deviation, initial=0.0))

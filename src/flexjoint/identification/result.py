@@ -58,6 +58,7 @@ class Identification:
         origin: The logs, as text.
         fit: The fit itself.
         equations: The equations of motion of each recording.
+        doubts: What shows that columns of the logs are clipped, in other units or of another joint.
         validation: Error of the motor torque predicted for logs that were not used, relative to the torque, both root
             mean squares, by joint; empty without such logs.
     """
@@ -73,6 +74,7 @@ class Identification:
     origin: str
     fit: Fit
     equations: tuple[Equations, ...]
+    doubts: tuple[str, ...] = ()
     validation: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> Estimate:
@@ -118,8 +120,8 @@ class Identification:
 
     @property
     def passed(self) -> bool:
-        """Whether all residuals look like noise and ask for nothing more."""
-        return all(x.passed for x in self.tests) and not any(x.asked for x in self.scores)
+        """Whether all residuals look like noise and ask for nothing more, and nothing is doubtful."""
+        return not self.doubts and all(x.passed for x in self.tests) and not any(x.asked for x in self.scores)
 
     @cached_property
     def robot(self) -> Robot:

@@ -45,6 +45,7 @@ def summary(found: Identification) -> list[str]:
         f"{found.prior.name}: {found.origin.partition(', ')[2]}, fitted up to {found.bandwidth:g} Hz; "
         f"{count} of {len(found.estimates)} parameters identified, condition {found.condition:.3g}",
         *found.notes,
+        *found.doubts,
     ]
     names = [joint.name for joint in found.prior.joints]
     lines += [

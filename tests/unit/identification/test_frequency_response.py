@@ -23,7 +23,7 @@ def test_stiffness_from_the_motor_alone(prior):
     phase = np.random.default_rng(0).uniform(0, 2 * np.pi, f.shape)
     motion = fj.trajectory.Sinusoid(np.full(f.shape, 0.06 / np.sqrt(60)), f, phase, duration=20.0)
     _, log = simulated(bench(law=LAW), motion, 3)
-    found = fj.identification.resonances(prior, motor_only(log))[0]
+    found = fj.identification.find_resonances(prior, motor_only(log))[0]
     J = 0.02 + 2 * (0.25**2 + 0.02**2)  # closed form of the two-mass oscillator
     assert found.antiresonance == pytest.approx(np.sqrt(300 / J) / (2 * np.pi), rel=0.01)
     assert found.resonance == pytest.approx(np.sqrt(300 / J + 300 / 0.12) / (2 * np.pi), rel=0.01)
@@ -33,7 +33,7 @@ def test_stiffness_from_the_motor_alone(prior):
 
 def test_slow_motion_shows_no_resonance(prior):
     _, log = simulated(bench(law=LAW), multisine(0.3, 0, 10.0, count=10), 3)
-    found = fj.identification.resonances(prior, motor_only(log))[0]
+    found = fj.identification.find_resonances(prior, motor_only(log))[0]
     assert not found.seen
     assert "chirp of 'hinge' alone" in found.reason
 
@@ -41,4 +41,4 @@ def test_slow_motion_shows_no_resonance(prior):
 def test_missing_columns_are_named(prior):
     t = np.arange(5000) * 1e-3
     with pytest.raises(fj.InputError, match="no tau"):
-        fj.identification.resonances(prior, fj.logs.Log(prior, t, theta=np.sin(t)[:, None]))
+        fj.identification.find_resonances(prior, fj.logs.Log(prior, t, theta=np.sin(t)[:, None]))

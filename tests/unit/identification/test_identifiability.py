@@ -119,6 +119,14 @@ def test_gaps_and_jitter_change_little(log):
     assert abs(found["hinge.drive.stiffness"].value / 300 - 1) < 0.02
 
 
+def test_clipped_torques_and_wrong_signs_are_doubted(log):
+    assert not identified(log).doubts
+    clipped = identified(fj.logs.Log(bench(), log.t, q=log.q, theta=log.theta, tau=np.clip(log.tau, -5, 5)))
+    assert any("clipped" in x for x in clipped.doubts) and not clipped.passed
+    flipped = identified(fj.logs.Log(bench(), log.t, q=log.q, theta=-log.theta, tau=log.tau))
+    assert any("signs" in x for x in flipped.doubts) and not flipped.passed
+
+
 def test_resolution_of_an_encoder():
     x = np.sin(np.linspace(0, 20, 5000))
     assert resolution(STEP * np.round(x / STEP)) == pytest.approx(STEP, rel=1e-3)

@@ -31,8 +31,10 @@ def log_of(robot, seed):
 def columns(model, q, v, a):
     """Pinocchio's regressor, motor inertias and viscous friction, all joints of all samples below each other."""
     data = model.createData()
-    motion = zip(q, v, a)
-    rows = [np.hstack([pin.computeJointTorqueRegressor(model, data, *x), np.diag(x[2]), np.diag(x[1])]) for x in motion]
+    rows = [
+        np.hstack([pin.computeJointTorqueRegressor(model, data, *x), np.diag(x[2]), np.diag(x[1])])
+        for x in zip(q, v, a)
+    ]
     return np.concatenate(rows)
 
 
