@@ -299,11 +299,16 @@ def range_text(low: float, high: float, setting: Setting) -> str:
 def limits_text(found: StabilityLimits) -> str:
     """The limits of the loop, as HTML."""
     state = "stable" if found.stable else f"unstable: {label(found.joint)} grows at {found.growth:.3g}/s"
-    step = f"{1000 * found.longest_step:.3g} ms" if math.isfinite(found.longest_step) else "any"
-    period = "none found" if math.isnan(found.longest_period) else f"{1000 * found.longest_period:.3g} ms"
+    step = (
+        f"stable up to {1000 * found.longest_step:.3g} ms"
+        if math.isfinite(found.longest_step)
+        else "far from its limit"
+    )
+    period = f"stable up to {1000 * found.longest_period:.3g} ms"
+    if math.isnan(found.longest_period):
+        period = "no stable one was found"
     return text(f"At rest: {state}.", GOOD if found.stable else BAD) + text(
-        f"Sampling period {1000 * found.period:.3g} ms, stable up to {period}; "
-        f"integration step {1000 * found.step:.3g} ms, stable up to {step}."
+        f"Sampling period {1000 * found.period:.3g} ms, {period}; integration step {1000 * found.step:.3g} ms, {step}."
     )
 
 
