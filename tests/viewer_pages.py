@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import flexjoint as fj
 from support.browser import Browser
-from support.viewer_pages import drawn, opened, settled
+from support.viewer_pages import cheap, drawn, opened, settled
 
 PANEL_OF_STUDIO = 880  # pixels left of the panel, of 1280
 MAGNIFY = """(() => { const input = document.querySelector('label > input[type=range]');
@@ -130,6 +130,7 @@ def try_out(browser: Browser, name: str, robot: fj.Robot, options: dict[str, Any
     experiment = fj.studio.Experiment(robot, q=options.get("q"))
     with fj.studio.serve(experiment, port=0, folder=folder, geometry=options.get("geometry")) as studio:
         made = time.perf_counter() - start
+        cheap(studio.viewer)
         browser.open(studio.url)
         browser.wait(studio.viewer._server.get_clients, "the page to connect")
         browser.wait(lambda: drawn(browser, PANEL_OF_STUDIO), "the robot to be drawn", 120)

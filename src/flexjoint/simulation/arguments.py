@@ -130,7 +130,8 @@ def digested_contact(robot: Robot, contact: Any) -> DigestedContact | PushedLink
 def named_values(what: str, given: Any) -> dict[str, Any]:
     """Values of parameters by their paths."""
     if given is not None and not (isinstance(given, Mapping) and all(isinstance(path, str) for path in given)):
-        raise InputError(f"simulate: {what} is {shown(given)}; give values by name, such as {EXAMPLES[what]}")
+        by = "name" if what == "noise" else "path"
+        raise InputError(f"simulate: {what} is {shown(given)}; give values by {by}, such as {EXAMPLES[what]}")
     return dict(given or {})
 
 

@@ -51,6 +51,7 @@ from .instrumentation import checked_instrumentation
 from .loop_kernel import PYTHON
 from .moving_base import MovingBase
 from .plant import Contact
+from .push import Push
 from .python_laws import check_controller, reads_torques
 from .python_run import Law, python_run
 from .reference import Reference, reference_size
@@ -200,8 +201,10 @@ def simulate(
     result = finished(loop, times, output, controller)
     if check:
         result = checked_run(result, reference)
-    random = {"seed": str(seed)} if loop.instrumentation.noisy else {}
-    return on_base(replace(result, provenance={**result.provenance, **random}), carried)
+    more = {"seed": str(seed)} if loop.instrumentation.noisy else {}
+    more |= {"noise": str(deviations)} if deviations else {}
+    more |= {"push": str(contact)} if isinstance(contact, Push) else {}
+    return on_base(replace(result, provenance={**result.provenance, **more}), carried)
 
 
 def refuse_noise(controller: Controller | Law, reference: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from html import escape
@@ -35,6 +36,7 @@ DIRECTIONS = {
 }
 GOOD, BAD, PLAIN = "#2b8a3e", "#B00020", "inherit"
 STEPS = 200  # of a slider
+DRAGGED = 1.0  # s after which a slider counts as left alone
 MOST_TEXT = 300  # characters of a message
 
 
@@ -51,6 +53,7 @@ class StudioPanel:
         self.ranges: dict[str, Any] = {}  # texts below them
         self.controls: list[Any] = []  # of the chosen controller and motion
         self.gui: Any = None
+        self.dragged = -math.inf  # when a slider of springs was moved
 
     @property
     def experiment(self) -> Experiment:
@@ -89,7 +92,7 @@ class StudioPanel:
             names = [ALL, *(f"{i + 1}: {label(joint.name)}" for i, joint in drives.items())]
             joints = [None, *(joint.name for joint in drives.values())]
             self.joint = gui.add_dropdown("joint", names, hint="whose spring the two sliders below change")
-            self.joint.on_update(by_hand(self._show_spring))
+            self.joint.on_update(by_hand(self._show_joint))
             self.chosen = lambda: joints[names.index(self.joint.value)]
             titles = {STIFFNESS: "stiffness, % of the model", DAMPING: "damping, % of critical"}
             for end, title in titles.items():
@@ -110,10 +113,16 @@ class StudioPanel:
         self.ranges[end] = self.gui.add_html("")
 
     def _set_spring(self, end: str, share: float) -> None:
-        chosen = self.chosen()
+        chosen, self.dragged = self.chosen(), time.monotonic()
         for joint, setting in self.kept[end].items():
             if chosen is None or joint == chosen:
                 self.studio.set(setting.name, min(max(share * setting.scale, setting.low), setting.high))
+
+    def _show_joint(self) -> None:
+        """Show the springs of another joint, and look for their limits."""
+        self.dragged = -math.inf
+        self._show_spring()
+        self.studio.look()
 
     def _show_spring(self) -> None:
         """Move the sliders to the chosen joint, and write its numbers."""
@@ -123,7 +132,8 @@ class StudioPanel:
             if not shown:
                 continue
             values = np.array([self.experiment[x.name] for x in shown])
-            put(self.sliders[end], 100 * float(np.mean(values / [x.scale for x in shown])))
+            if time.monotonic() - self.dragged > DRAGGED:  # a run behind must not move a slider back
+                put(self.sliders[end], 100 * float(np.mean(values / [x.scale for x in shown])))
             letter = "K" if end == STIFFNESS else "D"
             lines.append(f"{letter} = {span(values)} {shown[0].unit}")
         self.springs.content = text(", ".join(lines))
@@ -299,11 +309,16 @@ def range_text(low: float, high: float, setting: Setting) -> str:
 def limits_text(found: StabilityLimits) -> str:
     """The limits of the loop, as HTML."""
     state = "stable" if found.stable else f"unstable: {label(found.joint)} grows at {found.growth:.3g}/s"
-    step = f"{1000 * found.longest_step:.3g} ms" if math.isfinite(found.longest_step) else "any"
-    period = "none found" if math.isnan(found.longest_period) else f"{1000 * found.longest_period:.3g} ms"
+    step = (
+        f"stable up to {1000 * found.longest_step:.3g} ms"
+        if math.isfinite(found.longest_step)
+        else "far from its limit"
+    )
+    period = f"stable up to {1000 * found.longest_period:.3g} ms"
+    if math.isnan(found.longest_period):
+        period = "no stable one was found"
     return text(f"At rest: {state}.", GOOD if found.stable else BAD) + text(
-        f"Sampling period {1000 * found.period:.3g} ms, stable up to {period}; "
-        f"integration step {1000 * found.step:.3g} ms, stable up to {step}."
+        f"Sampling period {1000 * found.period:.3g} ms, {period}; integration step {1000 * found.step:.3g} ms, {step}."
     )
 
 

@@ -138,6 +138,10 @@ class Studio:
         """Take another motion."""
         self._do(partial(self.experiment.choose_motion, motion))
 
+    def look(self) -> None:
+        """Run again, and look for the limits again."""
+        self._do(lambda: None)
+
     def write(self, kind: str) -> None:
         """Write a "drive file", "Python script" or "figures" into the folder, under a name that is not in use."""
         if self.folder is None:

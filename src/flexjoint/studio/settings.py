@@ -97,8 +97,8 @@ def middle_stiffness(robot: Robot, configurations: FloatArray) -> FloatArray:
 def stiffness_setting(robot: Robot, sigma: FloatArray) -> Setting:
     """The stiffness that all joints with two motors shall have; at first the middle of sigma (n,)."""
     middle = float(np.median(sigma[sigma > 0]))
-    unit = unit_of(robot, "Nm/rad | N/m")
-    return Setting("stiffness", "stiffness", unit, "motion", middle / 3, 3 * middle, middle)
+    low, first, high = (float(f"{x:.2g}") for x in (middle / 3, middle, 3 * middle))
+    return Setting("stiffness", "stiffness", unit_of(robot, "Nm/rad | N/m"), "motion", low, high, first)
 
 
 def spring_stiffness(drive: Any, sigma: float) -> float:

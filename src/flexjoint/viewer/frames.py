@@ -47,6 +47,8 @@ class MotionFrames:
         self.set_magnify(magnify)
         residual = motion.residual
         self.largest_residual = 0.0 if residual is None else float(np.max(np.abs(np.nan_to_num(residual))))
+        if motion.threshold is not None:  # what is far below it has no arrow
+            self.largest_residual = max(self.largest_residual, float(np.max(motion.threshold)))
         forces = [] if motion.contact is None else [motion.contact]
         self.largest_force = max(
             (float(np.max(np.linalg.norm(x[:, :3], axis=1))) for x in (*forces, *motion.wrenches.values())), default=0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 QUANTITIES = ("position", "error", "deflection", "motor torque", "residual")
 MOST_POINTS = 600  # per curve
 HEIGHT = 190  # pixels
+SMALL = 0.02  # largest values below this are shown in powers of ten
 ALARM, DASHED = "detected", ("before", "threshold", "−threshold")
 DASH, WIDE = (6, 4), 4.0
 
@@ -62,7 +64,9 @@ class JointPlot:
         if self.before is not None:
             _, earlier, _ = self._curves(self.before)[0][0]
             found.append(("before", earlier, GREY))
-        self.curves = [x[self.rows] for _, x, _ in found]
+        scale, power = readable(found[0][1])
+        unit = f"{power} {unit}" if power else unit
+        self.curves = [scale * x[self.rows] for _, x, _ in found]
         series: list[dict[str, Any]] = [{"label": "t, s"}]
         for name, _, colour in found:
             dash = {"dash": DASH} if self.old or name in DASHED else {}
@@ -141,6 +145,16 @@ class JointPlot:
         found = [np.insert(times, [k, k], t)]
         found += [np.insert(x, [k, k], np.interp(t, times, x)) for x in self.curves]
         return (*found, line)
+
+
+def readable(values: FloatArray) -> tuple[float, str]:
+    """A factor for small values, and the power of ten to write before their unit: charts show three decimals."""
+    largest = float(np.max(np.abs(np.nan_to_num(values)), initial=0.0))
+    if largest == 0 or largest >= SMALL:
+        return 1.0, ""
+    exponent = 3 * math.floor(math.log10(largest) / 3)
+    digits = str(-exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return 10.0**-exponent, f"10⁻{digits}"
 
 
 def shown_rows(motion: Motion) -> NDArray[np.int64]:

@@ -79,6 +79,12 @@ class Motion:
             return None
         return external_wrench(self.robot, self.q, np.nan_to_num(self.residual)).wrench
 
+    def exceeds(self, k: int) -> bool:
+        """Whether a residual of sample k is above its threshold; True where there is no threshold."""
+        if self.residual is None or self.threshold is None:
+            return True
+        return bool(np.any(np.abs(self.residual[k]) > self.threshold))
+
     @property
     def duration(self) -> float:
         """From the first to the last sample, s."""

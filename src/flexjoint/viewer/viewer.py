@@ -327,7 +327,7 @@ class Viewer:
                 arm.show(found.position[k], found.wxyz[k])
         scene.move_base(None if motion.base is None else motion.base[k])
         forces = [(link, wrench[k]) for link, wrench in motion.wrenches.items()]
-        if motion.contact is not None:
+        if motion.contact is not None and motion.exceeds(k):
             forces.append((self.robot.tool, motion.contact[k]))
         along: Any = []
         turned: Any = []

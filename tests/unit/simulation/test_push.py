@@ -71,7 +71,7 @@ def test_free_noise_is_that_of_the_sensors_and_needs_no_other_kernel():
     wanted = fj.simulate(ROBOT, LAW, GOAL, 0.1, sensors=same, seed=3)
     found = noisy(motor_noise=1e-4, velocity_noise=[1e-3, 2e-3, 3e-3])
     assert np.allclose(found.more["measured.theta_v"], wanted.more["measured.theta_v"], rtol=0, atol=1e-12)
-    assert np.std(found.more["measured.theta"] - found.theta) > 5e-5
+    assert np.std(found.more["measured.theta"] - found.theta) > 5e-5 and "0.0001" in found.provenance["noise"]
     before = loop_kernel.cache_info().misses
     silent = noisy(motor_noise=0.0, velocity_noise=0.0)
     assert loop_kernel.cache_info().misses == before

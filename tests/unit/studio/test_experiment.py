@@ -10,6 +10,9 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.compiler import pipeline
+from flexjoint.robot.parameters import select
+from flexjoint.studio.plant import free_parameters, plant_of
+from flexjoint.studio.settings import drive_settings
 
 HOSTILE = "<script>window.hacked=1</script>\x1b[31m\"\"\"'''\\ {1}"
 
@@ -202,6 +205,17 @@ def test_settings_that_make_no_sense_are_left_out():
     stiff = varied.run()
     assert not soft.diverged and not stiff.diverged
     assert np.allclose(stiff.stiffness[-1] / soft.stiffness[-1], 1.3, rtol=1e-2)
+
+
+def test_numbers_of_many_joints_go_to_their_own_joints():
+    tree = fj.random_robot(7, seed=3, prismatic=0.3, tree=True, elastic=0.7)
+    own = drive_settings(tree, np.zeros(7), np.zeros(7))
+    values = {x.name: float(k + 1) for k, x in enumerate(own)} | {"payload": 0.5}
+    plant = plant_of(tree)
+    found = {}
+    for pattern, numbers in free_parameters(plant, values).items():
+        found |= dict(zip(select(plant, pattern).elements, np.atleast_1d(numbers)))
+    assert found == {x: y for x, y in values.items() if x != "payload"} | {"payload.mass": 0.5} and len(own) > 6
 
 
 # Files ----------------------------------------------------------------------------------------------------------------

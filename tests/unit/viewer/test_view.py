@@ -15,6 +15,7 @@ import pytest
 
 import flexjoint as fj
 from flexjoint.formats import Geometry
+from flexjoint.viewer.joint_plot import readable
 from flexjoint.viewer.labels import label, paragraph
 from flexjoint.viewer.link_poses import all_link_poses, quaternions
 from flexjoint.viewer.mesh_files import read_mesh
@@ -418,6 +419,14 @@ def test_the_page_is_one_file_with_an_escaped_title(tmp_path, run):
     assert "alert(1)" not in text.replace("&lt;script&gt;alert(1)", "")
     assert "<title>&lt;/title&gt;" in text
     assert not [x for x in ("src=\"http", "href=\"http") if x in text]
+
+
+@pytest.mark.parametrize(
+    "largest, factor, power", [(3.0, 1.0, ""), (0.0, 1.0, ""), (0.0015, 1e3, "10⁻³"), (3e-5, 1e6, "10⁻⁶")]
+)
+def test_small_curves_are_shown_in_powers_of_ten(largest, factor, power):
+    scale, text = readable(np.array([0.0, np.nan, -largest]))
+    assert np.isclose(scale, factor) and text == power
 
 
 def test_ctrl_c_ends_the_viewer():
