@@ -117,12 +117,12 @@ def fit_duration(
     """
     motion = limited_motion(NAME, robot, trajectory, stiffness, wrench)
     t = sample_grid(trajectory, whole(NAME, "samples", samples, least=5))
+    check_path(motion, t)
     if not set(motion.limited) - {"position"}:
         raise InputError(
             f"{NAME}: no limit of {robot.name} bounds the speed; give its joints limits.velocity or limits.effort, its "
             "motors motor_limits, or its springs spring_limits"
         )
-    check_path(motion, t)
     s, pool = greatest_speed(motion, t)
     if s is None:
         raise InputError(f"{NAME}: {infeasible_text(motion, t)}")
@@ -137,7 +137,7 @@ def fit_duration(
 
 
 def check_path(motion: LimitedMotion, t: FloatArray) -> None:
-    """Refuse a path beyond the position limits, which no duration changes, and a jerk that is not bounded."""
+    """Refuse what no duration cures: a path beyond position limits, limits of 0, a jerk that is not bounded."""
     robot, limited = motion.robot, motion.limited
     path = dataclasses.replace(motion, limited={name: x for name, x in limited.items() if name == "position"})
     if found := violations(path, t):
@@ -145,6 +145,13 @@ def check_path(motion: LimitedMotion, t: FloatArray) -> None:
             f"{NAME}: no duration is feasible for {robot.name}: the path exceeds position limits: "
             f"{listed(found, '; ', most=3)}; choose a smaller range"
         )
+    zeros = {name: x for name, x in limited.items() if name != "position" and not np.all(x.upper)}
+    still = dataclasses.replace(motion, limited=zeros)
+    for x in violations(still, t) if zeros else []:
+        if not x.limit:
+            raise InputError(
+                f"{NAME}: no duration is feasible for {robot.name}: {x.quantity} of {x}; give a limit above 0 in {x.key}"
+            )
     if "jerk" in limited and motion.trajectory.smoothness < 2:
         raise InputError(
             f"{NAME}: no duration is feasible for {robot.name}: its jerk is limited, and the acceleration of the "
