@@ -150,7 +150,8 @@ def check_path(motion: LimitedMotion, t: FloatArray) -> None:
     for x in violations(still, t) if zeros else []:
         if not x.limit:
             raise InputError(
-                f"{NAME}: no duration is feasible for {robot.name}: {x.quantity} of {x}; give a limit above 0 in {x.key}"
+                f"{NAME}: no duration is feasible for {robot.name}: {x.quantity} of {x}; "
+                f"give a limit above 0 in {x.key}"
             )
     if "jerk" in limited and motion.trajectory.smoothness < 2:
         raise InputError(
