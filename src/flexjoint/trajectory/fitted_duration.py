@@ -20,7 +20,7 @@ from .base import Trajectory
 from .feasibility import violations
 from .greatest_speed import greatest_speed, static_violations
 from .limited_motion import SAMPLES, LimitedMotion, limited_motion, sample_grid
-from .limits import RMS, mean_weights
+from .limits import RMS, mean_weights, violations_of
 from .scaled_limits import finite_columns
 
 ACTIVE = 1e-5  # share below the one that is reached from which on a limit counts as active
@@ -147,7 +147,7 @@ def check_path(motion: LimitedMotion, t: FloatArray) -> None:
         )
     zeros = {name: x for name, x in limited.items() if name != "position" and not np.all(x.upper)}
     still = dataclasses.replace(motion, limited=zeros)
-    for x in violations(still, t) if zeros else []:
+    for x in violations_of(robot, zeros, t, still.values(t)) if zeros else []:
         if not x.limit:
             raise InputError(
                 f"{NAME}: no duration is feasible for {robot.name}: {x.quantity} of {x}; "
