@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tokenize
 from contextlib import chdir
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,13 @@ from typer.testing import CliRunner
 
 import flexjoint as fj
 from flexjoint.cli import app
+from support.forked import run_forked
 from support.public import ALGORITHMS, PUBLIC, TOP
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = sorted((ROOT / "src" / "flexjoint").rglob("*.py"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+FOLLOWED = "collision_log.py"  # run by test_the_page_on_detection_can_be_followed
 CITATION = re.compile(r"\[([A-Z]\w+)(?:\]| \(| sec\.| ch\.| table)")
 
 
@@ -66,12 +69,14 @@ def test_algorithms_have_signals_for_all_they_take(name):
 # Citations --------------------------------------------------------------------------------------------------------
 
 
+@cache
 def prose(text):
     """Comments and strings of a module."""
     tokens = tokenize.generate_tokens(io.StringIO(text).readline)
     return "\n".join(x.string for x in tokens if x.type in (tokenize.COMMENT, tokenize.STRING))
 
 
+@cache
 def keys_of_bibliography():
     return set(re.findall(r"^@\w+\{\s*([^,\s]+)\s*,", (ROOT / "references.bib").read_text(), re.MULTILINE))
 
@@ -96,6 +101,11 @@ NAMED_FILE = re.compile(r"`(?:[\w-]+/)+[\w-]+\.(?:py|toml|c|h|json|md)`")
 OLD_NAMES = {"renamed.md", "CHANGELOG.md"}  # they name files that no longer exist
 
 
+@cache
+def known_files():
+    return [f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")]
+
+
 def files_named_in(page):
     return {name.strip("`") for name in NAMED_FILE.findall(page.read_text())}
 
@@ -103,8 +113,7 @@ def files_named_in(page):
 @pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))], ids=lambda x: x.name)
 def test_files_that_a_page_names_exist(page):
     """A page may leave out the first folders: `ir/trace.py` is src/flexjoint/compiler/ir/trace.py."""
-    known = [f"/{path.relative_to(ROOT)}" for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")]
-    missing = [x for x in files_named_in(page) if not any(path.endswith(f"/{x}") for path in known)]
+    missing = [x for x in files_named_in(page) if not any(path.endswith(f"/{x}") for path in known_files())]
     assert page.name in OLD_NAMES or missing == []
 
 
@@ -117,9 +126,9 @@ def test_code_in_the_documentation_runs(name, shown, tmp_path):
     """In a process of its own: a page may register a drive."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
     assert blocks
-    command = [sys.executable, "-c", "\n".join(blocks)]
-    printed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout.split()
-    assert printed[0].startswith(shown)
+    done = run_forked("\n".join(blocks), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split()[0].startswith(shown)
 
 
 def test_the_page_on_observers_runs(capsys):
@@ -156,6 +165,11 @@ def outcome(command, folder):
     program, *arguments = shlex.split(command)
     if program == "cat":
         return (folder / arguments[0]).read_text()
+    if program == "python" and arguments[0].endswith(".py"):
+        script, *rest = arguments
+        done = run_forked((folder / script).read_text(), folder, *rest, name=script)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
     if program == "python":
         python = [sys.executable, *arguments]
         return subprocess.run(python, cwd=folder, capture_output=True, text=True, check=True).stdout
@@ -183,13 +197,13 @@ def test_listings_are_what_the_commands_print(tmp_path):
 
 
 def test_there_are_examples():
-    assert EXAMPLES
+    assert EXAMPLES and FOLLOWED in {path.name for path in EXAMPLES}
+    assert FOLLOWED in (ROOT / "docs" / "detection.md").read_text()
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [x for x in EXAMPLES if x.name != FOLLOWED], ids=lambda path: path.name)
 def test_examples_run(path, tmp_path):
-    command = [sys.executable, str(path), "--output", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    done = run_forked(path.read_text(), tmp_path, "--output", str(tmp_path), name=str(path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() or any(tmp_path.iterdir()), "an example shows or writes something"
 

@@ -3,8 +3,6 @@
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from typer.testing import CliRunner
 from flexjoint.cli import app
 from flexjoint.reproduce import paper_000
 from flexjoint.reproduce.report import Report, claim_grid
+from support.forked import run_forked
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -37,8 +36,7 @@ COMMAND = re.compile(r"^(?:    |)(flexjoint (?:\S.*))$", re.MULTILINE)
 )
 def test_python_blocks_run(page, tmp_path):
     """In a process of their own: pages register controllers, springs and trajectories."""
-    code = "\n".join(CODE.findall(page.read_text()))
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    done = run_forked("\n".join(CODE.findall(page.read_text())), tmp_path)
     assert done.returncode == 0, done.stderr
 
 

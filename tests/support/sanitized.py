@@ -16,6 +16,8 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -67,15 +69,21 @@ def environment(cc: str, folder: Path) -> dict[str, str]:
     }
 
 
-def run(*arguments: str, **keywords: Any) -> subprocess.CompletedProcess:
-    """Python with these arguments, in the root of the repository."""
+@contextmanager
+def built() -> Iterator[dict[str, str]]:
+    """The environment of a Python with the extension, which is built once for all runs."""
     cc = compiler()
     assert cc is not None, "needs GCC and its address sanitizer"
     with tempfile.TemporaryDirectory() as folder:
-        env = environment(cc, Path(folder))
-        return subprocess.run([sys.executable, *arguments], env=env, cwd=ROOT, check=False, **keywords)
+        yield environment(cc, Path(folder))
+
+
+def run(env: dict[str, str], *arguments: str, **keywords: Any) -> subprocess.CompletedProcess:
+    """Python with these arguments, in the root of the repository."""
+    return subprocess.run([sys.executable, *arguments], env=env, cwd=ROOT, check=False, **keywords)
 
 
 if __name__ == "__main__":
     tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTED]
-    sys.exit(run(*(sys.argv[1:] or tests)).returncode)
+    with built() as made:
+        sys.exit(run(made, *(sys.argv[1:] or tests)).returncode)

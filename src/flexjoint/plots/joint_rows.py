@@ -9,7 +9,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .figures import name_text, shortened
+from ..control_characters import harmless
+from .figures import ends, name_text, shortened
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -117,9 +118,6 @@ def heading_of(title: str, units: Sequence[str]) -> str:
 
 def wrapped(name: str) -> str:
     """A name in lines of at most 14 characters, broken behind separators where there are any."""
-    from ..control_characters import harmless
-    from .figures import ends
-
     rest, lines = shortened(harmless(ends(name))), []
     while len(rest) > LINE:
         place = max(rest.rfind(x, 0, LINE) for x in SEPARATORS) + 1

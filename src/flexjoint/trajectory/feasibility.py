@@ -45,7 +45,8 @@ class Feasibility:
         return not self.violations
 
     def __repr__(self) -> str:
-        found = f"{len(self.violations)} limits exceeded" if self.violations else "feasible"
+        count = len(self.violations)
+        found = f"{count} limit{'s' * (count != 1)} exceeded" if count else "feasible"
         return f"<Feasibility of {self.duration:g} s of {self.robot}: {found}>"
 
     def __str__(self) -> str:

@@ -20,7 +20,7 @@ from .base import Trajectory
 from .feasibility import violations
 from .greatest_speed import greatest_speed, static_violations
 from .limited_motion import SAMPLES, LimitedMotion, limited_motion, sample_grid
-from .limits import RMS, mean_weights
+from .limits import RMS, mean_weights, violations_of
 from .scaled_limits import finite_columns
 
 ACTIVE = 1e-5  # share below the one that is reached from which on a limit counts as active
@@ -129,12 +129,12 @@ def fitted(
     """What `fit_duration` returns; `owner` begins every message."""
     motion = limited_motion(owner, robot, trajectory, stiffness, wrench)
     t = sample_grid(trajectory, whole(owner, "samples", samples, least=5))
+    check_path(owner, motion, t)
     if not set(motion.limited) - {"position"}:
         raise InputError(
             f"{owner}: no limit of {robot.name} bounds the speed; give its joints limits.velocity or limits.effort, "
             "its motors motor_limits, or its springs spring_limits"
         )
-    check_path(owner, motion, t)
     s, pool = greatest_speed(motion, t)
     if s is None:
         raise InputError(f"{owner}: {infeasible_text(motion, t)}")
@@ -149,7 +149,7 @@ def fitted(
 
 
 def check_path(owner: str, motion: LimitedMotion, t: FloatArray) -> None:
-    """Refuse a path beyond the position limits, which no duration changes, and a jerk that is not bounded."""
+    """Refuse what no duration cures: a path beyond position limits, limits of 0, a jerk that is not bounded."""
     robot, limited = motion.robot, motion.limited
     path = dataclasses.replace(motion, limited={name: x for name, x in limited.items() if name == "position"})
     if found := violations(path, t):
@@ -157,6 +157,14 @@ def check_path(owner: str, motion: LimitedMotion, t: FloatArray) -> None:
             f"{owner}: no duration is feasible for {robot.name}: the path exceeds position limits: "
             f"{listed(found, '; ', most=3)}; choose a smaller range"
         )
+    zeros = {name: x for name, x in limited.items() if name != "position" and not np.all(x.upper)}
+    still = dataclasses.replace(motion, limited=zeros)
+    for x in violations_of(robot, zeros, t, still.values(t)) if zeros else []:
+        if not x.limit:
+            raise InputError(
+                f"{owner}: no duration is feasible for {robot.name}: {x.quantity} of {x}; "
+                f"give a limit above 0 in {x.key}"
+            )
     if "jerk" in limited and motion.trajectory.smoothness < 2:
         raise InputError(
             f"{owner}: no duration is feasible for {robot.name}: its jerk is limited, and the acceleration of the "

@@ -48,14 +48,6 @@ def run(monkeypatch):
     return invoke
 
 
-@pytest.fixture(scope="module", autouse=True)
-def kernels(tmp_path_factory):
-    """Compiled once: commands are called more than once here, some in processes of their own."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FLEXJOINT_CACHE", str(tmp_path_factory.mktemp("kernels")))
-        yield
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """A robot with long names, a log of it, and a simulated one of a robot with springs."""

@@ -57,14 +57,6 @@ def folder(tmp_path_factory):
     return place
 
 
-@pytest.fixture(scope="module", autouse=True)
-def kernels(tmp_path_factory):
-    """Compiled once: the Python of a report runs the kernels of its command."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("FLEXJOINT_CACHE", str(tmp_path_factory.mktemp("kernels")))
-        yield
-
-
 @pytest.fixture(scope="module", params=COMMANDS)
 def made(request, folder):
     """A command with --report: its name, arguments, result and page."""

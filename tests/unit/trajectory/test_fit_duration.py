@@ -144,6 +144,21 @@ def test_a_wrench_on_the_tool():
         fit_duration(robot, motion, wrench=[0.0, 0.0, 0.0, 0.0, 0.0, -10.0])
 
 
+@pytest.mark.parametrize("limit", ["velocity", "acceleration", "jerk", "effort"])
+def test_a_limit_of_zero_is_named(limit):
+    still = with_limits(pendulum({}), **{limit: 0.0})
+    name = "torque" if limit == "effort" else limit
+    with pytest.raises(
+        fj.InputError, match=rf"{name} of joint 'hinge' reaches.*give a limit above 0 in limits.{limit}"
+    ):
+        fit_duration(still, RestToRest([-1.0], [0.6], 0.8))
+
+
+def test_a_path_that_leaves_its_limits_is_named_without_any_other_limit():
+    with pytest.raises(fj.InputError, match="the path exceeds position limits: joint 'hinge' reaches -1 rad"):
+        fit_duration(with_limits(pendulum({}), lower=0.5, upper=1.0), RestToRest([-1.0], [0.6], 0.8))
+
+
 def test_what_no_duration_cures_is_named():
     motion = RestToRest([-2.0], [2.0], 1.0)
     with pytest.raises(

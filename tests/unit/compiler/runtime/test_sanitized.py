@@ -44,17 +44,22 @@ CALLS = """
 """
 
 
-def python(beyond):
-    program = textwrap.dedent(CALLS.replace("{beyond}", str(beyond)))
-    return sanitized.run("-c", program, capture_output=True, text=True)
+@pytest.fixture(scope="module")
+def python():
+    def run(beyond):
+        program = textwrap.dedent(CALLS.replace("{beyond}", str(beyond)))
+        return sanitized.run(env, "-c", program, capture_output=True, text=True)
+
+    with sanitized.built() as env:
+        yield run
 
 
-def test_calls_under_the_sanitizers():
+def test_calls_under_the_sanitizers(python):
     found = python(beyond=False)
     assert (found.returncode, found.stdout, found.stderr) == (0, "done\n", "")
 
 
-def test_the_sanitizer_fires():
+def test_the_sanitizer_fires(python):
     found = python(beyond=True)
     assert found.returncode != 0 and found.stdout == "done\n"
     assert "heap-buffer-overflow" in found.stderr and "run_rows" in found.stderr
