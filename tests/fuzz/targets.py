@@ -98,6 +98,7 @@ TRAJECTORIES: list[dict[str, Any]] = [
     {"kind": "filtered_step", "goal_deg": [30.0, 40.0], "time_constant": 0.1},
     {"kind": "samples", "file": "good.csv", "order": 4, "cutoff": 10.0},
 ]
+TRAJECTORIES.append({"kind": "joined", "pieces": [TRAJECTORIES[0], {**TRAJECTORIES[0], "start": [0.8, 1.0]}]})
 TRAJECTORY_KEYS = [key for kind in TRAJECTORY_KINDS.values() for key in kind.all_keys()]
 HEADS = ["t", "time", "q1", "q2", "q_1", "q.joint1", "joint2.q", "joint1", "joint1 [deg]", "t [ms]", "q1 [m]", "tau1"]
 HEADS += ["v1", "theta1", "theta_v2", "tau_e1", "run", "q0", "dq1", "tau_J1", "timestamp", "q" + "9" * 30, "q1 ["]

@@ -1,6 +1,7 @@
 """Identification of drivetrains and links from logs: stiffness, damping, motor inertia, friction, with deviations."""
 
 from .estimates import Estimate as Estimate
+from .excitation import ExcitingMotion as ExcitingMotion, exciting_motion as exciting_motion
 from .frequency_response import Resonance as Resonance, find_resonances as find_resonances
 from .identify import identify as identify
 from .residuals import ResidualTest as ResidualTest, Score as Score

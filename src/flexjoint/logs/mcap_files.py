@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any
@@ -147,8 +148,9 @@ def decoder_of(channel: Any, schema: Any, factory: Any) -> Callable[[bytes], Any
     if schema is None:
         return None
     try:
-        found: Callable[[bytes], Any] | None = factory.decoder_for(channel.message_encoding, schema)
-    except Exception:  # of a schema that its parser does not take
+        with redirect_stdout(None), redirect_stderr(None):  # the parser prints a schema that it does not take
+            found: Callable[[bytes], Any] | None = factory.decoder_for(channel.message_encoding, schema)
+    except Exception:
         return None
     return found
 

@@ -6,6 +6,7 @@
     kind = "spline"                        # points (one row each), times or duration; smoothness, degree, ends
     kind = "filtered_step"                 # goal, duration or time_constant; start, order
     kind = "samples"                       # file (CSV or NPZ, in the same folder); order, cutoff (Hz)
+    kind = "joined"                        # pieces, each a table with a kind, one after another
 
 A position is one number for all joints or one per joint, in rad or m, or in degrees under the key with _deg (goal_deg,
 points_deg, ...).  Smoothness that is not given is sufficient for the robot.  On the command line the same stands in

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,9 +10,11 @@ import numpy as np
 from ..errors import InputError
 from ..types import FloatArray
 from .base import Composed, Trajectory, a_trajectory, empty_stack, set_fields
+from .kinds import KINDS, MotionTable, kind
 
 MATCH = 1e-9  # relative to the largest value: a derivative that jumps by less counts as continuous
 MAX_MATCH = 20  # largest order of derivatives that are compared
+MAX_PIECES = 100  # in a file
 TRIAL_TIMES = np.linspace(0.0, 1.0, 65)  # relative to the duration: where the largest values are looked for
 
 
@@ -22,6 +24,8 @@ class Joined(Composed):
 
     `first.then(second, ...)` makes it.  Its smoothness is the number of derivatives that are continuous inside the
     pieces and where they meet; a jump of less than 1e-9 of the largest value counts as continuous.
+
+    In files: `{kind = "joined", pieces = [{kind = ...}, ...]}`.
 
     Args:
         pieces: the trajectories, all with the same number of columns.
@@ -82,3 +86,18 @@ def continuity(a: Trajectory, b: Trajectory, i: int) -> int:
             f"start of the next; let each start where the previous one ends"
         )
     return int(np.argmax(jump)) - 1 if np.any(jump) else order
+
+
+@kind("joined", others=("pieces",))
+def read(table: MotionTable) -> Trajectory:
+    """The pieces in a table of a file, each with a kind of its own."""
+    tables = table.tables("pieces")
+    if len(tables) > MAX_PIECES:
+        raise table.wrong("pieces", f"at most {MAX_PIECES} pieces")
+    pieces = []
+    for k, data in enumerate(tables, start=1):
+        piece = replace(table, data=data, place=f"{table.place}: piece {k}")
+        of_kind = KINDS[piece.choice("kind", sorted(set(KINDS) - {"joined"}))]
+        piece.allow(of_kind.all_keys(degrees=not table.joints.stiffnesses))
+        pieces.append(of_kind.read(piece))
+    return Joined(tuple(pieces))

@@ -115,6 +115,8 @@ def commands(files):
             ["identify", files / "identified.toml", files / "identified.csv", "--friction", "viscous"],
             [f"joint1_{LONG}.drive.motor.inertia", "like noise", "condition"],
         ),
+        "excite": (["excite", files / "long.toml", "--duration", "4", "--iterations", "1"], ["links", "condition"]),
+        "log": (["log", files / "long.toml", files / "log.csv"], [f"q.{long[0]}", f"tau.{long[1]}", "differences"]),
         "equations": (
             ["equations", files / "long.toml", "--quantity", "mass_matrix"],
             ["mass_matrix[1, 2]", "l_c2**2*m_2"],

@@ -91,7 +91,32 @@ KINDS = [
         'kind = "filtered_step"\nstart = 1\ngoal = 2\ntime_constant = 0.1\norder = 6',
         fj.trajectory.FilteredStep(np.ones(3), np.full(3, 2.0), 0.1, 6),
     ),
+    (
+        'kind = "joined"\npieces = [{kind = "rest_to_rest", goal = 1, duration = 2}, '
+        '{kind = "rest_to_rest", start = 1, goal = 3, duration = 1, smoothness = 4}]',
+        fj.trajectory.RestToRest(np.zeros(3), np.ones(3), 2.0).then(
+            fj.trajectory.RestToRest(np.ones(3), np.full(3, 3.0), 1.0, 4)
+        ),
+    ),
 ]
+
+
+PIECE = '{kind = "rest_to_rest", goal = 1, duration = 1}'
+
+
+@pytest.mark.parametrize(
+    ("pieces", "message"),
+    [
+        ("[]", "pieces"),
+        ("[{kind = 'joined', pieces = []}]", "piece 1: .*kind"),
+        (f"[{PIECE}, {{kind = 'sinusoid'}}]", "piece 2: the key 'amplitude' is missing"),
+        (f"[{PIECE}, {PIECE}]", "let each start where the previous one ends"),
+        (f"[{', '.join([PIECE] * 101)}]", "at most 100 pieces"),
+    ],
+)
+def test_wrong_pieces(pieces, message):
+    with pytest.raises(fj.InputError, match=message):
+        fj.trajectory.load_trajectory(f'{{kind = "joined", pieces = {pieces}}}', ROBOT)
 
 
 @pytest.mark.parametrize(("text", "wanted"), KINDS, ids=lambda x: x.split('"')[1] if isinstance(x, str) else "")

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...checks import ROUNDING
+from ...findings import Finding
 from ...robot import Link, Robot
 from ...types import FloatArray
-from .finding import Finding
 
 MASS_RATIO = 1e4  # of the heaviest to the lightest link; a finger of 15 g on an arm with links of 5 kg: 330
 REACH = 3.0  # distance of a centre of mass from the line between the joints, in radii of gyration

@@ -6,10 +6,10 @@ import warnings
 
 from ...checks import is_number
 from ...errors import FlexjointWarning, InputError, shown
+from ...findings import LEVELS, Finding
 from ...robot import Robot, numeric
 from .bodies import body_findings
 from .effects import effect_findings
-from .finding import LEVELS, Finding
 from .gears import gear_findings
 from .resonances import resonance_findings
 from .trust import trust_findings

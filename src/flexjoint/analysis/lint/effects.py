@@ -8,10 +8,10 @@ import numpy as np
 
 from ...dynamics import inverse_dynamics
 from ...errors import listed
+from ...findings import Finding
 from ...robot import Robot, symbols
 from ...robot.parameters import select
 from ...spatial import ca
-from .finding import Finding
 
 SAMPLES = 4
 NEGLIGIBLE = 1e-12  # of the greatest derivative with respect to a parameter of the same kind

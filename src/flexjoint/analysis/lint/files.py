@@ -9,12 +9,12 @@ from pathlib import Path
 
 from ...catalog import builtin_robots, robot_file
 from ...errors import FlexjointError, FlexjointWarning
+from ...findings import LEVELS, Finding, Level
 from ...formats import Geometry, file_report, read_mjcf, read_urdf
 from ...formats.toml import parse_table, read_bytes
 from ...formats.xml import parse_xml
 from ...robot import Robot
 from .check import check_robot
-from .finding import LEVELS, Finding, Level
 from .geometry import geometry_findings
 
 LINE = re.compile(r"\bline (\d+)")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...errors import listed
+from ...findings import Finding
 from ...robot import Robot
-from .finding import Finding
 
 
 def gear_findings(robot: Robot) -> Iterator[Finding]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from ...findings import Finding
 from ...formats import Geometry
 from ...robot import Link, Robot
 from ...types import FloatArray
-from .finding import Finding
 
 SLACK = 0.01  # m by which a centre of mass may lie outside: geometry leaves out covers and cables
 

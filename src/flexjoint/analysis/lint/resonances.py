@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...errors import FlexjointError
+from ...findings import Finding
 from ...robot import Robot
 from ...types import FloatArray
 from ..eigenfrequencies import joint_eigenfrequencies
-from .finding import Finding
 
 SAMPLES_PER_PERIOD = 2  # below, a controller takes an oscillation for a slower one
 CONFIGURATIONS = 50

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import listed
+from ...findings import Finding
 from ...robot import Robot, without_source
 from ...robot.sources import stated_sources
-from .finding import Finding
 
 SHOWN = 6  # paths in a message
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ...findings import Finding
 from ...robot import Robot
 from ...robot.plausibility import doubts
-from .finding import Finding
 
 
 def unit_findings(robot: Robot) -> Iterator[Finding]:

@@ -9,12 +9,12 @@ LEVELS: tuple[Level, ...] = get_args(Level)  # the worst first
 
 
 class Finding(NamedTuple):
-    """Something in a robot that is wrong or probably wrong.
+    """Something in a robot or a log that is wrong or probably wrong.
 
     Attributes:
-        level: "error": the robot cannot be used; "warning": it is probably not what was meant; "note": good to know.
+        level: "error": it cannot be used; "warning": it is probably not what was meant; "note": good to know.
         rule: the family of rules, such as "units".
-        part: name of the link or joint; "" for the whole robot.
+        part: name of the link, joint or motor; "" for all of it.
         reason: what was found.
         fix: what to do about it; "" if there is nothing to do.
         file: the file it stands in; "" if not known.

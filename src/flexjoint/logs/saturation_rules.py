@@ -1,0 +1,66 @@
+"""Torques that were limited: flat tops at the largest or least torque of a column."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..errors import listed
+from ..findings import Finding
+from ..types import FloatArray
+from .log import Log
+from .quantities import labels
+
+SHORTEST = 5  # samples of a flat top
+USUAL = 5.0  # a flat top is this many times as long as the usual run of equal numbers
+SHARE = 0.001  # of all samples, that are on flat tops
+STEP = 3.0  # a flat top is entered by this many of the smallest steps of the column; below it is rounding
+
+
+def saturation_findings(log: Log) -> Iterator[Finding]:
+    """Joints and motors whose torque stays exactly at its extreme while the joint moves."""
+    motion = log.q if log.q is not None else log.theta
+    for name in ("tau", "tau_e"):
+        x = getattr(log, name)
+        found: dict[str, str] = {}
+        for i, label in enumerate(labels(log.robot, name) if x is not None else ()):
+            moves = np.zeros(len(x), dtype=bool)
+            if motion is not None and i < motion.shape[1]:
+                moves[1:] = np.diff(motion[:, i]) != 0.0
+            tops = [(sign * top, count) for sign in (1.0, -1.0) for count, top in [flat_top(sign * x[:, i], moves)]]
+            total = sum(count for _, count in tops)
+            if total >= max(2 * SHORTEST, SHARE * len(x)):
+                levels = " and ".join(f"{top:.4g}" for top, count in tops if count)
+                found[label] = f"{label} ({total} samples at {levels} {log.robot.motor_kinds[i].unit('Nm | N')})"
+        if found:
+            reason = f"{name} is saturated, of {len(x)} samples: {listed(found.values())}"
+            fix = "the motors could not follow the motion; use a slower one, or leave out these samples"
+            yield Finding("warning", "saturation", next(iter(found)), reason, fix)
+
+
+def flat_top(x: FloatArray, moves: np.ndarray) -> tuple[int, float]:
+    """Number of samples on flat tops at the largest number of a column, and that number.
+
+    Args:
+        x: The column, (m,).
+        moves: Whether its joint has moved since the sample before, (m,).
+    """
+    finite = np.isfinite(x)
+    if not finite.any():
+        return 0, 0.0
+    top = float(np.max(x[finite]))
+    changes = np.flatnonzero(np.diff(x) != 0.0) + 1
+    edges = np.concatenate([[0], changes, [x.size]])
+    lengths = np.diff(edges)
+    at_top = np.flatnonzero((x[edges[:-1]] == top) & (lengths >= SHORTEST))
+    if not at_top.size or lengths[at_top].max() < USUAL * np.median(lengths):
+        return 0, top
+    values = np.unique(x[finite])
+    smallest = float(np.min(np.diff(values))) if values.size > 1 else 0.0
+    into = [abs(x[edges[k]] - x[edges[k] - 1]) for k in at_top if edges[k] > 0]
+    out = [abs(x[edges[k + 1]] - top) for k in at_top if edges[k + 1] < x.size]
+    if not max([0.0, *into, *out]) > STEP * smallest:
+        return 0, top  # the rounded top of a smooth curve
+    moved = any(moves[edges[k] : edges[k + 1]].any() for k in at_top)
+    return (int(lengths[at_top].sum()) if moved else 0), top
