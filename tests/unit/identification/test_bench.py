@@ -23,7 +23,7 @@ def found(runs):
 
 
 def test_errors_lie_within_two_stated_deviations_as_often_as_stated(found):
-    """The share over 20 logs depends on their seed: 91.5, 93.8, 95.4 % with 11, 12, 13; tests/identification.py has 200."""
+    """The share depends on the seed: 91.5, 93.8, 95.4 % with 11, 12, 13; tests/identification.py takes 200 logs."""
     inside = np.mean([abs(x) < 2 for one in found for x in pulls(one, bench()).values()])
     assert 0.93 <= inside <= 0.975
 
