@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 TOOLS = ["pytest>=8", "mpmath>=1.3"]  # what the tests need
 TESTS = (
     *("unit/cli/test_cli.py", "unit/cli/test_cli_results.py", "unit/cli/test_cli_simulate.py", "unit/algorithm"),
-    *("unit/springs", "unit/formats", "unit/trajectory", "unit/results", "unit/plots", "unit/detection/test_logs.py"),
+    *("unit/springs", "unit/formats", "unit/trajectory", "unit/results", "unit/plots", "unit/logs/test_logs.py"),
     *("unit/simulation/test_python_laws.py", "closed_form"),
 )
 
