@@ -9,7 +9,7 @@ import pytest
 
 import flexjoint as fj
 from support.browser import Browser, chromium
-from support.viewer_pages import PANEL, cheap, opened, settled
+from support.viewer_pages import PANEL, cheap, drawn, opened, settled
 
 pytest.importorskip("viser", reason="viser is not installed: pip install 'flexjoint[view]'")
 pytestmark = pytest.mark.skipif(chromium() is None, reason="chromium is not installed: apt-get install chromium")
@@ -105,13 +105,20 @@ def test_a_page_without_a_server_magnifies_deflections(browser, tmp_path):
         q, deflection = (x[0] for x in viewer.deflections())
     browser.open((tmp_path / "page.html").as_uri())
     browser.wait(lambda: browser.run("!!window.flexjointMagnification"), "the slider of the page")
-    begin = browser.picture()
+    browser.wait(lambda: drawn(browser), "the robot to be drawn")
+    begin, at = browser.picture(), q + 10**1.5 * deflection
+    wanted = [fj.forward_kinematics(robot, at, link=link.name) for link in robot.links]
+
+    def ghost_is_there():
+        root, *links = (np.array(x).reshape(4, 4).T for x in browser.run(GHOST_POSES))
+        found = [np.linalg.solve(root, x) for x in links]
+        return all(
+            np.allclose(x[:3, :3], y.rotation, atol=1e-4) and np.allclose(x[:3, 3], y.position, atol=1e-4)
+            for x, y in zip(found, wanted, strict=True)
+        )
+
+    assert not ghost_is_there()
     browser.run(SET_MAGNIFICATION % 1.5)
-    browser.wait(lambda: np.sum(np.abs(browser.picture() - begin).max(axis=2) > 40) > 150, "the ghost to move")
-    root, *links = (np.array(x).reshape(4, 4).T for x in browser.run(GHOST_POSES))
-    for i, link in enumerate(robot.links):
-        wanted = fj.forward_kinematics(robot, q + 10**1.5 * deflection, link=link.name)
-        found = np.linalg.solve(root, links[i])
-        assert np.allclose(found[:3, :3], wanted.rotation, atol=1e-4), "the ghost stands at q + m (θ − q)"
-        assert np.allclose(found[:3, 3], wanted.position, atol=1e-4)
+    browser.wait(ghost_is_there, "the ghost to stand at q + m (θ − q)", 20)
+    settled(browser, begin)
     assert browser.errors == [] and all(x.startswith(("file:", "data:", "blob:")) for x in browser.requests)
