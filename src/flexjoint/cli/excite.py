@@ -31,7 +31,7 @@ def excite(
         typer.Option("--output", "-o", help="File to write: .csv, .npz, .parquet, .toml; - is CSV on standard output."),
     ] = None,
 ) -> CommandResult:
-    """Find a motion that shows the parameters of a robot, for identification.
+    """Find a motion that shows the parameters of a robot.
 
     It keeps all limits and starts and ends at rest. Ctrl-C ends the search with the best motion so far.
     """

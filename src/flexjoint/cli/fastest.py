@@ -53,7 +53,7 @@ def fastest(
         ),
     ] = None,
 ) -> CommandResult:
-    """Find the fastest motion along a path or between two postures, under all limits.
+    """Find the fastest motion along a path or between two postures.
 
     Ctrl-C ends the search: the motion so far is made feasible and shown.
     """

@@ -62,7 +62,7 @@ def identify(
     plot: PlotFile = None,
     report: ReportFile = None,
 ) -> CommandResult:
-    """Estimate stiffness, damping, motor inertia, friction and links from logs.
+    """Estimate stiffness, motor inertia and friction from logs.
 
     Every number has a standard deviation and a verdict; the drive file loads as it is.
     """

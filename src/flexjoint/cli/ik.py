@@ -54,7 +54,7 @@ def ik(
     attempts: Annotated[int, typer.Option(help="Greatest number of starts per pose.")] = 100,
     threads: Annotated[int, typer.Option(help="Number of threads.")] = 1,
 ) -> CommandResult:
-    """Find joint positions at which the tool, or another frame, reaches poses.
+    """Find joint positions at which the tool reaches poses.
 
     Exit code 4 if a pose has no solution: out of reach, which is proved, or not found.
     """

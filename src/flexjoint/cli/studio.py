@@ -53,7 +53,7 @@ def studio(
     ] = False,
     duration: Annotated[float | None, typer.Option(help="End after so many seconds.")] = None,
 ) -> CommandResult:
-    """Try controllers, springs, loads and pushes with sliders in the browser.
+    """Try controllers, springs and pushes in the browser.
 
     Moving a slider simulates again at once. The page is served to this machine alone. Ctrl-C ends it. Needs the extra:
     pip install 'flexjoint[view]'.
