@@ -61,11 +61,14 @@ def plot_record(found: RecordAssessment, path: str | os.PathLike[str] | None = N
         axis.set_xlabel(label)
     for axis in rows.axes[-1]:
         axis.set_axis_off()
-    draw_errors(rows.figure.add_subplot(rows.axes[-1, 0].get_gridspec()[-1, :]), found)
+    errors = rows.figure.add_subplot(rows.axes[-1, 0].get_gridspec()[-1, :])
+    draw_errors(errors, found)
     headings = [heading_of(x, labels) for x in ("position", "what the filter removes")]
     state = "noisy" if found.noisy else "clean"
     title = f"{name_text(robot.name)}: a {state} record of {t[-1]:g} s, cutoff {found.cutoff:g} Hz"
     figure = rows.finish(title, [*headings, "amplitude density, rad/√Hz or m/√Hz"], [""] * 3, legend)
+    left, bottom, width, height = errors.get_position().bounds
+    errors.set_position((left, bottom, width, 0.65 * height))  # the rest is for the labels of the row above
     return write_figure(figure, place)
 
 
@@ -105,6 +108,7 @@ def draw_errors(axis: Axes, found: RecordAssessment) -> None:
         if points:
             axis.loglog(*np.array(points).T, color=colour, linestyle=style, marker="o", markersize=3, label=label)
     axis.axvline(found.cutoff, color=ORANGE, linestyle="--", linewidth=1.0)
-    axis.set(xlabel="cutoff, Hz", ylabel="torque error, % of torque")
+    axis.set_xlabel("cutoff, Hz")
+    write_unit(axis, "% of the torque")
     axis.grid(alpha=0.3, which="both")
-    axis.legend(frameon=False, fontsize=9)
+    axis.legend(frameon=False, fontsize=9, ncols=3, loc="lower right")
