@@ -15,6 +15,7 @@ if "PYTEST_XDIST_WORKER" not in os.environ:  # workers inherit the cache of the 
     os.environ["FLEXJOINT_CACHE"] = tempfile.mkdtemp(prefix="flexjoint-tests-")
     atexit.register(shutil.rmtree, os.environ["FLEXJOINT_CACHE"], ignore_errors=True)
 
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # workers have a core each: further threads would only wait
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # without bytecode every Python that a test starts takes 0.4 s more
 sys.dont_write_bytecode = False
 gc.set_threshold(100_000, 50, 100)  # a worker keeps millions of objects: Python would go through them again and again
