@@ -42,7 +42,10 @@ def serve(
 
     import flexjoint as fj
 
+    from ..checks import positive
+
     host, port = address(udp)
+    positive("serve", "rate", rate)
     quiet = CURRENT.get(CommonOptions()).quiet
 
     def ready(host: str, port: int) -> None:

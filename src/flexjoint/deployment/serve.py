@@ -15,6 +15,7 @@ import numpy as np
 from ..checks import finite, positive, whole
 from ..errors import InputError, shown
 from ..robot import Robot, a_robot
+from ..simulation.initial_state import undeflected_motors
 from ..types import FloatArray
 from .packets import GREETING, read_command, state_packet
 from .plant_component import plant_component
@@ -125,7 +126,9 @@ def serve(
     """
     a_robot("serve", robot)
     positive("serve", "period", period)
-    end = None if duration is None else round(float(finite("serve", "duration", duration)) / period)
+    if duration is not None and not float(finite("serve", "duration", duration)) >= 0:
+        raise InputError(f"serve: duration is {shown(duration)}; it must be a time in s, 0 or longer")
+    end = None if duration is None else round(float(duration) / period)
     if not 0.0 <= float(finite("serve", "loss", loss)) < 1.0:
         raise InputError(f"serve: loss is {shown(loss)}; it must be a share from 0 to below 1")
     whole("serve", "delay", delay, 0, 1000)
@@ -159,7 +162,7 @@ class Simulated:
         places = list(self.robot.motor_joints)
         motors = []
         for name, links in (("theta", named["q"]), ("theta_v", named["v"])):
-            whole = links[places]
+            whole = undeflected_motors(self.robot, links)[places]
             if name in named:
                 whole[self.motors] = named[name]
             motors.append(whole)

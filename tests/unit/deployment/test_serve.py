@@ -148,6 +148,14 @@ def test_foreign_packets_do_nothing(robot, law, simulated):
     assert found.foreign + found.replayed > 0
 
 
+def test_motors_of_rigid_coupled_joints_are_where_their_transmission_puts_them():
+    """θ = T q with T = [[1, 1], [1, −1]], not q."""
+    wrist = fj.drives.CoupledTransmission(("link1_joint", "link2_joint"), [[1.0, 1.0], [1.0, -1.0]])
+    robot = fj.random_robot(2, 3, prismatic=0.0).replace(transmissions=[wrist])
+    found = fj.deployment.serve(robot, 0.0, q=[0.3, 0.1])
+    np.testing.assert_allclose(found.state["theta"], [0.4, 0.2], rtol=1e-15)
+
+
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_packets_round_trip(count):
     tau = np.random.default_rng(0).normal(size=count)
@@ -193,6 +201,8 @@ def test_the_command_reports(tmp_path):
         (["--fault", "joint9=0.5"], "no motor 'joint9'"),
         (["--fault", "joint1=half"], "MOTOR=SHARE"),
         (["--delay", "-1"], "delay"),
+        (["--rate", "0"], "rate"),
+        (["--duration", "-1"], "duration"),
     ],
 )
 def test_bad_options_are_named(words, message):
