@@ -62,7 +62,7 @@ def random_steps(component, count, seed=0):
         x = 0.3 * np.sin(speed * PERIOD * np.arange(count)[:, None] + phase)
         if array.name == "reference" and array.shape[1] > component.outputs[0].size // 2 and "vsa" in component.name:
             x = x.reshape(count, *array.shape)
-            x[:, 0, array.shape[1] // 2 :] += 200.0  # stiffness
+            x[:, 0, array.shape[1] // 2 :] += 2000.0  # stiffness, Nm/rad
             x = x.reshape(count, size)
         x[rng.random(count) < 0.01, 0] = rng.choice([np.nan, np.inf, 1e40])
         columns.append(x)
