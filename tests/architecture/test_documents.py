@@ -25,6 +25,7 @@ from support.public import ALGORITHMS, PUBLIC, TOP
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = sorted((ROOT / "src" / "flexjoint").rglob("*.py"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+SHORT = {"dh_to_torques.py", "identification_log.py", "linear_analysis.py", "monte_carlo.py", "trajectories.py"}
 FOLLOWED = "collision_log.py"  # run by test_the_page_on_detection_can_be_followed
 CITATION = re.compile(r"\[([A-Z]\w+)(?:\]| \(| sec\.| ch\.| table)")
 
@@ -201,7 +202,11 @@ def test_there_are_examples():
     assert FOLLOWED in (ROOT / "docs" / "detection.md").read_text()
 
 
-@pytest.mark.parametrize("path", [x for x in EXAMPLES if x.name != FOLLOWED], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(x, marks=[pytest.mark.long] * (x.name not in SHORT)) for x in EXAMPLES if x.name != FOLLOWED],
+    ids=lambda path: path.name,
+)
 def test_examples_run(path, tmp_path):
     done = run_forked(path.read_text(), tmp_path, "--output", str(tmp_path), name=str(path))
     assert done.returncode == 0, done.stderr
