@@ -123,6 +123,7 @@ def test_files_that_a_page_names_exist(page):
     ("name", "shown"),
     [("parameters.md", "138."), ("variable-stiffness-control.md", "2e-07"), ("variable-stiffness.md", "[545.")],
 )  # the first number that a page prints
+@pytest.mark.long
 def test_code_in_the_documentation_runs(name, shown, tmp_path):
     """In a process of its own: a page may register a drive."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
@@ -132,6 +133,7 @@ def test_code_in_the_documentation_runs(name, shown, tmp_path):
     assert done.stdout.split()[0].startswith(shown)
 
 
+@pytest.mark.long
 def test_the_page_on_observers_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "observers.md").read_text(), re.DOTALL)
     exec("\n".join(blocks), {})
@@ -139,6 +141,7 @@ def test_the_page_on_observers_runs(capsys):
     assert 0 < float(delay) < 0.005 and struck == "['link3']"
 
 
+@pytest.mark.long
 def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "results.md").read_text(), re.DOTALL)

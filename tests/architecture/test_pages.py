@@ -31,7 +31,11 @@ COMMAND = re.compile(r"^(?:    |)(flexjoint (?:\S.*))$", re.MULTILINE)
 
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if CODE.search(page.read_text()) and page.name not in ELSEWHERE],
+    [
+        pytest.param(page, marks=[pytest.mark.long] * (page.name != "README.md"))
+        for page in PAGES
+        if CODE.search(page.read_text()) and page.name not in ELSEWHERE
+    ],
     ids=lambda page: str(page.relative_to(ROOT)),
 )
 def test_python_blocks_run(page, tmp_path):
