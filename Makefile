@@ -22,6 +22,7 @@ test-asan: $(VENV)/.installed-test
 
 # What takes longer than the suite may: results and dates are in docs/testing.md.
 test-long: test-asan papers
+	$(BIN)/python tests/pages_of_the_manual.py
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/mjcf_packages.py

@@ -110,7 +110,7 @@ def files_named_in(page):
     return {name.strip("`") for name in NAMED_FILE.findall(page.read_text())}
 
 
-@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))], ids=lambda x: x.name)
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda x: x.name)
 def test_files_that_a_page_names_exist(page):
     """A page may leave out the first folders: `ir/trace.py` is src/flexjoint/compiler/ir/trace.py."""
     missing = [x for x in files_named_in(page) if not any(path.endswith(f"/{x}") for path in known_files())]
