@@ -1,7 +1,6 @@
 """Pages of the manual as a reader follows them: block by block, in an empty folder.
 
-The convention for writers is in docs/testing.md, "Blocks of pages".  Called with a page, `python -m support.manual PAGE`
-runs it in the current folder.
+The convention for writers is in docs/testing.md, "Blocks of pages".  `python -m support.manual PAGE` runs one page.
 """
 
 from __future__ import annotations
