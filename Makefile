@@ -3,11 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo papers test test-asan test-long bench lint clean
+.PHONY: demo docs papers test test-asan test-long bench lint clean
 
 # The Panda picks and places: torques, and a collision that is detected; open out/pick_and_place.html.
 demo: $(VENV)/.installed
 	$(BIN)/python examples/pick_and_place.py --output out
+
+# The manual: open site/index.html.  Examples and papers run once and are kept in build/; `make clean` forgets them.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m manual
 
 # All five papers, one folder each; open out/000/report.html and so on.
 papers: $(VENV)/.installed
@@ -59,10 +63,14 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	touch $@
+
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) build out src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build out site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -o -name '*.so' -path './src/*' | xargs rm -rf

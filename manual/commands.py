@@ -24,7 +24,7 @@ def write_commands() -> None:
     parts = [
         "# Command line",
         f"{group.help} How commands work together: [The command line](../command-line.md).",
-        "| command | |\n|---|---|\n" + "\n".join(f"| [{name}](#{anchor(name)}) | {summary(x)} |" for name, x, _ in commands),
+        "\n".join(["| command | |", "|---|---|", *(f"| [{x}](#{anchor(x)}) | {summary(y)} |" for x, y, _ in commands)]),
         f"## Options of every command\n\n{table(common)}\n\n{CODES}",
     ]
     for name, command, context in commands:

@@ -11,12 +11,12 @@ from typing import Any
 from .pages import ROOT, STAGE
 
 sys.path.insert(0, str(ROOT / "tests"))
-from support.public import PUBLIC, SPACES, TOP  # isort: skip  # noqa: E402
+from support.public import PUBLIC, SPACES, TOP  # isort: skip
 
 NOTE = """!!! note "Every algorithm also takes `out`, `finite` and `threads`"
     Algorithms are the functions that take arrays of states, such as `inverse_dynamics`. `out=` receives the result
-    without an allocation, `finite=` a boolean per row, and `threads=` is the number of cores. Every array is `(..., n)`:
-    leading dimensions are a batch.
+    without an allocation, `finite=` a boolean per row, and `threads=` is the number of cores. Every array is
+    `(..., n)`: leading dimensions are a batch.
 """
 
 
@@ -24,13 +24,14 @@ def write_names() -> None:
     """Write a page per namespace into the folder `reference`, and its list of pages."""
     folder = STAGE / "reference"
     folder.mkdir(exist_ok=True)
-    pages = {"flexjoint": {name: thing for name, thing in TOP.items()}}
+    pages = {"flexjoint": TOP}
     pages |= {f"flexjoint.{space}": names_of(space) for space in sorted(SPACES)}
     home = {id(thing): f"flexjoint.{name}" for name, thing in reversed(PUBLIC.items())}
     for space, names in pages.items():
         (folder / f"{space.removeprefix('flexjoint.')}.md").write_text(namespace_page(space, names, home))
     listed = "\n".join(f"| [`{space}`]({space.removeprefix('flexjoint.')}.md) | {summary(space)} |" for space in pages)
-    (folder / "names.md").write_text(f"# Names in Python\n\n    import flexjoint as fj\n\n{NOTE}\n| namespace | |\n|---|---|\n{listed}\n")
+    overview = f"# Names in Python\n\n    import flexjoint as fj\n\n{NOTE}\n| namespace | |\n|---|---|\n{listed}\n"
+    (folder / "names.md").write_text(overview)
     spaces = "\n".join(f"    * [{space}]({space.removeprefix('flexjoint.')}.md)" for space in pages)
     (folder / "SUMMARY.md").write_text(
         "* [Command line](command-line.md)\n* [File formats](file-formats.md)\n"

@@ -28,7 +28,7 @@ def staged(path: Path) -> Path:
 
 
 def copy_pages() -> None:
-    """Copy docs/ and the further pages into an empty folder; links to other files of the repository bring them along."""
+    """Copy docs/ and the further pages into an empty folder, with the files of the repository that they link to."""
     shutil.rmtree(STAGE, ignore_errors=True)
     shutil.copytree(DOCS, STAGE)
     for page in [*sorted(DOCS.rglob("*.md")), *(ROOT / name for name in AROUND)]:
