@@ -1,4 +1,4 @@
-"""Follows every page of docs/how-to/ and docs/concepts/ in an empty folder; `make test-long` runs it.
+"""Follows every page of docs/start/, how-to/, concepts/ and reference/ in an empty folder; `make test-long` runs it.
 
     python tests/pages_of_the_manual.py                   # all
     python tests/pages_of_the_manual.py which-stiffness   # those whose names contain a word
@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from support.forked import run_forked
 from support.manual import DOCS, FOLLOW, mistakes_in
 
-FOLDERS = ("start", "how-to", "concepts")
+FOLDERS = ("start", "how-to", "concepts", "reference")
 
 
 def main() -> None:

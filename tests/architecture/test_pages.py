@@ -20,7 +20,7 @@ from support.manual import DOCS, FOLLOW, blocks_of, mistakes_in, same
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 START = sorted((DOCS / "start").glob("*.md"))
-MANUAL = [page for folder in ("start", "how-to", "concepts") for page in sorted((DOCS / folder).glob("*.md"))]
+MANUAL = [page for folder in ("start", "how-to", "concepts", "reference") for page in sorted((DOCS / folder).glob("*.md"))]
 ELSEWHERE = {
     "getting-started.md",
     "detection.md",
