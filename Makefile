@@ -3,11 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo papers test suite test-asan test-long bench lint clean
+.PHONY: demo docs papers test suite test-asan test-long bench lint clean
 
 # The Panda picks and places: torques, and a collision that is detected; open out/pick_and_place.html.
 demo: $(VENV)/.installed
 	$(BIN)/python examples/pick_and_place.py --output out
+
+# The manual: open site/index.html.  Examples and papers run once and are kept in build/; `make clean` forgets them.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m manual
 
 # All five papers, one folder each; open out/000/report.html and so on.
 papers: $(VENV)/.installed
@@ -27,6 +31,7 @@ test-asan: $(VENV)/.installed-test
 # What takes longer than the suite may: results and dates are in docs/testing.md.
 test-long: test-asan papers
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
+	$(BIN)/python tests/pages_of_the_manual.py
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/mjcf_packages.py
@@ -63,10 +68,14 @@ $(VENV)/.installed-test: $(VENV)/.installed
 	$(BIN)/pip install --quiet --editable '.[test]'
 	touch $@
 
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --editable '.[docs]'
+	touch $@
+
 $(VENV)/.installed-bench: $(VENV)/.installed
 	$(BIN)/pip install --quiet --editable '.[bench]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) build out src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build out site src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -o -name '*.so' -path './src/*' | xargs rm -rf

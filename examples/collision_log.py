@@ -1,14 +1,22 @@
 """Make a log in which something happens: an arm with elastic joints is struck, later a motor gives too little torque.
 
-Writes calibration.csv, in which nothing happens, and log.csv; then try
+Writes calibration.csv, in which nothing happens, log.csv, and collision_log.png with what is detected.  The same by a
+command:
 
     flexjoint detect kuka_lwr log.csv --calibration calibration.csv --plot detections.png
 """
+
+import argparse
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
 
 import flexjoint as fj
+
+parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+parser.add_argument("--output", type=Path, default=Path("."), help="folder for the files")
+folder = parser.parse_args().output
 
 robot = fj.load("kuka_lwr")
 motion = fj.trajectory.Sinusoid([0.5, 0.4, 0.3, 0.5, 0.3, 0.4, 0.3], [0.2, 0.4, 0.2, 0.4, 0.2, 0.4, 0.2], duration=10.0)
@@ -36,5 +44,11 @@ v[9000:9100] = np.nan  # lost
 table = np.column_stack([run.t, q, v, theta, theta_v, tau])
 labels = [f"{what}.{joint.name}" for what in ("q", "v", "theta", "theta_v", "tau") for joint in robot.joints]
 for name, rows in (("calibration.csv", run.t < START), ("log.csv", run.t >= START)):
-    np.savetxt(name, table[rows], "%.9g", ",", header=",".join(["t", *labels]), comments="")
+    np.savetxt(folder / name, table[rows], "%.9g", ",", header=",".join(["t", *labels]), comments="")
     print(f"wrote {name}: {np.count_nonzero(rows)} samples")
+
+calibration, log = (fj.logs.read_log(folder / name, robot) for name in ("calibration.csv", "log.csv"))
+found = fj.detection.detect(log, calibration=calibration)
+fj.plots.plot_detections(found, folder / "collision_log.png")
+for x in found.detections:
+    print(f"{x.begin:.3f} s: {', '.join(sorted({event.channel for event in x.events}))} residual")

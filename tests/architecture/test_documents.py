@@ -4,6 +4,7 @@ import doctest
 import inspect
 import io
 import itertools
+import json
 import re
 import shlex
 import shutil
@@ -111,7 +112,7 @@ def files_named_in(page):
     return {name.strip("`") for name in NAMED_FILE.findall(page.read_text())}
 
 
-@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))], ids=lambda x: x.name)
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda x: x.name)
 def test_files_that_a_page_names_exist(page):
     """A page may leave out the first folders: `ir/trace.py` is src/flexjoint/compiler/ir/trace.py."""
     missing = [x for x in files_named_in(page) if not any(path.endswith(f"/{x}") for path in known_files())]
@@ -213,7 +214,17 @@ def test_there_are_examples():
 def test_examples_run(path, tmp_path):
     done = run_forked(path.read_text(), tmp_path, "--output", str(tmp_path), name=str(path))
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() or any(tmp_path.iterdir()), "an example shows or writes something"
+    assert {".png", ".gif"} & {x.suffix for x in tmp_path.iterdir()}, "every example makes a figure for the gallery"
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "examples" / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)
+def test_notebooks_run(path, tmp_path):
+    """All cells in order; lines for IPython, such as %matplotlib, are left out."""
+    cells = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) > 3 and not any(cell["outputs"] for cell in cells), "notebooks are kept without outputs"
+    lines = [line.rstrip("\n") for cell in cells for line in [*cell["source"], ""] if not line.startswith("%")]
+    done = run_forked("\n".join(lines), tmp_path, name=path.name)
+    assert done.returncode == 0 and done.stdout, done.stderr
 
 
 # The first steps ------------------------------------------------------------------------------------------------------
@@ -258,7 +269,7 @@ def test_the_page_on_detection_can_be_followed(tmp_path, monkeypatch, capsys):
     assert [x.split() for x in listing.splitlines()] == [x.split() for x in printed.splitlines() if x.strip()]
     exec(compile(code, "detection.md", "exec"), {})
     assert "7.011 s {'link'} ['link2']" in capsys.readouterr().out
-    assert (tmp_path / "detections.png").exists() and (tmp_path / "residuals.csv").exists()
+    assert {"collision_log.png", "detections.png", "residuals.csv"} <= {x.name for x in tmp_path.iterdir()}
 
 
 # Names ------------------------------------------------------------------------------------------------------------

@@ -25,11 +25,12 @@ from .parts import Joint, Limits, Link, Mimic
 class MovingJoint(NamedTuple):
     """A moving joint and the coordinate that moves it: its position is ratio · q[coordinate] + offset.
 
-    link: index of the joint's link.
-    joint: the joint itself.
-    coordinate: index in q.
-    ratio: 1 for a joint that follows no other.
-    offset: 0 for a joint that follows no other; rad or m.
+    Attributes:
+        link: Index of the joint's link.
+        joint: The joint itself.
+        coordinate: Index in q.
+        ratio: 1 for a joint that follows no other.
+        offset: 0 for a joint that follows no other; rad or m.
     """
 
     link: int

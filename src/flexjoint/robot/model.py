@@ -37,24 +37,30 @@ Fidelity = Literal["spong", "complete"]
 class Robot(Drivetrain):
     """A robot: links, gravity, and how its rotors are modelled.  Validated when it is made, and frozen.
 
-    name: shown in messages and tables.
-    links: a sequence of Link in which parents come first (`parents_first` sorts); q follows their moving joints.
-    gravity: in base coordinates, (3,), m/s².  Default (0, 0, −9.81).
-    tool: name of the link that is meant where none is given.  Default the last link.
-    allow_unphysical: whether an inertia that no rigid body has is accepted; it must be positive semidefinite.
-        Default False.
-    fidelity: how rotors are modelled in every algorithm.  "spong": only the reflected inertia B of a motor; "complete":
-        also the coupling between the rotors and the links that carry them.  Default "spong".
-    rotors_in_links: whether masses and inertias of the links contain the rotors they carry.  Default True.
-    transmissions: groups of joints whose motors each move several of them, `drives.CoupledTransmission`.  Default none.
-    sources: where the numbers come from, a sequence of `fj.robot.Source`; they enter no computation.  Default none.
+    Args:
+        name: Shown in messages and tables.
+        links: A sequence of Link in which parents come first (`parents_first` sorts); q follows their moving joints.
+        gravity: In base coordinates, (3,), m/s². Default (0, 0, −9.81).
+        tool: Name of the link that is meant where none is given. Default the last link.
+        allow_unphysical: Whether an inertia that no rigid body has is accepted; it must be positive semidefinite.
+            Default False.
+        fidelity: How rotors are modelled in every algorithm. "spong": only the reflected inertia B of a motor;
+            "complete": also the coupling between the rotors and the links that carry them. Default "spong".
+        rotors_in_links: Whether masses and inertias of the links contain the rotors they carry. Default True.
+        transmissions: Groups of joints whose motors each move several of them, `drives.CoupledTransmission`. Default
+            none.
+        sources: Where the numbers come from, a sequence of `fj.robot.Source`; they enter no computation. Default none.
 
-    Raises RobotError, naming the link or joint, if something is missing, not finite or impossible.  Warns with a
-    FlexjointWarning if a number is probably in other units.
+    Raises:
+        RobotError: If something is missing, not finite or impossible; the message names the link or joint.
 
-    >>> arm = Link("arm", Joint("hinge"), mass=2.0, com=(0.3, 0.0, 0.0), inertia=0.02 * np.eye(3))
-    >>> Robot("pendulum", (arm,))
-    Robot('pendulum', R, 1 link, tool 'arm')
+    Warns:
+        FlexjointWarning: If a number is probably in other units.
+
+    Example:
+        >>> arm = Link("arm", Joint("hinge"), mass=2.0, com=(0.3, 0.0, 0.0), inertia=0.02 * np.eye(3))
+        >>> Robot("pendulum", (arm,))
+        Robot('pendulum', R, 1 link, tool 'arm')
     """
 
     name: str
@@ -279,13 +285,16 @@ def unused(name: str, taken: Iterable[str]) -> str:
 def parents_first(links: Iterable[Link]) -> list[Link]:
     """The links in an order in which parents come first, changed as little as possible.
 
-    links: any sequence of Link that forms a tree.
+    Args:
+        links: Any sequence of Link that forms a tree.
 
-    Raises RobotError if a parent is missing, a name is used twice or links form a cycle.
+    Raises:
+        RobotError: If a parent is missing, a name is used twice or links form a cycle.
 
-    >>> hand = Link("hand", Joint("wrist"), parent="arm")
-    >>> [link.name for link in parents_first([hand, Link("arm", Joint("shoulder"))])]
-    ['arm', 'hand']
+    Example:
+        >>> hand = Link("hand", Joint("wrist"), parent="arm")
+        >>> [link.name for link in parents_first([hand, Link("arm", Joint("shoulder"))])]
+        ['arm', 'hand']
     """
     waiting = list(links)
     check_tree(waiting)

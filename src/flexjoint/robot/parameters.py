@@ -85,10 +85,11 @@ ANGULAR = Revolute()  # units of what belongs to no joint, such as the inertia o
 class Parameter(NamedTuple):
     """Numbers of a robot under one path or pattern.
 
-    path: the path or pattern, such as "link7.com".
-    value: the numbers, read-only: (), (3,), (6,) of an inertia, or (k,) of a pattern.
-    unit: the unit they share; several, with commas, if a pattern matches numbers of several units.
-    elements: the path of each number, such as "link7.com.x".
+    Attributes:
+        path: The path or pattern, such as "link7.com".
+        value: The numbers, read-only: (), (3,), (6,) of an inertia, or (k,) of a pattern.
+        unit: The unit they share; several, with commas, if a pattern matches numbers of several units.
+        elements: The path of each number, such as "link7.com.x".
     """
 
     path: str
@@ -105,13 +106,16 @@ class Parameter(NamedTuple):
 def robot_parameters(robot: Robot) -> dict[str, Parameter]:
     """All numbers of a robot that may be free in a kernel, by path.
 
-    robot: a Robot.
+    Args:
+        robot: A Robot.
 
-    Raises InputError if it is none.
+    Raises:
+        InputError: If it is no Robot.
 
-    >>> import flexjoint as fj
-    >>> robot_parameters(fj.load("kuka_lwr"))["link7.mass"].unit
-    'kg'
+    Example:
+        >>> import flexjoint as fj
+        >>> robot_parameters(fj.load("kuka_lwr"))["link7.mass"].unit
+        'kg'
     """
     return dict(found_in(numeric("robot_parameters", robot)))
 
@@ -211,17 +215,22 @@ def with_symbols(robot: Robot, symbols: Mapping[str, Scalar]) -> Robot:
 def symbols(robot: Robot, paths: str | Iterable[str]) -> dict[str, Expression]:
     """New CasADi symbols for parameters of a robot, by path: what `robot.with_symbols` takes.
 
-    robot: a Robot.
-    paths: paths or patterns such as "link3.mass", "link3.com" or "*.drive.stiffness" (docs/parameters.md), one or
-        several.
+    Args:
+        robot: A Robot.
+        paths: Paths or patterns such as "link3.mass", "link3.com" or "*.drive.stiffness" (docs/parameters.md), one or
+            several.
 
-    Returns an SX per path: (1, 1) for a number, a column (k, 1) for a vector, an inertia or a pattern, each element
-    named after its own path.
-    Raises InputError if there is no such parameter, or if two paths select the same number.
+    Returns:
+        An SX per path: (1, 1) for a number, a column (k, 1) for a vector, an inertia or a pattern, each element named
+        after its own path.
 
-    >>> import flexjoint as fj
-    >>> fj.robot.symbols(fj.load("kuka_lwr"), ["link7.mass", "link7.com"])
-    {'link7.mass': SX(link7.mass), 'link7.com': SX([link7.com.x, link7.com.y, link7.com.z])}
+    Raises:
+        InputError: If there is no such parameter, or if two paths select the same number.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.robot.symbols(fj.load("kuka_lwr"), ["link7.mass", "link7.com"])
+        {'link7.mass': SX(link7.mass), 'link7.com': SX([link7.com.x, link7.com.y, link7.com.z])}
     """
     patterns = tuple(paths) if isinstance(paths, Iterable) and not isinstance(paths, str) else (paths,)
     if wrong := [x for x in patterns if not isinstance(x, str)]:

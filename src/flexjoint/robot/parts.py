@@ -27,17 +27,19 @@ REVOLUTE = Revolute()
 class Limits:
     """Bounds of a joint; a bound that is not known is infinite.
 
-    lower: least position, rad or m.  Default −∞.
-    upper: greatest position, rad or m.  Default ∞.
-    velocity: greatest speed in either direction, rad/s or m/s.  Default ∞.
-    effort: greatest motor torque in either direction, after the reduction, Nm or N.  Default ∞.
-    acceleration: greatest acceleration in either direction, rad/s² or m/s².  Default ∞.
-    jerk: greatest jerk in either direction, rad/s³ or m/s³.  Default ∞.
-
     Those of motors and springs are `drives.MotorLimits` and `drives.SpringLimits`.
 
-    >>> Limits(-1.5, 1.5, velocity=2.0)
-    Limits(lower=-1.5, upper=1.5, velocity=2.0)
+    Args:
+        lower: Least position, rad or m. Default −∞.
+        upper: Greatest position, rad or m. Default ∞.
+        velocity: Greatest speed in either direction, rad/s or m/s. Default ∞.
+        effort: Greatest motor torque in either direction, after the reduction, Nm or N. Default ∞.
+        acceleration: Greatest acceleration in either direction, rad/s² or m/s². Default ∞.
+        jerk: Greatest jerk in either direction, rad/s³ or m/s³. Default ∞.
+
+    Example:
+        >>> Limits(-1.5, 1.5, velocity=2.0)
+        Limits(lower=-1.5, upper=1.5, velocity=2.0)
     """
 
     lower: float = -math.inf
@@ -54,14 +56,16 @@ class Limits:
 class Mimic:
     """Makes a joint follow another one: its position is ratio · (position of the leader) + offset.
 
-    joint: name of the leader, a moving joint anywhere in the tree, which may follow another joint itself.
-    ratio: of the velocities, follower to leader, not 0; of a prismatic joint on a revolute one in m/rad.  Default 1.
-    offset: position of the follower where the leader's is 0, rad or m.  Default 0.
-
     A follower has no entry in q: its leader's coordinate moves both.
 
-    >>> Mimic("left_finger", ratio=-1.0)
-    Mimic(joint='left_finger', ratio=-1.0)
+    Args:
+        joint: Name of the leader, a moving joint anywhere in the tree, which may follow another joint itself.
+        ratio: Of the velocities, follower to leader, not 0; of a prismatic joint on a revolute one in m/rad. Default 1.
+        offset: Position of the follower where the leader's is 0, rad or m. Default 0.
+
+    Example:
+        >>> Mimic("left_finger", ratio=-1.0)
+        Mimic(joint='left_finger', ratio=-1.0)
     """
 
     joint: str
@@ -77,25 +81,28 @@ class Joint:
 
     The joint moves its link about or along its axis, which goes through the origin of the link's frame.
 
-    name: unique among the joints of a robot.
-    kind: "revolute", "prismatic", "fixed", or a JointKind.  Default "revolute".
-    position: origin of the link's frame in the parent's frame at q = 0, (3,), m.  Default zeros.
-    rotation: its axes as columns, (3, 3).  Default the identity.
-    limits: bounds of motion and effort.  Default none.
-    viscous_friction: on the link side, Nm s/rad or N s/m.  Default 0.
-    coulomb_friction: F_c in F_c tanh(q'/v_c) on the link side, Nm or N.  Default 0.
-    coulomb_velocity: v_c, rad/s or m/s; required with Coulomb friction.
-    drive: RigidDrive, ElasticDrive or a VariableStiffnessDrive.  Default None, a joint without motor.
-    friction: a drives.Friction on the link side, in place of the three numbers above; with `load` only behind a spring.
-        Default None.
-    axis: direction of the joint in the link's frame, (3,); it is divided by its length.  Default (0, 0, 1), z.
-    mimic: the joint that this one follows, Mimic(joint, ratio, offset).  Default None, a joint that moves by itself.
-    parallel_spring: a spring between the link and its parent, `springs.ParallelSpring`.  Default None.
+    Args:
+        name: Unique among the joints of a robot.
+        kind: "revolute", "prismatic", "fixed", or a JointKind. Default "revolute".
+        position: Origin of the link's frame in the parent's frame at q = 0, (3,), m. Default zeros.
+        rotation: Its axes as columns, (3, 3). Default the identity.
+        limits: Bounds of motion and effort. Default none.
+        viscous_friction: On the link side, Nm s/rad or N s/m. Default 0.
+        coulomb_friction: F_c in F_c tanh(q'/v_c) on the link side, Nm or N. Default 0.
+        coulomb_velocity: v_c, rad/s or m/s; required with Coulomb friction.
+        drive: RigidDrive, ElasticDrive or a VariableStiffnessDrive. Default None, a joint without motor.
+        friction: A drives.Friction on the link side, in place of the three numbers above; with `load` only behind a
+            spring. Default None.
+        axis: Direction of the joint in the link's frame, (3,); it is divided by its length. Default (0, 0, 1), z.
+        mimic: The joint that this one follows, Mimic(joint, ratio, offset). Default None, a joint that moves by itself.
+        parallel_spring: A spring between the link and its parent, `springs.ParallelSpring`. Default None.
 
-    Raises RobotError if the kind is unknown or an array has a wrong shape; Robot checks the numbers.
+    Raises:
+        RobotError: If the kind is unknown or an array has a wrong shape; Robot checks the numbers.
 
-    >>> Joint("elbow", position=(0.4, 0.0, 0.0), limits=Limits(-2.0, 2.0)).kind.name
-    'revolute'
+    Example:
+        >>> Joint("elbow", position=(0.4, 0.0, 0.0), limits=Limits(-2.0, 2.0)).kind.name
+        'revolute'
     """
 
     name: str
@@ -137,17 +144,20 @@ class Joint:
 class Link:
     """A rigid body on a joint; all arrays are in the link's frame.
 
-    name: unique among the links of a robot.
-    joint: what connects the link to its parent.
-    parent: name of another link.  Default "base".
-    mass: kg.  Default 0; a link without mass is a frame.
-    com: centre of mass, (3,), m.  Default zeros.
-    inertia: inertia tensor about the centre of mass, (3, 3), kg m².  Default zeros.
+    Args:
+        name: Unique among the links of a robot.
+        joint: What connects the link to its parent.
+        parent: Name of another link. Default "base".
+        mass: In kg. Default 0; a link without mass is a frame.
+        com: Centre of mass, (3,), m. Default zeros.
+        inertia: Inertia tensor about the centre of mass, (3, 3), kg m². Default zeros.
 
-    Raises RobotError if an array has a wrong shape; Robot checks the numbers.
+    Raises:
+        RobotError: If an array has a wrong shape; Robot checks the numbers.
 
-    >>> Link("arm", Joint("shoulder"), mass=2.0, com=(0.2, 0.0, 0.0), inertia=0.02 * np.eye(3)).parent
-    'base'
+    Example:
+        >>> Link("arm", Joint("shoulder"), mass=2.0, com=(0.2, 0.0, 0.0), inertia=0.02 * np.eye(3)).parent
+        'base'
     """
 
     name: str

@@ -35,21 +35,27 @@ def random_robot(
 ) -> Robot:
     """A random robot with n moving joints.  Same arguments, same robot.
 
-    n: number of moving joints, at least 1.
-    seed: of the random numbers.
-    prismatic: probability of a prismatic joint; the others are revolute.  Default 0.25.
-    tree: whether the links form a random tree, in which several links may hang on the base.  Default False, a chain.
-    elastic: fraction of the joints with a spring.  Default 0.
-    friction: whether the joints have viscous friction.  Default False.
-    orthogonal: whether neighbouring axes are parallel or perpendicular and offsets follow an axis, as in most real
-        arms.  Default False.
-    fixed: probability of a further body, or bare frame, on a fixed joint before each moving joint.  Default 0.
-    name: of the robot.  Default random_n_seed.
+    Args:
+        n: Number of moving joints, at least 1.
+        seed: Of the random numbers.
+        prismatic: Probability of a prismatic joint; the others are revolute. Default 0.25.
+        tree: Whether the links form a random tree, in which several links may hang on the base. Default False, a chain.
+        elastic: Fraction of the joints with a spring. Default 0.
+        friction: Whether the joints have viscous friction. Default False.
+        orthogonal: Whether neighbouring axes are parallel or perpendicular and offsets follow an axis, as in most real
+            arms. Default False.
+        fixed: Probability of a further body, or bare frame, on a fixed joint before each moving joint. Default 0.
+        name: Of the robot. Default random_n_seed.
 
-    Returns a Robot.  Raises RobotError if n is less than 1 or a probability lies outside 0 to 1.
+    Returns:
+        A Robot.
 
-    >>> random_robot(3, seed=0, prismatic=0.0)
-    Robot('random_3_0', RRR, 3 links, tool 'link3')
+    Raises:
+        RobotError: If n is less than 1 or a probability lies outside 0 to 1.
+
+    Example:
+        >>> random_robot(3, seed=0, prismatic=0.0)
+        Robot('random_3_0', RRR, 3 links, tool 'link3')
     """
     if n < 1:
         raise RobotError(f"a random robot of {n} joints: it needs at least one")

@@ -36,18 +36,21 @@ MOST_TEXT = 2_000  # characters of an origin or a note
 class Source:
     """Where some numbers of a robot come from.
 
-    of: paths or patterns of the numbers, such as ("*.drive.stiffness", "link7.com"); one text is taken for a list of
-        one.
-    trust: "identified" (measured on this robot or its kind), "data_sheet" (stated by the manufacturer), "estimated"
-        (derived from drawings, similar robots or assumptions), "chosen" (set by somebody for a purpose, such as a
-        simulation) or "placeholder" (no value is known; this one lets the robot run).
-    origin: a document, page, address or measurement.  It may be left out for "chosen" and "placeholder".
-    note: what a user should know about the numbers.  Default "".
+    Args:
+        of: Paths or patterns of the numbers, such as ("*.drive.stiffness", "link7.com"); one text is taken for a list
+            of one.
+        trust: "identified" (measured on this robot or its kind), "data_sheet" (stated by the manufacturer), "estimated"
+            (derived from drawings, similar robots or assumptions), "chosen" (set by somebody for a purpose, such as a
+            simulation) or "placeholder" (no value is known; this one lets the robot run).
+        origin: A document, page, address or measurement. It may be left out for "chosen" and "placeholder".
+        note: What a user should know about the numbers. Default "".
 
-    Raises RobotError if the trust is unknown or a text is missing, empty or too long.
+    Raises:
+        RobotError: If the trust is unknown or a text is missing, empty or too long.
 
-    >>> Source("*.drive.stiffness", "data_sheet", "Harmonic Drive CSG-25, catalogue 2019, p. 14").of
-    ('*.drive.stiffness',)
+    Example:
+        >>> Source("*.drive.stiffness", "data_sheet", "Harmonic Drive CSG-25, catalogue 2019, p. 14").of
+        ('*.drive.stiffness',)
     """
 
     of: tuple[str, ...]
@@ -84,15 +87,20 @@ class Source:
 def source_of(robot: Robot, path: str) -> Source | None:
     """The source of a number of a robot.
 
-    robot: a Robot.
-    path: path of a number, such as "joint3.drive.stiffness", or of one of its elements, "link7.com.z".
+    Args:
+        robot: A Robot.
+        path: Path of a number, such as "joint3.drive.stiffness", or of one of its elements, "link7.com.z".
 
-    Returns the last source that names it, or None if no source does.
-    Raises RobotError if the robot has no such number.
+    Returns:
+        The last source that names it, or None if no source does.
 
-    >>> import flexjoint as fj
-    >>> fj.robot.source_of(fj.load("kuka_lwr"), "joint3.drive.stiffness").trust
-    'chosen'
+    Raises:
+        RobotError: If the robot has no such number.
+
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.robot.source_of(fj.load("kuka_lwr"), "joint3.drive.stiffness").trust
+        'chosen'
     """
     found = sources_by_path(robot, [number.path for number in numbers(robot)])
     for wanted in (path, path.rpartition(".")[0]) if isinstance(path, str) else ():
@@ -104,14 +112,17 @@ def source_of(robot: Robot, path: str) -> Source | None:
 def worst_trust(robot: Robot) -> Trust | None:
     """The worst trust among the numbers of a robot: of all that differ from the default of their field.
 
-    robot: a Robot.
+    Args:
+        robot: A Robot.
 
-    Returns "placeholder" if there is one; otherwise None if a number has no source; otherwise the worst trust, in the
-    order placeholder, chosen, estimated, data_sheet, identified.
+    Returns:
+        "placeholder" if there is one; otherwise None if a number has no source; otherwise the worst trust, in the order
+        placeholder, chosen, estimated, data_sheet, identified.
 
-    >>> import flexjoint as fj
-    >>> fj.robot.worst_trust(fj.load("kuka_lwr"))
-    'chosen'
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.robot.worst_trust(fj.load("kuka_lwr"))
+        'chosen'
     """
     found = [source.trust if source else None for source in stated_sources(robot).values()]
     if "placeholder" in found:
@@ -122,11 +133,13 @@ def worst_trust(robot: Robot) -> Trust | None:
 def without_source(robot: Robot) -> tuple[str, ...]:
     """Paths of the numbers of a robot that no source names, in the order of the robot; defaults are left out.
 
-    robot: a Robot.
+    Args:
+        robot: A Robot.
 
-    >>> import flexjoint as fj
-    >>> fj.robot.without_source(fj.load("kuka_lwr").with_payload(2.0))
-    ('payload.mass',)
+    Example:
+        >>> import flexjoint as fj
+        >>> fj.robot.without_source(fj.load("kuka_lwr").with_payload(2.0))
+        ('payload.mass',)
     """
     return tuple(path for path, source in stated_sources(robot).items() if source is None)
 

@@ -15,8 +15,9 @@ from .bodies import Body, bodies, link_frames, per_coordinate
 class Pose(NamedTuple):
     """Pose of a frame in base coordinates: x_base = rotation · x + position.
 
-    rotation: orientation, (..., 3, 3)
-    position: of the origin, (..., 3), m
+    Attributes:
+        rotation: Orientation, (..., 3, 3).
+        position: Of the origin, (..., 3), m.
     """
 
     rotation: Matrix
@@ -97,15 +98,20 @@ def along_joints(tree: list[Body], loads: list[tuple[Vector, Vector]]) -> Expres
 def forward_kinematics(robot: Robot, q: Expression, *, link: str | None = None) -> Pose:
     """Pose of a link's frame in base coordinates.
 
-    q: joint positions, (..., n), rad or m
-    link: name of the link; the tool by default
+    Args:
+        q: Joint positions, (..., n), rad or m.
+        link: Name of the link; the tool by default.
 
-    Returns: Pose(rotation, position), (..., 3, 3) and (..., 3), m
-    Raises: RobotError if there is no such link
+    Returns:
+        Pose(rotation, position), (..., 3, 3) and (..., 3), m.
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.forward_kinematics(fj.load("kuka_lwr"), np.zeros(7)).position.shape
-    (3,)
+    Raises:
+        RobotError: If there is no such link.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.forward_kinematics(fj.load("kuka_lwr"), np.zeros(7)).position.shape
+        (3,)
     """
     return link_poses(robot, q)[robot.link_index(link)]
 
@@ -114,15 +120,20 @@ def forward_kinematics(robot: Robot, q: Expression, *, link: str | None = None) 
 def jacobian(robot: Robot, q: Expression, *, link: str | None = None) -> Expression:
     """Jacobian of a link's frame: (velocity of its origin, angular velocity) = J q', in base coordinates.
 
-    q: joint positions, (..., n), rad or m
-    link: name of the link; the tool by default
+    Args:
+        q: Joint positions, (..., n), rad or m.
+        link: Name of the link; the tool by default.
 
-    Returns: J, (..., 6, n)
-    Raises: RobotError if there is no such link
+    Returns:
+        J, (..., 6, n).
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.jacobian(fj.load("kuka_lwr"), np.zeros(7)).shape
-    (6, 7)
+    Raises:
+        RobotError: If there is no such link.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.jacobian(fj.load("kuka_lwr"), np.zeros(7)).shape
+        (6, 7)
     """
     tree = bodies(robot)
     pose = poses(tree, q)
@@ -144,16 +155,22 @@ def jacobian_derivatives(
 ) -> list[Expression]:
     """Jacobian and its time derivatives along a motion, [J, J', ... J⁽ᵒʳᵈᵉʳ⁾].
 
-    q, higher: joint positions and their derivatives up to `order`, each (..., n)
-    order: of the highest derivative of J; 1 by default
-    link: name of the link; the tool by default
+    Args:
+        q, higher: Joint positions and their derivatives up to `order`, each (..., n).
+        order: Of the highest derivative of J; 1 by default.
+        link: Name of the link; the tool by default.
 
-    Returns: a list of order + 1 arrays (..., 6, n)
-    Raises: InputError if derivatives are missing; RobotError if there is no such link
+    Returns:
+        A list of order + 1 arrays (..., 6, n).
 
-    >>> import flexjoint as fj, numpy as np
-    >>> [J.shape for J in fj.jacobian_derivatives(fj.load("kuka_lwr"), np.zeros(7), np.ones(7))]
-    [(6, 7), (6, 7)]
+    Raises:
+        InputError: If derivatives are missing.
+        RobotError: If there is no such link.
+
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> [J.shape for J in fj.jacobian_derivatives(fj.load("kuka_lwr"), np.zeros(7), np.ones(7))]
+        [(6, 7), (6, 7)]
     """
     stack = [q, *higher]
     if order < 0 or len(stack) < order + 1:

@@ -72,9 +72,11 @@ def units(inertia_from: Callable[[Sequence[Scalar]], Inertia]) -> list[Inertia]:
 def standard_parameters(robot: Robot) -> FloatArray:
     """Standard parameters π of all links, fixed ones included: the ten of `STANDARD` per link, about its frame.
 
-    robot: a Robot; its links are taken with their rotors
+    Args:
+        robot: A Robot; its links are taken with their rotors.
 
-    Returns: array (10 links,), kg, kg m and kg m²
+    Returns:
+        Array (10 links,), kg, kg m and kg m².
     """
     found = []
     for body, frame in zip(bodies(numeric("standard_parameters", robot)), link_frames(robot)):
@@ -142,8 +144,9 @@ class Part(NamedTuple):
 class BaseParameters:
     """Names of the base parameters, and the matrix that gives them: matrix @ standard_parameters(robot).
 
-    names: a name per base parameter, that of the parameter that leads a sum
-    matrix: (base parameters, 10 links)
+    Attributes:
+        names: A name per base parameter, that of the parameter that leads a sum.
+        matrix: (base parameters, 10 links).
     """
 
     names: tuple[str, ...]
@@ -236,15 +239,19 @@ def kept_names(tree: list[Body]) -> list[tuple[str, ...]]:
 def base_parameters(robot: Robot) -> BaseParameters:
     """The base parameters of a robot: the fewest numbers that determine its joint torques.
 
-    robot: a Robot; the names depend on its joints and on gravity only
-
-    Returns: BaseParameters(names, matrix); `matrix @ standard_parameters(robot)` are the values
-    Raises: InputError if gravity or a joint position is a free parameter
-
     Example:
         >>> import flexjoint as fj
         >>> len(fj.base_parameters(fj.load("kuka_lwr")).names) > 0
         True
+
+    Args:
+        robot: A Robot; the names depend on its joints and on gravity only.
+
+    Returns:
+        BaseParameters(names, matrix); `matrix @ standard_parameters(robot)` are the values.
+
+    Raises:
+        InputError: If gravity or a joint position is a free parameter.
     """
     pi = ca.SX.sym("pi", 10, len(a_robot("base_parameters", robot).links))
     links = [
@@ -294,13 +301,16 @@ SIZES["base parameters"] = lambda robot: len(base_parts(robot))
 def regressor(robot: Robot, q: Expression, v: Expression, v_a: Expression, a: Expression) -> Expression:
     """Regressor of the standard parameters: Y π = M a + C(q, v) v_a + g of the links, without friction and motors.
 
-    q, v, v_a, a: positions, two velocities and accelerations of the joints, (..., n)
+    Args:
+        q, v, v_a, a: Positions, two velocities and accelerations of the joints, (..., n).
 
-    Returns: Y, (..., n, 10 links), for the π of `standard_parameters`
+    Returns:
+        Y, (..., n, 10 links), for the π of `standard_parameters`.
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.regressor(fj.load("hua_3r"), *np.zeros((4, 3))).shape
-    (3, 40)
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.regressor(fj.load("hua_3r"), *np.zeros((4, 3))).shape
+        (3, 40)
     """
     tree = bodies(robot)
     standard = units(inertia_from_standard)
@@ -312,13 +322,16 @@ def regressor(robot: Robot, q: Expression, v: Expression, v_a: Expression, a: Ex
 def base_regressor(robot: Robot, q: Expression, v: Expression, v_a: Expression, a: Expression) -> Expression:
     """Regressor of the base parameters: Y π = M a + C(q, v) v_a + g of the links, without friction and motors.
 
-    q, v, v_a, a: positions, two velocities and accelerations of the joints, (..., n)
+    Args:
+        q, v, v_a, a: Positions, two velocities and accelerations of the joints, (..., n).
 
-    Returns: Y, (..., n, base parameters), for the π of `base_parameters`
+    Returns:
+        Y, (..., n, base parameters), for the π of `base_parameters`.
 
-    >>> import flexjoint as fj, numpy as np
-    >>> fj.base_regressor(fj.load("hua_3r"), *np.zeros((4, 3))).shape[0]
-    3
+    Example:
+        >>> import flexjoint as fj, numpy as np
+        >>> fj.base_regressor(fj.load("hua_3r"), *np.zeros((4, 3))).shape[0]
+        3
     """
     parts = [(part.body, part.unit) for part in base_parts(robot)]
     return columns(lump_fixed(robot), parts, q, v, v_a, a, sx(robot.gravity))

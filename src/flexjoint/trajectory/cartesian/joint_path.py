@@ -33,9 +33,10 @@ ROUNDS = 12  # halvings of an interval of the table
 class PathError(NamedTuple):
     """How far a motion is away from its path.
 
-    position: largest distance found between knots, m
-    rotation: largest angle found, rad
-    bound: no evaluation returns a point further away, m and rad
+    Attributes:
+        position: Largest distance found between knots, m.
+        rotation: Largest angle found, rad.
+        bound: No evaluation returns a point further away, m and rad.
     """
 
     position: float
