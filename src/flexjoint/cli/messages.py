@@ -79,7 +79,8 @@ def option(found: re.Match[str], known: Mapping[str, Any]) -> str:
     name, value = found["name"], found["value"] or ""
     if name in IN_FILES and name not in known:
         written = {"True": "true", "False": "false"}.get(value, value or "...")
-        return f"{'write ' if found['verb'] else ''}{name} = {written} in the robot file"
+        file = "robot or drive file" if name == "rotors_in_links" else "robot file"
+        return f"{'write ' if found['verb'] else ''}{name} = {written} in the {file}"
     if name not in known:
         return found[0]
     parameter = known[name]

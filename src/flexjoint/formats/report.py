@@ -59,8 +59,8 @@ def summary(place: str, report: Iterable[Finding]) -> str:
     if not found:
         return ""
     kinds = listed(dict.fromkeys(x.what.split(" of '")[0].split(" '")[0] for x in found), most=6)
-    lines = f"first in {found[0].place}"
-    return f"{place}: {len(found)} entries are not used or suspicious, {lines}: {kinds}; `flexjoint info` lists them"
+    count = "1 entry is" if len(found) == 1 else f"{len(found)} entries are"
+    return f"{place}: {count} not used or suspicious, first in {found[0].place}: {kinds}; `flexjoint info` lists them"
 
 
 def grouped(report: Iterable[Finding]) -> list[tuple[str, str, str, list[str]]]:

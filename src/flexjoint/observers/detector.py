@@ -97,7 +97,12 @@ class Detector(ObserverWrapper):
 
 
 def checked_thresholds(name: str, value: ArrayLike, size: int, zero: np.ndarray | None = None) -> FloatArray:
-    """Thresholds (size,) of a channel: positive, and finite except where the residual is `zero` by design."""
+    """Thresholds (size,) of a channel: positive, and finite except where the residual is `zero` by design.
+
+    There `false_alarm_thresholds` finds 0, because noise leaves the residual at 0; no alarm is what it means.
+    """
+    if zero is not None and np.shape(value) == zero.shape:
+        value = np.where(zero & np.equal(value, 0.0), np.inf, value)
     found = positive_numbers("Detector", f"threshold of '{name}'", value, size, infinite=True)
     watched = np.ones(size, dtype=bool) if zero is None else ~zero
     if not np.all(np.isfinite(found[watched])):

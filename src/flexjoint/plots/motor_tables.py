@@ -85,7 +85,7 @@ def stiffness_panels(table: StiffnessTable) -> list[Panel]:
     there, beside = np.where(robot.variable_stiffness, 1.0, np.nan), np.full(robot.n, np.nan)
     beside[list(second_motors(robot).values())] = 1.0
     torques, phi = (table.tau_1, beside * table.tau_2), (table.phi_1 * factors, beside * table.phi_2 * factors)
-    least = Curve("", there * table.sigma_lower, REFERENCE, "--")
+    least = Curve("least stiffness", there * table.sigma_lower, REFERENCE, "--")
     found = [
         Panel(
             "motor torques",
@@ -104,7 +104,7 @@ def stiffness_panels(table: StiffnessTable) -> list[Panel]:
             others=[Curve("", phi[1], DEFLECTION, ":", second_limits(robot, "deflection", factors))],
             limits=limits_of(robot, "deflection", factors),
         ),
-        Panel("stiffness (dashed: minimum)", units(robot, "sigma"), there * table.sigma, STIFFNESS, others=[least]),
+        Panel("stiffness", units(robot, "sigma"), there * table.sigma, STIFFNESS, others=[least]),
     ]
     bands = {
         "tau_1": TorqueCurve("error of torque 1", torques[0], TORQUE),

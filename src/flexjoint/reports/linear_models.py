@@ -63,6 +63,7 @@ def pole_table(model: LinearModel) -> Table:
         if pole.imag >= 0:
             real = pole.real if abs(pole.real) > least else 0.0
             text = f"{real:.4g} ± {pole.imag:.4g}i" if pole.imag > least else f"{real:.4g}"
+            size = size if size > least else 0.0
             rows.append([text, f"{size:.4g}", f"{size / (2 * math.pi):.4g}", f"{damping if real else 0:.3g}"])
     headings = ["pole, 1/s", "frequency, rad/s", "Hz", "damping ratio"]
     return Table(headings, rows, "poles", numbers=headings)

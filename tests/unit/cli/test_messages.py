@@ -46,6 +46,7 @@ def said(command, message, **aliases):
         ("simulate", "the robot= and the trajectory=", "the ROBOT and the --trajectory"),
         ("rotors", "give its gear ratio, gear_ratio=", "give its gear ratio, --gear-ratio"),
         ("info", "or pass allow_unphysical=True", "or write allow_unphysical = true in the robot file"),
+        ("info", "or pass rotors_in_links=False", "or write rotors_in_links = false in the robot or drive file"),
         ("info", "11 more, see fj.robot.robot_parameters(robot)", "11 more, see 'flexjoint info ROBOT --parameters'"),
         ("detect", "detect: quiet=(begin, end), a part", "--quiet-part BEGIN:END, a part"),
         ("info", "a == b, x=3 and unknown=5", None),

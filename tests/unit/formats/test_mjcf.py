@@ -141,7 +141,7 @@ def test_geometry_in_body_frames():
 def test_load_reports_and_warns(tmp_path):
     path = tmp_path / "arm.mjcf"
     path.write_bytes(mjcf(rest='<actuator>\n<position joint="j" kp="10"/></actuator>'))
-    with pytest.warns(fj.FlexjointWarning, match=r"1 entries are not used or suspicious, first in line 9: <position>"):
+    with pytest.warns(fj.FlexjointWarning, match=r"1 entry is not used or suspicious, first in line 9: <position>"):
         robot = fj.load(path)
     assert [x.what for x in file_report(robot)] == ["<position>"]
 

@@ -120,3 +120,14 @@ def test_noise_that_is_missing_is_named():
         fj.observers.spread_of_noise(residual, here, fj.observers.Measurement(0.1, None, None, None, None))
     with pytest.raises(fj.InputError, match="a standard deviation is negative"):
         fj.observers.spread_of_noise(residual, here, fj.observers.Measurement(0.1, -0.1, None, None, None))
+
+
+def test_thresholds_of_a_robot_with_rigid_joints_are_those_a_detector_takes():
+    """The motor of a rigid joint has no residual of its own: noise gives 0 there, which means no alarm."""
+    residual = fj.observers.JointTorqueResidual(fj.load("hua_3r"), 50.0, 50.0)
+    level = fj.observers.Spread(np.zeros(3), np.array([0.0, 0.0, 0.1]), np.full(3, 0.9))
+    thresholds = fj.observers.false_alarm_thresholds({"motor": level})
+    kept = fj.observers.Detector(residual, thresholds).thresholds["motor"]
+    assert np.array_equal(kept[:2], [np.inf, np.inf]) and kept[2] == thresholds["motor"][2]
+    with pytest.raises(fj.InputError, match="positive"):
+        fj.observers.Detector(residual, {"link": [0.0, 1.0, 1.0]})

@@ -19,7 +19,7 @@ from .geometry import geometry_findings
 
 LINE = re.compile(r"\bline (\d+)")
 LEVEL: dict[str, Level] = {"unused": "warning", "suspicious": "warning", "chosen": "note"}  # by that of a file's report
-SUMMARY = "entries are not used or suspicious"  # begins the warning that stands for the whole report
+SUMMARY = "not used or suspicious, first in"  # part of the warning that stands for the whole report
 
 
 def check_file(name: str, load: Callable[[], Robot], rate: float | None = None) -> tuple[Finding, ...]:
