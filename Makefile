@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo docs papers test test-asan test-long bench lint clean
+.PHONY: demo docs papers test suite test-asan test-long bench lint clean
 
 # The Panda picks and places: torques, and a collision that is detected; open out/pick_and_place.html.
 demo: $(VENV)/.installed
@@ -17,7 +17,11 @@ docs: $(VENV)/.installed-docs
 papers: $(VENV)/.installed
 	for paper in 000 001 002 003 004; do $(BIN)/flexjoint reproduce $$paper --output out/$$paper || exit 1; done
 
-test: $(VENV)/.installed-test lint
+# The linter and the type checker run beside the tests.
+test: $(VENV)/.installed-test
+	$(MAKE) --jobs=2 --keep-going lint suite
+
+suite: $(VENV)/.installed-test
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # The tests of the C extension with the address and undefined-behaviour sanitizers of GCC, one to seven minutes.
@@ -26,7 +30,7 @@ test-asan: $(VENV)/.installed-test
 
 # What takes longer than the suite may: results and dates are in docs/testing.md.
 test-long: test-asan papers
-	$(BIN)/python tests/pages_of_the_manual.py
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/mjcf_packages.py

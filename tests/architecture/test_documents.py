@@ -26,6 +26,7 @@ from support.public import ALGORITHMS, PUBLIC, TOP
 ROOT = Path(__file__).parent.parent.parent
 SOURCES = sorted((ROOT / "src" / "flexjoint").rglob("*.py"))
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+SHORT = {"dh_to_torques.py", "identification_log.py", "linear_analysis.py", "monte_carlo.py", "trajectories.py"}
 FOLLOWED = "collision_log.py"  # run by test_the_page_on_detection_can_be_followed
 CITATION = re.compile(r"\[([A-Z]\w+)(?:\]| \(| sec\.| ch\.| table)")
 
@@ -123,6 +124,7 @@ def test_files_that_a_page_names_exist(page):
     ("name", "shown"),
     [("parameters.md", "138."), ("variable-stiffness-control.md", "2e-07"), ("variable-stiffness.md", "[545.")],
 )  # the first number that a page prints
+@pytest.mark.long
 def test_code_in_the_documentation_runs(name, shown, tmp_path):
     """In a process of its own: a page may register a drive."""
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
@@ -132,6 +134,7 @@ def test_code_in_the_documentation_runs(name, shown, tmp_path):
     assert done.stdout.split()[0].startswith(shown)
 
 
+@pytest.mark.long
 def test_the_page_on_observers_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "observers.md").read_text(), re.DOTALL)
     exec("\n".join(blocks), {})
@@ -139,6 +142,7 @@ def test_the_page_on_observers_runs(capsys):
     assert 0 < float(delay) < 0.005 and struck == "['link3']"
 
 
+@pytest.mark.long
 def test_the_page_on_results_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "results.md").read_text(), re.DOTALL)
@@ -202,7 +206,11 @@ def test_there_are_examples():
     assert FOLLOWED in (ROOT / "docs" / "detection.md").read_text()
 
 
-@pytest.mark.parametrize("path", [x for x in EXAMPLES if x.name != FOLLOWED], ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(x, marks=[pytest.mark.long] * (x.name not in SHORT)) for x in EXAMPLES if x.name != FOLLOWED],
+    ids=lambda path: path.name,
+)
 def test_examples_run(path, tmp_path):
     done = run_forked(path.read_text(), tmp_path, "--output", str(tmp_path), name=str(path))
     assert done.returncode == 0, done.stderr

@@ -226,6 +226,7 @@ def nearest_single(exact):
 
 # What is written ------------------------------------------------------------------------------------------------
 
+long = pytest.mark.long
 VARIANTS = {
     "double": [],
     "float32": ["--float32"],
@@ -235,7 +236,10 @@ VARIANTS = {
 NAME = "inverse_dynamics_kuka_lwr"
 
 
-@pytest.fixture(scope="module", params=VARIANTS)
+TWO = ["double", "float32, freestanding", *(pytest.param(x, marks=long) for x in ("float32", "freestanding"))]
+
+
+@pytest.fixture(scope="module", params=TWO)
 def lwr(request, tmp_path_factory):
     """The elastic 7R LWR, exported from the command line."""
     folder = tmp_path_factory.mktemp("lwr")
@@ -352,8 +356,10 @@ def driver(folder, float32, freestanding, *options):
     return folder / "driver"
 
 
-@pytest.mark.parametrize("freestanding", [False, True])
-@pytest.mark.parametrize("float32", [False, True])
+FOUR = [(False, False), (True, True), pytest.param(False, True, marks=long), pytest.param(True, False, marks=long)]
+
+
+@pytest.mark.parametrize(("float32", "freestanding"), FOUR)
 def test_clean_under_sanitizers_and_the_analyzer(float32, freestanding, tmp_path):
     """Every operation, on numbers of every kind."""
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -378,7 +384,7 @@ def expected_rows(data):
     return np.array([np.ravel(evaluate(program, *row)) for row in data])
 
 
-@pytest.mark.parametrize("lwr", ["double", "float32"], indirect=True)
+@pytest.mark.parametrize("lwr", ["double", pytest.param("float32", marks=long)], indirect=True)
 def test_the_robot_is_clean_too(lwr):
     sources = ["example.c", f"{NAME}.c"]
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -402,8 +408,7 @@ def test_flags_that_would_change_bits_are_refused(float32, flags, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")
-@pytest.mark.parametrize("freestanding", [False, True])
-@pytest.mark.parametrize("float32", [False, True])
+@pytest.mark.parametrize(("float32", "freestanding"), FOUR)
 def test_every_operation_takes_the_same_instructions(float32, freestanding, tmp_path):
     options = SOFTWARE if freestanding else ["-mfma"]
     program = driver(tmp_path, float32, freestanding, "-O2", "-fno-math-errno", *options)

@@ -101,7 +101,7 @@ def at_rest(x, *stacks):
 # Lagrange's equations ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_planar_arms(n):
     found = equations_of_motion(planar(n))
     _, M, tau, *_ = lagrange(n)
@@ -293,7 +293,7 @@ def entries_of(latex):
             yield left.strip(), from_latex(right)
 
 
-@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("n", [2, pytest.param(3, marks=pytest.mark.long)])
 def test_latex_says_what_lagrange_says(n):
     equations = equations_of_motion(planar(n), ["mass_matrix", "inverse_dynamics"])
     latex = equations.latex()

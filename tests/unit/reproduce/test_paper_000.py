@@ -258,6 +258,7 @@ def test_counts_that_are_no_polynomial_are_noticed(counted):
 # The whole ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_figures_and_tables_are_written(counted, loops, tmp_path, monkeypatch):
     monkeypatch.setattr(paper_000, "closed_loops", lambda robot, motion: loops)
     known = {"kuka_lwr": counts(ROBOT), **{f"random_{n}_1": x for n, x in counted.items()}}

@@ -136,6 +136,7 @@ def test_random_motions_are_of_the_papers_kind(monkeypatch):
     assert found.efforts[2] == pytest.approx(np.sum(high**2) / np.sum(low**2), rel=1e-9)
 
 
+@pytest.mark.long
 def test_figures_and_tables_are_written(tmp_path, monkeypatch):
     monkeypatch.setattr(paper_002, "RANDOM_MOTIONS", 20)
     monkeypatch.setattr(paper_002, "SAMPLES", SAMPLES)

@@ -99,12 +99,14 @@ def table(report, name):
     return list(csv.reader(path.open()))[1:]
 
 
+@pytest.mark.long
 def test_errors(report):
     """The simulation holds its torques for 0.5 ms, which takes 0.6 % from the errors of joints 1 and 2."""
     found = [float(row[2].split()[0]) for row in table(report, "errors")]
     np.testing.assert_allclose(found, errors_of_closed_loop(Links(direct_case())), rtol=0.01)
 
 
+@pytest.mark.long
 def test_published_errors(report):
     """The fit: all six within 1.5 %; the ratio 10 of the built-in robot comes within 6 %."""
     published = np.array([[0.0026819, 0.003619, 0.052678], [0.0026903, 0.0061066, 0.052422]])
@@ -116,6 +118,7 @@ def test_published_errors(report):
     assert geared[0] == "10" and geared[-1] == "5.7 %"
 
 
+@pytest.mark.long
 def test_the_arm_is_written(report):
     """A reader can use it: the built-in robot but for the gear ratio."""
     path = report.figures[0].path.with_name("arm.toml")
@@ -127,6 +130,7 @@ def test_the_arm_is_written(report):
         )
 
 
+@pytest.mark.long
 def test_the_payload_pushes_upwards_with_the_printed_sign(report):
     """Torques at 3 s differ by about Jᵀf from those without it, at the place where all should be."""
     text = next(here for claim, _, here, _ in table(report, "claims") if "at 3 s" in claim)
@@ -136,6 +140,7 @@ def test_the_payload_pushes_upwards_with_the_printed_sign(report):
     np.testing.assert_allclose(physical - none, 3.0 * reach, rtol=0.2)
 
 
+@pytest.mark.long
 def test_claims(report):
     verdicts = {claim: verdict for claim, _, _, verdict in table(report, "claims")}
     assert verdicts["the payload changes the error of joint 3 by"] == "not reproduced"

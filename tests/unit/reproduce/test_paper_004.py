@@ -89,6 +89,7 @@ def report(tmp_path_factory):
         return reproduce("004", folder), folder
 
 
+@pytest.mark.long
 def test_the_report(report):
     found, folder = report
     verdicts = {claim.claim: claim.verdict for claim in map(paper_004.Claim._make, found.grids[0].rows)}
@@ -109,6 +110,7 @@ def test_the_report(report):
     assert all((folder / path.name).stat().st_size > 50 for path in found.files)
 
 
+@pytest.mark.long
 def test_elements_of_two_and_three_joints(report):
     """None of 0001 and 1110, all 3 and 6 of the others."""
     rows = {name: (int(two), int(three)) for name, two, three in report[0].grids[1].rows}

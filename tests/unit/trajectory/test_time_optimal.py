@@ -166,6 +166,7 @@ def test_a_path_that_does_not_rest_starts_and_ends_at_rest():
     assert found.certificate.excess <= 1e-6
 
 
+@pytest.mark.long
 def test_damped_springs_are_stretched():
     robot = pendulum({"torque": 20.0, "velocity": 4.0}, damping=0.5)
     found = time_optimal(robot, [[-1.4], [0.3]], intervals=8)
