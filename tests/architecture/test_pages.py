@@ -62,6 +62,15 @@ def test_the_manual_can_be_followed(page, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+def test_every_page_is_in_the_navigation():
+    """Pages of docs/how-to/ are listed in its index.md, all others in mkdocs.yml."""
+    config, index = (ROOT / "mkdocs.yml").read_text(), DOCS / "how-to" / "index.md"
+    for page in [*PAGES, *(x for x in MANUAL if x.parent.name in ("start", "concepts"))]:
+        assert re.search(rf"[:-] {page.relative_to(DOCS)}$", config, re.MULTILINE), f"add {page.name} to mkdocs.yml"
+    for page in index.parent.glob("*.md"):
+        assert page == index or f"]({page.name})" in index.read_text(), f"add {page.name} to docs/how-to/index.md"
+
+
 @pytest.mark.parametrize("page", MANUAL, ids=lambda page: str(page.relative_to(DOCS)))
 def test_blocks_of_the_manual_run_or_say_why_not(page):
     assert mistakes_in(page) == []
