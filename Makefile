@@ -43,6 +43,8 @@ test-long: test-asan papers
 	$(BIN)/python tests/time_optimal.py
 	$(BIN)/python tests/lowest_versions.py
 	$(BIN)/python tests/viewer_pages.py
+	$(MAKE) docs
+	$(BIN)/python tests/site_pages.py
 	$(BIN)/python tests/exported_loops.py
 	$(BIN)/python tests/wire.py
 	$(BIN)/python tests/wheels.py
