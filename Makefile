@@ -31,7 +31,6 @@ test-asan: $(VENV)/.installed-test
 # What takes longer than the suite may: results and dates are in docs/testing.md.
 test-long: test-asan papers
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m long
-	$(BIN)/python tests/pages_of_the_manual.py
 	$(BIN)/python tests/fuzz/run.py --count 340000
 	$(BIN)/python tests/urdf_packages.py
 	$(BIN)/python tests/mjcf_packages.py
@@ -44,6 +43,8 @@ test-long: test-asan papers
 	$(BIN)/python tests/time_optimal.py
 	$(BIN)/python tests/lowest_versions.py
 	$(BIN)/python tests/viewer_pages.py
+	$(MAKE) docs
+	$(BIN)/python tests/site_pages.py
 	$(BIN)/python tests/exported_loops.py
 	$(BIN)/python tests/wire.py
 	$(BIN)/python tests/wheels.py

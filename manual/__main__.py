@@ -12,6 +12,7 @@ import sys
 
 from .commands import write_commands
 from .gallery import write_gallery
+from .how_to import write_how_to
 from .links import mistakes
 from .names import write_names
 from .notebooks import write_notebooks
@@ -23,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="manual", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--pages", action="store_true", help="write the pages and stop")
     only_pages = parser.parse_args().pages
-    for write in (copy_pages, write_names, write_commands, write_gallery, write_notebooks, write_papers):
+    for write in (copy_pages, write_how_to, write_names, write_commands, write_gallery, write_notebooks, write_papers):
         write()
     if only_pages:
         return

@@ -1,6 +1,6 @@
 """The README and the pages of docs/ can be pasted: their Python blocks and commands run in an empty folder.
 
-docs/how-to/ and docs/concepts/ take longer and are run by tests/pages_of_the_manual.py.
+The README and docs/start/ run in the suite, the other pages in `make test-long`.
 """
 
 import re
@@ -14,7 +14,6 @@ from support.manual import DOCS, FOLLOW, blocks_of, mistakes_in, same
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = sorted(DOCS.glob("*.md"))
-START = sorted((DOCS / "start").glob("*.md"))
 FOLDERS = ("start", "how-to", "concepts", "reference")
 MANUAL = [page for folder in FOLDERS for page in sorted((DOCS / folder).glob("*.md"))]
 ELSEWHERE = {
@@ -30,14 +29,11 @@ ELSEWHERE |= {"arrays-of-others.md"}  # run by tests/unit/adapters/test_page.py 
 CODE = re.compile(r"```python\n(.*?)```", re.DOTALL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, marks=[pytest.mark.long] * (page.name != "README.md"))
-        for page in PAGES
-        if CODE.search(page.read_text()) and page.name not in ELSEWHERE
-    ],
-    ids=lambda page: str(page.relative_to(ROOT)),
+    [page for page in PAGES if CODE.search(page.read_text()) and page.name not in ELSEWHERE],
+    ids=lambda page: page.name,
 )
 def test_python_blocks_run(page, tmp_path):
     """In a process of their own: pages register controllers, springs and trajectories."""
@@ -55,11 +51,24 @@ def test_the_readme_can_be_followed(tmp_path):
     assert {"torques.png", "run.png", "film.html"} <= {path.name for path in tmp_path.iterdir()}
 
 
-@pytest.mark.parametrize("page", START, ids=lambda page: page.name)
-def test_the_first_pages_can_be_followed(page, tmp_path):
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.long] * (page.parent.name != "start")) for page in MANUAL],
+    ids=lambda page: str(page.relative_to(DOCS)),
+)
+def test_the_manual_can_be_followed(page, tmp_path):
     """Files, commands and Python code in order; what a page shows is what comes out."""
     done = run_forked(FOLLOW, tmp_path, str(page))
     assert done.returncode == 0, done.stderr
+
+
+def test_every_page_is_in_the_navigation():
+    """Pages of docs/how-to/ are listed in its index.md, all others in mkdocs.yml."""
+    config, index = (ROOT / "mkdocs.yml").read_text(), DOCS / "how-to" / "index.md"
+    for page in [*PAGES, *(x for x in MANUAL if x.parent.name in ("start", "concepts"))]:
+        assert re.search(rf"[:-] {page.relative_to(DOCS)}$", config, re.MULTILINE), f"add {page.name} to mkdocs.yml"
+    for page in index.parent.glob("*.md"):
+        assert page == index or f"]({page.name})" in index.read_text(), f"add {page.name} to docs/how-to/index.md"
 
 
 @pytest.mark.parametrize("page", MANUAL, ids=lambda page: str(page.relative_to(DOCS)))

@@ -153,6 +153,10 @@ class Browser:
             assert time.monotonic() < end, f"waited {seconds} s for {what}"
             self._listen(0.05)
 
+    def settle(self, seconds: float) -> None:
+        """Give the page time to act; events that arrive meanwhile are kept."""
+        self._listen(seconds)
+
     def picture(self) -> np.ndarray:
         """What is shown, (height, width, 3), 0 to 255."""
         from PIL import Image
