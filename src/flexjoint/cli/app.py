@@ -23,10 +23,20 @@ DIVERGED = 3
 UNSOLVED = 4
 INTERRUPTED = 130  # as a shell reports Ctrl-C
 CODES = (
-    "Exit codes: 0 done; 1 an error inside flexjoint, of check an error in the robot; 2 bad input or a warning with "
+    "Exit codes: 0 done; 1 an error inside flexjoint, or one that check or log found; 2 bad input or a warning with "
     "--strict; 3 the simulation diverged; 4 ik found no solution; 130 interrupted; 141 the reader of the output closed "
     "it. More: docs/command-line.md."
 )
+
+
+TASKS = {
+    "Robots": ("robots", "info", "check", "drives", "view", "rotors", "equations"),
+    "Motions": ("torques", "fit", "fastest", "ik", "record"),
+    "Control": ("controllers", "simulate", "study", "studio", "linearize"),
+    "Logs": ("log", "detect", "excite", "identify"),
+    "Other programs": ("export-c", "export-fmu", "export-mjcf", "export-urdf", "serve"),
+}  # sections of `flexjoint --help`; a command that is not named here stands in the last one
+OTHERS = "More"
 
 
 class CommonOptions(NamedTuple):
@@ -65,6 +75,16 @@ class Shell(TyperGroup):
         if standalone_mode:
             sys.exit(code if isinstance(code, int) else 0)
         return code
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands by task, each with the first sentence of its help."""
+        known = self.list_commands(ctx)
+        named = {name for names in TASKS.values() for name in names}
+        widest = max(map(len, known))
+        for title, names in {**TASKS, OTHERS: [x for x in known if x not in named]}.items():
+            shown = [(x.ljust(widest), self.commands[x]) for x in names if x in known]
+            with formatter.section(title):
+                formatter.write_dl([(x, y.get_short_help_str(formatter.width - widest - 6)) for x, y in shown])
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
         """Parse the options; --help and --version of the application print here."""

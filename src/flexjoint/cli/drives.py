@@ -13,7 +13,7 @@ from .parameters import files_of
 from .robot_options import RobotArgument
 from .standard_output import STREAM, standard_output
 
-drives = typer.Typer(help="Drive files.", invoke_without_command=True, rich_markup_mode=None)
+drives = typer.Typer(help="Write files of motors and springs.", invoke_without_command=True, rich_markup_mode=None)
 drives.callback()(help_without_command)
 app.add_typer(drives, name="drives")
 
@@ -25,9 +25,10 @@ def new_drives(
         Path | None, typer.Option("--output", "-o", help="File to write, such as x.drives.toml; - is standard output.")
     ] = None,
 ) -> CommandResult:
-    """Write a drive file with every joint and every key, filled with what the robot says.
+    """Write a drive file with every joint and key.
 
-    Keys that the robot does not say are commented out. An existing file is not replaced.
+    It has the numbers of the robot; keys that the robot does not have are commented out. An existing file is not
+    replaced.
     """
     from ..errors import InputError
     from ..formats import DriveFile

@@ -25,13 +25,13 @@ def excite(
     reach: Annotated[float, typer.Option(help="Half range of joints without limits of position, rad or m.")] = 1.0,
     rate: Annotated[float, typer.Option(help="Samples per second of the controller and of the file, Hz.")] = 1000.0,
     iterations: Annotated[int, typer.Option(help="Steps of the search, for each of its two stages.")] = 60,
-    seed: Annotated[int, typer.Option(help="Of the random start.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random start.")] = 0,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="File to write: .csv, .npz, .parquet, .toml; - is CSV on standard output."),
     ] = None,
 ) -> CommandResult:
-    """Find a motion that shows the parameters of a robot.
+    """Find an exciting motion, for identification.
 
     It keeps all limits and starts and ends at rest. Ctrl-C ends the search with the best motion so far.
     """

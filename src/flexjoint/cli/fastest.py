@@ -38,7 +38,7 @@ def fastest(
         str, typer.Option("--from", help="First posture, rad or m: one number for all joints, or one per joint.")
     ] = "",
     goal: Annotated[str, typer.Option("--to", help="Last posture, as --from; the path between is free.")] = "",
-    free: Annotated[bool, typer.Option("--free", help="Only the ends of PATH count.")] = False,
+    free: Annotated[bool, typer.Option("--free", help="Keep only the ends of PATH; the way between is free.")] = False,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Trajectory to write: .toml, for all other commands.")
     ] = None,

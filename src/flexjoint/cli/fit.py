@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def fit(
     robot: RobotArgument,
     trajectory: TrajectoryName,
-    samples: Annotated[int, typer.Option(help="Samples of the motion, before peaks are divided further.")] = 1001,
+    samples: Annotated[int, typer.Option(help="Samples of the motion; peaks between them are found too.")] = 1001,
     wrench: Annotated[
         tuple[float, float, float, float, float, float] | None,
         typer.Option(

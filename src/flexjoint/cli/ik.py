@@ -47,7 +47,8 @@ def ik(
         str | None, typer.Option(help="What counts of the orientation: full, free, x, y or z.", metavar="WHAT")
     ] = None,
     nearest_to: Annotated[
-        str | None, typer.Option(help="Prefer postures near this one, rad or m: one number, or n.", metavar="Q")
+        str | None,
+        typer.Option(help="Prefer postures near this one, rad or m: one number, or one per joint.", metavar="Q"),
     ] = None,
     away_from_limits: Annotated[bool, typer.Option("--away-from-limits", help="Prefer the middle of limits.")] = False,
     tolerance: Annotated[float, typer.Option(help="Greatest error of a solution, m and rad.")] = 1e-10,

@@ -26,7 +26,9 @@ def info(
     section: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help=f"Show only this: {', '.join(SECTIONS)}; repeat.", autocompletion=section_names
+            metavar="NAME",
+            help=f"Show only this: {', '.join(SECTIONS)}; may be repeated.",
+            autocompletion=section_names,
         ),
     ] = None,
     plot: PlotFile = None,

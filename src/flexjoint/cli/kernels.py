@@ -172,7 +172,7 @@ def all_algorithms() -> dict[str, Algorithm]:
     return dict(sorted(ALGORITHMS.items()))
 
 
-kept = typer.Typer(help="Compiled kernels on disk.", invoke_without_command=True, rich_markup_mode=None)
+kept = typer.Typer(help="Show or remove compiled kernels on disk.", invoke_without_command=True, rich_markup_mode=None)
 kept.callback()(help_without_command)
 app.add_typer(kept, name="cache")
 

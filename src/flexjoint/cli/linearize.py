@@ -48,7 +48,7 @@ def linearize(
     plot: PlotFile = None,
     report: ReportFile = None,
 ) -> CommandResult:
-    """Show poles, margins and frequency response of a robot at rest.
+    """Show poles and stability margins of a robot at rest.
 
     Under a controller without --input and --output, bode shows the loop gain at --motor with its margins.
     """

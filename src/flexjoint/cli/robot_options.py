@@ -32,7 +32,7 @@ OPTIONS: dict[str, Any] = {
     ],
     "locked": Annotated[
         list[str] | None,
-        typer.Option("--locked", metavar="JOINT=VALUE", help="URDF, MJCF: a joint that is fixed, in rad or m; repeat."),
+        typer.Option("--locked", metavar="JOINT=VALUE", help="URDF, MJCF: hold a joint, in rad or m; may be repeated."),
     ],
     "root": Annotated[str | None, typer.Option("--root", metavar="LINK", help="URDF, MJCF: link that is the base.")],
     "tip": Annotated[str | None, typer.Option("--tip", metavar="LINK", help="URDF, MJCF: last link of the chain.")],

@@ -26,7 +26,7 @@ def rotors(
     trajectory: TrajectoryName,
     plot: PlotFile = None,
     report: ReportFile = None,
-    gear_ratio: Annotated[float | None, typer.Option(help="Gear ratio of motors that have none.")] = None,
+    gear_ratio: Annotated[float | None, typer.Option(help="Gear ratio for motors without a known one.")] = None,
     tolerance: Annotated[float, typer.Option(help="Largest acceptable error, % of the peak torque.")] = 1.0,
     speeds: Annotated[str, typer.Option(help="Speed factors of the trajectory.")] = "0.5,0.7,1,1.4,2",
     samples: Annotated[int, typer.Option(help="Samples along the trajectory.")] = 1001,

@@ -101,8 +101,8 @@ def check_drive(joint: Joint) -> None:
             )
     if any(motor.inertia == 0 for motor in drive.motors):
         raise RobotError(
-            f"the elastic joint '{joint.name}' has a motor without inertia: give motor_inertia, the inertia of its rotor "
-            "times the square of the gear ratio, η² I_axial"
+            f"the elastic joint '{joint.name}' has a motor without inertia: give motor_inertia, the inertia of its "
+            "rotor times the square of the gear ratio, η² I_axial"
         )
 
 
@@ -236,8 +236,8 @@ def check_contained(robot: Robot) -> None:
             if np.linalg.eigvalsh(left[carrier])[0] < -ROUNDING * np.max(np.abs(robot.links[carrier].inertia)):
                 raise RobotError(
                     f"{robot.name}: the inertia of link '{robot.links[carrier].name}' is less than that of the rotors "
-                    f"it is said to contain, that of joint '{link.joint.name}' among them: correct the gear ratio, "
-                    f"which is {motor.gear_ratio:g}, or pass rotors_in_links=False if the link's data are without rotors"
+                    f"it is said to contain, that of joint '{link.joint.name}' among them: correct the gear ratio "
+                    f"{motor.gear_ratio:g}, or pass rotors_in_links=False if the link's data are without rotors"
                 )
 
 

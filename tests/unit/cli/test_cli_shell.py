@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import flexjoint as fj
@@ -272,6 +273,11 @@ def test_help(run, arguments):
     result = run(*arguments)
     assert result.exit_code == 0 and "Usage:" in result.stdout
     assert "..." not in result.stdout.replace("[ARGS]...", "")  # no summary is cut off
+
+
+def test_help_lists_every_command_once(run):
+    listed = re.findall(r"^  ([a-z][a-z-]*) {2,}[A-Z]", run("--help").output, re.MULTILINE)
+    assert sorted(listed) == sorted(get_command(app).commands) and listed[0] == "robots"
 
 
 def test_help_has_exit_codes_controllers_and_common_options(run):
