@@ -110,9 +110,8 @@ class ExtendedStateObserver(TimedObserver):
         settling_time: Time that the status is SETTLING, s.
 
     Raises:
-        InputError: Two motors share a spring, a damper is commanded, the motor of a spring has no inertia, rotors
-            couple to other links, gears have hysteresis or backlash, the friction of a motor depends on the load, or a
-            number is not positive.
+        InputError: Two motors share a spring, a damper is commanded, rotors couple to other links, gears have
+            hysteresis or backlash, the friction of a motor depends on the load, or a number is not positive.
 
     Example:
         >>> import flexjoint as fj
@@ -259,7 +258,9 @@ class ExtendedStateObserver(TimedObserver):
             before.u + ca.if_else(new, torque_gain * innovation, 0),
             balance.rate,
         )
-        kept = before._replace(seen=ca.if_else(stale, before.seen, 0), blind=blind)
+        waiting = ca.logic_and(known, ca.logic_not(sensed))  # for longer than max_gap
+        gap, seen = before.gap + ca.if_else(waiting, h, 0), ca.logic_or(stale, waiting)
+        kept = before._replace(seen=ca.if_else(seen, before.seen, 0), gap=gap, blind=blind)
         after = FilterState(*(ca.if_else(usable, x, y) for x, y in zip(moved, kept)))
 
         restarted = ca.if_else(begun, sx(Status.GAP), sx(Status.FIRST))

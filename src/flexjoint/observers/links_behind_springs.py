@@ -18,7 +18,6 @@ from ..robot import Robot
 from ..spatial import ca, is_zero, total, zeros
 from ..springs import Spring
 from ..types import Expression, Jet, Scalar
-from .momentum import motors_behind_springs
 from .motor_filter import MotorState
 
 
@@ -54,18 +53,13 @@ def spring_behind(robot: Robot, motor: int, owner: str = "") -> Spring | None:
 
 def check_springs(robot: Robot, owner: str) -> None:
     """Refuses drives whose springs motor encoders and torques do not determine."""
-    for k, (i, motor) in enumerate(zip(robot.motor_joints, motors_behind_springs(robot))):
+    for k, i in enumerate(robot.motor_joints):
         joint = robot.joints[i]
         spring_behind(robot, k, owner)
         if isinstance(joint.drive, VariableStiffnessDrive) and not is_zero(joint.drive.greatest_damping):
             raise InputError(
                 f"{owner}: joint '{joint.name}' has a damper that is commanded, whose torque is not known; use "
                 "JointTorqueResidual with encoders on the links"
-            )
-        if robot.compliant[i] and is_zero(motor.inertia):
-            raise InputError(
-                f"{owner}: the motor of the elastic joint '{joint.name}' has no inertia, so that its encoder tells "
-                "nothing about its spring; give the motor an inertia"
             )
 
 
