@@ -1,6 +1,6 @@
 """Exported controllers over many periods: the bits of Python, every compiler and level, sanitizers, instructions.
 
-    python tests/exported_loops.py            # 10⁵ periods of three robots, some minutes
+    python tests/exported_loops.py            # 10⁵ periods of four loops, some minutes
     python tests/exported_loops.py --steps 2000
 """
 
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from support.components import compiled_outputs, exported, loop, python_outputs, random_steps
 
-LOOPS = ("kuka_lwr", "panda", "variable stiffness")
+LOOPS = ("kuka_lwr", "panda", "variable stiffness", "extended state of kuka_lwr")
 COMPILERS = [x for x in ("gcc", "clang") if shutil.which(x)]
 SANITIZERS = ("-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 

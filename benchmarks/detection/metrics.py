@@ -38,6 +38,12 @@ def exactness(t: np.ndarray, residuals: Sequence[np.ndarray]) -> Exactness:
     return Exactness(float(np.sqrt((quiet**2).mean())), float(np.abs(quiet).max()))
 
 
+def position_error(t: np.ndarray, errors: Sequence[np.ndarray]) -> float:
+    """Root mean square error of estimated link positions from 1 s on, rad, over all joints, contacts included."""
+    late = np.concatenate([x[t >= STRUCK] for x in errors])
+    return float(np.sqrt((late**2).mean()))
+
+
 def thresholds(t: np.ndarray, residuals: Sequence[np.ndarray]) -> np.ndarray:
     """From the quiet parts of logs."""
     return MARGIN * np.max([np.abs(residual[t >= QUIET]).max(axis=0) for residual in residuals], axis=0)

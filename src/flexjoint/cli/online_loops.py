@@ -28,8 +28,13 @@ KINDS = {
     "energy": "EnergyResidual",
     "spring_torque": "SpringTorqueObserver",
     "friction": "FrictionObserver",
+    "extended_state": "ExtendedStateObserver",
 }
-ESTIMATORS = {"filtered": "FilteredDerivative", "kalman": "KalmanDifferentiator"}
+ESTIMATORS = {
+    "filtered": "FilteredDerivative",
+    "kalman": "KalmanDifferentiator",
+    "extended_state": "ExtendedStateObserver",
+}
 REACTIONS = {"stop": "Stop", "zero_gravity": "ZeroGravity", "reflex": "Reflex"}
 DETECTOR = ("threshold", "release", "confirmation")
 
@@ -38,7 +43,11 @@ ControllerName = Annotated[
     typer.Option(help="A controller, one of those of simulate.", autocompletion=known_controllers),
 ]
 Estimator = Annotated[
-    str, typer.Option(help="Velocities for the controller: filtered,cutoff=500 or kalman,noise=1e-5,process_noise=1.")
+    str,
+    typer.Option(
+        help="Velocities for the controller: filtered,cutoff=500 or kalman,noise=1e-5,process_noise=1; or all it reads "
+        "from motor encoders: extended_state,encoder_step=6e-6,spring_noise=1000,external_noise=20."
+    ),
 ]
 ObserverTexts = Annotated[
     list[str] | None,
@@ -160,7 +169,7 @@ def made(option: str, kind: Any, texts: dict[str, str], **known: Any) -> Any:
 
 
 def observer_of(robot: Robot, option: str, text: str, period: float, leave: Sequence[str] = ()) -> Any:
-    """The observer of --observer or --detector; `leave` are words of the detector around it."""
+    """The observer of --observer, --detector or --estimator; `leave` are words of the detector around it."""
     from .. import observers
 
     kind, values = words(option, text, KINDS)
@@ -193,6 +202,8 @@ def estimator_of(robot: Robot, options: LoopOptions) -> Observer:
     from .. import observers
 
     kind, values = words("--estimator", options.estimator, ESTIMATORS)
+    if kind == "extended_state":
+        return observer_of(robot, "--estimator", options.estimator, options.period)
     filtered = made("--estimator", getattr(observers, ESTIMATORS[kind]), values, period=options.period)
     return observers.VelocityEstimator(robot, filtered)
 
