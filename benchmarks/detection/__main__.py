@@ -63,7 +63,7 @@ def position_rows(positions: Positions) -> list[dict[str, Any]]:
 
 
 def position_table(listed: list[dict[str, Any]]) -> Table:
-    shown = Table(title="estimated link positions, contacts and faults included")
+    shown = Table(title="estimated link positions while the links are struck")
     for heading in ("joints", "condition", "method", "root mean square error, rad"):
         shown.add_column(heading)
     for x in listed:
@@ -140,15 +140,14 @@ def plot(scores: Scores, path: Path) -> None:
     from matplotlib.figure import Figure
 
     kinds = list(dict.fromkeys(kind for kind, _, _ in scores))
-    figure = Figure(figsize=(4.2 * len(kinds), 4.4), layout="constrained")
+    figure = Figure(figsize=(4.2 * len(kinds), 5.2), layout="constrained")
     for axis, kind in zip(figure.subplots(1, len(kinds), sharey=True), kinds):
         for colour, condition in zip(COLOURS, CONDITIONS):
             for method, dashes in zip(METHODS, ("-", "--", ":", "-.", (0, (1, 3)))):
                 false, true = roc(scores[kind, condition, method])
                 least = 0.5 / len(scores[kind, condition, method].in_quiet)
-                axis.step(
-                    np.maximum(false, least), true, dashes, where="post", color=colour, label=f"{condition}, {method}"
-                )
+                label = f"{condition}, {method}"
+                axis.step(np.maximum(false, least), true, ls=dashes, where="post", color=colour, label=label)
         axis.set(title=f"{kind} joints", xlabel="quiet windows of 0.2 s with a false alarm, of all", xscale="log")
         axis.set_ylim(0, 1.02)
         axis.grid(alpha=0.3)

@@ -19,7 +19,7 @@ from .scenarios import FINE, Log, Sensors
 
 CUTOFF = 30.0  # rad/s
 SPRING_CUTOFF = 200.0  # rad/s
-SPRING_NOISE, EXTERNAL_NOISE = 1000.0, 20.0  # torques that change by 5 Nm within 0.05 s
+SPRING_NOISE, EXTERNAL_NOISE = 300.0, 2.0  # Nm/s^1.5, Nm/√s: the best of 15 pairs for the elastic arm
 
 
 class Found(NamedTuple):

@@ -69,7 +69,8 @@ def online_loop(
 
     Args:
         controller: A control law; by default none, the component then observes only and takes the torque as an input.
-        estimator: An observer whose outputs replace measurements of the controller, as in `simulate`; default none.
+        estimator: An observer whose outputs replace measurements of the controller, as in `simulate`; default none.  A
+            VelocityEstimator gives and reads only what the controller needs.
         observers: Observers and detectors by name; default none.
         trajectory: Motion that the controller follows, from the time of the first usable sample on, at rest before and
             after it; it is written into the code as polynomials (pieces.py).  By default the reference is an input.
@@ -405,8 +406,9 @@ def checked_parts(
         )
     if controller is not None and controller.commands_damping:
         raise InputError("online_loop: laws that command dampers are not exported; export the law without DampingRatio")
-    reads = {name: fields_of_observer(observer) for name, observer in named.items()}
-    if controller is not None:
-        replaced = set(estimator.outputs) if estimator is not None else set()
-        reads[""] = tuple(x for x in fields_of_controller(controller) if x not in replaced)
+    read = fields_of_controller(controller) if controller is not None else ()
+    if estimator is not None:
+        named[ESTIMATOR] = estimator.giving(read)
+        read = tuple(x for x in read if x not in named[ESTIMATOR].outputs)
+    reads = {"": read} | {name: fields_of_observer(observer) for name, observer in named.items()}
     return Parts(robot, periods.pop(), controller, named, reads)
