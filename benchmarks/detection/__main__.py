@@ -19,6 +19,7 @@ from .scenarios import CONDITIONS, EXACT, events, robots, simulated
 
 CALIBRATION, SEEDS = 2, 3
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E3B505")
+STYLES = ("-", "--", ":", "-.", (0, (1, 3)))
 Scores = dict[tuple[str, str, str], Score]  # by robot, condition, method
 Exact = dict[tuple[str, str, str], Exactness]
 Positions = dict[tuple[str, str, str], float]
@@ -138,22 +139,24 @@ def table(listed: list[dict[str, Any]]) -> Table:
 
 def plot(scores: Scores, path: Path) -> None:
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     kinds = list(dict.fromkeys(kind for kind, _, _ in scores))
-    figure = Figure(figsize=(4.2 * len(kinds), 5.2), layout="constrained")
+    figure = Figure(figsize=(4.2 * len(kinds), 4.8), layout="constrained")
     for axis, kind in zip(figure.subplots(1, len(kinds), sharey=True), kinds):
         for colour, condition in zip(COLOURS, CONDITIONS):
-            for method, dashes in zip(METHODS, ("-", "--", ":", "-.", (0, (1, 3)))):
+            for method, dashes in zip(METHODS, STYLES):
                 false, true = roc(scores[kind, condition, method])
                 least = 0.5 / len(scores[kind, condition, method].in_quiet)
-                label = f"{condition}, {method}"
-                axis.step(np.maximum(false, least), true, ls=dashes, where="post", color=colour, label=label)
+                axis.step(np.maximum(false, least), true, ls=dashes, where="post", color=colour)
         axis.set(title=f"{kind} joints", xlabel="quiet windows of 0.2 s with a false alarm, of all", xscale="log")
         axis.set_ylim(0, 1.02)
         axis.grid(alpha=0.3)
     figure.axes[0].set_ylabel("events detected, of all")
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
+    colours = [Line2D([], [], color=x, label=y) for x, y in zip(COLOURS, CONDITIONS)]
+    styles = [Line2D([], [], color="black", ls=x, label=y) for x, y in zip(STYLES, METHODS)]
+    both = [x for pair in zip(colours, styles) for x in pair]  # a legend is filled by columns
+    figure.legend(handles=both, loc="outside lower center", ncols=len(colours), frameon=False, fontsize=9)
     figure.savefig(path, dpi=150)
 
 
