@@ -17,7 +17,7 @@ import numpy as np
 
 import flexjoint as fj
 from flexjoint.deployment.packets import GREETING, command_packet
-from flexjoint.deployment.serve import Wire
+from flexjoint.deployment.wire import Wire
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "udp_controller" / "controller.cpp"
 

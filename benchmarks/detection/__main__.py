@@ -14,28 +14,35 @@ from rich.table import Table
 
 from ..report import machine, versions
 from .methods import METHODS
-from .metrics import Exactness, Score, area, exactness, joined, roc, score, thresholds
+from .metrics import Exactness, Score, area, exactness, joined, position_error, roc, score, thresholds
 from .scenarios import CONDITIONS, EXACT, events, robots, simulated
 
 CALIBRATION, SEEDS = 2, 3
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E3B505")
+STYLES = ("-", "--", ":", "-.", (0, (1, 3)))
 Scores = dict[tuple[str, str, str], Score]  # by robot, condition, method
 Exact = dict[tuple[str, str, str], Exactness]
+Positions = dict[tuple[str, str, str], float]
 
 
-def measured(seeds: int, say: Any) -> tuple[Scores, Exact]:
+def measured(seeds: int, say: Any) -> tuple[Scores, Exact, Positions]:
     """Thresholds come from the quiet parts of logs under the same condition, of motions that are not scored."""
     scores: Scores = {}
     exact: Exact = {}
+    positions: Positions = {}
     for kind, robot in robots().items():
         residuals: dict[tuple[str, str], list[np.ndarray]] = {}
+        errors: dict[tuple[str, str], list[np.ndarray]] = {}
         times: dict[str, np.ndarray] = {}
         for seed in range(CALIBRATION + seeds):
             say(f"{kind} joints, motion {seed + 1} of {CALIBRATION + seeds}")
             for name, log in simulated(robot, seed).items():
                 times[name] = log.t
-                for method, residual in METHODS.items():
-                    residuals.setdefault((name, method), []).append(residual(robot, log))
+                for method, observe in METHODS.items():
+                    residual, q = observe(robot, log)
+                    residuals.setdefault((name, method), []).append(residual)
+                    if q is not None:
+                        errors.setdefault((name, method), []).append(q - log.true_q)
         for (name, method), listed in residuals.items():
             t = times[name]
             if name in EXACT:
@@ -45,7 +52,24 @@ def measured(seeds: int, say: Any) -> tuple[Scores, Exact]:
             level = thresholds(t, listed[:CALIBRATION])
             scored = [score(t, r, level, events(robot.n)) for r in listed[CALIBRATION:]]
             scores[kind, name, method] = joined(scored)
-    return scores, exact
+        positions |= {(kind, *key): position_error(times[key[0]], x) for key, x in errors.items()}
+    return scores, exact, positions
+
+
+def position_rows(positions: Positions) -> list[dict[str, Any]]:
+    return [
+        {"robot": kind, "condition": name, "method": method, "rms_rad": float(f"{x:.3g}")}
+        for (kind, name, method), x in positions.items()
+    ]
+
+
+def position_table(listed: list[dict[str, Any]]) -> Table:
+    shown = Table(title="estimated link positions while the links are struck")
+    for heading in ("joints", "condition", "method", "root mean square error, rad"):
+        shown.add_column(heading)
+    for x in listed:
+        shown.add_row(*(x[y] for y in ("robot", "condition", "method")), f"{x['rms_rad']:.1e}")
+    return shown
 
 
 def exact_rows(exact: Exact) -> list[dict[str, Any]]:
@@ -115,23 +139,24 @@ def table(listed: list[dict[str, Any]]) -> Table:
 
 def plot(scores: Scores, path: Path) -> None:
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     kinds = list(dict.fromkeys(kind for kind, _, _ in scores))
-    figure = Figure(figsize=(4.2 * len(kinds), 4.4), layout="constrained")
+    figure = Figure(figsize=(4.2 * len(kinds), 4.8), layout="constrained")
     for axis, kind in zip(figure.subplots(1, len(kinds), sharey=True), kinds):
         for colour, condition in zip(COLOURS, CONDITIONS):
-            for method, dashes in zip(METHODS, ("-", "--")):
+            for method, dashes in zip(METHODS, STYLES):
                 false, true = roc(scores[kind, condition, method])
                 least = 0.5 / len(scores[kind, condition, method].in_quiet)
-                axis.step(
-                    np.maximum(false, least), true, dashes, where="post", color=colour, label=f"{condition}, {method}"
-                )
+                axis.step(np.maximum(false, least), true, ls=dashes, where="post", color=colour)
         axis.set(title=f"{kind} joints", xlabel="quiet windows of 0.2 s with a false alarm, of all", xscale="log")
         axis.set_ylim(0, 1.02)
         axis.grid(alpha=0.3)
     figure.axes[0].set_ylabel("events detected, of all")
-    handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
+    colours = [Line2D([], [], color=x, label=y) for x, y in zip(COLOURS, CONDITIONS)]
+    styles = [Line2D([], [], color="black", ls=x, label=y) for x, y in zip(STYLES, METHODS)]
+    both = [x for pair in zip(colours, styles) for x in pair]  # a legend is filled by columns
+    figure.legend(handles=both, loc="outside lower center", ncols=len(colours), frameon=False, fontsize=9)
     figure.savefig(path, dpi=150)
 
 
@@ -142,13 +167,15 @@ def main() -> None:
     arguments = parser.parse_args()
     with Progress(SpinnerColumn(), TextColumn("{task.description}"), transient=True) as progress:
         task = progress.add_task("starting")
-        scores, exact = measured(arguments.seeds, lambda text: progress.update(task, description=text))
+        scores, exact, positions = measured(arguments.seeds, lambda text: progress.update(task, description=text))
     listed = rows(scores)
     Console(width=130).print(table(listed))
     Console(width=130).print(exact_table(exact_rows(exact)))
+    Console(width=130).print(position_table(position_rows(positions)))
     arguments.output.mkdir(parents=True, exist_ok=True)
     content = {"machine": machine(), "versions": versions(), "seeds": arguments.seeds, "rows": listed}
     content["exactness"] = exact_rows(exact)
+    content["link_positions"] = position_rows(positions)
     (arguments.output / "detection.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
     plot(scores, arguments.output / "detection.png")
 

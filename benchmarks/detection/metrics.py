@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .scenarios import AFTER, QUIET, STRUCK, Event
+from .scenarios import AFTER, FAULTS, QUIET, STRUCK, Event
 
 MARGIN, RELEASE = 1.2, 0.7  # of the largest residual where nothing happens, in logs of their own; of the threshold
 PATIENCE = 0.15  # s after its end in which an event may still be detected
@@ -36,6 +36,12 @@ def exactness(t: np.ndarray, residuals: Sequence[np.ndarray]) -> Exactness:
     """In the quiet parts of logs from perfect sensors."""
     quiet = np.concatenate([residual[t >= QUIET] for residual in residuals])
     return Exactness(float(np.sqrt((quiet**2).mean())), float(np.abs(quiet).max()))
+
+
+def position_error(t: np.ndarray, errors: Sequence[np.ndarray]) -> float:
+    """Root mean square error of estimated link positions while the links are struck, rad, over all joints."""
+    struck = np.concatenate([x[(t >= STRUCK) & (t < FAULTS)] for x in errors])
+    return float(np.sqrt((struck**2).mean()))
 
 
 def thresholds(t: np.ndarray, residuals: Sequence[np.ndarray]) -> np.ndarray:

@@ -69,7 +69,7 @@ ALL = {**CONDITIONS, **EXACT}  # those in which events are scored, and those tha
 
 @dataclass(frozen=True)
 class Log:
-    """Arrays (m, 7): what was measured, and the torque that was commanded, its mean until the next sample."""
+    """Arrays (m, 7): what was measured, the torque commanded, its mean until the next sample, true positions."""
 
     t: np.ndarray
     q: np.ndarray
@@ -78,6 +78,8 @@ class Log:
     theta_v: np.ndarray
     tau_e: np.ndarray
     tau: np.ndarray
+    true_q: np.ndarray
+    sensors: Sensors
 
 
 def robots() -> dict[str, fj.Robot]:
@@ -176,15 +178,16 @@ def contact_of(robot: fj.Robot) -> Any:
 
 def sensed(t: np.ndarray, exact: list[np.ndarray], sensors: Sensors, rng: np.random.Generator) -> Log:
     q, v, theta, theta_v, tau_e, tau = exact
+    true_q = q
     if sensors.position:
         q, theta = (sensors.position * np.round(x / sensors.position) for x in (q, theta))
     v, theta_v = (x + sensors.velocity * rng.normal(size=x.shape) for x in (v, theta_v))
-    return Log(t, q, v, theta, theta_v, tau_e + sensors.torque * rng.normal(size=tau_e.shape), tau)
+    return Log(t, q, v, theta, theta_v, tau_e + sensors.torque * rng.normal(size=tau_e.shape), tau, true_q, sensors)
 
 
 def thinned(log: Log, every: int) -> Log:
     """One sample of so many."""
     whole = len(log.t) // every * every
-    kept = [getattr(log, x.name)[:whole:every] for x in fields(log)]
-    kept[-1] = log.tau[:whole].reshape(-1, every, log.tau.shape[1]).mean(axis=1)
-    return Log(*kept)
+    kept = {x.name: getattr(log, x.name)[:whole:every] for x in fields(log) if x.name != "sensors"}
+    kept["tau"] = log.tau[:whole].reshape(-1, every, log.tau.shape[1]).mean(axis=1)
+    return Log(**kept, sensors=log.sensors)

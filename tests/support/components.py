@@ -9,6 +9,7 @@ import flexjoint as fj
 from flexjoint.deployment.c_code import FLAGS
 
 PERIOD = 1e-3
+EXTENDED = "extended state of "
 STRICT = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-ffp-contract=off"]
 
 DRIVER = """
@@ -39,12 +40,22 @@ def loop(name):
         robot = fj.load("vsa_3r")
         law = fj.control.VariableStiffnessTracking.from_numbers(robot, [-10.0], PERIOD)
         residual = fj.observers.JointTorqueResidual(robot, 30.0, 30.0, sensors=False)
+    elif name.startswith(EXTENDED):
+        return with_extended_state(fj.load(name.removeprefix(EXTENDED)))
     else:
         robot = fj.load(name)
         law = fj.control.FeedforwardPD(robot, [2000.0, 80.0])
         residual = fj.observers.JointTorqueResidual(robot, 30.0, 30.0, sensors=False)
     observers = {"residual": residual, "watch": fj.observers.Detector(residual, {"link": 2.0})}
     return fj.deployment.online_loop(law, observers=observers, period=PERIOD)
+
+
+def with_extended_state(robot):
+    """A controller that reads motor encoders through an extended state observer, with alarms."""
+    observer = fj.observers.ExtendedStateObserver(robot, 6e-6, 1000.0, 20.0)
+    watch = fj.observers.Detector(observer, {"link": 2.0})
+    law = fj.control.FeedforwardPD(robot, [2000.0, 80.0])
+    return fj.deployment.online_loop(law, estimator=observer, observers={"watch": watch}, period=PERIOD)
 
 
 def random_steps(component, count, seed=0):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import wraps
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -158,6 +158,8 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
 
     The function returns a CommandResult; the command has the common options besides the parameters of the function.
     A parameter `robot: RobotArgument` gets the Robot; the command has the options of robots (`robot_options.py`).
+    A parameter whose type is a NamedTuple of options, such as `loop: LoopOptions`, gets one; the command has all of its
+    options.
     An error in the input is one line on standard error and exit code 2, without a traceback; a warning is one line too.
 
     Args:
@@ -170,7 +172,11 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
         @wraps(function)
         def run(ctx: typer.Context, **given: Any) -> None:
             options = (ctx.obj or CommonOptions()) | CommonOptions(*(given.pop(x) for x in COMMON))
-            perform(lambda: function(**with_robot(given)), options, ctx, translator(ctx, aliases))
+            perform(lambda: function(**with_robot(gathered(given))), options, ctx, translator(ctx, aliases))
+
+        def gathered(given: dict[str, Any]) -> dict[str, Any]:
+            parts = {x: options(**{y: given.pop(y) for y in options._fields}) for x, options in groups.items()}
+            return given | parts
 
         def with_robot(given: dict[str, Any]) -> dict[str, Any]:
             if wanted not in (RobotArgument, RobotRequest):
@@ -182,6 +188,11 @@ def command(group: typer.Typer = app, name: str | None = None, **aliases: str) -
 
         kind = inspect.Parameter.KEYWORD_ONLY
         own = dict(inspect.signature(function, eval_str=True).parameters)
+        groups = {x.name: x.annotation for x in own.values() if hasattr(x.annotation, "_fields")}
+        for parameter, options in groups.items():
+            del own[parameter]
+            for x, hint in get_type_hints(options, include_extras=True).items():
+                own[x] = inspect.Parameter(x, kind, default=options._field_defaults[x], annotation=hint)
         wanted = own["robot"].annotation if "robot" in own else None
         if wanted in (RobotArgument, RobotRequest):
             own["robot"] = own["robot"].replace(annotation=RobotName)

@@ -11,18 +11,7 @@ from .app import command
 from .command_result import CommandResult
 from .completion import algorithms, integrators
 from .kernels import given_options, known_algorithm
-from .online_loops import (
-    ControllerName,
-    DetectorTexts,
-    Estimator,
-    LoopOptions,
-    MotionText,
-    ObserverTexts,
-    ReactionText,
-    component_data,
-    component_summary,
-    loop_of,
-)
+from .online_loops import LoopOptions, component_data, component_summary, loop_of
 from .parameters import LinkName, Order, check_files
 from .robot_options import RobotArgument
 
@@ -31,6 +20,7 @@ from .robot_options import RobotArgument
 def export_fmu(
     robot: RobotArgument,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write: .fmu.")],
+    loop: LoopOptions,
     algorithm: Annotated[
         str,
         typer.Argument(help="Such as inverse_dynamics; default the simulated robot.", autocompletion=algorithms),
@@ -38,16 +28,6 @@ def export_fmu(
     name: Annotated[str, typer.Option(help="Identifier of the model; by default made of its name.")] = "",
     order: Order = None,
     link: LinkName = None,
-    controller: ControllerName = "",
-    gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = "",
-    poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = "",
-    measured: Annotated[str, typer.Option(help="What feedback_linearization reads, such as 'q tau_e'.")] = "",
-    estimator: Estimator = "",
-    observer: ObserverTexts = None,
-    detector: DetectorTexts = None,
-    reaction: ReactionText = "",
-    trajectory: MotionText = "",
-    period: Annotated[float, typer.Option(help="Communication step, s.")] = 1e-3,
     integrator: Annotated[
         str, typer.Option(help="Integrator of the robot: runge_kutta, euler or midpoint.", autocompletion=integrators)
     ] = "runge_kutta",
@@ -57,9 +37,6 @@ def export_fmu(
     ] = None,
     wrench: Annotated[
         list[str] | None, typer.Option(help="Link with a force and moment as inputs; may be repeated.")
-    ] = None,
-    free: Annotated[
-        list[str] | None, typer.Option(help="Parameter that is tunable, such as tool.mass; may be repeated.")
     ] = None,
 ) -> CommandResult:
     """Write a robot, a controller or an algorithm as an FMU.
@@ -73,19 +50,6 @@ def export_fmu(
     from ..results.files import check_path
 
     check_files((output, lambda path: check_path(path, (".fmu",), "an FMU")))
-    loop = LoopOptions(
-        controller,
-        gains,
-        poles,
-        measured,
-        estimator,
-        observer or (),
-        detector or (),
-        reaction,
-        period,
-        free or (),
-        trajectory=trajectory,
-    )
     if algorithm and loop.given:
         raise InputError("give an ALGORITHM, or --controller, --observer or --detector, or none for the robot")
     if loop.given:
@@ -93,17 +57,17 @@ def export_fmu(
     elif algorithm:
         options = given_options(order, link)
         component = fj.deployment.algorithm_component(
-            known_algorithm(algorithm), robot, period, free=free or (), **options
+            known_algorithm(algorithm), robot, loop.period, free=loop.free or (), **options
         )
     else:
         component = fj.deployment.plant_component(
             robot,
-            period,
+            loop.period,
             stiffness=stiffness,
             integrator=integrator,
             substeps=substeps,
             wrenches=wrench or (),
-            free=free or (),
+            free=loop.free or (),
         )
     path = fj.deployment.export_fmu(component, output, name)
     return CommandResult([component_summary(component)], component_data(component) | {"robot": robot.name}, [path])

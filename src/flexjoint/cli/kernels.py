@@ -10,18 +10,7 @@ import typer
 from .app import app, command, help_without_command
 from .command_result import CommandResult
 from .completion import algorithms
-from .online_loops import (
-    ControllerName,
-    DetectorTexts,
-    Estimator,
-    LoopOptions,
-    MotionText,
-    ObserverTexts,
-    ReactionText,
-    component_data,
-    component_summary,
-    loop_of,
-)
+from .online_loops import LoopOptions, component_data, component_summary, loop_of
 from .parameters import AlgorithmName, LinkName, Order
 from .robot_options import RobotArgument
 from .standard_output import STREAM, send_folder
@@ -73,6 +62,7 @@ def export_c(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder to write; - is a tar archive on standard output.")
     ],
+    loop: LoopOptions,
     algorithm: Annotated[
         str,
         typer.Argument(help="Such as inverse_dynamics; none with --controller.", autocompletion=algorithms),
@@ -80,23 +70,6 @@ def export_c(
     name: Annotated[str, typer.Option(help="Name of the C function; by default algorithm and robot.")] = "",
     order: Order = None,
     link: LinkName = None,
-    controller: ControllerName = "",
-    gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = "",
-    poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = "",
-    measured: Annotated[str, typer.Option(help="What feedback_linearization reads, such as 'q tau_e'.")] = "",
-    estimator: Estimator = "",
-    observer: ObserverTexts = None,
-    detector: DetectorTexts = None,
-    reaction: ReactionText = "",
-    trajectory: MotionText = "",
-    period: Annotated[float, typer.Option(help="Sampling period of controllers and observers, s.")] = 1e-3,
-    patience: Annotated[
-        float | None, typer.Option(help="Time without usable samples before the torque is zero, s; default 10 periods.")
-    ] = None,
-    fold: Annotated[bool, typer.Option("--fold", help="Gains and thresholds are constants of the code.")] = False,
-    free: Annotated[
-        list[str] | None, typer.Option(help="Parameter that stays an input, such as tool.mass; may be repeated.")
-    ] = None,
     float32: Annotated[bool, typer.Option("--float32", help="Compute in single precision.")] = False,
     freestanding: Annotated[bool, typer.Option("--freestanding", help="Use no C library.")] = False,
 ) -> CommandResult:
@@ -109,26 +82,11 @@ def export_c(
 
     from ..errors import InputError
 
-    loop = LoopOptions(
-        controller,
-        gains,
-        poles,
-        measured,
-        estimator,
-        observer or (),
-        detector or (),
-        reaction,
-        period,
-        free or (),
-        fold,
-        patience,
-        trajectory,
-    )
     if bool(algorithm) == loop.given:
         raise InputError("give an ALGORITHM, or --controller, --observer or --detector")
     target = {"float32": float32, "freestanding": freestanding}
     if algorithm:
-        function, options = known_algorithm(algorithm), given_options(order, link) | {"free": free or ()}
+        function, options = known_algorithm(algorithm), given_options(order, link) | {"free": loop.free or ()}
 
         def write(folder: Path) -> list[Path]:
             return fj.export_c(function, robot, folder, name, **target, **options)

@@ -28,62 +28,63 @@ KINDS = {
     "energy": "EnergyResidual",
     "spring_torque": "SpringTorqueObserver",
     "friction": "FrictionObserver",
+    "extended_state": "ExtendedStateObserver",
 }
-ESTIMATORS = {"filtered": "FilteredDerivative", "kalman": "KalmanDifferentiator"}
+ESTIMATORS = {
+    "filtered": "FilteredDerivative",
+    "kalman": "KalmanDifferentiator",
+    "extended_state": "ExtendedStateObserver",
+}
 REACTIONS = {"stop": "Stop", "zero_gravity": "ZeroGravity", "reflex": "Reflex"}
 DETECTOR = ("threshold", "release", "confirmation")
 
-ControllerName = Annotated[
-    str,
-    typer.Option(help="A controller, one of those of simulate.", autocompletion=known_controllers),
-]
-Estimator = Annotated[
-    str, typer.Option(help="Velocities for the controller: filtered,cutoff=500 or kalman,noise=1e-5,process_noise=1.")
-]
-ObserverTexts = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--observer", help="A residual or observer with its numbers, such as momentum,cutoff=30; may be repeated."
-    ),
-]
-DetectorTexts = Annotated[
-    list[str] | None,
-    typer.Option("--detector", help="A residual with alarms, such as momentum,cutoff=30,threshold=5; may be repeated."),
-]
-ReactionText = Annotated[
-    str, typer.Option(help="What follows an alarm: stop,damping=20, zero_gravity or reflex,gain=2,damping=5.")
-]
-
-
-MotionText = Annotated[
-    str,
-    typer.Option(
-        help="Motion inside the code, as --trajectory of simulate; default an input.", autocompletion=trajectories
-    ),
-]
-
 
 class LoopOptions(NamedTuple):
-    """What the command line says about a loop."""
+    """The options of a loop, shared by the commands that export one."""
 
-    controller: str = ""
-    gains: str = ""
-    poles: str = ""
-    measured: str = ""
-    estimator: str = ""
-    observers: Sequence[str] = ()
-    detectors: Sequence[str] = ()
-    reaction: str = ""
-    period: float = 1e-3
-    free: Sequence[str] = ()
-    fold: bool = False
-    patience: float | None = None
-    trajectory: str = ""
+    controller: Annotated[
+        str, typer.Option(help="A controller, one of those of simulate.", autocompletion=known_controllers)
+    ] = ""
+    gains: Annotated[str, typer.Option(help="Gains of the controller in order, such as 1000,60.")] = ""
+    poles: Annotated[str, typer.Option(help="One real closed-loop pole, 1/s, for controllers with poles.")] = ""
+    measured: Annotated[str, typer.Option(help="What feedback_linearization reads, such as 'q tau_e'.")] = ""
+    estimator: Annotated[
+        str,
+        typer.Option(
+            help="Velocities for the controller: filtered,cutoff=500 or kalman,noise=1e-5,process_noise=1; or all it "
+            "reads from motor encoders: extended_state,encoder_step=6e-6,spring_noise=1000,external_noise=20."
+        ),
+    ] = ""
+    observer: Annotated[
+        list[str] | None,
+        typer.Option(help="A residual or observer with its numbers, such as momentum,cutoff=30; may be repeated."),
+    ] = None
+    detector: Annotated[
+        list[str] | None,
+        typer.Option(help="A residual with alarms, such as momentum,cutoff=30,threshold=5; may be repeated."),
+    ] = None
+    reaction: Annotated[
+        str, typer.Option(help="What follows an alarm: stop,damping=20, zero_gravity or reflex,gain=2,damping=5.")
+    ] = ""
+    trajectory: Annotated[
+        str,
+        typer.Option(
+            help="Motion inside the code, as --trajectory of simulate; default an input.", autocompletion=trajectories
+        ),
+    ] = ""
+    period: Annotated[float, typer.Option(help="Time between two steps, s.")] = 1e-3
+    patience: Annotated[
+        float | None, typer.Option(help="Time without usable samples before the torque is zero, s; default 10 periods.")
+    ] = None
+    fold: Annotated[bool, typer.Option("--fold", help="Gains and thresholds are constants of the code.")] = False
+    free: Annotated[
+        list[str] | None, typer.Option(help="Parameter that may change at run time, such as tool.mass; repeat.")
+    ] = None
 
     @property
     def given(self) -> bool:
         """Whether there is anything to run."""
-        return bool(self.controller or self.observers or self.detectors)
+        return bool(self.controller or self.observer or self.detector)
 
 
 def loop_of(robot: Robot, options: LoopOptions, stamps: bool = True) -> Component:
@@ -97,9 +98,9 @@ def loop_of(robot: Robot, options: LoopOptions, stamps: bool = True) -> Componen
         numbers = (options.gains, options.poles, options.period, options.measured)
         law = named_controller(options.controller, robot, *numbers)
     observers: dict[str, Observer] = {}
-    for text in options.observers:
+    for text in options.observer or ():
         add(observers, text, observer_of(robot, "--observer", text, options.period))
-    detectors = {text: detector_of(robot, text, options.period) for text in options.detectors}
+    detectors = {text: detector_of(robot, text, options.period) for text in options.detector or ()}
     if options.reaction:
         if law is None or len(detectors) != 1:
             raise InputError("--reaction belongs to one --controller and one --detector")
@@ -113,7 +114,7 @@ def loop_of(robot: Robot, options: LoopOptions, stamps: bool = True) -> Componen
         estimator=estimator_of(robot, options) if options.estimator else None,
         observers=observers,
         period=options.period,
-        free=options.free,
+        free=options.free or (),
         fold=options.fold,
         patience=options.patience,
         trajectory=load_trajectory(options.trajectory, robot) if options.trajectory else None,
@@ -160,7 +161,7 @@ def made(option: str, kind: Any, texts: dict[str, str], **known: Any) -> Any:
 
 
 def observer_of(robot: Robot, option: str, text: str, period: float, leave: Sequence[str] = ()) -> Any:
-    """The observer of --observer or --detector; `leave` are words of the detector around it."""
+    """The observer of --observer, --detector or --estimator; `leave` are words of the detector around it."""
     from .. import observers
 
     kind, values = words(option, text, KINDS)
@@ -193,6 +194,8 @@ def estimator_of(robot: Robot, options: LoopOptions) -> Observer:
     from .. import observers
 
     kind, values = words("--estimator", options.estimator, ESTIMATORS)
+    if kind == "extended_state":
+        return observer_of(robot, "--estimator", options.estimator, options.period)
     filtered = made("--estimator", getattr(observers, ESTIMATORS[kind]), values, period=options.period)
     return observers.VelocityEstimator(robot, filtered)
 

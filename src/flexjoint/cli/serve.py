@@ -90,7 +90,7 @@ def address(text: str) -> tuple[str, int]:
 
 def motor_fault(robot: Any, text: str) -> Any:
     """The fault of --fault."""
-    from ..deployment.serve import MotorFault
+    from ..deployment import MotorFault
     from ..errors import InputError
 
     motor, _, rest = text.partition("=")

@@ -7,4 +7,5 @@ from .fmu.export import export_fmu as export_fmu
 from .online_loop import online_loop as online_loop
 from .plant_component import plant_component as plant_component
 from .samples import Flag as Flag
-from .serve import MotorFault as MotorFault, Served as Served, serve as serve
+from .serve import serve as serve
+from .served import MotorFault as MotorFault, Served as Served

@@ -2,51 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ..algorithm.algorithm import parameter_array
-from ..algorithm.compile import Outputs, program_of
 from ..checks import positive
 from ..compiler.ir.program import Array
-from ..control.base import TORQUE_UNITS, UNITS, Controller, JointState, innermost, memory_arrays, rows, torque_array
+from ..control.base import Controller, JointState, memory_arrays, rows, torque_array
 from ..errors import InputError, shown
 from ..observers.base import Measurement, Observer, measurement_sizes
 from ..observers.residual import is_finite
 from ..observers.timed import TimedObserver
-from ..robot import Robot
-from ..robot.parameters import select_all
 from ..spatial import ca, sx, zeros
 from ..trajectory import Trajectory, require_smoothness
-from ..types import Expression, FloatArray
+from ..types import Expression
 from .component import Columns, Component
-from .free_numbers import detectors_in, with_free_numbers
+from .loop_numbers import Numbers
+from .loop_parts import ESTIMATOR, Parts, checked_parts, measured_arrays
 from .pieces import Pieces, expression, pieces_of
 from .samples import CLOCK, ELAPSED, EXACT, STAMP, Clock, Flag, Timing, timing
 
-ESTIMATOR = "estimator"
 BLIND, TORQUE = Array("blind", (), "s"), "tau_before"
 SINCE = Array("since", (), "s")  # time along the trajectory
 PERIODS_OF_PATIENCE = 10
-
-
-class Parts(NamedTuple):
-    """The laws of a loop; the controller may be None, the estimator is among the observers."""
-
-    robot: Robot
-    period: float
-    controller: Controller | None
-    observers: dict[str, Observer]
-    reads: dict[str, tuple[str, ...]]  # fields of the measurement, by law; the controller's is ""
-
-    @property
-    def needed(self) -> list[str]:
-        """The inputs without which a step gives no new torque; of a loop without controller all but the time."""
-        laws = ("", ESTIMATOR) if self.controller else tuple(self.reads)
-        fields = [x for law in laws for x in self.reads.get(law, ())]
-        return [*dict.fromkeys(fields), "reference" if self.controller else "torque"]
 
 
 def online_loop(
@@ -69,7 +48,8 @@ def online_loop(
 
     Args:
         controller: A control law; by default none, the component then observes only and takes the torque as an input.
-        estimator: An observer whose outputs replace measurements of the controller, as in `simulate`; default none.
+        estimator: An observer whose outputs replace measurements of the controller, as in `simulate`; default none.  A
+            VelocityEstimator gives and reads only what the controller needs.
         observers: Observers and detectors by name; default none.
         trajectory: Motion that the controller follows, from the time of the first usable sample on, at rest before and
             after it; it is written into the code as polynomials (pieces.py).  By default the reference is an input.
@@ -239,113 +219,7 @@ def controlled(
     return dict(zip(names, found)), tau
 
 
-# Numbers that may change at run time ----------------------------------------------------------------------------------
-
-
-class Numbers(NamedTuple):
-    """The parameters of a loop: gains, thresholds, and numbers of the robot."""
-
-    arrays: tuple[Array, ...]
-    values: tuple[FloatArray, ...]
-    gain_rows: tuple[str, ...]  # names of the rows of gains that are parameters
-    folded: FloatArray  # the gains
-    levels: dict[int, str]  # detectors by `id`, and the parameter of their thresholds
-    paths: dict[str, tuple[str, ...]]  # elements of the robot's parameters
-
-    @classmethod
-    def of(cls, parts: Parts, free: Sequence[str], fold: bool) -> Numbers:
-        laws = [x for x in (parts.controller, *parts.observers.values()) if x is not None]
-        arrays: list[Array] = []
-        values: list[FloatArray] = []
-        gains = parts.controller.gains if parts.controller else np.zeros((0, 0))
-        names: tuple[str, ...] = ()
-        if parts.controller is not None and not fold:
-            names = tuple(innermost(parts.controller).gain_names)
-            if len(names) != len(gains) or len(set(names)) != len(names):
-                names = tuple(f"gains{k}" for k in range(len(gains)))
-            labels = tuple(joint.name for joint in parts.robot.joints)
-            wide = gains.shape[1:] == (len(labels),)
-            arrays += [Array(x, gains.shape[1:], "", labels if wide else ()) for x in names]
-            values += [*gains]
-        detectors = [x for law in laws for x in detectors_in(law)]
-        levels: dict[int, str] = {}
-        if not fold:
-            for detector in detectors:
-                name = "threshold" + (str(len(levels)) if len(detectors) > 1 else "")
-                levels[id(detector)] = name
-                labels = tuple(f"{x} {k + 1}" for x, y in detector.thresholds.items() for k in range(len(y)))
-                arrays.append(Array(name, detector.level.shape, "Nm | N", labels))
-                values.append(detector.level)
-        chosen = select_all(parts.robot, tuple(free))
-        arrays += [parameter_array(x) for x in chosen]
-        values += [np.asarray(x.value, dtype=float) for x in chosen]
-        return cls(tuple(arrays), tuple(values), names, gains, levels, {x.path: x.elements for x in chosen})
-
-    def gains(self, parameters: Columns) -> list[Expression]:
-        """The rows of gains."""
-        return [parameters[x] for x in self.gain_rows] if self.gain_rows else [sx(x) for x in self.folded]
-
-    def put_into(self, parts: Parts, parameters: Columns) -> Parts:
-        """The laws with the parameters in place of their numbers."""
-        if not self.levels and not self.paths:
-            return parts
-        numbers = {x: parameters[path][k] for path, elements in self.paths.items() for k, x in enumerate(elements)}
-        levels = {key: parameters[name] for key, name in self.levels.items()}
-        controller = None if parts.controller is None else with_free_numbers(parts.controller, numbers, levels)
-        observers = {name: with_free_numbers(x, numbers, levels) for name, x in parts.observers.items()}
-        return parts._replace(controller=controller, observers=observers)
-
-
-# Arguments ------------------------------------------------------------------------------------------------------------
-
-
-def measured_arrays(robot: Robot) -> list[Array]:
-    """The fields of a Measurement as arrays."""
-    links, motors, units = tuple(x.name for x in robot.joints), robot.motor_names, {**UNITS, **TORQUE_UNITS}
-    labels = {"theta": motors, "theta_v": motors}
-    return [
-        Array(name, (size,), units[name], labels.get(name, links))
-        for name, size in zip(Measurement._fields, measurement_sizes(robot))
-    ]
-
-
-def used_fields(name: str, robot: Robot, more: Sequence[Array], law: Callable[..., Outputs]) -> tuple[str, ...]:
-    """The fields of a Measurement that a law (measurement, *more) in SX depends on."""
-    fields = measured_arrays(robot)
-
-    def function(*columns: Expression) -> Outputs:
-        return law(Measurement(*columns[: len(fields)]), *columns[len(fields) :])
-
-    program = program_of(name, [*fields, *more], function)
-    used = {program.inputs[op.args[0]].name for op in program.code if op.name == "input"}
-    return tuple(x for x in Measurement._fields if x in used)
-
-
-def fields_of_controller(controller: Controller) -> tuple[str, ...]:
-    """The fields of a Measurement that a controller depends on."""
-    states = memory_arrays("memory", controller)
-    more = [*states, Array("reference", (controller.order + 1, controller.width))]
-
-    def law(measurement: Measurement, *columns: Expression) -> Outputs:
-        seen = measurement if controller.torque_sensors else JointState(*measurement[:4])
-        gains = [sx(x) for x in controller.gains]
-        after, tau = controller.checked_law(gains, columns[:-1], rows(columns[-1]), seen)
-        return [*zip(states, after), (torque_array(controller.robot), tau)]
-
-    return used_fields(type(controller).__name__, controller.robot, more, law)
-
-
-def fields_of_observer(observer: Observer) -> tuple[str, ...]:
-    """The fields of a Measurement that an observer depends on."""
-    if isinstance(observer, TimedObserver):
-        return tuple(observer.reads)
-    states = [Array(f"state{k}", (size,)) for k, size in enumerate(observer.memory)]
-
-    def law(measurement: Measurement, *columns: Expression) -> Outputs:
-        after, found = observer.checked_law(columns[:-1], measurement, columns[-1])
-        return [*zip(states, after), *((Array(x, (observer.outputs[x],)), y) for x, y in found.items())]
-
-    return used_fields(type(observer).__name__, observer.robot, [*states, torque_array(observer.robot)], law)
+# Arguments -----------------------------------------------------------------------------------------------------------
 
 
 def checked_pieces(trajectory: Trajectory, controller: Controller | None) -> Pieces:
@@ -360,53 +234,3 @@ def checked_pieces(trajectory: Trajectory, controller: Controller | None) -> Pie
         )
     require_smoothness(trajectory, controller.order)
     return pieces_of(trajectory, controller.order)
-
-
-def checked_parts(
-    controller: Controller | None,
-    estimator: Observer | None,
-    observers: Mapping[str, Observer] | None,
-    period: float | None,
-) -> Parts:
-    """The laws, with their robot and period."""
-    named = dict(observers or {})
-    if ESTIMATOR in named:
-        raise InputError("online_loop: an observer that the controller sees is given as estimator=, not in observers")
-    if estimator is not None:
-        named = {ESTIMATOR: estimator, **named}
-    for name, observer in named.items():
-        if not isinstance(observer, Observer):
-            raise InputError(f"online_loop: observer '{name}' is {shown(observer)}; give one of fj.observers")
-        if not name.isidentifier() or not name.isascii():
-            raise InputError(f"online_loop: {shown(name)} names an observer in C; use letters, digits and underscores")
-    if controller is not None and not isinstance(controller, Controller):
-        raise InputError(f"online_loop: controller is {shown(controller)}; give one of fj.control")
-    laws = [x for x in (controller, *named.values()) if x is not None]
-    if not laws:
-        raise InputError("online_loop: there is nothing to run; give a controller or observers")
-    if estimator is not None and controller is None:
-        raise InputError("online_loop: an estimator serves a controller; give it as observers={'state': estimator}")
-    robot = laws[0].robot
-    for law in laws[1:]:
-        if (law.robot.n, law.robot.motor_count) != (robot.n, robot.motor_count):
-            raise InputError(
-                f"online_loop: {type(law).__name__} is for another number of joints or motors than "
-                f"{type(laws[0]).__name__}; make all for the same robot"
-            )
-    periods = {float(x) for law in laws if (x := getattr(law, "period", None)) is not None}
-    if period is not None:
-        periods.add(positive("online_loop", "period", period))
-    if len(periods) != 1:
-        found = ", ".join(f"{x:g} s" for x in sorted(periods))
-        raise InputError(
-            f"online_loop: the laws have different periods, {found}; give all the same"
-            if periods
-            else "online_loop: period is missing; give the sampling period in s, such as period=1e-3"
-        )
-    if controller is not None and controller.commands_damping:
-        raise InputError("online_loop: laws that command dampers are not exported; export the law without DampingRatio")
-    reads = {name: fields_of_observer(observer) for name, observer in named.items()}
-    if controller is not None:
-        replaced = set(estimator.outputs) if estimator is not None else set()
-        reads[""] = tuple(x for x in fields_of_controller(controller) if x not in replaced)
-    return Parts(robot, periods.pop(), controller, named, reads)

@@ -24,6 +24,8 @@ from ..spatial import ca, sx
 from ..types import Expression
 from .component import Columns, Component
 
+ELASTIC, ELASTIC_V = "theta_elastic", "theta_elastic_v"  # motors behind springs
+
 
 def plant_component(
     robot: Robot,
@@ -38,8 +40,9 @@ def plant_component(
 ) -> Component:
     """A simulated robot as a component: one step per period under held motor torques.
 
-    Its state are the free coordinates: positions and velocities of the links and of the motors behind springs, and of
-    gears with hysteresis their own.  The motor of a rigid joint moves with its link and is not among them.
+    Its state are the free coordinates: positions and velocities `q`, `v` of the links and `theta_elastic`,
+    `theta_elastic_v` of the motors behind springs, and of gears with hysteresis their own.  The motor of a rigid joint
+    moves with its link and is not among them.
 
     Args:
         robot: Any robot that `simulate` takes.
@@ -53,8 +56,8 @@ def plant_component(
         free: Parameters of the robot that may change at run time, by paths or patterns; default none.
 
     Returns:
-        A Component with the input `tau` (motors,), the outputs `q`, `v`, `theta`, `theta_v` of its state and `tau_e`
-        (n,), the torques on the links, all at the end of the period.
+        A Component with the input `tau` (motors,) and the outputs `q`, `v` (n,), `theta`, `theta_v` (motors,) and
+        `tau_e` (n,), the torques on the links, all at the end of the period.
 
     Raises:
         InputError: A link, a path or an integrator does not exist, or numbers are out of range.
@@ -77,10 +80,10 @@ def plant_component(
     loop = ClosedLoop(robot, OpenLoop(robot), period, integrator, substeps)
     begin = at_rest(robot, np.zeros(robot.n) if q is None else q, stiffness)
     behind = list(robot.motors_behind_springs)
-    initial = {"q": begin.q, "v": begin.v, "theta": begin.theta[behind], "theta_v": begin.theta_v[behind]}
+    initial = {"q": begin.q, "v": begin.v, ELASTIC: begin.theta[behind], ELASTIC_V: begin.theta_v[behind]}
     state = free_arrays(robot)
     inputs = [torque_array(robot), *(Array(f"wrench_{x}", (6,), "N, Nm", COMPONENTS) for x in wrenches)]
-    torques = Array("tau_e", (robot.n,), TORQUE_UNITS["tau_e"], tuple(x.name for x in robot.joints))
+    gears = [x for x in state if x.name in GEAR_UNITS]
 
     def plant_of(parameters: Columns, given: Columns) -> Plant:
         pairs = [(path, parameters[x.path][k]) for x in chosen for k, path in enumerate(x.elements)]
@@ -98,7 +101,7 @@ def plant_component(
         state = complete_state(plant, now)
         acceleration = plant.acceleration(sx(0), state, given["tau"])
         n, (_, w) = robot.n, plant.coordinates(state)
-        found = {"q": w[:n], "theta": w[n:], "v": acceleration[:n], "theta_v": acceleration[n:]}
+        found = {"q": w[:n], ELASTIC: w[n:], "v": acceleration[:n], ELASTIC_V: acceleration[n:]}
         slipping = plant.gear_rates(plant.gears(state), w) if robot.hysteretic else sx([])
         h = len(robot.hysteretic)
         found |= {"z": slipping[:h], "dissipated": slipping[h:]}  # empty without hysteresis
@@ -113,7 +116,7 @@ def plant_component(
         parameters=tuple(map(parameter_array, chosen)),
         nominal=tuple(np.asarray(x.value, dtype=float) for x in chosen),
         inputs=tuple(inputs),
-        outputs=(*state, torques),
+        outputs=(*motion_arrays(robot), *gears),
         law=law,
         rates=rates,
     )
@@ -121,17 +124,26 @@ def plant_component(
 
 def free_arrays(robot: Robot) -> list[Array]:
     """The state of a plant as arrays: links, motors behind springs, and gears with hysteresis."""
-    links, motors = tuple(x.name for x in robot.joints), [robot.motor_names[k] for k in robot.motors_behind_springs]
+    links = tuple(x.name for x in robot.joints)
+    motors = tuple(robot.motor_names[k] for k in robot.motors_behind_springs)
     gears = tuple(robot.joints[i].name for i in robot.hysteretic)
-    labels = {"q": links, "v": links, "theta": tuple(motors), "theta_v": tuple(motors), "z": gears, "dissipated": gears}
-    units = {**UNITS, **GEAR_UNITS}
+    labels = {"q": links, "v": links, ELASTIC: motors, ELASTIC_V: motors, "z": gears, "dissipated": gears}
+    units = {**UNITS, ELASTIC: UNITS["theta"], ELASTIC_V: UNITS["theta_v"], **GEAR_UNITS}
     return [Array(name, (len(x),), units[name], x) for name, x in labels.items() if x]
+
+
+def motion_arrays(robot: Robot) -> list[Array]:
+    """Motion of all links and motors, and the torques on the links, as arrays."""
+    links, motors = tuple(x.name for x in robot.joints), robot.motor_names
+    labels = {"q": links, "v": links, "theta": motors, "theta_v": motors, "tau_e": links}
+    units = {**UNITS, **TORQUE_UNITS}
+    return [Array(name, (len(x),), units[name], x) for name, x in labels.items()]
 
 
 def complete_state(plant: Plant, columns: Columns) -> PlantState:
     """The state of a plant from its free coordinates."""
-    x = ca.vertcat(*(columns[name] for name in ("q", "theta") if name in columns))
-    w = ca.vertcat(*(columns[name] for name in ("v", "theta_v") if name in columns))
+    x = ca.vertcat(*(columns[name] for name in ("q", ELASTIC) if name in columns))
+    w = ca.vertcat(*(columns[name] for name in ("v", ELASTIC_V) if name in columns))
     gears = ca.vertcat(columns["z"], columns["dissipated"]) if "z" in columns else None
     return plant.state(x, w, gears)
 
@@ -139,10 +151,16 @@ def complete_state(plant: Plant, columns: Columns) -> PlantState:
 def free_columns(plant: Plant, state: PlantState) -> Columns:
     """The free coordinates of a state by name."""
     (x, w), n = plant.coordinates(state), plant.robot.n
-    found = {"q": x[:n], "v": w[:n], "theta": x[n:], "theta_v": w[n:]}
-    return found | ({} if state.z is None else {"z": state.z, "dissipated": state.dissipated})
+    found = {"q": x[:n], "v": w[:n], ELASTIC: x[n:], ELASTIC_V: w[n:]}
+    return found | gear_columns(state)
+
+
+def gear_columns(state: PlantState) -> Columns:
+    """The states of gears with hysteresis by name."""
+    return {} if state.z is None else {"z": state.z, "dissipated": state.dissipated}
 
 
 def observed(plant: Plant, state: PlantState, tau: Expression) -> Columns:
-    """What a step gives: its state, and the torques on the links."""
-    return free_columns(plant, state) | {"tau_e": plant.joint_torques(state, tau)}
+    """What a step gives: the motion, the torques on the links, and the states of gears."""
+    motion = {"q": state.q, "v": state.v, "theta": state.theta, "theta_v": state.theta_v}
+    return motion | gear_columns(state) | {"tau_e": plant.joint_torques(state, tau)}

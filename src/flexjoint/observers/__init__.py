@@ -8,6 +8,7 @@ from .contact import ExternalWrench as ExternalWrench, external_wrench as extern
 from .detector import Detector as Detector
 from .differentiator import DerivativeState as DerivativeState, FilteredDerivative as FilteredDerivative
 from .energy import EnergyResidual as EnergyResidual
+from .extended_state import ExtendedStateObserver as ExtendedStateObserver
 from .faults import Fault as Fault, FaultIdentifier as FaultIdentifier
 from .friction import FrictionObserver as FrictionObserver
 from .kalman import KalmanDifferentiator as KalmanDifferentiator, MotionEstimate as MotionEstimate

@@ -7,7 +7,7 @@ read its outputs.  Called with arrays, an observer runs the same law as a kernel
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
@@ -84,6 +84,10 @@ class Observer(ABC):
         Returns:
             The next state, and the outputs by name.
         """
+
+    def giving(self, outputs: Collection[str]) -> Observer:
+        """This observer, or one that gives the same outputs of these names and reads no more than they need."""
+        return self
 
     def checked_law(
         self, state: Stack, measurement: Measurement, torque: Expression

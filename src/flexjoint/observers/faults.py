@@ -26,7 +26,7 @@ from ..types import Expression, FloatArray
 from .base import Measurement
 from .detector import Detector
 from .momentum import JointTorqueResidual, MomentumResidual
-from .residual import ResidualState, Status, split
+from .residual import ResidualState, Status, limited, split
 from .timed import ObserverWrapper, StepResult
 
 EXCITATION = 0.01  # least variance of a torque, relative to its mean square, that distinguishes loss from bias
@@ -133,7 +133,7 @@ class FaultIdentifier(ObserverWrapper):
             Fit(*rest),
             elapsed,
             self._alarms(found),
-            (before.impulse + h * self.residual.limited(torque)[0]) / elapsed,
+            (before.impulse + h * limited(self.robot, torque)[0]) / elapsed,
             self._at_motors(u),
             ca.fabs(measurement.theta_v if "theta_v" in self.reads else measurement.v),
         )

@@ -1,4 +1,4 @@
-"""A signal and its rate from noisy measurements by a stationary Kalman filter.
+"""Stationary Kalman filters, and the one of a signal and its rate from noisy measurements.
 
 The second derivative of the signal is modelled as white noise: x'' = w.  The gain is the stationary one, so the filter
 is linear and time-invariant, and its covariance tells which noise reaches a control law (`output_covariance`).
@@ -67,11 +67,10 @@ class KalmanDifferentiator(Differentiator):
             positive("KalmanDifferentiator", name, getattr(self, name))
         # in units of period and noise only process_noise² period³ / noise² is left
         index = power(self.process_noise, 2) * power(self.period, 3) / power(self.noise, 2)
-        before = predicted_covariance(index)
-        gain = before[:, 0] / (before[0, 0] + 1.0)
-        after = before - np.multiply.outer(before[0], before[0]) / (before[0, 0] + 1.0)
+        F, H = np.array([[1.0, 1.0], [0.0, 1.0]]), np.array([[1.0, 0.0]])
+        gain, after = stationary_filter(F, H, index * np.array([[1 / 3, 1 / 2], [1 / 2, 1.0]]), np.ones(1))
         units = np.array([1.0, 1.0 / self.period])
-        object.__setattr__(self, "gain", gain * units)
+        object.__setattr__(self, "gain", gain[:, 0] * units)
         object.__setattr__(self, "covariance", power(self.noise, 2) * after * np.multiply.outer(units, units))
 
     def law(self, state: MotionEstimate, x: Signal) -> tuple[MotionEstimate, MotionEstimate]:
@@ -82,17 +81,46 @@ class KalmanDifferentiator(Differentiator):
         return estimate, estimate
 
 
-def predicted_covariance(index: float) -> FloatArray:
-    """The covariance (2, 2) of (value, rate) before a measurement, in units of noise and period.
+class StationaryFilter(NamedTuple):
+    """A Kalman filter in its stationary state.
 
-    The solution of the Riccati equation P = F (P − P Hᵀ (H P Hᵀ + 1)⁻¹ H P) Fᵀ + Q, by doubling  [Anderson sec. 6.7].
+    Args:
+        gain: Kalman gain (n, k).
+        covariance: Covariance (n, n) of the state after a measurement.
     """
-    A, G = np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([[1.0, 0.0], [0.0, 0.0]])  # Fᵀ, HᵀH
-    P = index * np.array([[1 / 3, 1 / 2], [1 / 2, 1.0]])
+
+    gain: FloatArray
+    covariance: FloatArray
+
+
+def stationary_filter(F: FloatArray, H: FloatArray, Q: FloatArray, R: FloatArray) -> StationaryFilter:
+    """The stationary Kalman filter of x⁺ = F x + w, y = H x + e.
+
+    Args:
+        F: State transition (n, n).
+        H: Measurement matrix (k, n).
+        Q: Covariance (n, n) of w.
+        R: Variances (k,) of e, positive.
+    """
+    P = predicted_covariance(F, H, Q, R)
+    HP = product(H, P)
+    gain = solve(product(HP, H.T) + np.diag(R), HP).T
+    after = P - product(gain, HP)
+    return StationaryFilter(gain, (after + after.T) / 2)
+
+
+def predicted_covariance(F: FloatArray, H: FloatArray, Q: FloatArray, R: FloatArray) -> FloatArray:
+    """The stationary covariance (n, n) before a measurement; arguments as of `stationary_filter`.
+
+    The solution of the Riccati equation P = F (P − P Hᵀ (H P Hᵀ + R)⁻¹ H P) Fᵀ + Q, by doubling  [Anderson sec. 6.7].
+    """
+    A, G, P = F.T, product(H.T, H / R[:, None]), Q
+    n = len(F)
     for _ in range(100):
-        W = np.eye(2) + product(G, P)
-        step = product(A.T, P, solve(W, A))
-        A, G = product(A, solve(W, A)), G + product(A, solve(W, G), A.T)
+        found = solve(np.eye(n) + product(G, P), np.hstack([A, G]))
+        WA, WG = found[:, :n], found[:, n:]
+        step = product(A.T, P, WA)
+        A, G = product(A, WA), G + product(A, WG, A.T)
         P = P + (step + step.T) / 2
         if not np.any(np.abs(step) > 1e-16 * np.abs(P)):
             return P

@@ -65,9 +65,14 @@ class LinkResidual(Residual):
         return False
 
     def balance(self, measurement: Measurement) -> Balance:
-        links = link_balance(self.robot, measurement.q, measurement.v)
-        left = remaining_torque(self.robot, [measurement.v], [on_links(self.robot, measurement.tau_e)])[0]
-        return links._replace(rate=links.rate + left)
+        return transmission_balance(self.robot, measurement.q, measurement.v, measurement.tau_e)
 
     def motor_input(self, torque: Expression) -> Expression:
         return zeros(self.robot.n)
+
+
+def transmission_balance(robot: Robot, q: Expression, v: Expression, tau_e: Expression) -> Balance:
+    """The balance of the links under the torques of their transmissions."""
+    links = link_balance(robot, q, v)
+    left = remaining_torque(robot, [v], [on_links(robot, tau_e)])[0]
+    return links._replace(rate=links.rate + left)

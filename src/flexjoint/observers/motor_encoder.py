@@ -23,17 +23,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..checks import positive
-from ..drives import AntagonisticDrive, ElasticDrive, VariableStiffnessDrive
 from ..dynamics.drivetrain.coupling import links_from_ends, motors_at_springs, springs_behind
-from ..dynamics.drivetrain.springs import deflection_jet
 from ..dynamics.requirements import lossless_gears, require, spong_rotors, undamped_springs
-from ..errors import InputError
 from ..robot import Robot
-from ..spatial import ca, sx, total, zeros
-from ..springs import Spring
+from ..spatial import ca, sx, zeros
 from ..types import Expression
 from .base import Measurement
 from .link_residual import LinkResidual
+from .links_behind_springs import deflection, joint_torques, mean_over_motors, spring_behind
 from .momentum import MAX_GAP
 from .residual import ResidualState, Status, TransferFunction, check_residual, is_finite, split, time_passed
 from .spring_torque import SpringTorqueObserver, known_friction
@@ -96,7 +93,7 @@ class MotorEncoderResidual(TimedObserver):
         require("MotorEncoderResidual", self.robot, lossless_gears)
         require("MotorEncoderResidual", self.robot, spong_rotors("turns with a link whose velocity is not measured"))
         for k in range(self.robot.motor_count):
-            spring_behind(self.robot, k)
+            spring_behind(self.robot, k, "MotorEncoderResidual")
         instead = "use JointTorqueResidual with encoders on the links"
         undamped = undamped_springs("its torque does not determine its deflection", instead)
         require("MotorEncoderResidual", self.robot, undamped)
@@ -172,27 +169,7 @@ class MotorEncoderResidual(TimedObserver):
 
     def _links_behind(self, theta: Expression, spring: Expression) -> tuple[Expression, Expression]:
         """Link positions, the mean over both motors of a joint with two, and torques of the springs."""
-        positions: list[list[Expression]] = [[] for _ in range(self.robot.n)]
-        torques: list[list[Expression]] = [[] for _ in range(self.robot.n)]
-        ends, tau_e = motors_at_springs(self.robot, theta), springs_behind(self.robot, spring)
-        for k, i in enumerate(self.robot.motor_joints):
-            law = spring_behind(self.robot, k)
-            positions[i].append(ends[k] - (deflection_jet(law, [tau_e[k]])[0] if law else 0.0))
-            torques[i].append(tau_e[k])
-        q = links_from_ends(self.robot, ca.vertcat(*[total(x) / len(x) for x in positions]))
-        return q, ca.vertcat(*map(total, torques))
-
-
-def spring_behind(robot: Robot, motor: int) -> Spring | None:
-    """The spring between a motor and its link; None at a rigid joint."""
-    joint = robot.joints[robot.motor_joints[motor]]
-    if isinstance(joint.drive, ElasticDrive):
-        return joint.drive.spring
-    if isinstance(joint.drive, AntagonisticDrive):
-        return joint.drive.springs[motor >= robot.n]
-    if isinstance(joint.drive, VariableStiffnessDrive):
-        raise InputError(
-            f"MotorEncoderResidual: the motors of joint '{joint.name}' share a spring, so that the torque of each does "
-            "not determine a deflection; use JointTorqueResidual with encoders on the links"
-        )
-    return None
+        robot, tau_e = self.robot, springs_behind(self.robot, spring)
+        ends = motors_at_springs(robot, theta)
+        near_links = [ends[k] - deflection(robot, k, [tau_e[k]])[0] for k in range(robot.motor_count)]
+        return links_from_ends(robot, mean_over_motors(robot, near_links)), joint_torques(robot, spring, spring)

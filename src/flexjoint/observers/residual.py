@@ -23,7 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ..checks import positive, positive_numbers
-from ..robot import a_robot
+from ..robot import Robot, a_robot
 from ..spatial import ca, sx
 from ..types import Expression, FloatArray
 from .base import Measurement
@@ -154,11 +154,11 @@ class Residual(TimedObserver):
 
     def step(self, state: Expression, h: Expression, measurement: Measurement, torque: Expression) -> StepResult:
         before, now = ResidualState(*split(state, self.sizes)), self.balance(measurement)
-        limited, saturated = self.limited(torque)
+        acting, saturated = limited(self.robot, torque)
         later, timed, driven = h > 0, ca.fabs(h) <= FINITE, is_finite(torque)
         known = ca.logic_and(ca.logic_and(later, timed), driven)
         usable = ca.logic_and(known, is_finite(*now))
-        elapsed, impulse = before.elapsed + h, before.impulse + h * limited
+        elapsed, impulse = before.elapsed + h, before.impulse + h * acting
         begun = before.seen > 0.5  # and not > 0: the stability check moves every number of a state a little
         good = ca.logic_and(ca.logic_and(usable, begun), elapsed <= self.max_gap)
         stale = ca.logic_and(h <= 0, timed)
@@ -185,16 +185,17 @@ class Residual(TimedObserver):
         found = dict(zip(self.channels, split(r, self.channels.values())))
         return ca.vertcat(*after), {**found, "status": status, "blind": blind}
 
-    def limited(self, torque: Expression) -> tuple[Expression, Expression]:
-        """Motor torques clipped to their limits, and whether any was clipped."""
-        clipped, saturated = [], sx(0)
-        for i, limit in enumerate(self.robot.motor_efforts):
-            if np.isfinite(limit):
-                clipped.append(ca.fmin(ca.fmax(torque[i], -limit), limit))
-                saturated = ca.logic_or(saturated, ca.fabs(torque[i]) > limit)
-            else:
-                clipped.append(torque[i])
-        return ca.vertcat(*clipped), saturated
+
+def limited(robot: Robot, torque: Expression) -> tuple[Expression, Expression]:
+    """Motor torques clipped to their limits, and whether any was clipped."""
+    clipped, saturated = [], sx(0)
+    for i, limit in enumerate(robot.motor_efforts):
+        if np.isfinite(limit):
+            clipped.append(ca.fmin(ca.fmax(torque[i], -limit), limit))
+            saturated = ca.logic_or(saturated, ca.fabs(torque[i]) > limit)
+        else:
+            clipped.append(torque[i])
+    return ca.vertcat(*clipped), saturated
 
 
 def split(column: Expression, sizes: Iterable[int]) -> list[Expression]:

@@ -99,7 +99,7 @@ class TimedObserver(Observer):
         return self(self.initial_state, measurement, np.zeros(self.robot.motor_count))
 
     def __repr__(self) -> str:
-        own = {x.name: getattr(self, x.name) for x in fields(self)}  # type: ignore[arg-type]
+        own = {x.name: getattr(self, x.name) for x in fields(self) if x.repr}  # type: ignore[arg-type]
         parts = [x.name if isinstance(x, Robot) else x for x in own.values() if isinstance(x, Robot | Observer)]
         return short_repr(self, *parts, **{k: x for k, x in own.items() if not isinstance(x, Robot | Observer)})
 

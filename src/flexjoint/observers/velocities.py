@@ -6,11 +6,11 @@ differentiation of [EJNEA sec. II-B].
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, listed, shown
 from ..robot import Robot
 from ..types import Expression, Stack
 from .base import Measurement, Observer, ObserverResult
@@ -28,9 +28,10 @@ class VelocityEstimator(Observer):
         filter: The filter of every position; its period is that of the observer.
         torque_filter: The filter of every torque on a link, of the same period; by default torque rates are not
             estimated.
+        rates: Names of the outputs; by default all that the filters give.
 
     Raises:
-        InputError: A filter is not a differentiator, or the two have different periods.
+        InputError: A filter is not a differentiator, the two have different periods, or there is no such output.
 
     Example:
         >>> import flexjoint as fj
@@ -43,6 +44,7 @@ class VelocityEstimator(Observer):
     robot: Robot
     filter: Differentiator
     torque_filter: Differentiator | None = None
+    rates: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         for name in ("filter", "torque_filter"):
@@ -56,6 +58,9 @@ class VelocityEstimator(Observer):
                 f"VelocityEstimator: torque_filter was made for {self.torque_filter.period:g} s, filter for "
                 f"{self.filter.period:g} s; give both the same period"
             )
+        known = [rate for _, rate, _ in self._filtered]
+        if self.rates is not None and (not self.rates or any(x not in known for x in self.rates)):
+            raise InputError(f"VelocityEstimator: rates are {shown(self.rates)}; give some of {listed(known)}")
 
     @property
     def period(self) -> float:  # type: ignore[override]
@@ -70,9 +75,17 @@ class VelocityEstimator(Observer):
         sizes = {"v": self.robot.n, "theta_v": self.robot.motor_count, "tau_e_v": self.robot.n}
         return {rate: sizes[rate] for _, rate, _ in self._signals}
 
+    def giving(self, outputs: Collection[str]) -> VelocityEstimator:
+        chosen = tuple(x for x in self.outputs if x in outputs)
+        return replace(self, rates=chosen) if chosen else self
+
     @property
     def _signals(self) -> list[tuple[str, str, Differentiator]]:
-        """Field of a measurement, its rate, and the filter between them."""
+        """Field of a measurement, its rate, and the filter between them, for each output."""
+        return [x for x in self._filtered if self.rates is None or x[1] in self.rates]
+
+    @property
+    def _filtered(self) -> list[tuple[str, str, Differentiator]]:
         torques = [("tau_e", "tau_e_v", self.torque_filter)] if self.torque_filter is not None else []
         return [("q", "v", self.filter), ("theta", "theta_v", self.filter), *torques]
 

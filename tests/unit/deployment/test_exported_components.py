@@ -32,7 +32,7 @@ int main()
 """
 
 
-@pytest.mark.parametrize("name", ["kuka_lwr", "variable stiffness"])
+@pytest.mark.parametrize("name", ["kuka_lwr", "variable stiffness", "extended state of hua_3r"])
 def test_every_step_has_the_bits_of_python(name, tmp_path):
     """Samples that cannot be used among them; 10⁵ steps, all compilers and levels are in tests/exported_loops.py."""
     component = loop(name)
@@ -40,7 +40,7 @@ def test_every_step_has_the_bits_of_python(name, tmp_path):
     expected = python_outputs(component, inputs)
     assert len(np.unique(expected[:, -1])) >= 5 and np.isfinite(expected).all()
     folder = exported(component, tmp_path)
-    options = ["-O1"] if name == "kuka_lwr" else SANITIZERS
+    options = SANITIZERS if name == "variable stiffness" else ["-O1"]
     assert compiled_outputs(folder, inputs, "gcc", *options).tobytes() == expected.tobytes()
 
 
@@ -111,6 +111,16 @@ def test_the_command_writes_a_guarded_controller(tmp_path):
     assert {"law.h", "law.c", "law.hpp", "check.c", "CMakeLists.txt"} <= {x.name for x in tmp_path.iterdir()}
 
 
+def test_the_command_writes_an_extended_state_observer(tmp_path):
+    noise = "extended_state,encoder_step=1e-5,spring_noise=1000,external_noise=20"
+    words = ["export-c", "hua_3r", "--controller", "motor_pd", "--gains", "500,50", "--estimator", noise]
+    done = CliRunner().invoke(app, [*words, "--detector", f"{noise},threshold=3", "-o", str(tmp_path), "--json"])
+    assert done.exit_code == 0, done.output
+    data = json.loads(done.stdout)
+    assert [x["name"] for x in data["inputs"]] == ["t", "theta", "reference"]
+    assert {"estimator_q", "estimator_link", "extended_state_link_alarm"} <= {x["name"] for x in data["outputs"]}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -121,6 +131,7 @@ def test_the_command_writes_a_guarded_controller(tmp_path):
         (["--detector", "magic,threshold=5"], "must begin with one of momentum"),
         (["--observer", "link,cutoff=fast"], "cutoff is 'fast'"),
         (["--observer", "link,speed=3"], "there is no 'speed'"),
+        (["--observer", "extended_state,encoder_step=1e-5"], "give spring_noise=..., external_noise=..."),
         (["--controller", "motor_pd", "--gains", "1,1", "--reaction", "stop,damping=1"], "--reaction belongs to"),
     ],
 )

@@ -119,8 +119,7 @@ def test_the_closed_loop_is_the_simulation(robot, plain_file, law_file, unit):
     states, torques = [], []
     for k in range(100):
         q, v = arm.get("q", 3), arm.get("v", 3)
-        theta = np.array([*q[:2], arm.get("theta", 1)[0]])
-        theta_v = np.array([*v[:2], arm.get("theta_v", 1)[0]])
+        theta, theta_v = arm.get("theta", 3), arm.get("theta_v", 3)
         for name, x in (("q", q), ("v", v), ("theta", theta), ("theta_v", theta_v)):
             if f"{name}[1]" in brain.references:
                 brain.set(name, x)

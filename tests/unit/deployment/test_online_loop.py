@@ -57,14 +57,14 @@ def test_an_estimator_replaces_measurements(robot):
     law = fj.control.MotorPD(robot, [500.0, 50.0])
     slope = fj.observers.FilteredDerivative(PERIOD, cutoff=500.0)
     component = online_loop(law, estimator=fj.observers.VelocityEstimator(robot, slope))
-    assert [x.name for x in component.inputs] == ["t", "q", "theta", "reference"]
+    assert [x.name for x in component.inputs] == ["t", "theta", "reference"]  # no q: the law reads no link
     state = component.start()
     q_d, rate, theta = np.full(3, 0.2), np.zeros(3), np.zeros(3)
     keep = np.exp(-500.0 * PERIOD)
     for k in range(5):
         before, theta = theta, np.array([0.01, -0.02, 0.03]) * k
         rate = keep * rate + (1 - keep) * (theta - before) / PERIOD if k else rate
-        given = {"t": k * PERIOD, "q": theta, "theta": theta, "reference": q_d[None]}
+        given = {"t": k * PERIOD, "theta": theta, "reference": q_d[None]}
         state, found = component.step(state, given)
         _, expected = law((), [q_d], fj.JointState(theta, np.zeros(3), theta, rate))
         np.testing.assert_allclose(found["tau"], expected, rtol=1e-12)

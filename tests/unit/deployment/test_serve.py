@@ -35,6 +35,7 @@ def answer(robot, law, port, count, before=()):
     """A controller in Python that answers states until one has the number count − 1."""
     n, m = robot.n, robot.motor_count
     component = fj.deployment.online_loop(law, period=PERIOD)
+    component.kernel  # noqa: B018  compiled before it greets
     state, known = component.start(), {}
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as channel, suppress(ConnectionRefusedError):
         channel.settimeout(3.0)
@@ -146,6 +147,20 @@ def test_foreign_packets_do_nothing(robot, law, simulated):
             thread.join()
     assert np.array_equal(found.torques, simulated.tau[:60])
     assert found.foreign + found.replayed > 0
+
+
+def test_a_controller_that_goes_silent_ends_lock_step_with_a_warning(robot, law, monkeypatch):
+    monkeypatch.setattr("flexjoint.deployment.served_robot.SILENCE", 0.1)
+    ports = []
+
+    def ready(host, port):
+        ports.append(threading.Thread(target=answer, args=(robot, law, port, 3)))
+        ports[0].start()
+
+    with pytest.warns(fj.FlexjointWarning, match="no controller has answered state 3 for 0.1 s"):
+        found = fj.deployment.serve(robot, 10 * PERIOD, lock_step=True, ready=ready)
+    ports[0].join()
+    assert found.periods == 3
 
 
 def test_motors_of_rigid_coupled_joints_are_where_their_transmission_puts_them():

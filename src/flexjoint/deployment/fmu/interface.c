@@ -234,43 +234,19 @@ FMI2_EXPORT fmi2Status fmi2GetInteger(fmi2Component c, const fmi2ValueReference 
     return fmi2OK;
 }
 
-FMI2_EXPORT fmi2Status fmi2SetInteger(fmi2Component c, const fmi2ValueReference vr[], size_t count,
-                                      const fmi2Integer value[])
-{
-    (void)vr;
-    (void)value;
-    return count ? failed(c, "fmi2SetInteger: there is nothing to set") : fmi2OK;
-}
-
-FMI2_EXPORT fmi2Status fmi2GetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2Boolean value[])
-{
-    (void)vr;
-    (void)value;
-    return count ? failed(c, "fmi2GetBoolean: there are no such values") : fmi2OK;
-}
-
-FMI2_EXPORT fmi2Status fmi2SetBoolean(fmi2Component c, const fmi2ValueReference vr[], size_t count,
-                                      const fmi2Boolean value[])
-{
-    (void)vr;
-    (void)value;
-    return count ? failed(c, "fmi2SetBoolean: there are no such values") : fmi2OK;
-}
-
-FMI2_EXPORT fmi2Status fmi2GetString(fmi2Component c, const fmi2ValueReference vr[], size_t count, fmi2String value[])
-{
-    (void)vr;
-    (void)value;
-    return count ? failed(c, "fmi2GetString: there are no such values") : fmi2OK;
-}
-
-FMI2_EXPORT fmi2Status fmi2SetString(fmi2Component c, const fmi2ValueReference vr[], size_t count,
-                                     const fmi2String value[])
-{
-    (void)vr;
-    (void)value;
-    return count ? failed(c, "fmi2SetString: there are no such values") : fmi2OK;
-}
+/* Functions for values of a kind that there are none of. */
+#define NO_VALUES(function, type)                                                                                      \
+    FMI2_EXPORT fmi2Status function(fmi2Component c, const fmi2ValueReference vr[], size_t count, type value[])       \
+    {                                                                                                                  \
+        (void)vr;                                                                                                      \
+        (void)value;                                                                                                   \
+        return count ? failed(c, #function ": there are no such values") : fmi2OK;                                     \
+    }
+NO_VALUES(fmi2SetInteger, const fmi2Integer)
+NO_VALUES(fmi2GetBoolean, fmi2Boolean)
+NO_VALUES(fmi2SetBoolean, const fmi2Boolean)
+NO_VALUES(fmi2GetString, fmi2String)
+NO_VALUES(fmi2SetString, const fmi2String)
 
 /* All numbers of an instance --------------------------------------------------------------------------------------- */
 

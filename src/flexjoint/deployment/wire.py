@@ -1,0 +1,88 @@
+"""The UDP channel between a served robot and its controller."""
+
+from __future__ import annotations
+
+import ipaddress
+import select
+import socket
+import time
+from typing import Any
+
+import numpy as np
+
+from ..checks import whole
+from ..errors import InputError, shown
+from .packets import GREETING, read_command
+from .served import Served
+
+
+class Wire:
+    """The channel to one controller; counts what it ignores."""
+
+    def __init__(self, channel: socket.socket, motors: int, loss: float, random: np.random.Generator) -> None:
+        channel.setblocking(False)
+        self.channel, self.motors, self.loss, self.random = channel, motors, loss, random
+        self.partner: Any = None
+        self.found = Served()
+
+    def dropped(self) -> bool:
+        """Whether the next packet is dropped on purpose."""
+        if self.loss and self.random.random() < self.loss:
+            self.found.lost += 1
+            return True
+        return False
+
+    def send(self, data: bytes) -> None:
+        """To the controller; a full or unreachable network loses packets, as networks do."""
+        if not self.dropped():
+            try:
+                self.channel.sendto(data, self.partner)
+            except OSError:
+                self.found.lost += 1
+
+    def receive(self, timeout: float) -> Any:
+        """The next command of the controller; None after the time, s."""
+        end = time.perf_counter() + timeout
+        while True:
+            # select counts microseconds; the time-out of a socket counts milliseconds, and made periods 0.4 ms late
+            left = max(end - time.perf_counter(), 0.0)
+            if not select.select([self.channel], [], [], left)[0]:
+                return None
+            try:
+                data, address = self.channel.recvfrom(65536)
+            except OSError:  # an answer that the controller's port is closed
+                continue
+            command = read_command(data, self.motors)
+            if self.partner is not None and address != self.partner:
+                self.found.foreign += 1
+            elif command is None:
+                self.found.malformed += 1
+            elif not self.dropped():
+                if self.partner is None:
+                    self.partner = address
+                return command
+
+    def wait_for_greeting(self) -> None:
+        """Until a controller has said where it is; Ctrl-C ends it."""
+        while True:
+            command = self.receive(0.2)
+            if command is not None and command.sequence == GREETING:
+                return
+            if command is not None:
+                self.partner, self.found.replayed = None, self.found.replayed + 1
+
+
+def listening(host: str, port: int) -> socket.socket:
+    """A UDP socket; an address beyond this machine must be given as such, and is not checked further."""
+    whole("serve", "port", port, 0, 65535)
+    try:
+        family = socket.AF_INET6 if ipaddress.ip_address(host).version == 6 else socket.AF_INET
+    except ValueError:
+        raise InputError(f"serve: host is {shown(host)}; give an address such as 127.0.0.1") from None
+    channel = socket.socket(family, socket.SOCK_DGRAM)
+    try:
+        channel.bind((host, port))
+    except OSError as error:
+        channel.close()
+        raise InputError(f"serve: port {port} of {host} cannot be used: {error.strerror}; give another one") from None
+    return channel
