@@ -50,6 +50,9 @@ def identify(
     bandwidth: Annotated[
         float | None, typer.Option(help="Highest frequency that is fitted, Hz; by default 1/20 of the rate, up to 50.")
     ] = None,
+    method: Annotated[
+        str, typer.Option(help="least-squares; or output-error, which refines its result by simulations.")
+    ] = "least-squares",
     time_unit: TimeUnit = None,
     columns: ColumnNames = "",
     torque_constant: TorqueConstant = "",
@@ -86,6 +89,7 @@ def identify(
         "held": not measured_torque,
         "delay": delay,
         "bandwidth": bandwidth,
+        "method": method.replace("-", "_"),
     }
     used, unused = ([read_log(path, model, **reading) for path in paths] for paths in (logs, validate or []))
     found = identified(model, used, validate=unused, **options)

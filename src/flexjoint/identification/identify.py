@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from .estimates import Estimate, natural, natural_prior
 from .friction_start import friction_start
 from .identifiability import with_verdicts
 from .least_squares import MOST_ITERATIONS, Fit, fit
+from .output_error import output_error
 from .parameters import FRICTIONS, LINKS, Unknowns, check_robot, unknowns
 from .recordings import Recording, recordings
 from .residuals import ResidualTest, residual_tests, scores
@@ -30,6 +32,7 @@ MOTION = 0.999  # share of the velocity's power below the highest frequency of t
 MARGIN = 1.5  # passband of the instruments over that frequency
 STILL = 1e-9  # rad/s or m/s: slower is no motion
 STRIBECK = "Stribeck"
+METHODS = ("least_squares", "output_error")
 ROUGH = 7  # iterations that show which joints need static friction
 
 
@@ -42,6 +45,7 @@ def identify(
     held: bool = True,
     delay: float | None = None,
     bandwidth: float | None = None,
+    method: str = "least_squares",
     validate: Log | Sequence[Log] = (),
 ) -> Identification:
     """Stiffness, damping, motor inertia, friction and link parameters of a robot from its logs, with deviations.
@@ -61,6 +65,8 @@ def identify(
             By default True.
         delay: Delay of the positions against tau, s; by default None, estimated.
         bandwidth: Highest frequency that is fitted, Hz; by default 1/20 of the sampling rate, at most 50 Hz.
+        method: "least_squares"; or "output_error", which goes on from there: a simulation under the logged tau explains
+            the encoders, with deviations near the smallest possible.  By default least_squares.
         validate: Logs that are not used, to test the prediction of the motor torque; by default none.
 
     Returns:
@@ -81,6 +87,7 @@ def identify(
         raise InputError("identify: give at least one log")
     check_choice("links", links, ("auto", *LINKS))
     check_choice("friction", friction, ("auto", *FRICTIONS))
+    check_choice("method", method, METHODS)
     if bandwidth is not None:
         positive("identify", "bandwidth", bandwidth, ", in Hz")
     if delay is not None:
@@ -110,6 +117,10 @@ def identify(
         found = estimated(measured, smooth, what, held, delay or 0.0, found)
     result = found.fit
     tests, found_scores = residual_tests(result.channels), scores(found.equations, result)
+    if method == "output_error":
+        simulated = output_error(robot, parts, what, result, held, delay or 0.0)
+        result = replace(result, **simulated.of_fit)
+        notes += simulated.notes
     covariance = inflated(what, result, tests)
     values, spread = natural(what, result.values, covariance)
     estimates = [

@@ -22,6 +22,7 @@ from ..dynamics.recursion.regressor import base_parameters
 from ..errors import InputError
 from ..robot import Joint, Robot
 from ..types import FloatArray
+from .spring_shapes import LINEAR, SpringShape
 
 VAGUE = 30.0  # deviation of a vague prior, relative to the value or its scale
 VELOCITY_FACTOR = 1.5  # deviation of the logarithm of a friction velocity, before any data
@@ -61,11 +62,13 @@ class Unknowns:
         parameters: In the order of the vector of values.
         friction: Law of each joint: one of FRICTIONS.
         links: One of LINKS.
+        springs: Form of the spring law of each joint.
     """
 
     parameters: tuple[Parameter, ...]
     friction: tuple[str, ...]
     links: str
+    springs: tuple[SpringShape, ...]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_index", {(x.joint, x.kind): k for k, x in enumerate(self.parameters)})
@@ -92,7 +95,15 @@ class Unknowns:
         return np.array([x.prior for x in self.parameters])
 
 
-def unknowns(robot: Robot, friction: tuple[str, ...], links: str, motors: bool, sensors: bool, delay: bool) -> Unknowns:
+def unknowns(
+    robot: Robot,
+    friction: tuple[str, ...],
+    links: str,
+    motors: bool,
+    sensors: bool,
+    delay: bool,
+    springs: tuple[SpringShape, ...] = (),
+) -> Unknowns:
     """The parameters of a robot that a log with these channels may show.
 
     Args:
@@ -102,7 +113,9 @@ def unknowns(robot: Robot, friction: tuple[str, ...], links: str, motors: bool, 
         motors: Whether motor torques are logged.
         sensors: Whether joint torques are logged.
         delay: Whether a delay of the motor torque is estimated.
+        springs: Form of the spring law of each joint; by default all linear.
     """
+    springs = springs or (LINEAR,) * robot.n
     found: list[Parameter] = []
     for i, joint in enumerate(robot.joints):
         found += joint_parameters(i, joint, friction[i], motors, sensors)
@@ -119,7 +132,7 @@ def unknowns(robot: Robot, friction: tuple[str, ...], links: str, motors: bool, 
             found.append(Parameter(f"payload.{name}", "payload", -1 - k, unit, 0.0, 100.0, known=False))
     if delay:
         found.append(Parameter("torque_delay", "delay", -1, "s", 0.0, 1.0, known=False))
-    return Unknowns(tuple(found), friction, links)
+    return Unknowns(tuple(found), friction, links, springs)
 
 
 def joint_parameters(i: int, joint: Joint, friction: str, motors: bool, sensors: bool) -> list[Parameter]:
