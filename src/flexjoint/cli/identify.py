@@ -41,6 +41,10 @@ def identify(
     friction: Annotated[
         str, typer.Option(help="Of the motors: viscous, coulomb, stribeck, or auto: what the residuals ask for.")
     ] = "auto",
+    spring: Annotated[
+        str,
+        typer.Option(help="Law: linear, cubic, piecewise; auto: the robot's, cubic where the residuals ask for it."),
+    ] = "auto",
     measured_torque: Annotated[
         bool, typer.Option("--measured-torque", help="tau was measured at t, not commanded at t and held.")
     ] = False,
@@ -85,7 +89,8 @@ def identify(
     reading = log_options(time_unit, columns, torque_constant, gear_ratio, topic)
     options: dict[str, Any] = {
         "links": links,
-        "friction": friction,
+        "friction": friction.replace("-", "_"),
+        "spring": spring,
         "held": not measured_torque,
         "delay": delay,
         "bandwidth": bandwidth,

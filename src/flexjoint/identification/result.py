@@ -16,6 +16,7 @@ from ..errors import listed
 from ..formats.drive_files import DriveFile
 from ..html import table
 from ..robot import Robot
+from ..springs import Spring
 from ..types import FloatArray
 from .drive_text import drive_text
 from .equations import Equations
@@ -145,9 +146,15 @@ class Identification:
             motor = dataclasses.replace(motor, **plain, friction=self._friction(i, friction_law(motor)))
         changes: dict[str, Any] = {"motor": motor}
         if isinstance(drive, ElasticDrive):
-            changes |= {"stiffness": known["stiffness"].value} if "stiffness" in known else {}
+            changes |= {"stiffness": self._spring(i, drive)} if "stiffness" in known else {}
             changes |= {"damping": max(known["damping"].value, 0.0)} if "damping" in known else {}
         return dataclasses.replace(drive, **changes)
+
+    def _spring(self, i: int, drive: ElasticDrive) -> float | Spring:
+        """Spring law of a joint; numbers that are not known stay as they were."""
+        shape, known = self.equations[0].unknowns.springs[i], self.of(i)
+        before = {kind: value for kind, _, value, _ in shape.numbers(drive.law)}
+        return shape.spring({kind: known[kind].value if kind in known else before[kind] for kind in shape.kinds})
 
     def _friction(self, i: int, before: Friction) -> Friction:
         """Friction of a motor; a negative estimate means none."""
@@ -157,14 +164,19 @@ class Identification:
         def value(kind: str, otherwise: float) -> float:
             return max(known[kind].value, 0.0) if kind in known else otherwise
 
-        viscous, coulomb = value("viscous", 0.0), value("coulomb", 0.0)
-        if not coulomb:
-            return Friction(viscous=viscous)
+        def side(suffix: str) -> Friction:
+            viscous, coulomb = value(f"viscous{suffix}", 0.0), value(f"coulomb{suffix}", 0.0)
+            static = value(f"rise{suffix}", 0.0)
+            if not coulomb or static <= coulomb or "log_stribeck" not in known:
+                return Friction(viscous=viscous, coulomb=coulomb)
+            return Friction(viscous, coulomb, static=static, stribeck_velocity=known["log_stribeck"].value)
+
+        law = side("")
+        back = side("_backward") if "coulomb_backward" in known and "coulomb" in known else None
+        if not law.coulomb and back is None:
+            return law
         velocity = value("log_velocity", before.velocity or whole["log_velocity"].value)
-        law = Friction(viscous=viscous, coulomb=coulomb, velocity=velocity)
-        if "rise" in known and known["rise"].value > coulomb and "log_stribeck" in known:
-            return dataclasses.replace(law, static=known["rise"].value, stribeck_velocity=known["log_stribeck"].value)
-        return law
+        return dataclasses.replace(law, velocity=velocity, backward=back)
 
     def write_drives(self, path: str | os.PathLike[str]) -> None:
         """Write a drive file with what was identified; `fj.load(ROBOT, drives=path)` takes it as it is.

@@ -18,7 +18,6 @@ from ..springs import CubicSpring, PiecewiseSpring, Spring
 from ..types import FloatArray
 
 LAWS = ("linear", "cubic", "piecewise")
-STEPS = 12  # of Newton's method for the deflection under a torque
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,18 @@ class SpringShape:
         """Kinds of its parameters, in the order of the shapes; the first is the stiffness at rest."""
         more = {"cubic": ("cubic",), "piecewise": tuple(f"stiffness_{k}" for k in range(1, len(self.points)))}
         return ("stiffness", *more.get(self.law, ()))
+
+    def numbers(self, law: Spring) -> list[tuple[str, str, float, float]]:
+        """Kind, path in the drive, value in a law that is known before, and scale of each parameter."""
+        if self.law == "linear":
+            K = float(law.curve(0.0).stiffness)
+            return [("stiffness", "stiffness", K, K)]
+        if self.law == "cubic":
+            K = float(law.curve(0.0).stiffness)
+            cubic = law.cubic if isinstance(law, CubicSpring) else 0.0
+            return [("stiffness", "stiffness.stiffness", K, K), ("cubic", "stiffness.cubic", cubic, 1e4 * K)]
+        values = [float(law.curve(x).stiffness) for x in self.points]
+        return [(kind, f"stiffness.stiffnesses.{k}", x, x) for k, (kind, x) in enumerate(zip(self.kinds, values))]
 
     @cached_property
     def bends(self) -> FloatArray:
@@ -72,21 +83,6 @@ class SpringShape:
         passed = [np.maximum(phi - x, 0) + np.maximum(-phi - x, 0) for x in self.points]
         found = [np.sum([b * y for b, y in zip(column, passed)], axis=0) for column in self.bends.T]
         return [1 + found[0], *found[1:]]
-
-    def deflection(self, torque: FloatArray, values: FloatArray) -> FloatArray:
-        """φ under a torque, by Newton's method; near it where the values make no spring.
-
-        Args:
-            torque: Any shape, Nm or N.
-            values: Of the parameters, in the order of `kinds`.
-        """
-        stiffness = abs(values[0]) or 1.0
-        phi = torque / stiffness
-        for _ in range(STEPS):
-            level = sum(k * x for k, x in zip(values, self.shapes(phi)))
-            slope = np.sum([k * x for k, x in zip(values, self.slopes(phi))], axis=0)
-            phi = phi - (level - torque) / np.maximum(slope, 0.2 * stiffness)
-        return phi
 
     def spring(self, values: Mapping[str, float]) -> float | Spring:
         """The law with numbers by kind; the stiffness alone if it is linear."""
