@@ -154,6 +154,10 @@ def identification_data(found: Identification) -> dict[str, Any]:
         "missing": [
             {"joint": joints[x.joint], "what": x.what, "deviations": x.deviations} for x in found.scores if x.asked
         ],
+        "gear_losses": [
+            {"joint": joints[x.joint], "kind": x.kind, "width": x.width, "deviation": x.deviation, "unit": x.unit}
+            for x in found.gear_losses
+        ],
         "validation": found.validation,
         "notes": found.notes,
         "doubts": found.doubts,

@@ -19,6 +19,7 @@ from .doubts import doubts
 from .equations import Equations
 from .estimates import Estimate, natural, natural_prior
 from .friction_start import friction_start
+from .gear_losses import gear_losses
 from .identifiability import with_verdicts
 from .laws import first_laws, first_springs, with_cubic, with_directions, with_stribeck
 from .least_squares import MOST_ITERATIONS, Fit, fit
@@ -122,7 +123,12 @@ def identify(
     if friction == "auto" and motors:
         laws = with_stribeck(laws, found.asked)
         found = tried(found)
-    wider = with_directions(laws, found.asked, friction), with_cubic(springs, found.asked, spring)
+    worn = gear_losses(robot, parts, chosen, given)
+    notes += map(str, worn)
+    bent = [
+        x for x in found.asked if x.joint not in {loss.joint for loss in worn}
+    ]  # a gap looks like a stiffening spring
+    wider = with_directions(laws, found.asked, friction), with_cubic(springs, bent, spring)
     if wider != (laws, springs):
         laws, springs = wider
         found = tried(found)
@@ -167,6 +173,7 @@ def identify(
         tuple(found.equations),
         doubts(robot, parts, estimates, tests),
         validation(robot, what, result, unused, held, delay or 0.0, bandwidth) if unused and motors else {},
+        tuple(worn),
     )
 
 

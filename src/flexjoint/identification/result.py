@@ -21,6 +21,7 @@ from ..types import FloatArray
 from .drive_text import drive_text
 from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
+from .gear_losses import GearLoss
 from .least_squares import Fit
 from .residuals import ResidualTest, Score
 
@@ -62,6 +63,7 @@ class Identification:
         doubts: What shows that columns of the logs are clipped, in other units or of another joint.
         validation: Error of the motor torque predicted for logs that were not used, relative to the torque, both root
             mean squares, by joint; empty without such logs.
+        gear_losses: Backlash and hysteresis that the logs show; the model has none.
     """
 
     prior: Robot
@@ -77,6 +79,7 @@ class Identification:
     equations: tuple[Equations, ...]
     doubts: tuple[str, ...] = ()
     validation: Mapping[str, float] = field(default_factory=dict)
+    gear_losses: tuple[GearLoss, ...] = ()
 
     def __getitem__(self, name: str) -> Estimate:
         """The estimate with this name, such as joint1.drive.stiffness."""
