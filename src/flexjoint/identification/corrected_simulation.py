@@ -28,7 +28,7 @@ from ..types import FloatArray
 from .recordings import Recording
 from .simulation_model import SimulationModel
 
-STEP = 0.3  # of the fastest time constant: the longest step of the integration
+STEP = 0.6  # of the fastest time constant: the longest step of the integration
 MOST_SUBSTEPS = 50
 SEGMENT = 200  # samples, about
 START_POSITION, START_SPEED = 30.0, 1.0  # deviations of the first state: encoder deviations; of the rms speed

@@ -3,8 +3,8 @@
     links:   M(q, π) q'' + c(q, q', π) = τ_s            τ_s = K φ + D φ' + τ_0,   φ = θ − q
     motors:  B θ'' + F(θ') + τ_s + τ_1 = τ
 
-A rigid joint has B and F beside M.  The derivatives of q'' follow from those of the inverse dynamics r = M q'' + c at
-the q'' found, ∂q'' = −M⁻¹ ∂r; the regressor is ∂r/∂π.
+A rigid joint has B and F beside M.  Both together are r(x, x'', τ, p) = 0, linear in x'' with the mass matrix W⁻¹ of
+links and motors; derivatives follow from those of r at the x'' found, ∂x'' = −W ∂r.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
@@ -23,7 +21,7 @@ from ..drives import ElasticDrive
 from ..dynamics import base_regressor, inverse_dynamics, regressor
 from ..dynamics.drivetrain.passive import joint_passive_torque
 from ..robot import Robot
-from ..spatial import ca, sx, zeros
+from ..spatial import ca, is_zero, zeros
 from ..types import Expression, FloatArray, Scalar
 from .parameters import Unknowns
 
@@ -79,17 +77,42 @@ class SimulationModel:
         """Joints with springs."""
         return [i for i, joint in enumerate(self.robot.joints) if isinstance(joint.drive, ElasticDrive)]
 
-    @cached_property
-    def rigid(self) -> list[int]:
-        """Joints without."""
-        return [i for i in range(self.robot.n) if i not in self.elastic]
-
     @property
     def size(self) -> int:
         """Number of coordinates, N."""
         return self.robot.n + len(self.elastic)
 
-    # Kernels --------------------------------------------------------------------------------------------------------
+    # Equations ------------------------------------------------------------------------------------------------------
+
+    def residual(self, x: Expression, a: Expression, tau: Expression, push: Expression, p: Expression) -> Expression:
+        """The equations of motion (N,) in SX, zero if they hold.
+
+        Args:
+            x: Positions and velocities, (2N,).
+            a: Accelerations, (N,).
+            tau: Motor torques, (n,).
+            push: Further torques on the links, (n,).
+            p: The parameters.
+        """
+        n, N = self.robot.n, self.size
+        pi = ca.vertcat(zeros(0), *(p[k] for k in self.unknowns.bodies))
+        links = self.link_torque(x[:n], x[N : N + n], a[:n], pi) - push
+        motors = []
+        for i in range(n):
+            spring, friction, _ = self.drive_laws(i, x, p)
+            k = self.unknowns.at(i, "inertia")
+            place = self.coordinate(i)
+            motor = (0.0 if k is None else p[k] * a[place]) + friction - tau[i]
+            if i in self.elastic:
+                links[i] -= spring
+                motors.append(motor + spring)
+            else:
+                links[i] += motor
+        return ca.vertcat(links, *motors)
+
+    def coordinate(self, i: int) -> int:
+        """Place of the motor of joint i among the coordinates: that of the link if the joint is rigid."""
+        return self.robot.n + self.elastic.index(i) if i in self.elastic else i
 
     def link_torque(self, q: Expression, v: Expression, a: Expression, pi: Expression) -> Expression:
         """r(q, q', q'', π) in SX: what the links and the joints themselves require."""
@@ -103,65 +126,10 @@ class SimulationModel:
         place = 10 * self.robot.link_index(None)
         return whole + regressor(self.robot, q, v, v, a)[:, place : place + 10] @ pi
 
-    @cached_property
-    def _key(self) -> str:
-        names = [(x.name, x.kind, x.joint) for x in self.unknowns.parameters]
-        return f"{self.robot.digest} {self.unknowns.links} {names} {self.unknowns.springs} {self.sensors}"
-
-    @cached_property
-    def _links(self) -> Kernel:
-        """(q, v, π) -> M, c."""
-        n, count = self.robot.n, len(self.unknowns.bodies)
-
-        def function(q: Expression, v: Expression, pi: Expression) -> list[tuple[Array, Expression]]:
-            a = ca.SX.sym("a", n)
-            r = self.link_torque(q, v, a, pi)
-            M = ca.jacobian(r, a)
-            c = ca.substitute(r, a, zeros(n))
-            return [(Array("M", (n, n)), ca.densify(M)), (Array("c", (n,)), ca.densify(c))]
-
-        inputs = [Array("q", (n,)), Array("v", (n,)), Array("pi", (count,))]
-        return kernel_of(f"links of {self.robot.name}", inputs, function, f"identified links {self._key}", loops=False)
-
-    @cached_property
-    def _link_slopes(self) -> Kernel:
-        """(q, v, a, π) -> derivatives of r by q, v and π."""
-        n, count = self.robot.n, len(self.unknowns.bodies)
-
-        def function(q: Expression, v: Expression, a: Expression, pi: Expression) -> list[tuple[Array, Expression]]:
-            r = self.link_torque(q, v, a, pi)
-            sizes = (("q", q, n), ("v", v, n), ("pi", pi, count))
-            return [(Array(f"dr/d{name}", (n, k)), ca.densify(ca.jacobian(r, x))) for name, x, k in sizes]
-
-        inputs = [*(Array(name, (n,)) for name in "qva"), Array("pi", (count,))]
-        name = f"slopes of the links of {self.robot.name}"
-        return kernel_of(name, inputs, function, f"identified link slopes {self._key}", loops=False)
-
-    @cached_property
-    def _drives(self) -> Kernel:
-        """(φ, φ', motor velocities, p) -> spring torque, friction, sensed torque of each joint with their derivatives,
-        and motor inertias with their place."""
-        n, count = self.robot.n, len(self.unknowns.parameters)
-
-        def function(
-            phi: Expression, phi_v: Expression, w: Expression, p: Expression
-        ) -> list[tuple[Array, Expression]]:
-            laws = [self.drive_laws(i, phi[i], phi_v[i], w[i], p) for i in range(n)]
-            spring, friction, sensed = (ca.vertcat(*(sx(x) for x in column)) for column in zip(*laws))
-            found = []
-            for name, law in (("spring", spring), ("friction", friction), ("sensed", sensed)):
-                found.append((Array(name, (n,)), ca.densify(law)))
-                for by, x, k in (("phi", phi, n), ("phi_v", phi_v, n), ("w", w, n), ("p", p, count)):
-                    found.append((Array(f"d{name}/d{by}", (n, k)), ca.densify(ca.jacobian(law, x))))
-            return found
-
-        inputs = [*(Array(name, (n,)) for name in ("phi", "phi_v", "w")), Array("p", (count,))]
-        name = f"drives of {self.robot.name}"
-        return kernel_of(name, inputs, function, f"identified drives {self._key}", loops=False)
-
-    def drive_laws(self, i: int, phi: Scalar, phi_v: Scalar, w: Scalar, p: Expression) -> tuple[Scalar, Scalar, Scalar]:
+    def drive_laws(self, i: int, x: Expression, p: Expression) -> tuple[Scalar, Scalar, Scalar]:
         """Torque of the spring, friction with the zero of the motor torque, and sensed torque of joint i, in SX."""
-        at = self.unknowns.at
+        at, N, place = self.unknowns.at, self.size, self.coordinate(i)
+        phi, phi_v, w = x[place] - x[i], x[N + place] - x[N + i], x[N + place]
 
         def value(kind: str) -> Scalar:
             k = at(i, kind)
@@ -179,6 +147,65 @@ class SimulationModel:
         sensed = spring + value("sensor_offset")
         return spring, friction, sensed if at(i, "sensor_scale") is None else sensed / value("sensor_scale")
 
+    # Kernels --------------------------------------------------------------------------------------------------------
+
+    def _kernel(self, name: str, inputs: dict[str, tuple[int, ...]], function: Callable[..., Any]) -> Kernel:
+        """The kernel of a function of SX that returns matrices by name."""
+        names = [(x.name, x.kind, x.joint) for x in self.unknowns.parameters]
+        key = f"{name} {self.robot.digest} {self.unknowns.links} {names} {self.unknowns.springs} {self.sensors}"
+
+        def outputs(*given: Expression) -> list[tuple[Array, Expression]]:
+            found = function(*given)
+            return [(Array(x, y.shape if y.shape[1] > 1 else y.shape[:1]), ca.densify(y)) for x, y in found.items()]
+
+        arrays = [Array(x, shape) for x, shape in inputs.items()]
+        return kernel_of(f"{name} of {self.robot.name}", arrays, outputs, key, loops=False)
+
+    @cached_property
+    def _sizes(self) -> dict[str, tuple[int, ...]]:
+        return {"x": (2 * self.size,), "tau": (self.robot.n,), "p": (len(self.unknowns.parameters),)}
+
+    @cached_property
+    def _motion(self) -> Kernel:
+        """(x, τ, p) -> accelerations, inverse mass matrix of links and motors."""
+
+        def function(x: Expression, tau: Expression, p: Expression) -> dict[str, Expression]:
+            a = ca.SX.sym("a", self.size)
+            r = self.residual(x, a, tau, zeros(self.robot.n), p)
+            inverse = inverted(ca.jacobian(r, a))
+            return {"a": -inverse @ ca.substitute(r, a, zeros(self.size)), "inverse": ca.densify(inverse)}
+
+        return self._kernel("simulated motion", self._sizes, function)
+
+    @cached_property
+    def _slopes(self) -> Kernel:
+        """(x, τ, p, accelerations, inverse mass matrix) -> derivatives of the accelerations."""
+        N, n = self.size, self.robot.n
+
+        def function(
+            x: Expression, tau: Expression, p: Expression, a: Expression, inverse: Expression
+        ) -> dict[str, Expression]:
+            push = ca.SX.sym("push", n)
+            r = self.residual(x, a, tau, push, p)
+            apart = ca.DM.zeros(N, N)  # motors have no inertia in common with others
+            apart[:n, :n] = 1
+            W = ca.sparsify(inverse * (apart + ca.diag(ca.vertcat(zeros(n), ca.SX.ones(N - n)))))
+            by = {"state": x, "parameters": p, "torques": ca.vertcat(tau, push)}
+            return {f"by {name}": -W @ ca.jacobian(r, y) for name, y in by.items()}
+
+        return self._kernel("slopes of the simulated motion", {**self._sizes, "a": (N,), "inverse": (N, N)}, function)
+
+    @cached_property
+    def _outputs(self) -> Kernel:
+        """(x, p) -> outputs and their derivatives."""
+
+        def function(x: Expression, p: Expression) -> dict[str, Expression]:
+            sensed = [self.drive_laws(i, x, p)[2] for i in self.elastic] if self.sensors else []
+            y = ca.vertcat(x[: self.size], *sensed)
+            return {"y": y, "by state": ca.jacobian(y, x), "by parameters": ca.jacobian(y, p)}
+
+        return self._kernel("simulated outputs", {key: self._sizes[key] for key in ("x", "p")}, function)
+
     # Numbers --------------------------------------------------------------------------------------------------------
 
     def slopes(self, x: FloatArray, tau: FloatArray, p: FloatArray) -> Slopes:
@@ -189,98 +216,25 @@ class SimulationModel:
             tau: Motor torques, (rows, n).
             p: Values of the parameters.
         """
-        n, N, e, r = self.robot.n, self.size, self.elastic, self.rigid
-        q, theta, v, w = x[:, :n], x[:, n:N], x[:, N : N + n], x[:, N + n :]
-        drives = self._driven(q, theta, v, w, p)
-        pi = p[self.unknowns.bodies]
-        M, c = self._links(q, v, pi)
-        inertia, places = self._inertias(p)
-        M = M + np.diag(np.where(np.isin(np.arange(n), r), inertia, 0.0))
-        pushed = np.where(np.isin(np.arange(n), e), drives.spring, tau - drives.friction)
-        inverse = np.linalg.inv(M)
-        a = (inverse @ (pushed - c)[..., None])[..., 0]
-        motor = (tau - drives.friction - drives.spring)[:, e] / inertia[e]
-        by_q, by_v, by_pi = self._link_slopes(q, v, np.ascontiguousarray(a), pi)
-
-        rows, P = len(x), len(p)
-        state, parameters = np.zeros((rows, N, 2 * N)), np.zeros((rows, N, P))
-        torques = np.zeros((rows, N, 2 * n))
-        link_state, link_p = np.zeros((rows, n, 2 * N)), np.zeros((rows, n, P))
-        link_state[:, :, :n], link_state[:, :, N : N + n] = -by_q, -by_v
-        link_p[:, :, self.unknowns.bodies] = -by_pi
-        spring = np.zeros((rows, n, 2 * N))  # derivatives of the springs' torques by the state
-        for k, i in enumerate(e):
-            for column, sign in ((n + k, 1.0), (i, -1.0)):
-                spring[:, i, column] = sign * drives.spring_phi[:, i]
-                spring[:, i, N + column] = sign * drives.spring_phi_v[:, i]
-        link_state[:, e] += spring[:, e]
-        link_p[:, e] += drives.spring_p[:, e]
-        for i in r:
-            link_state[:, i, N + i] -= drives.friction_w[:, i]
-            link_p[:, i] -= drives.friction_p[:, i]
-            if places[i] is not None:
-                link_p[:, i, places[i]] -= a[:, i]
-        state[:, :n], parameters[:, :n] = inverse @ link_state, inverse @ link_p
-        torques[:, :n, r], torques[:, :n, n:] = inverse[:, :, r], inverse
-        for k, i in enumerate(e):
-            state[:, n + k] = -spring[:, i] / inertia[i]
-            state[:, n + k, N + n + k] -= drives.friction_w[:, i] / inertia[i]
-            parameters[:, n + k] = -(drives.spring_p[:, i] + drives.friction_p[:, i]) / inertia[i]
-            if places[i] is not None:
-                parameters[:, n + k, places[i]] -= motor[:, k] / inertia[i]
-            torques[:, n + k, i] = 1 / inertia[i]
-        return Slopes(np.concatenate([a, motor], axis=1), state, parameters, torques)
+        a, inverse = self._motion(x, tau, p)
+        return Slopes(a, *self._slopes(x, tau, p, a, inverse))
 
     def outputs(self, x: FloatArray, p: FloatArray) -> Outputs:
         """What the instruments see of states (rows, 2N)."""
-        n, N, e = self.robot.n, self.size, self.elastic
-        H = np.broadcast_to(np.eye(N, 2 * N), (len(x), N, 2 * N))
-        if not self.sensors:
-            return Outputs(x[:, :N], H, np.zeros((len(x), N, len(p))))
-        drives = self._driven(x[:, :n], x[:, n:N], x[:, N : N + n], x[:, N + n :], p)
-        slopes = np.zeros((len(x), len(e), 2 * N))
-        for k, i in enumerate(e):
-            for column, sign in ((n + k, 1.0), (i, -1.0)):
-                slopes[:, k, column] = sign * drives.sensed_phi[:, i]
-                slopes[:, k, N + column] = sign * drives.sensed_phi_v[:, i]
-        by_p = np.concatenate([np.zeros((len(x), N, len(p))), drives.sensed_p[:, e]], axis=1)
-        y = np.concatenate([x[:, :N], drives.sensed[:, e]], axis=1)
-        return Outputs(y, np.concatenate([H, slopes], axis=1), by_p)
-
-    def _inertias(self, p: FloatArray) -> tuple[FloatArray, list[int | None]]:
-        """Motor inertias of all joints, and their places among the parameters."""
-        places = [self.unknowns.at(i, "inertia") for i in range(self.robot.n)]
-        return np.array([0.0 if k is None else p[k] for k in places]), places
-
-    def _driven(self, q: FloatArray, theta: FloatArray, v: FloatArray, w: FloatArray, p: FloatArray) -> Driven:
-        """Laws of the drives; motors of rigid joints turn with their links."""
-        e = self.elastic
-        motor, motor_v = q.copy(), v.copy()
-        motor[:, e], motor_v[:, e] = theta, w
-        found = self._drives(motor - q, motor_v - v, motor_v, p)
-        laws = [found[5 * k : 5 * k + 5] for k in range(3)]
-        diagonal = [[law[0], *(np.diagonal(x, axis1=1, axis2=2) for x in law[1:4]), law[4]] for law in laws]
-        (s, s_phi, s_phi_v, _, s_p), (f, _, _, f_w, f_p), (m, m_phi, m_phi_v, _, m_p) = diagonal
-        return Driven(s, s_phi, s_phi_v, s_p, f, f_w, f_p, m, m_phi, m_phi_v, m_p)
+        return Outputs(*self._outputs(x, p))
 
 
-class Driven(NamedTuple):
-    """Torques of springs, of friction with the zero of the motor torque, and of sensors, and their derivatives.
-
-    All (rows, n), and by the parameters (rows, n, P).
-    """
-
-    spring: FloatArray
-    spring_phi: FloatArray
-    spring_phi_v: FloatArray
-    spring_p: FloatArray
-    friction: FloatArray
-    friction_w: FloatArray
-    friction_p: FloatArray
-    sensed: FloatArray
-    sensed_phi: FloatArray
-    sensed_phi_v: FloatArray
-    sensed_p: FloatArray
+def inverted(M: Expression) -> Expression:
+    """Inverse of a symmetric positive definite matrix in SX, by elimination without pivots; zeros stay zeros."""
+    size = M.shape[0]
+    rows = [[M[i, j] for j in range(size)] + [ca.SX(float(i == j)) for j in range(size)] for i in range(size)]
+    for k in range(size):
+        rows[k] = [x / rows[k][k] if not is_zero(x) else x for x in rows[k]]
+        for i in range(size):
+            factor = rows[i][k]
+            if i != k and not is_zero(factor):
+                rows[i] = [x - factor * y for x, y in zip(rows[i], rows[k])]
+    return ca.vertcat(*(ca.horzcat(*row[size:]) for row in rows))
 
 
 def friction_torque(w: Scalar, value: Callable[[str], Scalar], dry: bool, backward: bool) -> Scalar:
