@@ -1,12 +1,13 @@
-"""Laws of friction and springs: those an estimation begins with, and wider ones where the residuals ask for them."""
+"""Laws of friction and springs: those an estimation begins with, wider ones, and laws from estimates."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..drives import ElasticDrive, friction_law
+from ..drives import ElasticDrive, Friction, friction_law
 from ..logs import Log
 from ..robot import Robot
 from ..springs import LinearSpring
@@ -63,6 +64,33 @@ def points(logs: Sequence[Log], i: int) -> tuple[float, ...]:
     phi = phi[np.isfinite(phi)]
     largest = float(np.percentile(np.abs(phi - np.median(phi)), LARGEST)) or 1e-3
     return tuple(float(f"{share * largest:.2g}") for share in SHARES)
+
+
+def estimated_friction(known: Mapping[str, float], whole: Mapping[str, float], velocity: float) -> Friction:
+    """Friction of a motor from estimates by kind; a negative one means none.
+
+    Args:
+        known: Estimates that are known at least weakly.
+        whole: All estimates.
+        velocity: v_c before the estimation, if it is not known now.
+    """
+
+    def value(kind: str) -> float:
+        return max(known.get(kind, 0.0), 0.0)
+
+    def side(suffix: str) -> Friction:
+        viscous, coulomb, static = (value(f"{kind}{suffix}") for kind in ("viscous", "coulomb", "rise"))
+        if not coulomb or static <= coulomb or "log_stribeck" not in known:
+            return Friction(viscous=viscous, coulomb=coulomb)
+        return Friction(viscous, coulomb, static=static, stribeck_velocity=known["log_stribeck"])
+
+    law = side("")
+    back = side("_backward") if "coulomb_backward" in known and "coulomb" in known else None
+    if not law.coulomb and back is None:
+        return law
+    return dataclasses.replace(
+        law, velocity=known.get("log_velocity", velocity or whole["log_velocity"]), backward=back
+    )
 
 
 # Wider laws ---------------------------------------------------------------------------------------------------------

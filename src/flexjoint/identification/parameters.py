@@ -237,5 +237,6 @@ def check_robot(robot: Robot) -> None:
     for joint in robot.joints:
         if joint.drive is not None and not isinstance(joint.drive, ElasticDrive | RigidDrive):
             raise InputError(
-                f"{robot.name}: joint '{joint.name}' has two motors; identification takes rigid and elastic drives"
+                f"{robot.name}: joint '{joint.name}' has two motors; identify takes rigid and elastic drives, "
+                "fj.identification.identify_variable_stiffness estimates the laws of such joints"
             )

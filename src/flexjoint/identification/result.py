@@ -22,6 +22,7 @@ from .drive_text import drive_text
 from .equations import Equations
 from .estimates import IDENTIFIED, UNKNOWN, Estimate, with_deviation
 from .gear_losses import GearLoss
+from .laws import estimated_friction
 from .least_squares import Fit
 from .residuals import ResidualTest, Score
 
@@ -160,26 +161,11 @@ class Identification:
         return shape.spring({kind: known[kind].value if kind in known else before[kind] for kind in shape.kinds})
 
     def _friction(self, i: int, before: Friction) -> Friction:
-        """Friction of a motor; a negative estimate means none."""
-        known = self.of(i)
-        whole = {x.kind: x for x in self.estimates if x.joint == i}
-
-        def value(kind: str, otherwise: float) -> float:
-            return max(known[kind].value, 0.0) if kind in known else otherwise
-
-        def side(suffix: str) -> Friction:
-            viscous, coulomb = value(f"viscous{suffix}", 0.0), value(f"coulomb{suffix}", 0.0)
-            static = value(f"rise{suffix}", 0.0)
-            if not coulomb or static <= coulomb or "log_stribeck" not in known:
-                return Friction(viscous=viscous, coulomb=coulomb)
-            return Friction(viscous, coulomb, static=static, stribeck_velocity=known["log_stribeck"].value)
-
-        law = side("")
-        back = side("_backward") if "coulomb_backward" in known and "coulomb" in known else None
-        if not law.coulomb and back is None:
-            return law
-        velocity = value("log_velocity", before.velocity or whole["log_velocity"].value)
-        return dataclasses.replace(law, velocity=velocity, backward=back)
+        """Friction of a motor."""
+        known, whole = self.of(i), [x for x in self.estimates if x.joint == i]
+        return estimated_friction(
+            {kind: x.value for kind, x in known.items()}, {x.kind: x.value for x in whole}, before.velocity
+        )
 
     def write_drives(self, path: str | os.PathLike[str]) -> None:
         """Write a drive file with what was identified; `fj.load(ROBOT, drives=path)` takes it as it is.

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
 from ..compiler.runtime.kernel import Kernel
@@ -196,15 +198,14 @@ class SimulationModel:
         return self._kernel("slopes of the simulated motion", {**self._sizes, "a": (N,), "inverse": (N, N)}, function)
 
     @cached_property
-    def _outputs(self) -> Kernel:
-        """(x, p) -> outputs and their derivatives."""
+    def _sensed(self) -> Kernel:
+        """(x, p) -> what the torque sensors see, and its derivatives."""
 
         def function(x: Expression, p: Expression) -> dict[str, Expression]:
-            sensed = [self.drive_laws(i, x, p)[2] for i in self.elastic] if self.sensors else []
-            y = ca.vertcat(x[: self.size], *sensed)
+            y = ca.vertcat(*(self.drive_laws(i, x, p)[2] for i in self.elastic))
             return {"y": y, "by state": ca.jacobian(y, x), "by parameters": ca.jacobian(y, p)}
 
-        return self._kernel("simulated outputs", {key: self._sizes[key] for key in ("x", "p")}, function)
+        return self._kernel("sensed torques", {key: self._sizes[key] for key in ("x", "p")}, function)
 
     # Numbers --------------------------------------------------------------------------------------------------------
 
@@ -221,7 +222,11 @@ class SimulationModel:
 
     def outputs(self, x: FloatArray, p: FloatArray) -> Outputs:
         """What the instruments see of states (rows, 2N)."""
-        return Outputs(*self._outputs(x, p))
+        N = self.size
+        positions = x[:, :N], np.broadcast_to(np.eye(N, 2 * N), (len(x), N, 2 * N)), np.zeros((len(x), N, len(p)))
+        if not self.sensors:
+            return Outputs(*positions)
+        return Outputs(*(np.concatenate(pair, axis=1) for pair in zip(positions, self._sensed(x, p))))
 
 
 def inverted(M: Expression) -> Expression:
