@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..algorithm.compile import kernel_of
 from ..compiler.ir.program import Array
@@ -26,6 +27,8 @@ from ..robot import Robot
 from ..spatial import ca, is_zero, zeros
 from ..types import Expression, FloatArray, Scalar
 from .parameters import Unknowns
+
+SPRING = ("stiffness", "cubic", "damping", "spring")  # kinds of parameters that act on links, too
 
 
 class Slopes(NamedTuple):
@@ -180,8 +183,31 @@ class SimulationModel:
         return self._kernel("simulated motion", self._sizes, function)
 
     @cached_property
+    def _entries(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows and columns of the derivatives by (x, p, τ, push) that are not zero."""
+        N, n, parameters = self.size, self.robot.n, self.unknowns.parameters
+        push = 2 * N + len(parameters) + n
+        own: dict[int, list[int]] = {i: [] for i in range(n)}  # columns of each joint's drive
+        shared = [*range(2 * N), *range(push, push + n)]  # columns of all links
+        for k, x in enumerate(parameters):
+            if x.kind in ("base", "payload"):
+                shared.append(2 * N + k)
+            elif x.joint >= 0:
+                own[x.joint].append(2 * N + k)
+                if x.joint not in self.elastic or x.kind.startswith(SPRING):
+                    shared.append(2 * N + k)
+        shared += [push - n + i for i in range(n) if i not in self.elastic]
+        pairs = [(row, column) for row in range(n) for column in shared]
+        for i in self.elastic:
+            motor = self.coordinate(i)
+            columns = [i, motor, N + i, N + motor, *own[i], push - n + i]
+            pairs += [(motor, column) for column in columns]
+        rows, columns = np.array(pairs, dtype=np.int64).T
+        return rows, columns
+
+    @cached_property
     def _slopes(self) -> Kernel:
-        """(x, τ, p, accelerations, inverse mass matrix) -> derivatives of the accelerations."""
+        """(x, τ, p, accelerations, inverse mass matrix) -> derivatives of the accelerations that are not zero."""
         N, n = self.size, self.robot.n
 
         def function(
@@ -189,11 +215,9 @@ class SimulationModel:
         ) -> dict[str, Expression]:
             push = ca.SX.sym("push", n)
             r = self.residual(x, a, tau, push, p)
-            apart = ca.DM.zeros(N, N)  # motors have no inertia in common with others
-            apart[:n, :n] = 1
-            W = ca.sparsify(inverse * (apart + ca.diag(ca.vertcat(zeros(n), ca.SX.ones(N - n)))))
-            by = {"state": x, "parameters": p, "torques": ca.vertcat(tau, push)}
-            return {f"by {name}": -W @ ca.jacobian(r, y) for name, y in by.items()}
+            W = ca.diagcat(inverse[:n, :n], ca.diag(ca.diag(inverse)[n:]))
+            slopes = -W @ ca.jacobian(r, ca.vertcat(x, p, tau, push))
+            return {"slopes": ca.vertcat(*(slopes[i, j] for i, j in zip(*(x.tolist() for x in self._entries))))}
 
         return self._kernel("slopes of the simulated motion", {**self._sizes, "a": (N,), "inverse": (N, N)}, function)
 
@@ -218,7 +242,10 @@ class SimulationModel:
             p: Values of the parameters.
         """
         a, inverse = self._motion(x, tau, p)
-        return Slopes(a, *self._slopes(x, tau, p, a, inverse))
+        N, n = self.size, self.robot.n
+        whole = np.zeros((len(x), N, 2 * N + len(p) + 2 * n))
+        (whole[:, self._entries[0], self._entries[1]],) = self._slopes(x, tau, p, a, inverse)
+        return Slopes(a, whole[:, :, : 2 * N], whole[:, :, 2 * N : -2 * n], whole[:, :, -2 * n :])
 
     def outputs(self, x: FloatArray, p: FloatArray) -> Outputs:
         """What the instruments see of states (rows, 2N)."""

@@ -9,6 +9,7 @@ from flexjoint.identification.corrected_simulation import CorrectedSimulation, G
 from flexjoint.identification.parameters import unknowns
 from flexjoint.identification.recordings import Recording
 from flexjoint.identification.simulation_model import SimulationModel
+from flexjoint.identification.spring_shapes import LINEAR, SpringShape
 from support.bench_information import bound, stepped
 from support.identification import NOISE, STEP, bench, multisine, pulls, rough_bench, simulated
 
@@ -31,8 +32,8 @@ def simulated_outputs(what, p, start, tau, count):
     x, found = start[:, None].astype(complex), []
     for k in range(count):
         found.append(x[[0, 2], 0])
-        x = stepped(x, tau[max(k - 1, 0)], numbers, delay, substeps=16)  # 0 < delay < a period
-        x = stepped(x, tau[k], numbers, PERIOD - delay, substeps=32)
+        x = stepped(x, tau[max(k - 1, 0)], numbers, delay, substeps=6)  # 0 < delay < a period
+        x = stepped(x, tau[k], numbers, PERIOD - delay, substeps=14)
     return np.array(found)
 
 
@@ -44,12 +45,12 @@ def test_sensitivities_are_those_of_an_independent_simulator():
     true |= {"hinge.h_x": 0.4, "hinge.h_y": 0.05, "hinge.I_zz": 0.12, "delay": 3e-4}
     p = np.array([true[k.name if k.kind == "base" else k.kind] for k in what.parameters])
     t = PERIOD * np.arange(210)
-    q = 0.3 * np.sin(5 * t)[:, None]
+    q = 0.02 * np.sin(5 * t)[:, None]
     theta, tau = q + 0.01 * np.cos(9 * t)[:, None], 4 + np.cumsum(rng.normal(size=(210, 1)), axis=0)
     recording = Recording(PERIOD, 0.0, 50.0, q, theta, tau)
     simulation = CorrectedSimulation(SimulationModel(robot, what), recording)
-    count = 40
-    gains = Gains(np.zeros((count, 1, 4, 2)), np.broadcast_to(np.eye(2), (count, 1, 2, 2)), 3e-5)
+    count = 25
+    gains = Gains(np.zeros((count, 1, 4, 2)), np.broadcast_to(np.eye(2), (count, 1, 2, 2)), 5e-5)
     errors, slopes = (np.array(x)[:, 0] for x in zip(*simulation.steps(p, gains)))
     q0, theta0, v0, w0 = simulation.motion[0]
     start = np.array([q0, v0, theta0, w0])
@@ -60,6 +61,38 @@ def test_sensitivities_are_those_of_an_independent_simulator():
         step = p + 1e-30j * np.eye(len(p))[j]
         exact = -simulated_outputs(what, step, start, tau[:, 0], count).imag / 1e-30
         assert np.abs(slopes[:, :, j] - exact).max() < 1e-6 * np.abs(exact).max(), what.parameters[j].name
+
+
+def test_equations_of_a_mixed_robot_are_those_of_forward_dynamics():
+    """A rigid joint, a cubic spring, friction by direction, sensors: accelerations, and differences of all slopes."""
+    law = fj.drives.Friction(0.8, 1.2, 0.3, backward=fj.drives.Friction(0.5, 0.9))
+    motor = fj.Motor(0.3, friction=law)
+    springs = [fj.ElasticDrive(fj.springs.CubicSpring(900.0, 4e4), motor, damping=0.7), fj.ElasticDrive(800.0, motor)]
+    robot = fj.load("hua_3r").with_drives([fj.RigidDrive(motor), *springs])
+    laws = (LINEAR, SpringShape("cubic"), LINEAR)
+    what = unknowns(robot, ("coulomb_by_direction",) * 3, "base", True, True, True, laws)
+    model, rng = SimulationModel(robot, what, sensors=True), np.random.default_rng(2)
+    p = what.priors
+    x, tau = rng.normal(size=(4, 10)) * ([1.0] * 3 + [0.03] * 2 + [1.0] * 5), rng.normal(size=(4, 3))
+    x[:, 3:5] += x[:, 1:3]
+    q, v = x[:, :3], x[:, 5:8]
+    theta, w = (np.concatenate([y[:, :1], y[:, 3:]], axis=1) for y in (x[:, :5], x[:, 5:]))
+    expected = fj.forward_dynamics(robot, q, v, theta, w, tau)
+    slopes, outputs = model.slopes(x, tau, p), model.outputs(x, p)
+    assert np.allclose(slopes.a, np.concatenate([expected.a, expected.theta_a[:, 1:]], axis=1), rtol=1e-9)
+    for by, given, slope, seen in (
+        ("x", x, slopes.by_state, outputs.by_state),
+        ("p", p, slopes.by_parameters, outputs.by_parameters),
+        ("tau", tau, slopes.by_torques[..., :3], None),
+    ):
+        for k in range(given.shape[-1]):
+            e = 1e-5 * np.eye(given.shape[-1])[k]
+            at = [{"x": x, "tau": tau, "p": p} | {by: given + s * e} for s in (1, -1)]
+            ahead, behind = (model.slopes(**y).a for y in at)
+            assert np.allclose(slope[..., k], (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-4), (by, k)
+            if seen is not None:
+                ahead, behind = (model.outputs(y["x"], y["p"]).y for y in at)
+                assert np.allclose(seen[..., k], (ahead - behind) / 2e-5, rtol=1e-5, atol=1e-5), (by, k)
 
 
 def test_corrections_are_differentiated():
