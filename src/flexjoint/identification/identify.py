@@ -158,6 +158,7 @@ def identify(
         notes.append("the iteration did not converge; the values are those of its last step")
     origin = (
         f"flexjoint identify, {len(given)} log{'s' * (len(given) > 1)}, {sum(x.count * x.period for x in parts):.4g} s"
+        + ", output error" * (method == "output_error")
     )
     return Identification(
         robot,
