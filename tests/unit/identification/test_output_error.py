@@ -114,7 +114,7 @@ def test_corrections_are_differentiated():
 
 @pytest.fixture(scope="module")
 def runs():
-    return simulated(bench(), multisine(0.8, 0, 20.0, count=30), 78, TORQUE_NOISE, rows=2)
+    return simulated(bench(), multisine(0.8, 0, 20.0, count=30), 78, TORQUE_NOISE, rows=1)
 
 
 @pytest.fixture(scope="module")
